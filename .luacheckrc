@@ -1,0 +1,9 @@
+std = "min"
+max_line_length = 100
+-- `not (x >= 0)` is meant: it is true for NaN.
+ignore = { "581" }
+
+local later = { "ngx", "unpack", "table.unpack", "math.type", "coroutine.close" }
+files["lua"] = { read_globals = later }
+files["bench"] = { read_globals = later }
+files["spec"] = { std = "min+busted", read_globals = later }

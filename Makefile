@@ -1,0 +1,206 @@
+# make demo      the flash sale, with and without a lock, on a real ZooKeeper
+# make test      everything that CI runs
+# make           the module, for Lua 5.4 and for LuaJIT
+# make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
+# make bench     speed, against the same requests made one after the other
+# make soak      100 000 cycles, and what they leave behind
+# make lint, format, coverage, install, clean
+#
+# For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
+# builds for), ZOOKEEPER_INCDIR ZOOKEEPER_LIBDIR, PREFIX LUADIR LIBDIR DESTDIR.
+
+CC ?= cc
+CFLAGS ?= -O2 -g
+LDFLAGS ?=
+LUA ?= lua5.4
+LUA_VERSION ?= 5.4
+LUA_INCDIR ?= /usr/include/lua$(LUA_VERSION)
+LUAJIT ?= luajit
+LUAJIT_INCDIR ?= /usr/include/luajit-2.1
+ZOOKEEPER_INCDIR ?= /usr/include
+ZOOKEEPER_LIBDIR ?=
+PREFIX ?= /usr/local
+LUADIR ?= $(PREFIX)/share/lua/$(LUA_VERSION)
+LIBDIR ?= $(PREFIX)/lib/lua/$(LUA_VERSION)
+BUILD ?= build
+
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Werror
+CSTD = -std=c11 -D_GNU_SOURCE
+LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
+
+SOURCES = $(wildcard src/core/*.c src/zookeeper/*.c src/lua/*.c)
+HEADERS = $(wildcard src/core/*.h src/zookeeper/*.h src/lua/*.h)
+LUA_FILES = $(shell find lua -name '*.lua')
+RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
+
+.PHONY: all demo test repl bench bench-claims soak lint format coverage install clean setup
+.PHONY: build-tests test-lua test-luajit test-asan test-tsan valgrind test-valgrind test-rock test-soak
+.DELETE_ON_ERROR:
+
+all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
+
+
+# --- the module -----------------------------------------------------------------
+
+# $(call module,<include folder>,<flags>)
+module = mkdir -p $(@D) && $(CC) $(CSTD) $(WARNINGS) $(CFLAGS) $(2) -fPIC -fvisibility=hidden \
+	-I$(1) -I$(ZOOKEEPER_INCDIR) -shared -o $@ $(SOURCES) $(LDFLAGS) $(LIBS)
+
+$(BUILD)/5.4/zklock/core.so: $(SOURCES) $(HEADERS)
+	$(call module,/usr/include/lua5.4)
+
+$(BUILD)/5.1/zklock/core.so: $(SOURCES) $(HEADERS)
+	$(call module,$(LUAJIT_INCDIR))
+
+$(BUILD)/asan/zklock/core.so: $(SOURCES) $(HEADERS)
+	$(call module,/usr/include/lua5.4,-O1 -fno-omit-frame-pointer \
+		-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
+
+$(BUILD)/tsan/zklock/core.so: $(SOURCES) $(HEADERS)
+	$(call module,/usr/include/lua5.4,-O1 -fno-omit-frame-pointer -fsanitize=thread)
+
+$(BUILD)/install/zklock/core.so: $(SOURCES) $(HEADERS)
+	$(call module,$(LUA_INCDIR))
+
+comma = ,
+
+install: $(BUILD)/install/zklock/core.so
+	install -d $(DESTDIR)$(LIBDIR)/zklock $(DESTDIR)$(LUADIR)
+	install -m 755 $< $(DESTDIR)$(LIBDIR)/zklock/core.so
+	cd lua && find zklock -name '*.lua' -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
+
+clean:
+	rm -rf $(BUILD)
+
+
+# --- the rig: servers, proxy, yardstick -------------------------------------------
+
+setup:
+	rig/packages
+
+PROXY = rig/proxy.c rig/link.c rig/lane.c
+
+$(BUILD)/rig/proxy: $(PROXY) $(wildcard rig/*.h)
+	mkdir -p $(@D)
+	$(CC) -std=c11 $(WARNINGS) $(CFLAGS) -o $@ $(PROXY)
+
+$(BUILD)/rig/bare: bench/bare.c
+	mkdir -p $(@D)
+	$(CC) -std=c11 -D_POSIX_C_SOURCE=200809L $(WARNINGS) $(CFLAGS) -o $@ $< $(LIBS)
+
+# Runs a command with the tree's own zklock: $(call with,<build>) command
+with = LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="$(BUILD)/$(1)/?.so;;"
+
+demo: setup
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
+	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/demo.lua $(DEMO)
+
+# The build that $(LUA) can load.
+ABI = $(if $(findstring jit,$(LUA)),5.1,5.4)
+
+repl: setup
+	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
+	@$(call with,$(ABI)) rig/zookeeper run -- $(LUA) -i -e 'zklock = require "zklock"'
+
+bench: setup
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
+	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/bench.lua $(BENCH)
+
+bench-claims: setup
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
+	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/claims.lua
+
+soak: setup
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
+	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/soak.lua $(SOAK)
+
+
+# --- tests --------------------------------------------------------------------------
+
+include spec/core/core.mk
+include spec/sim/sim.mk
+include spec/torture/torture.mk
+include spec/mutants/mutants.mk
+include spec/fuzz/fuzz.mk
+include spec/alloc/alloc.mk
+
+test: setup
+	@.ci/suite
+
+build-tests: all $(RIG) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua \
+	$(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
+
+test-soak: $(BUILD)/5.4/zklock/core.so
+	$(call with,5.4) rig/zookeeper run -- $(LUA) bench/soak.lua \
+		--cycles 10000 --tries 2000 --waits 200
+
+# $(call busted,<build>,<lua>): the specs, by one Lua, with one build
+busted = $(call with,$(1)) ZKLOCK_LUA=$(2) rig/zookeeper run -t 200 -- \
+	$(2) $(shell command -v busted) $(SPEC)
+
+test-lua: $(BUILD)/5.4/zklock/core.so $(RIG)
+	$(call busted,5.4,$(LUA))
+
+test-luajit: $(BUILD)/5.1/zklock/core.so $(RIG)
+	$(call busted,5.1,$(LUAJIT))
+
+# $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
+interpreter = mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 $(1) \
+	-I/usr/include/lua5.4 -o $@ rig/lua.c -llua5.4
+
+$(BUILD)/asan/lua: rig/lua.c
+	$(call interpreter,-fsanitize=address$(comma)undefined)
+
+$(BUILD)/tsan/lua: rig/lua.c
+	$(call interpreter,-fsanitize=thread)
+
+# Leaks are valgrind's to find: what Lua and libzookeeper keep to the end is not ours.
+test-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		$(call busted,asan,$(BUILD)/asan/lua)
+
+# libzookeeper is not instrumented, but what it does by way of the C library is seen.
+test-tsan: $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
+	TSAN_OPTIONS=atexit_sleep_ms=0:halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/spec/tsan.supp \
+		$(call busted,tsan,$(BUILD)/tsan/lua)
+
+# All specs, for a quarter of an hour; see spec/memcheck.
+valgrind: $(BUILD)/5.4/zklock/core.so $(RIG)
+	@$(call with,5.4) ZKLOCK_LUA=$(LUA) spec/memcheck $(LUA) $(filter-out spec,$(SPEC))
+
+# The short form: one life with all that allocates. It finds what is leaked when all is closed.
+test-valgrind: $(BUILD)/5.4/zklock/core.so
+	$(call with,5.4) rig/zookeeper run -t 500 -- valgrind --quiet --fair-sched=yes \
+		--error-exitcode=9 --leak-check=full --show-leak-kinds=definite \
+		--errors-for-leak-kinds=definite --suppressions=spec/valgrind.supp \
+		$(LUA) spec/valgrind.lua
+
+# The rock, built and installed by LuaRocks for both Luas, and used from there.
+test-rock:
+	rm -rf $(BUILD)/rock
+	mkdir -p $(BUILD)/rock/source
+	cp -R Makefile README.md LICENSE lua src rockspec $(BUILD)/rock/source
+	cd $(BUILD)/rock/source && luarocks --lua-version 5.4 --tree ../5.4 make
+	cd $(BUILD)/rock/source && luarocks --lua-version 5.1 --tree ../5.1 make \
+		LUA_INCDIR=$(LUAJIT_INCDIR)
+	rig/zookeeper run -- rig/rock $(LUA) $(BUILD)/rock/5.4 5.4
+	rig/zookeeper run -- rig/rock $(LUAJIT) $(BUILD)/rock/5.1 5.1
+
+coverage: coverage-core
+
+
+# --- style -----------------------------------------------------------------------------
+
+C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c spec/core/*.[ch] spec/sim/*.[ch] \
+	spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c)
+
+lint:
+	clang-format --dry-run --Werror $(C_FILES)
+	clang-tidy --quiet --warnings-as-errors='*' $(filter src/%.c,$(SOURCES)) -- \
+		$(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
+	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
+		--suppress=missingIncludeSystem src rig/*.c
+	luacheck --quiet lua spec bench
+
+format:
+	clang-format -i $(C_FILES)

@@ -1,0 +1,83 @@
+--- A long life in one process: cycles, failed tries and timed-out waits, then
+-- what is left of them - nodes and watches on the server, memory here.
+--
+--   make soak                                100000 cycles, 10000 tries, 1000 waits
+--   make soak SOAK="--cycles 5000 ..."       --cycles, --tries, --waits
+--
+-- Exit status 1: something was left.
+
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local wanted = { cycles = 100000, tries = 10000, waits = 1000 }
+for i = 1, #arg, 2 do
+    local name = arg[i]:match("^%-%-(%a+)$")
+    if not wanted[name] then error("known: --cycles N, --tries N, --waits N", 0) end
+    wanted[name] = tonumber(arg[i + 1]) or error(arg[i] .. " takes a number", 0)
+end
+
+
+local function resident()
+    collectgarbage()
+    collectgarbage()
+    for line in io.lines("/proc/self/status") do
+        local kilobytes = line:match("^VmRSS:%s+(%d+) kB")
+        if kilobytes then return tonumber(kilobytes) end
+    end
+end
+
+
+local function cycle(lock, count)
+    for _ = 1, count do assert(lock:acquire()):release() end
+end
+
+
+local function try(lock, count)
+    for _ = 1, count do assert(not lock:acquire{ timeout = 0, owner = "trier" }) end
+end
+
+
+-- A hundred at a time, so that it does not take for ever.
+local function wait(lock, count)
+    while count > 0 do
+        local tasks = {}
+        for i = 1, math.min(100, count) do
+            tasks[i] = function() assert(not lock:acquire(0.2)) end
+        end
+        zklock.run((table.unpack or unpack)(tasks))
+        count = count - #tasks
+    end
+end
+
+
+local server = rig.shared()
+local holder = assert(zklock.connect(server.hosts))
+local session = assert(zklock.connect(server.hosts))
+local free, taken = session:mutex("/soak/free"), session:mutex("/soak/taken")
+local held = assert(holder:mutex("/soak/taken"):acquire())
+
+cycle(free, 2000) -- warm-up: the allocators find their size
+try(taken, 500)
+wait(taken, 200)
+local before = resident()
+
+cycle(free, wanted.cycles)
+try(taken, wanted.tries)
+wait(taken, wanted.waits)
+rig.eventually(function() return session:stats().claims == 0 end)
+
+local after, stats, nodes = resident(), session:stats(), server:nodes("/soak")
+local watches = server:watches()
+held:release{ wait = 5 }
+print(("%d cycles, %d failed tries, %d timed-out waits"):format(
+    wanted.cycles, wanted.tries, wanted.waits))
+print(("nodes on the server besides the holder's: %d"):format(#nodes - 1))
+print(("watches on the server: %d (the holder's own, and one predecessor's)"):format(watches))
+print(("claims here: %d, requests in flight: %d"):format(stats.claims, stats.in_flight))
+print(("resident memory: %d kB before, %d kB after: %+d kB"):format(before, after, after - before))
+
+session:close()
+holder:close()
+local clean = #nodes == 1 and watches <= 2 and stats.claims == 0 and after - before < 1024
+print(clean and "nothing is left behind" or "SOMETHING IS LEFT BEHIND")
+os.exit(clean and 0 or 1, true)

@@ -1,0 +1,31 @@
+--- What a failure says: nil, message, code.
+
+local texts = {
+    timeout = "not done in time",
+    lost = "the lease was lost",
+    released = "this lease was released before",
+    expired = "the ZooKeeper session expired",
+    connection = "no ZooKeeper server answered",
+    closed = "the session is closed",
+    interrupted = "the wait was interrupted",
+    not_owner = "the lease belongs to another lock",
+    would_deadlock = "the owner would wait for itself",
+    conflict = "the path cannot hold a lock: it is in use for something else",
+    auth = "the server refuses: not authorised",
+    no_node = "the chroot does not exist",
+    too_many = "more than 512 KB of paths in one session",
+    unsupported = "not supported",
+    context = "not allowed here",
+    forked = "this session belongs to the parent process: open one after the fork",
+}
+
+
+---@param code string
+---@param subject string what it is about
+---@param detail? string the server's reason, or ours
+---@return nil, string message, string code
+return function(code, subject, detail)
+    local text = ("%s: %s: %s"):format(code, subject, texts[code] or code)
+    if detail then text = ("%s (%s)"):format(text, detail) end
+    return nil, text, code
+end

@@ -1,0 +1,34 @@
+--- zklock: distributed locks on ZooKeeper.
+-- The reference is docs/reference.md.
+
+local options = require "zklock.options"
+local Session = require "zklock.session"
+local tasks = require "zklock.tasks"
+local wait = require "zklock.wait"
+
+---@class zklock
+local _M = { _NAME = "zklock", _VERSION = "0.1.0" }
+
+
+--- Opens a session with a ZooKeeper ensemble and waits until it is usable.
+---@param hosts string "host:port,host:port/chroot"
+---@param opts? table see docs/reference.md
+---@return zklock.Session? session
+---@return string? message
+---@return string? code "connection", "auth" or "no_node"
+function _M.connect(hosts, opts)
+    return Session.connect(options.hosts(hosts), options.connect(opts))
+end
+
+
+--- Runs functions as coroutines at once, and drives every wait in them.
+_M.run = tasks.run
+
+--- Sleeps; in zklock.run the other coroutines go on meanwhile.
+_M.sleep = tasks.sleep
+
+--- Chooses how this process waits: a name, a table with `wait`, or nil to choose by itself.
+_M.driver = wait.use
+
+
+return _M

@@ -1,0 +1,152 @@
+--- The mutex: one holder at a time over all processes, in order of arrival.
+
+local Lease = require "zklock.lease"
+local Request = require "zklock.request"
+local core = require "zklock.core"
+local failure = require "zklock.failure"
+local options = require "zklock.options"
+local owner_key = require "zklock.owner"
+local receiver = require "zklock.receiver"
+local scope = require "zklock.scope"
+local wait = require "zklock.wait"
+
+local now = core.now
+local error, ipairs, setmetatable, type = error, ipairs, setmetatable, type
+
+---@class zklock.Mutex
+local Mutex = {}
+Mutex.__index = Mutex
+Mutex.__name = "zklock.mutex"
+
+
+-- Why a wait that began at `begun` timed out.
+local function why_not(lock, timeout, begun)
+    local session = lock.session
+    if timeout > 0 then return ("waited %g s"):format(timeout) end
+    if session:state() ~= "connected" then return "no connection" end
+    return now() - begun < session.connect_timeout and "taken" or "no answer"
+end
+
+
+local function take_lease(request, lock, timeout, begun)
+    local handle = request.handle
+    local code, detail = handle:result()
+    if code == "ok" then return Lease.new(lock, handle:lease()) end
+    if code == "timeout" then detail = why_not(lock, timeout, begun) end
+    return failure(code, lock.path, detail)
+end
+
+
+local function acquire(self, opts)
+    local session = self.session
+    if session:forked() then return failure("forked", self.path) end
+    local refusal, code = wait.refusal()
+    if refusal then return nil, refusal, code end
+    local timeout = opts.timeout
+    local trying = timeout == 0
+    local limit = trying and session.connect_timeout or timeout
+    local owner = owner_key(opts.owner)
+    local handle = session.handle:acquire(self.path, owner, limit, trying, self.reentrant,
+                                          self.data)
+    local request = Request.new(session, handle, owner)
+    request.on_queued = opts.on_queued
+    return wait.wait(session, request, limit, take_lease, self, timeout, now())
+end
+
+
+--- Waits for the lock.
+---@param arg? number|table seconds (nil: for ever, 0: try), or { timeout, owner, on_queued }
+---@return zklock.Lease? lease
+---@return string? message
+---@return string? code
+function Mutex:acquire(arg)
+    return acquire(self, options.acquire(arg))
+end
+
+
+local function results(...)
+    return true, ...
+end
+
+
+local function with(self, opts, fn, ...)
+    local lease, message, code = acquire(self, opts)
+    if not lease then return nil, message, code end
+    return results(scope(lease, fn, lease, ...))
+end
+
+
+--- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) while holding the
+-- lock and releases it after, also when fn raises; the error passes unchanged.
+---@return true? ok then what fn gives; nil, message, code if the lock was not had
+function Mutex:with(arg, fn, ...)
+    if type(arg) == "function" then return with(self, {}, arg, fn, ...) end
+    if type(fn) ~= "function" then
+        error("with takes ([timeout or options,] function, arguments...)", 2)
+    end
+    return with(self, options.acquire(arg), fn, ...)
+end
+
+
+-- Node data is the holder's identity, then on a line of its own the lock's data.
+local function describe(entry, held)
+    local identity, data = entry.data:match("^([^\n]*)\n?(.*)$")
+    entry.identity = identity
+    entry.data = data ~= "" and data or nil
+    entry.held = held
+end
+
+
+local function take_queue(request, path)
+    local code, detail = request.handle:result()
+    if code ~= "ok" then return failure(code, path, detail) end
+    local queue = request.handle:queue()
+    local readers_so_far = true
+    for position, entry in ipairs(queue) do
+        readers_so_far = readers_so_far and entry.kind == "read"
+        describe(entry, position == 1 or readers_so_far)
+    end
+    return queue
+end
+
+
+--- The contenders, first in line first, of every client that we know.
+---@param timeout? number seconds, default: the session timeout
+---@return table? queue
+---@return string? message
+---@return string? code
+function Mutex:queue(timeout)
+    local session = self.session
+    if session:forked() then return failure("forked", self.path) end
+    timeout = options.timeout(timeout, session:timeout())
+    return session:await(session.handle:queue(self.path, timeout), timeout, take_queue, self.path)
+end
+
+
+-- Parts of the family that are not built yet say so.
+for _, name in ipairs{ "condition", "revoke" } do
+    Mutex[name] = function(self)
+        return failure("unsupported", self.path, ("lock:%s is not built yet"):format(name))
+    end
+end
+
+
+function Mutex:__tostring()
+    return ("zklock.mutex (%s)"):format(self.path)
+end
+
+
+receiver(Mutex, Mutex, "lock")
+
+
+function Mutex.new(session, path, opts)
+    return setmetatable({
+        session = session,
+        path = path,
+        reentrant = opts.reentrant,
+        data = opts.data,
+    }, Mutex)
+end
+
+
+return Mutex

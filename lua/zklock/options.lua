@@ -1,0 +1,296 @@
+--- Checks what the user gives. Bad input is a programming error: it raises,
+-- and says what is allowed.
+
+local bad_path = require "zklock.path"
+
+local error = error
+local huge = math.huge
+local ipairs, pairs = ipairs, pairs
+local tonumber, tostring, type = tonumber, tostring, type
+local concat, sort = table.concat, table.sort
+local getinfo = debug.getinfo
+
+local _M = {}
+
+-- Bytes of identity and data. A packet of more than 1 MB would make the server
+-- cut the connection of everybody in the session.
+local TEXT_SIZE = 4096
+local PATH_SIZE = 256 * 1024 -- likewise, of a path
+
+
+-- The level of the first function that is not of this library: error() then
+-- names the user's line.
+local folder = getinfo(1, "S").source:match("^(.-)[^/]*$")
+
+local function users_level()
+    local level = 3 -- of refuse's caller; error() counts from refuse
+    while true do
+        local info = getinfo(level, "S")
+        if not info then return 2 end
+        local source = info.source
+        if source:sub(1, 1) == "@" and source:sub(1, #folder) ~= folder then return level - 1 end
+        level = level + 1
+    end
+end
+
+
+local function refuse(text, ...)
+    error(text:format(...), users_level())
+end
+
+_M.refuse = refuse
+
+
+local function show(value)
+    if type(value) == "string" then return ("%q"):format(value) end
+    return tostring(value)
+end
+
+
+local function check_type(value, expected, what)
+    if type(value) ~= expected then
+        refuse("%s must be a %s, not %s", what, expected, show(value))
+    end
+end
+
+
+-- A field's check gets the value and the field's name.
+local check = {}
+
+local function check_size(value, name, limit)
+    if #value > limit then
+        refuse("%s must be at most %d bytes long, not %d", name, limit, #value)
+    end
+end
+
+function check.text(value, name)
+    check_type(value, "string", name)
+    if value:find("%c") then refuse("%s must not contain control characters", name) end
+    check_size(value, name, TEXT_SIZE)
+end
+
+function check.data(value, name)
+    check_type(value, "string", name)
+    if value:find("\0", 1, true) then refuse("%s must not contain NUL", name) end
+    check_size(value, name, TEXT_SIZE)
+end
+
+function check.flag(value, name)
+    check_type(value, "boolean", name)
+end
+
+function check.callback(value, name)
+    check_type(value, "function", name)
+end
+
+function check.anything()
+end
+
+function check.duration(value, name)
+    check_type(value, "number", name)
+    if not (value >= 0) then
+        refuse("%s must be seconds, 0 or more, not %s", name, show(value))
+    end
+end
+
+function check.positive(value, name)
+    check_type(value, "number", name)
+    if not (value > 0 and value < huge) then
+        refuse("%s must be seconds, more than 0, not %s", name, show(value))
+    end
+end
+
+function check.count(value, name)
+    check_type(value, "number", name)
+    if not (value >= 1 and value < huge and value % 1 == 0) then
+        refuse("%s must be a whole number, 1 or more, not %s", name, show(value))
+    end
+end
+
+function check.margin(value, name)
+    check_type(value, "number", name)
+    if not (value > 0 and value <= 0.5) then
+        refuse("%s must be in (0, 0.5], not %s", name, show(value))
+    end
+end
+
+local function one_of(...)
+    local allowed = { ... }
+    return function(value, name)
+        for _, each in ipairs(allowed) do
+            if value == each then return end
+        end
+        refuse('%s must be "%s", not %s', name, concat(allowed, '" or "'), show(value))
+    end
+end
+
+function check.auth(value, name)
+    check_type(value, "string", name)
+    if not value:find("^%w+:.") or value:find("\0", 1, true) then
+        refuse('%s must be "scheme:credentials", such as "digest:user:password", without NUL', name)
+    end
+end
+
+
+local function names_of(fields)
+    local names = {}
+    for name in pairs(fields) do names[#names + 1] = name end
+    sort(names)
+    return concat(names, ", ")
+end
+
+
+-- A copy of `given` with every field known, checked and defaulted.
+local function complete(given, fields, defaults, what)
+    local result = {}
+    for name, default in pairs(defaults) do result[name] = default end
+    if given == nil then return result end
+    if type(given) ~= "table" then
+        refuse("%s must be a table, not %s", what, show(given))
+    end
+    for name, value in pairs(given) do
+        local checker = fields[name]
+        if not checker then
+            refuse("unknown option %s in %s; known: %s", show(name), what, names_of(fields))
+        end
+        checker(value, name)
+        result[name] = value
+    end
+    return result
+end
+
+
+local connect_fields = {
+    timeout = check.positive,
+    connect_timeout = check.positive,
+    auth = check.auth,
+    acl = one_of("open", "creator", "read"),
+    parents = one_of("container", "persistent"),
+    margin = check.margin,
+    reopen = check.flag,
+    identity = check.text,
+    on_state = check.callback,
+}
+
+local connect_defaults = {
+    timeout = 10,
+    connect_timeout = 5,
+    acl = "open",
+    parents = "container",
+    margin = 0.5,
+    reopen = true,
+}
+
+function _M.connect(given)
+    local opts = complete(given, connect_fields, connect_defaults, "the options of connect")
+    if opts.acl ~= "open" and not opts.auth then
+        refuse('acl = "%s" needs auth: the creator must be somebody', opts.acl)
+    end
+    return opts
+end
+
+
+function _M.path(path)
+    if type(path) ~= "string" then
+        refuse("a lock path must be a string, not %s", show(path))
+    end
+    check_size(path, "a lock path", PATH_SIZE)
+    local why = bad_path(path)
+    if why then refuse("the lock path %s %s", show(path), why) end
+    return path
+end
+
+
+local function bad_host(entry)
+    if entry == "" then return "an entry is empty" end
+    if entry:find("[%s%c]") then return "it contains a space" end
+    local port = entry:match("^[^:%[%]]+(.*)$") or entry:match("^%[[%x.]*:[%x:.]*%](.*)$")
+    if not port or port ~= "" and port:sub(1, 1) ~= ":" then
+        return ("%s is no host, host:port or [v6]:port"):format(show(entry))
+    end
+    if port == ":" then return ("%s has no port after the :"):format(show(entry)) end
+    local number = port:find("^:%d+$") and tonumber(port:sub(2))
+    if port ~= "" and not (number and number >= 1 and number <= 65535) then
+        return ("the port of %s is not a number from 1 to 65535"):format(show(entry))
+    end
+end
+
+
+--- Splits "host:port,host:port/chroot".
+function _M.hosts(text)
+    local form = 'expected "host:port,host:port/chroot"'
+    if type(text) ~= "string" then
+        refuse("hosts must be a string, not %s; %s", show(text), form)
+    end
+    local hosts, chroot = text:match("^([^/]*)(.*)$")
+    if chroot == "/" then chroot = "" end
+    if hosts == "" then refuse("no host in %s; %s", show(text), form) end
+    for entry in (hosts .. ","):gmatch("([^,]*),") do
+        local why = bad_host(entry)
+        if why then refuse("bad hosts %s: %s; %s", show(text), why, form) end
+    end
+    check_size(chroot, "the chroot", PATH_SIZE)
+    local why = chroot ~= "" and bad_path(chroot)
+    if why then refuse("the chroot %s %s", show(chroot), why) end
+    return { text = text, hosts = hosts, chroot = chroot }
+end
+
+
+local mutex_fields = {
+    order = one_of("fifo", "none", "turns"),
+    reentrant = check.flag,
+    data = check.data,
+    batch = check.count,
+}
+
+local mutex_defaults = { order = "fifo", reentrant = true }
+
+function _M.mutex(given)
+    return complete(given, mutex_fields, mutex_defaults, "the options of mutex")
+end
+
+
+local acquire_fields = {
+    timeout = check.duration,
+    owner = check.anything,
+    on_queued = check.callback,
+}
+
+--- What acquire() takes: nothing, seconds, or a table.
+function _M.acquire(given)
+    if given == nil then return {} end
+    if type(given) == "number" then
+        check.duration(given, "timeout")
+        return { timeout = given }
+    end
+    if type(given) ~= "table" then
+        refuse("acquire takes seconds or a table of options, not %s", show(given))
+    end
+    return complete(given, acquire_fields, {}, "the options of acquire")
+end
+
+
+--- A last parameter `timeout`, or its default.
+function _M.timeout(given, default)
+    if given == nil then return default end
+    check.duration(given, "timeout")
+    return given
+end
+
+
+local release_fields = { wait = check.duration }
+
+function _M.release(given)
+    return complete(given, release_fields, {}, "the options of release")
+end
+
+
+function _M.callback(fn, what)
+    if type(fn) ~= "function" then
+        refuse("%s must be a function, not %s", what, show(fn))
+    end
+    return fn
+end
+
+
+return _M

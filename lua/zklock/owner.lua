@@ -1,0 +1,38 @@
+--- Who holds or waits: the running coroutine, or any value the user gives.
+-- An owner is handed to C as a text; equal texts are one owner.
+
+local running = coroutine.running
+local format = string.format
+local math_type = math.type or function() end -- Lua 5.3
+local tostring, type = tostring, type
+
+local numbers = setmetatable({}, { __mode = "k" }) -- object -> its number
+local last = 0
+
+
+local function number_of(object)
+    local number = numbers[object]
+    if not number then
+        last = last + 1
+        number = "object " .. last
+        numbers[object] = number
+    end
+    return number
+end
+
+
+---@param owner any nil: the running coroutine
+---@return string
+return function(owner)
+    if owner == nil then
+        local thread = running()
+        return thread and number_of(thread) or "main" -- Lua 5.1 has no thread for main
+    end
+    local kind = type(owner)
+    if kind == "string" then return format("string %q", owner) end -- without NUL
+    if kind == "number" then
+        return format(math_type(owner) == "integer" and "number %d" or "number %.17g", owner + 0)
+    end
+    if kind == "boolean" then return "boolean " .. tostring(owner) end
+    return number_of(owner)
+end

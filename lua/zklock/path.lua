@@ -1,0 +1,55 @@
+--- What ZooKeeper takes for a path.
+-- Source: PathUtils.validatePath of ZooKeeper's server.
+
+local byte, find, gmatch, sub = string.byte, string.find, string.gmatch, string.sub
+
+
+-- The code of the UTF-8 character at `at` and its length; nil if there is none.
+local function character(text, at)
+    local first, second, third = byte(text, at, at + 2)
+    if first < 0x80 then return first, 1 end
+    if find(text, "^[\194-\223][\128-\191]", at) then
+        return (first - 0xC0) * 0x40 + second - 0x80, 2
+    end
+    if find(text, "^[\224-\239][\128-\191][\128-\191]", at) then
+        return (first - 0xE0) * 0x1000 + (second - 0x80) * 0x40 + third - 0x80, 3
+    end
+end
+
+
+local function bad_character(code, length)
+    if code < 0x20 or code >= 0x7F and code <= 0x9F then
+        return "must not contain NUL or control characters"
+    end
+    if code >= 0xD800 and code <= 0xF8FF or code >= 0xFFF0 or length == 3 and code < 0x800 then
+        return "contains a character that ZooKeeper does not allow"
+    end
+end
+
+
+local function bad_text(text)
+    local at = 1
+    while at <= #text do
+        local code, length = character(text, at)
+        if not code then return "must be UTF-8 up to U+FFFF" end
+        local why = bad_character(code, length)
+        if why then return why end
+        at = at + length
+    end
+end
+
+
+--- Why a text is no absolute path below "/"; nil if it is one.
+---@param path string
+---@return string? why
+return function(path)
+    if sub(path, 1, 1) ~= "/" then return "must start with /" end
+    if sub(path, -1) == "/" then return "must not end with /" end
+    if find(path, "//", 1, true) then return "must not contain an empty segment" end
+    for segment in gmatch(path, "[^/]+") do
+        if segment == "." or segment == ".." then
+            return "must not contain the segment . or .."
+        end
+    end
+    return bad_text(path)
+end

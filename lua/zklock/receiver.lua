@@ -1,0 +1,26 @@
+--- Makes methods say so when they are called with . instead of :
+
+local options = require "zklock.options"
+
+local getmetatable, pairs = getmetatable, pairs
+
+
+local function checked(fn, class, call)
+    return function(self, ...)
+        if getmetatable(self) ~= class then
+            options.refuse("call it with a colon: %s(...)", call)
+        end
+        return fn(self, ...)
+    end
+end
+
+
+--- Replaces every method in the table `methods` of objects of `class`; `name`
+-- is what such an object is called in messages.
+return function(methods, class, name)
+    for method, fn in pairs(methods) do
+        if method:sub(1, 2) ~= "__" then
+            methods[method] = checked(fn, class, name .. ":" .. method)
+        end
+    end
+end

@@ -1,0 +1,116 @@
+--- The flash-sale laboratory as a command.
+
+local catalogue = require "zklock.seckill.catalogue"
+local dependency = require "zklock.seckill.dependency"
+local leashes = require "zklock.seckill.leash"
+local options = require "zklock.seckill.options"
+local reports = require "zklock.seckill.report"
+local runner = require "zklock.seckill.runner"
+local zklock = require "zklock"
+
+
+local EXPECTED, UNEXPECTED, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130
+
+local CONNECT_LIMIT = 2 -- the seed's, CFG-05
+
+
+local laboratory = {}
+
+
+local function list(scenarios, out)
+    for _, scenario in ipairs(scenarios) do
+        out:write(("%-9s %-39s must be %s%s\n"):format(scenario.id, scenario.title,
+            scenario.expect, scenario.zookeeper and "" or ", needs no ZooKeeper"))
+    end
+end
+
+
+-- The first scenario that needs a ZooKeeper, if one does.
+local function needs_zookeeper(scenarios)
+    for _, scenario in ipairs(scenarios) do
+        if scenario.zookeeper then return scenario.id end
+    end
+end
+
+
+-- Does a ZooKeeper answer? Said once here, not by every process later.
+local function missing_zookeeper(hosts)
+    local ok, session, message = pcall(zklock.connect, hosts, { connect_timeout = CONNECT_LIMIT })
+    if not ok then return session end -- no address at all
+    if not session then return message end
+    session:close()
+end
+
+
+-- What keeps the scenarios from running; nil if nothing does.
+local function missing(chosen)
+    local found, message = pcall(dependency.load, "luasql.sqlite3")
+    if not found then return message end
+    local id = needs_zookeeper(chosen.scenarios)
+    if not id then return nil end
+    if not chosen.zookeeper then
+        return id .. " needs a ZooKeeper: give --zookeeper HOSTS or set ZK_HOSTS"
+    end
+    return missing_zookeeper(chosen.zookeeper)
+end
+
+
+local function save(results, file_name)
+    local records = {}
+    for i, result in ipairs(results) do
+        records[i] = {
+            id = result.id, title = result.title, expect = result.expect,
+            verdict = result.verdict, finding = result.finding,
+            tries = result.tries, seconds = tonumber(("%.3f"):format(result.seconds)),
+        }
+    end
+    local file = assert(io.open(file_name, "w"))
+    file:write(dependency.load("dkjson").encode(records, { indent = true }), "\n")
+    file:close()
+end
+
+
+local function run(chosen, out, err)
+    local report = reports.new(chosen, out, err)
+    report:introduce()
+    local leash = leashes.open()
+    local ok, results = pcall(runner.run, chosen, leash, report)
+    leash:close()
+    if not ok then
+        report:abandon()
+        error(results, 0)
+    end
+    report:sum_up(results)
+    if chosen.json then save(results, chosen.json) end
+    return runner.all_as_expected(results) and EXPECTED or UNEXPECTED
+end
+
+
+--- Carries out a command line; gives the exit status.
+---@param arguments string[]
+---@param out file*
+---@param err file*
+---@param scenarios zklock.seckill.Scenario[]?  default: all there are
+---@return integer status
+function laboratory.main(arguments, out, err, scenarios)
+    local chosen, message = options.parse(arguments, scenarios or catalogue)
+    if not chosen then
+        err:write(message, "\n")
+        return USAGE
+    end
+    if chosen.help then out:write(chosen.help, "\n") return EXPECTED end
+    if chosen.list then list(chosen.scenarios, out) return EXPECTED end
+    message = missing(chosen)
+    if message then
+        err:write(message, "\n")
+        return MISSING
+    end
+    local ok, status = pcall(run, chosen, out, err)
+    if ok then return status end
+    local interrupted = tostring(status):find("interrupted!", 1, true)
+    err:write(interrupted and "interrupted" or tostring(status), "\n")
+    return interrupted and INTERRUPTED or UNEXPECTED
+end
+
+
+return laboratory

@@ -1,0 +1,151 @@
+--- The demo's command line.
+
+local dependency = require "zklock.seckill.dependency"
+
+
+---@class zklock.seckill.Options
+---@field scenarios zklock.seckill.Scenario[]  those to run
+---@field pause number      seconds between reading and writing the stock
+---@field hold number       seconds for which a lock is held where the seed sleeps
+---@field session number    session timeout asked for, seconds
+---@field zookeeper string? address
+---@field lua string        the interpreter for the processes
+---@field verbose boolean
+---@field json string?      file for the results
+---@field list boolean?
+---@field help string?      the text to print
+
+
+-- S2 sleeps that long with the lock held (DEMO-09, DEMO-10).
+local SEED_HOLD = 5
+
+local DEFAULTS = {
+    pause = 0.02,
+    hold = 0.5,
+    session = 2, -- the seed's, CFG-04
+}
+
+
+local options = {}
+
+
+local function seconds(text) -- an argparse converter
+    local number = tonumber(text)
+    if not number or number < 0 or number > 60 then
+        return nil, ("%q is not a number of seconds between 0 and 60"):format(text)
+    end
+    return number
+end
+
+
+-- The interpreter that runs this: the first word of its command line.
+local function own_interpreter()
+    local first = 0
+    while arg and arg[first - 1] do first = first - 1 end
+    return first < 0 and arg[first] or "lua"
+end
+
+
+local function describe()
+    local argparse = dependency.load "argparse"
+    local parser = argparse("seckill",
+        "The flash sale: what goes wrong without a lock, with a local lock, with a lock used "
+        .. "wrongly, and how zklock puts it right. Real processes, one SQLite file as the store; "
+        .. "every verdict is read from the store.")
+    parser:add_help(false)
+    parser:help_max_width(80)
+    parser:flag("-h --help", "Show this help.")
+    parser:flag("--list", "List the scenarios, run none.")
+    parser:option("--only", "Run these, for example DEMO-03,DEMO-17.")
+        :argname "IDS"
+    parser:option("--pause", ("Seconds between reading and writing the stock (default %g). The "
+        .. "race is there without it; the pause widens it, so that ten buyers are enough to see "
+        .. "it. With 0 a wrong strategy may look right."):format(DEFAULTS.pause))
+        :argname "S" :convert(seconds)
+    parser:mutex(
+        parser:option("--hold", ("Seconds for which DEMO-09 and DEMO-10 hold the lock "
+            .. "(default %g; the seed's are %g)."):format(DEFAULTS.hold, SEED_HOLD))
+            :argname "S" :convert(seconds),
+        parser:flag("--seed-times", ("The seed's own: --hold %g."):format(SEED_HOLD)))
+    parser:option("--session", ("Session timeout to ask for (default %g, the seed's); the server "
+        .. "may change it. DEMO-15 and DEMO-17 wait for it."):format(DEFAULTS.session))
+        :argname "S" :convert(seconds)
+    parser:option("--zookeeper", "Address, for example 127.0.0.1:2181 (default: $ZK_HOSTS).")
+        :argname "HOSTS"
+    parser:option("--lua", "Interpreter for the processes (default: the one that runs this).")
+        :argname "PROGRAM"
+    parser:option("--json", "Write the results into a file as well.")
+        :argname "FILE"
+    parser:flag("--verbose", "Show what the processes did, line by line.")
+    parser:epilog("Exit status: 0 all as expected, 1 not, 2 wrong options, "
+        .. "3 something needed is missing, 130 interrupted.")
+    return parser
+end
+
+
+local function ids(scenarios)
+    local list = {}
+    for i, scenario in ipairs(scenarios) do list[i] = scenario.id end
+    return table.concat(list, " ")
+end
+
+
+-- DEMO-06 stands for DEMO-06a and DEMO-06b.
+local function is_meant(scenario, word)
+    return scenario.id == word or scenario.id:gsub("%l$", "") == word
+end
+
+
+-- The scenarios that `only` names, in the catalogue's order.
+local function choose(only, catalogue)
+    if not only then return catalogue end
+    local meant = {}
+    for word in only:gmatch "[^,%s]+" do
+        local known = false
+        for _, scenario in ipairs(catalogue) do
+            if is_meant(scenario, word) then
+                known = true
+                meant[scenario] = true
+            end
+        end
+        if not known then
+            return nil, ("no scenario %q; there are %s"):format(word, ids(catalogue))
+        end
+    end
+    local chosen = {}
+    for _, scenario in ipairs(catalogue) do
+        if meant[scenario] then chosen[#chosen + 1] = scenario end
+    end
+    if not chosen[1] then return nil, "--only names no scenario; there are " .. ids(catalogue) end
+    return chosen
+end
+
+
+--- Reads the command line.
+---@param arguments string[]
+---@param catalogue zklock.seckill.Scenario[]
+---@return zklock.seckill.Options? options
+---@return string? message  what is wrong, and what is allowed
+function options.parse(arguments, catalogue)
+    local parser = describe()
+    local ok, given = parser:pparse(arguments)
+    if not ok then return nil, given .. "\n" .. parser:get_usage() end
+    local scenarios, message = choose(given.only, catalogue)
+    if not scenarios then return nil, message end
+    local hold = given.seed_times and SEED_HOLD or given.hold
+    return {
+        scenarios = scenarios,
+        pause = given.pause or DEFAULTS.pause,
+        hold = hold or DEFAULTS.hold,
+        session = given.session or DEFAULTS.session,
+        zookeeper = given.zookeeper or os.getenv "ZK_HOSTS",
+        lua = given.lua or own_interpreter(),
+        verbose = given.verbose or false,
+        json = given.json,
+        list = given.list,
+        help = given.help and parser:get_help() or nil,
+    }
+end
+
+
+return options

@@ -1,0 +1,130 @@
+--- What the demo prints: on stdout a line for each scenario and one that sums
+--- up; on stderr, if it is a terminal, what runs at the moment.
+
+local clock = require "zklock.seckill.clock"
+local shell = require "zklock.seckill.shell"
+
+
+local ROW = "%-9s %-37s %-36s %s\n"
+local CLEAR = "\r\27[K"
+
+
+---@class zklock.seckill.Report
+local Report = {}
+Report.__index = Report
+
+
+local report = {}
+
+
+---@param options zklock.seckill.Options
+---@param out file*  for the table
+---@param err file*  for the progress
+function report.new(options, out, err)
+    return setmetatable({
+        options = options,
+        out = out,
+        err = shell.succeeds "test -t 2" and err or nil,
+        began = clock.now(),
+    }, Report)
+end
+
+
+function Report:introduce()
+    local options = self.options
+    self.out:write(([[
+Ten buyers, one item each, a stock of 100: 90 must be left. A wrong strategy must be seen to fail.
+Servers are processes, requests are coroutines; all numbers are read from the store, an SQLite file.
+Between reading and writing the stock a request pauses %g s, which widens the race (--pause).
+DEMO-09 and DEMO-10 hold the lock %g s (--hold; the seed's 5 s: --seed-times).
+
+]]):format(options.pause, options.hold))
+end
+
+
+---@param scenario zklock.seckill.Scenario
+function Report:started(scenario)
+    if self.err then self.err:write(CLEAR, scenario.id, "  ", scenario.title, " …") end
+end
+
+
+local function verdict_text(result)
+    local text
+    if result.verdict == "failed" then
+        text = "FAILED"
+    elseif result.as_expected then
+        text = result.verdict == "right" and "right" or "wrong, as expected"
+    else
+        text = result.verdict == "right" and "RIGHT, but it must go wrong" or "WRONG, must be right"
+    end
+    if result.tries > 1 then text = ("%s (try %d)"):format(text, result.tries) end
+    return text
+end
+
+
+local function log_line(entry, since)
+    local token = entry.token and ("  [token %s]"):format(entry.token) or ""
+    return ("%11.3f s  %-9s %s%s\n"):format(entry.at - since, entry.who, entry.line, token)
+end
+
+
+-- All of the journal, or what of it gives the idea.
+function Report:journal(log, glimpse)
+    local shown = self.options.verbose and log or glimpse
+    for _, entry in ipairs(shown) do
+        self.out:write(log_line(entry, log[1].at))
+    end
+    if #shown < #log then
+        self.out:write(("            … and %d more lines (--verbose)\n"):format(#log - #shown))
+    end
+end
+
+
+---@param result zklock.seckill.Result
+function Report:finished(result)
+    if self.err then self.err:write(CLEAR) end
+    self.out:write(ROW:format(result.id, result.title, result.finding, verdict_text(result)))
+    local glimpse = result.as_expected and result.glimpse or result.log
+    if result.log and (self.options.verbose or result.glimpse or not result.as_expected) then
+        self:journal(result.log, glimpse)
+    end
+    self.out:flush()
+end
+
+
+local function count(results, verdict)
+    local n = 0
+    for _, result in ipairs(results) do
+        if result.verdict == verdict then n = n + 1 end
+    end
+    return n
+end
+
+
+local function ending(results)
+    local others = {}
+    for _, result in ipairs(results) do
+        if not result.as_expected then others[#others + 1] = result.id end
+    end
+    if not others[1] then return "all as expected" end
+    return "NOT as expected: " .. table.concat(others, " ")
+end
+
+
+---@param results zklock.seckill.Result[]
+function Report:sum_up(results)
+    local failed = count(results, "failed")
+    self.out:write(("\n%d scenario%s: %d right, %d wrong%s, %s in %.0f s\n"):format(
+        #results, #results == 1 and "" or "s", count(results, "right"), count(results, "wrong"),
+        failed > 0 and (", %d failed"):format(failed) or "",
+        ending(results), clock.now() - self.began))
+end
+
+
+--- After an interrupt: leaves the terminal clean.
+function Report:abandon()
+    if self.err then self.err:write(CLEAR) end
+end
+
+
+return report

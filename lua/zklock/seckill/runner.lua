@@ -1,0 +1,95 @@
+--- Runs scenarios one after the other and compares what came out with what must
+--- come out.
+
+local clock = require "zklock.seckill.clock"
+local stages = require "zklock.seckill.stage"
+
+
+-- A strategy that is wrong by a race can come out right by luck. It is tried
+-- again this often in all; the report says how often.
+local TRIES = 3
+
+
+---@class zklock.seckill.Result
+---@field id string
+---@field title string
+---@field expect "right" | "wrong"
+---@field verdict "right" | "wrong" | "failed"  failed: it could not be judged
+---@field as_expected boolean
+---@field finding string
+---@field tries integer
+---@field seconds number
+---@field log table[]?
+---@field glimpse table[]?
+
+
+local runner = {}
+
+
+local function is_interrupt(message)
+    return tostring(message):find("interrupted!", 1, true) ~= nil
+end
+
+
+-- One attempt on a stage of its own.
+local function play(scenario, name, options, leash)
+    local stage = stages.open(name, options, leash)
+    local ok, outcome = pcall(scenario.play, scenario, stage)
+    stage:close()
+    if ok then return outcome.right and "right" or "wrong", outcome end
+    if is_interrupt(outcome) then error(outcome, 0) end
+    return "failed", { finding = tostring(outcome) }
+end
+
+
+--- Runs one scenario, again if it was right only by luck.
+---@param scenario zklock.seckill.Scenario
+---@param options zklock.seckill.Options
+---@param leash zklock.seckill.Leash
+---@return zklock.seckill.Result
+function runner.run_one(scenario, options, leash)
+    local started = clock.now()
+    local tries = 0
+    local verdict, outcome
+    repeat
+        tries = tries + 1
+        verdict, outcome = play(scenario, scenario.id .. "-" .. tries, options, leash)
+        local by_luck = scenario.race and scenario.expect == "wrong" and verdict == "right"
+    until not by_luck or tries == TRIES
+    return {
+        id = scenario.id, title = scenario.title, expect = scenario.expect,
+        verdict = verdict, as_expected = verdict == scenario.expect,
+        finding = outcome.finding, tries = tries, seconds = clock.now() - started,
+        log = outcome.log, glimpse = outcome.glimpse,
+    }
+end
+
+
+--- Runs all of `options.scenarios`.
+---@param options zklock.seckill.Options
+---@param leash zklock.seckill.Leash
+---@param report { started: fun(self, scenario), finished: fun(self, result) }
+---@return zklock.seckill.Result[]
+function runner.run(options, leash, report)
+    local results = {}
+    for i, scenario in ipairs(options.scenarios) do
+        report:started(scenario)
+        results[i] = runner.run_one(scenario, options, leash)
+        report:finished(results[i])
+    end
+    return results
+end
+
+
+--- Is every result the expected one?
+---@param results zklock.seckill.Result[]
+---@return boolean
+function runner.all_as_expected(results)
+    for _, result in ipairs(results) do
+        if not result.as_expected then return false end
+    end
+    return true
+end
+
+
+return runner

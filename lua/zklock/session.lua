@@ -1,0 +1,255 @@
+--- Sessions: the connection to ZooKeeper that locks live in.
+
+local Mutex = require "zklock.mutex"
+local Request = require "zklock.request"
+local core = require "zklock.core"
+local failure = require "zklock.failure"
+local options = require "zklock.options"
+local owner_key = require "zklock.owner"
+local receiver = require "zklock.receiver"
+local wait = require "zklock.wait"
+
+local ipairs, pairs, pcall = ipairs, pairs, pcall
+local setmetatable, type = setmetatable, type
+
+local CLOSE_BOUND = 5 -- seconds that close() may take
+local SCOPE_BOUND = 1 -- and at the end of a scope
+
+---@class zklock.Session
+local Session = {}
+Session.__index = Session
+Session.__name = "zklock.session"
+
+
+-- Calls the user's callback; its error is counted and kept for stats().
+function Session:protect(fn, ...)
+    local ok, problem = pcall(fn, ...)
+    if ok then return end
+    self.callback_errors = self.callback_errors + 1
+    self.callback_error = problem
+end
+
+
+local deliver = {}
+
+function deliver.request(self, id)
+    local request = self.requests[id]
+    if not request then return end
+    self.requests[id] = nil
+    request.told = true
+    if request.callback then self:protect(request.callback, request) end
+end
+
+function deliver.queued(self, id, position)
+    local request = self.requests[id]
+    if request and request.on_queued then self:protect(request.on_queued, position) end
+end
+
+function deliver.lease(self, id)
+    local told = {} -- a callback may change the set
+    for lease in pairs(self.leases) do
+        if lease.id == id then told[#told + 1] = lease end
+    end
+    for _, lease in ipairs(told) do lease:tell() end
+end
+
+function deliver.state(self, state)
+    if self.on_state then self:protect(self.on_state, state) end
+end
+
+
+--- Delivers what happened: completed requests, callbacks. Never waits.
+---@return integer count of what was delivered
+function Session:dispatch()
+    local count, handle = 0, self.handle
+    while true do
+        local kind, subject, detail = handle:next()
+        if not kind then return count end
+        count = count + 1
+        deliver[kind](self, subject, detail)
+    end
+end
+
+
+--- Readable while dispatch() has something to deliver.
+---@return integer descriptor
+function Session:fd()
+    return self.handle:fd()
+end
+
+
+---@return "connecting"|"connected"|"suspended"|"expired"|"closed"
+function Session:state()
+    return self.handle:state()
+end
+
+
+---@return string? id hexadecimal; nil while there is none
+function Session:id()
+    return self.handle:id()
+end
+
+
+---@return number seconds negotiated; before the first connection what was asked for
+function Session:timeout()
+    local negotiated = self.handle:timeout()
+    return negotiated > 0 and negotiated or self.asked_timeout
+end
+
+
+---@return table counters
+function Session:stats()
+    local stats = self.handle:stats()
+    stats.callback_errors = self.callback_errors
+    stats.callback_error = self.callback_error
+    return stats
+end
+
+
+--- True for a session that was inherited over a fork.
+function Session:forked()
+    return self.handle:foreign()
+end
+
+
+-- Ends everything at most within `bound` seconds.
+local function close(self, bound)
+    if self:forked() then return failure("forked", self.hosts) end
+    self.handle:close(bound)
+    return true
+end
+
+
+--- Releases every lease, wakes every waiter with "closed". Takes at most 5 s.
+function Session:close()
+    return close(self, CLOSE_BOUND)
+end
+
+
+function Session:__close()
+    close(self, SCOPE_BOUND)
+end
+
+
+--- Ends the owner's waits with "interrupted".
+---@return integer count
+function Session:interrupt(owner)
+    if self:forked() then return failure("forked", self.hosts) end
+    local key, count = owner_key(owner), 0
+    for _, request in pairs(self.requests) do
+        if request.owner == key and request:interrupt() then count = count + 1 end
+    end
+    return count
+end
+
+
+--- Gives up every lease of the owner (default: the current one).
+---@return integer count
+function Session:release_all(owner)
+    if self:forked() then return failure("forked", self.hosts) end
+    return self.handle:release_all(owner_key(owner))
+end
+
+
+---@return zklock.Mutex
+---@overload fun(self, path, opts): nil, string, string
+function Session:mutex(path, opts)
+    path, opts = options.path(path), options.mutex(opts)
+    if opts.order ~= "fifo" then
+        return failure("unsupported", path, ('order = "%s" is not built yet'):format(opts.order))
+    end
+    if opts.batch then
+        return failure("unsupported", path, 'batch belongs to order = "turns", not built yet')
+    end
+    return Mutex.new(self, path, opts)
+end
+
+
+-- The rest of the family is not built yet, and says so.
+for _, name in ipairs{ "rwlock", "semaphore", "multi" } do
+    Session[name] = function(_, path)
+        return failure("unsupported", type(path) == "string" and path or name,
+                       ("session:%s is not built yet"):format(name))
+    end
+end
+
+
+-- Waits for a C request and gives what take() gives.
+function Session:await(handle, timeout, take, ...)
+    local refusal, code = wait.refusal()
+    if refusal then
+        handle:drop()
+        return nil, refusal, code
+    end
+    return wait.wait(self, Request.new(self, handle, owner_key()), timeout, take, ...)
+end
+
+
+function Session:__tostring()
+    local ok, state = pcall(self.handle.state, self.handle)
+    if not ok then return ("zklock.session (forked, %s)"):format(self.hosts) end
+    local id = self.handle:id()
+    return ("zklock.session (%s, %s%s)"):format(state, self.hosts, id and ", 0x" .. id or "")
+end
+
+
+receiver(Session, Session, "session")
+
+
+local function weak_values()
+    return setmetatable({}, { __mode = "v" })
+end
+
+
+local function open(hosts, opts)
+    local scheme, credentials = nil, nil
+    if opts.auth then scheme, credentials = opts.auth:match("^(%w+):(.*)$") end
+    return core.session{
+        hosts = hosts.hosts,
+        chroot = hosts.chroot,
+        timeout = opts.timeout,
+        margin = opts.margin,
+        auth_scheme = scheme,
+        auth = credentials,
+        acl = opts.acl,
+        containers = opts.parents == "container",
+        reopen = opts.reopen,
+        identity = opts.identity or core.identity(),
+    }
+end
+
+
+local function ready(request)
+    return request.handle:result()
+end
+
+
+--- See zklock.connect; the arguments are checked.
+function Session.connect(hosts, opts)
+    local refusal, code = wait.refusal()
+    if refusal then return nil, refusal, code end
+    local handle, message = open(hosts, opts)
+    if not handle then return failure("connection", hosts.text, message) end
+    local self = setmetatable({
+        handle = handle,
+        hosts = hosts.text,
+        asked_timeout = opts.timeout,
+        connect_timeout = opts.connect_timeout,
+        on_state = opts.on_state,
+        requests = weak_values(), -- id -> Request
+        leases = setmetatable({}, { __mode = "k" }), -- those with callbacks
+        callback_errors = 0,
+    }, Session)
+    local request = Request.new(self, handle:ready(opts.connect_timeout))
+    local result, detail = wait.wait(self, request, opts.connect_timeout, ready)
+    if result == "ok" then return self end
+    if result == "timeout" or result == "expired" then
+        result, detail = "connection", handle:trouble() or
+            ("waited %g s"):format(opts.connect_timeout)
+    end
+    handle:close(0)
+    return failure(result, hosts.text, detail)
+end
+
+
+return Session

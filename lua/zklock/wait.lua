@@ -1,0 +1,82 @@
+--- Waiting: chooses the driver and waits through it, so that however the wait
+-- ends nothing is left behind.
+
+local core = require "zklock.core"
+local scope = require "zklock.scope"
+local tasks = require "zklock.tasks"
+
+local error, require, type = error, require, type
+local now = core.now
+
+local _M = {}
+
+local built = { block = "zklock.driver.block" }
+local planned = { ngx = true, cqueues = true, luv = true, copas = true }
+local chosen -- by the user; nil: by ourselves
+
+
+--- zklock.driver(name | { wait = fn } | nil)
+function _M.use(driver)
+    if driver == nil then
+        chosen = nil
+        return true
+    end
+    if type(driver) == "table" then
+        if type(driver.wait) ~= "function" then
+            error("a driver is a table with a function wait(session, request, deadline)", 2)
+        end
+        chosen = driver
+        return true
+    end
+    if planned[driver] then
+        return nil, ('the driver "%s" is not built yet'):format(driver), "unsupported"
+    end
+    if not built[driver] then
+        error('a driver is "block", "ngx", "cqueues", "luv", "copas" or a table with `wait`', 2)
+    end
+    chosen = require(built[driver])
+    return true
+end
+
+
+-- The driver for the running coroutine. To block an nginx worker is worse than
+-- to refuse.
+local function driver()
+    if chosen then return chosen end
+    if tasks.active() then return tasks end
+    if ngx then return nil end
+    return require(built.block)
+end
+
+
+local function attend(session, request, deadline, take, ...)
+    local handle = request.handle
+    if not handle:done() then
+        driver().wait(session, request, deadline)
+        if not handle:done() then
+            local late = deadline and now() >= deadline
+            handle:cancel(late and "timeout" or "interrupted")
+        end
+    end
+    return take(request, ...)
+end
+
+
+--- Waits for a request, then gives what take(request, ...) gives. The request
+-- is closed after, so take() has to take all that it needs.
+function _M.wait(session, request, timeout, take, ...)
+    local deadline = timeout and now() + timeout
+    return scope(request, attend, session, request, deadline, take, ...)
+end
+
+
+--- nil, or why the running host cannot wait: message, code.
+function _M.refusal()
+    if not driver() then
+        return "waiting inside nginx is not built yet: use zklock.driver{ wait = ... }",
+               "unsupported"
+    end
+end
+
+
+return _M

@@ -1,0 +1,79 @@
+/* lane.h - one direction of a proxied connection
+ *
+ * Bytes read from the source wait in `arrived` until whoever understands them
+ * admits them, a whole frame at a time. An admitted frame is a passage: it goes
+ * out at its due time, after all passages before it, and then its sequel takes
+ * place. The owner does the admitting and the sequels; a lane only moves bytes.
+ */
+#ifndef RIG_LANE_H
+#define RIG_LANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int64_t nanoseconds; /* CLOCK_MONOTONIC */
+#define NEVER INT64_MAX
+
+/* First in, first out. Also holds structs, if one fifo holds one type only. */
+struct fifo {
+    unsigned char *data;
+    size_t start, end, capacity; /* the content is data[start..end) */
+};
+
+size_t fifo_length(const struct fifo *fifo);
+void *fifo_front(const struct fifo *fifo);
+void fifo_append(struct fifo *fifo, const void *data, size_t length);
+void fifo_remove(struct fifo *fifo, size_t offset, size_t length);
+void fifo_free(struct fifo *fifo);
+
+/* What happens to the connection after a passage. */
+enum sequel {
+    GO_ON,
+    HANG_UP,    /* shut down towards the destination; the other lane goes on */
+    CUT_CLIENT, /* RST to the client; the server reads all it was sent, then EOF */
+    RESET       /* RST to both */
+};
+
+struct passage {
+    nanoseconds due;
+    size_t length; /* bytes; 0 if it is only for the sequel */
+    enum sequel sequel;
+    int label;      /* the owner's: what to count */
+    uint64_t burst; /* the owner's: what a reply belongs to */
+};
+
+/* All zero is a new lane. */
+struct lane {
+    struct fifo arrived;
+    struct fifo admitted;
+    struct fifo queue;  /* of struct passage */
+    size_t sent;        /* bytes sent of the passages in the queue */
+    enum sequel ending; /* HANG_UP or RESET when the source has ended that way */
+    bool sealed;        /* nothing is admitted any more */
+    bool blocked;       /* the destination's buffer is full */
+    bool broken;        /* the destination is gone, passages go nowhere */
+};
+
+/* Reads once, and notes the end of the source. What a sealed lane reads is lost. */
+void lane_read(struct lane *lane, int source);
+
+/* The big-endian integer at `offset`; 0 if the frame is too short for it. */
+int32_t int32_at(const unsigned char *frame, size_t length, size_t offset);
+
+/* Length of the frame at the front of `arrived`, with its four length bytes; 0 if
+ * it is not complete. A source that sends no frames has its lane ended by RESET. */
+size_t lane_frame(struct lane *lane);
+
+/* Admits passage->length bytes; seals the lane if there is a sequel. */
+void lane_admit(struct lane *lane, const struct passage *passage);
+
+/* Sends what is due at `now`. Then lane_pop takes the passages that are out, one
+ * by one; false when there is none. */
+void lane_send(struct lane *lane, int destination, nanoseconds now);
+bool lane_pop(struct lane *lane, nanoseconds now, struct passage *out);
+
+nanoseconds lane_due(const struct lane *lane);
+void lane_free(struct lane *lane);
+
+#endif

@@ -1,0 +1,72 @@
+/* link.h - one client's connection through the proxy, and what is done to it
+ *
+ * A link has two sockets and a lane for each direction. It admits requests and
+ * replies as the traffic allows: counts them, matches replies to requests, and
+ * applies the rules.
+ */
+#ifndef RIG_LINK_H
+#define RIG_LINK_H
+
+#include "lane.h"
+
+#include <netinet/in.h>
+
+/* Operations are small integers from 0. Name of the one with this number, NULL
+ * behind the last; and number of the one with this name, -1 if there is none. */
+const char *operation_name(int operation);
+int operation_of_name(const char *name);
+
+enum { OPERATIONS_MAX = 32 };
+
+enum action { PASS, DROP_REQUEST, CUT_AFTER, DROP_REPLY, HOLD };
+
+/* Acts on the request that brings `remaining` to zero. */
+struct rule {
+    enum action action;
+    int operation;
+    long remaining;
+};
+
+/* What all links have in common. */
+struct traffic {
+    bool up_open;                           /* requests are forwarded */
+    bool down_open;                         /* replies and events are forwarded */
+    nanoseconds one_way;                    /* delay */
+    struct fifo rules;                      /* of struct rule, in the order given */
+    unsigned long requests[OPERATIONS_MAX]; /* forwarded in full, by operation */
+    unsigned long flights;
+    unsigned long events; /* forwarded in full */
+};
+
+struct link {
+    int client, server;  /* sockets; -1 when closed */
+    bool connecting;     /* the server's socket is not ready for writing */
+    struct lane up;      /* from the client to the server */
+    struct lane down;    /* from the server to the client */
+    struct fifo awaited; /* requests without a reply, of struct awaited (link.c) */
+    bool greeted;        /* the connect request has been admitted */
+    bool welcomed;       /* the connect reply has been admitted */
+    bool held;           /* by a hold rule */
+    bool judged;         /* the rules have had the request in front of `up` */
+    uint64_t burst;      /* number of the latest one */
+    bool burst_open;     /* no reply to it has been forwarded */
+    bool up_done, down_done;
+};
+
+/* Takes over the client's socket, and begins to connect to the target. */
+struct link *link_open(int client, const struct sockaddr_in *target);
+
+/* Reads from the sockets that have something to say. */
+void link_read(struct link *link, bool client_ready, bool server_ready);
+
+/* Moves all that can move at `now`. */
+void link_run(struct link *link, struct traffic *traffic, nanoseconds now);
+
+/* When link_run is to be called again even if no socket has anything to say. */
+nanoseconds link_due(const struct link *link, const struct traffic *traffic);
+
+void link_reset(struct link *link);
+bool link_finished(const struct link *link);
+void link_free(struct link *link);
+
+#endif

@@ -1,0 +1,354 @@
+/* proxy.c - a TCP proxy that understands ZooKeeper's framing, for fault injection
+ *
+ * Build:  cc -std=c11 -O2 -o proxy proxy.c link.c lane.c      (Linux)
+ * Usage:  proxy TARGET_HOST:PORT
+ *
+ * Listens on a free port of 127.0.0.1 and connects every client to the target.
+ * Prints the port, then reads commands from stdin, one a line, and answers each
+ * with exactly one line, "ok ..." or "error ...", once it is in effect. Ends at the
+ * end of stdin.
+ *
+ *   counts    ok create2=3 getChildren=1 ... flights=2 events=1
+ *             Requests by operation since the last reset (only those not zero),
+ *             counted when the whole request has gone to the server. Names:
+ *             create delete exists getData setData getACL sync ping getChildren
+ *             getChildren2 check multi create2 createContainer setWatches
+ *             setWatches2 auth closeSession connect other.
+ *             flights  bursts of requests: a request joins the burst before it
+ *                      on its connection unless a reply to that burst has been
+ *                      forwarded; ping and setWatches belong to none. A burst
+ *                      counts when its first request arrives.
+ *             events   watch events forwarded to clients
+ *   reset     sets all counts to zero; the next request starts a new flight.
+ *   delay MS  adds MS/2 milliseconds (a decimal number) in each direction to what
+ *             passes from now on; keeps order, does not limit throughput. TCP
+ *             handshakes are not delayed.
+ *   cut       resets all connections (RST), both sides. Answers how many.
+ *   refuse    refuses new connections ...
+ *   accept    ... accepts them again, on the same port.
+ *   blackhole stops forwarding both ways; connections stay open, new ones are
+ *             accepted, data and the ends of connections are kept ...
+ *   halfopen  stops forwarding from the servers to the clients only ...
+ *   flow      ... until flow forwards all that was kept, also what is on hold.
+ *
+ * The following await the Nth request from now, on any connection, with the
+ * given operation (a name from above), and then act once. They may be combined;
+ * if several are for the same request, the first one given acts. "Cuts" means:
+ * the client gets a RST, the server reads all it was sent and then EOF. What was
+ * ahead of the cut in the same direction still arrives before it.
+ *
+ *   drop-request OPERATION N  cuts instead of forwarding the request.
+ *   cut-after OPERATION N     forwards the request, then cuts.
+ *   drop-reply OPERATION N    forwards the request, cuts instead of forwarding
+ *                             the reply.
+ *   hold OPERATION N          holds the request, and all after it on its
+ *                             connection, until flow.
+ *
+ * Four-letter words are no frames: a connection that sends one is reset.
+ */
+#define _GNU_SOURCE
+#include "link.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+struct proxy {
+    struct sockaddr_in self, target;
+    int reserve;  /* bound, never listens: the port stays ours while we refuse */
+    int listener; /* -1 while we refuse */
+    struct traffic traffic;
+    struct link **links;
+    size_t link_count, link_capacity;
+    struct pollfd *polls; /* stdin, listener, then client and server of each link */
+    struct fifo input;    /* the start of a command */
+};
+
+static void fail(const char *what) {
+    perror(what);
+    exit(EXIT_FAILURE);
+}
+
+static nanoseconds clock_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (nanoseconds)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* --- connections --- */
+
+static int bind_self(const struct proxy *proxy) {
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int)) < 0 ||
+        bind(fd, (const struct sockaddr *)&proxy->self, sizeof proxy->self) < 0)
+        fail("bind");
+    return fd;
+}
+
+static void listen_self(struct proxy *proxy) {
+    if (proxy->listener >= 0) return;
+    proxy->listener = bind_self(proxy);
+    if (listen(proxy->listener, SOMAXCONN) < 0) fail("listen");
+}
+
+static void refuse(struct proxy *proxy) {
+    if (proxy->listener >= 0) close(proxy->listener);
+    proxy->listener = -1;
+}
+
+static void reserve_link(struct proxy *proxy) {
+    if (proxy->link_count < proxy->link_capacity) return;
+    proxy->link_capacity = 2 * proxy->link_capacity + 8;
+    proxy->links = realloc(proxy->links, proxy->link_capacity * sizeof *proxy->links);
+    proxy->polls = realloc(proxy->polls, (2 + 2 * proxy->link_capacity) * sizeof *proxy->polls);
+    if (proxy->links == NULL || proxy->polls == NULL) fail("links");
+}
+
+static void accept_links(struct proxy *proxy) {
+    int client;
+    while ((client = accept4(proxy->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        reserve_link(proxy);
+        proxy->links[proxy->link_count++] = link_open(client, &proxy->target);
+    }
+}
+
+/* Moves all that can move, and forgets the links that are finished. */
+static void run_links(struct proxy *proxy) {
+    nanoseconds now = clock_now();
+    size_t kept = 0;
+    for (size_t i = 0; i < proxy->link_count; i++) {
+        struct link *link = proxy->links[i];
+        link_run(link, &proxy->traffic, now);
+        if (link_finished(link)) link_free(link);
+        else proxy->links[kept++] = link;
+    }
+    proxy->link_count = kept;
+}
+
+/* --- commands --- */
+
+enum verb { COUNTS, CLEAR, DELAY, CUT, REFUSE, ACCEPT, BLACKHOLE, HALFOPEN, FLOW, RULE };
+
+static const struct command {
+    const char *name;
+    int arguments;
+    enum verb verb;
+    enum action action; /* of a RULE */
+} commands[] = {
+    {"counts", 0, COUNTS, PASS},       {"reset", 0, CLEAR, PASS},
+    {"delay", 1, DELAY, PASS},         {"cut", 0, CUT, PASS},
+    {"refuse", 0, REFUSE, PASS},       {"accept", 0, ACCEPT, PASS},
+    {"blackhole", 0, BLACKHOLE, PASS}, {"halfopen", 0, HALFOPEN, PASS},
+    {"flow", 0, FLOW, PASS},           {"drop-request", 2, RULE, DROP_REQUEST},
+    {"cut-after", 2, RULE, CUT_AFTER}, {"drop-reply", 2, RULE, DROP_REPLY},
+    {"hold", 2, RULE, HOLD},
+};
+
+static void print_counts(const struct traffic *traffic) {
+    fputs("ok", stdout);
+    for (int i = 0; operation_name(i) != NULL; i++)
+        if (traffic->requests[i] > 0) printf(" %s=%lu", operation_name(i), traffic->requests[i]);
+    printf(" flights=%lu events=%lu\n", traffic->flights, traffic->events);
+}
+
+static void clear_counts(struct proxy *proxy) {
+    memset(proxy->traffic.requests, 0, sizeof proxy->traffic.requests);
+    proxy->traffic.flights = proxy->traffic.events = 0;
+    for (size_t i = 0; i < proxy->link_count; i++) proxy->links[i]->burst_open = false;
+}
+
+static void set_flow(struct proxy *proxy, bool up, bool down) {
+    proxy->traffic.up_open = up;
+    proxy->traffic.down_open = down;
+}
+
+static void release_held(struct proxy *proxy) {
+    for (size_t i = 0; i < proxy->link_count; i++) proxy->links[i]->held = false;
+}
+
+static void cut_links(struct proxy *proxy) {
+    for (size_t i = 0; i < proxy->link_count; i++) link_reset(proxy->links[i]);
+}
+
+static bool set_delay(struct traffic *traffic, const char *text) {
+    char *end;
+    double milliseconds = strtod(text, &end);
+    if (*end != '\0' || !(milliseconds >= 0 && milliseconds <= 1e6)) return false;
+    traffic->one_way = (nanoseconds)(milliseconds * 1e6 / 2);
+    return true;
+}
+
+static bool add_rule(struct traffic *traffic, enum action action, const char *name,
+                     const char *number) {
+    char *end;
+    struct rule rule = {.action = action,
+                        .operation = operation_of_name(name),
+                        .remaining = strtol(number, &end, 10)};
+    if (rule.operation < 0 || *end != '\0' || rule.remaining < 1) return false;
+    fifo_append(&traffic->rules, &rule, sizeof rule);
+    return true;
+}
+
+/* Does what the command says and answers. */
+static void obey(struct proxy *proxy, const struct command *command, const char *first,
+                 const char *second) {
+    bool done = true;
+    switch (command->verb) {
+    case COUNTS: print_counts(&proxy->traffic); return;
+    case CUT:
+        cut_links(proxy);
+        printf("ok %zu\n", proxy->link_count);
+        return;
+    case CLEAR: clear_counts(proxy); break;
+    case DELAY: done = set_delay(&proxy->traffic, first); break;
+    case REFUSE: refuse(proxy); break;
+    case ACCEPT: listen_self(proxy); break;
+    case BLACKHOLE: set_flow(proxy, false, false); break;
+    case HALFOPEN: set_flow(proxy, true, false); break;
+    case FLOW:
+        set_flow(proxy, true, true);
+        release_held(proxy);
+        break;
+    case RULE: done = add_rule(&proxy->traffic, command->action, first, second); break;
+    }
+    puts(done ? "ok" : "error bad argument");
+}
+
+static void run_command(struct proxy *proxy, const char *line) {
+    char name[32] = "", first[32] = "", second[32] = "", more;
+    int arguments = sscanf(line, "%31s %31s %31s %c", name, first, second, &more) - 1;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(commands[i].name, name) != 0) continue;
+        if (commands[i].arguments == arguments) obey(proxy, &commands[i], first, second);
+        else printf("error %s takes %d arguments\n", name, commands[i].arguments);
+        return;
+    }
+    printf("error no command \"%s\"\n", name);
+}
+
+/* False at the end of stdin. */
+static bool read_commands(struct proxy *proxy) {
+    char chunk[4096];
+    ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
+    if (n <= 0) return n < 0 && (errno == EINTR || errno == EAGAIN);
+    fifo_append(&proxy->input, chunk, (size_t)n);
+    char *line, *end;
+    while (line = fifo_front(&proxy->input),
+           (end = memchr(line, '\n', fifo_length(&proxy->input))) != NULL) {
+        *end = '\0';
+        run_command(proxy, line);
+        run_links(proxy);
+        fifo_remove(&proxy->input, 0, (size_t)(end - line) + 1);
+    }
+    return fflush(stdout) == 0;
+}
+
+/* --- loop --- */
+
+static nanoseconds next_due(const struct proxy *proxy) {
+    nanoseconds next = NEVER;
+    for (size_t i = 0; i < proxy->link_count; i++) {
+        nanoseconds due = link_due(proxy->links[i], &proxy->traffic);
+        if (due < next) next = due;
+    }
+    return next;
+}
+
+/* Without events poll would still report hang-ups, which we know of: ask nothing. */
+static struct pollfd interest(int fd, bool readable, bool writable) {
+    short events = (short)((readable ? POLLIN : 0) | (writable ? POLLOUT : 0));
+    return (struct pollfd){.fd = events != 0 ? fd : -1, .events = events};
+}
+
+static void await_events(struct proxy *proxy) {
+    proxy->polls[0] = interest(STDIN_FILENO, true, false);
+    proxy->polls[1] = interest(proxy->listener, true, false);
+    for (size_t i = 0; i < proxy->link_count; i++) {
+        const struct link *link = proxy->links[i];
+        bool up = link->connecting || (proxy->traffic.up_open && link->up.blocked);
+        bool down = proxy->traffic.down_open && link->down.blocked;
+        proxy->polls[2 + 2 * i] = interest(link->client, link->up.ending == GO_ON, down);
+        proxy->polls[3 + 2 * i] =
+            interest(link->server, !link->connecting && link->down.ending == GO_ON, up);
+    }
+    nanoseconds due = next_due(proxy), wait = due - clock_now();
+    if (wait < 0) wait = 0;
+    struct timespec timeout = {.tv_sec = wait / 1000000000, .tv_nsec = wait % 1000000000};
+    if (ppoll(proxy->polls, 2 + 2 * proxy->link_count, due == NEVER ? NULL : &timeout, NULL) < 0) {
+        if (errno != EINTR) fail("poll");
+        for (size_t i = 0; i < 2 + 2 * proxy->link_count; i++) proxy->polls[i].revents = 0;
+    }
+}
+
+static void serve(struct proxy *proxy) {
+    bool more = true;
+    while (more) {
+        await_events(proxy);
+        for (size_t i = 0; i < proxy->link_count; i++)
+            link_read(proxy->links[i], proxy->polls[2 + 2 * i].revents != 0,
+                      proxy->polls[3 + 2 * i].revents != 0);
+        short commands_waiting = proxy->polls[0].revents;
+        if (proxy->polls[1].revents != 0) accept_links(proxy);
+        run_links(proxy);
+        if (commands_waiting != 0) more = read_commands(proxy);
+    }
+}
+
+static bool resolve(const char *text, struct sockaddr_in *address) {
+    char host[256];
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL || (size_t)(colon - text) >= sizeof host) return false;
+    memcpy(host, text, (size_t)(colon - text));
+    host[colon - text] = '\0';
+    const struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    if (getaddrinfo(host, colon + 1, &hints, &found) != 0) return false;
+    memcpy(address, found->ai_addr, sizeof *address);
+    freeaddrinfo(found);
+    return true;
+}
+
+static void proxy_open(struct proxy *proxy) {
+    proxy->self.sin_family = AF_INET;
+    proxy->self.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    proxy->listener = -1;
+    proxy->reserve = bind_self(proxy);
+    socklen_t size = sizeof proxy->self;
+    getsockname(proxy->reserve, (struct sockaddr *)&proxy->self, &size);
+    listen_self(proxy);
+    set_flow(proxy, true, true);
+    proxy->polls = calloc(2, sizeof *proxy->polls);
+    if (proxy->polls == NULL) fail("proxy");
+}
+
+static void proxy_close(struct proxy *proxy) {
+    for (size_t i = 0; i < proxy->link_count; i++) link_free(proxy->links[i]);
+    free(proxy->links);
+    free(proxy->polls);
+    fifo_free(&proxy->traffic.rules);
+    fifo_free(&proxy->input);
+    refuse(proxy);
+    close(proxy->reserve);
+}
+
+int main(int argc, char **argv) {
+    struct proxy proxy = {0};
+    if (argc != 2 || !resolve(argv[1], &proxy.target)) {
+        fputs("usage: proxy TARGET_HOST:PORT\n", stderr);
+        return 2;
+    }
+    prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); /* else poll wakes up to 50 us late */
+    proxy_open(&proxy);
+    printf("%d\n", ntohs(proxy.self.sin_port));
+    fflush(stdout);
+    serve(&proxy);
+    proxy_close(&proxy);
+    return 0;
+}

@@ -1,0 +1,107 @@
+rockspec_format = "3.0"
+package = "zklock"
+version = "scm-1"
+
+source = {
+   url = "git+file://.",
+}
+
+description = {
+   summary = "Distributed locks on ZooKeeper for Lua 5.4 and LuaJIT",
+   detailed = [[
+      Fair mutexes on Apache ZooKeeper: one round trip to acquire, none to
+      release, fencing tokens, and a holder that is told when it may have lost
+      the lock. Shares its queue with Curator and go-zookeeper.
+   ]],
+   license = "MIT",
+   labels = { "zookeeper", "lock", "mutex", "distributed", "openresty" },
+}
+
+dependencies = {
+   "lua >= 5.1, < 5.5",
+}
+
+external_dependencies = {
+   ZOOKEEPER = {
+      header = "zookeeper/zookeeper.h",
+      library = "zookeeper_mt",
+   },
+}
+
+build = {
+   type = "builtin",
+   modules = {
+      ["zklock"] = "lua/zklock/init.lua",
+      ["zklock.core"] = {
+         sources = {
+            "src/core/claim.c",
+            "src/core/clock.c",
+            "src/core/code.c",
+            "src/core/line.c",
+            "src/core/name.c",
+            "src/lua/lease.c",
+            "src/lua/module.c",
+            "src/lua/request.c",
+            "src/lua/session.c",
+            "src/zookeeper/descriptors.c",
+            "src/zookeeper/flight.c",
+            "src/zookeeper/handle.c",
+            "src/zookeeper/hosts.c",
+            "src/zookeeper/inbox.c",
+            "src/zookeeper/inquiry.c",
+            "src/zookeeper/keeper.c",
+            "src/zookeeper/lease.c",
+            "src/zookeeper/path.c",
+            "src/zookeeper/process.c",
+            "src/zookeeper/request.c",
+            "src/zookeeper/session.c",
+            "src/zookeeper/stake.c",
+            "src/zookeeper/thread.c",
+            "src/zookeeper/watches.c",
+         },
+         defines = { "THREADED", "_GNU_SOURCE" },
+         libraries = { "zookeeper_mt", "pthread", "dl" },
+         incdirs = { "$(ZOOKEEPER_INCDIR)" },
+         libdirs = { "$(ZOOKEEPER_LIBDIR)" },
+      },
+      ["zklock.driver.block"] = "lua/zklock/driver/block.lua",
+      ["zklock.failure"] = "lua/zklock/failure.lua",
+      ["zklock.lease"] = "lua/zklock/lease.lua",
+      ["zklock.mutex"] = "lua/zklock/mutex.lua",
+      ["zklock.options"] = "lua/zklock/options.lua",
+      ["zklock.owner"] = "lua/zklock/owner.lua",
+      ["zklock.path"] = "lua/zklock/path.lua",
+      ["zklock.receiver"] = "lua/zklock/receiver.lua",
+      ["zklock.request"] = "lua/zklock/request.lua",
+      ["zklock.scope"] = "lua/zklock/scope.lua",
+      ["zklock.seckill.catalogue"] = "lua/zklock/seckill/catalogue.lua",
+      ["zklock.seckill.clock"] = "lua/zklock/seckill/clock.lua",
+      ["zklock.seckill.demo"] = "lua/zklock/seckill/demo.lua",
+      ["zklock.seckill.dependency"] = "lua/zklock/seckill/dependency.lua",
+      ["zklock.seckill.gate"] = "lua/zklock/seckill/gate.lua",
+      ["zklock.seckill.laboratory"] = "lua/zklock/seckill/laboratory.lua",
+      ["zklock.seckill.leash"] = "lua/zklock/seckill/leash.lua",
+      ["zklock.seckill.options"] = "lua/zklock/seckill/options.lua",
+      ["zklock.seckill.process"] = "lua/zklock/seckill/process.lua",
+      ["zklock.seckill.report"] = "lua/zklock/seckill/report.lua",
+      ["zklock.seckill.runner"] = "lua/zklock/seckill/runner.lua",
+      ["zklock.seckill.scenario.crash"] = "lua/zklock/seckill/scenario/crash.lua",
+      ["zklock.seckill.scenario.late_write"] = "lua/zklock/seckill/scenario/late_write.lua",
+      ["zklock.seckill.scenario.orders"] = "lua/zklock/seckill/scenario/orders.lua",
+      ["zklock.seckill.scenario.oversell"] = "lua/zklock/seckill/scenario/oversell.lua",
+      ["zklock.seckill.scenario.turns"] = "lua/zklock/seckill/scenario/turns.lua",
+      ["zklock.seckill.shell"] = "lua/zklock/seckill/shell.lua",
+      ["zklock.seckill.stage"] = "lua/zklock/seckill/stage.lua",
+      ["zklock.seckill.store"] = "lua/zklock/seckill/store.lua",
+      ["zklock.seckill.strategy"] = "lua/zklock/seckill/strategy.lua",
+      ["zklock.seckill.worker"] = "lua/zklock/seckill/worker.lua",
+      ["zklock.session"] = "lua/zklock/session.lua",
+      ["zklock.tasks"] = "lua/zklock/tasks.lua",
+      ["zklock.wait"] = "lua/zklock/wait.lua",
+   },
+}
+
+test = {
+   type = "command",
+   command = "make test",
+}

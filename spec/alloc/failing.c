@@ -1,0 +1,108 @@
+/*
+ * failing.c - memory that runs out, for one allocation of ours. Linked into a build of the
+ * module with --wrap for each of these functions, so that every allocation of src/ comes
+ * here; Lua's and libzookeeper's do not. The module has a second door then:
+ *
+ *   local failing = package.loadlib(<core.so>, "luaopen_failing")()
+ *   failing.arm(n)        the n-th allocation from now fails, once
+ *   failing.disarm()      nothing fails any more
+ *   failing.place()       -> where it was, as an address for addr2line; nil: it did not come
+ *   failing.living()      how many of our allocations are not freed
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lauxlib.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *text);
+void __real_free(void *old);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+void __wrap_free(void *old);
+__attribute__((visibility("default"))) int luaopen_failing(lua_State *L);
+
+static atomic_long countdown; /* 0: nothing fails any more */
+static atomic_long living;
+static _Atomic(void *) place;
+
+static bool fails(void *caller) {
+    long left = atomic_load(&countdown);
+    while (left > 0 && !atomic_compare_exchange_weak(&countdown, &left, left - 1)) continue;
+    if (left != 1) return false;
+    atomic_store(&place, caller);
+    errno = ENOMEM;
+    return true;
+}
+
+static void *counted(void *block) {
+    if (block) atomic_fetch_add(&living, 1);
+    return block;
+}
+
+void *__wrap_malloc(size_t size) {
+    return fails(__builtin_return_address(0)) ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails(__builtin_return_address(0)) ? NULL : counted(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *old, size_t size) {
+    if (fails(__builtin_return_address(0))) return NULL;
+    return old ? __real_realloc(old, size) : counted(__real_realloc(old, size));
+}
+
+char *__wrap_strdup(const char *text) {
+    return fails(__builtin_return_address(0)) ? NULL : counted(__real_strdup(text));
+}
+
+void __wrap_free(void *old) {
+    if (old) atomic_fetch_sub(&living, 1);
+    __real_free(old);
+}
+
+/* --- the door ------------------------------------------------------------------------------ */
+
+static int arm(lua_State *L) {
+    atomic_store(&place, NULL);
+    atomic_store(&countdown, luaL_checkinteger(L, 1));
+    return 0;
+}
+
+static int disarm(lua_State *L) {
+    (void)L;
+    atomic_store(&countdown, 0);
+    return 0;
+}
+
+static int push_place(lua_State *L) {
+    Dl_info module;
+    char *caller = atomic_load(&place);
+    if (!caller || !dladdr(caller, &module)) return 0;
+    lua_pushfstring(L, "%p", (void *)(caller - (char *)module.dli_fbase - 1));
+    return 1;
+}
+
+static int count_living(lua_State *L) {
+    lua_pushinteger(L, atomic_load(&living));
+    return 1;
+}
+
+int luaopen_failing(lua_State *L) {
+    static const luaL_Reg functions[] = {{"arm", arm},
+                                         {"disarm", disarm},
+                                         {"living", count_living},
+                                         {"place", push_place},
+                                         {NULL, NULL}};
+    luaL_newlib(L, functions);
+    return 1;
+}

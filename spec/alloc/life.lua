@@ -1,0 +1,299 @@
+--- life.lua <chapter> <first n> <step> - a chapter of a session's life, again and again: in
+-- the n-th time the n-th of our allocations in it fails, until a time that has no n-th.
+-- `make test-alloc` runs all chapters, under AddressSanitizer; see alloc.mk.
+--
+-- Each time: nothing crashes or hangs; what fails says so in the ordinary way; the lock can
+-- be had after, in the same session; no node is left while the session lives; and when it is
+-- closed, no allocation.
+
+local core = require "zklock.core"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local module = assert(package.searchpath("zklock.core", package.cpath)) -- luacheck: ignore 143
+local failing = assert(package.loadlib(module, "luaopen_failing"))()
+
+local TIMEOUT = 1.2 -- of sessions: what stalled goes on with the next heartbeat, a sixth
+local PATIENCE = 15
+
+local server = rig.shared()
+local proxy = rig.proxy(server.hosts)
+
+
+-- --- what is ordinary ---------------------------------------------------------------------
+
+local codes = {}
+for code in ("lost released expired connection closed interrupted too_many"):gmatch("%S+") do
+    codes[code] = true
+end
+
+-- A timeout is none: it says that somebody waited in vain.
+local function ordinary(ok, ...)
+    local result, message, code = ...
+    if not ok then
+        assert(tostring(result):find("not enough memory", 1, true), result)
+        return nil
+    end
+    assert(result ~= nil or select("#", ...) == 0 or type(message) == "string" and codes[code],
+           "no ordinary failure: " .. tostring(message))
+    return result
+end
+
+-- Calls; gives the result, or nil after an ordinary failure.
+local function try(fn, ...)
+    return ordinary(pcall(fn, ...))
+end
+
+
+-- Waits for the release; without the memory for that, the release itself needs none.
+local function give_back(lease)
+    if not try(lease.release, lease, { wait = PATIENCE }) then lease:release() end
+end
+
+
+-- Like rig.wait_for, but without an allocation of ours: the one to fail is another thread's.
+local function wait_for(session, what, condition)
+    local deadline = core.now() + PATIENCE
+    while not condition() do
+        if core.now() > deadline then error("waited in vain: " .. what, 2) end
+        session:dispatch()
+        session.handle:wait(0.01)
+    end
+end
+
+
+local function connect(to, options)
+    options = options or {}
+    options.timeout, options.connect_timeout = TIMEOUT, PATIENCE
+    return zklock.connect(to, options)
+end
+
+
+-- --- chapters -----------------------------------------------------------------------------
+-- A chapter gets an open session and a lock of it, and arms the fault itself.
+
+local chapters = {}
+
+function chapters.connect(book)
+    book.session:close()
+    book.arm()
+    book.session = try(connect, proxy.hosts, { auth = "digest:somebody:secret" })
+end
+
+-- On a path that has no parents yet; then on one that has.
+function chapters.acquire(book)
+    book.arm()
+    for _ = 1, 2 do
+        local lease = try(book.lock.acquire, book.lock, PATIENCE)
+        if lease then give_back(lease) end
+    end
+end
+
+function chapters.again(book)
+    local lock = book.lock
+    local lease = assert(lock:acquire(PATIENCE))
+    book.arm()
+    local second = try(lock.acquire, lock, PATIENCE)
+    pcall(lock.acquire, lock, { timeout = 0, owner = "another" })
+    pcall(lock.acquire, lock, { timeout = 0.05, owner = "another" })
+    try(lease.check, lease, PATIENCE)
+    try(lease.on_lost, lease, print)
+    if second then try(second.release, second) end
+    lease:release()
+end
+
+function chapters.try(book)
+    assert(assert(book.lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    book.arm()
+    local lease = try(book.lock.acquire, book.lock, 0)
+    if lease then lease:release() end
+end
+
+-- A holder, one behind it, one behind that: granted in turn.
+function chapters.wait(book)
+    local lock, tasks, queued = book.lock, {}, 0
+    local first = assert(lock:acquire(PATIENCE))
+    book.arm()
+    for i = 1, 2 do
+        tasks[i] = function()
+            local options = { timeout = PATIENCE, owner = i,
+                              on_queued = function() queued = queued + 1 end }
+            local lease = try(lock.acquire, lock, options)
+            if lease then lease:release() end
+            queued = lease and queued or queued + 1
+        end
+    end
+    tasks[3] = function()
+        rig.eventually(function() return queued >= 2 end, PATIENCE)
+        first:release()
+    end
+    try(zklock.run, table.unpack(tasks))
+    first:release()
+end
+
+function chapters.queue(book)
+    local lock = book.lock
+    local lease = assert(lock:acquire(PATIENCE))
+    zklock.run(function()
+        local second = try(lock.acquire, lock, { owner = "second", on_queued = function()
+            book.arm()
+            try(lock.queue, lock, PATIENCE)
+            failing.disarm()
+            lease:release()
+        end })
+        second:release()
+    end)
+end
+
+-- The session is closed while one holds and one waits; whatever fails, nothing is raised.
+function chapters.close(book)
+    local lock = book.lock
+    local lease = assert(lock:acquire(PATIENCE))
+    zklock.run(function()
+        lock:acquire{ owner = "second", on_queued = function()
+            book.arm()
+            book.session:close()
+        end }
+    end)
+    lease:release()
+    book.session = nil
+end
+
+-- The connection is lost while one holds and one waits.
+function chapters.cut(book)
+    local lock = book.lock
+    local first = assert(lock:acquire(PATIENCE))
+    local queued, seen = false, book.session:stats().reconnects
+    zklock.run(function()
+        local options = { timeout = PATIENCE, owner = "second",
+                          on_queued = function() queued = true end }
+        local lease = try(lock.acquire, lock, options)
+        if lease then lease:release() end
+    end, function()
+        rig.wait_for("a waiter", function() return queued end)
+        book.arm()
+        proxy:command("cut")
+        rig.eventually(function() return book.session:stats().reconnects > seen end, PATIENCE)
+        first:release()
+    end)
+end
+
+-- The reply to a create, or to a delete, is lost.
+local function lose_reply(book, request)
+    assert(assert(book.lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    proxy:command("drop-reply %s 1", request)
+    book.arm()
+    local lease = try(book.lock.acquire, book.lock, PATIENCE)
+    if lease then give_back(lease) end
+    proxy:command("flow")
+end
+
+function chapters.create_lost(book) lose_reply(book, "create2") end
+function chapters.delete_lost(book) lose_reply(book, "delete") end
+
+-- A doubt: the path is looked at once more, a session timeout later.
+function chapters.look(book)
+    assert(assert(book.lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    local before = book.session:stats().lists
+    proxy:command("drop-reply create2 1")
+    local late = book.lock:acquire(0.01)
+    if late then late:release() end
+    book.arm()
+    wait_for(book.session, "the claim's own list, and a look", function()
+        return failing.place() or book.session:stats().lists >= before + 3
+    end)
+    wait_for(book.session, "the answer", function() return book.session:stats().in_flight == 0 end)
+end
+
+-- A node of this session that no claim answers for is ahead: it is removed first.
+function chapters.orphan(book)
+    local lock, id = book.lock, ("%016x"):format(tonumber(book.session:id(), 16))
+    assert(assert(lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    local node = ("%s/_c_%s-%s-%s-ffff-ffffffffffff-lock-0000000000"):format(
+        lock.path, id:sub(1, 8), id:sub(9, 12), id:sub(13))
+    local made = rig.shell("perl spec/fault/raw.pl %s create 0 %s", server:host(), node)
+    assert(made:find("^ok"), made)
+    book.arm()
+    local lease = try(lock.acquire, lock, PATIENCE)
+    if lease then lease:release() end
+end
+
+-- Replies take longer than the pause before a part of a question is asked again.
+function chapters.slow(book)
+    local lease = assert(book.lock:acquire(PATIENCE))
+    proxy:command("delay 400")
+    book.arm()
+    try(lease.check, lease, PATIENCE)
+    try(book.lock.queue, book.lock, PATIENCE)
+    failing.disarm()
+    proxy:command("delay 0")
+    lease:release()
+end
+
+-- The session expires while one holds and one waits; another one is opened.
+function chapters.expire(book)
+    local lock, id = book.lock, book.session:id()
+    local first = assert(lock:acquire(PATIENCE))
+    book.arm()
+    proxy:command("blackhole")
+    wait_for(book.session, "the end", function() return first:state() == "lost" end)
+    wait_for(book.session, "the expiry", function() return #server:nodes(lock.path) == 0 end)
+    proxy:command("flow")
+    wait_for(book.session, "another session", function()
+        return book.session:state() == "connected" and book.session:id() ~= id
+    end)
+    first:release()
+end
+
+
+-- --- the book -------------------------------------------------------------------------------
+
+local function connect_again()
+    return rig.wait_for("a session", function() return (connect(proxy.hosts)) end, PATIENCE)
+end
+
+-- The lock is free, and can be had; then nothing of it is left in ZooKeeper.
+local function check_lock(session, path)
+    local lease = assert(session:mutex(path):acquire(PATIENCE))
+    assert(lease:release{ wait = PATIENCE })
+    rig.wait_for("no node", function() return #server:nodes(path) == 0 end, PATIENCE)
+end
+
+local function check_memory()
+    rig.wait_for("all memory to be freed", function()
+        collectgarbage()
+        return failing.living() == 0
+    end, PATIENCE)
+end
+
+-- Gives where the n-th allocation was; nil: there is none.
+local function read(chapter, n)
+    local book = { session = assert(connect(proxy.hosts)) }
+    local path = rig.path()
+    book.lock = book.session:mutex(path, { data = "a test" })
+    book.arm = function() failing.arm(n) end
+    chapters[chapter](book)
+    failing.disarm()
+    local session = book.session or connect_again()
+    check_lock(session, path)
+    session:close()
+    book, session = nil, nil -- luacheck: ignore 311
+    check_memory()
+    return failing.place()
+end
+
+
+-- run (the script beside this one) reads these lines.
+local chapter, n, step = arg[1], tonumber(arg[2]), tonumber(arg[3])
+repeat
+    io.write(chapter, " ", n, "\n")
+    io.flush()
+    local ok, result = xpcall(read, debug.traceback, chapter, n)
+    io.write("place ", failing.place() or "none", "\n")
+    if not ok then
+        io.stderr:write(result, "\n")
+        os.exit(1)
+    end
+    n = n + step
+until not result
+proxy:stop()

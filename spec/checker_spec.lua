@@ -1,0 +1,585 @@
+--- The checker of the torture: a history that breaks a rule fails with that rule and no
+-- other; a history that is lawful, however odd, passes.
+--
+-- Each history begins with a lawful one of two clients: c1 holds, c2 waits and holds after
+-- it. A test says what is otherwise: lines to add, to take away (by a pattern), to change.
+
+local check = require "spec.torture.checker"
+local history = require "spec.torture.history"
+local intervals = require "spec.torture.intervals"
+local page = require "spec.torture.page"
+local program = require "spec.fault.program"
+
+-- CLOCK PROCESS CLAIM EVENT FIELD=VALUE..., separated by spaces here.
+local LAWFUL = [[
+1.00 c1.1 - connected session=a1 timeout=2
+1.00 c2.1 - connected session=b2 timeout=2
+2.00 c1.1 c1.1-1 invoked path=/l kind=acquire limit=5
+2.01 zookeeper c1.1-1 created path=/l name=x-lock-0 session=a1 zxid=100
+2.02 c1.1 c1.1-1 granted token=100 state=held held=2.02 begun=2 limit=5
+3.00 c2.1 c2.1-1 invoked path=/l kind=acquire limit=5
+3.01 zookeeper c2.1-1 created path=/l name=x-lock-1 session=b2 zxid=101
+3.02 c2.1 c2.1-1 queued position=2
+3.50 c1.1 c1.1-1 wrote element=e1 read=- token=100 accepted=true held=3.5
+4.00 c1.1 c1.1-1 released result=ok begun=4 limit=0 held=4
+4.01 zookeeper c1.1-1 deleted path=/l name=x-lock-0 session=a1 zxid=102 cause=delete
+4.02 c2.1 c2.1-1 granted token=101 state=held held=4.02 begun=3 limit=5
+5.00 c2.1 c2.1-1 wrote element=e2 read=e1 token=101 accepted=true held=5
+5.50 c2.1 c2.1-1 released result=ok begun=5.5 limit=0 held=5.5
+5.51 zookeeper c2.1-1 deleted path=/l name=x-lock-1 session=b2 zxid=103 cause=delete
+9.00 c1.1 - closing session=a1
+9.01 c1.1 - closed begun=9 limit=5
+9.01 c1.1 - ended
+9.01 c2.1 - ended
+10.0 torture - residue nodes=0 watches=0
+10.1 store - stored path=/l element=e1 read=- token=100
+10.2 store - stored path=/l element=e2 read=e1 token=101
+]]
+
+
+-- The history with the changes: { without = pattern, change = { from, to }, plus = lines }.
+local function changed(changes)
+    local text = LAWFUL
+    if changes.without then
+        local kept = {}
+        for line in text:gmatch("[^\n]+") do
+            if not line:find(changes.without) then kept[#kept + 1] = line end
+        end
+        text = table.concat(kept, "\n") .. "\n"
+    end
+    for i = 1, #(changes.change or {}), 2 do
+        local count
+        text, count = text:gsub(changes.change[i], changes.change[i + 1])
+        assert(count > 0, "not in the history: " .. changes.change[i])
+    end
+    return text .. (changes.plus or "")
+end
+
+
+local function events_of(text)
+    local events = {}
+    for line in text:gmatch("[^\n]*%S[^\n]*") do
+        events[#events + 1] = history.parse((line:gsub("^%s+", ""):gsub("%s+", "\t")))
+        events[#events].order = #events
+    end
+    table.sort(events, function(a, b)
+        if a.at ~= b.at then return a.at < b.at end
+        return a.order < b.order
+    end)
+    return events
+end
+
+
+local function check_text(text, options)
+    return check(events_of(text), options)
+end
+
+
+-- The names of the rules that are violated.
+local function violated(report)
+    local names = {}
+    for _, rule in ipairs(report.rules) do
+        if rule.violations > 0 then names[#names + 1] = rule.name end
+    end
+    return names
+end
+
+
+local function texts(report)
+    local lines = {}
+    for i, each in ipairs(report.violations) do lines[i] = each.rule .. ": " .. each.text end
+    return table.concat(lines, "\n")
+end
+
+
+local function passes(name, changes, more)
+    it(name, function()
+        local report = check_text(changed(changes))
+        assert.same({}, violated(report), texts(report))
+        if more then more(report) end
+    end)
+end
+
+
+local function fails(rule, name, changes, text)
+    it(("%s: %s"):format(rule, name), function()
+        local report = check_text(changed(changes))
+        assert.same({ rule }, violated(report), texts(report))
+        assert.matches(text, report.violations[1].text)
+    end)
+end
+
+
+-- What no history does without breaking "order", too.
+local function fails_with_order(rule, name, changes, text)
+    it(("%s: %s"):format(rule, name), function()
+        local report = check_text(changed(changes))
+        assert.same({ "order", rule }, violated(report), texts(report))
+        assert.matches(text, texts(report))
+    end)
+end
+
+
+describe("a history that breaks one rule", function()
+    fails("order", "a grant before its turn", {
+        change = { "4.02 c2.1 c2.1%-1 granted token=101 state=held held=4.02",
+                   "4.00 c2.1 c2.1-1 granted token=101 state=held held=4.00" },
+    }, "granted 0.010 s before it was first")
+
+    fails("order", "a grant that was never first in line", {
+        change = { "5.51 zookeeper(.-)zxid=103", "3.90 zookeeper%1zxid=101.5",
+                   "4.02 c2.1 c2.1%-1 granted", "4.10 c2.1 c2.1-1 granted",
+                   "held=4.02", "", "state=held  begun=3", "state=lost begun=3",
+                   "5.00 c2.1.-\n", "", "held=5.5\n", "\n", "10.2 .-\n", "",
+                   "cause=delete\n9", "cause=close\n9", "released result=ok begun=5.5",
+                   "released result=lost begun=5.5" },
+        plus = "3.80 torture - fault id=1 name=expire scope=c2 session=b2\n"
+            .. "3.95 torture - healed id=1\n",
+    }, "never first in line")
+
+    fails("order", "a token of somebody else's node", {
+        change = { "2.01 zookeeper c1.1%-1", "2.01 zookeeper c1.1-7" },
+    }, "somebody else's node")
+
+    fails("order", "a token of no node", {
+        change = { "token=101 state", "token=777 state", "5.00 c2.1.-\n", "", "10.2 .-\n", "" },
+    }, "no lock node")
+
+    -- The node goes by its own session, as if the library let go too early.
+    fails("overlap", "two that are certain", {
+        change = { "4.00 (c1.1.-)begun=4 limit=0 held=4\n",
+                   "4.014 %1begun=4.014 limit=0 held=4.014\n",
+                   "4.02 c2.1", "4.012 c2.1", "held=4.02", "held=4.012" },
+    }, "before its end")
+
+    fails("overlap", "a holder that ran on, with no fault on record", {
+        without = "c1.1%-1 released",
+        change = { "4.01 (zookeeper.-)cause=delete", "4.01 %1cause=close" },
+        plus = "4.40 c1.1 c1.1-1 noticed state=lost\n",
+    }, "no fault explains it")
+
+    -- The node was not yet gone: a grant that does not make one of its own.
+    fails_with_order("token", "the same token twice", {
+        without = "queued",
+        plus = [[
+            4.001 c1.1 c1.1-2 invoked path=/l kind=acquire limit=5
+            4.002 c1.1 c1.1-2 granted token=100 state=held held=4.002 begun=4.001 limit=5
+            4.004 c1.1 c1.1-2 released result=ok begun=4.004 limit=0 held=4.004
+        ]],
+    }, "token 100 after a grant with 100")
+
+    fails("fifo", "who came later is served before", {
+        plus = [[
+            5.60 c2.1 c2.1-2 invoked path=/l kind=acquire limit=5
+            5.62 c2.1 c2.1-2 queued position=1
+            5.64 zookeeper c2.1-2 created path=/l name=x-lock-3 session=b2 zxid=111
+            5.63 c1.1 c1.1-2 invoked path=/l kind=acquire limit=5
+            5.64 zookeeper c1.1-2 created path=/l name=x-lock-2 session=a1 zxid=110
+            5.65 c1.1 c1.1-2 granted token=110 state=held held=5.65 begun=5.63 limit=5
+            5.70 c1.1 c1.1-2 released result=ok begun=5.7 limit=0 held=5.7
+            5.71 zookeeper c1.1-2 deleted path=/l name=x-lock-2 session=a1 zxid=112 cause=delete
+            5.72 c2.1 c2.1-2 granted token=111 state=held held=5.72 begun=5.6 limit=5
+            5.80 c2.1 c2.1-2 released result=ok begun=5.8 limit=0 held=5.8
+            5.81 zookeeper c2.1-2 deleted path=/l name=x-lock-3 session=b2 zxid=113 cause=delete
+        ]],
+    }, "already stood in line")
+
+    fails("reentry", "a second handle with a token of its own", {
+        plus = [[
+            2.10 c1.1 c1.1-2 invoked path=/m kind=reenter limit=5 inside=c1.1-1
+            2.11 zookeeper c1.1-2 created path=/m name=x-lock-0 session=a1 zxid=90
+            2.12 c1.1 c1.1-2 granted token=90 state=held held=2.12 begun=2.1 limit=5
+            2.13 c1.1 c1.1-2 released result=ok begun=2.13 limit=0 held=2.13
+            2.14 zookeeper c1.1-2 deleted path=/m name=x-lock-0 session=a1 zxid=91 cause=delete
+        ]],
+    }, "inside of a hold with 100")
+
+    fails("deadline", "an acquire that outlives its deadline", {
+        plus = [[
+            6.00 c1.1 c1.1-2 invoked path=/l kind=acquire limit=0.5
+            7.20 c1.1 c1.1-2 failed code=timeout begun=6 limit=0.5
+        ]],
+    }, "failed after 1.200 s, limit 0.5")
+
+    fails("deadline", "a release that waits", {
+        change = { "5.50 c2.1 (.-)released result=ok begun=5.5",
+                   "5.50 c2.1 %1released result=ok begun=4.6" },
+    }, "released after 0.900 s")
+
+    fails("gone", "a node that stays after a wait that timed out", {
+        plus = [[
+            5.60 c1.1 c1.1-2 invoked path=/l kind=acquire limit=0.5
+            5.61 zookeeper c1.1-2 created path=/l name=x-lock-5 session=a1 zxid=110
+            6.10 c1.1 c1.1-2 failed code=timeout begun=5.6 limit=0.5
+            8.90 zookeeper c1.1-2 deleted path=/l name=x-lock-5 session=a1 zxid=111 cause=delete
+        ]],
+    }, "x%-lock%-5 stayed 2.800 s")
+
+    -- The node goes by an expiry, and the holder is certain a second longer.
+    fails("notice", "a holder that is certain after its session expired", {
+        without = "c2.1%-1",
+        change = { "4.00 c1.1(.-)begun=4 limit=0 held=4", "5.00 c1.1%1begun=5 limit=0 held=5",
+                   "cause=delete", "cause=close", "10.2 .-\n", "" },
+    }, "certain of its lock 0.990 s after")
+
+    fails("notice", "a watch that never told that the node was deleted", {
+        without = "c2.1%-1",
+        change = { "4.00 c1.1(.-)begun=4 limit=0 held=4", "5.00 c1.1%1begun=5 limit=0 held=5",
+                   "session=a1 zxid=102 cause=delete", "session=ff zxid=102 cause=delete",
+                   "10.2 .-\n", "" },
+        plus = "4.00 torture - fault id=1 name=node_deleted scope=path path=/l\n"
+            .. "4.02 torture - healed id=1\n",
+    }, "certain of its lock")
+
+    fails("handoff", "a free lock that nobody gets", {
+        without = "c2.1%-1 [^ic]",
+        change = { "10.2 .-\n", "" },
+        plus = [[
+            7.90 c2.1 c2.1-1 failed code=timeout begun=3 limit=5
+            7.95 zookeeper c2.1-1 deleted path=/l name=x-lock-1 session=b2 zxid=103 cause=delete
+        ]],
+    }, "first in line for 3.890 s and not served")
+
+    fails("fence", "a stale write that the store took", {
+        without = "5.00 c2.1",
+        plus = "10.3 store - stored path=/l element=e3 read=e2 token=100\n",
+    }, "token 100 after 101")
+
+    fails("fence", "a holder's write that was refused", {
+        change = { "element=e2 read=e1 token=101 accepted=true",
+                   "element=e2 read=e1 token=101 accepted=false", "10.2 .-\n", "" },
+    }, "the holder's write e2 was refused")
+
+    fails("update", "an element that another's write has lost", {
+        change = { "element=e2 read=e1", "element=e2 read=-" },
+    }, "e1 was added and is lost")
+
+    -- c3 is nobody of ours: it deletes the node of a waiter.
+    fails("own", "a node that was deleted by another", {
+        without = "c2.1%-1 [^icq]",
+        change = { "10.2 .-\n", "" },
+        plus = [[
+            3.70 zookeeper c2.1-1 deleted path=/l name=x-lock-1 session=c3 zxid=101.5 cause=delete
+            3.71 c2.1 c2.1-1 failed code=interrupted begun=3 limit=5
+        ]],
+    }, "of session b2 was deleted by c3")
+
+    fails("residue", "a node that is left", {
+        change = { "nodes=0", "nodes=1" },
+    }, "1 lock nodes")
+
+    fails("residue", "a watch that is left", {
+        change = { "watches=0", "watches=3" },
+    }, "3 watches")
+
+    fails("sound", "an error in a client", {
+        plus = "8.00 c1.1 - error message=attempt%20to\n",
+    }, "c1.1: attempt to")
+
+    fails("sound", "a client that ended otherwise", {
+        without = "c2.1 %- ended",
+    }, "c2.1 did not end in order")
+
+    fails("sound", "a wait without an end", {
+        plus = "8.00 c2.1 c2.1-9 invoked path=/l kind=acquire\n",
+    }, "never ended")
+
+    fails("sound", "clients that get nothing", {
+        without = "zookeeper",
+        change = { " granted token=%d+ state=held held=", " failed code=timeout held=",
+                   "[^\n]+wrote[^\n]+\n", "", "[^\n]+released[^\n]+\n", "", "10.[12] .-\n", "" },
+    }, "nobody was ever granted")
+
+    it("is not lost among the lawful", function()
+        local report = check_text(changed{})
+        assert.same({}, violated(report), texts(report))
+        assert.equal(14, #report.rules)
+    end)
+end)
+
+
+describe("a lawful history", function()
+    passes("with a re-entry: the same token", {
+        plus = [[
+            2.10 c1.1 c1.1-2 invoked path=/l kind=reenter limit=5 inside=c1.1-1
+            2.12 c1.1 c1.1-2 granted token=100 state=held held=2.12 begun=2.1 limit=5
+            2.13 c1.1 c1.1-2 released result=ok begun=2.13 limit=0 held=2.13
+        ]],
+    }, function(report)
+        assert.equal(2, report.figures.grants)
+        assert.equal(1, report.figures.reentries)
+    end)
+
+    passes("with a timeout, an interrupt, and a try that found the lock taken", {
+        plus = [[
+            6.00 c1.1 c1.1-2 invoked path=/l kind=acquire limit=0.5
+            6.51 c1.1 c1.1-2 failed code=timeout begun=6 limit=0.5
+            6.60 c1.1 c1.1-3 invoked path=/l kind=acquire
+            6.70 c1.1 c1.1-3 failed code=interrupted begun=6.6
+            6.80 c1.1 c1.1-4 invoked path=/l kind=try limit=3
+            6.81 c1.1 c1.1-4 failed code=timeout begun=6.8 limit=3
+        ]],
+    })
+
+    passes("of an expiry that the holder saw coming", {
+        without = "c1.1%-1 released",
+        change = { "cause=delete\n4", "cause=close\n4" },
+        plus = "3.60 torture - fault id=1 name=blackhole scope=c1\n"
+            .. "3.90 c1.1 c1.1-1 noticed state=suspect\n"
+            .. "4.90 c1.1 c1.1-1 noticed state=lost\n"
+            .. "5.00 torture - healed id=1\n",
+    }, function(report)
+        assert.equal(1, report.figures.losses)
+        assert.equal(0, #report.explained)
+        assert.equal(0, report.figures.measures.expired.worst)
+    end)
+
+    -- It was stopped in the middle, the next was granted, it woke up and knew.
+    passes("of a holder that was stopped, and overlaps in client time", {
+        without = "c1.1%-1 released",
+        change = { "cause=delete\n4", "cause=close\n4" },
+        plus = "3.55 torture - fault id=1 name=stop,_long scope=c1\n"
+            .. "5.20 torture - healed id=1\n"
+            .. "5.21 c1.1 c1.1-1 noticed state=lost\n"
+            .. "5.22 c1.1 c1.1-1 wrote element=e9 read=e1 token=100 accepted=false\n",
+    }, function(report)
+        assert.equal(1, #report.explained)
+        assert.matches("stop,_long", report.explained[1].text)
+        assert.equal(1, report.figures.fenced)
+    end)
+
+    passes("of a holder whose node was deleted by an operator, and who notices at once", {
+        change = { "4.00 c1.1(.-)begun=4 limit=0 held=4", "4.10 c1.1%1begun=4.1 limit=0 held=4.03",
+                   "session=a1 zxid=102 cause=delete", "session=ff zxid=102 cause=delete" },
+        plus = "4.00 torture - fault id=1 name=node_deleted scope=path path=/l\n"
+            .. "4.015 torture - healed id=1\n"
+            .. "4.04 c1.1 c1.1-1 noticed state=lost\n",
+    }, function(report)
+        assert.equal(1, #report.explained)
+        assert.equal("node_deleted", report.explained[1].text:match("[%w_]+$"))
+        assert.is_true(math.abs(report.figures.measures.taken.worst - 0.03) < 1e-6)
+    end)
+
+    passes("of a process that was killed while it held", {
+        change = { "4.00 c1.1.-\n", "", "9.0[01] c1.1.-\n", "",
+                   "cause=delete\n4", "cause=close\n4" },
+        plus = "3.60 torture - fault id=1 name=kill scope=c1 victim=c1.1\n"
+            .. "3.61 torture - healed id=1\n",
+    })
+
+    passes("of calls that last because the process was stopped", {
+        plus = [[
+            6.00 c1.1 c1.1-2 invoked path=/l kind=acquire limit=0.5
+            8.60 c1.1 c1.1-2 failed code=timeout begun=6 limit=0.5
+            6.20 torture - fault id=1 name=stop,_long scope=c1
+            8.58 torture - healed id=1
+        ]],
+    })
+
+    passes("of a hand-off that had to wait for the end of a fault", {
+        change = { "4.02 c2.1", "7.90 c2.1", "held=4.02", "held=7.90",
+                   "5.00 c2.1", "8.00 c2.1", "held=5\n", "held=8\n",
+                   "5.50 c2.1(.-)begun=5.5 limit=0 held=5.5",
+                   "8.50 c2.1%1begun=8.5 limit=0 held=8.5",
+                   "5.51 zookeeper", "8.51 zookeeper" },
+        plus = "3.90 torture - fault id=1 name=blackhole scope=c2\n"
+            .. "5.95 torture - healed id=1\n",
+    })
+
+    passes("of a waiter whose node was deleted, and who queued again behind another", {
+        plus = [[
+            4.10 c1.1 c1.1-2 invoked path=/l kind=acquire limit=9
+            4.11 zookeeper c1.1-2 created path=/l name=x-lock-2 session=a1 zxid=102.1
+            4.12 c1.1 c1.1-2 queued position=2
+            4.20 torture - fault id=1 name=node_deleted scope=path path=/l
+            4.21 zookeeper c1.1-2 deleted path=/l name=x-lock-2 session=f zxid=102.2 cause=delete
+            4.22 torture - healed id=1
+            4.30 c2.1 c2.1-2 invoked path=/l kind=acquire limit=9
+            4.31 zookeeper c2.1-2 created path=/l name=x-lock-3 session=b2 zxid=102.3
+            4.32 c2.1 c2.1-2 queued position=2
+            4.33 zookeeper c1.1-2 created path=/l name=x-lock-4 session=a1 zxid=102.4
+            5.52 c2.1 c2.1-2 granted token=102.3 state=held held=5.52 begun=4.3 limit=9
+            5.60 c2.1 c2.1-2 released result=ok begun=5.6 limit=0 held=5.6
+            5.61 zookeeper c2.1-2 deleted path=/l name=x-lock-3 session=b2 zxid=104 cause=delete
+            5.62 c1.1 c1.1-2 granted token=102.4 state=held held=5.62 begun=4.1 limit=9
+            5.70 c1.1 c1.1-2 released result=ok begun=5.7 limit=0 held=5.7
+            5.71 zookeeper c1.1-2 deleted path=/l name=x-lock-4 session=a1 zxid=105 cause=delete
+        ]],
+    })
+end)
+
+
+describe("the bounds of an excuse", function()
+    -- An operator deleted the node; that does not excuse a second of certainty.
+    it("a fault on another path excuses nothing", function()
+        local report = check_text(changed{
+            change = { "session=a1 zxid=102 cause=delete", "session=ff zxid=102 cause=delete",
+                       "4.00 c1.1(.-)begun=4 limit=0 held=4",
+                       "4.10 c1.1%1begun=4.1 limit=0 held=4" },
+            plus = "4.00 torture - fault id=1 name=node_deleted scope=path path=/other\n"
+                .. "4.02 torture - healed id=1\n"
+                .. "4.04 c1.1 c1.1-1 noticed state=lost\n",
+        })
+        assert.same({ "overlap", "own" }, violated(report), texts(report))
+    end)
+
+    it("a stop of another process excuses nothing", function()
+        local report = check_text(changed{
+            without = "c1.1%-1 released",
+            change = { "cause=delete\n4", "cause=close\n4" },
+            plus = "3.55 torture - fault id=1 name=stop,_long scope=c2\n"
+                .. "4.015 torture - healed id=1\n"
+                .. "4.21 c1.1 c1.1-1 noticed state=lost\n",
+        })
+        assert.same({ "overlap" }, violated(report), texts(report))
+    end)
+
+    it("a stop does not excuse a holder that was certain after it", function()
+        local report = check_text(changed{
+            without = "c1.1%-1 released",
+            change = { "cause=delete\n4", "cause=close\n4" },
+            plus = "3.55 torture - fault id=1 name=stop,_long scope=c1\n"
+                .. "4.10 torture - healed id=1\n"
+                .. "4.20 c1.1 c1.1-1 wrote element=e9 read=e1 token=100 accepted=false held=4.19\n"
+                .. "4.21 c1.1 c1.1-1 noticed state=lost\n",
+        })
+        assert.same({ "overlap", "notice" }, violated(report), texts(report))
+    end)
+end)
+
+
+describe("a history as a file", function()
+    local path
+
+    before_each(function() path = os.tmpname() end)
+    after_each(function() os.remove(path) end)
+
+    it("keeps every value, and the order of the moments", function()
+        local writer = history.writer(path, "c1.1")
+        writer:record("error", nil, { message = "50%\tor\nmore = less" }, 2.5)
+        writer:record("invoked", "c1.1-1", { limit = 0.25, path = "/l" }, 1.5)
+        writer:close()
+        local events = history.read{ path }
+        assert.equal("c1.1-1", events[1].claim)
+        assert.equal(0.25, tonumber(events[1].limit))
+        assert.equal("50%\tor\nmore = less", events[2].message)
+    end)
+
+    it("ends where its process was killed", function()
+        local file = assert(io.open(path, "w"))
+        file:write("1.5\tc1.1\t-\tended\n2.5\tc1.1\tc1.1-1\tgran")
+        file:close()
+        assert.equal(1, #history.read{ path })
+    end)
+end)
+
+
+describe("intervals", function()
+    local spans = intervals.new{ { from = 5, to = 6, what = "b" }, { from = 1, to = 2, what = "a" },
+                                 { from = 5.5, to = 8, what = "c" } }
+
+    it("find what overlaps", function()
+        assert.is_nil(spans:overlapping(2.1, 4.9))
+        assert.equal("a", spans:overlapping(2, 3).what)
+        assert.equal("b, c", spans:overlapping(7, 7).what)
+        assert.is_nil(spans:overlapping(8.1, 99))
+    end)
+
+    it("measure what they cover", function()
+        assert.equal(0.5, spans:covered(0, 1.5))
+        assert.equal(4, spans:covered(0, 100))
+        assert.equal(0, spans:covered(3, 4))
+    end)
+
+    it("say when so much undisturbed time has passed", function()
+        assert.is_true(math.abs(spans:undisturbed(0, 1.5) - 3.5) < 1e-6)
+        assert.is_true(math.abs(spans:undisturbed(3, 3) - 11) < 1e-6)
+        assert.is_true(math.abs(spans:undisturbed(9, 1) - 10) < 1e-6)
+    end)
+end)
+
+
+describe("a long history", function()
+    -- Clients on four paths, one after the other, each with another that waits meanwhile.
+    local function long_history(grants)
+        local lines = { "0.1\tc1.1\t-\tconnected\tsession=s\ttimeout=2" }
+        local function say(at, process, claim, event, fields)
+            lines[#lines + 1] = history.format(at, process, claim, event, fields)
+        end
+        for i = 1, grants do
+            local at, id, path = i * 0.01, "c1.1-" .. i, "/l" .. i % 4
+            local name = "x-lock-" .. i
+            say(at - 0.035, "c1.1", id, "invoked", { path = path, kind = "acquire", limit = 5 })
+            say(at - 0.033, "zookeeper", id, "created",
+                { path = path, name = name, session = "s", zxid = 2 * i })
+            say(at + 0.001, "c1.1", id, "granted",
+                { token = 2 * i, state = "held", held = at + 0.001, begun = at - 0.035, limit = 5 })
+            say(at + 0.004, "c1.1", id, "released",
+                { result = "ok", held = at + 0.004, begun = at + 0.004, limit = 0 })
+            say(at + 0.005, "zookeeper", id, "deleted",
+                { path = path, name = name, session = "s", zxid = 2 * i + 1, cause = "delete" })
+        end
+        say(grants, "c1.1", "-", "ended")
+        say(grants, "torture", "-", "residue", { nodes = 0, watches = 0 })
+        return table.concat(lines, "\n") .. "\n"
+    end
+
+    -- Lines that the checker, and what it calls, runs through.
+    local function count_lines(fn)
+        local count = 0
+        debug.sethook(function() count = count + 1 end, "", 100)
+        fn()
+        debug.sethook()
+        return count
+    end
+
+    local function events_of_long(grants)
+        local path = os.tmpname()
+        local file = assert(io.open(path, "w"))
+        file:write(long_history(grants))
+        file:close()
+        local events = history.read{ path }
+        os.remove(path)
+        return events
+    end
+
+    -- 200 000 events; with a sanitizer, which has nothing to find here, less.
+    it("of many events is checked", function()
+        local grants = program.sanitizer and 2000 or 40000
+        local report = check(events_of_long(grants))
+        assert.same({}, violated(report), texts(report))
+        assert.equal(grants, report.figures.grants)
+    end)
+
+    it("takes not more than n log n", function()
+        if jit then jit.off() end -- luacheck: globals jit (a compiled loop counts nothing)
+        local small, large = events_of_long(500), events_of_long(4000)
+        local few = count_lines(function() check(small) end)
+        local many = count_lines(function() check(large) end)
+        if jit then jit.on() end -- luacheck: globals jit
+        assert.is_true(many < 8 * 1.6 * few, ("%d for 8 times of what took %d"):format(many, few))
+    end)
+end)
+
+
+describe("the page", function()
+    it("is one file, with all that is to be seen, and text that cannot leave its place", function()
+        local path = os.tmpname()
+        local report = check_text(changed{
+            change = { "nodes=0", "nodes=1" },
+            plus = "8.00 c1.1 - error message=</script><b>\n"
+                .. "8.00 torture - fault id=1 name=kill scope=c9 victim=c9.1\n",
+        })
+        page.write(path, report, {})
+        local file = assert(io.open(path))
+        local html = file:read("*a")
+        file:close()
+        os.remove(path)
+        assert.is_nil(html:find("https?://"))
+        assert.is_nil(html:find("</script><b>", 1, true))
+        assert.is_truthy(html:find('"c2.1-1","token 101"', 1, true))
+        assert.is_truthy(html:find('"kill","c9","","process"', 1, true))
+        assert.is_truthy(html:find('"1 lock nodes"', 1, true))
+        assert.equal(1, select(2, html:gsub("</script>", "")))
+    end)
+end)

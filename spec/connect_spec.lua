@@ -1,0 +1,251 @@
+--- connect(): what it opens, what it refuses, and in what time.
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+
+local function foreign(command, ...)
+    return rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", rig.shared().hosts, ...)
+end
+
+
+--- A proxy that goes when the test has ended, after the sessions behind it.
+local function proxy_for_test()
+    local proxy = rig.proxy(rig.shared().hosts)
+    finally(function()
+        rig.close_sessions()
+        proxy:stop()
+    end)
+    return proxy
+end
+
+
+--- What connect gives, when it gives no session: message, code, seconds.
+local function refused(hosts, options)
+    local seconds, session, message, code = rig.timed(zklock.connect, hosts, options)
+    if session then session:close() end
+    assert.is_nil(session)
+    return message, code, seconds
+end
+
+
+describe("connect, with nobody there,", function()
+    local function in_vain(name, hosts, reason)
+        it('gives "connection" in connect_timeout: ' .. name, function()
+            local message, code, seconds = refused(hosts, { connect_timeout = 0.3 })
+            assert.equal("connection", code)
+            assert.is_truthy(message:find(hosts, 1, true), message)
+            if reason then assert.is_truthy(message:find(reason), message) end
+            assert.is_true(seconds >= 0.25 and seconds < 2, seconds)
+        end)
+    end
+
+    in_vain("a port where nobody listens", "127.0.0.1:1")
+    in_vain("several such ports", "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")
+    in_vain("an address of IPv6 where nobody listens", "[::1]:1")
+    in_vain("an address that is none", "256.256.256.256:2181")
+    in_vain("a name that does not resolve", "no-such-host.invalid:2181")
+    in_vain("a name much too long, and says why", ("x"):rep(3000) .. ":2181", "[Nn]ame")
+
+    it("waits for a server that accepts and is silent no longer than that", function()
+        local proxy = proxy_for_test()
+        proxy:command("blackhole")
+        local _, code, seconds = refused(proxy.hosts, { connect_timeout = 0.3 })
+        assert.equal("connection", code)
+        assert.is_true(seconds < 2, seconds)
+    end)
+
+    it("finds the one server that is there", function()
+        local session = rig.session("127.0.0.1:1," .. rig.shared().hosts .. ",127.0.0.1:2")
+        assert.equal("connected", session:state())
+        rig.close_sessions()
+    end)
+
+    it("is connected when the server comes in time (PIT-03)", function()
+        local proxy = proxy_for_test()
+        proxy:command("refuse")
+        local session, code
+        zklock.run(
+            function() session, code = zklock.connect(proxy.hosts, { connect_timeout = 10 }) end,
+            function() zklock.sleep(0.2) proxy:command("accept") end)
+        assert.is_truthy(session, code)
+        assert.equal("connected", session:state())
+        session:close()
+    end)
+end)
+
+
+describe("connect", function()
+    local hosts
+    setup(function() hosts = rig.shared().hosts end)
+    after_each(rig.close_sessions)
+
+    it("gives a session that is connected, with an id and the negotiated timeout", function()
+        local session = rig.session(hosts, { timeout = 3 })
+        assert.equal("connected", session:state())
+        assert.is_truthy(session:id():find("^%x+$"))
+        assert.equal(3, session:timeout())
+    end)
+
+    local function negotiates(name, asked, given)
+        it("gets " .. name, function()
+            local session = rig.session(hosts, { timeout = asked, connect_timeout = 2 })
+            assert.equal(given, session:timeout())
+        end)
+    end
+    negotiates("the server's shortest timeout for a short one", 0.01, 0.4)
+    negotiates("the server's longest timeout for a long one", 3600, 60)
+    negotiates("the server's shortest timeout for one below a millisecond", 0.0001, 0.4)
+    negotiates("the server's longest timeout for a month", 2592000, 60)
+    negotiates("the server's longest timeout for a century", 3.2e9, 60)
+    negotiates("the server's longest timeout for the largest number", 1e300, 60)
+
+    it("takes / for no chroot", function()
+        local path = rig.path()
+        local lease = assert(rig.session(hosts .. "/"):mutex(path):acquire(5))
+        assert.equal(1, #rig.shared():nodes(path))
+        assert.is_true(lease:release{ wait = 5 })
+    end)
+
+    it("works below a chroot, which the paths do not show", function()
+        local chroot = rig.path()
+        foreign("create /spec ''")
+        foreign("create %s ''", chroot)
+        local lock = rig.session(hosts .. chroot):mutex("/a/lock")
+        local lease = assert(lock:acquire(5))
+        assert.equal("/a/lock", lease.path)
+        local inside, outside = lock:queue(), rig.shared():nodes(chroot .. "/a/lock")
+        assert.equal(1, #inside)
+        assert.same({ chroot .. "/a/lock/" .. inside[1].name }, outside)
+        local waiting = rig.session(hosts):mutex(chroot .. "/a/lock")
+        assert.equal("timeout", select(3, waiting:acquire(0)))
+        assert.is_true(lease:release{ wait = 5 })
+        assert.is_truthy(waiting:acquire(5))
+    end)
+
+    it('gives "no_node" for a chroot that does not exist', function()
+        local message, code = refused(hosts .. "/no/such/chroot")
+        assert.equal("no_node", code)
+        assert.is_truthy(message:find("/no/such/chroot", 1, true), message)
+        assert.is_truthy(message:find("chroot does not exist", 1, true), message)
+    end)
+
+    it('gives "auth" for a scheme that the server does not know', function()
+        for _ = 1, 60 do
+            local _, code, seconds = refused(hosts, { auth = "nosuch:thing" })
+            assert.equal("auth", code)
+            assert.is_true(seconds < 4, seconds)
+        end
+    end)
+
+    it("keeps credentials out of messages and tostring", function()
+        local session = rig.session(hosts, { auth = "digest:ann:secret" })
+        local message = refused(hosts .. "/no", { auth = "digest:ann:secret" })
+        assert.is_nil(message:find("secret", 1, true))
+        assert.is_nil(tostring(session):find("secret", 1, true))
+    end)
+end)
+
+
+describe("credentials", function()
+    local hosts, ann, chroot
+    setup(function()
+        hosts = rig.shared().hosts
+        ann = rig.session(hosts, { auth = "digest:ann:a", acl = "creator" })
+        chroot = ("/ann-%d"):format(rig.pid)
+        assert(assert(ann:mutex(chroot .. "/lock"):acquire(5)):release{ wait = 5 })
+    end)
+    teardown(rig.close_sessions)
+
+    it('that the chroot refuses give "auth"', function()
+        for _, auth in ipairs{ "digest:bob:b", "digest:ann:b" } do
+            local message, code = refused(hosts .. chroot, { auth = auth })
+            assert.equal("auth", code)
+            assert.is_truthy(message:find("not authorised", 1, true), message)
+        end
+    end)
+
+    it('that are missing give "auth"', function()
+        assert.equal("auth", select(2, refused(hosts .. chroot)))
+    end)
+
+    it("that are right open the chroot, every time", function()
+        for _ = 1, 100 do
+            local each = assert(zklock.connect(hosts .. chroot, { auth = "digest:ann:a" }))
+            each:close()
+        end
+    end)
+
+    it("that are right hold a lock there", function()
+        local session = rig.session(hosts .. chroot, { auth = "digest:ann:a" })
+        assert.is_true(assert(session:mutex("/lock"):acquire(5)):release{ wait = 5 })
+    end)
+
+    it('that a lock refuses give "auth" from every call, at once, and leave nothing', function()
+        local bob = rig.session(hosts, { auth = "digest:bob:b" })
+        local lock = bob:mutex(chroot .. "/lock")
+        for _, timeout in ipairs{ 0, 5 } do
+            local seconds, lease, _, code = rig.timed(lock.acquire, lock, timeout)
+            assert.is_nil(lease)
+            assert.equal("auth", code)
+            assert.is_true(seconds < 3, seconds)
+        end
+        assert.equal("auth", select(3, lock:queue()))
+        assert.equal("auth", select(3, lock:with(5, error)))
+        rig.wait_for("nothing left", function() return bob:stats().claims == 0 end)
+        assert.equal("connected", bob:state())
+    end)
+
+    it('that a new lock\'s parents refuse give "auth"', function()
+        local bob = rig.session(hosts, { auth = "digest:bob:b" })
+        assert.equal("auth", select(3, bob:mutex(chroot .. "/new/lock"):acquire(5)))
+    end)
+
+    it("work again after the session was opened anew by hand", function()
+        ann:close()
+        ann = rig.session(hosts, { auth = "digest:ann:a", acl = "creator" })
+        assert.is_truthy(ann:mutex(chroot .. "/lock"):acquire(5))
+    end)
+
+    it('acl = "read" lets others look and not touch', function()
+        local path = ("/read-%d"):format(rig.pid)
+        local owner = rig.session(hosts, { auth = "digest:ann:a", acl = "read" })
+        local lease = assert(owner:mutex(path):acquire(5))
+        local other = rig.session(hosts):mutex(path)
+        assert.equal(1, #assert(other:queue()))
+        assert.equal("auth", select(3, other:acquire(2)))
+        assert.equal("held", lease:state())
+    end)
+
+    it("a node that was protected later refuses too", function()
+        local path = ("/protected-%d"):format(rig.pid)
+        foreign("create %s '' protect %s", path, path)
+        local lock = rig.session(hosts):mutex(path)
+        assert.equal("auth", select(3, lock:acquire(2)))
+        assert.same({}, lock:queue())
+    end)
+end)
+
+
+describe("a path that cannot hold a lock", function()
+    local session, path
+    before_each(function()
+        session = rig.session(rig.shared().hosts)
+        path = rig.path() .. "-ephemeral"
+        foreign("create /spec ''")
+        foreign("ephemeral %s '' vanish", path)
+    end)
+    after_each(rig.close_sessions)
+
+    it('gives "conflict": it is an ephemeral node itself (BUG-10)', function()
+        local lease, message, code = session:mutex(path):acquire(5)
+        assert.is_nil(lease)
+        assert.equal("conflict", code)
+        assert.is_truthy(message:find(path, 1, true), message)
+    end)
+
+    it('gives "conflict": it is below an ephemeral node (BUG-10)', function()
+        local lease, _, code = session:mutex(path .. "/a/b"):acquire(5)
+        assert.is_nil(lease)
+        assert.equal("conflict", code)
+    end)
+end)

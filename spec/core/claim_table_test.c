@@ -1,0 +1,268 @@
+/*
+ * claim_table_test.c - every event in every state, with every reply, alone and
+ * followed by any other: what must hold whatever happens.
+ */
+#include "scene.h"
+
+/* --- where a claim can be ----------------------------------------------------------------- */
+
+enum setting { PLAIN, STALLED, UNWANTED, CUT, RAN_OUT, SETTINGS };
+static const char *const settings[] = {"", " stalled", " unwanted", " cut off", " clock ran out"};
+
+static void build(struct scene *s, int state, int setting) {
+    scene_reach(s, (enum zkl_claim_state)state, 2000 * ZKL_SECOND);
+    if (state == ZKL_WAIT) s->claim.own_watched = true;
+    if (setting == STALLED) scene_stall(s);
+    if (setting == UNWANTED) scene_cancel(s, ZKL_INTERRUPTED);
+    if (setting == CUT) s->party.clock.connected = false;
+    if (setting == RAN_OUT) s->now += 2 * T;
+    if (!s->other) { /* somebody to have news of */
+        LINE(s, AHEAD);
+        if (s->claim.name[0]) LINE(s, AHEAD, s->claim.name);
+    }
+}
+
+/* --- what can happen ---------------------------------------------------------------------- */
+
+enum event {
+    START,
+    CANCEL,
+    RELEASE,
+    PARENTS,
+    CREATED,
+    LISTED_OWN,
+    LISTED_FIRST,
+    LISTED_NONE,
+    LISTED_LIMIT,
+    SYNCED,
+    GOT_OWN,
+    GOT_FOREIGN,
+    GOT_AHEAD,
+    GOT_OTHER,
+    RANKED,
+    REMOVED,
+    OWN_DELETED,
+    OWN_CHANGED,
+    AHEAD_DELETED,
+    AHEAD_CHANGED,
+    OTHER_DELETED,
+    OTHER_CHANGED,
+    RESUME,
+    SUSPEND,
+    EXPIRE,
+    TICK,
+    TICK_LATE,
+    BEAT,
+    EVENTS
+};
+static const char *const events[] = {
+    "start",         "cancel",        "release",       "parents",
+    "created",       "listed own",    "listed first",  "listed none",
+    "listed limit",  "synced",        "got own",       "got own of another session",
+    "got ahead",     "got other",     "ranked",        "removed",
+    "own deleted",   "own changed",   "ahead deleted", "ahead changed",
+    "other deleted", "other changed", "resume",        "suspend",
+    "expire",        "tick",          "tick late",     "beat"};
+static const char *const replies[] = {"", " absent", " refused", " unknown"};
+
+static zkl_actions list_event(struct scene *s, int event, enum zkl_reply reply) {
+    const char *own = scene_name(s, event == LISTED_LIMIT ? INT32_MAX : 42);
+    if (reply != ZKL_DONE) return zkl_claim_listed(&s->claim, reply, ZKL_AUTH, s->now);
+    if (event == LISTED_OWN) LINE(s, AHEAD, own, BEHIND);
+    else if (event == LISTED_FIRST) LINE(s, own, BEHIND, "config");
+    else if (event == LISTED_LIMIT) LINE(s, LIMITED, own);
+    else LINE(s, AHEAD, BEHIND);
+    return zkl_claim_listed(&s->claim, reply, ZKL_OK, s->now);
+}
+
+static zkl_actions reply_event(struct scene *s, int event, enum zkl_reply reply) {
+    struct zkl_claim *claim = &s->claim;
+    struct zkl_contender *ahead = claim->ahead ? claim->ahead : s->other;
+    uint64_t session = s->party.session + (event == GOT_FOREIGN);
+    switch (event) {
+    case PARENTS: zkl_claim_parents(claim, reply, ZKL_AUTH); return 0;
+    case CREATED: return zkl_claim_created(claim, reply, ZKL_AUTH, scene_name(s, 42), 1042);
+    case SYNCED:
+        if (reply == ZKL_DONE) zkl_clock_prove(&s->party.clock, s->now, s->now);
+        return zkl_claim_synced(claim, reply, s->now);
+    case GOT_OWN:
+    case GOT_FOREIGN: return zkl_claim_got_own(claim, reply, ZKL_AUTH, 1042, session, s->now);
+    case GOT_AHEAD: return zkl_claim_got_ahead(claim, ahead, reply, ZKL_AUTH, s->now);
+    case GOT_OTHER: return zkl_claim_got_ahead(claim, s->other, reply, ZKL_AUTH, s->now);
+    case RANKED:
+        if (!claim->ranks) claim->ranks = 1;
+        return zkl_claim_ranked(claim, s->other, reply, 1000, s->now);
+    case REMOVED: return zkl_claim_removed(claim, reply);
+    default: return list_event(s, event, reply);
+    }
+}
+
+static zkl_actions deleted(struct scene *s, struct zkl_contender *contender) {
+    zkl_actions did;
+    zkl_contender_hold(contender);
+    zkl_line_forget(&s->line, contender);
+    did = zkl_claim_ahead_deleted(&s->claim, contender, s->now);
+    zkl_contender_drop(contender);
+    return did;
+}
+
+static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
+    struct zkl_claim *claim = &s->claim;
+    struct zkl_contender *ahead = claim->ahead ? claim->ahead : s->other;
+    switch (event) {
+    case START: return claim->state == ZKL_NEW ? zkl_claim_start(claim) : 0;
+    case CANCEL: return zkl_claim_cancel(claim, ZKL_CLOSED);
+    case RELEASE: return zkl_claim_release(claim);
+    case OWN_DELETED: return zkl_claim_own_deleted(claim);
+    case OWN_CHANGED: return zkl_claim_own_changed(claim);
+    case AHEAD_DELETED: return deleted(s, ahead);
+    case AHEAD_CHANGED: return zkl_claim_ahead_changed(claim, ahead);
+    case OTHER_DELETED: return deleted(s, s->other);
+    case OTHER_CHANGED: return zkl_claim_ahead_changed(claim, s->other);
+    case RESUME: s->party.clock.connected = true; return zkl_claim_resume(claim, s->now);
+    case SUSPEND: s->party.clock.connected = false; return zkl_claim_suspend(claim);
+    case EXPIRE: zkl_clock_stop(&s->party.clock); return zkl_claim_expire(claim);
+    case TICK: return zkl_claim_tick(claim, s->now);
+    case TICK_LATE: s->now = 2000 * ZKL_SECOND; return zkl_claim_tick(claim, s->now);
+    case BEAT: return zkl_claim_beat(claim, s->now);
+    default: return reply_event(s, event, reply);
+    }
+}
+
+static bool has_reply(int event) {
+    return event >= PARENTS && event <= REMOVED;
+}
+
+/* --- what must hold ----------------------------------------------------------------------- */
+
+static bool complete(const char *name) {
+    struct zkl_name parsed;
+    return zkl_name_parse(name, &parsed);
+}
+
+static void check_told(const struct scene *s, const struct zkl_claim *was, zkl_actions did) {
+    const struct zkl_claim *is = &s->claim;
+    const struct zkl_clock *clock = &s->party.clock;
+    if (did & ZKL_DO_GRANT) {
+        CHECK(is->state == ZKL_HELD && was->state != ZKL_HELD && was->wanted);
+        CHECK(is->czxid != 0 && is->epoch == clock->epoch);
+        CHECK_IS(zkl_clock_phase(clock, is->epoch, s->now), ZKL_PHASE_HELD);
+        CHECK(!(did & (ZKL_DO_FAIL | ZKL_DO_LOSE)));
+    }
+    if (did & ZKL_DO_FAIL) CHECK(was->wanted && !is->wanted && is->code != ZKL_OK);
+    if (did & ZKL_DO_LOSE) CHECK(was->state == ZKL_HELD && is->code == ZKL_LOST);
+    if (did & ZKL_DO_QUEUED) CHECK(is->state == ZKL_WAIT && !was->announced);
+    CHECK_IS(is->state == ZKL_HELD && was->state != ZKL_HELD, (did & ZKL_DO_GRANT) != 0);
+    CHECK_IS(is->state == ZKL_GONE && was->state != ZKL_GONE, (did & ZKL_DO_FORGET) != 0);
+    if (was->state != ZKL_HELD) CHECK_IS(was->wanted && !is->wanted, (did & ZKL_DO_FAIL) != 0);
+    if (was->state == ZKL_GONE) CHECK(!did && is->state == ZKL_GONE);
+    if (did & ZKL_DO_FORGET) CHECK(!zkl_line_find(&s->line, is->name));
+    CHECK(s->grants <= 1 && s->fails <= 1 && s->losses <= 1 && s->queued <= 1);
+    CHECK(s->grants + s->fails <= 1);
+    CHECK_IS(s->forgets, is->state == ZKL_GONE);
+}
+
+static void check_asked(const struct scene *s, const struct zkl_claim *was, zkl_actions did) {
+    const struct zkl_claim *is = &s->claim;
+    if (is->state == ZKL_GONE) CHECK(!(did & (NETWORK | ZKL_DO_DOUBT)));
+    if (did & ZKL_DO_CREATE) {
+        CHECK(is->state == ZKL_ENTER && is->wanted && did & ZKL_DO_LIST);
+        CHECK(is->nonce > was->nonce && !is->czxid && !complete(is->name));
+    } else {
+        CHECK(is->nonce == was->nonce && !(did & ZKL_DO_PARENTS));
+    }
+    if (did & ZKL_DO_WATCH_OWN) CHECK(complete(is->name) && is->own_watched);
+    if (did & ZKL_DO_WATCH_AHEAD) CHECK(is->state == ZKL_WAIT && is->ahead);
+    if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s->line, is, NULL) != NULL);
+    if (did & ZKL_DO_REMOVE) CHECK(is->state == ZKL_LEAVE && complete(is->name));
+    if (did & ZKL_DO_DOUBT) CHECK(was->state == ZKL_ENTER && is->state == ZKL_LOOK && is->doubted);
+}
+
+static void check_state(const struct scene *s) {
+    static const bool unwanted_ok[] = {[ZKL_ENTER] = true,
+                                       [ZKL_LOOK] = true,
+                                       [ZKL_SEEK] = true,
+                                       [ZKL_LEAVE] = true,
+                                       [ZKL_GONE] = true};
+    const struct zkl_claim *is = &s->claim;
+    CHECK_IS(is->state == ZKL_WAIT, is->ahead != NULL);
+    if (!is->wanted) CHECK(unwanted_ok[is->state]);
+    if (is->state == ZKL_LEAVE || is->state == ZKL_GONE) CHECK(!is->wanted);
+    if (is->state >= ZKL_LIST && is->state <= ZKL_HELD) CHECK(is->czxid && complete(is->name));
+}
+
+/* Replies come only to requests: a stalled claim has none out, so gets none. */
+static bool possible(const struct zkl_claim *was, int event) {
+    return !(was->stalled && has_reply(event));
+}
+
+static void check_all(const struct scene *s, const struct zkl_claim *was, zkl_actions did,
+                      int event) {
+    check_told(s, was, did);
+    check_asked(s, was, did);
+    check_state(s);
+    if (s->claim.state == ZKL_HELD && possible(was, event)) CHECK(!s->claim.stalled);
+    if (!was->wanted && event != PARENTS) CHECK_IS(s->claim.code, was->code);
+}
+
+/* A stalled claim that is not gone asks for something when the connection is back. */
+static void check_resumes(struct scene *s, const struct zkl_claim *was, int event) {
+    if (!s->claim.stalled || s->claim.state == ZKL_GONE || !possible(was, event)) return;
+    zkl_actions did = scene_resume(s);
+    CHECK(did & (NETWORK | ZKL_DO_GRANT));
+    CHECK(!s->claim.stalled);
+}
+
+static void step(struct scene *s, int event, int reply) {
+    struct zkl_claim was = s->claim;
+    zkl_actions did = scene_did(s, happen(s, event, (enum zkl_reply)reply));
+    check_all(s, &was, did, event);
+}
+
+static void every_event(int state, int setting) {
+    for (int event = 0; event < EVENTS; event++) {
+        for (int reply = 0; reply < (has_reply(event) ? 4 : 1); reply++) {
+            struct scene s;
+            CHECK_CASE("%s%s: %s%s", scene_states[state], settings[setting], events[event],
+                       replies[reply]);
+            build(&s, state, setting);
+            struct zkl_claim was = s.claim;
+            step(&s, event, reply);
+            check_resumes(&s, &was, event);
+            scene_close(&s);
+        }
+    }
+}
+
+static void every_pair(int state, int setting) {
+    int total = 4 * EVENTS;
+    for (int pair = 0; pair < total * total; pair++) {
+        int first = pair / total, second = pair % total;
+        if ((first % 4 && !has_reply(first / 4)) || (second % 4 && !has_reply(second / 4)))
+            continue;
+        struct scene s;
+        CHECK_CASE("%s%s: %s%s, %s%s", scene_states[state], settings[setting], events[first / 4],
+                   replies[first % 4], events[second / 4], replies[second % 4]);
+        build(&s, state, setting);
+        struct zkl_claim was = s.claim;
+        scene_did(&s, happen(&s, first / 4, (enum zkl_reply)(first % 4)));
+        if (possible(&was, first / 4) && possible(&s.claim, second / 4)) {
+            was = s.claim;
+            zkl_actions did = happen(&s, second / 4, (enum zkl_reply)(second % 4));
+            scene_did(&s, did);
+            check_told(&s, &was, did);
+            check_state(&s);
+        }
+        scene_close(&s);
+    }
+}
+
+int main(void) {
+    TEST("whatever happens in whatever state, the rules of the claim hold") {
+        for (int i = 0; i < (ZKL_GONE + 1) * SETTINGS; i++) every_event(i / SETTINGS, i % SETTINGS);
+    }
+    TEST("whatever happens after that, nobody is told twice and nothing is granted wrongly") {
+        for (int i = 0; i < (ZKL_GONE + 1) * SETTINGS; i++) every_pair(i / SETTINGS, i % SETTINGS);
+    }
+    return check_report();
+}

@@ -1,0 +1,336 @@
+/*
+ * line_test.c - the line of contenders: who is ahead of whom.
+ * BUG-07 (order as text), BUG-12 (a predecessor that was only waiting), Q-02.
+ */
+#include "line.h"
+
+#include "scene.h"
+
+#define FOREIGN(number) "_c_11111111-2222-3333-4444-5555555555" number
+
+/* A claim of the scene's session that has node `sequence`, seen by the newest list. */
+static struct zkl_claim *placed(struct scene *s, int32_t sequence, int64_t czxid) {
+    s->claim.sequence = sequence;
+    s->claim.czxid = czxid;
+    s->claim.listed = s->line.serial;
+    return &s->claim;
+}
+
+static void rank(struct scene *s, const char *name, int64_t czxid) {
+    struct zkl_contender *contender = zkl_line_find(&s->line, name);
+    CHECK(contender != NULL);
+    if (contender) contender->czxid = czxid;
+}
+
+static const char *ahead_of(struct scene *s) {
+    const struct zkl_contender *ahead = zkl_line_ahead(&s->line, &s->claim);
+    return ahead ? ahead->name : "";
+}
+
+static void lists(void) {
+    struct scene s;
+    TEST("an empty list is a line without contenders") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        CHECK(zkl_line_replace(&s.line, NULL, 0));
+        CHECK_IS(s.line.count, 0);
+        CHECK_IS(s.line.serial, 1);
+        CHECK(!zkl_line_find(&s.line, AHEAD));
+        CHECK(!zkl_line_ahead(&s.line, placed(&s, 42, 1)));
+        scene_close(&s);
+    }
+    TEST("children that are no contenders are ignored") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "config", AHEAD, "-foreign", "ex0000000001", "lock-1", "x-1-0000000001");
+        CHECK_IS(s.line.count, 1);
+        CHECK_TEXT(s.line.contenders[0]->name, AHEAD);
+        LINE(&s, "config");
+        CHECK_IS(s.line.count, 0);
+        scene_close(&s);
+    }
+    TEST("the line is sorted by number, whatever client made the node (BUG-07)") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "zz__lock__0000000010", "lock-0000000009", "aa-lock-1000000000",
+             "__rlock__0000000100");
+        CHECK_TEXT(s.line.contenders[0]->name, "lock-0000000009");
+        CHECK_TEXT(s.line.contenders[1]->name, "zz__lock__0000000010");
+        CHECK_TEXT(s.line.contenders[2]->name, "__rlock__0000000100");
+        CHECK_TEXT(s.line.contenders[3]->name, "aa-lock-1000000000");
+        CHECK(!s.line.exhausted);
+        scene_close(&s);
+    }
+    TEST("a contender keeps its czxid and first sight over new lists") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, AHEAD);
+        struct zkl_contender *ahead = s.line.contenders[0];
+        ahead->czxid = 7;
+        LINE(&s, BEHIND, AHEAD);
+        CHECK(s.line.contenders[0] == ahead);
+        CHECK_IS(ahead->seen, 1);
+        CHECK_IS(s.line.contenders[1]->seen, 2);
+        CHECK_IS(ahead->czxid, 7);
+        scene_close(&s);
+    }
+    TEST("a contender that is referred to outlives its line") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, AHEAD);
+        CHECK(s.other && s.other->listed);
+        LINE(&s, BEHIND);
+        CHECK(!s.other->listed);
+        zkl_line_forget(&s.line, s.other);
+        CHECK_IS(s.line.count, 1);
+        struct zkl_contender *behind = zkl_contender_hold(s.line.contenders[0]);
+        s.line.opened = true;
+        zkl_line_clear(&s.line);
+        CHECK(!behind->listed && !s.line.opened);
+        zkl_line_forget(&s.line, behind);
+        CHECK_IS(s.line.count, 0);
+        zkl_contender_drop(behind);
+        zkl_line_clear(&s.line);
+        CHECK_TEXT(s.other->name, AHEAD);
+        scene_close(&s);
+    }
+    TEST("none of the old list is listed but what the new one has") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, AHEAD, "lock-0000000042", BEHIND);
+        struct zkl_contender *old[3];
+        for (int i = 0; i < 3; i++) old[i] = zkl_contender_hold(s.line.contenders[i]);
+        LINE(&s, "lock-0000000042");
+        for (int i = 0; i < 3; i++) {
+            CHECK_IS(old[i]->listed, i == 1);
+            zkl_contender_drop(old[i]);
+        }
+        scene_close(&s);
+    }
+    TEST("what was forgotten is not in the line, and is forgotten once") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, AHEAD, "lock-0000000042", BEHIND);
+        zkl_line_forget(&s.line, s.other);
+        zkl_line_forget(&s.line, s.other);
+        CHECK_IS(s.line.count, 2);
+        CHECK(!zkl_line_find(&s.line, AHEAD));
+        CHECK(zkl_line_find(&s.line, "lock-0000000042") && zkl_line_find(&s.line, BEHIND));
+        scene_close(&s);
+    }
+    TEST("a name is found only if it is the whole name") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, AHEAD);
+        CHECK(zkl_line_find(&s.line, AHEAD) != NULL);
+        CHECK(!zkl_line_find(&s.line, "lock-0000000041"));
+        CHECK(!zkl_line_find(&s.line, "lock-"));
+        CHECK(!zkl_line_find(&s.line, ""));
+        scene_close(&s);
+    }
+}
+
+static void numbers(void) {
+    struct scene s;
+    TEST("the nearest smaller number is ahead; equal and larger ones are not") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "lock-0000000007", "lock-0000000040", "__READ__0000000042", BEHIND);
+        placed(&s, 42, 1042);
+        CHECK_TEXT(ahead_of(&s), "lock-0000000040");
+        CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 2);
+        placed(&s, 7, 1007);
+        CHECK_TEXT(ahead_of(&s), "");
+        CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 0);
+        CHECK(!zkl_line_unranked(&s.line, &s.claim, NULL));
+        scene_close(&s);
+    }
+    TEST("a reader that carries its writer's number is ahead of whoever is behind the writer") {
+        scene_open(&s, ZKL_WRITE, ZKL_NEVER, false);
+        LINE(&s, WRITER, scene_name(&s, 42));
+        placed(&s, 42, 1042);
+        LINE(&s, FOREIGN("aa") "-__READ__0000000041", scene_name(&s, 42));
+        CHECK(!s.line.exhausted);
+        CHECK_TEXT(ahead_of(&s), FOREIGN("aa") "-__READ__0000000041");
+        LINE(&s, FOREIGN("aa") "-__READ__0000000041", WRITER, scene_name(&s, 42));
+        CHECK(!s.line.exhausted);
+        CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 2);
+        scene_close(&s);
+    }
+    TEST("the last number in range still tells the order") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "lock-0000000000", "lock-2147483646");
+        CHECK(!s.line.exhausted);
+        placed(&s, 2147483646, 9);
+        CHECK_TEXT(ahead_of(&s), "lock-0000000000");
+        scene_close(&s);
+    }
+}
+
+static void exhausted(void) {
+    struct scene s;
+    static const char *const lists_[][2] = {{"lock-0000000001", "lock-2147483647"},
+                                            {"a-lock-2147483647", "b-lock-2147483647"},
+                                            {"lock--2147483647", "lock-2147483646"},
+                                            {"lock--000000001", "lock-0000000000"},
+                                            {"a-lock-0000000007", "b-lock-0000000007"},
+                                            {"__WRIT__0000000007", "a__WRIT__0000000007"},
+                                            {"__READ__0000000007", "a__READ__0000000007"},
+                                            {"lock-0000000001", "lock-9999999999"}};
+    TEST("numbers out of range, negative or equal do not tell the order (Q-02)") {
+        for (size_t i = 0; i < sizeof lists_ / sizeof *lists_; i++) {
+            CHECK_CASE("%s %s", lists_[i][0], lists_[i][1]);
+            scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+            scene_line(&s, lists_[i], 2);
+            CHECK(s.line.exhausted);
+            scene_close(&s);
+        }
+    }
+    TEST("two equal writers are noticed with a reader of that number between them") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "a__WRIT__0000000007", "b__READ__0000000007", "c__WRIT__0000000007");
+        CHECK(s.line.exhausted);
+        scene_close(&s);
+    }
+    TEST("then every czxid is asked for that the claim's own list needs, and no other") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "a-lock-2147483647", "b-lock-2147483647", "c-lock-2147483647");
+        placed(&s, INT32_MAX, 100);
+        rank(&s, "b-lock-2147483647", 100);
+        LINE(&s, "a-lock-2147483647", "b-lock-2147483647", "c-lock-2147483647",
+             "d-lock-2147483647");
+        struct zkl_contender *first = zkl_line_unranked(&s.line, &s.claim, NULL);
+        CHECK(first && strcmp(first->name, "a-lock-2147483647") == 0);
+        struct zkl_contender *second = zkl_line_unranked(&s.line, &s.claim, first);
+        CHECK(second && strcmp(second->name, "c-lock-2147483647") == 0);
+        CHECK(!zkl_line_unranked(&s.line, &s.claim, second));
+        scene_close(&s);
+    }
+    TEST("then the nearest smaller czxid is ahead") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "a-lock-2147483647", "b-lock-2147483647", "c-lock--2147483647", "lock-0000000001");
+        placed(&s, INT32_MAX, 100);
+        rank(&s, "a-lock-2147483647", 101);
+        rank(&s, "b-lock-2147483647", 98);
+        rank(&s, "c-lock--2147483647", 99);
+        rank(&s, "lock-0000000001", 3);
+        CHECK_TEXT(ahead_of(&s), "c-lock--2147483647");
+        CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 3);
+        scene_close(&s);
+    }
+    TEST("a contender first listed after the claim's own list is behind it, unasked") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "b-lock-2147483647");
+        placed(&s, INT32_MAX, 100);
+        rank(&s, "b-lock-2147483647", 100);
+        LINE(&s, "a-lock--2147483647", "b-lock-2147483647");
+        CHECK(!zkl_line_unranked(&s.line, &s.claim, NULL));
+        CHECK_TEXT(ahead_of(&s), "");
+        scene_close(&s);
+    }
+    TEST("numbers count again when those out of range are gone") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "lock-0000000001", LIMITED);
+        CHECK(s.line.exhausted);
+        LINE(&s, "lock-0000000001", "lock-0000000002");
+        CHECK(!s.line.exhausted);
+        scene_close(&s);
+    }
+}
+
+static void orphans(void) {
+    struct scene s;
+    TEST("a node of this session without a claim is an orphan; a foreign one never") {
+        scene_enter(&s, ZKL_MUTEX);
+        const char *own = scene_name(&s, 42);
+        LINE(&s, AHEAD, own, BEHIND);
+        CHECK(!zkl_line_orphan(&s.line, SESSION));
+        CHECK(zkl_line_find_nonce(&s.line, SESSION, s.claim.nonce) != NULL);
+        CHECK(!zkl_line_find_nonce(&s.line, SESSION, s.claim.nonce + 1));
+        CHECK(!zkl_line_find_nonce(&s.line, SESSION + 1, s.claim.nonce));
+        s.claim.nonce += 7;
+        LINE(&s, AHEAD, scene_name(&s, 44), BEHIND);
+        CHECK(!zkl_line_orphan(&s.line, SESSION));
+        s.claim.nonce += 7;
+        const struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
+        CHECK(!orphan); /* it was ours when it was first seen */
+        LINE(&s, AHEAD, "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050");
+        orphan = zkl_line_orphan(&s.line, SESSION);
+        CHECK(orphan && orphan->nonce == 0x63);
+        CHECK(!zkl_line_orphan(&s.line, SESSION + 1));
+        scene_close(&s);
+    }
+    TEST("an orphan that a lagging list hides is not found a second time") {
+        struct zkl_claim janitor;
+        const char *name = "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050";
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, AHEAD, name);
+        zkl_claim_init(&janitor, &s.party, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_adopt(&janitor, zkl_line_orphan(&s.line, SESSION));
+        LINE(&s, AHEAD);
+        LINE(&s, AHEAD, name);
+        CHECK(!zkl_line_orphan(&s.line, SESSION));
+        zkl_claim_detach(&janitor);
+        scene_close(&s);
+    }
+    TEST("an orphan's name that is too long for ours does not run over") {
+        struct zkl_claim janitor;
+        const char *name = "_c_10000000-0000-0abc-0000-000000000063"
+                           "-a-name-that-none-of-our-attempts-can-have-lock-0000000050";
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, name);
+        zkl_claim_init(&janitor, &s.party, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_adopt(&janitor, zkl_line_orphan(&s.line, SESSION));
+        CHECK(memchr(janitor.name, '\0', sizeof janitor.name) != NULL);
+        zkl_claim_detach(&janitor);
+        scene_close(&s);
+    }
+    TEST("without a session nothing is an orphan: foreign names have no session either") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "0123456789abcdef0123456789abcdef__lock__0000000007");
+        CHECK(!zkl_line_orphan(&s.line, 0));
+        scene_close(&s);
+    }
+    TEST("a claim that is gone answers for no node: what lands after it is an orphan") {
+        scene_enter(&s, ZKL_MUTEX);
+        scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK);
+        scene_cancel(&s, ZKL_TIMEOUT);
+        scene_resume(&s);
+        scene_synced(&s, ZKL_DONE);
+        LISTED(&s, BEHIND);
+        CHECK_IS(s.claim.state, ZKL_GONE);
+        LINE(&s, scene_name(&s, 44), BEHIND); /* before the owner came to detach the claim */
+        CHECK(zkl_line_orphan(&s.line, SESSION) != NULL);
+        scene_close(&s);
+    }
+}
+
+/* The claims of the line, by their deadlines, as digits. */
+static int64_t claims_of(const struct zkl_line *line) {
+    int64_t digits = 0;
+    for (const struct zkl_claim *claim = line->claims; claim; claim = claim->next)
+        digits = digits * 10 + claim->deadline;
+    return digits;
+}
+
+static void claims(void) {
+    struct zkl_party party = {.session = SESSION};
+    struct zkl_claim claim[5];
+    TEST("a line has its claims in order of arrival, whichever of them goes") {
+        static const int64_t left[] = {1234, 234, 24, 2};
+        struct zkl_line line = {0};
+        for (int i = 1; i <= 4; i++) zkl_claim_init(&claim[i], &party, &line, ZKL_MUTEX, i, false);
+        CHECK_IS(claims_of(&line), left[0]);
+        zkl_claim_detach(&claim[1]);
+        CHECK_IS(claims_of(&line), left[1]);
+        zkl_claim_detach(&claim[3]);
+        CHECK_IS(claims_of(&line), left[2]);
+        zkl_claim_detach(&claim[4]);
+        CHECK_IS(claims_of(&line), left[3]);
+        zkl_claim_init(&claim[0], &party, &line, ZKL_MUTEX, 5, false);
+        CHECK_IS(claims_of(&line), 25);
+        zkl_claim_detach(&claim[2]);
+        zkl_claim_detach(&claim[0]);
+        CHECK(!line.claims && line.claims_end == &line.claims);
+    }
+}
+
+int main(void) {
+    lists();
+    claims();
+    numbers();
+    exhausted();
+    orphans();
+    return check_report();
+}

@@ -1,0 +1,263 @@
+/*
+ * name_test.c - which children of a lock path are contenders, and what their
+ * names say. BUG-07 (names compared as text), PIT-22 and Q-02 (the counter).
+ */
+#include "name.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+
+struct row {
+    const char *text;
+    enum zkl_kind kind;
+    int32_t sequence;
+};
+
+#define UUID "_c_550e8400-e29b-41d4-a716-446655440000-"
+#define HEX "550e8400e29b41d4a716446655440000"
+
+static void contenders(void) {
+    static const struct row rows[] = {
+        {UUID "lock-0000000042", ZKL_MUTEX, 42},                 /* Curator mutex, vostok, kezhuw */
+        {"_c_" HEX "-lock-0000000042", ZKL_MUTEX, 42},           /* go-zookeeper */
+        {UUID "__READ__0000000042", ZKL_READ, 42},               /* Curator read */
+        {UUID "__WRIT__0000000042", ZKL_WRITE, 42},              /* Curator write */
+        {HEX "__lock__0000000042", ZKL_MUTEX, 42},               /* kazoo Lock, WriteLock */
+        {HEX "__rlock__0000000042", ZKL_READ, 42},               /* kazoo ReadLock */
+        {HEX "-lock-0000000042", ZKL_MUTEX, 42},                 /* kazoo subclass */
+        {"lock-0000000042", ZKL_MUTEX, 42},                      /* madelson, metamx */
+        {"550e8400-e29b-41d4-a716-446655440000-lock-0000000042", /* the recipe's text */
+         ZKL_MUTEX, 42},
+        {"__lock__0000000042", ZKL_MUTEX, 42},
+        {"my lock-lock-lock-0000000007", ZKL_MUTEX, 7},
+        {"__lock____rlock__0000000001", ZKL_READ, 1}, /* the last marker counts */
+        {"x-__READ__0000000001__WRIT__0000000002", ZKL_WRITE, 2},
+    };
+    TEST("the contender of every known client is recognised") {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            struct zkl_name name;
+            CHECK_CASE("%s", rows[i].text);
+            CHECK(zkl_name_parse(rows[i].text, &name));
+            CHECK_IS(name.kind, rows[i].kind);
+            CHECK_IS(name.sequence, rows[i].sequence);
+        }
+    }
+}
+
+static void others(void) {
+    static const char *const rows[] = {
+        "",
+        "0",
+        "0000000042",
+        "-0000000042",
+        "lock",
+        "lock-",
+        "lock",
+        "config",
+        "hello",
+        "-foreign",
+        "lock-1",
+        "lock-42",
+        "lock-000000042",
+        "lock-00000000042",
+        "lock-000000004x",
+        "lock-0000000042 ",
+        "lock-0000000042-",
+        "lock-+000000042",
+        "lock- 000000042",
+        "lock--00000042",
+        "lock---000000042",
+        "lock--00000000042",
+        "lock-0x00000042",
+        "LOCK-0000000042",
+        "Lock-0000000042",
+        "lock_0000000042",
+        "_lock_0000000042",
+        "__lock_0000000042",
+        "_lock__0000000042",
+        "__read__0000000042",
+        "__WRITE__0000000042",
+        "__READ__",
+        "__WRIT__42",
+        "__rlock__",
+        "read-0000000042",
+        "write-0000000042", /* madelson */
+        "x-72057594037927936-0000000042",
+        "x-0100000000000000-0000000042", /* recipes, Java and C */
+        "ex0000000042",
+        "sh0000000042",
+        "sem0000000042", /* zk-ruby */
+        "lock-" HEX "-0000000042",
+        "read-" HEX "-0000000042", /* aiozk */
+        "semaphore-0000000042",
+        UUID "lease-0000000042",
+        UUID "latch-0000000042",
+        UUID "permit-3-0000000042",
+        HEX,
+        "_c_" HEX,
+        UUID,
+        UUID "lock-",
+        UUID "lock-42",
+        "lock-\xd9\xa0\xd9\xa1\xd9\xa2\xd9\xa3\xd9\xa4", /* digits, but not ASCII */
+    };
+    TEST("any other child is ignored") {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            struct zkl_name name;
+            CHECK_CASE("%s", rows[i]);
+            CHECK(!zkl_name_parse(rows[i], &name));
+        }
+    }
+}
+
+static void counters(void) {
+    static const struct row rows[] = {
+        {"lock-0000000000", ZKL_MUTEX, 0},
+        {"lock-0000000001", ZKL_MUTEX, 1},
+        {"lock-2147483646", ZKL_MUTEX, 2147483646},
+        {"lock-2147483647", ZKL_MUTEX, INT32_MAX}, /* ZOOKEEPER-3249: it sticks here */
+        {"lock-2147483648", ZKL_MUTEX, INT32_MAX},
+        {"lock-4294967295", ZKL_MUTEX, INT32_MAX},
+        {"lock-9999999999", ZKL_MUTEX, INT32_MAX},
+        {"lock--2147483647", ZKL_MUTEX, -2147483647},
+        {"lock--000000001", ZKL_MUTEX, -1}, /* %010d counts the sign */
+        {"lock--999999999", ZKL_MUTEX, -999999999},
+        {"__lock__-000000001", ZKL_MUTEX, -1},
+        {"__rlock__-1000000000", ZKL_READ, -1000000000},
+        {UUID "__WRIT__-2147483647", ZKL_WRITE, -2147483647},
+        {UUID "__READ__-000000042", ZKL_READ, -42},
+    };
+    TEST("the counter is read as a signed number of 32 bits (Q-02, PIT-22)") {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            struct zkl_name name;
+            CHECK_CASE("%s", rows[i].text);
+            CHECK(zkl_name_parse(rows[i].text, &name));
+            CHECK_IS(name.kind, rows[i].kind);
+            CHECK_IS(name.sequence, rows[i].sequence);
+        }
+    }
+    TEST("a number that says nothing about the order is exhausted") {
+        struct zkl_name name;
+        CHECK(!zkl_sequence_exhausted(0));
+        CHECK(!zkl_sequence_exhausted(2147483646));
+        CHECK(zkl_sequence_exhausted(INT32_MAX));
+        CHECK(zkl_sequence_exhausted(-1));
+        CHECK(zkl_sequence_exhausted(INT32_MIN));
+        CHECK(zkl_name_parse("lock--2147483648", &name) && zkl_sequence_exhausted(name.sequence));
+        CHECK(zkl_name_parse("lock--9999999999", &name) && zkl_sequence_exhausted(name.sequence));
+    }
+}
+
+static void uuids(void) {
+    struct zkl_name name;
+    TEST("a uuid tells session and attempt, with dashes or without") {
+        CHECK(zkl_name_parse(UUID "lock-0000000042", &name));
+        CHECK(name.session == UINT64_C(0x550e8400e29b41d4));
+        CHECK(name.nonce == UINT64_C(0xa716446655440000));
+        CHECK(zkl_name_parse("_c_" HEX "-lock-0000000042", &name));
+        CHECK(name.session == UINT64_C(0x550e8400e29b41d4));
+        CHECK(name.nonce == UINT64_C(0xa716446655440000));
+    }
+    TEST("what only looks like a uuid names no session") {
+        static const char *const rows[] = {
+            "lock-0000000042",
+            HEX "__lock__0000000042",
+            HEX "-lock-0000000042",
+            "_c_-lock-0000000042",
+            "_c_550e8400-lock-0000000042",
+            "_c_550e8400-e29b-41d4-a716-44665544000-lock-0000000042",  /* 31 digits */
+            "_c_550E8400-E29B-41D4-A716-446655440000-lock-0000000042", /* capitals */
+            "_c_550e8400-e29b-41d4-a716-44665544000g-lock-0000000042",
+            "_c_550e8400 e29b 41d4 a716 446655440000-lock-0000000042",
+            "_C_550e8400-e29b-41d4-a716-446655440000-lock-0000000042",
+            "c_550e8400-e29b-41d4-a716-446655440000-lock-0000000042",
+            "_c__c_550e8400-e29b-41d4-a716-446655440000-lock-0000000042",
+            "_c_550e8400-e29b-41d4__lock__0000000042",
+        };
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            CHECK_CASE("%s", rows[i]);
+            name.session = name.nonce = 99;
+            CHECK(zkl_name_parse(rows[i], &name));
+            CHECK_IS(name.session, 0);
+            CHECK_IS(name.nonce, 0);
+        }
+    }
+}
+
+static void lengths(void) {
+    enum { LONG = 1 << 20 };
+    struct zkl_name name;
+    TEST("a very long name is read like a short one") {
+        char *text = malloc(LONG + 64);
+        CHECK(text != NULL);
+        if (text) {
+            memset(text, 'a', LONG);
+            strcpy(text + LONG, "-lock-0000000042");
+            CHECK(zkl_name_parse(text, &name));
+            CHECK_IS(name.sequence, 42);
+            memset(text, '0', LONG);
+            strcpy(text + LONG, "0000000042");
+            CHECK(!zkl_name_parse(text, &name));
+            memset(text, '-', LONG);
+            memcpy(text, "_c_", 3);
+            strcpy(text + LONG, "lock-0000000042");
+            CHECK(zkl_name_parse(text, &name));
+            CHECK_IS(name.session, 0);
+        }
+        free(text);
+    }
+    TEST("every cut of a name is read within its bounds") {
+        static const char whole[] = UUID "__WRIT__-2147483647";
+        for (size_t length = 0; length < sizeof whole; length++) {
+            char *text = calloc(length + 1, 1);
+            CHECK(text != NULL);
+            if (!text) continue;
+            memcpy(text, whole, length);
+            zkl_name_parse(text, &name);
+            free(text);
+        }
+    }
+}
+
+static void writing(void) {
+    static const enum zkl_kind kinds[] = {ZKL_MUTEX, ZKL_READ, ZKL_WRITE};
+    static const uint64_t numbers[] = {0, 1, UINT64_C(0x0123456789abcdef),
+                                       UINT64_C(0xffffffffffffffff), UINT64_C(0x8000000000000000)};
+    char text[ZKL_NAME_SIZE];
+    TEST("we write what Curator writes, with session and nonce for a uuid") {
+        zkl_name_prefix(text, ZKL_MUTEX, UINT64_C(0x550e8400e29b41d4),
+                        UINT64_C(0xa716446655440000));
+        CHECK_TEXT(text, UUID "lock-");
+        zkl_name_prefix(text, ZKL_READ, UINT64_C(0x550e8400e29b41d4), UINT64_C(0xa716446655440000));
+        CHECK_TEXT(text, UUID "__READ__");
+        zkl_name_prefix(text, ZKL_WRITE, 1, 2);
+        CHECK_TEXT(text, "_c_00000000-0000-0001-0000-000000000002-__WRIT__");
+    }
+    TEST("what we write we read back, and it fits with any counter") {
+        for (size_t i = 0; i < 3 * 5 * 5; i++) {
+            static const int32_t counters_[] = {0, 42, INT32_MAX, -1, -2147483647};
+            uint64_t session = numbers[i / 5 % 5], nonce = numbers[i % 5];
+            for (size_t j = 0; j < 5; j++) {
+                struct zkl_name name;
+                char whole[2 * ZKL_NAME_SIZE];
+                zkl_name_prefix(text, kinds[i / 25], session, nonce);
+                CHECK(!zkl_name_parse(text, &name));
+                snprintf(whole, sizeof whole, "%s%010" PRId32, text, counters_[j]);
+                CHECK(strlen(whole) < ZKL_NAME_SIZE);
+                CHECK(zkl_name_parse(whole, &name));
+                CHECK(name.kind == kinds[i / 25] && name.sequence == counters_[j]);
+                CHECK(name.session == session && name.nonce == nonce);
+            }
+        }
+    }
+}
+
+int main(void) {
+    contenders();
+    others();
+    counters();
+    uuids();
+    lengths();
+    writing();
+    return check_report();
+}

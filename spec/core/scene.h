@@ -1,0 +1,238 @@
+/*
+ * scene.h - one claim with its party, line and clock, for the claim specs.
+ *
+ *   struct scene s;
+ *   scene_enter(&s, ZKL_MUTEX);                 connected, certain; create and list are out
+ *   did = scene_created(&s, 42, 1042);          the reply to the create
+ *   did = LISTED(&s, AHEAD, s.claim.name);      the reply to the list
+ *   scene_close(&s);
+ *
+ * scene_reach() drives a fresh claim into any state, by legal events only.
+ * Each call counts what the user was told (s.grants, s.fails, ...).
+ */
+#ifndef SCENE_H
+#define SCENE_H
+
+#include <stdlib.h>
+
+#include "check.h"
+#include "claim.h"
+
+#define T (10 * ZKL_SECOND)
+#define SESSION UINT64_C(0x1000000000000abc)
+#define AHEAD "_c_11111111-2222-3333-4444-555555555555-lock-0000000041"
+#define WRITER "_c_11111111-2222-3333-4444-555555555555-__WRIT__0000000041"
+#define BEHIND "_c_66666666-7777-8888-9999-000000000000-lock-0000000043"
+#define LIMITED "_c_11111111-2222-3333-4444-555555555555-lock-2147483647"
+#define NETWORK                                                                                    \
+    (ZKL_DO_PARENTS | ZKL_DO_CREATE | ZKL_DO_SYNC | ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_OWN | \
+     ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE)
+
+struct scene {
+    struct zkl_party party;
+    struct zkl_line line;
+    struct zkl_claim claim;
+    struct zkl_contender *other; /* a reference to a contender, or NULL */
+    zkl_time now;
+    int grants, fails, losses, forgets, queued;
+};
+
+static inline zkl_actions scene_did(struct scene *s, zkl_actions did) {
+    s->grants += (did & ZKL_DO_GRANT) != 0;
+    s->fails += (did & ZKL_DO_FAIL) != 0;
+    s->losses += (did & ZKL_DO_LOSE) != 0;
+    s->forgets += (did & ZKL_DO_FORGET) != 0;
+    s->queued += (did & ZKL_DO_QUEUED) != 0;
+    return did;
+}
+
+/* Acknowledged heartbeats up to now: the clock is as certain as it gets. */
+static inline void scene_prove(struct scene *s) {
+    for (int i = 6; i >= 0; i--) {
+        zkl_time issued = s->now - i * (T / 6);
+        zkl_clock_prove(&s->party.clock, issued, issued);
+    }
+}
+
+/* A claim that was not started; the session is connected and certain. */
+static inline void scene_open(struct scene *s, enum zkl_kind kind, zkl_time deadline, bool trying) {
+    *s = (struct scene){.now = 1000 * ZKL_SECOND, .party = {.session = SESSION}};
+    zkl_clock_start(&s->party.clock, T, 0.5, s->now - 2 * T);
+    s->party.clock.connected = true;
+    scene_prove(s);
+    zkl_claim_init(&s->claim, &s->party, &s->line, kind, deadline, trying);
+}
+
+static inline void scene_close(struct scene *s) {
+    zkl_contender_drop(s->other);
+    zkl_claim_detach(&s->claim);
+    zkl_line_clear(&s->line);
+}
+
+static inline zkl_actions scene_start(struct scene *s) {
+    return scene_did(s, zkl_claim_start(&s->claim));
+}
+
+static inline void scene_enter(struct scene *s, enum zkl_kind kind) {
+    scene_open(s, kind, ZKL_NEVER, false);
+    scene_start(s);
+}
+
+/* The name that the server gives to the claim's latest attempt. */
+static inline const char *scene_name_of(const struct zkl_claim *claim, int32_t sequence) {
+    static char name[2 * ZKL_NAME_SIZE];
+    zkl_name_prefix(name, claim->kind, claim->party->session, claim->nonce);
+    snprintf(name + strlen(name), ZKL_NAME_SIZE, "%010" PRId32, sequence);
+    return name;
+}
+
+static inline const char *scene_name(const struct scene *s, int32_t sequence) {
+    return scene_name_of(&s->claim, sequence);
+}
+
+static inline zkl_actions scene_created(struct scene *s, int32_t sequence, int64_t czxid) {
+    const char *name = scene_name(s, sequence);
+    return scene_did(s, zkl_claim_created(&s->claim, ZKL_DONE, ZKL_OK, name, czxid));
+}
+
+static inline zkl_actions scene_create_fails(struct scene *s, enum zkl_reply reply,
+                                             enum zkl_code why) {
+    return scene_did(s, zkl_claim_created(&s->claim, reply, why, NULL, 0));
+}
+
+/* Somebody's list: the line is replaced, this claim is not told. */
+static inline void scene_line(struct scene *s, const char *const *names, size_t count) {
+    CHECK(zkl_line_replace(&s->line, names, count));
+    if (!s->other && s->line.count && s->line.contenders[0]->session != SESSION)
+        s->other = zkl_contender_hold(s->line.contenders[0]);
+}
+
+static inline zkl_actions scene_listed(struct scene *s, const char *const *names, size_t count) {
+    scene_line(s, names, count);
+    return scene_did(s, zkl_claim_listed(&s->claim, ZKL_DONE, ZKL_OK, s->now));
+}
+
+#define NAMES(...)                                                                                 \
+    (const char *const[]) {                                                                        \
+        __VA_ARGS__                                                                                \
+    }
+#define COUNT(...) (sizeof NAMES(__VA_ARGS__) / sizeof(char *))
+#define LISTED(s, ...) scene_listed(s, NAMES(__VA_ARGS__), COUNT(__VA_ARGS__))
+#define LINE(s, ...) scene_line(s, NAMES(__VA_ARGS__), COUNT(__VA_ARGS__))
+
+static inline zkl_actions scene_list_fails(struct scene *s, enum zkl_reply reply,
+                                           enum zkl_code why) {
+    return scene_did(s, zkl_claim_listed(&s->claim, reply, why, s->now));
+}
+
+static inline zkl_actions scene_synced(struct scene *s, enum zkl_reply reply) {
+    if (reply == ZKL_DONE) scene_prove(s);
+    return scene_did(s, zkl_claim_synced(&s->claim, reply, s->now));
+}
+
+static inline zkl_actions scene_got_own(struct scene *s, enum zkl_reply reply, int64_t czxid) {
+    return scene_did(
+        s, zkl_claim_got_own(&s->claim, reply, ZKL_AUTH, czxid, s->party.session, s->now));
+}
+
+static inline zkl_actions scene_got_ahead(struct scene *s, enum zkl_reply reply) {
+    return scene_did(s, zkl_claim_got_ahead(&s->claim, s->claim.ahead, reply, ZKL_AUTH, s->now));
+}
+
+/* The owner counts the gets that it issues for ZKL_DO_RANK. */
+static inline void scene_ask_ranks(struct scene *s) {
+    struct zkl_contender *c = NULL;
+    while ((c = zkl_line_unranked(&s->line, &s->claim, c))) s->claim.ranks++;
+}
+
+static inline zkl_actions scene_ranked(struct scene *s, const char *name, enum zkl_reply reply,
+                                       int64_t czxid) {
+    struct zkl_contender *contender = zkl_contender_hold(zkl_line_find(&s->line, name));
+    zkl_actions did = zkl_claim_ranked(&s->claim, contender, reply, czxid, s->now);
+    zkl_contender_drop(contender);
+    return scene_did(s, did);
+}
+
+/* The watch on the contender ahead reports that it was deleted. */
+static inline zkl_actions scene_ahead_deleted(struct scene *s) {
+    struct zkl_contender *ahead = zkl_contender_hold(s->claim.ahead);
+    zkl_line_forget(&s->line, ahead);
+    zkl_actions did = zkl_claim_ahead_deleted(&s->claim, ahead, s->now);
+    zkl_contender_drop(ahead);
+    return scene_did(s, did);
+}
+
+static inline zkl_actions scene_removed(struct scene *s, enum zkl_reply reply) {
+    return scene_did(s, zkl_claim_removed(&s->claim, reply));
+}
+
+static inline zkl_actions scene_cancel(struct scene *s, enum zkl_code why) {
+    return scene_did(s, zkl_claim_cancel(&s->claim, why));
+}
+
+static inline zkl_actions scene_resume(struct scene *s) {
+    s->party.clock.connected = true;
+    return scene_did(s, zkl_claim_resume(&s->claim, s->now));
+}
+
+/* The connection is lost; what is out will be answered with ZKL_UNKNOWN. */
+static inline zkl_actions scene_cut(struct scene *s) {
+    s->party.clock.connected = false;
+    return scene_did(s, zkl_claim_suspend(&s->claim));
+}
+
+static inline zkl_actions scene_tick(struct scene *s, zkl_time passed) {
+    s->now += passed;
+    return scene_did(s, zkl_claim_tick(&s->claim, s->now));
+}
+
+static const char *const scene_states[] = {"NEW",  "TRY",  "ENTER", "LOOK", "SEEK",  "KNOW", "LIST",
+                                           "RANK", "WAIT", "PROVE", "HELD", "LEAVE", "GONE"};
+
+/* Drives a fresh claim into the state. It has node 42 (2147483647 in RANK), behind AHEAD in WAIT.
+ */
+static inline void scene_reach(struct scene *s, enum zkl_claim_state state, zkl_time deadline) {
+    scene_open(s, ZKL_MUTEX, deadline, state == ZKL_TRY);
+    s->party.clock.connected = state != ZKL_NEW;
+    scene_start(s);
+    s->party.clock.connected = true;
+    if (state <= ZKL_ENTER) return;
+    if (state <= ZKL_KNOW) {
+        scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
+        scene_resume(s);
+        if (state >= ZKL_SEEK) scene_synced(s, ZKL_DONE);
+        if (state == ZKL_KNOW) LISTED(s, AHEAD, scene_name(s, 42));
+        return;
+    }
+    scene_created(s, state == ZKL_RANK ? INT32_MAX : 42, 1042);
+    if (state == ZKL_LIST) return;
+    if (state == ZKL_PROVE) s->now += T * 6 / 10;
+    if (state == ZKL_RANK) LISTED(s, LIMITED, s->claim.name);
+    else if (state == ZKL_WAIT) LISTED(s, AHEAD, s->claim.name);
+    else LISTED(s, s->claim.name);
+    if (state == ZKL_RANK) scene_ask_ranks(s);
+    if (state >= ZKL_LEAVE) scene_did(s, zkl_claim_release(&s->claim));
+    if (state == ZKL_GONE) scene_removed(s, ZKL_DONE);
+}
+
+/* The request that the claim has out is answered with ZKL_UNKNOWN. */
+static inline zkl_actions scene_stall(struct scene *s) {
+    switch (s->claim.state) {
+    case ZKL_ENTER: return scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
+    case ZKL_LOOK:
+    case ZKL_PROVE: return scene_synced(s, ZKL_UNKNOWN);
+    case ZKL_TRY:
+    case ZKL_SEEK:
+    case ZKL_LIST: return scene_list_fails(s, ZKL_UNKNOWN, ZKL_OK);
+    case ZKL_KNOW: return scene_got_own(s, ZKL_UNKNOWN, 0);
+    case ZKL_RANK: return scene_ranked(s, LIMITED, ZKL_UNKNOWN, 0);
+    case ZKL_WAIT: return scene_got_ahead(s, ZKL_UNKNOWN);
+    case ZKL_LEAVE: return scene_removed(s, ZKL_UNKNOWN);
+    case ZKL_NEW:
+    case ZKL_HELD:
+    case ZKL_GONE: break;
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,120 @@
+--- What an expiry does: to what was held, to what was waiting, and to the session.
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+
+
+--- Dispatches until condition() holds.
+local function dispatch_until(session, what, condition)
+    rig.wait_for(what, function()
+        session:dispatch()
+        return condition()
+    end)
+end
+
+
+--- An acquire that ends in `results`: lease or nil, message, code.
+local function acquire_into(results, lock, arg)
+    results[1], results[2], results[3] = lock:acquire(arg)
+end
+
+
+describe("an expired session (PIT-02, BUG-13)", function()
+    local proxy, holder, reopened, final, first_id
+    local lost, waited, told, states = {}, {}, {}, {}
+
+    -- One expiry for all tests: two sessions, each holds one lock and waits for another.
+    setup(function()
+        proxy = rig.proxy(server.hosts)
+        local busy = rig.path()
+        holder = assert(rig.session(server.hosts, { timeout = 20 }):mutex(busy):acquire(5))
+        local function open(n, reopen)
+            states[n], told[n], waited[n] = {}, {}, {}
+            local session = rig.session(proxy.hosts, { timeout = 1, reopen = reopen,
+                on_state = function(state) table.insert(states[n], state) end })
+            lost[n] = assert(session:mutex(rig.path()):acquire(5))
+            lost[n]:on_lost(function(_, state) table.insert(told[n], state) end)
+            return session
+        end
+        reopened, final = open(1, true), open(2, false)
+        first_id = reopened:id()
+        zklock.run(
+            function() acquire_into(waited[1], reopened:mutex(busy)) end,
+            function() acquire_into(waited[2], final:mutex(busy), 60) end,
+            function()
+                rig.wait_for("both wait", function() return #server:nodes(busy) == 3 end)
+                proxy:command("blackhole")
+                rig.wait_for("expired", function() return #server:nodes(busy) == 1 end)
+                proxy:command("flow")
+            end)
+        dispatch_until(reopened, "connected anew", function()
+            return states[1][#states[1]] == "connected"
+        end)
+        final:dispatch()
+    end)
+    teardown(function()
+        assert.equal("held", holder:state())
+        rig.close_sessions()
+        proxy:stop()
+    end)
+
+    it('ends what was waiting with "expired"', function()
+        for n = 1, 2 do
+            assert.is_nil(waited[n][1])
+            assert.equal("expired", waited[n][3])
+        end
+    end)
+
+    it("loses what was held, and tells so once: suspect, then lost", function()
+        for n = 1, 2 do
+            assert.same({ "suspect", "lost" }, told[n])
+            assert.equal("lost", lost[n]:state())
+            assert.is_false(lost[n]:held())
+            assert.equal(0, lost[n]:remaining())
+            assert.equal("lost", select(3, lost[n]:check(5)))
+            assert.same({}, server:nodes(lost[n].path))
+        end
+    end)
+
+    it("tells its states in order", function()
+        assert.same({ "connected", "suspended", "expired", "connecting", "connected" }, states[1])
+        assert.same({ "connected", "suspended", "expired" }, states[2])
+    end)
+
+    it("is opened anew by itself, for later calls", function()
+        assert.equal("connected", reopened:state())
+        assert.not_equal(first_id, reopened:id())
+        assert.equal(1, reopened:stats().expiries)
+        local lock = reopened:mutex(lost[1].path)
+        local lease = assert(lock:acquire(5))
+        assert.is_true(lease.token > lost[1].token)
+        assert.equal("held", lease:state())
+        assert.equal("lost", lost[1]:state())
+    end)
+
+    it("with reopen = false stays expired, and every call says so at once", function()
+        local lock = final:mutex(rig.path())
+        local seconds = rig.timed(function()
+            assert.equal("expired", final:state())
+            assert.is_nil(final:id())
+            assert.is_truthy(tostring(final):find("expired", 1, true))
+            for _, arg in ipairs{ 0, 5, { owner = "x" } } do
+                assert.equal("expired", select(3, lock:acquire(arg)))
+            end
+            assert.equal("expired", select(3, lock:queue()))
+            assert.equal("expired", select(3, lock:with(error)))
+        end)
+        assert.is_true(seconds < 0.5, seconds)
+    end)
+
+    it("gives up a lost lease without harm to the new holder (PIT-07, BUG-16, Curator)", function()
+        local lock = reopened:mutex(lost[1].path)
+        local again = assert(lock:acquire(5))
+        assert.equal("lost", select(3, lost[1]:release()))
+        assert.equal("released", select(3, lost[1]:release()))
+        assert.equal("lost", select(3, lost[2]:release{ wait = 1 }))
+        assert.equal("held", again:state())
+        assert.is_true(again:check(5))
+    end)
+end)

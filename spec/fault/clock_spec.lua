@@ -1,0 +1,225 @@
+-- The wall clock of a client, or of a server, jumps by an hour while it runs: set by hand,
+-- by a time server, by a virtual machine that wakes up. Nothing may depend on it.
+
+local core = require "zklock.core"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+-- See clock.c.
+local library, clock
+
+local function jump(where)
+    local file = assert(io.open(clock, "r+"))
+    file:write(where)
+    file:close()
+end
+
+setup(function()
+    library = program.library("clock")
+    clock = os.tmpname()
+    local file = assert(io.open(clock, "w"))
+    file:write("0")
+    file:close()
+end)
+teardown(function()
+    os.remove(library)
+    os.remove(clock)
+end)
+before_each(function() jump("0") end)
+after_each(rig.close_sessions)
+
+local JUMPS = { ["forward"] = "+", ["back"] = "-" }
+local HOURS = { ["+"] = 1, ["-"] = -1, ["0"] = 0 }
+
+
+describe("the wall clock of a client", function()
+    local server, proxy
+
+    setup(function()
+        server = rig.shared()
+        proxy = rig.proxy(server.hosts)
+    end)
+    teardown(function() proxy:stop() end)
+    after_each(function() proxy:command("flow") end)
+
+    -- Does what it is told to, and says how that went; times are of the other clock.
+    local CLIENT = [[
+        local core = require "zklock.core"
+        local session = assert(zklock.connect(HOSTS, { timeout = TIMEOUT }))
+        local lock, lease, wall = session:mutex(PATH), nil, os.time()
+        local function timed(fn, ...)
+            local begin = core.now()
+            local result, _, code = fn(...)
+            return ("%.3f"):format(core.now() - begin), result and "ok" or tostring(code)
+        end
+        local verbs = {}
+        function verbs.jumped() return ("%.0f"):format((os.time() - wall) / 3600) end
+        function verbs.acquire()
+            lease = assert(lock:acquire(5))
+            return lease:token_string()
+        end
+        function verbs.state() return lease:state(), lease:remaining() <= TIMEOUT / 2 end
+        function verbs.syncs() return session:stats().syncs, session:stats().reconnects end
+        function verbs.try()
+            return timed(lock.acquire, lock, { timeout = 0.5, owner = "other" })
+        end
+        function verbs.sleep() return timed(zklock.sleep, 0.5) end
+        function verbs.connect()
+            return timed(zklock.connect, SILENT, { connect_timeout = 0.5 })
+        end
+        function verbs.check() return timed(lease.check, lease, 0.5) end
+        function verbs.fades()
+            local begin, seen = core.now(), {}
+            repeat
+                local state = lease:state()
+                seen[state] = seen[state] or core.now() - begin
+            until seen.lost or core.now() > begin + 10
+            return ("%.3f"):format(seen.suspect), ("%.3f"):format(seen.lost)
+        end
+        function verbs.release() return timed(lease.release, lease, { wait = 5 }) end
+        for verb in io.lines() do
+            say("do")
+            say(verbs[verb]())
+        end
+    ]]
+
+    local child, path, silent
+
+    before_each(function()
+        path, silent = rig.path(), rig.proxy(server.hosts)
+        silent:command("blackhole")
+    end)
+
+    local function start(timeout)
+        child = program.start(proxy.hosts, ("local PATH, SILENT, TIMEOUT = %q, %q, %g\n"):format(
+            path, silent.hosts, timeout) .. CLIENT,
+            { preload = library, input = true, environment = "WALL_CLOCK=" .. clock })
+    end
+
+    after_each(function()
+        child:tell(nil)
+        assert.equal(0, (select(3, child:finish())))
+        silent:stop()
+    end)
+
+    -- Has the child do something; `meanwhile` runs when it is at it.
+    local function ask(verb, meanwhile)
+        child:tell(verb)
+        assert.equal("do", child:line())
+        if meanwhile then meanwhile() end
+        local answer = {}
+        for word in assert(child:line()):gmatch("[^\t]+") do answer[#answer + 1] = word end
+        return unpack(answer)
+    end
+
+    -- It ends at its deadline of half a second, though the clock jumps in the middle.
+    local function ends_on_time(verb, where, code)
+        local seconds, result = ask(verb, function() jump(where) end)
+        seconds = tonumber(seconds)
+        assert.is_true(seconds >= 0.499 and seconds < 1.5,
+                       ("%s took %.3f s"):format(verb, seconds))
+        assert.equal(code, result)
+    end
+
+    for name, where in pairs(JUMPS) do
+        it(("may jump %s and back: a lease, its heartbeats and all deadlines go on"):format(name),
+           function()
+            start(4)
+            local token = ask("acquire")
+            for _, to in ipairs{ where, "0" } do
+                jump(to)
+                assert.equal(HOURS[to], tonumber((ask("jumped"))))
+                local syncs, reconnects = ask("syncs")
+                local begin = core.now()
+                repeat
+                    local state, certain = ask("state")
+                    assert.are_not.equal("lost", state) -- suspect, if the machine is busy
+                    assert.equal("true", certain)
+                until core.now() > begin + 3
+                local beats = ask("syncs") - syncs -- one every two thirds of a second
+                assert.is_true(beats >= 3 and beats <= 6, beats .. " heartbeats")
+                assert.equal(reconnects, (select(2, ask("syncs"))))
+            end
+            rig.wait_for("held", function() return ask("state") == "held" end)
+            ends_on_time("try", where, "timeout")
+            ends_on_time("sleep", "0", "nil") -- what it gives: nothing
+            ends_on_time("connect", where, "connection")
+            ends_on_time("try", "0", "timeout")
+            local node = assert(server:nodes(path)[1])
+            assert.equal(token, rig.shell("perl spec/fault/raw.pl %s stat %s", server.hosts, node)
+                                   :match("czxid=(%d+)"))
+            assert.equal("ok", (select(2, ask("release"))))
+            rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
+        end)
+
+        it(("may jump %s during an outage: suspect, then lost, as early as ever"):format(name),
+           function()
+            start(1.5)
+            ask("acquire")
+            local before = tonumber((ask("syncs")))
+            rig.wait_for("heartbeats", function() return ask("syncs") - before >= 3 end)
+            proxy:command("blackhole")
+            local begin = core.now()
+            local suspect, lost = ask("fades", function() jump(where) end)
+            assert.is_true(core.now() - begin < 1.5 + 0.5)
+            assert.is_true(suspect + 0 <= 0.75 + 0.3, "suspect after " .. suspect)
+            assert.is_true(lost + 0 > 1 and lost + 0 <= 1.5 + 0.3, "lost after " .. lost)
+            assert.equal("lost", (select(2, ask("check"))))
+        end)
+    end
+end)
+
+
+describe("the wall clock of a server", function()
+    local server
+
+    setup(function()
+        server = rig.server{ environment = ("LD_PRELOAD=%s WALL_CLOCK=%s"):format(library, clock) }
+    end)
+    teardown(function() server:stop() end)
+
+    -- The server's clock, by the date of a node that it makes now.
+    local function server_time()
+        local path = "/now" .. rig.path():gsub("/", "-")
+        return tonumber(rig.shell("perl spec/fault/raw.pl %s create 1 %s stat %s", server.hosts,
+                                  path, path):match("ctime=(%d+)")) / 1000
+    end
+
+    for name, where in pairs(JUMPS) do
+        it(("may jump %s and back: nobody expires, and the dead still do"):format(name), function()
+            local TIMEOUT = 3
+            local holder, waiter = rig.child(server.hosts, [[
+                local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
+                local lease = assert(session:mutex("/dies"):acquire(5))
+                say("held")
+                while lease:state() ~= "lost" do zklock.sleep(0.01) end
+                say("lost")
+            ]]), rig.session(server.hosts, { timeout = TIMEOUT })
+            assert.equal("held", holder:line())
+            local lock = waiter:mutex(rig.path())
+            local lease = assert(lock:acquire(5))
+            for _, to in ipairs{ where, "0" } do
+                jump(to)
+                assert.is_true(math.abs(server_time() - os.time() - 3600 * HOURS[to]) < 60)
+                local begin = core.now()
+                repeat
+                    assert.are_not.equal("lost", lease:state())
+                    zklock.sleep(0.01)
+                until core.now() > begin + TIMEOUT + 0.3
+            end
+            assert.equal(0, waiter:stats().reconnects + waiter:stats().expiries)
+            assert.is_true(lease:check(5))
+            jump(where)
+            holder:signal("KILL")
+            jump("0")
+            local seconds, mine = rig.timed(function() return waiter:mutex("/dies"):acquire(10) end)
+            assert(mine)
+            assert.is_true(seconds < TIMEOUT + 0.2 + 1, ("took %.2f s"):format(seconds))
+            assert.equal("", (holder:finish()))
+            mine:release{ wait = 5 }
+        end)
+    end
+end)

@@ -1,0 +1,466 @@
+-- An ensemble that loses its leader, or one server of which is cut off from the others
+-- while clients still reach it. What a single server cannot show: two parts of a cluster
+-- that believe different things.
+
+local core = require "zklock.core"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local ensemble
+
+local function leader()
+    return rig.wait_for("a leader", function() return ensemble:leader() end, 30)
+end
+
+local function follower()
+    return leader() % 3 + 1
+end
+
+local function all_but(n)
+    local hosts = {}
+    for other = 1, 3 do
+        if other ~= n then hosts[#hosts + 1] = ensemble:host(other) end
+    end
+    return table.concat(hosts, ",")
+end
+
+local function nobody_in(lock)
+    rig.wait_for("nobody in line", function()
+        local queue = lock:queue(5)
+        return queue and #queue == 0
+    end, 30)
+end
+
+-- All three serve again.
+local function mend()
+    for n = 1, 3 do ensemble:rejoin(n) end
+    for n = 1, 3 do
+        rig.wait_for("server " .. n .. " to serve", function()
+            return ensemble:ask("srvr", n):find("Mode: [lf]")
+        end, 30)
+    end
+end
+
+setup(function() ensemble = rig.server{ n = 3, links = true } end)
+teardown(function() ensemble:stop() end)
+after_each(function()
+    rig.close_sessions()
+    mend()
+end)
+
+
+-- Promise 2: a holder knows that it may have lost the lock before anybody else has it. (That
+-- it has lost it for good it may know later: the server is not asked.)
+describe("a holder that is cut off together with its server", function()
+    -- Waits for the lock, and says when it had it; the clock is the same in every process.
+    local NEXT = [[
+        local core = require "zklock.core"
+        local session = assert(zklock.connect(HOSTS, { timeout = 20 }))
+        local lock, token = session:mutex(PATH), nil
+        local lease = assert(lock:acquire{ timeout = 60, on_queued = function() say("queued") end })
+        say(("%.6f"):format(core.now()))
+        say(lease:token_string(), lease:state())
+        io.read()
+        session:close()
+    ]]
+
+    -- Strikes while the lease is held; gives when that was, when it was last seen to be held
+    -- (by a clock that was read before), and when it was seen to be lost.
+    local function watch(session, lease, strike)
+        local held
+        rig.wait_for("held", function()
+            held = core.now()
+            return lease:held()
+        end)
+        strike()
+        local struck = core.now()
+        repeat
+            local now = core.now()
+            local state = lease:state()
+            if state == "held" then held = now end
+            session:dispatch()
+        until state == "lost" or now > struck + 30
+        return struck, held, core.now()
+    end
+
+    local function is_suspect_before_another_has_it(n, how, timeout)
+        local path, told, old_leader = rig.path(), {}, leader()
+        local session = rig.session(ensemble:host(n), { timeout = timeout })
+        local lease = assert(session:mutex(path):acquire(5))
+        lease:on_lost(function(_, state) told[#told + 1] = state end)
+        local child = program.start(all_but(n), ("local PATH = %q\n"):format(path) .. NEXT,
+                                    { input = true, seconds = 120 })
+        finally(function() child:tell(nil) end) -- it ends
+        assert.equal("queued", child:line())
+        rig.wait_for("heartbeats", function() return session:stats().syncs >= 3 end)
+        local struck, held, lost = watch(session, lease, function() ensemble:isolate(n, how) end)
+        local granted = tonumber((assert(child:line(), "the next in line has nothing")))
+        assert.equal("lost", lease:state())
+        assert.is_true(held < granted, ("held %.3f s after another had it"):format(held - granted))
+        -- A follower proves nothing any more. A leader does until it steps down: it answers a
+        -- sync by itself, for syncLimit, which is 2.2 s here, and a tick or two.
+        local answers = n == old_leader and 2.8 or 0
+        assert.is_true(lost - struck < answers + timeout + 0.5,
+                       ("lost after %.2f s"):format(lost - struck))
+        assert.same({ "suspect", "lost" }, { told[#told - 1], told[#told] })
+        local token, state = assert(child:line()):match("(%d+)\t(%a+)")
+        assert.equal("held", state)
+        assert.is_true(tonumber(token) > lease.token)
+        -- Its server comes back, and so does the session; the lease does not.
+        ensemble:rejoin(n)
+        rig.wait_for("a session again", function()
+            return session:mutex(path .. "/other"):queue(1) ~= nil
+        end, 30)
+        assert.equal("lost", lease:state())
+        assert.equal("lost", (select(3, lease:check(5))))
+        child:tell("close")
+        local mine = assert(session:mutex(path):acquire(20))
+        assert.is_true(mine.token > tonumber(token))
+        assert.equal(0, (select(3, child:finish())))
+    end
+
+    for _, how in ipairs{ "reset", "silence" } do
+        for _, timeout in ipairs{ 1.2, 2.5 } do
+            it(("is suspect before another has the lock: a follower, %s, %.1f s"):format(
+                how, timeout), function()
+                is_suspect_before_another_has_it(follower(), how, timeout)
+            end)
+        end
+        it(("is suspect before another has the lock: the leader itself, %s"):format(how), function()
+            is_suspect_before_another_has_it(leader(), how, 1.5)
+        end)
+    end
+end)
+
+
+describe("a holder that may go to another server", function()
+    -- What a lease went through while fn ran, and until it is held for certain again.
+    local function states_during(session, lease, fn)
+        local seen = {}
+        local function look() seen[lease:state()] = true end
+        fn(look)
+        rig.wait_for("held for certain", function()
+            look()
+            return session:state() == "connected" and lease:check(1)
+        end, 30)
+        look()
+        return seen
+    end
+
+    local function keeps_it_when(strike, first)
+        local session = rig.session(first .. "," .. ensemble.hosts, { timeout = 20 })
+        local lock = session:mutex(rig.path())
+        local lease, told = assert(lock:acquire(5)), {}
+        local id, token = session:id(), lease:token_string()
+        lease:on_lost(function(_, state) told[#told + 1] = state end)
+        local seen = states_during(session, lease, strike)
+        assert.is_nil(seen.lost)
+        assert.equal("held", lease:state())
+        assert.equal(id, session:id())
+        assert.equal(token, lease:token_string())
+        local queue = assert(lock:queue(10))
+        assert.equal(1, #queue)
+        assert.equal(lease.token, queue[1].token)
+        for _, state in ipairs(told) do assert.equal("suspect", state) end
+    end
+
+    it("keeps the lease when its follower is cut off", function()
+        local n = follower()
+        keeps_it_when(function() ensemble:isolate(n) end, ensemble:host(n))
+    end)
+
+    it("keeps the lease when its follower falls silent", function()
+        local n = follower()
+        keeps_it_when(function() ensemble:isolate(n, "silence") end, ensemble:host(n))
+    end)
+
+    it("keeps the lease when the leader is cut off and another is elected", function()
+        local old = leader()
+        keeps_it_when(function(look)
+            ensemble:isolate(old)
+            rig.wait_for("another leader", function()
+                look()
+                local new = ensemble:leader()
+                return new and new ~= old
+            end, 30)
+        end, ensemble:host(old))
+    end)
+
+    it("keeps the lease through the death of a leader and of the next one", function()
+        keeps_it_when(function(look)
+            for _ = 1, 2 do
+                local dead = leader()
+                ensemble:kill(dead)
+                rig.wait_for("another leader", function() look() return ensemble:leader() end, 30)
+                ensemble:restart(dead)
+                look()
+            end
+        end, ensemble:host(leader()))
+    end)
+end)
+
+
+describe("a line of waiters", function()
+    -- Five sessions, of all servers, queue one after the other; gives the function that
+    -- waits for their end, and tells in which order they had the lock.
+    local function line_up(lock, leases)
+        local order, tasks, queued = {}, {}, 0
+        for i = 1, 5 do
+            local session = rig.session(ensemble.hosts, { timeout = 20 })
+            tasks[i] = function()
+                rig.wait_for("my turn to queue", function() return queued == i - 1 end)
+                local lease, message = session:mutex(lock.path):acquire{
+                    timeout = 90, on_queued = function() queued = i end }
+                assert(lease, message)
+                for _, other in pairs(leases) do assert.is_false(other:held()) end
+                order[#order + 1] = i
+                leases[i] = lease
+                zklock.sleep(0.05)
+                leases[i] = nil
+                lease:release()
+            end
+        end
+        local function all_queued() return queued == 5 end
+        return order, tasks, all_queued
+    end
+
+    it("is granted in order of arrival when the leader dies while they wait", function()
+        local holder = rig.session(ensemble.hosts, { timeout = 20 })
+        local lock, leases = holder:mutex(rig.path()), {}
+        leases[0] = assert(lock:acquire(5))
+        local token = leases[0]:token_string()
+        local order, tasks, all_queued = line_up(lock, leases)
+        tasks[6] = function()
+            rig.wait_for("five in line", all_queued)
+            local dead = leader()
+            ensemble:kill(dead)
+            leader()
+            rig.wait_for("held", function() return leases[0]:held() end, 30)
+            assert.equal(token, leases[0]:token_string())
+            assert.same({}, order)
+            ensemble:restart(dead)
+            assert.is_true(leases[0]:check(20))
+            local first = leases[0]
+            leases[0] = nil
+            first:release()
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ 1, 2, 3, 4, 5 }, order)
+        nobody_in(lock)
+    end)
+
+    it("is granted in order of arrival when the leader dies with the release", function()
+        local holder = rig.session(ensemble.hosts, { timeout = 20 })
+        local lock, leases = holder:mutex(rig.path()), {}
+        leases[0] = assert(lock:acquire(5))
+        local order, tasks, all_queued = line_up(lock, leases)
+        local dead = leader()
+        tasks[6] = function()
+            rig.wait_for("five in line", all_queued)
+            local first = leases[0]
+            leases[0] = nil
+            first:release()
+            ensemble:kill(dead)
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ 1, 2, 3, 4, 5 }, order)
+        ensemble:restart(dead)
+        nobody_in(lock)
+    end)
+end)
+
+
+describe("a waiter whose server is cut off", function()
+    local holder, waiter, third, lease, lock, n
+
+    -- The waiter knows one server only, one that follows; the others do not know that one.
+    local function line_up(timeout)
+        n = follower()
+        holder = rig.session(all_but(n), { timeout = 20 })
+        waiter = rig.session(ensemble:host(n), { timeout = timeout })
+        third = rig.session(all_but(n), { timeout = 20 })
+        lock = holder:mutex(rig.path())
+        lease = assert(lock:acquire(5))
+    end
+
+    -- Runs the waiter and the third in line, then fn when both are queued. Gives what each
+    -- acquire gave, and the names in the order in which they ended.
+    local function run(waits, fn)
+        local results, ended, queued = {}, {}, 0
+        local function wait(name, session, timeout, turn)
+            return function()
+                rig.wait_for("my turn", function() return queued == turn end)
+                local seconds, mine, _, code = rig.timed(function()
+                    return session:mutex(lock.path):acquire{
+                        timeout = timeout, on_queued = function() queued = turn + 1 end }
+                end)
+                results[name] = { lease = mine, code = code, seconds = seconds }
+                ended[#ended + 1] = name
+                if mine then assert.is_false(lease:held()) end
+            end
+        end
+        zklock.run(wait("waiter", waiter, waits, 0), wait("third", third, 60, 1), function()
+            rig.wait_for("both in line", function() return queued == 2 end)
+            fn(results)
+        end)
+        return results, ended
+    end
+
+    it("ends its wait at the deadline, also when it hears nothing", function()
+        line_up(20)
+        local results = run(1.5, function(results)
+            ensemble:isolate(n, "silence")
+            rig.wait_for("the deadline", function() return results.waiter end, 10)
+            -- The node of who gave up is still there, and cannot be deleted from here.
+            assert.is_nil(results.third)
+            lease:release()
+            ensemble:rejoin(n)
+        end)
+        assert.equal("timeout", results.waiter.code)
+        assert.is_true(results.waiter.seconds >= 1.5 and results.waiter.seconds < 2,
+                       ("took %.2f s"):format(results.waiter.seconds))
+        assert.is_truthy(results.third.lease)
+        assert.equal(1, #assert(lock:queue(5)))
+    end)
+
+    it("keeps its place when its server comes back in time", function()
+        line_up(20)
+        local results, ended = run(60, function(results)
+            ensemble:isolate(n, "silence")
+            lease:release{ wait = 5 }
+            zklock.sleep(0.5)
+            assert.same({}, results)
+            ensemble:rejoin(n)
+            rig.wait_for("its turn", function() return results.waiter end, 30)
+            assert.is_nil(results.third)
+            results.waiter.lease:release()
+        end)
+        assert.same({ "waiter", "third" }, ended)
+        assert.is_true(results.third.lease.token > results.waiter.lease.token)
+    end)
+
+    it("is told expired, and the one behind it has the lock, when it does not", function()
+        line_up(1)
+        local results, ended = run(60, function(results)
+            ensemble:isolate(n)
+            lease:release{ wait = 5 }
+            rig.wait_for("the next one", function() return results.third end, 30)
+            assert.is_nil(results.waiter and results.waiter.lease)
+            ensemble:rejoin(n)
+        end)
+        assert.same({ "third", "waiter" }, ended)
+        assert.equal("expired", results.waiter.code)
+        assert.is_true(results.third.lease:check(5))
+        local again, _, code = waiter:mutex(lock.path):acquire(0)
+        assert.is_nil(again)
+        assert.equal("timeout", code)
+        assert.equal(1, #assert(lock:queue(5)))
+    end)
+end)
+
+
+describe("an even number of the ensemble's addresses", function()
+    it("serves as long as one of those servers does", function()
+        local session = rig.session(ensemble:host(1) .. "," .. ensemble:host(2), { timeout = 20 })
+        local lock = session:mutex(rig.path())
+        local lease, id = assert(lock:acquire(5)), session:id()
+        for _, n in ipairs{ 1, 2, 1, 2 } do
+            ensemble:kill(n)
+            rig.wait_for("held by the other", function()
+                return session:state() == "connected" and lease:check(1)
+            end, 30)
+            ensemble:restart(n)
+            assert.equal("held", lease:state())
+        end
+        assert.equal(id, session:id())
+    end)
+
+    it("finds the only server of four that listens", function()
+        local refusing = {}
+        for i = 1, 3 do
+            refusing[i] = rig.proxy(ensemble:host(1))
+            refusing[i]:command("refuse")
+        end
+        for place = 1, 4 do
+            local hosts = { refusing[1].hosts, refusing[2].hosts, refusing[3].hosts }
+            table.insert(hosts, place, ensemble:host(2))
+            local session = rig.session(table.concat(hosts, ","), { connect_timeout = 10 })
+            assert.equal("held", assert(session:mutex(rig.path()):acquire(5)):state())
+        end
+        for i = 3, 1, -1 do refusing[i]:stop() end -- the later ones inherited the inputs
+    end)
+end)
+
+
+describe("a storm over the ensemble", function()
+    -- Takes the lock again and again. Of each grant: its token, when it was had at the
+    -- latest, and when the lease was last said to be held at the earliest.
+    local WORKER = [[
+        local core = require "zklock.core"
+        local session = assert(zklock.connect(HOSTS, { timeout = 1.5 }))
+        local lock = session:mutex(PATH)
+        say("ready")
+        while not io.open(FINISH) do
+            local lease = lock:acquire(0.5)
+            if lease then
+                local granted, held = core.now(), nil
+                repeat
+                    local now = core.now()
+                    if lease:held() then held = now end
+                until now > granted + 0.005 or not held
+                if held then
+                    say(("%s %.6f %.6f"):format(lease:token_string(), granted, held))
+                end
+                lease:release()
+            end
+        end
+        session:close()
+    ]]
+
+    -- Kills, cuts off and silences one server after the other.
+    local function weather()
+        for _, strike in ipairs{ "isolate", "silence", "kill", "isolate", "silence", "kill" } do
+            local n = strike == "isolate" and follower() or leader()
+            if strike == "kill" then ensemble:kill(n)
+            else ensemble:isolate(n, strike == "silence" and strike or "reset") end
+            zklock.sleep(1)
+            if strike == "kill" then ensemble:restart(n) else ensemble:rejoin(n) end
+            mend()
+            zklock.sleep(0.3)
+        end
+    end
+
+    it("leaves one holder at a time, growing tokens, and nothing behind", function()
+        local path, finish, children, grants = rig.path(), os.tmpname(), {}, {}
+        os.remove(finish)
+        local source = ("local PATH, FINISH = %q, %q\n"):format(path, finish) .. WORKER
+        for i = 1, 3 do
+            children[i] = program.start(ensemble:host(i) .. "," .. ensemble.hosts, source,
+                                        { seconds = 240 })
+            assert.equal("ready", children[i]:line())
+        end
+        weather()
+        assert(io.open(finish, "w")):close()
+        for _, child in ipairs(children) do
+            local said, errors, status = child:finish()
+            assert.equal("", errors)
+            assert.equal(0, status)
+            for token, granted, held in said:gmatch("(%d+) (%S+) (%S+)") do
+                grants[#grants + 1] = { token = tonumber(token), granted = tonumber(granted),
+                                        held = tonumber(held) }
+            end
+        end
+        os.remove(finish)
+        table.sort(grants, function(a, b) return a.granted < b.granted end)
+        for i = 2, #grants do
+            local before, after = grants[i - 1], grants[i]
+            assert.is_true(after.token > before.token, "a token that did not grow")
+            assert.is_true(before.held < after.granted, "two held the lock")
+        end
+        assert.is_true(#grants > 20, #grants .. " grants only")
+        nobody_in(rig.session(ensemble.hosts, { timeout = 20 }):mutex(path))
+    end)
+end)

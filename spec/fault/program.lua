@@ -1,0 +1,134 @@
+--- Programs in processes of their own, for what a spec cannot do to itself:
+-- end, be stopped, be traced, run beside a broken library.
+--
+-- A program that hangs is killed: no spec waits for one for ever.
+
+local rig = require "spec.rig"
+
+local program = {}
+
+--- "asan", "tsan": the interpreter has a sanitizer in it; else nil.
+program.sanitizer = (os.getenv("ZKLOCK_LUA") or ""):match("%f[%w][at]san%f[%W]")
+
+local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
+
+local PRELUDE = [[
+local HOSTS = %q
+local zklock = require "zklock"
+local function say(...) print(...) io.stdout:flush() end
+]]
+
+-- Says the pid, waits, and notes how it ended: LuaJIT's popen does not tell. The
+-- alarm outlives exec.
+local LAUNCHER = [[
+    $| = 1;
+    my ($status, $seconds, @command) = @ARGV;
+    my $pid = fork;
+    if (!$pid) { alarm $seconds; exec @command; }
+    print "$pid\n";
+    waitpid $pid, 0;
+    open my $file, ">", $status;
+    print $file $? & 127 ? 128 + ($? & 127) : $? >> 8;]]
+
+local COMMAND = "env LD_PRELOAD='%s' %s %s %s %s"
+
+-- A sanitizer's own library has to be the first.
+local function preloaded(library)
+    if not library then return "" end
+    if not program.sanitizer then return library end
+    local own = rig.shell("${CC:-cc} -print-file-name=lib%s.so", program.sanitizer)
+    return own:match("%S+") .. ":" .. library
+end
+
+
+local Program = {}
+Program.__index = Program
+
+
+local function temporary(content)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(content)
+    file:close()
+    return path
+end
+
+
+local function content(path)
+    local file = assert(io.open(path))
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+
+--- Runs Lua source with `zklock`, `HOSTS` and `say` (prints a line at once) defined.
+-- options: prefix (a command before Lua, such as valgrind), preload (a library),
+-- environment ("NAME=value"), input (it reads what tell() writes), seconds (it is
+-- killed after that; default 60).
+function program.start(hosts, source, options)
+    options = options or {}
+    local self = setmetatable({}, Program)
+    self.source = temporary(PRELUDE:format(hosts) .. source)
+    self.stderr = temporary("")
+    self.status = temporary("")
+    local fifo = options.input and os.tmpname()
+    if fifo then rig.shell("rm %s && mkfifo %s", fifo, fifo) end
+    local command = COMMAND:format(preloaded(options.preload), options.environment or "",
+                                   options.prefix or "", LUA, self.source)
+    self.output = assert(io.popen(("exec perl -e '%s' %s %d %s 2>%s%s"):format(
+        LAUNCHER, self.status, options.seconds or 60, command, self.stderr,
+        fifo and " <" .. fifo or "")))
+    if fifo then
+        self.input = assert(io.open(fifo, "w"))
+        self.input:setvbuf("no")
+        os.remove(fifo)
+    end
+    self.pid = self.output:read("*n", "*l")
+    return self
+end
+
+
+--- Writes a line to its input; nil ends the input.
+function Program:tell(line)
+    if line then self.input:write(line, "\n") else self.input:close() end
+end
+
+
+--- The next line that it says; nil when it ended.
+function Program:line()
+    return self.output:read("*l")
+end
+
+
+function Program:signal(name)
+    os.execute(("kill -%s %d 2>/dev/null"):format(name, self.pid))
+end
+
+
+--- Waits for the end. What it still said, what it said on stderr, and its exit status;
+-- 128 and the signal's number if a signal ended it.
+function Program:finish()
+    local rest = self.output:read("*a")
+    self.output:close()
+    local errors, status = content(self.stderr), tonumber(content(self.status))
+    os.remove(self.source)
+    os.remove(self.stderr)
+    os.remove(self.status)
+    return rest, errors, status
+end
+
+
+--- Compiles spec/fault/NAME.c into a library, for this Lua; gives its path.
+function program.library(name)
+    local include = jit and "luajit-2.1" or "lua5.4" -- luacheck: globals jit
+    local path = os.tmpname()
+    local made = os.execute(("${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Wall " ..
+                             "-shared -fPIC -I/usr/include/%s -o %s spec/fault/%s.c -ldl")
+                            :format(include, path, name))
+    assert(made == true or made == 0, "cannot compile " .. name)
+    return path
+end
+
+
+return program

@@ -1,0 +1,509 @@
+-- What defeats other lock clients, client by client, by the name of the report where there
+-- is one. Where a spec elsewhere already shows it, the id is in that spec's name:
+-- `busted --filter=kazoo spec` finds all of a client.
+--
+-- | client, report                | what happens there                      | spec            |
+-- | ----------------------------- | --------------------------------------- | --------------- |
+-- | Curator, CURATOR-604          | granted on a node of the session before | here            |
+-- | Curator, CURATOR-206          | "held", and re-entered, after expiry    | here            |
+-- | Curator                       | a late release frees the next owner     | expiry          |
+-- | Curator, kazoo-730, go-zk-65  | many holders after 2^31 creates         | traps (9)       |
+-- | Curator, CURATOR-264          | two nodes after a lost create reply     | here, replies   |
+-- | Curator, CURATOR-79           | an interrupt leaves the node            | replies         |
+-- | Curator, CURATOR-678          | release while cut off: lock wedged      | here            |
+-- | Curator                       | acquire(0.5 s) takes 40 s, server down  | replies         |
+-- | Curator                       | thrown out of line, session alive       | replies         |
+-- | Curator                       | still waits after close                 | session         |
+-- | Curator, CURATOR-43           | a child `0` or `-foreign` blocks all    | here, queue     |
+-- | Curator, CURATOR-107          | a watch left by each failed try         | requests        |
+-- | Curator, CURATOR-716          | each hand-off wakes every local waiter  | here            |
+-- | Curator                       | after a blip every waiter asks again    | here            |
+-- | Curator, Netflix-75           | two objects on one path: self-deadlock  | owner           |
+-- | Curator, CURATOR-347          | only the thread that took it gives it up| owner           |
+-- | Curator, kazoo-563            | parents stay for ever, or go under one  | traps (8), here |
+-- | kazoo-732 (leak A)            | the clean-up of a failed wait is cut    | here            |
+-- | kazoo (leak B)                | a second try deletes the first's name   | here            |
+-- | kazoo-282                     | a stale object waits for itself         | here            |
+-- | kazoo                         | acquire(2) takes 3.5 s: others give up  | here            |
+-- | kazoo                         | acquire(1) takes 15 s: silent server    | here            |
+-- | kazoo-88                      | cancel() ends the acquire after it      | here            |
+-- | kazoo                         | release of a lost lock says yes         | replies         |
+-- | kazoo-732                     | a failed try is two writes              | requests        |
+-- | kazoo                         | suspended is no reason to let go, ever  | traps (3)       |
+-- | kazoo-519                     | hangs in a forked child                 | process         |
+-- | kazoo-170                     | hangs after a reconnect                 | replies         |
+-- | go-zookeeper, samuel-229      | waits behind its own orphan             | here, replies   |
+-- | go-zookeeper                  | dead object: expiry, lost unlock reply  | here, replies   |
+-- | go-zookeeper                  | a foreign child: error, and an orphan   | here            |
+-- | C recipe                      | two locks of one session share the node | here            |
+-- | C recipe, ZOOKEEPER-3162      | watched node gone: loses its place      | here            |
+-- | Java WriteLock                | watched node gone: never granted        | here            |
+-- | C recipe                      | a child without `-`: SIGSEGV            | here            |
+-- | C recipe                      | owner for ever, whatever happens        | replies, lease  |
+-- | Menagerie, etcd-11456         | own node gone while it waits: granted   | replies, queue  |
+-- | etcd-19597                    | waits on when its session is dead       | replies         |
+-- | Menagerie                     | a wait of up to twice its timeout       | here            |
+-- | Menagerie                     | broken for good by one expired wait     | here            |
+-- | Menagerie                     | a failed try gives up another's hold    | here            |
+-- | Menagerie                     | two processes of one name share a node  | here            |
+-- | zk-ruby-34                    | a late unlock deletes another's node    | here            |
+-- | zk-ruby-54                    | a blip empties the line                 | replies         |
+-- | zk-ruby-51                    | no name of one's own: orphans           | replies         |
+-- | many                          | a release wakes everybody               | requests, lock  |
+
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local server, proxy, session, other, lock
+
+-- What another program may do to nodes; see raw.pl.
+local function foreign(command, ...)
+    return rig.shell("perl spec/fault/raw.pl %s " .. command, server.hosts, ...)
+end
+
+local function nodes()
+    return #server:nodes(lock.path)
+end
+
+local function in_line(count)
+    rig.wait_for(count .. " in line", function() return nodes() == count end)
+end
+
+local function at_rest(who)
+    rig.wait_for("the session at rest", function()
+        local stats = who:stats()
+        return stats.claims == 0 and stats.in_flight == 0
+    end)
+end
+
+-- Cuts the session off until the server has ended it. What it waits for meanwhile ends.
+local function expire()
+    local expiries = session:stats().expiries
+    proxy:command("blackhole")
+    local id = "0x" .. session:id()
+    rig.wait_for("its end", function() -- its connection may be listed for longer
+        return not server:ask("dump"):match("(.-)Connections dump"):find(id, 1, true)
+    end)
+    proxy:command("flow")
+    rig.wait_for("a new session", function()
+        session:dispatch()
+        return session:stats().expiries > expiries and session:state() == "connected"
+    end)
+end
+
+local function fails(code, acquired, _, got)
+    assert.is_nil(acquired)
+    assert.equal(code, got)
+end
+
+-- `session` is behind the proxy, `other` is not.
+setup(function()
+    server = rig.shared()
+    proxy = rig.proxy(server.hosts)
+end)
+teardown(function() proxy:stop() end)
+before_each(function()
+    session = rig.session(proxy.hosts, { timeout = 20 }) -- no outage here is as long
+    other = rig.session(server.hosts, { timeout = 20 })
+    lock = session:mutex(rig.path())
+    assert(lock:acquire(5)):release{ wait = 5 } -- makes the path
+end)
+after_each(function()
+    proxy:command("accept")
+    proxy:command("flow")
+    rig.close_sessions()
+end)
+
+describe("after the end of its session", function()
+    before_each(function()
+        session = rig.session(proxy.hosts, { timeout = 2 })
+        lock = session:mutex(lock.path)
+    end)
+
+    -- A node that the server has not removed yet: the same name, not our session's.
+    local function survivor(name)
+        local path = lock.path .. "/" .. name
+        assert.matches("^ok", foreign("create 0 %s", path))
+        return path, tonumber(foreign("stat %s", path):match("czxid=(%d+)"))
+    end
+
+    it("CURATOR-604: a waiter does not adopt its node of the session before", function()
+        local theirs = assert(other:mutex(lock.path):acquire(5))
+        local code, name
+        zklock.run(function()
+            code = select(3, lock:acquire(30))
+        end, function()
+            in_line(2)
+            name = assert(lock:queue(5))[2].name
+            expire()
+        end)
+        assert.equal("expired", code)
+        local path, token = survivor(name)
+        theirs:release{ wait = 5 }
+        fails("timeout", lock:acquire(0))
+        fails("timeout", lock:acquire(0.2))
+        local first = assert(lock:queue(5))[1]
+        assert.same({ name, false }, { first.name, first.mine })
+        foreign("delete %s", path)
+        assert.is_true(assert(lock:acquire(5)).token > token)
+    end)
+
+    it("CURATOR-604, zk-ruby-34: a holder neither adopts nor deletes a node of its old name",
+       function()
+        local lease = assert(lock:acquire(5))
+        local name = assert(lock:queue(5))[1].name
+        expire()
+        local path, token = survivor(name)
+        fails("lost", lease:release{ wait = 5 })
+        fails("timeout", lock:acquire(0.2))
+        at_rest(session)
+        assert.equal(token, tonumber(foreign("stat %s", path):match("czxid=(%d+)")))
+        foreign("delete %s", path)
+        assert.is_true(assert(lock:acquire(5)).token > token)
+    end)
+
+    it("CURATOR-206: nothing says held, nothing is re-entered, and a release frees nobody",
+       function()
+        local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
+        expire()
+        local theirs = assert(other:mutex(lock.path):acquire(5))
+        assert.equal("lost", lease:state())
+        fails("lost", lease:check(5))
+        fails("timeout", lock:acquire{ timeout = 0, owner = "me" })
+        fails("lost", lease:release{ wait = 5 })
+        assert.is_true(theirs:check(5))
+        assert.equal(1, nodes())
+    end)
+
+    it("kazoo-282, go-zookeeper: the lock object is as good as new", function()
+        local lease = assert(lock:acquire(5))
+        expire()
+        for _ = 1, 2 do
+            local seconds, mine = rig.timed(lock.acquire, lock, 5)
+            assert.is_true(assert(mine).token > lease.token)
+            assert.is_true(seconds < 1, ("took %.2f s"):format(seconds))
+            assert.is_true(mine:release{ wait = 5 })
+        end
+        assert.equal("lost", lease:state())
+    end)
+
+    it("Menagerie: one expired wait does not break the object, and leaves no node", function()
+        local theirs, code = assert(other:mutex(lock.path):acquire(5)), nil
+        zklock.run(function() code = select(3, lock:acquire(30)) end, function()
+            in_line(2)
+            expire()
+        end)
+        assert.equal("expired", code)
+        in_line(1)
+        local lease
+        zklock.run(function() lease = assert(lock:acquire(5)) end, function()
+            in_line(2)
+            theirs:release()
+        end)
+        assert.is_true(lease.token > theirs.token)
+        assert.is_true(lease:release{ wait = 5 })
+        assert.equal(0, nodes())
+    end)
+end)
+
+
+describe("a lost reply", function()
+    it("CURATOR-264: to a create: the list is asked for behind a sync, and one node is left",
+       function()
+        proxy:reset()
+        proxy:command("drop-reply create2 1")
+        local lease = assert(lock:acquire(5))
+        local counts = proxy:counts()
+        assert.equal(1, session:stats().reconnects)
+        assert.equal(1, counts.sync) -- the first heartbeat is seconds away
+        assert.equal(1, counts.create2)
+        assert.equal(1, nodes())
+        assert.is_true(lease:release{ wait = 5 })
+        assert.equal(0, nodes())
+    end)
+
+    it("samuel-229: to a create, and no server after it: no wait behind one's own orphan",
+       function()
+        proxy:command("drop-reply create2 1")
+        proxy:command("refuse")
+        fails("timeout", lock:acquire(0.3))
+        assert.equal(1, nodes())
+        proxy:command("accept")
+        rig.wait_for("connected", function() return session:state() == "connected" end)
+        local seconds, lease = rig.timed(lock.acquire, lock, 5)
+        assert(lease)
+        assert.is_true(seconds < 2, ("took %.2f s"):format(seconds))
+        in_line(1)
+        assert.is_true(lease:check(5))
+    end)
+
+    for _, fault in ipairs{ "drop-request", "drop-reply", "cut-after" } do
+        it(("kazoo-732 (leak A): to the clean-up of a failed wait: its node goes (%s)"):format(
+            fault), function()
+            local id = session:id()
+            local theirs = assert(other:mutex(lock.path):acquire(5))
+            proxy:command("%s delete 1", fault)
+            fails("timeout", lock:acquire(0.2))
+            rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end)
+            in_line(1)
+            at_rest(session)
+            assert.equal(id, session:id())
+            assert.is_true(theirs:release{ wait = 5 })
+            assert.equal(0, nodes())
+        end)
+    end
+
+    it("kazoo (leak B): to the create of a second wait: that node goes, not only the first",
+       function()
+        local theirs = assert(other:mutex(lock.path):acquire(5))
+        fails("timeout", lock:acquire(0.1))
+        in_line(1)
+        proxy:command("drop-reply create2 1")
+        proxy:command("refuse")
+        fails("timeout", lock:acquire(0.3))
+        assert.equal(2, nodes())
+        proxy:command("accept")
+        in_line(1)
+        assert.is_true(theirs:release{ wait = 5 })
+        assert(other:mutex(lock.path):acquire(0)):release{ wait = 5 }
+    end)
+end)
+
+
+describe("without a connection", function()
+    it("CURATOR-678: a release returns at once, and is made good later", function()
+        local lease = assert(lock:acquire(5))
+        proxy:command("refuse")
+        proxy:command("cut")
+        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        local seconds, released = rig.timed(lease.release, lease)
+        assert.is_true(released)
+        assert.is_true(seconds < 0.2, ("took %.2f s"):format(seconds))
+        assert.equal("released", lease:state())
+        assert.equal(1, nodes())
+        proxy:command("accept")
+        assert.is_true(assert(other:mutex(lock.path):acquire(5)):release{ wait = 5 })
+        assert.is_true(assert(lock:acquire(5)):release{ wait = 5 })
+        assert.equal(0, nodes())
+    end)
+
+    it("kazoo: no wait is longer than its timeout when the server is silent", function()
+        proxy:command("blackhole")
+        for _, timeout in ipairs{ 0.3, 0.1 } do
+            local seconds, lease, _, code = rig.timed(lock.acquire, lock, timeout)
+            fails("timeout", lease, nil, code)
+            assert.is_true(seconds >= timeout and seconds < timeout + 0.5,
+                           ("took %.2f s"):format(seconds))
+        end
+        proxy:command("flow")
+        assert(lock:acquire(5)):release{ wait = 5 }
+        in_line(0)
+    end)
+
+    it("Curator: a blip does not make every waiter ask again", function()
+        local COUNT = 40
+        local theirs, tasks = assert(other:mutex(lock.path):acquire(5)), {}
+        for i = 1, COUNT do
+            tasks[i] = function() assert(lock:acquire{ timeout = 30, owner = i }):release() end
+        end
+        tasks[COUNT + 1] = function()
+            in_line(COUNT + 1)
+            rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
+            proxy:reset()
+            proxy:command("cut")
+            rig.wait_for("a reconnect", function()
+                return session:state() == "connected" and session:stats().reconnects == 1
+            end)
+            fails("timeout", lock:acquire{ timeout = 0, owner = "another" }) -- one list
+            local counts = proxy:counts()
+            assert.equal(1, counts.getChildren)
+            assert.equal(0, counts.getData + counts.exists)
+            theirs:release()
+        end
+        zklock.run(unpack(tasks))
+        in_line(0)
+    end)
+end)
+
+
+describe("the time of a wait", function()
+    -- Those ahead give up one after the other, from the last to the first.
+    it("kazoo, Menagerie: is not counted anew when a predecessor goes", function()
+        local theirs = assert(other:mutex(lock.path):acquire(5))
+        local COUNT, TIMEOUT, tasks, seconds = 5, 1.2, {}, nil
+        for i = 1, COUNT do
+            tasks[i] = function()
+                in_line(i)
+                fails("interrupted", other:mutex(lock.path):acquire{ timeout = 60, owner = i })
+            end
+        end
+        tasks[COUNT + 1] = function()
+            in_line(COUNT + 1)
+            local lease, code, _
+            seconds, lease, _, code = rig.timed(lock.acquire, lock, TIMEOUT)
+            fails("timeout", lease, nil, code)
+        end
+        tasks[COUNT + 2] = function()
+            in_line(COUNT + 2)
+            for i = COUNT, 1, -1 do
+                other:interrupt(i)
+                zklock.sleep(0.2)
+            end
+        end
+        zklock.run(unpack(tasks))
+        assert.is_true(seconds >= TIMEOUT and seconds < TIMEOUT + 0.5,
+                       ("took %.2f s"):format(seconds))
+        assert.is_true(theirs:release())
+    end)
+
+    it("kazoo-88: an interrupt that met no wait does not end the next one", function()
+        assert.equal(0, session:interrupt("me"))
+        local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
+        assert.equal(0, session:interrupt("me"))
+        assert.is_true(lease:release{ wait = 5 })
+        local theirs = assert(other:mutex(lock.path):acquire(5))
+        fails("timeout", lock:acquire{ timeout = 0.2, owner = "me" })
+        assert.is_true(theirs:release())
+        assert(lock:acquire{ timeout = 5, owner = "me" }):release()
+    end)
+end)
+
+
+describe("what else is in the folder", function()
+    for name, client in pairs{
+        ["0"] = "CURATOR-43",
+        ["-foreign"] = "Curator",
+        ["hello"] = "go-zookeeper",
+        ["ex0000000000"] = "go-zookeeper beside zk-ruby",
+        ["_c_"] = "go-zookeeper, too short for it",
+        ["nodash"] = "the C recipe",
+        ["abc"] = "zk-ruby",
+    } do
+        it(("%s: a child %s neither blocks, nor breaks, nor leaves a node"):format(client, name),
+           function()
+            local child = lock.path .. "/" .. name
+            assert.matches("^ok", foreign("create 0 %s", child))
+            local mine = assert(lock:acquire(0))
+            zklock.run(function()
+                local theirs = assert(other:mutex(lock.path):acquire(5))
+                assert.is_true(theirs.token > mine.token)
+                theirs:release{ wait = 5 }
+            end, function()
+                in_line(2)
+                assert.is_true(mine:release())
+            end)
+            assert.equal(0, nodes())
+            assert.matches("^ok", foreign("delete %s", child))
+        end)
+    end
+
+    it("kazoo-563: nothing, for the folder itself was removed: it is made again", function()
+        for _, timeout in ipairs{ 0, 5 } do
+            assert.matches("^ok", foreign("delete %s", lock.path))
+            local lease = assert(lock:acquire(timeout))
+            assert.equal(1, nodes())
+            assert.is_true(lease:release{ wait = 5 })
+        end
+    end)
+end)
+
+
+describe("two in one process", function()
+    it("C recipe: two locks of one session on one path are two in line, not one", function()
+        local twin = session:mutex(lock.path)
+        local first = assert(lock:acquire{ timeout = 5, owner = "a" })
+        fails("timeout", twin:acquire{ timeout = 0, owner = "b" })
+        local second
+        zklock.run(function()
+            second = assert(twin:acquire{ timeout = 5, owner = "b" })
+        end, function()
+            in_line(2)
+            assert.is_nil(second)
+            assert.is_true(first:release())
+        end)
+        assert.is_true(second.token > first.token)
+        fails("released", first:release{ wait = 5 })
+        fails("timeout", other:mutex(lock.path):acquire(0))
+        assert.is_true(second:check(5))
+    end)
+
+    it("Menagerie: a try or a wait that fails gives up nobody else's hold", function()
+        local lease = assert(lock:acquire{ timeout = 5, owner = "a" })
+        for _, timeout in ipairs{ 0, 0.1 } do
+            fails("timeout", lock:acquire{ timeout = timeout, owner = "b" })
+            assert.is_true(lease:check(5))
+            fails("timeout", other:mutex(lock.path):acquire(0))
+        end
+        in_line(1)
+    end)
+
+    it("Menagerie: two clients of one identity are two", function()
+        local twins = {}
+        for i = 1, 2 do
+            twins[i] = rig.session(server.hosts, { identity = "host:thread-1" }):mutex(lock.path)
+        end
+        local lease = assert(twins[1]:acquire{ timeout = 5, owner = 1 })
+        fails("timeout", twins[2]:acquire{ timeout = 0, owner = 1 })
+        fails("timeout", twins[2]:acquire{ timeout = 0.1, owner = 1 })
+        assert.is_true(lease:check(5))
+    end)
+
+    -- Curator lists 12 times a hand-off with 50 threads, 35 times with 200.
+    it("CURATOR-716: a hand-off wakes one waiter, however many share the lock", function()
+        local COUNT = 50
+        local theirs, tasks, granted = assert(other:mutex(lock.path):acquire(5)), {}, 0
+        for i = 1, COUNT do
+            tasks[i] = function()
+                local lease = assert(lock:acquire{ timeout = 30, owner = i })
+                granted = granted + 1
+                lease:release()
+            end
+        end
+        tasks[COUNT + 1] = function()
+            in_line(COUNT + 1)
+            rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
+            proxy:reset()
+            theirs:release()
+            rig.wait_for("all granted", function() return granted == COUNT end)
+            in_line(0)
+            local counts = proxy:counts()
+            assert.equal(COUNT + 1, counts.events) -- one for each node that went
+            assert.equal(0, counts.getChildren + counts.getData)
+        end
+        zklock.run(unpack(tasks))
+    end)
+end)
+
+
+describe("a predecessor that goes between the list and the watch", function()
+    it("C recipe, Java WriteLock: the waiter keeps its place, and is granted", function()
+        local theirs = assert(other:mutex(lock.path):acquire(5))
+        local third = rig.session(server.hosts, { timeout = 20 })
+        local order, gets, token = {}, session:stats().gets, nil
+        proxy:reset()
+        proxy:command("hold getData 1")
+        zklock.run(function()
+            local lease = assert(lock:acquire(10))
+            order[#order + 1] = "waiter"
+            assert.equal(token, lease.token)
+            zklock.sleep(0.1)
+            lease:release()
+        end, function()
+            -- The list is answered, the watch is on its way.
+            rig.wait_for("its gets", function() return session:stats().gets > gets end)
+            assert.equal(0, proxy:counts().getData)
+            token = assert(other:mutex(lock.path):queue(5))[2].token
+            theirs:release{ wait = 5 }
+            proxy:command("flow")
+        end, function()
+            in_line(2)
+            rig.wait_for("release", function() return theirs:state() == "released" end)
+            assert(third:mutex(lock.path):acquire(10)):release()
+            order[#order + 1] = "third"
+        end)
+        assert.same({ "waiter", "third" }, order)
+        in_line(0)
+    end)
+end)

@@ -1,0 +1,664 @@
+-- The traps of libzookeeper and of ZooKeeper itself that a lock library falls into.
+-- Each of them was reproduced with the bare client; here is shown that zklock is immune.
+
+local core = require "zklock.core"
+local pause = require "spec.fault.pause"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+-- What another program may do to nodes; see raw.pl.
+local function foreign(server, command, ...)
+    return rig.shell("perl spec/fault/raw.pl %s " .. command, server.hosts:match("^[^,]+"), ...)
+end
+
+local function exists(server, path)
+    return foreign(server, "stat %s", path):match("^ok") ~= nil
+end
+
+local function at_rest(session)
+    rig.wait_for("the session at rest", function()
+        local stats = session:stats()
+        return stats.claims == 0 and stats.in_flight == 0
+    end)
+end
+
+local function reconnects(session, count)
+    rig.wait_for("a reconnect", function()
+        return session:stats().reconnects >= count and session:state() == "connected"
+    end)
+end
+
+
+-- ZOOKEEPER-1998: libzookeeper resolves names on every turn of its loop; while it cannot,
+-- it neither sends nor tells.
+describe("trap 1: name resolution that fails", function()
+    local server, proxy, library, broken
+
+    setup(function()
+        server = rig.shared()
+        proxy = rig.proxy(server.hosts)
+        library = program.library("resolver")
+        broken = os.tmpname()
+        os.remove(broken)
+    end)
+
+    teardown(function()
+        os.remove(library)
+        os.remove(broken)
+        proxy:stop()
+    end)
+
+    local function break_resolver() assert(io.open(broken, "w")):close() end
+
+    it("costs no heartbeat, no lease and no reconnect after connect", function()
+        local path = rig.path()
+        local child = program.start(proxy.hosts:gsub("^127.0.0.1", "localhost"), ([[
+            local PATH = %q
+            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local lease = assert(session:mutex(PATH):acquire(5))
+            say(lease:token_string())
+            for line in io.lines() do
+                if line == "broken" then
+                    -- No name can be resolved now.
+                    local _, _, code = zklock.connect("localhost:1", { connect_timeout = 0.1 })
+                    say(code)
+                elseif line == "state" then say(lease:state(), session:stats().reconnects)
+                elseif line == "check" then say(tostring(lease:check(2))) end
+            end
+        ]]):format(path), { preload = library, environment = "BROKEN_RESOLVER=" .. broken,
+                            input = true })
+        local token = assert(child:line(), "no lock")
+        break_resolver()
+        child:tell("broken")
+        assert.equal("connection", child:line())
+        local begin = core.now()
+        proxy:reset()
+        while core.now() - begin < 2.5 do -- more than two session timeouts
+            child:tell("state")
+            local state = child:line() -- suspect: a busy machine was late with a heartbeat
+            assert.is_true(state == "held\t0" or state == "suspect\t0", state)
+            zklock.sleep(0.05)
+        end
+        assert.is_true(proxy:counts().sync >= 7, "heartbeats, six in a timeout")
+        child:tell("check")
+        assert.equal("true", child:line())
+        proxy:command("cut")
+        rig.wait_for("a reconnect by address", function()
+            child:tell("state")
+            return child:line() == "held\t1"
+        end, 2)
+        child:tell("check")
+        assert.equal("true", child:line())
+        local node = assert(server:nodes(path)[1])
+        assert.equal(token, foreign(server, "stat %s", node):match("czxid=(%d+)"))
+        child:tell(nil)
+        assert.equal(0, (select(3, child:finish())))
+    end)
+
+    it("before connect is told as connection, at its deadline, and cured when it works again",
+       function()
+        break_resolver()
+        local child = program.start("localhost" .. proxy.hosts:match(":%d+$"), [[
+            local core = require "zklock.core"
+            local begin = core.now()
+            local session, message, code = zklock.connect(HOSTS, { connect_timeout = 0.3 })
+            say(tostring(session), code, core.now() - begin < 0.8)
+            say(message)
+            os.remove(os.getenv("BROKEN_RESOLVER"))
+            say(zklock.connect(HOSTS, { connect_timeout = 5 }) ~= nil)
+        ]], { preload = library, environment = "BROKEN_RESOLVER=" .. broken })
+        assert.equal("nil\tconnection\ttrue", child:line())
+        assert.matches("localhost.*resolution", child:line())
+        assert.equal("true", child:line())
+        assert.equal(0, (select(3, child:finish())))
+    end)
+end)
+
+
+-- ZOOKEEPER-2466: the cursor advances twice a failure, so with an even number of addresses
+-- half of them are never tried.
+describe("trap 2: an even number of addresses", function()
+    after_each(rig.close_sessions)
+
+    for _, order in ipairs{ "dead,live", "live,dead", "dead,dead,dead,live",
+                            "live,dead,dead,dead" } do
+        it(("does not keep a session from the live one of %s, ever"):format(order), function()
+            local live, proxies = nil, {}
+            local hosts = order:gsub("%a+", function(word)
+                local proxy = rig.proxy(rig.shared().hosts)
+                proxies[#proxies + 1] = proxy
+                if word == "live" then live = proxy else proxy:command("refuse") end
+                return proxy.hosts
+            end)
+            local session = rig.session(hosts, { timeout = 4 })
+            for i = 1, 6 do
+                live:command("refuse")
+                live:command("cut")
+                rig.wait_for("suspended", function() return session:state() == "suspended" end)
+                zklock.sleep(0.05 * (i % 3)) -- it goes round, once or more
+                live:command("accept")
+                rig.wait_for("a reconnect", function()
+                    return session:stats().reconnects == i and session:state() == "connected"
+                end, 3)
+            end
+            assert.equal(0, session:stats().expiries)
+            session:close()
+            -- The later ones inherited the inputs of the earlier ones.
+            for i = #proxies, 1, -1 do proxies[i]:stop() end
+        end)
+    end
+end)
+
+
+-- Pings and reads are answered by the follower, so its client would believe for ten ticks
+-- that all is well.
+describe("trap 3: a follower that is cut off from its leader (Curator, kazoo)", function()
+    local ensemble
+
+    setup(function() ensemble = rig.server{ n = 3 } end)
+    teardown(function() ensemble:stop() end)
+    after_each(function()
+        for n = 1, 3 do ensemble:resume(n) end
+        rig.close_sessions()
+    end)
+
+    it("does not keep a lease alive: it is suspect, then lost, by the clock", function()
+        local TIMEOUT, follower = 1.5, nil
+        for n = 1, 3 do
+            if ensemble:ask("srvr", n):find("Mode: follower") then follower = n end
+        end
+        local hosts, n = nil, 0
+        for host in ensemble.hosts:gmatch("[^,]+") do
+            n = n + 1
+            if n == follower then hosts = host end
+        end
+        local session = rig.session(hosts, { timeout = TIMEOUT })
+        local idle = rig.session(hosts, { timeout = 4 })
+        local lock = session:mutex(rig.path())
+        local lease, told = assert(lock:acquire(5)), {}
+        lease:on_lost(function(_, state) told[#told + 1] = state end)
+        rig.wait_for("heartbeats", function() return session:stats().syncs >= 3 end)
+        assert.equal("held", lease:state())
+        for other = 1, 3 do
+            if other ~= follower then pause(ensemble, other) end
+        end
+        local begin = core.now()
+        -- The follower knows nothing: it says that the holder is first in line.
+        assert.is_true(assert(idle:mutex(lock.path):queue(1))[1].held)
+        rig.wait_for("suspect", function() session:dispatch() return not lease:held() end)
+        local suspect = core.now() - begin
+        assert.equal("suspect", lease:state())
+        assert.is_true(suspect <= TIMEOUT / 2 + 0.1, ("suspect after %.2f s"):format(suspect))
+        if session:state() == "connected" then
+            assert.is_true(assert(idle:mutex(lock.path):queue(1))[1].held)
+        end
+        rig.wait_for("lost", function() session:dispatch() return lease:state() == "lost" end)
+        local lost = core.now() - begin
+        assert.is_true(lost <= TIMEOUT + 0.1, ("lost after %.2f s"):format(lost))
+        session:dispatch()
+        assert.same({ "suspect", "lost" }, told)
+        assert.equal(0, session:stats().expiries) -- nobody told it; it knew by itself
+    end)
+end)
+
+
+-- ZOOKEEPER-3868: zookeeper_close() forgets completions.
+describe("trap 4: completions that are lost at close", function()
+    local server, proxy
+
+    setup(function()
+        server = rig.shared()
+        proxy = rig.proxy(server.hosts)
+    end)
+    teardown(function() proxy:stop() end)
+    after_each(rig.close_sessions)
+
+    -- Starts 200 operations in a session, then closes it; gives how they ended.
+    local function close_under_load(hosts, before_close, before_start)
+        local session = rig.session(hosts, { timeout = 4 })
+        if before_start then before_start() end
+        local path, ends, count, tasks = rig.path(), {}, 0, {}
+        local function ended(result, code)
+            local name = result and "ok" or tostring(code)
+            ends[name] = (ends[name] or 0) + 1
+            count = count + 1
+        end
+        for i = 1, 200 do
+            tasks[i] = function()
+                local lock = session:mutex(path .. i % 20)
+                if i % 4 == 0 then
+                    local queue, _, code = lock:queue()
+                    ended(queue, code)
+                else
+                    local lease, _, code = lock:acquire{ timeout = i % 4 == 1 and 0 or nil }
+                    ended(lease, code)
+                end
+            end
+        end
+        tasks[201] = function()
+            if before_close then before_close() end
+            session:close()
+            assert.equal("closed", session:state())
+        end
+        zklock.run(unpack(tasks))
+        local stats = session:stats()
+        assert.equal(200, count)
+        assert.equal(0, stats.in_flight)
+        assert.equal(0, stats.claims)
+        assert.equal(0, stats.path_bytes)
+        for name in pairs(ends) do
+            assert.is_true(name == "ok" or name == "closed" or name == "timeout", name)
+        end
+        rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
+        return ends
+    end
+
+    it("end every waiter all the same, at once, in twenty closes of 200 operations", function()
+        local closed = 0
+        for round = 1, 20 do
+            local ends = close_under_load(server.hosts, round > 10 and function()
+                zklock.sleep(0.002 * (round - 10))
+            end)
+            closed = closed + (ends.closed or 0)
+        end
+        assert.is_true(closed > 0, "none was under way")
+    end)
+
+    it("end every waiter when no reply arrives at all", function()
+        local ends = close_under_load(proxy.hosts, nil, function() proxy:command("halfopen") end)
+        proxy:command("flow")
+        assert.same({ closed = 200 }, ends)
+    end)
+end)
+
+
+-- What is asked for while libzookeeper says "expired" stays in its queue.
+describe("trap 5: what is asked for while a session expires", function()
+    local server, proxy
+
+    setup(function()
+        server = rig.shared()
+        proxy = rig.proxy(server.hosts)
+    end)
+    teardown(function() proxy:stop() end)
+    after_each(rig.close_sessions)
+
+    it("is answered, each and all, before, during and after", function()
+        local path, session, count, asked = rig.path(), nil, 0, 0
+        local ends = {}
+        local function ask()
+            asked = asked + 1
+            local mine = asked
+            coroutine.wrap(function()
+                local lock = session:mutex(path .. "/" .. mine % 10)
+                local lease, _, code = lock:acquire{ timeout = 8, owner = mine }
+                if lease then lease:release() end
+                count = count + 1
+                ends[lease and "ok" or code] = true
+                lock:queue(5)
+                count = count + 1
+            end)()
+        end
+        zklock.run(function()
+            session = rig.session(proxy.hosts, { timeout = 1, on_state = function(state)
+                if state == "expired" then for _ = 1, 20 do ask() end end
+            end })
+            local lease = assert(session:mutex(path):acquire(5))
+            proxy:command("blackhole")
+            for _ = 1, 20 do ask() end
+            rig.wait_for("suspended", function() return session:state() == "suspended" end)
+            for _ = 1, 20 do ask() end
+            rig.wait_for("its node gone", function() return #server:nodes(path) == 0 end)
+            assert.are_not.equal("held", lease:state())
+            proxy:command("flow")
+            while session:stats().expiries == 0 do
+                ask()
+                zklock.sleep(0.001)
+            end
+            for _ = 1, 20 do ask() end
+            rig.wait_for("all answered", function() return count == 2 * asked end)
+            assert.equal("lost", lease:state())
+            assert.is_true(lease:release() == nil)
+        end)
+        assert.is_true(asked >= 80)
+        for code in pairs(ends) do
+            assert.is_true(code == "ok" or code == "expired" or code == "timeout", code)
+        end
+        at_rest(session)
+        assert.equal(0, #server:nodes(path))
+    end)
+end)
+
+
+-- ZOOKEEPER-706: more than 1 MB of watched paths is one packet too long: the session
+-- disconnects for ever. ZOOKEEPER-4306: more than 2 MB of ephemeral paths in one closing
+-- session is a log that cannot be read.
+describe("traps 6 and 7: a session with many long paths", function()
+    local LIMIT = 512 * 1024
+    local LONG = ("x"):rep(2000)
+    local server, proxy
+
+    setup(function()
+        server = rig.server()
+        proxy = rig.proxy(server.hosts)
+    end)
+    teardown(function()
+        proxy:stop()
+        server:stop()
+    end)
+    after_each(rig.close_sessions)
+
+    -- A wait that times out leaves the watch on who was ahead; the next waits come on top.
+    it("is refused more watches than it could set again, and reconnects", function()
+        local COUNT = 230
+        local path = rig.path()
+        local session = rig.session(proxy.hosts, { timeout = 20 })
+        local leases, ends = {}, {}
+        for batch = 1, 2 do
+            local holder = rig.session(server.hosts, { timeout = 20 })
+            for i = 1, COUNT do
+                local lock = holder:mutex(("%s/%s%d-%d"):format(path, LONG, batch, i))
+                leases[#leases + 1] = assert(lock:acquire(5))
+            end
+        end
+        local function wait_for_all(first, timeout, finally)
+            local tasks = {}
+            for i = first, first + COUNT - 1 do
+                tasks[#tasks + 1] = function()
+                    local _, _, code = session:mutex(leases[i].path):acquire(timeout)
+                    ends[code] = (ends[code] or 0) + 1
+                end
+            end
+            tasks[#tasks + 1] = finally
+            zklock.run(unpack(tasks))
+        end
+        proxy:command("delay 200") -- all ask before the first is answered
+        wait_for_all(1, 2)
+        at_rest(session)
+        wait_for_all(COUNT + 1, nil, function()
+            rig.wait_for("all in line or refused", function()
+                local ended = (ends.too_many or 0) + (ends.timeout or 0)
+                local stats = session:stats()
+                return stats.in_flight == 0 and ended + stats.claims == 2 * COUNT
+            end)
+            proxy:command("delay 0")
+            proxy:command("cut")
+            rig.wait_for("a reconnect", function() return session:stats().reconnects > 0 end)
+            local watched = session:stats().watches * (#path + #LONG)
+            assert.is_true(#assert(session:mutex(path .. "/other"):queue(5)) == 0)
+            assert.equal(1, session:stats().reconnects)
+            assert.is_true(watched <= LIMIT, watched .. " bytes are watched")
+            assert.is_true((ends.too_many or 0) > 0, "no limit was met")
+            session:close()
+        end)
+        assert.equal(2 * COUNT, ends.timeout + ends.too_many + ends.closed)
+        rig.wait_for("only the holders", function() return #server:nodes(path) == 2 * COUNT end)
+    end)
+
+    it("is refused more nodes than the log can bear, and the server starts again", function()
+        local path = rig.path()
+        local session = rig.session(proxy.hosts, { timeout = 3 })
+        local leases, code = {}, nil
+        for i = 1, 400 do
+            local lease, _, why = session:mutex(("%s/%s%d"):format(path, LONG, i)):acquire(5)
+            if not lease then
+                code = why
+                break
+            end
+            leases[i] = lease
+        end
+        assert.equal("too_many", code)
+        local bytes = 0
+        for _, node in ipairs(server:nodes(path)) do bytes = bytes + #node + 4 end
+        assert.equal(#leases, #server:nodes(path))
+        assert.is_true(bytes <= LIMIT and bytes > LIMIT / 2, bytes .. " bytes")
+        assert.is_true(session:stats().path_bytes <= LIMIT)
+        assert.is_true(leases[1]:release{ wait = 5 })
+        leases[1] = assert(session:mutex(path .. "/" .. LONG .. "again"):acquire(5))
+        -- The worst close: nothing is deleted before.
+        proxy:command("blackhole")
+        session:close()
+        rig.wait_for("expiry", function() return #server:nodes(path) == 0 end, 30)
+        proxy:command("flow")
+        server:kill()
+        server:restart()
+        assert.is_true(assert(rig.session(server.hosts):mutex(path):acquire(5)):release{ wait = 5 })
+    end)
+
+    it("may have as many again when the first are given back", function()
+        local path, session = rig.path(), rig.session(server.hosts, { timeout = 20 })
+        for _ = 1, 2 do
+            local leases = {}
+            for i = 1, 200 do
+                leases[i] = assert(session:mutex(("%s/%s%d"):format(path, LONG, i)):acquire(5))
+            end
+            for i = 1, 200 do leases[i]:release() end
+        end
+        at_rest(session)
+        assert.equal(0, session:stats().path_bytes)
+    end)
+end)
+
+
+-- A container create inside a multi aborts the process; and containers go when empty.
+describe("trap 8: containers (Curator, kazoo-563)", function()
+    local server
+
+    setup(function()
+        local output = rig.shell("JVMFLAGS=-Dznode.container.checkIntervalMs=100 " ..
+                                 "rig/zookeeper start -w %d -t 200", rig.pid)
+        server = setmetatable({ dir = assert(output:match("dir='([^']*)'")),
+                                hosts = output:match("hosts='([^']*)'") },
+                              getmetatable(rig.shared()))
+    end)
+    teardown(function() server:stop() end)
+    after_each(rig.close_sessions)
+
+    it("are what parents are made as, never in a multi, and go when empty", function()
+        local proxy = rig.proxy(server.hosts)
+        local session = rig.session(proxy.hosts, { timeout = 10 })
+        local lock = session:mutex(rig.path() .. "/a/b")
+        for _ = 1, 3 do
+            local lease = assert(lock:acquire(5))
+            lease:release{ wait = 5 }
+            rig.wait_for("reaped", function() return not exists(server, lock.path) end)
+            assert.is_nil((select(2, lock:queue(5))))
+        end
+        assert.equal(12, proxy:counts().createContainer) -- 4 parents, 3 times
+        assert.equal(0, proxy:counts().multi)
+        proxy:stop()
+    end)
+
+    it("that are reaped all the time cost no acquire and no waiter", function()
+        local session, other = rig.session(server.hosts), rig.session(server.hosts)
+        local path, token, finish = rig.path() .. "/a/b", 0, core.now() + 2
+        local function contend(mine)
+            while core.now() < finish do
+                local lease = assert(mine:mutex(path):acquire(5))
+                assert.is_true(lease.token > token)
+                token = lease.token
+                lease:release{ wait = 5 }
+                if token % 4 == 0 then zklock.sleep(0.1) end
+            end
+        end
+        zklock.run(function() contend(session) end, function() contend(other) end)
+        at_rest(session)
+    end)
+
+    it("are persistent nodes if that is wished, and stay", function()
+        local session = rig.session(server.hosts, { parents = "persistent" })
+        local lock = session:mutex(rig.path() .. "/a")
+        assert(lock:acquire(5)):release{ wait = 5 }
+        assert.matches("owner=0 ", foreign(server, "stat %s", lock.path))
+        -- A container that is made after is reaped; the persistent one is not.
+        local other = rig.session(server.hosts):mutex(rig.path() .. "/b")
+        assert(other:acquire(5)):release{ wait = 5 }
+        rig.wait_for("reaped", function() return not exists(server, other.path) end)
+        assert.is_true(exists(server, lock.path))
+    end)
+end)
+
+
+-- ZOOKEEPER-3249, Q-02, PIT-22: the counter sticks at 2^31 - 1; from there on numbers are
+-- equal, or negative, and tell no order.
+describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-65)", function()
+    local server, PATH = nil, "/worn"
+
+    setup(function()
+        server = rig.server()
+        server:kill()
+        rig.shell("perl spec/fault/counter.pl %s/1/data %s 2147483640", server.dir, PATH)
+        server:restart()
+    end)
+    teardown(function() server:stop() end)
+    after_each(rig.close_sessions)
+
+    -- Contends with several coroutines; under the lock it writes "in TOKEN", "out TOKEN".
+    local CONTENDER = [[
+        local PATH, LOG, COUNT = %q, %q, %d
+        local log = io.open(LOG, "a")
+        log:setvbuf("no")
+        local session = assert(zklock.connect(HOSTS, { timeout = 10 }))
+        local tasks = {}
+        for i = 1, 4 do
+            tasks[i] = function()
+                for _ = 1, COUNT do
+                    local lease = assert(session:mutex(PATH):acquire(30))
+                    log:write("in ", lease:token_string(), "\n")
+                    zklock.sleep(0.001)
+                    log:write("out ", lease:token_string(), "\n")
+                    lease:release()
+                end
+            end
+        end
+        say("ready")
+        zklock.run((table.unpack or unpack)(tasks))
+        session:close()
+    ]]
+
+    it("grants to one at a time, in order, with growing tokens, over and past it", function()
+        local log, children, COUNT = os.tmpname(), {}, 15
+        for i = 1, 4 do
+            children[i] = program.start(server.hosts, CONTENDER:format(PATH, log, COUNT))
+        end
+        for _, child in ipairs(children) do assert.equal("ready", child:line()) end
+        for _, child in ipairs(children) do
+            local rest, errors, status = child:finish()
+            assert.equal("", rest .. errors)
+            assert.equal(0, status)
+        end
+        local inside, last, grants = nil, 0, 0
+        for line in io.lines(log) do
+            local way, token = line:match("(%a+) (%d+)")
+            token = tonumber(token)
+            if way == "in" then
+                assert.is_nil(inside, "two hold the lock")
+                assert.is_true(token > last, "not in order: " .. token .. " after " .. last)
+                inside, last, grants = token, token, grants + 1
+            else
+                assert.equal(inside, token)
+                inside = nil
+            end
+        end
+        os.remove(log)
+        assert.equal(4 * 4 * COUNT, grants)
+        assert.equal(0, #server:nodes(PATH))
+    end)
+
+    it("shows a queue in order, and its end is reached", function()
+        local holder, session = rig.session(server.hosts), rig.session(server.hosts)
+        local lease = assert(holder:mutex(PATH):acquire(5))
+        local order, tasks = {}, {}
+        for i = 1, 6 do
+            tasks[i] = function()
+                zklock.sleep(0.03 * i)
+                local mine = assert(session:mutex(PATH):acquire{ timeout = 10, owner = i })
+                order[#order + 1] = i
+                mine:release()
+            end
+        end
+        tasks[7] = function()
+            rig.wait_for("seven in line", function() return #server:nodes(PATH) == 7 end)
+            local queue, last = assert(holder:mutex(PATH):queue(5)), 0
+            assert.equal(7, #queue)
+            assert.equal(lease.token, queue[1].token)
+            assert.matches("2147483647$", queue[1].name)
+            for position, entry in ipairs(queue) do
+                assert.equal(position, entry.position)
+                assert.equal(position == 1, entry.held)
+                assert.is_true(entry.token > last)
+                last = entry.token
+            end
+            lease:release()
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ 1, 2, 3, 4, 5, 6 }, order)
+    end)
+
+    it("lets tries fail and waits time out, and leaves nothing", function()
+        local holder, session = rig.session(server.hosts), rig.session(server.hosts)
+        local lease = assert(holder:mutex(PATH):acquire(5))
+        for _, timeout in ipairs{ 0, 0.1, 0, 0.1 } do
+            local result, _, code = session:mutex(PATH):acquire(timeout)
+            assert.is_nil(result)
+            assert.equal("timeout", code)
+        end
+        at_rest(session)
+        assert.equal(1, #server:nodes(PATH))
+        assert.is_true(lease:release{ wait = 5 })
+        assert.equal("held", assert(session:mutex(PATH):acquire(0)):state())
+    end)
+end)
+
+
+-- Session events go to every distinct context, with a search for duplicates: O(n^2).
+describe("trap 10: two thousand waits", function()
+    local server, proxy
+
+    setup(function()
+        server = rig.shared()
+        proxy = rig.proxy(server.hosts)
+    end)
+    teardown(function() proxy:stop() end)
+    after_each(rig.close_sessions)
+
+    it("and a reconnect stall neither the session nor the line", function()
+        local COUNT, PATHS = 2000, 100
+        local session = rig.session(proxy.hosts, { timeout = 20 })
+        local holder = rig.session(server.hosts, { timeout = 20 })
+        local path, leases, granted, queued, tasks = rig.path(), {}, 0, 0, {}
+        for i = 1, PATHS do leases[i] = assert(holder:mutex(path .. "/" .. i):acquire(5)) end
+        for i = 1, COUNT do
+            tasks[i] = function()
+                local lease = assert(session:mutex(leases[i % PATHS + 1].path):acquire{
+                    timeout = 30, owner = i, on_queued = function() queued = queued + 1 end })
+                granted = granted + 1
+                lease:release()
+            end
+        end
+        tasks[COUNT + 1] = function()
+            rig.wait_for("all in line", function() return queued == COUNT end, 30)
+            rig.wait_for("all watch", function() return session:stats().in_flight == 0 end, 30)
+            local begin = core.now()
+            proxy:command("cut")
+            reconnects(session, 1)
+            local seconds = core.now() - begin
+            assert.is_true(seconds < 2, ("reconnected after %.2f s"):format(seconds))
+            seconds = rig.timed(function() assert(session:mutex(path):queue(5)) end)
+            assert.is_true(seconds < 1, ("answered after %.2f s"):format(seconds))
+            assert.equal(0, granted)
+            begin = core.now()
+            for i = 1, PATHS do leases[i]:release() end
+            rig.wait_for("all granted", function() return granted == COUNT end, 20)
+            seconds = core.now() - begin
+            assert.is_true(seconds < 10, ("all granted after %.2f s"):format(seconds))
+        end
+        zklock.run(unpack(tasks))
+        at_rest(session)
+        assert.equal(0, #server:nodes(path))
+        assert.equal(1, session:stats().reconnects)
+    end)
+end)

@@ -1,0 +1,595 @@
+/*
+ * claim_fuzz.c - libFuzzer on the event stream of the claim machine: up to three users' claims
+ * on one line (and those made for orphans), fed any events with any replies that claim.h's
+ * contract permits. The server of this world tells what it likes; it need not be a ZooKeeper
+ * (spec/core/random_test.c has one that is). The owner keeps its side as stake.c does:
+ * replies in the order of the requests, the line before the list, ranks counted, the proof
+ * before its reply, a request without a connection answered at once as unknown.
+ *
+ * What must hold after every event:
+ *
+ *   - a user is answered once, by GRANT or FAIL; LOSE comes once, and after a GRANT only;
+ *   - FORGET comes once, last, when the user was answered, and a forgotten claim asks for
+ *     nothing more;
+ *   - no action without its object: a delete without a counter in the name, a watch on nobody,
+ *     a rank with nobody to rank, a create of an earlier attempt's name;
+ *   - a grant has a token and a certain clock, and no contender of the line is ahead of it;
+ *   - nobody sleeps without an alarm: a claim that is neither held nor forgotten has a request
+ *     out, is watched for, or is stalled, which the next heartbeat mends;
+ *   - in the end, when all is given up and the server answers, every claim is forgotten; and
+ *     no reference to a contender is left (the leak checker).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "claim.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { USERS = 3, CLAIMS = 12, QUEUE = 1024, NAMES = 24 };
+
+#define TIMEOUT (12 * ZKL_SECOND)
+
+static void require(bool holds) {
+    if (!holds) abort();
+}
+
+/* --- the world ------------------------------------------------------------------------------ */
+
+enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, BACK };
+
+struct user {
+    struct zkl_claim claim;
+    bool used, forgotten, answered, granted, lost;
+    int out[BACK]; /* requests, by verb */
+    const struct zkl_contender *watched;
+};
+
+struct request {
+    enum verb verb;
+    struct user *user; /* NULL: a heartbeat's sync, a late look's list, or BACK */
+    struct zkl_contender *contender;
+    zkl_time issued;
+    bool cut; /* the connection was lost meanwhile */
+};
+
+static struct {
+    const uint8_t *data;
+    size_t size;
+    zkl_time now;
+    int64_t zxid;
+    uint64_t sessions;
+    struct zkl_party party;
+    struct zkl_line line;
+    struct user users[CLAIMS];
+    struct request queue[QUEUE]; /* a ring */
+    int first, queued;
+    bool coming;  /* BACK is in the queue */
+    bool doubted; /* a create stayed unknown: the next heartbeat lists, too */
+} w;
+
+#define EACH_USER(user)                                                                            \
+    for (struct user *user = w.users; user < w.users + CLAIMS; user++)                             \
+        if (!user->used) continue;                                                                 \
+        else
+
+static uint8_t byte(void) {
+    if (w.size == 0) return 0;
+    w.size--;
+    return *w.data++;
+}
+
+static void perform(struct user *user, zkl_actions actions);
+
+static bool connected(void) {
+    return w.party.clock.connected;
+}
+
+/* --- names and replies ------------------------------------------------------------------------ */
+
+static const char *const strangers[] = {
+    "_c_11111111-2222-3333-4444-555555555555-lock-0000000001",
+    "_c_11111111-2222-3333-4444-555555555556-__WRIT__0000000002",
+    "_c_11111111-2222-3333-4444-555555555557-__READ__0000000002",
+    "_c_11111111-2222-3333-4444-555555555558-lock-0000000005",
+    "_c_11111111-2222-3333-4444-555555555559-lock-2147483647",
+    "0123456789abcdef0123456789abcdef__lock__0000000003",
+    "x-lock--2147483646",
+    "no contender",
+};
+
+/* A node's number: small, or at the end of the counter. */
+static int32_t number(uint8_t from) {
+    return from < 0xf0 ? from & 0xf : from < 0xf8 ? INT32_MAX : -(int32_t)from;
+}
+
+/* The name of an attempt of this session, made or not, of the past or another claim's. */
+static void name_attempt(char text[2 * ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t nonce,
+                         uint8_t from) {
+    zkl_name_prefix(text, kind, w.party.session, nonce);
+    snprintf(text + strlen(text), 16, "%010" PRId32, number(from));
+}
+
+static void pick_name(char text[2 * ZKL_NAME_SIZE]) {
+    uint8_t from = byte();
+    const struct user *user = &w.users[from / 8 % CLAIMS];
+    switch (from % 8) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: snprintf(text, ZKL_NAME_SIZE, "%s", strangers[from / 8 % 8]); break;
+    case 4:
+    case 5: snprintf(text, ZKL_NAME_SIZE, "%s", user->used ? user->claim.name : ""); break;
+    default: name_attempt(text, user->claim.kind, w.party.nonces - from / 8 % 4, byte()); break;
+    }
+}
+
+static enum zkl_reply pick_reply(const struct request *request) {
+    static const enum zkl_reply replies[] = {ZKL_DONE,   ZKL_DONE,   ZKL_DONE,    ZKL_DONE,
+                                             ZKL_ABSENT, ZKL_ABSENT, ZKL_REFUSED, ZKL_UNKNOWN};
+    return request->cut ? ZKL_UNKNOWN : replies[byte() % 8];
+}
+
+static enum zkl_code pick_code(void) {
+    static const enum zkl_code codes[] = {ZKL_AUTH, ZKL_CONFLICT, ZKL_NO_NODE, ZKL_UNSUPPORTED};
+    return codes[byte() % 4];
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void feed(struct request *request, enum zkl_reply reply);
+
+static struct request *nth(int i) {
+    return &w.queue[(w.first + i) % QUEUE];
+}
+
+/* So many are out that only replies come next. */
+static bool crowded(void) {
+    return w.queued > QUEUE / 2;
+}
+
+static void ask(struct user *user, enum verb verb, struct zkl_contender *contender) {
+    struct request request = {.verb = verb, .user = user, .issued = w.now};
+    request.contender = contender ? zkl_contender_hold(contender) : NULL;
+    if (user) user->out[verb]++;
+    require(w.queued < QUEUE);
+    if (connected()) *nth(w.queued++) = request;
+    else feed(&request, ZKL_UNKNOWN);
+}
+
+static void ask_ranks(struct user *user) {
+    struct zkl_contender *contender = NULL;
+    while ((contender = zkl_line_unranked(&w.line, &user->claim, contender))) {
+        user->claim.ranks++;
+        ask(user, RANK, contender);
+    }
+}
+
+static void resume_followers(void) {
+    EACH_USER(user) {
+        if (user->claim.state == ZKL_NEW) perform(user, zkl_claim_resume(&user->claim, w.now));
+    }
+}
+
+static void forget(struct user *user) {
+    require(!user->forgotten && user->claim.state == ZKL_GONE);
+    require(user->answered);
+    user->forgotten = true;
+}
+
+static void answer(struct user *user, bool granted) {
+    require(!user->answered);
+    user->answered = true;
+    user->granted = granted;
+    if (!granted) require(user->claim.code != ZKL_OK);
+}
+
+static void lose(struct user *user) {
+    require(user->granted && !user->lost);
+    require(user->claim.code == ZKL_LOST);
+    user->lost = true;
+}
+
+static void perform_one(struct user *user, zkl_actions action) {
+    struct zkl_claim *claim = &user->claim;
+    switch (action) {
+    case ZKL_DO_PARENTS: ask(user, PARENTS, NULL); break;
+    case ZKL_DO_CREATE: ask(user, CREATE, NULL); break;
+    case ZKL_DO_SYNC: ask(user, SYNC, NULL); break;
+    case ZKL_DO_LIST: ask(user, LIST, NULL); break;
+    case ZKL_DO_RANK: ask_ranks(user); break;
+    case ZKL_DO_WATCH_OWN: ask(user, OWN, NULL); break;
+    case ZKL_DO_WATCH_AHEAD:
+        if (claim->ahead) ask(user, AHEAD, claim->ahead);
+        break;
+    case ZKL_DO_REMOVE: ask(user, REMOVE, NULL); break;
+    case ZKL_DO_DOUBT: w.doubted = true; break;
+    case ZKL_DO_FOLLOW: resume_followers(); break;
+    case ZKL_DO_GRANT: answer(user, true); break;
+    case ZKL_DO_FAIL: answer(user, false); break;
+    case ZKL_DO_LOSE: lose(user); break;
+    case ZKL_DO_FORGET: forget(user); break;
+    default: require(action == ZKL_DO_QUEUED); break;
+    }
+}
+
+static bool is_complete_name(const char *text) {
+    struct zkl_name name;
+    return zkl_name_parse(text, &name);
+}
+
+/* The actions of one event, before any of them is carried out. */
+static void check_actions(const struct user *user, zkl_actions actions) {
+    const struct zkl_claim *claim = &user->claim;
+    require(claim->state <= ZKL_GONE);
+    require(actions == 0 || !user->forgotten);
+    require(actions < ZKL_DO_FORGET << 1);
+    if (actions & (ZKL_DO_REMOVE | ZKL_DO_WATCH_OWN)) require(is_complete_name(claim->name));
+    if (actions & ZKL_DO_REMOVE) require(claim->state == ZKL_LEAVE);
+    if (actions & ZKL_DO_CREATE) {
+        require(claim->state == ZKL_ENTER && !is_complete_name(claim->name));
+        require(claim->nonce == w.party.nonces);
+    }
+    if (actions & ZKL_DO_WATCH_AHEAD) require(claim->state == ZKL_WAIT && claim->ahead);
+    if (actions & ZKL_DO_RANK) require(zkl_line_unranked(&w.line, claim, NULL) != NULL);
+    if (actions & ZKL_DO_FORGET) require(claim->state == ZKL_GONE && !claim->ahead);
+    require(!(actions & ZKL_DO_GRANT) || !(actions & (ZKL_DO_FAIL | ZKL_DO_LOSE)));
+}
+
+static void check_grant(const struct zkl_claim *claim) {
+    const struct zkl_clock *clock = &w.party.clock;
+    require(claim->state == ZKL_HELD && claim->wanted && claim->czxid != 0);
+    require(zkl_clock_phase(clock, claim->epoch, w.now) == ZKL_PHASE_HELD);
+}
+
+static void perform(struct user *user, zkl_actions actions) {
+    check_actions(user, actions);
+    if (actions & ZKL_DO_GRANT) check_grant(&user->claim);
+    while (actions) {
+        zkl_actions lowest = actions & -actions;
+        actions &= ~lowest;
+        perform_one(user, lowest);
+    }
+}
+
+static void sweep(void) {
+    EACH_USER(user) {
+        int out = 0;
+        for (int verb = 0; verb < BACK; verb++) out += user->out[verb];
+        if (!user->forgotten || out > 0) continue;
+        zkl_claim_detach(&user->claim);
+        user->used = false;
+    }
+}
+
+static struct user *new_user(int room, enum zkl_kind kind, zkl_time deadline, bool trying) {
+    for (struct user *user = w.users; user < w.users + room; user++) {
+        if (user->used) continue;
+        *user = (struct user){.used = true};
+        zkl_claim_init(&user->claim, &w.party, &w.line, kind, deadline, trying);
+        return user;
+    }
+    return NULL;
+}
+
+/* --- replies ------------------------------------------------------------------------------------
+ */
+
+static void adopt_orphans(void) {
+    struct zkl_contender *orphan;
+    while ((orphan = zkl_line_orphan(&w.line, w.party.session))) {
+        struct user *user = new_user(CLAIMS, ZKL_MUTEX, ZKL_NEVER, false);
+        if (!user) return;
+        user->answered = true;
+        perform(user, zkl_claim_adopt(&user->claim, orphan));
+    }
+}
+
+/* Any list; with the own node mostly, for most of what follows needs it. */
+static void replace_line(const struct user *user) {
+    char text[NAMES][2 * ZKL_NAME_SIZE];
+    const char *names[NAMES];
+    uint8_t from = byte();
+    size_t count = 0;
+    for (; count < from % 6; count++) pick_name(text[count]);
+    if (user && from < 0xc0) {
+        if (is_complete_name(user->claim.name)) strcpy(text[count++], user->claim.name);
+        else name_attempt(text[count++], user->claim.kind, user->claim.nonce, byte());
+    }
+    size_t distinct = 0; /* the server has no name twice */
+    for (size_t i = 0; i < count; i++) {
+        bool again = false;
+        for (size_t j = 0; j < distinct; j++) again = again || strcmp(names[j], text[i]) == 0;
+        if (!again) names[distinct++] = text[i];
+    }
+    require(zkl_line_replace(&w.line, names, distinct));
+}
+
+/* Ahead of the claim by line.h's order, as far as it is known. */
+static bool is_ahead(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+    if (w.line.exhausted) return contender->czxid != 0 && contender->czxid < claim->czxid;
+    return contender->sequence < claim->sequence;
+}
+
+/* Who is admitted by a list, a proof, a czxid or an event has nobody ahead in the line. */
+static void check_first(const struct zkl_claim *claim) {
+    require(!w.line.incomplete);
+    for (size_t i = 0; i < w.line.count; i++) require(!is_ahead(claim, w.line.contenders[i]));
+}
+
+/* Who waits does so for somebody ahead, between whom and itself nobody is. */
+static void check_nearest(const struct zkl_claim *claim) {
+    require(claim->ahead->listed && is_ahead(claim, claim->ahead));
+    for (size_t i = 0; i < w.line.count; i++) {
+        const struct zkl_contender *each = w.line.contenders[i];
+        if (w.line.exhausted) require(!is_ahead(claim, each) || each->czxid <= claim->ahead->czxid);
+        else require(!is_ahead(claim, each) || each->sequence <= claim->ahead->sequence);
+    }
+}
+
+static void perform_looking(struct user *user, zkl_actions actions) {
+    if (actions & ZKL_DO_GRANT || (actions & ZKL_DO_SYNC && user->claim.state == ZKL_PROVE))
+        check_first(&user->claim);
+    if (actions & ZKL_DO_QUEUED) check_nearest(&user->claim);
+    perform(user, actions);
+}
+
+/* By a list, a proof or the own czxid: the own node is in the line. */
+static void perform_placed(struct user *user, zkl_actions actions) {
+    if (actions & (ZKL_DO_GRANT | ZKL_DO_WATCH_AHEAD | ZKL_DO_RANK))
+        require(zkl_line_find(&w.line, user->claim.name) != NULL);
+    perform_looking(user, actions);
+}
+
+/* It may also ask again for a proof that it wants since long. */
+static void perform_resumed(struct user *user, zkl_actions actions) {
+    if (actions & ZKL_DO_GRANT) check_first(&user->claim);
+    perform(user, actions);
+}
+
+static void feed_list(struct user *user, enum zkl_reply reply) {
+    if (reply == ZKL_DONE) {
+        replace_line(user);
+        adopt_orphans();
+    }
+    if (!user) return;
+    user->out[LIST]--;
+    perform_placed(user, zkl_claim_listed(&user->claim, reply, pick_code(), w.now));
+}
+
+static void feed_created(struct user *user, enum zkl_reply reply) {
+    char name[2 * ZKL_NAME_SIZE] = "";
+    if (reply == ZKL_DONE) name_attempt(name, user->claim.kind, user->claim.nonce, byte());
+    perform(user, zkl_claim_created(&user->claim, reply, pick_code(), name, ++w.zxid));
+}
+
+static void feed_ahead(struct user *user, struct zkl_contender *contender, enum zkl_reply reply) {
+    zkl_actions did = zkl_claim_got_ahead(&user->claim, contender, reply, pick_code(), w.now);
+    if (reply == ZKL_DONE && user->claim.ahead == contender) user->watched = contender;
+    perform_looking(user, did);
+}
+
+/* A contender has one czxid, whoever asks. */
+static void feed_ranked(struct user *user, struct zkl_contender *contender, enum zkl_reply reply) {
+    int64_t czxid = contender->czxid ? contender->czxid : 1 + byte();
+    perform_looking(user, zkl_claim_ranked(&user->claim, contender, reply, czxid, w.now));
+}
+
+static void feed_own(struct user *user, enum zkl_reply reply) {
+    uint64_t owner = byte() < 0xe0 ? w.party.session : 7;
+    int64_t czxid = user->claim.czxid ? user->claim.czxid : ++w.zxid;
+    perform_placed(user, zkl_claim_got_own(&user->claim, reply, pick_code(), czxid, owner, w.now));
+}
+
+static void feed(struct request *request, enum zkl_reply reply) {
+    struct user *user = request->user;
+    bool proof = request->verb == CREATE || request->verb == SYNC || request->verb == REMOVE;
+    if (proof && reply == ZKL_DONE) zkl_clock_prove(&w.party.clock, request->issued, w.now);
+    if (request->verb == LIST) feed_list(user, reply);
+    if (!user || request->verb == LIST) return;
+    struct zkl_claim *claim = &user->claim;
+    user->out[request->verb]--;
+    switch (request->verb) {
+    case PARENTS: zkl_claim_parents(claim, reply, pick_code()); break;
+    case CREATE: feed_created(user, reply); break;
+    case SYNC: perform_placed(user, zkl_claim_synced(claim, reply, w.now)); break;
+    case RANK: feed_ranked(user, request->contender, reply); break;
+    case OWN: feed_own(user, reply); break;
+    case AHEAD: feed_ahead(user, request->contender, reply); break;
+    case REMOVE: perform(user, zkl_claim_removed(claim, reply)); break;
+    case LIST:
+    case BACK: break;
+    }
+    zkl_contender_drop(request->contender);
+}
+
+/* The connection is back, in the same session or in a new one. */
+static void come_back(void) {
+    w.coming = false;
+    if (w.party.clock.timeout == 0) {
+        zkl_clock_start(&w.party.clock, TIMEOUT, 0.5, w.now);
+        w.party.session = ++w.sessions;
+    }
+    w.party.clock.connected = true;
+    EACH_USER(user) perform_resumed(user, zkl_claim_resume(&user->claim, w.now));
+}
+
+static bool deliver(void) {
+    if (w.queued == 0) return false;
+    struct request request = *nth(0);
+    w.first = (w.first + 1) % QUEUE;
+    w.queued--;
+    if (request.verb == BACK) come_back();
+    else feed(&request, pick_reply(&request));
+    return true;
+}
+
+/* --- events -------------------------------------------------------------------------------------
+ */
+
+static void cut(void) {
+    for (int i = 0; i < w.queued; i++) nth(i)->cut = true;
+    if (!connected()) return;
+    w.party.clock.connected = false;
+    EACH_USER(user) perform(user, zkl_claim_suspend(&user->claim));
+}
+
+static void reconnect(void) {
+    if (connected() || w.coming) return;
+    w.coming = true;
+    *nth(w.queued++) = (struct request){.verb = BACK};
+}
+
+static void expire(void) {
+    if (w.party.clock.timeout == 0) return;
+    for (int i = 0; i < w.queued; i++) nth(i)->cut = true;
+    zkl_clock_stop(&w.party.clock);
+    w.party.session = 0;
+    zkl_line_clear(&w.line);
+    EACH_USER(user) perform(user, zkl_claim_expire(&user->claim));
+}
+
+/* A watch on a node tells: of every claim that it is about. */
+static void watch_event(const struct user *about, bool own, bool deleted) {
+    char name[ZKL_NAME_SIZE];
+    if (!about->used || (!own && !about->claim.ahead)) return;
+    snprintf(name, sizeof name, "%s", own ? about->claim.name : about->claim.ahead->name);
+    EACH_USER(user) {
+        struct zkl_claim *claim = &user->claim;
+        struct zkl_contender *ahead = claim->ahead;
+        if (strcmp(claim->name, name) == 0)
+            perform_looking(user,
+                            deleted ? zkl_claim_own_deleted(claim) : zkl_claim_own_changed(claim));
+        else if (ahead && strcmp(ahead->name, name) == 0) {
+            user->watched = NULL; /* the event used the watch up */
+            perform_looking(user, deleted ? zkl_claim_ahead_deleted(claim, ahead, w.now)
+                                          : zkl_claim_ahead_changed(claim, ahead));
+        }
+    }
+}
+
+static void pass(zkl_time time) {
+    w.now += time;
+    EACH_USER(user) perform(user, zkl_claim_tick(&user->claim, w.now));
+}
+
+static void beat(void) {
+    if (!connected()) return;
+    ask(NULL, SYNC, NULL);
+    if (w.doubted) ask(NULL, LIST, NULL);
+    w.doubted = false;
+    EACH_USER(user) perform_resumed(user, zkl_claim_beat(&user->claim, w.now));
+}
+
+static void start(uint8_t how) {
+    bool trying = how & 1;
+    zkl_time deadline = how & 2 ? w.now + how * (TIMEOUT / 64) : ZKL_NEVER;
+    if (trying && !connected()) return;
+    struct user *user = new_user(USERS, (enum zkl_kind)(how / 4 % 3), deadline, trying);
+    if (user) perform(user, zkl_claim_start(&user->claim));
+}
+
+/* --- what must hold
+ * -------------------------------------------------------------------------------- */
+
+/* What keeps the claim going; `stalled` is mended by the next heartbeat. */
+static bool has_alarm(const struct user *user) {
+    const struct zkl_claim *claim = &user->claim;
+    if (claim->stalled) return true;
+    switch (claim->state) {
+    case ZKL_NEW: return false;
+    case ZKL_TRY:
+    case ZKL_SEEK:
+    case ZKL_LIST: return user->out[LIST] > 0;
+    case ZKL_ENTER: return user->out[CREATE] > 0;
+    case ZKL_LOOK:
+    case ZKL_PROVE: return user->out[SYNC] > 0;
+    case ZKL_KNOW: return user->out[OWN] > 0;
+    case ZKL_RANK: return claim->ranks > 0;
+    case ZKL_WAIT: return user->out[AHEAD] > 0 || user->watched == claim->ahead;
+    case ZKL_LEAVE: return user->out[REMOVE] > 0;
+    case ZKL_HELD:
+    case ZKL_GONE: return true;
+    }
+    return false;
+}
+
+static void check(void) {
+    EACH_USER(user) {
+        const struct zkl_claim *claim = &user->claim;
+        require(has_alarm(user));
+        require((claim->state == ZKL_GONE) == user->forgotten);
+        require(claim->wanted == !(user->answered && (!user->granted || claim->state != ZKL_HELD)));
+        require((claim->state == ZKL_WAIT) == (claim->ahead != NULL));
+        require(claim->ranks == (uint32_t)user->out[RANK]);
+        if (claim->state == ZKL_HELD) require(user->granted && !user->lost);
+    }
+}
+
+/* --- a run
+ * ------------------------------------------------------------------------------------------ */
+
+static void step(void) {
+    uint8_t op = byte(), which = op / 16;
+    struct user *user = &w.users[which % CLAIMS];
+    switch (crowded() ? 11 : op % 16) {
+    case 0: start(byte()); break;
+    case 1: cut(); break;
+    case 2: reconnect(); break;
+    case 3: watch_event(user, true, byte() & 1); break;
+    case 4:
+    case 5: watch_event(user, false, op & 1); break;
+    case 6: pass((which + 1) * (TIMEOUT / 24)); break;
+    case 7: beat(); break;
+    case 8:
+        pass(0);
+        if (user->used) perform(user, zkl_claim_release(&user->claim));
+        break;
+    case 9:
+        if (user->used) perform(user, zkl_claim_cancel(&user->claim, ZKL_INTERRUPTED));
+        break;
+    case 10:
+        if (which == 0) expire();
+        break;
+    default: deliver(); break;
+    }
+    sweep();
+    check();
+}
+
+/* The user gives all up, the server answers (byte() is 0: DONE): every claim comes to its end. */
+static void come_to_rest(void) {
+    w.size = 0;
+    for (int round = 0; round < 64; round++) {
+        reconnect();
+        while (deliver()) check();
+        bool busy = false;
+        EACH_USER(user) {
+            busy = true;
+            perform(user, zkl_claim_cancel(&user->claim, ZKL_CLOSED));
+            perform(user, zkl_claim_release(&user->claim));
+        }
+        if (!busy && connected()) return;
+        beat();
+        while (deliver()) check();
+        sweep();
+        pass(TIMEOUT / 24);
+        sweep();
+    }
+    abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    memset(&w, 0, sizeof w);
+    w.data = data;
+    w.size = size;
+    w.now = 1000 * ZKL_SECOND;
+    w.zxid = 1000;
+    w.sessions = 0x1000;
+    while (w.size > 0) step();
+    come_to_rest();
+    zkl_line_clear(&w.line);
+    return 0;
+}

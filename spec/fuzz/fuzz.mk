@@ -1,0 +1,36 @@
+# fuzz.mk - the fuzzers; included by the top Makefile, all paths are from the top of the tree.
+#
+#   make fuzz               an hour each, two at a time        SECONDS=3600
+#   make test-fuzz          ten seconds each
+#   make fuzz FUZZ=claim    one of them
+#
+# What each of them demands is in the header of its source. Inputs that reach new lines are
+# kept in build/fuzz/<name>/corpus and are where the next run begins; an input that breaks a
+# promise is kept beside them, and `build/fuzz/<name>_fuzz <file>` repeats it.
+# Needs clang with its runtime (libclang-rt).
+
+SECONDS ?= 3600
+FUZZ ?= name hosts options claim
+
+FUZZ_CC = clang -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fno-omit-frame-pointer \
+	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	-Isrc/core -Isrc/zookeeper -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
+FUZZ_PROGRAMS = $(FUZZ:%=$(BUILD)/fuzz/%_fuzz)
+
+$(BUILD)/fuzz/%_fuzz: spec/fuzz/%_fuzz.c spec/fuzz/lua_lines.h $(SOURCES) $(HEADERS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -o $@ $< $(FUZZ_SOURCES)
+
+$(BUILD)/fuzz/name_fuzz: FUZZ_SOURCES = src/core/name.c
+$(BUILD)/fuzz/claim_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c)
+$(BUILD)/fuzz/hosts_fuzz: FUZZ_SOURCES = src/zookeeper/hosts.c -llua5.4 \
+	-Wl,--wrap=getaddrinfo,--wrap=freeaddrinfo
+$(BUILD)/fuzz/options_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4
+
+.PHONY: fuzz test-fuzz
+
+fuzz: $(FUZZ_PROGRAMS)
+	@spec/fuzz/run $(SECONDS) $(FUZZ_PROGRAMS)
+
+test-fuzz: $(FUZZ_PROGRAMS)
+	@spec/fuzz/run 10 $(FUZZ_PROGRAMS)

@@ -1,0 +1,97 @@
+/*
+ * lua_lines.h - shows libFuzzer which lines of Lua an input reached, so that it keeps inputs
+ * that reach new ones: Lua's own machine is not instrumented. One counter a line; the lines
+ * of different files share them.
+ *
+ *   lua_State *L = lua_with_lines("return require('zklock.options').hosts");
+ *
+ * gives a state with all libraries, the tree's lua/ in its path, and the chunk's value at
+ * index 1. Run from the top of the tree.
+ *
+ * Lua gets its memory from a block of its own. So what a run takes from malloc is our C's,
+ * and a run that takes more than it frees is a leak: libFuzzer then asks the leak checker.
+ */
+#ifndef LUA_LINES_H
+#define LUA_LINES_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+#include <lualib.h>
+
+enum { LUA_LINES = 512 };
+
+__attribute__((section("__libfuzzer_extra_counters"))) static uint8_t lua_lines[LUA_LINES];
+
+/* --- memory ------------------------------------------------------------------------------ */
+
+enum { LUA_ORDERS = 40, LUA_BLOCK = 256 << 20 };
+
+struct lua_piece {
+    struct lua_piece *next;
+};
+
+static struct {
+    char *block;
+    size_t used;
+    struct lua_piece *free[LUA_ORDERS]; /* pieces of 2^n bytes */
+} lua_memory;
+
+static inline unsigned lua_order(size_t size) {
+    unsigned order = 4;
+    while ((size_t)1 << order < size) order++;
+    return order;
+}
+
+static inline void *lua_take(unsigned order) {
+    struct lua_piece *piece = lua_memory.free[order];
+    if (piece) {
+        lua_memory.free[order] = piece->next;
+        return piece;
+    }
+    size_t size = (size_t)1 << order;
+    if (!lua_memory.block) lua_memory.block = (char *)malloc(LUA_BLOCK);
+    if (!lua_memory.block || LUA_BLOCK - lua_memory.used < size) return NULL;
+    lua_memory.used += size;
+    return lua_memory.block + lua_memory.used - size;
+}
+
+/* A lua_Alloc. */
+static inline void *lua_allocate(void *unused, void *old, size_t old_size, size_t size) {
+    unsigned order = lua_order(size);
+    (void)unused;
+    if (old && size && lua_order(old_size) == order) return old;
+    void *piece = size ? lua_take(order) : NULL;
+    if (size && !piece) return NULL;
+    if (!old) return piece;
+    if (piece) memcpy(piece, old, old_size < size ? old_size : size);
+    struct lua_piece *freed = (struct lua_piece *)old;
+    freed->next = lua_memory.free[lua_order(old_size)];
+    lua_memory.free[lua_order(old_size)] = freed;
+    return piece;
+}
+
+/* --- lines ------------------------------------------------------------------------------- */
+
+static inline void lua_count_line(lua_State *L, lua_Debug *here) {
+    lua_getinfo(L, "l", here);
+    uint8_t *counter = &lua_lines[(unsigned)here->currentline % LUA_LINES];
+    if (*counter < UINT8_MAX) ++*counter;
+}
+
+static inline lua_State *lua_with_lines(const char *chunk) {
+    lua_State *L = lua_newstate(lua_allocate, NULL);
+    if (!L) abort();
+    luaL_openlibs(L);
+    if (luaL_dostring(L, "package.path = 'lua/?.lua;lua/?/init.lua'") || luaL_dostring(L, chunk)) {
+        fprintf(stderr, "%s\n", lua_tostring(L, -1));
+        abort();
+    }
+    lua_sethook(L, lua_count_line, LUA_MASKLINE, 0);
+    return L;
+}
+
+#endif

@@ -1,0 +1,136 @@
+--- Judges what the options' checks make of a value: see options_fuzz.c.
+-- judge(call, ...) raises when a promise is broken.
+
+local Session = require "zklock.session"
+local options = require "zklock.options"
+local owner_key = require "zklock.owner"
+
+local to_time = ... -- seconds as C takes them; UBSan watches
+
+local session = setmetatable({}, Session) -- never opened: mutex() does not need it
+
+
+-- What a user writes, in a file of the user's.
+local user = {
+    connect = "options.connect(...)",
+    mutex = "session:mutex(...)",
+    acquire = "options.acquire(...)",
+    release = "options.release(...)",
+    timeout = "options.timeout(..., 1)",
+    path = "options.path(...)",
+    hosts = "options.hosts(...)",
+    callback = 'options.callback(..., "the argument")',
+}
+
+for call, text in pairs(user) do
+    local env = { options = options, session = session }
+    local body = "local result, message, code = " .. text .. " return result, message, code"
+    user[call] = assert(load(body, "@user.lua", "t", env))
+end
+
+
+local known = {
+    connect = "acl auth connect_timeout identity margin on_state parents reopen timeout",
+    mutex = "batch data order reentrant",
+    acquire = "on_queued owner timeout",
+    release = "wait",
+}
+
+local function is_known(call, name)
+    return known[call] and (" " .. known[call] .. " "):find(" " .. name .. " ", 1, true)
+end
+
+
+-- Each refusal names what is wrong, from its beginning: what follows may be the user's text.
+local refusals = {
+    connect = { '^acl = "%a+" needs auth: ' },
+    mutex = { "^a lock path must be ", "^the lock path .* must ", "^the lock path .* contains " },
+    acquire = { "^acquire takes seconds or a table of options, not " },
+    release = {},
+    timeout = { "^timeout must be " },
+    path = { "^a lock path must be ", "^the lock path .* must ", "^the lock path .* contains " },
+    hosts = { '^hosts must be .*; expected "host:port', '^no host in .*; expected "host:port',
+              '^bad hosts .*; expected "host:port', "^the chroot " },
+    callback = { "^the argument must be a function, not " },
+}
+
+local function names_an_option(call, text, given)
+    local name = text:match("^([%w_]+) must ")
+    if name then return is_known(call, name) and type(given) == "table" and given[name] ~= nil end
+    local list = text:match("^unknown option .+ in the options of " .. call .. "; known: (.*)$")
+    if list then return list:gsub(",", "") == known[call] end
+    return text:find("^the options of " .. call .. " must be a table, not ")
+end
+
+local function check_refusal(call, message, given)
+    assert(type(message) == "string", "the message is no text")
+    local text = message:match("^user%.lua:1: (.*)$")
+    assert(text, "it blames another line than the user's: " .. message)
+    for _, pattern in ipairs(refusals[call]) do
+        if text:find(pattern) then return end
+    end
+    if call == "acquire" and type(given) == "number" then given = { timeout = given } end
+    assert(known[call] and names_an_option(call, text, given),
+           "it does not say what is allowed: " .. message)
+end
+
+
+local function is_duration(value)
+    return type(value) == "number" and value >= 0 and to_time(value) >= 0
+end
+
+local function is_text(value)
+    return type(value) == "string" and #value <= 4096 and not value:find("\0", 1, true)
+end
+
+-- What an accepted option may be; nil is allowed for all.
+local allowed = {
+    acl = function(value) return value == "open" or value == "creator" or value == "read" end,
+    auth = function(value) return type(value) == "string" and not value:find("\0", 1, true) end,
+    batch = function(value) return value >= 1 and value % 1 == 0 end,
+    connect_timeout = function(value) return is_duration(value) and value > 0 end,
+    data = is_text,
+    identity = function(value) return is_text(value) and not value:find("%c") end,
+    margin = function(value) return value > 0 and value <= 0.5 end,
+    on_queued = function(value) return type(value) == "function" end,
+    on_state = function(value) return type(value) == "function" end,
+    order = function(value) return value == "fifo" or value == "none" or value == "turns" end,
+    owner = function(value) return not owner_key(value):find("\0", 1, true) end,
+    parents = function(value) return value == "container" or value == "persistent" end,
+    reentrant = function(value) return type(value) == "boolean" end,
+    reopen = function(value) return type(value) == "boolean" end,
+    timeout = is_duration,
+    wait = is_duration,
+}
+
+local function check_accepted(call, result)
+    for name, value in pairs(result) do
+        assert(is_known(call, name), "it passes what is not known")
+        assert(allowed[name](value), "it passes what is not allowed: " .. name)
+    end
+end
+
+
+local function check_result(call, result, ...)
+    if call == "connect" or call == "acquire" or call == "release" then
+        check_accepted(call, result)
+    elseif call == "mutex" then
+        local _, code = ...
+        if not result then return assert(code == "unsupported", "mutex() fails otherwise") end
+        check_accepted(call, { data = result.data, reentrant = result.reentrant })
+    elseif call == "timeout" then
+        assert(is_duration(result), "it passes a bad timeout")
+    elseif call == "path" then
+        assert(result:find("^/[^%c]*[^/%c]$") and not result:find("//", 1, true), "a bad path")
+    end
+end
+
+
+local function judge(call, arguments, ok, ...)
+    if ok then return check_result(call, ...) end
+    check_refusal(call, (...), arguments[call == "mutex" and 2 or 1])
+end
+
+return function(call, ...)
+    judge(call, { ... }, pcall(user[call], ...))
+end

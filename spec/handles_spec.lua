@@ -1,0 +1,126 @@
+--- What nobody refers to any more is given up by the collector (REQ-02, PIT-13).
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+
+
+--- Collects until condition() holds.
+local function collect_until(what, condition)
+    rig.wait_for(what, function()
+        collectgarbage()
+        return condition()
+    end)
+end
+
+
+describe("the collector", function()
+    local session, path
+    before_each(function()
+        session = rig.session(server.hosts)
+        path = rig.path()
+    end)
+    after_each(rig.close_sessions)
+    after_each(function() zklock.driver(nil) end)
+
+    it("releases a lease that was dropped", function()
+        assert(session:mutex(path):acquire(5))
+        collect_until("released", function() return session:stats().claims == 0 end)
+        assert.is_truthy(rig.session(server.hosts):mutex(path):acquire(5))
+    end)
+
+    it("releases a thousand of them", function()
+        local lock = session:mutex(path)
+        for n = 1, 1000 do assert(lock:acquire{ timeout = 5, owner = "me" }, n) end
+        collect_until("released", function() return session:stats().claims == 0 end)
+        assert.same({}, lock:queue())
+    end)
+
+    it("leaves alone a lease that has another handle, or that a variable has", function()
+        local lock = session:mutex(path)
+        local lease = assert(lock:acquire(5))
+        for _ = 1, 10 do assert(lock:acquire(5)) end
+        lock = nil -- luacheck: ignore
+        for _ = 1, 5 do collectgarbage() end
+        assert.equal("held", lease:state())
+        assert.is_true(lease:check(5))
+    end)
+
+    it("leaves alone a session that only a lease refers to", function()
+        local lease
+        do
+            local own = assert(zklock.connect(server.hosts, { timeout = 2 }))
+            lease = assert(own:mutex(path):acquire(5))
+        end
+        for _ = 1, 5 do collectgarbage() end
+        assert.is_true(lease:check(5))
+        assert.is_true(lease.session:close())
+    end)
+
+    it("releases a lease whose on_lost refers to it", function()
+        do
+            local lease = assert(session:mutex(path):acquire(5))
+            lease:on_lost(function() lease:state() end)
+        end
+        collect_until("released", function() return session:stats().claims == 0 end)
+    end)
+
+    it("ends a wait whose coroutine was dropped", function()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        zklock.driver{ wait = function(_, request)
+            request:on_done(function() error("nobody is there") end)
+            coroutine.yield()
+        end }
+        for _ = 1, 10 do
+            coroutine.wrap(function() session:mutex(path):acquire() end)()
+        end
+        rig.wait_for("all queue", function() return #server:nodes(path) == 11 end)
+        collect_until("ended", function()
+            session:dispatch()
+            return session:stats().claims == 0
+        end)
+        assert.equal(1, #server:nodes(path))
+        assert.equal(0, session:stats().callback_errors)
+        assert.equal("held", holder:state())
+    end)
+
+    it("closes a session that was dropped, with all that it held", function()
+        local id
+        do
+            local own = assert(zklock.connect(server.hosts, { timeout = 20 }))
+            id = own:id()
+            own:mutex(path):acquire{ timeout = 5, owner = {} }
+            own.kept = own:mutex(path .. "/kept"):acquire(5)
+        end
+        assert.is_truthy(server:ask("dump"):find(id, 1, true))
+        collect_until("closed", function()
+            return not server:ask("dump"):find(id, 1, true)
+        end)
+    end)
+
+    it("may take everything at once, at any time", function()
+        for _ = 1, 20 do
+            local own = assert(zklock.connect(server.hosts, { timeout = 2 }))
+            local lock = own:mutex(path .. "/" .. tostring(own:id()))
+            local leases = { lock:acquire(5), lock:acquire(5) }
+            leases[1]:on_lost(function() return leases, own end)
+            own, lock, leases = nil, nil, nil -- luacheck: ignore
+            collectgarbage("step")
+        end
+        collect_until("all gone", function() return #server:nodes(path) == 0 end)
+    end)
+
+    it("runs while others wait, and takes nothing from them", function()
+        local lock, order, tasks = session:mutex(path), {}, {}
+        for n = 1, 50 do
+            tasks[n] = function()
+                lock:with(20, function()
+                    collectgarbage()
+                    order[#order + 1] = n
+                end)
+            end
+        end
+        zklock.run((table.unpack or unpack)(tasks))
+        for n = 1, 50 do assert.equal(n, order[n]) end
+    end)
+end)

@@ -1,0 +1,347 @@
+--- Misuse raises, and says what is allowed. Nothing here waits for a server.
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local nan = 0 / 0
+local huge = math.huge
+
+
+--- fn raises; the message has every one of the texts, and blames this file's line.
+local function refuses(fn, ...)
+    local ok, message = pcall(fn)
+    assert.is_false(ok, "accepted")
+    assert.equal("string", type(message))
+    for _, text in ipairs{ ... } do
+        assert.is_truthy(message:find(text, 1, true), message .. "\nlacks: " .. text)
+    end
+    return message
+end
+
+
+describe("bad hosts", function()
+    local form = 'expected "host:port,host:port/chroot"'
+
+    local function test(name, hosts, ...)
+        local says = { ... }
+        it("are refused: " .. name, function()
+            refuses(function() zklock.connect(hosts, { connect_timeout = 0.1 }) end,
+                    (table.unpack or unpack)(says))
+        end)
+    end
+
+    test("nil", nil, "hosts must be a string, not nil", form)
+    test("a number", 2181, "hosts must be a string, not 2181", form)
+    test("a table", {}, "hosts must be a string, not table", form)
+    test("empty", "", "no host", form)
+    test("a chroot alone", "/shop", "no host", form)
+    test("a comma alone", ",", "an entry is empty", form)
+    test("an empty entry", "a:1,,b:1", "an entry is empty", form)
+    test("a comma at the end", "a:1,", "an entry is empty", form)
+    test("a space alone", " ", "contains a space", form)
+    test("a space behind the comma", "a:1, b:1", "contains a space", form)
+    test("NUL", "a\0:1", form)
+    test("a port alone", ":2181", '":2181"', form)
+    test("a colon without a port", "a:", 'no port after the :', form)
+    test("port 0", "a:0", "1 to 65535", form)
+    test("port 65536", "a:65536", "1 to 65535", form)
+    test("a negative port", "a:-1", "1 to 65535", form)
+    test("a hexadecimal port", "a:0x50", "1 to 65535", form)
+    test("a port with a fraction", "a:1.5", "1 to 65535", form)
+    test("a service name for a port", "a:http", "1 to 65535", form)
+    test("two ports", "a:1:2", form)
+    test("a bare IPv6 address", "::1", form)
+    test("an open bracket", "[::1:2181", form)
+    test("a bracket that only closes", "::1]:2181", form)
+    test("empty brackets", "[]:2181", form)
+    test("a word in brackets", "[cafe]:2181", form)
+    test("a name in brackets", "[localhost]:2181", form)
+    test("a port right behind the bracket", "[::1]2181", form)
+    test("a second good entry does not help", "[::1:2181,127.0.0.1:2181", form)
+    test("a URL", "zk://a:2181", form)
+    test("a chroot that ends in /", "a:1/shop/", "chroot", "must not end with /")
+    test("a chroot with an empty segment", "a:1//shop", "chroot", "empty segment")
+    test("a chroot with ..", "a:1/shop/../x", "chroot", "segment . or ..")
+    test("a chroot with NUL", "a:1/sh\0op", "chroot", "NUL")
+end)
+
+
+describe("a bad option of connect", function()
+    local function test(name, options, ...)
+        local says = { ... }
+        it("is refused: " .. name, function()
+            refuses(function() zklock.connect("a:1", options) end, (table.unpack or unpack)(says))
+        end)
+    end
+
+    test("not a table", 5, "the options of connect must be a table, not 5")
+    test("a name that is not known", { timout = 5 }, 'unknown option "timout"',
+         "known: acl, auth, connect_timeout, identity, margin, on_state, parents, reopen, timeout")
+    test("a list", { "digest:a:b" }, "unknown option 1", "known: acl, auth")
+    test("timeout 0", { timeout = 0 }, "timeout must be seconds, more than 0, not 0")
+    test("a negative timeout", { timeout = -1 }, "timeout must be seconds, more than 0, not -1")
+    test("timeout NaN", { timeout = nan }, "timeout must be seconds, more than 0")
+    test("an infinite timeout", { timeout = huge }, "timeout must be seconds")
+    test("a timeout in a string", { timeout = "10" }, 'timeout must be a number, not "10"')
+    test("connect_timeout 0", { connect_timeout = 0 }, "connect_timeout must be seconds")
+    test("connect_timeout NaN", { connect_timeout = nan }, "connect_timeout must be seconds")
+    test("margin 0", { margin = 0 }, "margin must be in (0, 0.5], not 0")
+    test("margin 0.6", { margin = 0.6 }, "margin must be in (0, 0.5], not 0.6")
+    test("margin NaN", { margin = nan }, "margin must be in (0, 0.5]")
+    test("margin in a string", { margin = "x" }, "margin must be a number")
+    test("an unknown acl", { acl = "all" }, 'acl must be "open" or "creator" or "read", not "all"')
+    test("acl creator of nobody", { acl = "creator" }, 'acl = "creator" needs auth')
+    test("acl read of nobody", { acl = "read" }, 'acl = "read" needs auth')
+    test("unknown parents", { parents = "ephemeral" },
+         'parents must be "container" or "persistent", not "ephemeral"')
+    test("auth without a scheme", { auth = "password" }, '"scheme:credentials"')
+    test("auth without credentials", { auth = "digest:" }, '"scheme:credentials"')
+    test("auth that is no string", { auth = {} }, "auth must be a string")
+    test("auth with NUL", { auth = "digest:a:b\0c" }, "auth", "NUL")
+    test("reopen that is no boolean", { reopen = 1 }, "reopen must be a boolean, not 1")
+    test("an identity of two lines", { identity = "a\nb" },
+         "identity must not contain control characters")
+    test("an identity that is no string", { identity = 7 }, "identity must be a string, not 7")
+    test("an on_state that is no function", { on_state = "x" },
+         'on_state must be a function, not "x"')
+end)
+
+
+describe("with a session,", function()
+    local session, lock, lease
+    setup(function()
+        session = rig.session(rig.shared().hosts)
+        lock = session:mutex(rig.path())
+        lease = assert(lock:acquire(5))
+    end)
+    teardown(rig.close_sessions)
+
+    local paths = {
+        { "nil", nil, "must be a string, not nil" },
+        { "a number", 42, "must be a string, not 42" },
+        { "a table", {}, "must be a string, not table" },
+        { "empty", "", "must start with /" },
+        { "relative", "locks/a", "must start with /" },
+        { "/ alone", "/", "must not end with /" },
+        { "a slash at the end", "/locks/", "must not end with /" },
+        { "an empty segment", "/locks//a", "must not contain an empty segment" },
+        { "two slashes at the start", "//a", "must not contain an empty segment" },
+        { "a dot", "/locks/./a", "must not contain the segment . or .." },
+        { "a dot at the end", "/locks/.", "must not contain the segment . or .." },
+        { "two dots", "/locks/../a", "must not contain the segment . or .." },
+        { "NUL", "/locks/a\0b", "must not contain NUL or control characters" },
+        { "a newline", "/locks/a\n", "must not contain NUL or control characters" },
+        { "DEL", "/locks/\127", "must not contain NUL or control characters" },
+        { "bytes that are no UTF-8", "/locks/\255", "UTF-8" },
+        { "a cut UTF-8 character", "/locks/a\228\184", "UTF-8" },
+        { "a control character of two bytes", "/locks/\194\133", "control characters" },
+    }
+    for _, case in ipairs(paths) do
+        it("a lock path is refused: " .. case[1], function()
+            refuses(function() session:mutex(case[2]) end, "lock path", case[3])
+        end)
+    end
+
+    local function test(name, call, ...)
+        local says = { ... }
+        it(name, function() refuses(call, (table.unpack or unpack)(says)) end)
+    end
+
+    -- mutex
+    test("mutex refuses an unknown option", function() session:mutex("/a", { fair = true }) end,
+         'unknown option "fair"', "known: batch, data, order, reentrant")
+    test("mutex refuses options that are no table", function() session:mutex("/a", 5) end,
+         "the options of mutex must be a table, not 5")
+    test("mutex refuses an unknown order", function() session:mutex("/a", { order = "lifo" }) end,
+         'order must be "fifo" or "none" or "turns", not "lifo"')
+    test("mutex refuses data with NUL", function() session:mutex("/a", { data = "a\0" }) end,
+         "data must not contain NUL")
+    test("mutex refuses data that is no string", function() session:mutex("/a", { data = 1 }) end,
+         "data must be a string, not 1")
+    test("mutex refuses a reentrant that is no boolean",
+         function() session:mutex("/a", { reentrant = "yes" }) end, "reentrant must be a boolean")
+    test("mutex refuses a batch that is no number",
+         function() session:mutex("/a", { order = "turns", batch = "x" }) end,
+         "batch must be a number")
+    it("mutex refuses batch 0, which is no time", function()
+        local message = refuses(function() session:mutex("/a", { order = "turns", batch = 0 }) end,
+                                "batch must be")
+        assert.is_nil(message:find("seconds", 1, true), message)
+    end)
+
+    -- acquire and with
+    for name, bad in pairs{ ["negative"] = -1, ["NaN"] = nan, ["minus infinity"] = -huge } do
+        test("acquire refuses a timeout that is " .. name,
+             function() lock:acquire(bad) end, "timeout must be seconds, 0 or more")
+        test("acquire refuses a timeout in a table that is " .. name,
+             function() lock:acquire{ timeout = bad } end, "timeout must be seconds, 0 or more")
+        test("with refuses a timeout that is " .. name,
+             function() lock:with(bad, print) end, "timeout must be seconds, 0 or more")
+        test("queue refuses a timeout that is " .. name,
+             function() lock:queue(bad) end, "timeout must be seconds, 0 or more")
+        test("check refuses a timeout that is " .. name,
+             function() lease:check(bad) end, "timeout must be seconds, 0 or more")
+        test("release refuses a wait that is " .. name,
+             function() lease:release{ wait = bad } end, "wait must be seconds, 0 or more")
+        test("sleep refuses a time that is " .. name,
+             function() zklock.sleep(bad) end, "sleep takes seconds, 0 or more")
+    end
+    test("acquire refuses a string, and names seconds too",
+         function() lock:acquire("5") end, '"5"', "table", "seconds")
+    test("acquire refuses a boolean, and names seconds too",
+         function() lock:acquire(true) end, "true", "table", "seconds")
+    test("acquire refuses an unknown option", function() lock:acquire{ time = 5 } end,
+         'unknown option "time"', "known: on_queued, owner, timeout")
+    test("acquire refuses a timeout in a string", function() lock:acquire{ timeout = "1" } end,
+         'timeout must be a number, not "1"')
+    test("acquire refuses an on_queued that is no function",
+         function() lock:acquire{ on_queued = 1 } end, "on_queued must be a function, not 1")
+    for name, call in pairs{
+        ["nothing"] = function() lock:with() end,
+        ["a timeout alone"] = function() lock:with(1) end,
+        ["nil for the function"] = function() lock:with(nil, nil, print) end,
+        ["a string for the function"] = function() lock:with(1, "print") end,
+    } do
+        test("with refuses " .. name, call, "with takes ([timeout or options,] function")
+    end
+    test("with refuses an unknown option", function() lock:with({ wait = 1 }, print) end,
+         'unknown option "wait"', "known: on_queued, owner, timeout")
+    test("with refuses a string for the timeout", function() lock:with("1", print) end, '"1"')
+
+    -- leases
+    test("release refuses a number", function() lease:release(1) end,
+         "the options of release must be a table, not 1")
+    test("release refuses an unknown option", function() lease:release{ timeout = 1 } end,
+         'unknown option "timeout"', "known: wait")
+    test("release refuses a wait in a string", function() lease:release{ wait = "1" } end,
+         "wait must be a number")
+    test("check refuses a string", function() lease:check("1") end,
+         'timeout must be a number, not "1"')
+    test("queue refuses a string", function() lock:queue("1") end,
+         'timeout must be a number, not "1"')
+    test("on_lost refuses nil", function() lease:on_lost() end, "must be a function, not nil")
+    test("on_lost refuses a table", function() lease:on_lost{} end, "must be a function, not table")
+
+    it("a refused release has released nothing", function()
+        assert.equal("held", lease:state())
+        assert.equal(1, #lock:queue())
+    end)
+
+    -- zklock itself
+    test("run refuses nothing", function() zklock.run() end, "run takes functions")
+    test("run refuses a string", function() zklock.run("x") end, "run takes functions")
+    test("sleep refuses nil", function() zklock.sleep() end, "sleep takes seconds")
+    test("sleep refuses a string", function() zklock.sleep("1") end, "sleep takes seconds")
+    for name, bad in pairs{ ["a number"] = 5, ["an unknown name"] = "epoll", ["a flag"] = true,
+                            ["a function"] = print } do
+        test("driver refuses " .. name, function() zklock.driver(bad) end,
+             '"block", "ngx", "cqueues", "luv", "copas"', "wait")
+    end
+    test("driver refuses a table without wait", function() zklock.driver{} end,
+         "function wait(session, request, deadline)")
+    test("driver refuses a wait that is no function", function() zklock.driver{ wait = 1 } end,
+         "function wait(session, request, deadline)")
+    it("a refused driver changes nothing", function()
+        assert.is_true(lease:check(5))
+    end)
+
+    -- a dot for the colon
+    for name, call in pairs{
+        ["session.mutex"] = function() session.mutex("/a") end,
+        ["session.state"] = function() session.state() end,
+        ["session.close"] = function() session.close() end,
+        ["session.interrupt"] = function() session.interrupt("me") end,
+        ["lock.acquire"] = function() lock.acquire(1) end,
+        ["lock.with"] = function() lock.with(print) end,
+        ["lock.queue"] = function() lock.queue() end,
+        ["lease.release"] = function() lease.release() end,
+        ["lease.check"] = function() lease.check(1) end,
+        ["lease.state"] = function() lease.state() end,
+        ["lease.on_lost"] = function() lease.on_lost(print) end,
+    } do
+        test(name .. " with a dot names the colon", call, (name:gsub("%.", ":")))
+    end
+end)
+
+
+describe("what is not built yet", function()
+    local session
+    setup(function() session = rig.session(rig.shared().hosts) end)
+    teardown(rig.close_sessions)
+    teardown(function() zklock.driver(nil) end)
+
+    local function unsupported(result, message, code)
+        assert.is_nil(result)
+        assert.equal("unsupported", code)
+        assert.is_truthy(message:find("not built yet", 1, true), message)
+    end
+
+    for name, options in pairs{ ['order = "none"'] = { order = "none" },
+                                ['order = "turns"'] = { order = "turns" },
+                                ["batch"] = { batch = 5 },
+                                ["turns with batch"] = { order = "turns", batch = 5 } } do
+        it("says so: mutex with " .. name, function()
+            unsupported(session:mutex(rig.path(), options))
+        end)
+    end
+
+    it("says so: rwlock, semaphore, multi", function()
+        unsupported(session:rwlock(rig.path()))
+        unsupported(session:semaphore(rig.path(), 10))
+        unsupported(session:multi{ session:mutex(rig.path()) })
+    end)
+
+    it("says so: condition, revoke", function()
+        local lock = session:mutex(rig.path())
+        unsupported(lock:condition("not_empty"))
+        unsupported(lock:revoke())
+    end)
+
+    it("says so: guard, downgrade, on_revoke of a lease", function()
+        local lease = assert(session:mutex(rig.path()):acquire(5))
+        unsupported(lease:guard{})
+        unsupported(lease:downgrade())
+        unsupported(lease:on_revoke(print))
+        assert.is_true(lease:release())
+    end)
+
+    for _, name in ipairs{ "ngx", "cqueues", "luv", "copas" } do
+        it("says so: the driver " .. name, function() unsupported(zklock.driver(name)) end)
+    end
+end)
+
+
+describe("the position of a refusal", function()
+    local session, lock, lease
+    setup(function()
+        session = rig.session(rig.shared().hosts)
+        lock = session:mutex(rig.path())
+        lease = assert(lock:acquire(5))
+    end)
+    teardown(rig.close_sessions)
+
+    for name, call in pairs{
+        ["connect, hosts"] = function() zklock.connect("") end,
+        ["connect, options"] = function() zklock.connect("a:1", { timeout = -1 }) end,
+        ["connect, option's type"] = function() zklock.connect("a:1", { timeout = "x" }) end,
+        ["connect, option's name"] = function() zklock.connect("a:1", { x = 1 }) end,
+        ["mutex, path"] = function() session:mutex("a") end,
+        ["mutex, option"] = function() session:mutex("/a", { data = 1 }) end,
+        ["acquire, number"] = function() lock:acquire(-1) end,
+        ["acquire, table"] = function() lock:acquire{ timeout = -1 } end,
+        ["acquire, string"] = function() lock:acquire("x") end,
+        ["with"] = function() lock:with() end,
+        ["with, timeout"] = function() lock:with(-1, print) end,
+        ["queue"] = function() lock:queue(-1) end,
+        ["check"] = function() lease:check("x") end,
+        ["release"] = function() lease:release{ wait = -1 } end,
+        ["on_lost"] = function() lease:on_lost() end,
+        ["run"] = function() zklock.run() end,
+        ["sleep"] = function() zklock.sleep() end,
+        ["driver"] = function() zklock.driver(5) end,
+    } do
+        it("is the caller's line: " .. name, function()
+            local _, message = pcall(call)
+            assert.is_truthy(message:find("^[^:]*input_spec%.lua:%d+: "), message)
+        end)
+    end
+end)

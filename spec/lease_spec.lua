@@ -1,0 +1,404 @@
+--- Leases: what a holder knows, how early it learns of a loss, and how it gives up.
+local core = require "zklock.core"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+
+
+--- A proxy that goes when the test has ended, after the sessions behind it.
+local function proxy_for_test()
+    local proxy = rig.proxy(server.hosts)
+    finally(function()
+        rig.close_sessions()
+        proxy:stop()
+    end)
+    return proxy
+end
+
+
+local function foreign(command, ...)
+    return rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
+end
+
+
+--- Collects what on_lost tells.
+local function listen(lease, told)
+    told = told or {}
+    lease:on_lost(function(which, state)
+        assert(which == lease)
+        told[#told + 1] = state
+    end)
+    return told
+end
+
+
+local function dispatch_until(session, what, condition)
+    rig.wait_for(what, function()
+        session:dispatch()
+        return condition()
+    end)
+end
+
+
+--- Breaks the connection: what is held is suspect at once.
+local function break_off(proxy, session)
+    proxy:command("refuse")
+    proxy:command("cut")
+    rig.wait_for("suspended", function() return session:state() == "suspended" end)
+end
+
+
+local function busy_until(condition)
+    local deadline = core.now() + 10
+    while not condition() and core.now() < deadline do end -- delivers nothing
+end
+
+
+describe("a token", function()
+    local session, lock
+    before_each(function()
+        session = rig.session(server.hosts)
+        lock = session:mutex(rig.path())
+    end)
+    after_each(rig.close_sessions)
+
+    it("grows with every grant, over all sessions and paths (Q-01, Q-03)", function()
+        local last, other = 0, rig.session(server.hosts)
+        for i = 1, 20 do
+            local from = i % 2 == 0 and session or other
+            local lease = assert(from:mutex(i % 3 == 0 and rig.path() or lock.path):acquire(5))
+            assert.is_true(lease.token > last)
+            last = lease.token
+            assert.is_true(lease:release())
+        end
+    end)
+
+    it("is an integer, the same in digits, and stays readable", function()
+        local lease = assert(lock:acquire(5))
+        local token = lease.token
+        assert.equal(0, token % 1)
+        assert.equal(("%d"):format(token), lease:token_string())
+        assert.is_truthy(lease:token_string():find("^%d+$"))
+        lease:release()
+        session:close()
+        assert.equal(token, lease.token)
+        assert.equal(("%d"):format(token), lease:token_string())
+    end)
+end)
+
+
+describe("a lease", function()
+    after_each(rig.close_sessions)
+
+    it("is not counted by the wall clock, which jumps (PIT-17)", function()
+        local YEAR = 365 * 24 * 3600
+        assert.is_true(math.abs(os.time() - core.now()) > YEAR, core.now())
+    end)
+
+    it("is held for certain for a part of the timeout, never more than margin", function()
+        for _, margin in ipairs{ 0.5, 0.2, 0.01 } do
+            local session = rig.session(server.hosts, { timeout = 30, margin = margin })
+            local lease = assert(session:mutex(rig.path()):acquire(5))
+            for _ = 1, 3 do
+                local remaining = lease:remaining()
+                assert.is_true(remaining > 0 and remaining <= margin * 30, remaining)
+                assert.is_true(lease:held())
+                assert.equal("held", lease:state())
+                assert.is_true(lease:check(5))
+            end
+        end
+    end)
+
+    it("counts down, and a check winds up again", function()
+        local session = rig.session(server.hosts, { timeout = 30 })
+        local lease = assert(session:mutex(rig.path()):acquire(5))
+        local before = lease:remaining()
+        zklock.sleep(0.05)
+        local after = lease:remaining()
+        assert.is_true(after <= before - 0.05, after)
+        assert.is_true(lease:check(5))
+        assert.is_true(lease:remaining() > after)
+    end)
+
+    it("counts down while others are looked at: reads prove nothing", function()
+        local session = rig.session(server.hosts, { timeout = 30 })
+        local lock = session:mutex(rig.path())
+        local lease = assert(lock:acquire(5))
+        local before = lease:remaining()
+        zklock.sleep(0.05)
+        assert.equal(1, #assert(lock:queue(5)))
+        assert.equal("timeout", select(3, lock:acquire{ timeout = 0, owner = "another" }))
+        local after = lease:remaining()
+        assert.is_true(after > 0 and after <= before - 0.05, after)
+    end)
+
+    it("counts from when a check was asked for, not from its answer (Q-03)", function()
+        local DELAY = 0.4
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 20, margin = 0.2 })
+        local lease = assert(session:mutex(rig.path()):acquire(5))
+        proxy:command("delay %d", DELAY * 1000)
+        assert.is_true(lease:check(5))
+        local remaining = lease:remaining()
+        assert.is_true(remaining > 0 and remaining <= 20 * 0.2 - DELAY, remaining)
+    end)
+
+    it("is renewed while the script is busy, without dispatch (REQ-16)", function()
+        local session = rig.session(server.hosts, { timeout = 3 })
+        local lease = assert(session:mutex(rig.path()):acquire(5))
+        local renewals, before = 0, lease:remaining()
+        busy_until(function()
+            local now = lease:remaining()
+            if now > before then renewals = renewals + 1 end
+            before = now
+            return renewals == 2
+        end)
+        assert.equal(2, renewals)
+        assert.is_true(lease:check(5))
+    end)
+
+    it("is not suspect between two heartbeats", function()
+        local session = rig.session(server.hosts, { timeout = 3 })
+        local lease = assert(session:mutex(rig.path()):acquire(5))
+        local told = listen(lease)
+        dispatch_until(session, "five heartbeats", function()
+            return session:stats().syncs >= 5
+        end)
+        assert.same({}, told)
+    end)
+
+    it("is suspect while the connection is gone, and held again after (PIT-09)", function()
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 20 })
+        local lease = assert(session:mutex(rig.path()):acquire(5))
+        local told = listen(lease)
+        break_off(proxy, session)
+        assert.equal("suspect", lease:state())
+        assert.is_false(lease:held())
+        assert.equal(0, lease:remaining())
+        dispatch_until(session, "told", function() return told[1] end)
+        assert.same({ "suspect" }, listen(lease)) -- at once, if it is so already
+        local seconds, ok, _, code = rig.timed(lease.check, lease, 0.1)
+        assert.is_nil(ok)
+        assert.equal("timeout", code)
+        assert.is_true(seconds < 1, seconds)
+        proxy:command("accept")
+        dispatch_until(session, "held again", function() return lease:state() == "held" end)
+        assert.is_true(lease:check(5))
+        assert.is_true(lease:release{ wait = 5 })
+        session:dispatch()
+        assert.same({ "suspect" }, told)
+    end)
+
+    it("that is suspect again tells so again", function()
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 20 })
+        local lease = assert(session:mutex(rig.path()):acquire(5))
+        local told = listen(lease)
+        for _ = 1, 10 do -- what came and went between two dispatches is not told
+            break_off(proxy, session)
+            dispatch_until(session, "told", function() return told[1] end)
+            proxy:command("accept")
+            dispatch_until(session, "held again", function() return lease:state() == "held" end)
+            if told[2] then break end
+        end
+        assert.same({ "suspect", "suspect" }, told)
+        assert.is_true(lease:release())
+    end)
+
+    it("that the clock ended stays lost, though the session lives; its node goes (C recipe)",
+       function()
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 1 })
+        local lock = session:mutex(rig.path())
+        local lease = assert(lock:acquire(5))
+        local told, id = listen(lease), session:id()
+        proxy:command("halfopen") -- the server hears us, we hear nothing
+        dispatch_until(session, "lost", function() return told[#told] == "lost" end)
+        assert.same({ "suspect", "lost" }, told)
+        assert.equal("lost", lease:state())
+        assert.equal("lost", select(3, lease:check(5)))
+        proxy:command("flow")
+        dispatch_until(session, "back", function() return session:state() == "connected" end)
+        local next_lease = assert(rig.session(server.hosts):mutex(lock.path):acquire(10))
+        assert.is_true(next_lease.token > lease.token)
+        for _ = 1, 5 do
+            assert.equal("lost", lease:state())
+            assert.is_false(lease:held())
+            assert.equal(0, lease:remaining())
+            zklock.sleep(0.02)
+        end
+        assert.equal("lost", select(3, lease:release()))
+        assert.equal("released", select(3, lease:release()))
+        assert.equal(2, #told)
+        assert.is_true(next_lease:check(5))
+        assert.is_truthy(id)
+    end)
+
+    it("is lost when its node was deleted: check knows at once (PIT-07)", function()
+        local session = rig.session(server.hosts, { timeout = 30 })
+        local lock = session:mutex(rig.path())
+        local lease = assert(lock:acquire(5))
+        local told = listen(lease)
+        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+        local ok, message, code = lease:check(5)
+        assert.is_nil(ok)
+        assert.equal("lost", code)
+        assert.is_truthy(message:find(lock.path, 1, true))
+        session:dispatch()
+        assert.same({ "lost" }, told)
+        assert.same({ "lost" }, listen(lease)) -- at once
+        assert.equal("lost", lease:state())
+        assert.equal("lost", select(3, lease:release{ wait = 5 }))
+        assert.is_truthy(lock:acquire(5))
+    end)
+
+    it("is lost when its node was deleted: the holder is told, by its own watch", function()
+        local session = rig.session(server.hosts, { timeout = 1 })
+        local lock = session:mutex(rig.path())
+        local lease = assert(lock:acquire(5))
+        local told = listen(lease)
+        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+        dispatch_until(session, "told", function() return told[1] == "lost" or told[2] end)
+        assert.equal("lost", told[#told])
+        assert.equal("lost", lease:state())
+        assert.equal(1, session:stats().losses)
+    end)
+end)
+
+
+describe("on_lost", function()
+    after_each(rig.close_sessions)
+
+    it("never tells of a normal release, by whichever way", function()
+        local session = rig.session(server.hosts)
+        local told = {}
+        local function lease_of(owner)
+            local lease = assert(session:mutex(rig.path()):acquire{ timeout = 5, owner = owner })
+            listen(lease, told)
+            return lease
+        end
+        local kept = { lease_of(1), lease_of(2), lease_of(3), lease_of(4) }
+        assert.is_true(kept[1]:release())
+        assert.is_true(kept[2]:release{ wait = 5 })
+        assert.equal(1, session:release_all(3))
+        listen(kept[1], told)
+        session:close()
+        session:dispatch()
+        listen(kept[4], told)
+        assert.same({}, told)
+    end)
+
+    it("never tells of a release, also when it was suspect just before", function()
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 20 })
+        local lease = assert(session:mutex(rig.path()):acquire(5))
+        local told = listen(lease)
+        session:dispatch()
+        break_off(proxy, session)
+        busy_until(function() return lease:state() == "suspect" end)
+        assert.is_true(lease:release())
+        session:dispatch()
+        proxy:command("accept")
+        assert.same({}, told)
+    end)
+
+    it("never tells a handle that was released of the loss of another", function()
+        local session = rig.session(server.hosts, { timeout = 30 })
+        local lock = session:mutex(rig.path())
+        local outer, inner = assert(lock:acquire(5)), assert(lock:acquire(5))
+        local told, never = listen(outer), listen(inner)
+        assert.is_true(inner:release())
+        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+        assert.equal("lost", select(3, outer:check(5)))
+        session:dispatch()
+        assert.same({ "lost" }, told)
+        assert.same({}, never)
+        assert.equal("released", inner:state())
+    end)
+
+    it("tells every callback of every handle, in spite of errors, and counts those", function()
+        local session = rig.session(server.hosts, { timeout = 30 })
+        local lock = session:mutex(rig.path())
+        local outer, inner, trouble = assert(lock:acquire(5)), assert(lock:acquire(5)), {}
+        local function fail() error(trouble) end
+        outer:on_lost(fail)
+        local told = { listen(outer), listen(outer), listen(inner) }
+        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+        assert.equal("lost", select(3, inner:check(5)))
+        session:dispatch()
+        assert.same({ { "lost" }, { "lost" }, { "lost" } }, told)
+        assert.equal(1, session:stats().callback_errors)
+        assert.equal(trouble, session:stats().callback_error)
+        inner:on_lost(fail)
+        assert.equal(2, session:stats().callback_errors)
+    end)
+
+    it("may release, and acquire again, in its callback", function()
+        local session = rig.session(server.hosts, { timeout = 30 })
+        local lock = session:mutex(rig.path())
+        local lease, code, again = assert(lock:acquire(5)), nil, nil
+        lease:on_lost(function(which)
+            code = select(3, which:release())
+            again = lock:acquire{ timeout = 5, owner = "again" }
+        end)
+        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+        assert.equal("lost", select(3, lease:check(5)))
+        session:dispatch()
+        assert.equal("lost", code)
+        assert.equal("held", again:state())
+    end)
+
+    it("is told inside any wait, without a dispatch by hand", function()
+        local session = rig.session(server.hosts, { timeout = 1 })
+        local lock = session:mutex(rig.path())
+        local lease = assert(lock:acquire(5))
+        local told = listen(lease)
+        local other = rig.session(server.hosts, { timeout = 30 })
+        local held = assert(other:mutex(rig.path()):acquire(5))
+        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+        rig.wait_for("told", function()
+            session:mutex(held.path):acquire(0.05)
+            return told[1]
+        end)
+        assert.equal("lost", told[#told])
+    end)
+end)
+
+
+describe("release", function()
+    after_each(rig.close_sessions)
+
+    it("does not wait for the server, unless asked", function()
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 20 })
+        local lock = session:mutex(rig.path())
+        local lease = assert(lock:acquire(5))
+        proxy:command("delay 200")
+        local seconds, ok = rig.timed(lease.release, lease)
+        assert.is_true(ok)
+        assert.is_true(seconds < 0.15, seconds)
+        lease = assert(lock:acquire(5))
+        seconds, ok = rig.timed(lease.release, lease, { wait = 5 })
+        assert.is_true(ok)
+        assert.is_true(seconds >= 0.2, seconds)
+        assert.same({}, server:nodes(lock.path))
+    end)
+
+    it('with a wait that is too short gives "timeout", and goes on by itself', function()
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 20 })
+        local lock = session:mutex(rig.path())
+        local lease = assert(lock:acquire(5))
+        break_off(proxy, session)
+        local seconds, ok, _, code = rig.timed(lease.release, lease, { wait = 0.1 })
+        assert.is_nil(ok)
+        assert.equal("timeout", code)
+        assert.is_true(seconds >= 0.1 and seconds < 1, seconds)
+        assert.equal("released", lease:state())
+        assert.equal("released", select(3, lease:release{ wait = 0.1 }))
+        proxy:command("accept")
+        rig.wait_for("the node goes", function() return #server:nodes(lock.path) == 0 end)
+    end)
+end)

@@ -1,0 +1,419 @@
+--- lock:acquire(): who gets the lock, when, and what a failure leaves behind.
+local core = require "zklock.core"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+
+
+local kept = {} -- a lease that nothing refers to is released
+
+--- Acquires, and keeps the lease until the test has ended.
+local function hold(lock, ...)
+    local lease = assert(lock:acquire(...))
+    kept[#kept + 1] = lease
+    return lease
+end
+
+
+--- A proxy that goes when the test has ended, after the sessions behind it.
+local function proxy_for_test()
+    local proxy = rig.proxy(server.hosts)
+    finally(function()
+        rig.close_sessions()
+        proxy:stop()
+    end)
+    return proxy
+end
+
+
+local function clean_up()
+    rig.close_sessions()
+    kept = {}
+end
+
+
+describe("a mutex", function()
+    local session, path, lock
+    before_each(function()
+        session = rig.session(server.hosts)
+        path = rig.path()
+        lock = session:mutex(path)
+    end)
+    after_each(clean_up)
+
+    it("is held by one at a time (REQ-01)", function()
+        local lease = assert(lock:acquire(1))
+        local other, _, code = lock:acquire{ timeout = 0, owner = "another" }
+        assert.is_nil(other)
+        assert.equal("timeout", code)
+        assert.is_true(lease:release{ wait = 1 })
+        assert.same({}, server:nodes(path))
+    end)
+
+    it("is taken with no argument, nil, a number, or a table", function()
+        for _, arg in ipairs{ 0, 5, 0.5, math.huge, 1e300, {}, { timeout = 5 }, { owner = "me" },
+                              { timeout = 0, owner = 1, on_queued = print } } do
+            local lease = assert(lock:acquire(arg))
+            assert.equal("held", lease:state())
+            assert.equal(path, lease.path)
+            assert.is_true(lease:release{ wait = 5 })
+        end
+        assert.is_true(assert(lock:acquire()):release{ wait = 5 })
+        assert.is_true(assert(lock:acquire(nil)):release{ wait = 5 })
+    end)
+
+    it("is free again at once for the same session, though release does not wait", function()
+        for _ = 1, 20 do
+            local lease = assert(lock:acquire(5))
+            assert.is_true(lease:release())
+        end
+        rig.wait_for("nothing left", function() return #server:nodes(path) == 0 end)
+    end)
+
+    it("makes missing parents, and works where others made them", function()
+        local deep = path .. "/a/b/c"
+        hold(session:mutex(deep), 5)
+        hold(rig.session(server.hosts):mutex(path .. "/a/b/d"), 5)
+        assert.equal(1, #server:nodes(deep))
+    end)
+
+    it("takes any text that ZooKeeper takes for a path", function()
+        for _, name in ipairs{ "a b", "价格", "a.b..c", "...", "%s%d", "quote\"'", "\\" } do
+            local lease = assert(session:mutex(path .. "/" .. name):acquire(5))
+            assert.is_true(lease:release{ wait = 5 })
+        end
+    end)
+
+    it("says who and why in a failure", function()
+        hold(lock, 5)
+        local _, message, code = lock:acquire{ timeout = 0, owner = "x" }
+        assert.equal("timeout", code)
+        assert.equal(("timeout: %s: not done in time (taken)"):format(path), message)
+        _, message = lock:acquire{ timeout = 0.05, owner = "x" }
+        assert.equal(("timeout: %s: not done in time (waited 0.05 s)"):format(path), message)
+    end)
+
+    it("shows itself by tostring", function()
+        assert.is_truthy(tostring(lock):find(path, 1, true))
+        local lease = assert(lock:acquire(5))
+        for _, text in ipairs{ path, lease:token_string(), "held" } do
+            assert.is_truthy(tostring(lease):find(text, 1, true))
+        end
+        lease:release()
+        assert.is_truthy(tostring(lease):find("released", 1, true))
+    end)
+end)
+
+
+describe("a wait for a mutex", function()
+    local path, holder, lease
+    before_each(function()
+        path = rig.path()
+        holder = rig.session(server.hosts)
+        lease = assert(holder:mutex(path):acquire(5))
+    end)
+    after_each(clean_up)
+
+    local function nodes()
+        return #server:nodes(path)
+    end
+
+    it("ends at its deadline, and leaves nothing (REQ-02, BUG-03)", function()
+        local lock = rig.session(server.hosts):mutex(path)
+        for _, seconds in ipairs{ 0.05, 0.3, 1.2 } do
+            local took, other, _, code = rig.timed(lock.acquire, lock, seconds)
+            assert.is_nil(other)
+            assert.equal("timeout", code)
+            assert.is_true(took >= seconds and took < seconds + 1, took)
+        end
+        rig.wait_for("only the holder", function()
+            return nodes() == 1 and lock.session:stats().claims == 0
+        end)
+    end)
+
+    it("of 0 never queues: one read, no write", function()
+        local proxy = proxy_for_test()
+        local lock = rig.session(proxy.hosts, { timeout = 20 }):mutex(path)
+        proxy:reset()
+        local took, _, _, code = rig.timed(lock.acquire, lock, 0)
+        assert.equal("timeout", code)
+        assert.is_true(took < 1, took)
+        local counts = proxy:counts()
+        assert.equal(1, counts.flights)
+        assert.equal(1, counts.getChildren + counts.getChildren2)
+        assert.equal(0, counts.create + counts.create2 + counts.delete)
+        assert.equal(1, nodes())
+    end)
+
+    it("of 0 fails at once while the session is suspended", function()
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 10 })
+        local lock = session:mutex(rig.path())
+        proxy:command("refuse")
+        proxy:command("cut")
+        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        local took, _, _, code = rig.timed(lock.acquire, lock, 0)
+        assert.equal("timeout", code)
+        assert.is_true(took < 0.2, took)
+        proxy:command("accept")
+        rig.wait_for("connected", function() return session:state() == "connected" end)
+        assert.is_truthy(lock:acquire(5))
+    end)
+
+    it('ends with "timeout", not "connection", while the session is suspended', function()
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 10 })
+        proxy:command("refuse")
+        proxy:command("cut")
+        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        local lock = session:mutex(rig.path())
+        local took, _, _, code = rig.timed(lock.acquire, lock, 0.2)
+        assert.equal("timeout", code)
+        assert.is_true(took >= 0.2 and took < 1, took)
+        assert.equal("timeout", select(3, lock:queue(0.1)))
+        proxy:command("accept")
+    end)
+
+    it("ends at its deadline by itself while the session is suspended", function()
+        local proxy = proxy_for_test()
+        local session, code = rig.session(proxy.hosts, { timeout = 10 }), nil
+        proxy:command("refuse")
+        proxy:command("cut")
+        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        zklock.run(
+            function() code = select(3, session:mutex(rig.path()):acquire(0.2)) end,
+            function()
+                rig.eventually(function() return code end, 3)
+                session:close() -- ends it if nothing else did
+            end)
+        assert.equal("timeout", code)
+    end)
+
+    it("that began while the session is suspended gets the lock when it is back", function()
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 10 })
+        local other = session:mutex(rig.path())
+        proxy:command("refuse")
+        proxy:command("cut")
+        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        local got
+        zklock.run(function() got = other:acquire(8) end,
+                   function() zklock.sleep(0.1) proxy:command("accept") end)
+        assert.is_truthy(got)
+    end)
+
+    it("is granted in order of arrival when a waiter in the middle gives up (REQ-06)", function()
+        local order, tasks, sessions = {}, {}, {}
+        local function in_line()
+            return #holder:mutex(path):queue()
+        end
+        for n = 1, 5 do
+            sessions[n] = rig.session(server.hosts)
+            tasks[n] = function()
+                rig.wait_for("turn to queue", function() return in_line() == n end)
+                local got, _, code = sessions[n]:mutex(path):acquire{ timeout = 20, owner = n }
+                order[#order + 1] = got and n or code
+                if got then
+                    zklock.sleep(0.01)
+                    got:release()
+                end
+            end
+        end
+        tasks[6] = function()
+            rig.wait_for("all queue", function() return in_line() == 6 end)
+            sessions[3]:interrupt(3)
+            rig.wait_for("the middle gives up", function() return order[1] and in_line() == 5 end)
+            lease:release()
+        end
+        zklock.run((table.unpack or unpack)(tasks))
+        assert.same({ "interrupted", 1, 2, 4, 5 }, order)
+        rig.wait_for("nothing left", function() return nodes() == 0 end)
+    end)
+
+    it("is granted in order of arrival within one session, too", function()
+        local order, tasks = {}, {}
+        local lock = rig.session(server.hosts):mutex(path)
+        for n = 1, 10 do
+            tasks[n] = function()
+                local got = assert(lock:acquire(20))
+                order[#order + 1] = n
+                got:release()
+            end
+        end
+        tasks[11] = function()
+            rig.wait_for("all queue", function() return nodes() == 11 end)
+            lease:release()
+        end
+        zklock.run((table.unpack or unpack)(tasks))
+        assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, order)
+    end)
+
+    it("is had by one at a time, of many waiters of one session (REQ-01, BUG-01)", function()
+        local inside, most, tasks = 0, 0, {}
+        local lock = rig.session(server.hosts):mutex(path)
+        for n = 1, 5 do
+            tasks[n] = function()
+                local got = assert(lock:acquire(20))
+                inside = inside + 1
+                most = math.max(most, inside)
+                zklock.sleep(0.02)
+                inside = inside - 1
+                got:release()
+            end
+        end
+        tasks[6] = function()
+            rig.wait_for("all queue", function() return nodes() == 6 end)
+            lease:release()
+        end
+        zklock.run((table.unpack or unpack)(tasks))
+        assert.equal(1, most)
+    end)
+
+    -- The heartbeat that would make it certain is seconds away.
+    it("is granted after one sync when the clock is not certain", function()
+        local session = rig.session(server.hosts, { timeout = 30, margin = 0.01 })
+        local released, granted
+        zklock.run(
+            function()
+                hold(session:mutex(path), 20)
+                granted = core.now()
+            end,
+            function()
+                rig.wait_for("it queues", function() return session:stats().waits == 1 end)
+                zklock.sleep(0.5)
+                released = core.now()
+                lease:release()
+            end)
+        assert.is_true(granted - released < 2, granted - released)
+    end)
+
+    it("wakes nobody but the next: one watch event a release (REQ-10, PIT-01, many clients)",
+       function()
+        local proxy = proxy_for_test()
+        local lock, tasks, codes = rig.session(proxy.hosts, { timeout = 20 }):mutex(path), {}, {}
+        for n = 1, 10 do
+            tasks[n] = function()
+                kept[n], codes[n] = lock:acquire{ owner = n }
+            end
+        end
+        tasks[11] = function()
+            rig.wait_for("all queue", function() return nodes() == 11 end)
+            rig.wait_for("all watch", function() return lock.session:stats().in_flight == 0 end)
+            proxy:reset()
+            lease:release()
+            rig.wait_for("granted", function() return lock.session:stats().grants == 1 end)
+            assert.equal(1, proxy:counts().events)
+            lock.session:close()
+        end
+        zklock.run((table.unpack or unpack)(tasks))
+        for n = 2, 10 do assert.is_truthy(codes[n]:find("^closed"), codes[n]) end
+    end)
+
+    it("tells on_queued its position, once, and only if it queues", function()
+        local session, told = rig.session(server.hosts), { {}, {}, {} }
+        local function note(n)
+            return function(position, ...)
+                assert(select("#", ...) == 0)
+                table.insert(told[n], position)
+            end
+        end
+        zklock.run(
+            function()
+                assert(session:mutex(path):acquire{ timeout = 20, on_queued = note(1) }):release()
+            end,
+            function()
+                rig.wait_for("one waits", function() return told[1][1] end)
+                assert(session:mutex(path):acquire{ timeout = 20, on_queued = note(2) }):release()
+            end,
+            function()
+                rig.wait_for("two wait", function() return told[2][1] end)
+                lease:release()
+                hold(session:mutex(rig.path()), { on_queued = note(3) })
+            end)
+        assert.same({ { 2 }, { 3 }, {} }, told)
+    end)
+
+    it("survives an error in on_queued, and counts it", function()
+        local session = rig.session(server.hosts)
+        local got
+        zklock.run(
+            function()
+                got = session:mutex(path):acquire{ on_queued = function() error("x") end }
+            end,
+            function()
+                rig.wait_for("told", function() return session:stats().callback_errors == 1 end)
+                lease:release()
+            end)
+        assert.equal("held", got:state())
+    end)
+
+    it("outlives a cut connection", function()
+        local proxy = proxy_for_test()
+        local session, got = rig.session(proxy.hosts, { timeout = 10 }), nil
+        zklock.run(
+            function() got = session:mutex(path):acquire(20) end,
+            function()
+                rig.wait_for("queued", function() return session:stats().waits == 1 end)
+                proxy:command("cut")
+                rig.wait_for("back", function() return session:stats().reconnects == 1 end)
+                lease:release()
+            end)
+        assert.is_truthy(got)
+        assert.equal(1, nodes())
+    end)
+
+    it("ends when the holder's process ends without a word (REQ-08, DEMO-15)", function()
+        local other = rig.path()
+        local child = rig.child(server.hosts, ([[
+            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local lease = assert(session:mutex(%q):acquire(5))
+            say("held")
+            zklock.sleep(60)
+            say(lease:state())
+        ]]):format(other))
+        assert.equal("held", child:line())
+        local lock = rig.session(server.hosts):mutex(other)
+        assert.equal("timeout", select(3, lock:acquire(0)))
+        child:signal("KILL")
+        local took, got = rig.timed(lock.acquire, lock, 10)
+        child:finish()
+        assert.is_truthy(got)
+        assert.is_true(took < 5, took)
+    end)
+end)
+
+
+describe("paths that fill a session's 512 KB", function()
+    after_each(clean_up)
+
+    it('give "too_many", and the session goes on when some are gone (NUM-01)', function()
+        local session, leases = rig.session(server.hosts, { timeout = 10 }), {}
+        local long = rig.path() .. ("x"):rep(200 * 1024)
+        for i = 1, 2 do leases[i] = hold(session:mutex(long .. i), 10) end
+        for _, timeout in ipairs{ 0, 5 } do
+            local lock = session:mutex(long .. 3)
+            local seconds, lease, message, code = rig.timed(lock.acquire, lock, timeout)
+            assert.is_nil(lease)
+            assert.equal("too_many", code)
+            assert.is_truthy(message:find("more than 512 KB of paths in one session", 1, true))
+            assert.is_true(seconds < 1, seconds)
+        end
+        hold(session:mutex(rig.path()), 5) -- a short one still fits
+        assert.is_true(leases[1]:release{ wait = 10 })
+        hold(session:mutex(long .. 3), 10)
+        assert.equal("held", leases[2]:state())
+        assert.equal("connected", session:state())
+    end)
+
+    it("are not all that a node can hold: data too long for a packet is refused", function()
+        local session = rig.session(server.hosts, { timeout = 10 })
+        local lease = assert(session:mutex(rig.path()):acquire(5))
+        local fine, code = pcall(function()
+            return select(3, session:mutex(rig.path(), { data = ("x"):rep(2 ^ 21) }):acquire(1))
+        end)
+        assert.not_equal("timeout", code)
+        assert.equal(0, session:stats().reconnects, fine and code)
+        assert.equal("held", lease:state())
+    end)
+end)

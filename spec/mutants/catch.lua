@@ -1,0 +1,187 @@
+--- catch.lua - the checks that are to catch a mutant, each within a minute.
+--
+-- A row's `catch` says which:
+--
+--   nil                                 the C tests of spec/core, and the simulator
+--   { spec = file, tests = { ... } }    those tests of a busted spec whose names have one of
+--                                       these texts in them, on a server of their own
+--
+-- A check fails for the right reason when it says what is wrong, or when a sanitizer does, or
+-- when the program crashes. A build that fails, a server that is missing and a check that
+-- never comes to an end catch nothing.
+
+local shell = require "spec.mutants.shell"
+
+local catch = {}
+
+-- How long a check may take, as the start of its command; without a defect there is no hurry.
+local function limit(row)
+    return ("timeout -k 5 %d "):format(row.find and 60 or 600)
+end
+
+
+-- Makes a target of the tree; output, exit status.
+local function build(tree, target)
+    return shell.run("make -s -r -C %s -f tree.mk %s", tree, target)
+end
+
+
+-- What came of a check: "caught", "survived" or "broken", and by what or why.
+local function verdict(kind, by)
+    return { kind = kind, by = by }
+end
+
+
+local SANITIZERS = { "ERROR: (AddressSanitizer: [%w-]+)", "ERROR: (LeakSanitizer: [%w ]+)",
+                     "runtime error: ([^\n]+)", "(DEADLYSIGNAL)" }
+local SIGNALS = { [134] = "SIGABRT", [136] = "SIGFPE", [139] = "SIGSEGV" }
+
+
+-- How a sanitizer or a signal ended a program, if one did.
+local function crash(output, status)
+    for _, pattern in ipairs(SANITIZERS) do
+        local found = output:match(pattern)
+        if found then return found end
+    end
+    return SIGNALS[status]
+end
+
+
+local function tail(output)
+    return output:sub(-2000)
+end
+
+
+-- --- the C tests ----------------------------------------------------------------------
+
+-- "file:line: promise: what failed", as spec/core/check.h prints it.
+local function failed_check(output)
+    return output:match("[%w_/.]+:%d+: ([^\n]+)\n")
+end
+
+
+local function unit(tree, name, row)
+    local output, status = build(tree, "unit/" .. name)
+    if status ~= 0 then return verdict("broken", "does not compile: " .. tail(output)) end
+    output, status = shell.run("cd %s && %sunit/%s", tree, limit(row), name)
+    if status == 0 then return verdict("survived") end
+    local by = failed_check(output) or crash(output, status)
+    if by then return verdict("caught", name .. ": " .. by) end
+    return verdict("broken", ("%s, exit status %d: %s"):format(name, status, tail(output)))
+end
+
+
+-- The names of the C tests: those that are about the file first, the long one last.
+local function units_for(tree, file)
+    local subject = file and file:match("(%w+)%.[ch]$") or ""
+    local own, others, long = {}, {}, {}
+    for name in shell.must("ls %s/spec/core", tree):gmatch("([%w_]+_test)%.c") do
+        local list = name:find(subject, 1, true) == 1 and own or others
+        if name == "claim_table_test" then list = long end
+        list[#list + 1] = name
+    end
+    for _, list in ipairs{ others, long } do
+        for _, name in ipairs(list) do own[#own + 1] = name end
+    end
+    return own
+end
+
+
+local function by_units(tree, row)
+    for _, name in ipairs(units_for(tree, row.file)) do
+        local found = unit(tree, name, row)
+        if found.kind ~= "survived" then return found end
+    end
+    return verdict("survived")
+end
+
+
+-- --- the simulator ------------------------------------------------------------------------
+
+catch.schedules = 100000 -- a second for 20 000 of them
+
+local function by_simulator(tree, row)
+    local output, status = build(tree, "sim/sim")
+    if status ~= 0 then return verdict("broken", "does not compile: " .. tail(output)) end
+    output, status = shell.run("cd %s && %ssim/sim seeds 1 %d 1", tree, limit(row),
+                               catch.schedules)
+    shell.write(tree .. "/sim/log", output)
+    if status == 0 then
+        return verdict("survived", ("in %d schedules"):format(catch.schedules))
+    elseif status == 124 and row.find then
+        return verdict("survived", "in a minute")
+    end
+    local rule = output:match("^seed %d+: ([^\n]+)") or crash(output, status)
+    local cells = output:match("cells were reached, (%d+) impossible ones")
+    if not rule and cells and cells ~= "0" then rule = cells .. " impossible cells were reached" end
+    local count = output:match("(%d+) schedules from seed")
+    if rule and count then
+        return verdict("caught", ("%s, after %d schedules"):format(rule, count))
+    elseif rule then
+        return verdict("caught", rule)
+    end
+    return verdict("broken", ("exit status %d: %s"):format(status, tail(output)))
+end
+
+
+-- --- specs -------------------------------------------------------------------------------
+
+-- Patterns that busted matches with the full names of tests.
+local function filters(tests)
+    local words = {}
+    for _, text in ipairs(tests) do
+        local pattern = text:gsub("%p", "%%%0")
+        words[#words + 1] = "--filter=" .. shell.quote(pattern)
+    end
+    return table.concat(words, " ")
+end
+
+
+-- Tests that failed since what they stand on is missing.
+local MISSING = { "no server: ", "no proxy", "error loading module", "module '[%w_.]+' not found",
+                  "the server did not start" }
+
+local function is_missing(output)
+    for _, pattern in ipairs(MISSING) do
+        if output:find(pattern) then return true end
+    end
+    return false
+end
+
+
+local function run_spec(tree, row)
+    return shell.run([[LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="%s/?.so;;" ]] ..
+                     [[%srig/zookeeper run -t 200 -- lua5.4 "$(command -v busted)" ]] ..
+                     [[--no-keep-going -o TAP %s %s]],
+                     tree, limit(row), filters(row.catch.tests), row.catch.spec)
+end
+
+
+local function by_spec(tree, row)
+    local output, status = build(tree, "zklock/core.so")
+    if status ~= 0 then return verdict("broken", "does not compile: " .. tail(output)) end
+    output, status = run_spec(tree, row)
+    shell.write(("%s/%s.log"):format(tree, row.name), output)
+    if is_missing(output) then return verdict("broken", tail(output)) end
+    local failed = output:match("\nnot ok %d+ %- ([^\n]+)") or
+                   output:match("^not ok %d+ %- ([^\n]+)")
+    if failed then return verdict("caught", failed) end
+    if SIGNALS[status] then return verdict("caught", SIGNALS[status]) end
+    if status ~= 0 then
+        return verdict("broken", ("exit status %d: %s"):format(status, tail(output)))
+    end
+    if not output:find("ok 1 - ", 1, true) then
+        return verdict("broken", "no test of " .. row.catch.spec .. " has these names")
+    end
+    return verdict("survived")
+end
+
+
+--- The checks of a row, each { name, function(tree, row) }.
+function catch.checks(row)
+    if row.catch then return { { row.catch.spec, by_spec } } end
+    return { { "unit tests", by_units }, { "simulator", by_simulator } }
+end
+
+
+return catch

@@ -1,0 +1,535 @@
+--- core.lua - defects of src/core. mutant.lua says what a row is.
+--
+-- Named after where the defect was seen: BUG-... in locks that applications wrote for themselves,
+-- CURATOR-... in Curator (its issue), the others in the client that they name. The rest are our
+-- own.
+
+return {
+
+    -- --- applications' own locks ------------------------------------------------------
+
+    {
+        name = "BUG-01",
+        what = "a deletion wakes every waiter, also one that waits for somebody else",
+        file = "src/core/claim.c",
+        find = [[
+    if (claim->state != ZKL_WAIT || claim->ahead != contender) return 0;
+    zkl_line_forget(claim->line, contender);]],
+        replace = [[
+    if (claim->state != ZKL_WAIT) return 0;
+    zkl_line_forget(claim->line, claim->ahead);]],
+    },
+    {
+        name = "BUG-02",
+        what = "each answer asks anew: requests pile up, as calls do where a wait is a recursion",
+        file = "src/core/claim.c",
+        find = "case ZKL_DONE: break; /* watched: its event will come */",
+        replace = "case ZKL_DONE: return ZKL_DO_WATCH_AHEAD;",
+    },
+    {
+        name = "BUG-03-try",
+        what = "a failed try leaves its node in the line",
+        file = "src/core/claim.c",
+        find = "if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);",
+        replace = "if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);",
+    },
+    {
+        name = "BUG-03-deadline",
+        what = "a wait that ends by its deadline leaves its node in the line",
+        file = "src/core/claim.c",
+        find = "case ZKL_PROVE: return fail(claim, why) | leave(claim);",
+        replace = "case ZKL_PROVE: return fail(claim, why) | gone(claim);",
+    },
+    {
+        name = "BUG-07",
+        what = "names are compared as text, numbers and all",
+        file = "src/core/line.c",
+        find = "    if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;\n",
+        replace = "",
+    },
+    {
+        name = "BUG-11-missing",
+        what = "the own node is not in the list: taken for the lock",
+        file = "src/core/claim.c",
+        find = "if (!own) return requeue(claim);",
+        replace = "if (!own) return admit(claim, now);",
+    },
+    {
+        name = "BUG-11-vanished",
+        what = "the predecessor vanished before it could be watched: taken for the lock",
+        file = "src/core/claim.c",
+        find = "case ZKL_ABSENT: return zkl_claim_ahead_deleted(claim, contender, now);",
+        replace = "case ZKL_ABSENT: return admit(claim, now);",
+    },
+    {
+        name = "BUG-11-error",
+        what = "the predecessor cannot be looked at: taken for the lock",
+        file = "src/core/claim.c",
+        find = [[
+    case ZKL_REFUSED: return fail(claim, why) | leave(claim);
+    case ZKL_UNKNOWN: return stall(claim);
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_ranked(]],
+        replace = [[
+    case ZKL_REFUSED: return admit(claim, now);
+    case ZKL_UNKNOWN: return stall(claim);
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_ranked(]],
+    },
+    {
+        name = "BUG-12",
+        what = "the predecessor is gone: granted without a look who else is ahead",
+        file = "src/core/claim.c",
+        find = [[
+    zkl_line_forget(claim->line, contender);
+    return advance(claim, now);]],
+        replace = [[
+    zkl_line_forget(claim->line, contender);
+    return admit(claim, now);]],
+    },
+    {
+        name = "BUG-13-waiter",
+        what = "a waiter is not told that its session expired",
+        file = "src/core/claim.c",
+        find = "    else if (claim->wanted) actions = fail(claim, ZKL_EXPIRED);\n",
+        replace = "",
+    },
+    {
+        name = "BUG-13-holder",
+        what = "a holder is not told that its session expired",
+        file = "src/core/claim.c",
+        find = "if (claim->state == ZKL_HELD) actions = lose(claim);\n    else if",
+        replace = "if",
+    },
+    {
+        name = "BUG-13-latch",
+        what = "a watch that was used up by a change is not set again",
+        file = "src/core/claim.c",
+        find = "return ZKL_DO_WATCH_AHEAD; /* the event used the watch up */",
+        replace = "return 0;",
+    },
+    {
+        name = "BUG-16",
+        what = "a node is removed without asking whose it is: any unknown one counts as an orphan",
+        file = "src/core/line.c",
+        find = "if (contender->session == session && !contender->claimed) return contender;",
+        replace = "if (!contender->claimed) return contender;",
+    },
+    {
+        name = "BUG-16-lost",
+        what = "a release after the lease was lost deletes all the same",
+        file = "src/core/claim.c",
+        find = "if (claim->state != ZKL_HELD) return 0;\n    zkl_actions actions = leave(claim);",
+        replace = "zkl_actions actions = leave(claim);",
+    },
+
+    -- --- Curator ----------------------------------------------------------------------
+
+    {
+        name = "CURATOR-604",
+        what = "a node of the previous session is adopted, and granted",
+        file = "src/core/claim.c",
+        find = "    if (owner != claim->party->session) return requeue(claim);\n",
+        replace = "",
+    },
+    {
+        name = "CURATOR-264",
+        what = "a create whose reply is lost is made again while the first may stand: two nodes",
+        file = "src/core/claim.c",
+        find = [[
+        claim->state = ZKL_LOOK;
+        claim->stalled = claim->doubted = true;
+        return ZKL_DO_DOUBT;]],
+        replace = [[
+        return enter(claim);]],
+    },
+    {
+        name = "CURATOR-206",
+        what = "a lease outlives its session: the next one revives it",
+        file = "src/core/claim.c",
+        find = "zkl_actions actions = 0;\n    if (claim->state == ZKL_GONE) return 0;",
+        replace = [[
+zkl_actions actions = 0;
+    if (claim->state == ZKL_GONE || claim->state == ZKL_HELD) return 0;]],
+    },
+    {
+        name = "CURATOR-498",
+        what = "a lost create's node is found by its nonce alone: another session's will do",
+        file = "src/core/line.c",
+        find = "if (contender->session == session && contender->nonce == nonce) return contender;",
+        replace = "if (contender->nonce == nonce) return contender;",
+    },
+
+    -- --- other clients ----------------------------------------------------------------
+
+    {
+        name = "kazoo-leak-A",
+        what = "a delete whose reply is lost is not repeated (kazoo #732)",
+        file = "src/core/claim.c",
+        find = "if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);",
+        replace = "if (reply != ZKL_REFUSED) return gone(claim);",
+    },
+    {
+        name = "kazoo-leak-B",
+        what = "a found node is given up by another name than its own, and stays",
+        file = "src/core/claim.c",
+        find = "    own(claim, found->name);\n",
+        replace = "",
+    },
+    {
+        name = "go-zookeeper-self-orphan",
+        what = "a create whose reply is lost is reported as failed, and its node forgotten",
+        file = "src/core/claim.c",
+        find = [[
+        claim->state = ZKL_LOOK;
+        claim->stalled = claim->doubted = true;
+        return ZKL_DO_DOUBT;]],
+        replace = [[
+        return (claim->wanted ? fail(claim, ZKL_CONNECTION) : 0) | gone(claim);]],
+    },
+    {
+        name = "C-recipe-shared-node",
+        what = "a lost create's node is found by its session alone: two claims own one node",
+        file = "src/core/line.c",
+        find = "if (contender->session == session && contender->nonce == nonce) return contender;",
+        replace = "if (contender->session == session) return contender;",
+    },
+    {
+        name = "etcd-11456-node",
+        what = "after a wait nobody looks whether the own node still stands",
+        file = "src/core/claim.c",
+        find = "    case ZKL_WAIT:\n    case ZKL_PROVE: return requeue(claim);\n    case ZKL_HELD:",
+        replace = [[
+        return requeue(claim);
+    case ZKL_WAIT:
+    case ZKL_PROVE: break;
+    case ZKL_HELD:]],
+    },
+    {
+        name = "etcd-11456-session",
+        what = "after a wait nobody asks whether the session still lives",
+        file = "src/core/claim.c",
+        find = "    if (!certain(claim, now)) {",
+        replace = "    if (false) {",
+    },
+    {
+        name = "Menagerie-index",
+        what = "a claim that is not in the line counts as its first (index -1)",
+        file = "src/core/line.c",
+        find = [[
+        size_t at = position(line, claim->sequence, "");
+        return at ? line->contenders[at - 1] : NULL;]],
+        replace = [[
+        size_t at = position(line, claim->sequence, "");
+        return at > 1 ? line->contenders[at - 1] : NULL;]],
+    },
+
+    -- --- our own: names and the line --------------------------------------------------
+
+    {
+        name = "serial-numbers",
+        what = "numbers past their end are compared as serial numbers (RFC 1982), not by czxid",
+        file = "src/core/line.c",
+        find = "if (zkl_sequence_exhausted(here->sequence)) return true;",
+        replace = "",
+        also = {
+            {
+                find = [[
+if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;]],
+                replace = "if (sequence != other->sequence)\n" ..
+                    "        return (int32_t)((uint32_t)sequence - (uint32_t)other->sequence);",
+            },
+        },
+    },
+    {
+        name = "frozen-counter",
+        what = "equal numbers past the limit are ordered by name",
+        file = "src/core/line.c",
+        find = "    line->exhausted = numbers_exhausted(line);",
+        replace = "    line->exhausted = false;",
+    },
+    {
+        name = "newer-first",
+        what = "by czxid, the farthest one ahead is watched, not the nearest",
+        file = "src/core/line.c",
+        find = "if (!nearest || contender->czxid > nearest->czxid) nearest = contender;",
+        replace = "if (!nearest || contender->czxid < nearest->czxid) nearest = contender;",
+    },
+    {
+        name = "claimed-orphan",
+        what = "a node of a claim that lives is taken for an orphan",
+        file = "src/core/line.c",
+        find = "if (list[i]->seen > line->serial) list[i]->claimed = is_claimed(line, list[i]);",
+        replace = "",
+    },
+    {
+        name = "no-orphans",
+        what = "a node of ours that no claim answers for is never removed",
+        file = "src/core/line.c",
+        find = "if (session == 0) return NULL;",
+        replace = "return NULL;",
+    },
+    {
+        name = "downgraded-writer",
+        what = "behind a writer that went, its downgraded reader is overlooked",
+        file = "src/core/line.c",
+        find = "    if (contender->kind == ZKL_WRITE) line->incomplete = true;\n",
+        replace = "",
+    },
+    {
+        name = "foreign-children",
+        what = "a child that is no contender is waited for",
+        file = "src/core/name.c",
+        find = "    if (!find_marker(text, length - width, &name->kind)) return false;",
+        replace = "    find_marker(text, length - width, &name->kind);",
+    },
+    {
+        name = "negative-numbers",
+        what = "the sign of a number past the limit is dropped",
+        file = "src/core/name.c",
+        find = "name->sequence = (int32_t)(negative ? -value : value);",
+        replace = "name->sequence = (int32_t)value;",
+    },
+
+    -- --- our own: the claim -----------------------------------------------------------
+
+    {
+        name = "list-without-create",
+        what = "the list that came with a lost create counts as the look after it",
+        file = "src/core/claim.c",
+        find = "    case ZKL_SEEK: return seek_listed(claim, reply, why);",
+        replace = "    case ZKL_LOOK:\n    case ZKL_SEEK: return seek_listed(claim, reply, why);",
+        also = { { find = [[
+    case ZKL_ENTER:
+    case ZKL_LOOK:
+    case ZKL_KNOW:
+    case ZKL_RANK:]],
+                   replace = "    case ZKL_ENTER:\n    case ZKL_KNOW:\n    case ZKL_RANK:" } },
+    },
+    {
+        name = "no-sync",
+        what = "no sync before a lost create is looked for: a server that lags hides it",
+        file = "src/core/claim.c",
+        find = "case ZKL_LOOK: return ZKL_DO_SYNC | ZKL_DO_LIST;",
+        replace = "case ZKL_LOOK: claim->state = ZKL_SEEK; return ZKL_DO_LIST;",
+    },
+    {
+        name = "ungranted",
+        what = "a list that comes late takes a grant back",
+        file = "src/core/claim.c",
+        find = "    case ZKL_LIST: return own_listed(claim, reply, why, now);",
+        replace = [[
+    case ZKL_HELD:
+    case ZKL_LIST: return own_listed(claim, reply, why, now);]],
+        also = { { find = [[
+    case ZKL_PROVE:
+    case ZKL_HELD:
+    case ZKL_LEAVE:
+    case ZKL_GONE: break;
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_synced(]],
+                   replace = [[
+    case ZKL_PROVE:
+    case ZKL_LEAVE:
+    case ZKL_GONE: break;
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_synced(]], } },
+    },
+    {
+        name = "nonce-reused",
+        what = "the attempt after a lost one has the same nonce",
+        file = "src/core/claim.c",
+        find = "claim->nonce = ++claim->party->nonces;",
+        replace = "if (!claim->nonce) claim->nonce = ++claim->party->nonces;",
+    },
+    {
+        name = "lost-delete-event",
+        what = "after a reconnect a deletion counts as before, though its order says nothing",
+        file = "src/core/claim.c",
+        find = "    if (claim->state == ZKL_WAIT) claim->line->incomplete = true;\n",
+        replace = "",
+    },
+    {
+        name = "deadline-while-stalled",
+        what = "the deadline is not looked at while there is no connection",
+        file = "src/core/claim.c",
+        find = "return now >= claim->deadline ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;",
+        replace = [[
+return now >= claim->deadline && !claim->stalled ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;]],
+    },
+    {
+        name = "overtaking",
+        what = "on a path that is not known to exist, claims do not wait for the first",
+        file = "src/core/claim.c",
+        find = "if (!connected(claim) || follows(claim)) return stall(claim);",
+        replace = "if (!connected(claim)) return stall(claim);",
+    },
+    {
+        name = "stranded-followers",
+        what = "claims that let the first on a path go alone are forgotten when it fails",
+        file = "src/core/claim.c",
+        find = "return has_followers(claim) ? actions | ZKL_DO_FOLLOW : actions;",
+        replace = [[
+return claim->line->opened && has_followers(claim) ? actions | ZKL_DO_FOLLOW : actions;]],
+    },
+    {
+        name = "unwatched-holder",
+        what = "a holder never watches its node",
+        file = "src/core/claim.c",
+        find = [[
+if (claim->state != ZKL_HELD || claim->own_watched) return 0;
+    claim->own_watched = true;
+    return ZKL_DO_WATCH_OWN;]],
+        replace = "return 0;",
+    },
+    {
+        name = "no-second-doubt",
+        what = "a release does not look for what a lost create may have left",
+        file = "src/core/claim.c",
+        find = "    if (claim->doubted && actions) actions |= ZKL_DO_LIST;\n",
+        replace = "",
+    },
+    {
+        name = "no-late-look",
+        what = "a create that stayed unknown is not looked for a session timeout later",
+        file = "src/core/claim.c",
+        find = "        return ZKL_DO_DOUBT;",
+        replace = "        return 0;",
+    },
+    {
+        name = "forgotten-cancel",
+        what = "a cancelled claim whose create is on its way is forgotten at once",
+        file = "src/core/claim.c",
+        find = "    case ZKL_SEEK: return fail(claim, why);",
+        replace = "    case ZKL_SEEK: return fail(claim, why) | gone(claim);",
+    },
+
+    {
+        name = "found-unranked",
+        what = "a node that was found takes its place before the czxids are known",
+        file = "src/core/claim.c",
+        find = "    own(claim, found->name);\n    claim->listed = claim->line->serial;\n",
+        replace = "    own(claim, found->name);\n",
+    },
+    {
+        name = "old-refusal",
+        what = "a refusal of parents that did not matter ends a later attempt",
+        file = "src/core/claim.c",
+        find = "        claim->refusal = ZKL_OK;\n",
+        replace = "",
+    },
+    {
+        name = "stale-news",
+        what = "what is learned of a former predecessor counts for the present one",
+        file = "src/core/claim.c",
+        find = [[
+    if (claim->state != ZKL_WAIT || claim->ahead != contender) return 0;
+    switch (reply) {]],
+        replace = [[
+    if (claim->state != ZKL_WAIT) return 0;
+    switch (reply) {]],
+    },
+    {
+        name = "always-one-by-one",
+        what = "a path is never known to exist: claims enter one after the other",
+        file = "src/core/claim.c",
+        find = "    claim->line->opened = reply == ZKL_DONE;\n",
+        replace = "",
+    },
+
+    -- --- our own: the lease clock -----------------------------------------------------
+
+    {
+        name = "proof-at-reply",
+        what = "a proof counts from its reply, not from its request",
+        file = "src/core/clock.c",
+        find = "    if (issued <= clock->proof) return;",
+        replace = "    issued = now;\n    if (issued <= clock->proof) return;",
+    },
+    {
+        name = "revived-lease",
+        what = "a proof revives a lease that the clock had ended",
+        file = "src/core/clock.c",
+        find = "    if (ran_out(clock, now)) clock->epoch++;\n",
+        replace = "",
+    },
+    {
+        name = "held-unconnected",
+        what = "a lease stays certain while the connection is gone",
+        file = "src/core/clock.c",
+        find = "if (clock->connected && now < clock->certain) return ZKL_PHASE_HELD;",
+        replace = "if (now < clock->certain) return ZKL_PHASE_HELD;",
+    },
+    {
+        name = "first-grant",
+        what = "the first grant after an idle time counts like any other",
+        file = "src/core/clock.c",
+        find = "return clock->margin < lone ? clock->margin : lone;",
+        replace = "return clock->margin;",
+    },
+    {
+        name = "unnoticed-stop",
+        what = "a proof counts although the process was stopped just before it",
+        file = "src/core/clock.c",
+        find = "if (clock->proof - clock->awake_since < reported) return 0;",
+        replace = "",
+    },
+    {
+        name = "short-chain",
+        what = "a gap between proofs does not begin the chain anew",
+        file = "src/core/clock.c",
+        find = "    if (issued - clock->proof > clock->timeout / 5) chain = issued;\n",
+        replace = "",
+    },
+    {
+        name = "deposed-leader",
+        what = "answers that came late carry on the chain of proofs",
+        file = "src/core/clock.c",
+        find = "    if (now - issued > clock->timeout / 4) chain = now;\n",
+        replace = "",
+    },
+    {
+        name = "longer-timeout",
+        what = "a chain of proofs counts on when the server gives a longer timeout",
+        file = "src/core/clock.c",
+        find = [[
+    if (timeout > clock->timeout) clock->steady_since = clock->proof; /* too short a chain now */
+]],
+        replace = "",
+    },
+    {
+        name = "epoch-again",
+        what = "an epoch comes back after a session has ended: its leases are revived",
+        file = "src/core/clock.c",
+        find = "    clock->connected = false;\n    clock->epoch++;",
+        replace = "    clock->connected = false;\n    clock->epoch--;",
+    },
+    {
+        name = "old-proof",
+        what = "a proof of the previous session counts in the next",
+        file = "src/core/clock.c",
+        find = "    clock->proof = clock->steady_since = clock->certain = issued - timeout;\n",
+        replace = "",
+    },
+    {
+        name = "clock-never-ends",
+        what = "a lease is suspect for ever, never lost by the own clock",
+        file = "src/core/claim.c",
+        find = [[
+    if (zkl_clock_phase(&claim->party->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;
+    return lose(claim) | leave(claim);]],
+        replace = "    return 0;",
+    },
+}

@@ -1,0 +1,20 @@
+# mutants.mk - defects put back into src/, one at a time: the checks must catch each.
+#
+#   make mutants                           those of core.lua and of zookeeper.lua
+#   make mutants-core                      those of src/core alone: no server, under a minute
+#   make mutants MUTANTS="BUG-12 no-sync"  these only
+#
+# run.lua has the rest of the usage. A mutant's tree, its build and what caught it stay
+# in build/mutants/<name>.
+
+MUTANTS ?=
+mutants-run = BUILD=$(BUILD) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
+	$(LUA) spec/mutants/run.lua
+
+.PHONY: mutants mutants-core
+
+mutants: $(BUILD)/rig/proxy
+	@$(mutants-run) $(MUTANTS)
+
+mutants-core:
+	@$(mutants-run) --core $(MUTANTS)

@@ -1,0 +1,51 @@
+--- shell.lua - what the runner of the mutants asks the shell for.
+
+local shell = {}
+
+
+--- The text as one word of a command.
+function shell.quote(text)
+    return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
+end
+
+
+--- Output, both kinds, and exit status of a command.
+function shell.run(command, ...)
+    local pipe = assert(io.popen(("{ %s\n} 2>&1; echo \"\n$?\""):format(command:format(...))))
+    local output, status = pipe:read("*a"):match("^(.*)\n(%d+)\n$")
+    pipe:close()
+    return output, tonumber(status)
+end
+
+
+--- A command that must succeed; gives its output.
+function shell.must(command, ...)
+    local output, status = shell.run(command, ...)
+    if status ~= 0 then error(command:format(...) .. ": " .. output, 0) end
+    return output
+end
+
+
+--- Seconds since any fixed point.
+function shell.now()
+    return tonumber((shell.run("date +%%s.%%N")))
+end
+
+
+function shell.read(path)
+    local file, problem = io.open(path)
+    if not file then return nil, problem end
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+
+function shell.write(path, text)
+    local file = assert(io.open(path, "w"))
+    assert(file:write(text))
+    assert(file:close())
+end
+
+
+return shell

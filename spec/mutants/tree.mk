@@ -1,0 +1,58 @@
+# tree.mk - builds the tree whose top it runs in: a copy of ours, perhaps with a defect in it.
+#
+#   unit/<spec>      one of spec/core, with the sanitizers: a crash is a catch, too
+#   sim/sim          the simulator
+#   zklock/core.so   the module for Lua 5.4
+#
+# A mutant begins as a copy of the tree as it is, already built, so only what its defect
+# is in is built again. No warnings: a defect may leave something unused.
+
+CC ?= cc
+ZOOKEEPER_INCDIR ?= /usr/include
+LIBS ?= -lzookeeper_mt -lpthread -ldl
+
+CORE_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g1 -w -Isrc/core -Ispec/core \
+	-fsanitize=address,undefined -fno-sanitize-recover=all
+SIM_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Isrc/core
+MODULE_FLAGS = -std=c11 -D_GNU_SOURCE -O1 -g1 -w -fPIC -fvisibility=hidden \
+	-I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
+
+HEADERS = $(wildcard src/*/*.h spec/core/*.h spec/sim/*.h)
+CORE = $(patsubst src/%.c,unit/%.o,$(wildcard src/core/*.c))
+SIM = $(patsubst src/%.c,sim/%.o,$(wildcard src/core/*.c)) \
+	$(patsubst spec/sim/%.c,sim/%.o,$(wildcard spec/sim/*.c))
+MODULE = $(patsubst src/%.c,zklock/%.o,$(wildcard src/core/*.c src/zookeeper/*.c src/lua/*.c))
+
+.PHONY: units
+units: $(patsubst spec/core/%.c,unit/%,$(wildcard spec/core/*_test.c))
+
+unit/core/%.o: src/core/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(CORE_FLAGS) -c -o $@ $<
+
+unit/%.o: spec/core/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(CORE_FLAGS) -c -o $@ $<
+
+unit/%: unit/%.o $(CORE)
+	$(CC) $(CORE_FLAGS) -o $@ $^
+
+sim/core/%.o: src/core/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -c -o $@ $<
+
+sim/%.o: spec/sim/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -c -o $@ $<
+
+sim/sim: $(SIM)
+	$(CC) $(SIM_FLAGS) -o $@ $^
+
+zklock/core.so: $(MODULE)
+	$(CC) -shared -o $@ $^ $(LIBS)
+
+zklock/%.o: src/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(MODULE_FLAGS) -c -o $@ $<
+
+.SECONDARY:

@@ -1,0 +1,487 @@
+--- zookeeper.lua - defects of src/zookeeper. mutant.lua says what a row is, catch.lua how one
+-- is caught.
+
+local function by(spec, ...)
+    return { spec = "spec/" .. spec .. "_spec.lua", tests = { ... } }
+end
+
+return {
+
+    -- --- seen elsewhere ---------------------------------------------------------------
+
+    {
+        name = "BUG-01-herd",
+        what = "a deletion wakes every waiter on the path, each as if it were its predecessor's",
+        file = "src/zookeeper/stake.c",
+        find = "else if (claim->ahead && strcmp(claim->ahead->name, name) == 0)",
+        replace = "else if (claim->ahead)",
+        catch = by("lock", "is had by one at a time, of many waiters of one session"),
+    },
+    {
+        name = "BUG-16-other-owner",
+        what = "a handle that was released gives up the other handles' hold",
+        file = "src/zookeeper/lease.c",
+        find = "if (lease->released || stake->handles == 0) return ZKL_RELEASED;",
+        replace = "if (stake->handles == 0) return ZKL_RELEASED;",
+        catch = by("owner", "gives up each handle once; the node goes with the last"),
+    },
+    {
+        name = "CURATOR-206-expiry",
+        what = "nobody is told that the session expired: leases and waits go on",
+        file = "src/zookeeper/session.c",
+        find = [[
+    zkl_session_change(session, ZKL_SESSION_EXPIRED);
+    zkl_stake_expire_all(session);
+]],
+        replace = "    zkl_session_change(session, ZKL_SESSION_EXPIRED);\n",
+        catch = by("fault/replies", "loses its leases, ends its waits with expired, and lives on"),
+    },
+    {
+        name = "Menagerie-timeout",
+        what = "a wait takes up to twice the time it was given",
+        file = "src/zookeeper/request.c",
+        find = "request->deadline = zkl_due(timeout);",
+        replace = "request->deadline = zkl_due(timeout > ZKL_NEVER / 2 ? timeout : 2 * timeout);",
+        catch = by("lock", "ends at its deadline, and leaves nothing"),
+    },
+    {
+        name = "exists-watch",
+        what = "exists instead of get: a node that is gone is watched for ever (Curator, PIT-08)",
+        file = "src/zookeeper/flight.c",
+        find = [[
+zoo_awget(handle, flight->node, on_watch,
+                                                     flight->session, on_data, flight)]],
+        replace = [[
+zoo_awexists(handle, flight->node, on_watch,
+                                                     flight->session, on_stat, flight)]],
+        also = { {
+            find = "/* The one watcher:",
+            replace = [[
+static void on_stat(int rc, const struct Stat *stat, const void *data) {
+    complete(data, (struct answer){.rc = rc, .stat = stat});
+}
+
+/* The one watcher:]],
+        } },
+        catch = by("requests", "of queueing are two gets more"),
+    },
+
+    -- --- proof of life ----------------------------------------------------------------
+
+    {
+        name = "read-as-proof",
+        what = "whatever is answered proves the session: a follower that is cut off answers reads",
+        file = "src/zookeeper/flight.c",
+        find = "    case VERB_QUEUE_GET: break;\n    }\n    return false;",
+        replace = "    case VERB_QUEUE_GET: break;\n    }\n    return true;",
+        catch = by("lease", "counts down while others are looked at"),
+    },
+    {
+        name = "ping-as-proof",
+        what = "while the connection lives the lease does: pings are enough",
+        file = "src/zookeeper/keeper.c",
+        find = "static void work(struct zkl_session *session, zkl_time now) {\n",
+        replace = "static void work(struct zkl_session *session, zkl_time now) {\n" ..
+            "    if (session->state == ZKL_SESSION_CONNECTED)\n" ..
+            "        zkl_clock_prove(&session->party.clock, now, now);\n",
+        catch = by("fault/traps", "does not keep a lease alive: it is suspect, then lost"),
+    },
+    {
+        name = "proof-at-answer",
+        what = "a proof counts from its answer: who was stopped meanwhile believes too long",
+        file = "src/zookeeper/flight.c",
+        find = "zkl_clock_prove(&session->party.clock, flight->issued, answer->now);",
+        replace = "zkl_clock_prove(&session->party.clock, answer->now, answer->now);",
+        catch = by("lease", "counts from when a check was asked for"),
+    },
+    {
+        name = "proof-after-answer",
+        what = "an answer is acted on before it counts as proof",
+        file = "src/zookeeper/flight.c",
+        find = "    if (answer->rc == ZOK && is_proof(flight->verb))\n" ..
+            "        zkl_clock_prove(&session->party.clock, flight->issued, answer->now);\n",
+        replace = "",
+        also = { {
+            find = "    deliver(flight, answer);\n",
+            replace = "    deliver(flight, answer);\n" ..
+                "    if (answer->rc == ZOK && is_proof(flight->verb))\n" ..
+                "        zkl_clock_prove(&session->party.clock, flight->issued, answer->now);\n",
+        } },
+        catch = by("lock", "is granted after one sync when the clock is not certain"),
+    },
+    {
+        name = "wall-clock",
+        what = "leases and deadlines are counted by the wall clock, which jumps",
+        file = "src/zookeeper/thread.c",
+        find = "clock_gettime(CLOCK_BOOTTIME, &time);",
+        replace = "clock_gettime(CLOCK_REALTIME, &time);",
+        catch = by("lease", "is not counted by the wall clock"),
+    },
+    {
+        name = "no-heartbeat",
+        what = "no heartbeat: a lease is certain only until its first proof is old",
+        file = "src/zookeeper/keeper.c",
+        find = [[
+    if (flight) zkl_flight_sync(flight, "/");
+    zkl_stake_beat_all(session, now);]],
+        replace = "    zkl_stake_beat_all(session, now);",
+        catch = by("lease", "is renewed while the script is busy, without dispatch"),
+    },
+    {
+        name = "suspended-unnoticed",
+        what = "a lease stays certain while the connection is gone",
+        file = "src/zookeeper/session.c",
+        find = "    session->party.clock.connected = false;\n    session->unconnected_since",
+        replace = "    session->unconnected_since",
+        catch = by("lease", "is suspect while the connection is gone"),
+    },
+    {
+        name = "reconnect-as-new",
+        what = "a reconnect counts as a new session: every lease is lost by it",
+        file = "src/zookeeper/session.c",
+        find = "    if (session->party.session == id) {",
+        replace = "    if (false) {",
+        catch = by("fault/replies", "to a heartbeat makes the lease suspect, then held again"),
+    },
+    {
+        name = "rare-heartbeats",
+        what = "heartbeats come too rarely to keep a lease certain between them",
+        file = "src/zookeeper/keeper.c",
+        find = "return since + session->party.clock.timeout / 6;",
+        replace = "return since + session->party.clock.timeout / 3;",
+        catch = by("lease", "is not suspect between two heartbeats"),
+    },
+    {
+        name = "clock-not-asked",
+        what = "a handle tells what it was told last, not what the clock says",
+        file = "src/zookeeper/lease.c",
+        find = [[
+        if (zkl_stake_lost(stake, now)) state = ZKL_LEASE_LOST;
+        else if]],
+        replace = "        if",
+        catch = by("lease", "that the clock ended stays lost"),
+    },
+    {
+        name = "expired-inquiries",
+        what = "an inquiry that was under way when the session expired is not answered",
+        file = "src/zookeeper/session.c",
+        find = [[
+    zkl_request_fail_all(session, ZKL_EXPIRED);
+]],
+        replace = "",
+        catch = by("fault/replies", "ends what is asked, and watches nothing"),
+    },
+    {
+        name = "expired-watches",
+        what = "the watches of an expired session count on in the next",
+        file = "src/zookeeper/session.c",
+        find = [[
+    session->handle = NULL;
+    zkl_watches_clear(&session->watches);]],
+        replace = "    session->handle = NULL;",
+        catch = by("fault/replies", "ends what is asked, and watches nothing"),
+    },
+
+    -- --- requests and replies ---------------------------------------------------------
+
+    {
+        name = "wrong-order",
+        what = "the actions of a flight go out in the wrong order: the list before its create",
+        file = "src/zookeeper/stake.c",
+        find = "zkl_actions lowest = actions & -actions;",
+        replace = "zkl_actions lowest = 1;\n        while (actions >> 1 >= lowest) lowest <<= 1;",
+        catch = by("lock", "is held by one at a time"),
+    },
+    {
+        name = "loss-as-refusal",
+        what = "a lost connection counts as a refusal: the create is not looked for",
+        file = "src/zookeeper/flight.c",
+        find = "    case ZCONNECTIONLOSS:\n    case ZOPERATIONTIMEOUT:",
+        replace = "    case ZOPERATIONTIMEOUT:",
+        catch = by("fault/replies", "to a create that was carried out"),
+    },
+    {
+        name = "loss-as-absence",
+        what = "a lost reply to a delete counts as its success: the node stays",
+        file = "src/zookeeper/stake.c",
+        find = "case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);",
+        replace = "case VERB_REMOVE: return zkl_claim_removed(claim, ZKL_DONE);",
+        catch = by("fault/replies", "to a delete: the node is gone all the same"),
+    },
+    {
+        name = "line-not-replaced",
+        what = "a list is looked at, but the line stays what it was",
+        file = "src/zookeeper/stake.c",
+        find = [[
+        !zkl_line_replace(&path->line, (const char *const *)answer->names->data,
+                          (size_t)answer->names->count))]],
+        replace = "        path->line.serial > 2)",
+        catch = by("lock", "is held by one at a time"),
+    },
+    {
+        name = "no-sweep",
+        what = "no orphan is looked for in a list",
+        file = "src/zookeeper/stake.c",
+        find = "    if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, stake->session);\n",
+        replace = "",
+        catch = by("fault/replies", "that left a node of this session that nobody knows"),
+    },
+    {
+        name = "no-late-look-made",
+        what = "the late look after a doubtful create is never made",
+        file = "src/zookeeper/keeper.c",
+        find = "if (path->look_at && now >= path->look_at) look_at(session, path, now);",
+        replace = "if (path->look_at && now >= path->look_at) path->look_at = 0;",
+        catch = by("fault/replies", "to a create is looked after once more"),
+    },
+    {
+        name = "watch-not-set-again",
+        what = "an event of the predecessor that is no deletion is dropped: its watch is used up",
+        file = "src/zookeeper/stake.c",
+        find = "    return zkl_claim_ahead_changed(&stake->claim, ahead);",
+        replace = "    return 0;",
+        catch = by("fault/replies", "that changes the holder's node, again and again"),
+    },
+    {
+        name = "double-completion",
+        what = "a request may be done twice: what came later counts",
+        file = "src/zookeeper/request.c",
+        find = "    if (request->done) return;\n    request->done = true;",
+        replace = "    request->done = true;",
+        also = { {
+            file = "src/zookeeper/inquiry.c",
+            find = [[
+    struct zkl_request *request = flight->request;
+    if (request->done) return;
+]],
+            replace = "    struct zkl_request *request = flight->request;\n",
+        } },
+        catch = by("queue", "ends at its deadline when the server is silent"),
+    },
+    {
+        name = "watches-unlimited",
+        what = "any number of paths is watched: the session cannot reconnect (ZOOKEEPER-706)",
+        file = "src/zookeeper/watches.c",
+        find = [[
+return *find(watches, path) || watches->bytes + cost(watches, path) <= ZKL_PATHS_MAX;]],
+        replace = "return true;",
+        catch = by("fault/traps", "is refused more watches than it could set again"),
+    },
+    {
+        name = "chroot-not-counted",
+        what = "the chroot is not counted in the size of what is watched",
+        file = "src/zookeeper/watches.c",
+        find = "return strlen(path) + watches->overhead;",
+        replace = "return strlen(path);",
+        catch = by("regress", "counts the chroot in what it watches, too"),
+    },
+    {
+        name = "fired-watches-counted",
+        what = "a watch that fired is counted as one that is set",
+        file = "src/zookeeper/flight.c",
+        find = [[
+    zkl_watches_fired(&session->watches, node);
+]],
+        replace = "",
+        catch = by("requests", "after 100 waits that timed out"),
+    },
+    {
+        name = "own-watch-ignored",
+        what = "the event of the own node is dropped",
+        file = "src/zookeeper/stake.c",
+        find = [[
+if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, type));
+        else if]],
+        replace = "if",
+        catch = by("fault/replies", "that deletes the holder's node after heartbeats"),
+    },
+    {
+        name = "one-parent",
+        what = "of missing parents only the last is made",
+        file = "src/zookeeper/stake.c",
+        find = [[
+        create_parent(stake, node);
+        *slash = '/';]],
+        replace = "        *slash = '/';",
+        catch = by("lock", "makes missing parents"),
+    },
+    {
+        name = "check-without-sync",
+        what = "a check asks the follower alone: it may not know of the loss",
+        file = "src/zookeeper/inquiry.c",
+        find = "    if (sync) zkl_flight_sync(sync, stake->path->text);",
+        replace = [[
+    if (sync) zkl_flight_get(sync, stake->path->text, stake->claim.name);]],
+        catch = by("requests", "of a check are one sync and one get"),
+    },
+    {
+        name = "check-of-session",
+        what = "a check looks at the session alone, not at the node",
+        file = "src/zookeeper/inquiry.c",
+        find = [[
+    if (answer->reply == ZKL_ABSENT) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
+]],
+        replace = "",
+        catch = by("lease", "is lost when its node was deleted: check knows at once"),
+    },
+    {
+        name = "open-acl",
+        what = "acl = creator makes nodes that anybody may change",
+        file = "src/zookeeper/flight.c",
+        find = "case ZKL_ACL_CREATOR: return &ZOO_CREATOR_ALL_ACL;",
+        replace = "case ZKL_ACL_CREATOR: break;",
+        catch = by("connect", "that a lock refuses give"),
+    },
+
+    -- --- deadlines, handles, close ----------------------------------------------------
+
+    {
+        name = "deadline-while-suspended",
+        what = "no deadline is kept while the session is suspended",
+        file = "src/zookeeper/keeper.c",
+        find = "    zkl_request_overdue(session, now);\n    zkl_stake_tick_all(session, now);",
+        replace = [[
+    if (session->state == ZKL_SESSION_CONNECTED) zkl_request_overdue(session, now);
+    if (session->state == ZKL_SESSION_CONNECTED) zkl_stake_tick_all(session, now);]],
+        also = { {
+            find = "        due = earlier(due, each->deadline);",
+            replace = [[
+        if (session->state == ZKL_SESSION_CONNECTED) due = earlier(due, each->deadline);]],
+        } },
+        catch = by("lock", "ends at its deadline by itself while the session is suspended"),
+    },
+    {
+        name = "first-handle",
+        what = "the node goes with the first handle that is given up, not with the last",
+        file = "src/zookeeper/lease.c",
+        find = "if (stake->handles == 0 || --stake->handles > 0) return;",
+        replace = "if (stake->handles == 0) return;\n    stake->handles--;",
+        catch = by("owner", "gives up each handle once; the node goes with the last"),
+    },
+    {
+        name = "any-owner-enters",
+        what = "whoever asks enters a lock that its session holds",
+        file = "src/zookeeper/lease.c",
+        find = "if (claim->state == ZKL_HELD && strcmp(stake->owner, owner) == 0)",
+        replace = "if (claim->state == ZKL_HELD)",
+        catch = by("owner", "may be any value"),
+    },
+    {
+        name = "silent-loss",
+        what = "a release does not tell that the lease had been lost",
+        file = "src/zookeeper/lease.c",
+        find = "return was_lost ? ZKL_LOST : ZKL_OK;",
+        replace = "return was_lost ? ZKL_OK : ZKL_OK;",
+        catch = by("lease", "is lost when its node was deleted: check knows at once"),
+    },
+    {
+        name = "waiting-try",
+        what = "a try waits while the session is suspended",
+        file = "src/zookeeper/lease.c",
+        find = [[
+if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;]],
+        replace = "",
+        catch = by("lock", "of 0 fails at once while the session is suspended"),
+    },
+    {
+        name = "dropped-wait",
+        what = "a wait whose request was dropped goes on",
+        file = "src/zookeeper/request.c",
+        find = [[
+    end(request, ZKL_INTERRUPTED);
+]],
+        replace = "",
+        catch = by("handles", "ends a wait whose coroutine was dropped"),
+    },
+    {
+        name = "dropped-lease",
+        what = "a grant that nobody took when its request was dropped is kept",
+        file = "src/zookeeper/request.c",
+        find = [[
+    if (request->lease) zkl_lease_give_up(request->stake);
+    request->lease = false;]],
+        replace = "    request->lease = false;",
+        catch = by("run", "that raises when the lock is had already gives it back"),
+    },
+    {
+        name = "waiters-not-closed",
+        what = "close does not wake waiters",
+        file = "src/zookeeper/session.c",
+        find = "        zkl_stake_close_all(session);\n",
+        replace = "",
+        catch = by("session", "wakes every waiter with"),
+    },
+    {
+        name = "hasty-close",
+        what = "close does not wait for a lost connection: nodes stay for a session timeout",
+        file = "src/zookeeper/handle.c",
+        find = "if (session->state == ZKL_SESSION_SUSPENDED) return !session->stakes;",
+        replace = "if (session->state == ZKL_SESSION_SUSPENDED) return true;",
+        catch = by("session", "while the connection is lost waits for it"),
+    },
+    {
+        name = "late-news",
+        what = "of many changes of state the oldest are told, not the latest",
+        file = "src/zookeeper/inbox.c",
+        find = [[
+        session->change_first = (session->change_first + 1) % STATE_NEWS;
+        session->change_count--;
+    }
+    size_t]],
+        replace = [[
+    }
+    size_t]],
+        catch = by("session", "tells of many changes that nobody took the latest"),
+    },
+    {
+        name = "ghosts-in-line",
+        what = "the queue shows who went between its list and its look",
+        file = "src/zookeeper/inquiry.c",
+        find = "if (request->queue[i].czxid) request",
+        replace = "if (request) request",
+        catch = by("queue", "leaves out who went between the list and the look"),
+    },
+
+    -- --- hosts and the process --------------------------------------------------------
+
+    {
+        name = "even-hosts",
+        what = "an even number of addresses: half of them are never tried (ZOOKEEPER-2466)",
+        file = "src/zookeeper/hosts.c",
+        find = "size_t entries = count | 1;",
+        replace = "size_t entries = count;",
+        catch = by("fault/traps", "does not keep a session from the live one of"),
+    },
+    {
+        name = "fork-unnoticed",
+        what = "a forked child takes the parent's session for its own",
+        file = "src/zookeeper/process.c",
+        find = "    return other == process;",
+        replace = "    return other != 0;",
+        catch = by("fault/process", "every call says forked"),
+    },
+    {
+        name = "signals-unmasked",
+        what = "the library's threads take the host's signals",
+        file = "src/zookeeper/thread.c",
+        find = "    sigfillset(&all);",
+        replace = "    sigemptyset(&all);",
+        catch = by("fault/process", "are blocked in every thread of the library"),
+    },
+    {
+        name = "no-exit-handler",
+        what = "the end of the process does not close sessions: their locks outlive it",
+        file = "src/zookeeper/process.c",
+        find = " || atexit(close_all) != 0) return -1;",
+        replace = ") return -1;",
+        catch = by("fault/process", "releases all locks at once"),
+    },
+    {
+        name = "leaked-descriptors",
+        what = "child programs inherit the connection (ZOOKEEPER-2338)",
+        file = "src/zookeeper/descriptors.c",
+        find = "    fcntl(fd, F_SETFD, FD_CLOEXEC);",
+        replace = "    (void)fd;",
+        catch = by("fault/process", "do not leak into programs that are started"),
+    },
+}

@@ -1,0 +1,267 @@
+--- Owners: re-entry, interrupts, release_all. An owner is a coroutine or any value.
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+
+
+describe("an owner", function()
+    local session, lock, other_lock
+    before_each(function()
+        session = rig.session(server.hosts)
+        lock = session:mutex(rig.path())
+        other_lock = session:mutex(lock.path) -- another object, the same lock
+    end)
+    after_each(rig.close_sessions)
+
+    it("that holds enters again: a new handle, the same token (REQ-04, Netflix-75)", function()
+        local first = assert(lock:acquire(5))
+        local grants = session:stats().grants
+        local second = assert(lock:acquire(0))
+        local third = assert(other_lock:acquire())
+        assert.not_equal(first, second)
+        assert.equal(first.token, second.token)
+        assert.equal(first:token_string(), third:token_string())
+        assert.equal(1, #lock:queue())
+        assert.equal(grants, session:stats().grants)
+    end)
+
+    it("gives up each handle once; the node goes with the last", function()
+        local handles = {}
+        for i = 1, 3 do handles[i] = assert(lock:acquire(5)) end
+        for i = 1, 3 do
+            assert.equal("held", handles[i]:state())
+            assert.is_true(handles[i]:release{ wait = 5 })
+            assert.equal("released", handles[i]:state())
+            assert.is_false(handles[i]:held())
+            assert.equal(0, handles[i]:remaining())
+            local ok, message, code = handles[i]:release()
+            assert.is_nil(ok)
+            assert.equal("released", code)
+            assert.is_truthy(message:find(lock.path, 1, true))
+            assert.equal("released", select(3, handles[i]:check(5)))
+            assert.equal(i < 3 and 1 or 0, #lock:queue())
+        end
+    end)
+
+    it("does not wait for the server to enter again", function()
+        local proxy = rig.proxy(server.hosts)
+        finally(function() rig.close_sessions() proxy:stop() end)
+        local far = rig.session(proxy.hosts, { timeout = 30 }):mutex(rig.path())
+        local first = assert(far:acquire(5))
+        proxy:reset()
+        local second = assert(far:acquire(5))
+        assert.is_true(second:release())
+        assert.equal(0, proxy:counts().flights)
+        assert.equal("held", first:state())
+    end)
+
+    it("with reentrant = false would wait for itself, and is told at once", function()
+        local strict = session:mutex(lock.path, { reentrant = false })
+        local lease = assert(strict:acquire(5))
+        for _, timeout in ipairs{ 0, 60 } do
+            local seconds, again, message, code = rig.timed(strict.acquire, strict, timeout)
+            assert.is_nil(again)
+            assert.equal("would_deadlock", code)
+            assert.is_truthy(message:find(lock.path, 1, true))
+            assert.is_true(seconds < 1, seconds)
+        end
+        assert.equal("timeout", select(3, strict:acquire{ timeout = 0, owner = "other" }))
+        assert.is_truthy(lock:acquire(0)) -- the reentrant object of the same lock
+        assert.is_true(lease:release())
+    end)
+
+    it("may be any value; equal values are one owner, others are not", function()
+        local key, thread = {}, coroutine.create(print)
+        local owners = { "a", "", "a\0b", "a\0c", "1", "true", "nil", "main", "object 1", 1, 0, -1,
+                         1.5, 2 ^ 60, 1 / 0, true, false, key, {}, print, thread, io.stdout }
+        for i, owner in ipairs(owners) do
+            local lease = assert(lock:acquire{ timeout = 5, owner = owner })
+            for k, rival in ipairs(owners) do
+                local again, _, code = other_lock:acquire{ timeout = 0, owner = rival }
+                local what = ("%s, then %s"):format(tostring(owner), tostring(rival))
+                if i == k then
+                    assert.is_truthy(again, what)
+                    assert(again:release())
+                else
+                    assert.is_nil(again, what)
+                    assert.equal("timeout", code, what)
+                end
+            end
+            assert.is_true(lease:release{ wait = 5 })
+        end
+    end)
+
+    it("is the same when it is the same number, however it is written", function()
+        for one, other in pairs{ [1] = "1.0", [2 ^ 53] = "9007199254740992", [0] = "-0.0" } do
+            local number = tonumber(other)
+            local lease = assert(lock:acquire{ timeout = 5, owner = one })
+            local again = lock:acquire{ timeout = 0, owner = number }
+            assert.is_truthy(again, other)
+            again:release()
+            assert.is_true(lease:release{ wait = 5 })
+        end
+    end)
+
+    it("is the coroutine that runs, where none is given (REQ-01)", function()
+        local mine = assert(lock:acquire(5))
+        local code, inner
+        local thread = coroutine.create(function()
+            code = select(3, lock:acquire(0))
+            inner = assert(session:mutex(lock.path .. "/2"):acquire(5))
+            assert(session:mutex(lock.path .. "/2"):acquire(0)):release()
+        end)
+        assert(coroutine.resume(thread))
+        assert.equal("timeout", code)
+        assert.equal("timeout", select(3, session:mutex(lock.path .. "/2"):acquire(0)))
+        assert.is_truthy(session:mutex(lock.path .. "/2"):acquire{ timeout = 0, owner = thread })
+        assert.equal("held", mine:state())
+        assert.equal("held", inner:state())
+    end)
+
+    it("given by value is one owner in every coroutine", function()
+        local leases = {}
+        for i = 1, 100 do
+            coroutine.wrap(function()
+                local each = session:mutex(("%s/%d"):format(lock.path, i % 10))
+                leases[i] = assert(each:acquire{ timeout = 0, owner = "n" .. i % 10 })
+            end)()
+        end
+        for i = 1, 10 do assert.equal(leases[i].token, leases[i + 90].token) end
+        assert.equal(10, #server:nodes(lock.path))
+    end)
+
+    it("in another session is another owner", function()
+        local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
+        local far = rig.session(server.hosts):mutex(lock.path)
+        assert.equal("timeout", select(3, far:acquire{ timeout = 0, owner = "me" }))
+        assert.is_true(lease:release())
+    end)
+
+    it("does not matter for release: a lease is a capability (CURATOR-347)", function()
+        local lease = assert(lock:acquire{ timeout = 5, owner = "a" })
+        coroutine.wrap(function() assert(lease:release{ wait = 5 }) end)()
+        assert.equal("released", lease:state())
+        assert.same({}, lock:queue())
+    end)
+end)
+
+
+describe("interrupt", function()
+    local session, path, lease
+    before_each(function()
+        session = rig.session(server.hosts)
+        path = rig.path()
+        lease = assert(rig.session(server.hosts):mutex(path):acquire(5))
+    end)
+    after_each(rig.close_sessions)
+
+    local function queued(count)
+        return function() return session:stats().waits == count end
+    end
+
+    it("ends every wait of that owner, of no other, and leaves nothing", function()
+        local codes, counts, got = {}, {}, nil
+        local function wait(n, owner, lock)
+            return function() codes[n] = select(3, lock:acquire{ timeout = 20, owner = owner }) end
+        end
+        local busy = rig.path()
+        local second = assert(rig.session(server.hosts):mutex(busy):acquire(5))
+        zklock.run(
+            wait(1, "a", session:mutex(path)),
+            wait(2, "a", session:mutex(busy)),
+            function() got = session:mutex(path):acquire{ timeout = 20, owner = "b" } end,
+            function()
+                rig.wait_for("all wait", queued(3))
+                counts[1] = session:interrupt("a")
+                rig.wait_for("ended", function() return codes[1] and codes[2] end)
+                counts[2] = session:interrupt("a")
+                counts[3] = session:interrupt("nobody")
+                lease:release()
+            end)
+        assert.same({ "interrupted", "interrupted" }, codes)
+        assert.same({ 2, 0, 0 }, counts)
+        assert.equal("held", got:state())
+        assert.equal(1, #server:nodes(path))
+        assert.equal(1, #server:nodes(busy))
+        assert.equal("held", second:state())
+    end)
+
+    it("finds a coroutine by itself", function()
+        local thread, code, message
+        zklock.run(
+            function()
+                thread = coroutine.running()
+                message, code = select(2, session:mutex(path):acquire())
+            end,
+            function()
+                rig.wait_for("waits", queued(1))
+                assert(session:interrupt(thread) == 1)
+            end)
+        assert.equal("interrupted", code)
+        assert.is_truthy(message:find(path, 1, true))
+    end)
+
+    it("takes nothing from an owner that holds", function()
+        assert.equal(0, lease.session:interrupt())
+        assert.equal("held", lease:state())
+    end)
+
+    it("ends a wait that is no acquire, too", function()
+        local proxy = rig.proxy(server.hosts)
+        finally(function() rig.close_sessions() proxy:stop() end)
+        local far = rig.session(proxy.hosts, { timeout = 10 })
+        local thread, code
+        proxy:command("blackhole")
+        zklock.run(
+            function()
+                thread = coroutine.running()
+                code = select(3, far:mutex(path):queue(2))
+            end,
+            function()
+                rig.wait_for("waits", function() return thread end)
+                far:interrupt(thread)
+                zklock.sleep(0.1)
+                proxy:command("flow")
+            end)
+        assert.equal("interrupted", code)
+    end)
+end)
+
+
+describe("release_all", function()
+    local session
+    before_each(function() session = rig.session(server.hosts) end)
+    after_each(rig.close_sessions)
+
+    it("gives up every lease of that owner, whatever handles there are, and no other", function()
+        local paths, mine = { rig.path(), rig.path() }, {}
+        for i, path in ipairs(paths) do
+            mine[i] = assert(session:mutex(path):acquire{ timeout = 5, owner = "a" })
+            mine[i + 2] = assert(session:mutex(path):acquire{ timeout = 5, owner = "a" })
+        end
+        local other = assert(session:mutex(rig.path()):acquire{ timeout = 5, owner = "b" })
+        assert.equal(2, session:release_all("a"))
+        for i = 1, 4 do
+            assert.equal("released", mine[i]:state())
+            assert.equal("released", select(3, mine[i]:release()))
+        end
+        assert.equal("held", other:state())
+        assert.equal(0, session:release_all("a"))
+        for _, path in ipairs(paths) do
+            assert.is_truthy(session:mutex(path):acquire{ timeout = 5, owner = "c" })
+        end
+    end)
+
+    it("means the running coroutine where none is given", function()
+        local mine = assert(session:mutex(rig.path()):acquire(5))
+        coroutine.wrap(function()
+            local theirs = assert(session:mutex(rig.path()):acquire(5))
+            assert(session:release_all() == 1)
+            assert(theirs:state() == "released")
+        end)()
+        assert.equal("held", mine:state())
+        assert.equal(1, session:release_all())
+        assert.equal("released", mine:state())
+    end)
+end)

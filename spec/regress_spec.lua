@@ -1,0 +1,162 @@
+--- Defects that a review found; each fails without its fix.
+
+local core = require "zklock.core"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+describe("a session", function()
+    after_each(rig.close_sessions)
+
+    it("counts by the timeout that the server gives it at a reconnect", function()
+        local server = rig.server()
+        finally(function() server:stop() end)
+        local session = rig.session(server.hosts, { timeout = 10 })
+        assert.equal(10, session:timeout())
+        rig.shell("sed -i 's/^maxSessionTimeout=.*/maxSessionTimeout=2000/' %s/1/zoo.cfg",
+                  server.dir)
+        server:kill()
+        server:restart()
+        -- A server that still loads may cost libzookeeper two thirds of the timeout.
+        rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end, 20)
+        assert.equal(2, session:timeout())
+        local lease = assert(session:mutex(rig.path()):acquire(10))
+        assert.is_true(lease:remaining() <= 1)
+    end)
+
+    it("counts the chroot in the size of its paths: the server does", function()
+        local server = rig.shared()
+        local chroot = rig.path()
+        assert(rig.session(server.hosts):mutex(chroot .. "/a"):acquire(5))
+        local near, far = rig.session(server.hosts), rig.session(server.hosts .. chroot)
+        local one, other = near:mutex("/b"):acquire(5), far:mutex("/b"):acquire(5)
+        assert.equal(near:stats().path_bytes + #chroot, far:stats().path_bytes)
+        assert.is_true(one:release() and other:release())
+    end)
+
+    -- Watches on who was ahead stay when a wait has timed out.
+    it("counts the chroot in what it watches, too", function()
+        local server, COUNT, LIMIT = rig.shared(), 200, 512 * 1024
+        local chroot = "/" .. ("x"):rep(4000)
+        local holders, kept, codes = {}, {}, {}
+        for i = 1, 2 do holders[i] = rig.session(server.hosts) end
+        for i = 1, COUNT do
+            kept[i] = assert(holders[i % 2 + 1]:mutex(("%s/%d"):format(chroot, i)):acquire(5))
+        end
+        local session = rig.session(server.hosts .. chroot)
+        for first = 1, COUNT, 50 do
+            local tasks = {}
+            for i = first, first + 49 do
+                tasks[#tasks + 1] = function()
+                    local _, _, code = session:mutex("/" .. i):acquire(0.3)
+                    codes[code] = (codes[code] or 0) + 1
+                end
+            end
+            zklock.run((table.unpack or unpack)(tasks))
+            rig.wait_for("at rest", function() return session:stats().claims == 0 end)
+        end
+        assert.is_true(session:stats().watches * #chroot <= LIMIT, session:stats().watches)
+        assert.is_true((codes.timeout or 0) > 0 and (codes.too_many or 0) > 0, "no limit was met")
+        assert.equal(COUNT, #kept)
+    end)
+
+    it("refuses a path that does not fit into a packet", function()
+        local session = rig.session(rig.shared().hosts)
+        local ok, message = pcall(session.mutex, session, "/" .. ("x"):rep(2 ^ 21))
+        assert.is_false(ok)
+        assert.is_truthy(message:find("at most 262144 bytes", 1, true))
+    end)
+
+    it("does not ask at the speed of the network when its margin is too small", function()
+        local session = rig.session(rig.shared().hosts, { margin = 1e-6 })
+        assert.is_nil((session:mutex(rig.path()):acquire(1)))
+        assert.is_true(session:stats().syncs < 20, session:stats().syncs)
+    end)
+end)
+
+
+describe("a lease", function()
+    after_each(rig.close_sessions)
+
+    it("tells every handle the state as it is, also when a callback waits", function()
+        local proxy = rig.proxy(rig.shared().hosts)
+        finally(function() rig.close_sessions() proxy:stop() end)
+        local session = rig.session(proxy.hosts, { timeout = 1 })
+        local lock, told = session:mutex(rig.path()), { {}, {} }
+        local leases = { assert(lock:acquire(5)), assert(lock:acquire(5)) }
+        for i, lease in ipairs(leases) do
+            lease:on_lost(function(_, state)
+                table.insert(told[i], state)
+                zklock.sleep(1.2)
+                session:dispatch()
+            end)
+        end
+        proxy:command("blackhole")
+        rig.wait_for("lost", function()
+            session:dispatch()
+            return told[1][#told[1]] == "lost" and told[2][#told[2]] == "lost"
+        end)
+        for i = 1, 2 do
+            assert.is_true(#told[i] <= 2)
+            if told[i][2] then assert.equal("suspect", told[i][1]) end
+        end
+        proxy:command("flow")
+    end)
+
+    it("that was released while a check waited is released, not lost", function()
+        local proxy = rig.proxy(rig.shared().hosts)
+        finally(function() rig.close_sessions() proxy:stop() end)
+        local lock = rig.session(proxy.hosts, { timeout = 10 }):mutex(rig.path())
+        local lease, code = assert(lock:acquire(5)), nil
+        proxy:command("blackhole")
+        zklock.run(
+            function() code = select(3, lease:check(5)) end,
+            function()
+                lease:release()
+                proxy:command("flow")
+            end)
+        assert.equal("released", code)
+    end)
+end)
+
+
+describe("zklock.run", function()
+    after_each(rig.close_sessions)
+
+    it("lets a task that yields by itself go on later", function()
+        local count = 0
+        zklock.run(
+            function() for _ = 1, 3 do coroutine.yield() count = count + 1 end end,
+            function() while count < 3 do zklock.sleep(0) end end)
+        assert.equal(3, count)
+    end)
+
+    it("keeps nothing of waits whose coroutine is closed", function()
+        if not coroutine.close then return end
+        local session = rig.session(rig.shared().hosts)
+        local path = rig.path()
+        local held = assert(session:mutex(path):acquire(5))
+        local function wait_and_close(count)
+            for _ = 1, count do
+                local thread = coroutine.create(function() session:mutex(path):acquire() end)
+                coroutine.resume(thread)
+                coroutine.close(thread)
+            end
+            collectgarbage()
+            collectgarbage()
+            return collectgarbage("count")
+        end
+        zklock.run(function()
+            local before = wait_and_close(100)
+            assert.is_true(wait_and_close(200) - before < 50)
+        end)
+        assert.is_true(held:release())
+    end)
+
+    it("wakes a sleeper no sooner than it asked for, however others yield", function()
+        local begin, woke = core.now(), nil
+        zklock.run(
+            function() zklock.sleep(0.1) woke = core.now() end,
+            function() while not woke do coroutine.yield() end end)
+        assert.is_true(woke - begin >= 0.1)
+    end)
+end)

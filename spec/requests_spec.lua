@@ -1,0 +1,412 @@
+-- What a lock costs: the requests of each act, counted between client and server.
+-- Requirements PIT-01, PIT-19, BUG-01, BUG-03.
+
+local core = require "zklock.core"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
+
+-- Replies take that long: what a client sends meanwhile is one flight.
+local DELAY = 40 -- milliseconds
+
+
+describe("the requests", function()
+    local server, proxy, session, lock
+
+    setup(function()
+        server = rig.shared()
+        proxy = rig.proxy(server.hosts)
+        proxy:command("delay %d", DELAY)
+    end)
+
+    teardown(function() proxy:stop() end)
+
+    -- A session through the proxy, and a lock whose path was used before.
+    before_each(function()
+        session = rig.session(proxy.hosts, { timeout = LONG })
+        lock = session:mutex(rig.path())
+        assert(assert(lock:acquire(5)):release{ wait = 5 })
+        proxy:reset()
+    end)
+
+    after_each(rig.close_sessions)
+
+    -- The counts without zeros, when they are as expected; else what they are in the end.
+    local function counted(expected)
+        local counts
+        rig.eventually(function()
+            counts = proxy:counts()
+            for name, count in pairs(expected) do
+                if counts[name] ~= count then return false end
+            end
+            return true
+        end, 2)
+        local seen = {}
+        for name, count in pairs(counts) do
+            if count > 0 then seen[name] = count end
+        end
+        return seen
+    end
+
+    -- More requests than expected may be on their way: gives them the time to arrive.
+    local function settle()
+        zklock.sleep(4 * DELAY / 1000)
+    end
+
+    local function assert_counts(expected)
+        counted(expected)
+        settle()
+        assert.same(expected, counted(expected))
+    end
+
+
+    it("of a free acquire are one create and one list, in one flight", function()
+        local lease = assert(lock:acquire(5))
+        assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
+        assert.equal("held", lease:state())
+    end)
+
+    it("of the first acquire of a session are no more", function()
+        local fresh = rig.session(proxy.hosts, { timeout = LONG })
+        settle()
+        proxy:reset()
+        local lease = assert(fresh:mutex(lock.path):acquire(5))
+        assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
+        assert.equal("held", lease:state())
+    end)
+
+    it("of a free acquire take one round trip", function()
+        local best = math.huge
+        for _ = 1, 3 do
+            local seconds, lease = rig.timed(lock.acquire, lock, 5)
+            assert(lease):release{ wait = 5 }
+            best = math.min(best, seconds)
+        end
+        assert.is_true(best >= DELAY / 1000, "the delay does not work")
+        assert.is_true(best < 1.9 * DELAY / 1000, ("took %.0f ms"):format(best * 1000))
+    end)
+
+    it("of a release are one delete, which is not awaited", function()
+        local lease = assert(lock:acquire(5))
+        settle()
+        proxy:reset()
+        local seconds = rig.timed(function() assert(lease:release()) end)
+        assert.is_true(seconds < DELAY / 2000, ("took %.0f ms"):format(seconds * 1000))
+        assert_counts{ delete = 1, flights = 1 }
+    end)
+
+    it("of a release and the next acquire need one round trip, not two", function()
+        local lease = assert(lock:acquire(5))
+        settle()
+        proxy:reset()
+        lease:release()
+        local second = assert(lock:acquire(5))
+        local counts = counted{ create2 = 1 }
+        assert.equal(1, counts.delete)
+        assert.equal(1, counts.create2)
+        assert.equal(1, counts.getChildren)
+        assert.equal("held", second:state())
+    end)
+
+    it("of re-entry are none (REQ-04)", function()
+        local first = assert(lock:acquire(5))
+        settle()
+        proxy:reset()
+        local second = assert(lock:acquire(5))
+        assert(second:release())
+        assert.equal("held", first:state())
+        settle()
+        assert.same({}, counted{})
+        first:release()
+    end)
+
+    it("of a failed try are one list, and no write (BUG-03, kazoo-732)", function()
+        local holder = rig.session(server.hosts, { timeout = LONG })
+        local lease = assert(holder:mutex(lock.path):acquire(5))
+        local result, _, code = lock:acquire(0)
+        assert.is_nil(result)
+        assert.equal("timeout", code)
+        assert_counts{ getChildren = 1, flights = 1 }
+        lease:release()
+    end)
+
+    it("of queueing are two gets more, in one flight more", function()
+        local holder = rig.session(server.hosts, { timeout = LONG })
+        local lease = assert(holder:mutex(lock.path):acquire(5))
+        zklock.run(function()
+            local queued
+            zklock.run(function()
+                assert(lock:acquire{ timeout = 5, on_queued = function() queued = true end })
+            end, function()
+                rig.wait_for("the place in line", function() return queued end)
+                settle()
+                assert.same({ create2 = 1, getChildren = 1, getData = 2, flights = 2 }, counted{})
+                lease:release()
+            end)
+        end)
+    end)
+
+    it("of the second in line, when it is granted, are none: the event is enough", function()
+        local holder = rig.session(server.hosts, { timeout = LONG })
+        local lease = assert(holder:mutex(lock.path):acquire(5))
+        local queued, granted
+        zklock.run(function()
+            granted = assert(lock:acquire{ timeout = 5, on_queued = function() queued = true end })
+        end, function()
+            rig.wait_for("the place in line", function() return queued end)
+            settle()
+            proxy:reset()
+            lease:release()
+        end)
+        assert.equal("held", granted:state())
+        assert_counts{ events = 1 }
+    end)
+
+    it("of a release with waiters wake one of them, not all (PIT-01, many clients)", function()
+        local leases, queued, granted = {}, 0, 0
+        local holder = rig.session(server.hosts, { timeout = LONG })
+        leases[1] = assert(holder:mutex(lock.path):acquire(5))
+        local tasks = {}
+        for i = 1, 5 do
+            local waiter = rig.session(proxy.hosts, { timeout = LONG })
+            tasks[i] = function()
+                local lease = assert(waiter:mutex(lock.path):acquire{
+                    timeout = 10, on_queued = function() queued = queued + 1 end })
+                granted = granted + 1
+                if granted == 1 then
+                    settle()
+                    assert.same({ events = 1 }, counted{})
+                end
+                lease:release()
+            end
+        end
+        tasks[#tasks + 1] = function()
+            rig.wait_for("five in line", function() return queued == 5 end)
+            settle()
+            proxy:reset()
+            leases[1]:release()
+        end
+        zklock.run((table.unpack or unpack)(tasks)) -- luacheck: globals unpack
+        assert.equal(5, granted)
+    end)
+
+    it("of the first use of a path make the parents that are missing", function()
+        local deep = session:mutex(rig.path() .. "/a/b/c")
+        local lease = assert(deep:acquire(5))
+        settle()
+        local counts = counted{}
+        -- Refused; then /spec, its child, a, b and c; then again. All in two flights.
+        assert.equal(2, counts.create2)
+        assert.equal(2, counts.getChildren)
+        assert.equal(5, (counts.createContainer or 0) + (counts.create or 0))
+        assert.equal(2, counts.flights)
+        lease:release{ wait = 5 }
+        proxy:reset()
+        lease = assert(deep:acquire(5))
+        assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
+        assert.equal("held", lease:state())
+    end)
+
+    it("of a path that was never used make nothing when a try finds it free", function()
+        local fresh = session:mutex(rig.path())
+        local lease = assert(fresh:acquire(0))
+        assert.equal("held", lease:state())
+        assert.equal(1, #server:nodes(fresh.path))
+    end)
+
+    it("of a check are one sync and one get, in one flight", function()
+        local lease = assert(lock:acquire(5))
+        settle()
+        proxy:reset()
+        assert.is_true(lease:check(5))
+        assert_counts{ sync = 1, getData = 1, flights = 1 }
+    end)
+
+    it("of asking for state, time left and token are none", function()
+        local lease = assert(lock:acquire(5))
+        settle()
+        proxy:reset()
+        for _ = 1, 100 do
+            assert.equal("held", lease:state())
+            assert.is_true(lease:held())
+            assert.is_true(lease:remaining() > 0)
+            assert.is_string(lease:token_string())
+        end
+        settle()
+        assert.same({}, counted{})
+    end)
+
+    it("of an idle session are none but pings", function()
+        local short = rig.session(proxy.hosts, { timeout = 1 })
+        settle()
+        proxy:reset()
+        rig.wait_for("pings", function() return proxy:counts().ping >= 2 end)
+        local counts = counted{}
+        counts.ping = nil
+        assert.same({}, counts)
+        assert.equal("connected", short:state())
+    end)
+
+    it("of a holder are a heartbeat every sixth of the session timeout, and one watch", function()
+        local beating = rig.session(proxy.hosts, { timeout = 1.2 })
+        local lease = assert(beating:mutex(rig.path()):acquire(5))
+        settle()
+        proxy:reset()
+        local begin = core.now()
+        rig.wait_for("ten heartbeats", function() return proxy:counts().sync >= 10 end)
+        local seconds, counts = core.now() - begin, proxy:counts()
+        assert.is_true(seconds > 1.4, ("ten heartbeats in %.2f s"):format(seconds))
+        assert.is_true(counts.getData <= 1)
+        assert.equal(0, counts.create2 + counts.delete + counts.getChildren + counts.exists)
+        assert.equal("held", lease:state())
+    end)
+end)
+
+
+describe("what was asked for in vain", function()
+    local server, session, holder, lock, lease
+
+    before_each(function()
+        server = rig.shared()
+        holder = rig.session(server.hosts, { timeout = LONG })
+        session = rig.session(server.hosts, { timeout = LONG })
+        lock = session:mutex(rig.path())
+        lease = assert(holder:mutex(lock.path):acquire(5))
+    end)
+
+    after_each(rig.close_sessions)
+
+    it("leaves no node and no watch after 300 failed tries (BUG-03, CURATOR-107)", function()
+        local before = server:watches()
+        for _ = 1, 300 do
+            local result, _, code = lock:acquire(0)
+            assert.is_nil(result)
+            assert.equal("timeout", code)
+        end
+        assert.equal(1, #server:nodes(lock.path))
+        assert.equal(before, server:watches())
+        assert.equal(0, session:stats().watches)
+        assert.equal(0, session:stats().creates)
+    end)
+
+    it("leaves no node, and one watch on the holder, after 100 waits that timed out", function()
+        local before = server:watches()
+        for _ = 1, 100 do
+            local result, _, code = lock:acquire(0.005)
+            assert.is_nil(result)
+            assert.equal("timeout", code)
+        end
+        rig.wait_for("only the holder's node", function() return #server:nodes(lock.path) == 1 end)
+        rig.wait_for("watches gone", function() return server:watches() <= before + 1 end)
+        rig.wait_for("claims gone", function() return session:stats().claims == 0 end)
+        assert.is_true(session:stats().watches <= 1)
+        lease:release{ wait = 5 }
+        rig.wait_for("no watch", function() return session:stats().watches == 0 end)
+        rig.wait_for("no watch", function() return server:watches() < before + 1 end)
+    end)
+
+    it("leaves nothing after a crowd of waiters that gave up all at once", function()
+        local before = server:watches()
+        local codes = {}
+        local tasks = {}
+        for i = 1, 100 do
+            tasks[i] = function()
+                local _, _, code = lock:acquire(0.3)
+                codes[#codes + 1] = code
+            end
+        end
+        zklock.run((table.unpack or unpack)(tasks)) -- luacheck: globals unpack
+        assert.equal(100, #codes)
+        for _, code in ipairs(codes) do assert.equal("timeout", code) end
+        rig.wait_for("only the holder's node", function() return #server:nodes(lock.path) == 1 end)
+        rig.wait_for("watches gone", function() return server:watches() <= before + 1 end)
+    end)
+end)
+
+
+describe("memory", function()
+    after_each(rig.close_sessions)
+
+    -- kB that this process has in memory. Where a sanitizer keeps what was freed, nil.
+    local function resident()
+        if (os.getenv("ZKLOCK_LUA") or ""):find("san/") then return nil end
+        local status = assert(io.open("/proc/self/status"))
+        local text = status:read("*a")
+        status:close()
+        collectgarbage()
+        collectgarbage()
+        return tonumber(text:match("VmRSS:%s*(%d+) kB"))
+    end
+
+    local server, holder, taken, taken_lease
+
+    before_each(function()
+        server = rig.shared()
+        holder = rig.session(server.hosts, { timeout = LONG })
+        taken = rig.path()
+        taken_lease = assert(holder:mutex(taken):acquire(5))
+    end)
+
+    -- Every way that a claim can go: held, tried in vain, waited in vain, re-entered.
+    local function cycle(session, path)
+        local lock = session:mutex(path)
+        local lease = assert(lock:acquire(5))
+        assert(lock:acquire(0)):release()
+        lease:on_lost(function() end)
+        lease:release()
+        assert.is_nil((session:mutex(taken):acquire(0)))
+        assert.equal("held", taken_lease:state())
+    end
+
+    local function growth(cycles, run)
+        run(cycles / 5)
+        collectgarbage()
+        collectgarbage()
+        local before = resident()
+        run(cycles)
+        local after = resident()
+        return before and after - before
+    end
+
+    -- A leak of 200 bytes a cycle would be 1 MB.
+    it("does not grow over 5 000 locks taken and given up", function()
+        local session, path = rig.session(server.hosts, { timeout = LONG }), rig.path()
+        local kilobytes = growth(5000, function(count)
+            for _ = 1, count do cycle(session, path) end
+        end)
+        rig.wait_for("nothing in flight", function()
+            local stats = session:stats()
+            return stats.in_flight == 0 and stats.claims == 0
+        end)
+        assert.equal(0, session:stats().watches)
+        if kilobytes then assert.is_true(kilobytes < 700, ("grew by %d kB"):format(kilobytes)) end
+    end)
+
+    it("does not grow over 1 500 waits that time out", function()
+        local session = rig.session(server.hosts, { timeout = LONG })
+        local lock = session:mutex(taken)
+        local kilobytes = growth(1500, function(count)
+            for _ = 1, count do
+                assert.is_nil((lock:acquire(0.001)))
+                -- What piles up on a busy machine is no leak.
+                rig.wait_for("few claims", function() return session:stats().claims < 10 end)
+            end
+        end)
+        assert.equal("held", taken_lease:state())
+        rig.wait_for("claims gone", function() return session:stats().claims == 0 end)
+        if kilobytes then assert.is_true(kilobytes < 500, ("grew by %d kB"):format(kilobytes)) end
+    end)
+
+    it("does not grow over 100 sessions", function()
+        local path = rig.path()
+        local kilobytes = growth(100, function(count)
+            for _ = 1, count do
+                local session = assert(zklock.connect(server.hosts, { timeout = 5 }))
+                assert(session:mutex(path):acquire(5))
+                session:close()
+            end
+        end)
+        if kilobytes then assert.is_true(kilobytes < 1500, ("grew by %d kB"):format(kilobytes)) end
+    end)
+end)

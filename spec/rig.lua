@@ -1,0 +1,292 @@
+--- What the specs stand on: real servers, a fault proxy, child processes, and
+-- waiting for a condition with a deadline. Everything that is started here ends
+-- with this process, however it ends.
+
+local core = require "zklock.core"
+local zklock = require "zklock"
+
+local rig = {}
+
+local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
+local PROXY = os.getenv("ZKLOCK_PROXY") or "build/rig/proxy"
+
+
+local function own_pid()
+    local stat = assert(io.open("/proc/self/stat"))
+    local pid = stat:read("*n")
+    stat:close()
+    return pid
+end
+
+rig.pid = own_pid()
+
+
+--- Runs a shell command and gives its output.
+function rig.shell(command, ...)
+    local pipe = assert(io.popen(command:format(...)))
+    local output = pipe:read("*a")
+    pipe:close()
+    return output
+end
+
+
+--- True when condition() gives something true within `seconds` (default 10).
+-- In zklock.run, and outside, others go on meanwhile.
+function rig.eventually(condition, seconds)
+    local deadline = core.now() + (seconds or 10)
+    repeat
+        local result = condition()
+        if result then return result end
+        zklock.sleep(0.01)
+    until core.now() > deadline
+    return condition()
+end
+
+
+--- The same as an assertion.
+function rig.wait_for(what, condition, seconds)
+    local result = rig.eventually(condition, seconds)
+    if not result then error("waited in vain: " .. what, 2) end
+    return result
+end
+
+
+--- Seconds that fn(...) takes, then what it gives.
+function rig.timed(fn, ...)
+    local begin = core.now()
+    local function finish(...)
+        return core.now() - begin, ...
+    end
+    return finish(fn(...))
+end
+
+
+-- --- servers --------------------------------------------------------------------
+
+local Server = {}
+Server.__index = Server
+
+
+--- Starts servers: { n = 1|3, tick = milliseconds, links = true, environment =
+-- "NAME=value" }. With links the servers of an ensemble can be cut off from each other.
+function rig.server(options)
+    options = options or {}
+    local output = rig.shell("%s rig/zookeeper start -w %d -n %d -t %d %s",
+                             options.environment or "", rig.pid, options.n or 1,
+                             options.tick or 200, options.links and "-l" or "")
+    local self = setmetatable({}, Server)
+    self.dir = assert(output:match("dir='([^']*)'"), "no server: " .. output)
+    self.hosts = output:match("hosts='([^']*)'")
+    return self
+end
+
+
+--- The address of server n, to connect to it alone.
+function Server:host(n)
+    local index = 0
+    for host in self.hosts:gmatch("[^,]+") do
+        index = index + 1
+        if index == (n or 1) then return host end
+    end
+end
+
+
+--- The server that most specs share: `make test-lua` runs them under one.
+function rig.shared()
+    local hosts, dir = os.getenv("ZK_HOSTS"), os.getenv("ZK_DIR")
+    if not hosts then error("run the specs with make test-lua, or under rig/zookeeper run --") end
+    return setmetatable({ dir = dir, hosts = hosts }, Server)
+end
+
+
+function Server:pid(n)
+    local file = assert(io.open(("%s/%d/pid"):format(self.dir, n or 1)))
+    local pid = file:read("*n")
+    file:close()
+    return pid
+end
+
+
+function Server:signal(name, n)
+    os.execute(("kill -%s %d"):format(name, self:pid(n)))
+end
+
+
+function Server:pause(n) self:signal("STOP", n) end
+function Server:resume(n) self:signal("CONT", n) end
+function Server:kill(n) rig.shell("rig/zookeeper kill %s %d", self.dir, n or 1) end
+function Server:restart(n) rig.shell("rig/zookeeper restart %s %d", self.dir, n or 1) end
+function Server:stop() rig.shell("rig/zookeeper stop %s", self.dir) end
+
+
+local function tell_links(server, verb, n)
+    local answer = rig.shell("rig/zookeeper %s %s %d 2>&1 && echo done", verb, server.dir, n)
+    if answer ~= "done\n" then error(answer, 3) end
+end
+
+
+--- Cuts server n off from the other servers, both ways; clients still reach it. Its
+-- connections are reset ("reset", the default), or nothing passes and nobody is told
+-- ("silence"): then it serves its clients until it notices.
+function Server:isolate(n, how)
+    tell_links(self, how == "silence" and "silence" or "cut", n)
+end
+
+
+--- Undoes that; what a silence kept back arrives.
+function Server:rejoin(n) tell_links(self, "heal", n) end
+
+
+--- Which server leads, by its own word; nil while none says so.
+function Server:leader()
+    for n = 1, select(2, self.hosts:gsub("[^,]+", "")) do
+        if self:ask("srvr", n):find("Mode: leader") then return n end
+    end
+end
+
+
+local ASK = [[perl -MIO::Socket::INET -e '
+    alarm 10; $s = IO::Socket::INET->new(PeerAddr => "%s") or exit 1;
+    print $s "%s"; shutdown($s, 1); print while <$s>' 2>/dev/null]]
+
+--- The answer to a four-letter word: what the server itself knows. Nothing from one that
+-- is silent for 10 s.
+function Server:ask(word, n)
+    return rig.shell(ASK, self:host(n), word)
+end
+
+
+--- The ephemeral nodes under a path, as the server lists them.
+function Server:nodes(path)
+    local nodes = {}
+    for line in self:ask("dump"):gmatch("[^\n]+") do
+        local node = line:match("^%s+(/.*)$")
+        if node and node:sub(1, #path + 1) == path .. "/" then nodes[#nodes + 1] = node end
+    end
+    return nodes
+end
+
+
+--- How many watches the server has.
+function Server:watches()
+    return tonumber(self:ask("wchs"):match("Total watches:(%d+)"))
+end
+
+
+-- --- the fault proxy ------------------------------------------------------------
+
+local Proxy = {}
+Proxy.__index = Proxy
+
+
+--- A proxy before a server; proxy.hosts is where to connect. See rig/proxy.c.
+function rig.proxy(hosts)
+    local fifo = os.tmpname()
+    os.remove(fifo)
+    rig.shell("mkfifo %s", fifo)
+    local self = setmetatable({}, Proxy)
+    self.output = assert(io.popen(("exec %s %s < %s"):format(PROXY, hosts, fifo)))
+    self.input = assert(io.open(fifo, "w"))
+    self.input:setvbuf("no")
+    os.remove(fifo)
+    self.hosts = "127.0.0.1:" .. assert(self.output:read("*l"), "no proxy")
+    return self
+end
+
+
+--- Sends a command; gives the answer behind "ok".
+function Proxy:command(text, ...)
+    self.input:write(text:format(...), "\n")
+    local answer = self.output:read("*l") or "error: the proxy ended"
+    return answer:match("^ok ?(.*)$") or error(answer, 2)
+end
+
+
+--- The requests since reset(): { create2 = 1, ... }.
+function Proxy:counts()
+    local counts = {}
+    for name, count in self:command("counts"):gmatch("(%S+)=(%d+)") do
+        counts[name] = tonumber(count)
+    end
+    return setmetatable(counts, { __index = function() return 0 end })
+end
+
+
+function Proxy:reset() self:command("reset") end
+
+
+function Proxy:stop()
+    self.input:close()
+    self.output:close()
+end
+
+
+-- --- child processes --------------------------------------------------------------
+
+local Child = {}
+Child.__index = Child
+
+
+--- Runs Lua source in a process of its own, with `zklock`, `HOSTS` and `say`
+-- (prints a line at once) defined. child:line() reads what it says.
+function rig.child(hosts, source)
+    local prelude = ("local HOSTS = %q\nlocal zklock = require 'zklock'\n" ..
+                     "local function say(...) print(...) io.stdout:flush() end\n"):format(hosts)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(prelude, source)
+    file:close()
+    local self = setmetatable({ path = path }, Child)
+    self.output = assert(io.popen(
+        ("echo $$; exec setpriv --pdeathsig KILL %s %s 2>&1"):format(LUA, path)))
+    self.pid = self.output:read("*n", "*l")
+    return self
+end
+
+
+function Child:line()
+    return self.output:read("*l")
+end
+
+
+function Child:signal(name)
+    os.execute(("kill -%s %d 2>/dev/null"):format(name, self.pid))
+end
+
+
+--- Waits for the end; gives what it still said, and its exit status.
+function Child:finish()
+    local rest = self.output:read("*a")
+    local ok, _, status = self.output:close()
+    os.remove(self.path)
+    return rest, status or (ok and 0 or nil)
+end
+
+
+-- --- sessions ------------------------------------------------------------------------
+
+local opened = {}
+
+--- A session that after_each() closes.
+function rig.session(hosts, options)
+    options = options or {}
+    options.timeout = options.timeout or 2
+    local session = assert(zklock.connect(hosts, options))
+    opened[#opened + 1] = session
+    return session
+end
+
+
+function rig.close_sessions()
+    for _, session in ipairs(opened) do session:close() end
+    opened = {}
+end
+
+
+--- A lock path that no other test uses; every spec file has a rig of its own.
+function rig.path()
+    return ("/spec/%d-%.0f"):format(rig.pid, core.now() * 1e9)
+end
+
+
+return rig

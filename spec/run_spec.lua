@@ -1,0 +1,393 @@
+--- zklock.run, zklock.sleep and zklock.driver: many waits at once.
+local core = require "zklock.core"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+local unpack = table.unpack or unpack
+
+
+describe("run", function()
+    local session, path, lock
+    before_each(function()
+        session = rig.session(server.hosts, { timeout = 10 })
+        path = rig.path()
+        lock = session:mutex(path)
+    end)
+    after_each(rig.close_sessions)
+
+    --- Runs coroutines that wait for the lock; gives the order in which they had it.
+    local function order_of(count)
+        local order, inside, tasks = {}, 0, {}
+        for n = 1, count do
+            tasks[n] = function()
+                local lease = assert(lock:acquire(60))
+                inside = inside + 1
+                assert(inside == 1, "two hold")
+                order[#order + 1] = n
+                if n % 100 == 0 then zklock.sleep(0) end
+                inside = inside - 1
+                lease:release()
+            end
+        end
+        zklock.run(unpack(tasks))
+        return order
+    end
+
+    local function in_order(count)
+        local order = {}
+        for n = 1, count do order[n] = n end
+        return order
+    end
+
+    it("lets 1000 coroutines have the lock, once each, in order of arrival (REQ-06)", function()
+        assert(assert(lock:acquire(5)):release{ wait = 5 }) -- the path exists now
+        assert.same(in_order(1000), order_of(1000))
+        rig.wait_for("nothing left", function() return session:stats().claims == 0 end)
+        assert.same({}, lock:queue())
+    end)
+
+    it("lets them have it in order of arrival also when nobody used the path before", function()
+        assert.same(in_order(500), order_of(500))
+    end)
+
+    it("gives what the first function gives, nils too, when all have ended", function()
+        local last
+        local function give(...) return select("#", ...), ... end
+        local count, a, b, c = give(zklock.run(
+            function() return 1, nil, nil end,
+            function() zklock.sleep(0.05) last = true return "not this" end))
+        assert.same({ 3, 1 }, { count, a })
+        assert.is_nil(b)
+        assert.is_nil(c)
+        assert.is_true(last)
+        assert.equal(0, (give(zklock.run(function() end))))
+    end)
+
+    it("hands arguments that are not all functions to the one function", function()
+        local function pack(...) return { n = select("#", ...), ... } end
+        assert.same({ n = 3, 1, print, nil }, zklock.run(pack, 1, print, nil))
+        assert.same({ n = 1 }, zklock.run(pack, nil))
+    end)
+
+    it("goes on with others while one sleeps or waits", function()
+        local events = {}
+        local function note(what) events[#events + 1] = what end
+        local lease = assert(lock:acquire(5))
+        zklock.run(
+            function() zklock.sleep(0.2) note("second") lease:release() end,
+            function() assert(lock:acquire(10)):release() note("third") end,
+            function() note("first") end)
+        assert.same({ "first", "second", "third" }, events)
+    end)
+
+    it("drives coroutines that a task starts itself", function()
+        local results = {}
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        zklock.run(function()
+            for n = 1, 5 do
+                coroutine.wrap(function()
+                    local lease = assert(lock:acquire(20))
+                    zklock.sleep(0.001)
+                    results[#results + 1] = n
+                    lease:release()
+                end)()
+            end
+            rig.wait_for("all wait", function() return session:stats().waits == 5 end)
+            assert(#results == 0)
+            holder:release()
+            rig.wait_for("all had it", function() return #results == 5 end)
+        end)
+        assert.same({ 1, 2, 3, 4, 5 }, results)
+    end)
+
+    it("drives sessions together", function()
+        local got, tasks = 0, {}
+        for n = 1, 8 do
+            local each = rig.session(server.hosts):mutex(path)
+            tasks[n] = function()
+                assert(each:with(20, function() zklock.sleep(0.002) got = got + 1 end))
+            end
+        end
+        zklock.run(unpack(tasks))
+        assert.equal(8, got)
+    end)
+
+    it("may be called inside a task", function()
+        local inner
+        local lease = assert(lock:acquire(5))
+        local outer = zklock.run(
+            function()
+                inner = zklock.run(
+                    function() return assert(lock:acquire(20)).token end,
+                    function() zklock.sleep(0.05) lease:release() end)
+                zklock.sleep(0.01)
+                return "outer"
+            end,
+            function() zklock.sleep(0.1) end)
+        assert.equal("outer", outer)
+        assert.is_true(inner > lease.token)
+    end)
+
+    it("may be called again, also after an error and in any coroutine", function()
+        for _ = 1, 3 do
+            assert.is_false(pcall(zklock.run, function() zklock.sleep(0) error("x") end))
+            local inside = coroutine.wrap(function()
+                return zklock.run(function()
+                    local lease = assert(lock:acquire(5))
+                    lease:release{ wait = 5 }
+                    return lease:state()
+                end)
+            end)
+            assert.equal("released", inside())
+            assert.is_truthy(assert(lock:acquire(5)):release{ wait = 5 }) -- waits as before
+        end
+    end)
+
+    it("raises an error of one unchanged, and ends the others", function()
+        local trouble, after = {}, {}
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local own = rig.path()
+        local function others()
+            return function() after[1] = lock:acquire(20) or true end,
+                   function() lock:with(20, error) after[2] = true end,
+                   function() zklock.sleep(20) after[3] = true end,
+                   function() session:mutex(own):with(20, function() zklock.sleep(20) end) end
+        end
+        local seconds, ok, problem = rig.timed(pcall, zklock.run, function()
+            rig.wait_for("all wait", function()
+                return #server:nodes(path) == 3 and #server:nodes(own) == 1
+            end)
+            error(trouble)
+        end, others())
+        assert.is_false(ok)
+        assert.equal(trouble, problem)
+        assert.is_true(seconds < 10, seconds)
+        assert.same({}, after)
+        rig.wait_for("nothing left", function()
+            collectgarbage() -- Lua 5.1 cannot close a coroutine
+            session:dispatch()
+            return #server:nodes(path) == 1 and #server:nodes(own) == 0
+        end)
+        assert.equal("held", holder:state())
+    end)
+
+    it("raises an error that a started coroutine meets later, too", function()
+        local trouble = {}
+        local ok, problem = pcall(zklock.run, function()
+            coroutine.wrap(function() zklock.sleep(0.01) error(trouble) end)()
+            zklock.sleep(20)
+        end)
+        assert.is_false(ok)
+        assert.equal(trouble, problem)
+    end)
+
+    it("ends when the session is closed by a task: all waiters are told", function()
+        local codes, tasks = {}, {}
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        for n = 1, 10 do tasks[n] = function() codes[n] = select(3, lock:acquire()) end end
+        tasks[11] = function()
+            rig.wait_for("all wait", function() return session:stats().waits == 10 end)
+            session:close()
+        end
+        zklock.run(unpack(tasks))
+        for n = 1, 10 do assert.equal("closed", codes[n]) end
+        assert.equal("held", holder:state())
+    end)
+end)
+
+
+describe("sleep", function()
+    it("sleeps as long as asked, outside of run and inside", function()
+        assert.is_true(rig.timed(zklock.sleep, 0.05) >= 0.05)
+        assert.is_true(rig.timed(zklock.run, function() zklock.sleep(0.05) end) >= 0.05)
+        assert.is_true(rig.timed(zklock.sleep, 0) < 0.5)
+    end)
+
+    it("wakes in the order of the times", function()
+        local order, tasks = {}, {}
+        for _, n in ipairs{ 3, 1, 5, 2, 4 } do
+            tasks[#tasks + 1] = function() zklock.sleep(n * 0.03) order[#order + 1] = n end
+        end
+        local seconds = rig.timed(zklock.run, unpack(tasks))
+        assert.same({ 1, 2, 3, 4, 5 }, order)
+        assert.is_true(seconds >= 0.15 and seconds < 1, seconds)
+    end)
+
+    it("of 0 lets the others go on", function()
+        local turns, other = 0, nil
+        zklock.run(
+            function()
+                while not other and turns < 1000 do
+                    turns = turns + 1
+                    zklock.sleep(0)
+                end
+            end,
+            function() zklock.sleep(0.001) other = true end,
+            function() zklock.sleep(0) other = true end)
+        assert.is_true(turns < 1000, turns)
+    end)
+
+    it("has the time for as many as one likes", function()
+        local woken, tasks = 0, {}
+        for n = 1, 2000 do
+            tasks[n] = function() zklock.sleep(n % 7 * 0.01) woken = woken + 1 end
+        end
+        local seconds = rig.timed(zklock.run, unpack(tasks))
+        assert.equal(2000, woken)
+        assert.is_true(seconds < 3, seconds)
+    end)
+end)
+
+
+describe("a driver of one's own", function()
+    local session, path, lock
+    before_each(function()
+        session = rig.session(server.hosts)
+        path = rig.path()
+        lock = session:mutex(path)
+    end)
+    after_each(function() zklock.driver(nil) end)
+    after_each(rig.close_sessions)
+
+    local function nothing_left()
+        rig.wait_for("nothing left", function() return session:stats().claims == 0 end)
+        assert.same({}, server:nodes(path))
+    end
+
+    it("waits with request:done(), and is told session, request and deadline", function()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local given, before = {}, core.now()
+        assert.is_true(zklock.driver{ wait = function(...)
+            given = { ... }
+            assert(given[2]:done() == false)
+            holder:release()
+            while not given[2]:done() do given[1]:dispatch() end
+            assert(given[2]:done() == true)
+        end })
+        local lease = assert(lock:acquire(30))
+        assert.equal(session, given[1])
+        assert.is_true(given[3] >= before + 30 and given[3] <= core.now() + 30)
+        zklock.driver(nil)
+        assert.is_true(lease:release{ wait = 5 })
+        nothing_left()
+    end)
+
+    it("is told no deadline where there is none", function()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local count, deadline
+        zklock.driver{ wait = function(...) count, deadline = select("#", ...), select(3, ...) end }
+        assert.equal("interrupted", select(3, lock:acquire()))
+        assert.equal(3, count)
+        assert.is_nil(deadline)
+        assert.equal("held", holder:state())
+    end)
+
+    it("is told by request:on_done(fn): once, with the request, in dispatch", function()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local calls, asked = {}, nil
+        zklock.driver{ wait = function(of, request)
+            asked = request
+            request:on_done(function(...) calls[#calls + 1] = { select("#", ...), ... } end)
+            of:dispatch()
+            holder:release()
+            zklock.driver(nil)
+            rig.wait_for("done", function() return request:done() end)
+            assert(#calls == 0, "told outside of dispatch")
+            of:dispatch()
+            of:dispatch()
+        end }
+        local lease = assert(lock:acquire(20))
+        assert.equal(1, #calls)
+        assert.equal(1, calls[1][1])
+        assert.equal(asked, calls[1][2])
+        assert.equal("held", lease:state())
+    end)
+
+    it("is told by on_done also when it asks late", function()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local told = 0
+        zklock.driver{ wait = function(of, request)
+            holder:release()
+            zklock.driver(nil)
+            rig.wait_for("done", function()
+                of:dispatch()
+                return request:done()
+            end)
+            of:dispatch()
+            request:on_done(function() told = told + 1 end)
+            of:dispatch()
+        end }
+        local lease = assert(lock:acquire(20))
+        assert.equal("held", lease:state())
+        assert.equal(1, told)
+    end)
+
+    it('that returns early ends the wait: "interrupted", after the deadline "timeout"', function()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        zklock.driver{ wait = function() end }
+        assert.equal("interrupted", select(3, lock:acquire(20)))
+        assert.equal("interrupted", select(3, lock:acquire()))
+        zklock.driver{ wait = function(_, _, deadline) while core.now() < deadline do end end }
+        assert.equal("timeout", select(3, lock:acquire(0.05)))
+        zklock.driver(nil)
+        assert.is_true(holder:release{ wait = 5 })
+        nothing_left()
+    end)
+
+    it("that raises ends the wait: the error passes unchanged, nothing is left", function()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local trouble = {}
+        zklock.driver{ wait = function() error(trouble) end }
+        for _, call in ipairs{ lock.acquire, lock.with } do
+            local ok, problem = pcall(call, lock, 5, print)
+            assert.is_false(ok)
+            assert.equal(trouble, problem)
+        end
+        zklock.driver(nil)
+        assert.is_true(holder:release{ wait = 5 })
+        nothing_left()
+    end)
+
+    it("that raises when the lock is had already gives it back", function()
+        local proxy = rig.proxy(server.hosts)
+        local held_up = rig.session(proxy.hosts):mutex(path)
+        local trouble = {}
+        assert(held_up:acquire(5)):release{ wait = 5 }
+        zklock.driver{ wait = function(of, request)
+            proxy:command("flow") -- not before: what is had at once needs no wait
+            while not request:done() do of:dispatch() end
+            error(trouble)
+        end }
+        for _, call in ipairs{ lock.acquire, lock.with } do
+            proxy:command("hold create2 1")
+            local ok, problem = pcall(call, held_up, 5, print)
+            assert.is_false(ok)
+            assert.equal(trouble, problem)
+        end
+        zklock.driver(nil)
+        rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
+        proxy:stop()
+        nothing_left()
+    end)
+
+    it("is used by connect, too, and by every wait until another is chosen", function()
+        local waits = 0
+        zklock.driver{ wait = function(of, request)
+            waits = waits + 1
+            while not request:done() do of:dispatch() end
+        end }
+        local mine = rig.session(server.hosts):mutex(path)
+        assert.equal(1, waits)
+        local lease = assert(mine:acquire{ timeout = 5, owner = "other" })
+        local before = waits -- an answer may be there before anybody waits
+        assert.equal("timeout", select(3, mine:acquire(0.05)))
+        assert.equal(before + 1, waits)
+        for _, name in ipairs{ "block", "none" } do
+            assert.is_true(zklock.driver(name ~= "none" and name or nil))
+            assert.equal("timeout", select(3, mine:acquire(0.05)))
+        end
+        assert.equal(before + 1, waits)
+        assert.is_true(lease:release())
+    end)
+end)

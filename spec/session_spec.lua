@@ -1,0 +1,380 @@
+--- Sessions: what they tell, how they close, what an expiry does.
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+
+
+local kept = {} -- a lease that nothing refers to is released
+
+--- Acquires, and keeps the lease until the test has ended.
+local function hold(lock, ...)
+    local lease = assert(lock:acquire(...))
+    kept[#kept + 1] = lease
+    return lease
+end
+
+
+--- A proxy that goes when the test has ended, after the sessions behind it.
+local function proxy_for_test()
+    local proxy = rig.proxy(server.hosts)
+    finally(function()
+        rig.close_sessions()
+        proxy:stop()
+    end)
+    return proxy
+end
+
+
+--- Dispatches until condition() holds.
+local function dispatch_until(session, what, condition)
+    rig.wait_for(what, function()
+        session:dispatch()
+        return condition()
+    end)
+end
+
+
+--- An acquire that ends in `results`: lease or nil, message, code.
+local function acquire_into(results, lock, arg)
+    results[1], results[2], results[3] = lock:acquire(arg)
+end
+
+
+describe("a session", function()
+    after_each(rig.close_sessions)
+
+    it("tells its state, id and timeout also when it is closed, without a server", function()
+        local proxy = rig.proxy(server.hosts)
+        local session = rig.session(proxy.hosts)
+        assert.equal("connected", session:state())
+        assert.is_truthy(tostring(session):find("connected", 1, true))
+        assert.is_truthy(tostring(session):find(session:id(), 1, true))
+        session:close()
+        proxy:stop()
+        local seconds = rig.timed(function()
+            assert.equal("closed", session:state())
+            assert.is_nil(session:id())
+            assert.equal(2, session:timeout())
+            assert.equal("table", type(session:stats()))
+            assert.is_truthy(tostring(session):find("closed", 1, true))
+            assert.equal("number", type(session:fd()))
+            assert.equal("number", type(session:dispatch()))
+        end)
+        assert.is_true(seconds < 0.2, seconds)
+    end)
+
+    it("counts what it did", function()
+        local session = rig.session(server.hosts)
+        local before = session:stats()
+        for _, name in ipairs{ "creates", "deletes", "lists", "gets", "syncs", "grants", "losses",
+                               "waits", "timeouts", "reconnects", "expiries", "in_flight" } do
+            assert.equal("number", type(before[name]), name)
+        end
+        local lock = session:mutex(rig.path())
+        local lease = assert(lock:acquire(5))
+        assert.equal("timeout", select(3, lock:acquire{ timeout = 0.05, owner = "other" }))
+        assert.is_true(lease:release{ wait = 5 })
+        local after = session:stats()
+        assert.equal(before.grants + 1, after.grants)
+        assert.equal(before.timeouts + 1, after.timeouts)
+        assert.equal(before.waits + 1, after.waits)
+        assert.is_true(after.creates > before.creates)
+        rig.wait_for("all answered", function()
+            local now = session:stats()
+            return now.in_flight == 0 and now.claims == 0
+        end)
+    end)
+
+    it("excludes another one of the same process (REQ-01, REQ-12)", function()
+        local path = rig.path()
+        local one, other = rig.session(server.hosts), rig.session(server.hosts)
+        local lease = assert(one:mutex(path):acquire(5))
+        assert.equal("timeout", select(3, other:mutex(path):acquire(0)))
+        assert.is_true(lease:release{ wait = 5 })
+        assert.is_truthy(other:mutex(path):acquire(5))
+    end)
+
+    it("tells on_state when the connection goes and comes back", function()
+        local proxy = proxy_for_test()
+        local states = {}
+        local session = rig.session(proxy.hosts, {
+            timeout = 10, on_state = function(state) states[#states + 1] = state end })
+        local id = session:id()
+        dispatch_until(session, "connected", function() return states[1] end)
+        proxy:command("refuse")
+        proxy:command("cut")
+        dispatch_until(session, "suspended", function() return states[2] end)
+        assert.equal("suspended", session:state())
+        proxy:command("accept")
+        dispatch_until(session, "connected again", function() return states[3] end)
+        session:close()
+        session:dispatch()
+        assert.same({ "connected", "suspended", "connected", "closed" }, states)
+        assert.is_truthy(id)
+        assert.equal(1, session:stats().reconnects)
+    end)
+
+    it("tells of many changes that nobody took the latest, in order", function()
+        local proxy = proxy_for_test()
+        local states = {}
+        local session = rig.session(proxy.hosts, {
+            timeout = 10, on_state = function(state) states[#states + 1] = state end })
+        session:dispatch()
+        states = {}
+        for i = 1, 10 do
+            proxy:command("cut")
+            rig.wait_for("a reconnect", function() return session:stats().reconnects == i end)
+        end
+        rig.wait_for("connected", function() return session:state() == "connected" end)
+        session:dispatch()
+        assert.equal(16, #states)
+        for i, state in ipairs(states) do
+            local behind = #states - i
+            assert.equal(behind % 2 == 0 and "connected" or "suspended", state)
+        end
+    end)
+
+    it("survives an error in on_state, and counts it", function()
+        local trouble = {}
+        local session = rig.session(server.hosts, { on_state = function() error(trouble) end })
+        dispatch_until(session, "error", function() return session:stats().callback_errors > 0 end)
+        assert.equal(trouble, session:stats().callback_error)
+        assert.is_truthy(session:mutex(rig.path()):acquire(5))
+    end)
+
+    it("opens and closes 20 times and leaves no descriptor, thread or session", function()
+        local function in_use(kind)
+            return tonumber(rig.shell("ls /proc/%d/%s | wc -l", rig.pid, kind))
+        end
+        local function connections()
+            return tonumber(server:ask("srvr"):match("Connections: (%d+)"))
+        end
+        assert(rig.session(server.hosts)):close() -- whatever is made once is made
+        rig.wait_for("quiet", function() return connections() <= 1 end)
+        local descriptors, threads = in_use("fd"), in_use("task")
+        local sessions, ids = {}, {}
+        for i = 1, 20 do
+            sessions[i] = rig.session(server.hosts)
+            sessions[i]:fd()
+            ids[sessions[i]:id()] = true
+            hold(sessions[i]:mutex(rig.path()), 5)
+        end
+        local count = 0
+        for _ in pairs(ids) do count = count + 1 end
+        assert.equal(20, count)
+        for i = 1, 20 do assert.is_true(sessions[i]:close()) end
+        kept = {}
+        for i in ipairs(sessions) do sessions[i] = nil end
+        rig.close_sessions()
+        rig.wait_for("all threads end", function() return in_use("task") <= threads end)
+        rig.wait_for("all sessions end", function() return connections() <= 1 end)
+        rig.wait_for("all descriptors close", function()
+            collectgarbage()
+            return in_use("fd") <= descriptors
+        end)
+    end)
+end)
+
+
+describe("close", function()
+    after_each(rig.close_sessions)
+
+    -- A socket that closes on replies that nobody read resets the connection, and the
+    -- server may lose requests before the reset: nodes would stay for the session timeout.
+    it("has released all when it returns (REQ-02)", function()
+        local looker = rig.session(server.hosts)
+        for _ = 1, 20 do
+            local session, locks, leases = rig.session(server.hosts), {}, {}
+            for i = 1, 5 do
+                locks[i] = looker:mutex(rig.path())
+                leases[i] = assert(session:mutex(locks[i].path):acquire(5))
+            end
+            assert.is_true(session:close())
+            for i = 1, 5 do
+                assert.same({}, locks[i]:queue())
+                assert.equal("released", leases[i]:state())
+            end
+        end
+    end)
+
+    it('wakes every waiter with "closed", and they leave nothing (Curator)', function()
+        local path = rig.path()
+        local lease = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local session, ends = rig.session(server.hosts), { {}, {}, {} }
+        local lock = session:mutex(path)
+        zklock.run(
+            function() acquire_into(ends[1], lock) end,
+            function() acquire_into(ends[2], lock, 60) end,
+            function() acquire_into(ends[3], session:mutex(path .. "/below"), 60) end,
+            function()
+                rig.wait_for("all wait", function() return session:stats().waits == 2 end)
+                rig.wait_for("one holds", function() return ends[3][1] end)
+                session:close()
+            end)
+        assert.equal("closed", ends[1][3])
+        assert.equal("closed", ends[2][3])
+        assert.equal("released", ends[3][1]:state())
+        assert.equal(1, #server:nodes(path))
+        assert.equal("held", lease:state())
+    end)
+
+    it("may be called again, from anywhere", function()
+        local session = rig.session(server.hosts)
+        assert.is_true(session:close())
+        assert.is_true(session:close())
+        zklock.run(function() assert.is_true(session:close()) end)
+    end)
+
+    it('leaves methods that say "closed" or nothing to do', function()
+        local session = rig.session(server.hosts)
+        local lock = session:mutex(rig.path())
+        local lease = assert(lock:acquire(5))
+        session:close()
+        local function closed(_, message, code)
+            assert.equal("closed", code)
+            assert.is_truthy(message:find("the session is closed", 1, true))
+        end
+        local seconds = rig.timed(function()
+            closed(lock:acquire())
+            closed(lock:acquire(0))
+            closed(lock:acquire{ timeout = 5, owner = "x" })
+            closed(lock:with(error))
+            closed(lock:queue())
+            closed(session:mutex(rig.path()):acquire())
+            assert.equal("released", select(3, lease:release()))
+            assert.equal("released", select(3, lease:release{ wait = 1 }))
+            assert.equal("released", select(3, lease:check()))
+            assert.equal("released", lease:state())
+            assert.equal(0, lease:remaining())
+            assert.equal("number", type(lease.token))
+            assert.equal(0, session:interrupt("x"))
+            assert.equal(0, session:release_all("x"))
+            assert.equal("unsupported", select(3, session:rwlock("/a")))
+        end)
+        assert.is_true(seconds < 0.5, seconds)
+    end)
+
+    it("while the connection is lost waits for it, to give up in order", function()
+        local proxy = proxy_for_test()
+        local path = rig.path()
+        local child = rig.child(proxy.hosts, ([[
+            local session = assert(zklock.connect(HOSTS, { timeout = 20 }))
+            local lease = assert(session:mutex(%q):acquire(5))
+            say("held")
+            while session:state() ~= "suspended" do zklock.sleep(0.01) end
+            say(lease:state())
+            say(session:close())
+        ]]):format(path))
+        assert.equal("held", child:line())
+        proxy:command("refuse")
+        proxy:command("cut")
+        assert.equal("suspect", child:line())
+        zklock.sleep(0.1) -- closing
+        proxy:command("accept")
+        assert.equal("true", child:line())
+        assert.same({}, server:nodes(path))
+        assert.equal(0, select(2, child:finish()))
+    end)
+
+    it("takes no longer than it may when the server is silent", function()
+        local proxy = proxy_for_test()
+        local session = rig.session(proxy.hosts, { timeout = 1 })
+        local lease = assert(session:mutex(rig.path()):acquire(5))
+        proxy:command("blackhole")
+        local seconds = rig.timed(session.close, session)
+        assert.is_true(seconds < 5.5, seconds)
+        assert.equal("closed", session:state())
+        assert.equal("released", lease:state())
+    end)
+
+    if _VERSION == "Lua 5.4" then
+        it("happens at the end of a scope", function()
+            local path = rig.path()
+            local scope = load([[
+                local session, path = ...
+                local closing <close> = session
+                local lease = assert(session:mutex(path):acquire(5))
+                error(lease)
+            ]])
+            local session = rig.session(server.hosts)
+            assert.is_false(pcall(scope, session, path))
+            assert.equal("closed", session:state())
+            assert.same({}, server:nodes(path))
+        end)
+    end
+end)
+
+
+describe("fd and dispatch", function()
+    after_each(rig.close_sessions)
+    after_each(function() zklock.driver(nil) end)
+
+    --- Lets a coroutine wait as any event loop would: it yields, and goes on by on_done.
+    local function yielding()
+        zklock.driver{ wait = function(_, request)
+            local thread = coroutine.running()
+            request:on_done(function() coroutine.resume(thread) end)
+            coroutine.yield()
+        end }
+    end
+
+    it("drive a wait: dispatch delivers it and never waits", function()
+        local session = rig.session(server.hosts)
+        local path = rig.path()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        session:dispatch()
+        local seconds, count = rig.timed(session.dispatch, session)
+        assert.equal(0, count)
+        assert.is_true(seconds < 0.05, seconds)
+        yielding()
+        local lease
+        coroutine.wrap(function() lease = session:mutex(path):acquire(20) end)()
+        assert.is_nil(lease)
+        zklock.driver(nil)
+        assert.is_true(holder:release())
+        local delivered = 0
+        rig.wait_for("lease", function()
+            delivered = delivered + session:dispatch()
+            return lease
+        end)
+        assert.is_true(delivered >= 1)
+        assert.equal("held", lease:state())
+    end)
+
+    if rawget(_G, "jit") then -- Lua 5.4 has no poll() of its own to ask
+        local ffi = require "ffi"
+        ffi.cdef[[struct spec_pollfd { int fd; short events, revents; };
+                  int poll(struct spec_pollfd *, unsigned long, int);]]
+        local function readable(fd, seconds)
+            local polled = ffi.new("struct spec_pollfd[1]", { { fd, 1, 0 } })
+            return ffi.C.poll(polled, 1, seconds * 1000) == 1
+        end
+
+        it("agree: readable while there is something to deliver, and not after", function()
+            local session = rig.session(server.hosts)
+            local fd = session:fd()
+            assert.equal(fd, session:fd())
+            local lock = rig.session(server.hosts):mutex(rig.path())
+            session:dispatch()
+            assert.is_false(readable(fd, 0))
+            for _ = 1, 3 do
+                local holder, lease = assert(lock:acquire(5)), nil
+                yielding()
+                coroutine.wrap(function() lease = session:mutex(lock.path):acquire(20) end)()
+                zklock.driver(nil)
+                assert.is_true(readable(fd, 10)) -- it is in the queue
+                session:dispatch()
+                assert.is_nil(lease)
+                assert.is_false(readable(fd, 0))
+                assert.is_true(holder:release())
+                assert.is_true(readable(fd, 10))
+                assert.is_nil(lease)
+                assert.is_true(session:dispatch() >= 1)
+                assert.is_false(readable(fd, 0))
+                assert.is_true(lease:release{ wait = 5 })
+                session:dispatch()
+            end
+        end)
+    end
+end)

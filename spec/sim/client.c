@@ -1,0 +1,436 @@
+/*
+ * client.c - a process: what owns the claims, as src/zookeeper does (stake.c,
+ * keeper.c, session.c), with the network of the simulator under it. It carries out
+ * what the claims ask for, and feeds them what happened.
+ */
+#include <string.h>
+
+#include "coverage.h"
+#include "rules.h"
+#include "story.h"
+#include "world.h"
+
+/* --- wishes ------------------------------------------------------------------------------------
+ */
+
+static int index_of_wish(const struct client *client, const struct wish *wish) {
+    return wish ? (int)(wish - client->wishes) : NOBODY;
+}
+
+/* Some room is left for orphans, which need a claim, too. */
+bool client_may_wish(const struct client *client) {
+    unsigned used = 0;
+    EACH_WISH(client, wish) used++;
+    if (world.setting.plain) used = client->wished;
+    return client->life == RUNS && used < world.setting.wishes && !nodes_full();
+}
+
+static struct wish *new_wish(struct client *client, enum zkl_kind kind, zkl_time deadline,
+                             bool trying) {
+    for (struct wish *wish = client->wishes; wish < client->wishes + ROOM; wish++) {
+        if (wish->used) continue;
+        *wish = (struct wish){.used = true};
+        zkl_claim_init(&wish->claim, &client->party, &client->line, kind, deadline, trying);
+        return wish;
+    }
+    return NULL;
+}
+
+static void forget(struct wish *wish) {
+    rules_on_forget(wish);
+    zkl_claim_detach(&wish->claim);
+    wish->gone = true;
+    if (wish->out == 0) wish->used = false;
+}
+
+/* --- actions -------------------------------------------------------------------------------------
+ */
+
+static void answer(struct client *client, struct item *item);
+static void perform(struct client *client, struct wish *wish, zkl_actions actions);
+
+static void ask(struct client *client, struct wish *wish, enum what what, const char *name,
+                struct zkl_contender *contender) {
+    struct node *node = what == CREATE || !name ? NULL : node_find(name);
+    struct item item = {.what = what,
+                        .wish = index_of_wish(client, wish),
+                        .node = node ? (int)(node - world.nodes) : NOBODY,
+                        .issued = clock_of(client),
+                        .look = client->look,
+                        .contender = contender ? zkl_contender_hold(contender) : NULL};
+    if (what == CREATE) memcpy(item.name, name, sizeof item.name);
+    if (wish) wish->out++;
+    if (client->party.clock.connected && !client->expiring) {
+        client->sent = world.now;
+        session_heard(client); /* a server reads at once; what it then does may take its time */
+        queue_push(&client->up, &item); /* perhaps for the next connection */
+        return;
+    }
+    item.reply = ZKL_UNKNOWN;
+    item.arrived = true;
+    answer(client, &item);
+}
+
+static void rank(struct client *client, struct wish *wish) {
+    struct zkl_contender *contender = NULL;
+    while ((contender = zkl_line_unranked(&client->line, &wish->claim, contender))) {
+        wish->claim.ranks++;
+        ask(client, wish, RANK, contender->name, contender);
+    }
+}
+
+/* In order of arrival; what is done with one claim may end it, but no other. */
+#define EACH_CLAIM(client, claim)                                                                  \
+    for (struct zkl_claim *claim = (client)->line.claims, *next_ = claim ? claim->next : NULL;     \
+         claim; claim = still_there(next_), next_ = claim ? claim->next : NULL)
+
+static struct zkl_claim *still_there(struct zkl_claim *claim) {
+    require(!claim || !((struct wish *)claim)->gone, "a claim ends no other claim");
+    return claim;
+}
+
+static void resume(struct client *client, struct zkl_claim *claim) {
+    cover(claim->state, EVENT_RESUME);
+    perform(client, (struct wish *)claim, zkl_claim_resume(claim, clock_of(client)));
+}
+
+static void resume_followers(struct client *client) {
+    EACH_CLAIM(client, claim) {
+        if (claim->state == ZKL_NEW) resume(client, claim);
+    }
+}
+
+static void perform_one(struct client *client, struct wish *wish, zkl_actions action) {
+    struct zkl_claim *claim = &wish->claim;
+    switch (action) {
+    case ZKL_DO_PARENTS: ask(client, wish, PARENTS, NULL, NULL); break;
+    case ZKL_DO_CREATE: ask(client, wish, CREATE, claim->name, NULL); break;
+    case ZKL_DO_SYNC: ask(client, wish, SYNC, NULL, NULL); break;
+    case ZKL_DO_LIST: ask(client, wish, LIST, NULL, NULL); break;
+    case ZKL_DO_RANK: rank(client, wish); break;
+    case ZKL_DO_WATCH_OWN: ask(client, wish, OWN, claim->name, NULL); break;
+    case ZKL_DO_WATCH_AHEAD: ask(client, wish, AHEAD, claim->ahead->name, claim->ahead); break;
+    case ZKL_DO_REMOVE: ask(client, wish, REMOVE, claim->name, NULL); break;
+    case ZKL_DO_DOUBT: client->look = clock_of(client) + client->party.clock.timeout; break;
+    case ZKL_DO_FOLLOW: resume_followers(client); break;
+    case ZKL_DO_QUEUED: break;
+    case ZKL_DO_GRANT: rules_on_grant(client, wish); break;
+    case ZKL_DO_FAIL: rules_on_fail(client, wish); break;
+    case ZKL_DO_LOSE: rules_on_loss(client, wish); break;
+    case ZKL_DO_FORGET: forget(wish); break;
+    default: require(false, "an action is one of the known"); break;
+    }
+}
+
+/* Lowest bit first; a request that cannot be sent is answered before the next. */
+static void perform(struct client *client, struct wish *wish, zkl_actions actions) {
+    if (actions) tell("  %s: %s", story_state(wish->claim.state), story_actions(actions));
+    while (actions) {
+        zkl_actions lowest = actions & -actions;
+        actions &= ~lowest;
+        perform_one(client, wish, lowest);
+    }
+}
+
+/* --- replies ------------------------------------------------------------------------ */
+
+static void adopt_orphans(struct client *client) {
+    struct zkl_contender *orphan;
+    while ((orphan = zkl_line_orphan(&client->line, client->party.session))) {
+        struct wish *wish = new_wish(client, ZKL_MUTEX, ZKL_NEVER, false);
+        if (!wish) return;
+        tell("  an orphan is found: %s", orphan->name);
+        cover(ZKL_NEW, EVENT_ADOPT);
+        perform(client, wish, zkl_claim_adopt(&wish->claim, orphan));
+    }
+}
+
+static void take_list(struct client *client, zxid view) {
+    const char *names[NODES];
+    size_t count = 0;
+    EACH_NODE(node) {
+        if (alive_at(node, view)) names[count++] = node->name;
+    }
+    client->shown = view;
+    require(zkl_line_replace(&client->line, names, count), "(out of memory)");
+    adopt_orphans(client);
+}
+
+/* The late look, without a wish, is repeated if there is no answer. */
+static void answer_look(struct client *client, const struct item *item) {
+    if (item->reply == ZKL_UNKNOWN || item->reply == ZKL_REFUSED) return;
+    if (item->reply == ZKL_DONE) take_list(client, item->view);
+    if (client->look == item->look) client->look = ZKL_NEVER; /* no other doubt since */
+}
+
+static zkl_actions answer_wish(struct client *client, struct wish *wish, const struct item *item) {
+    struct zkl_claim *claim = &wish->claim;
+    const struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
+    enum zkl_reply reply = item->reply;
+    zkl_time now = clock_of(client);
+    if (reply != ZKL_DONE) node = NULL;
+    if (item->what == LIST && reply == ZKL_DONE) take_list(client, item->view);
+    cover_reply(claim->state, item->what, reply);
+    switch (item->what) {
+    case PARENTS: zkl_claim_parents(claim, reply, ZKL_AUTH); return 0;
+    case CREATE:
+        return zkl_claim_created(claim, reply, ZKL_AUTH, node ? node->name : NULL,
+                                 node ? node->born : 0);
+    case LIST: return zkl_claim_listed(claim, reply, ZKL_AUTH, now);
+    case SYNC: return zkl_claim_synced(claim, reply, now);
+    case OWN:
+        return zkl_claim_got_own(
+            claim, reply, ZKL_AUTH, node ? node->born : 0,
+            node && node->session != NOBODY ? world.sessions[node->session].id : 0, now);
+    case AHEAD: return zkl_claim_got_ahead(claim, item->contender, reply, ZKL_AUTH, now);
+    case RANK: return zkl_claim_ranked(claim, item->contender, reply, node ? node->born : 0, now);
+    case REMOVE: return zkl_claim_removed(claim, reply);
+    case DELETED:
+    case CHANGED:
+    case CUT:
+    case BACK:
+    case EXPIRED: break;
+    }
+    return 0;
+}
+
+/* A write or a sync that was carried out shows that the session lived when it was issued. */
+static bool is_proof(const struct item *item) {
+    return item->reply == ZKL_DONE &&
+           (item->what == CREATE || item->what == SYNC || item->what == REMOVE);
+}
+
+static void answer(struct client *client, struct item *item) {
+    struct wish *wish = item->wish == NOBODY ? NULL : &client->wishes[item->wish];
+    if (is_proof(item)) {
+        rules_on_proof(client, item->issued);
+        zkl_clock_prove(&client->party.clock, item->issued, clock_of(client));
+    }
+    if (wish && --wish->out == 0 && wish->gone) wish->used = false;
+    if (wish && !wish->gone) perform(client, wish, answer_wish(client, wish, item));
+    if (!wish && item->what == LIST) answer_look(client, item);
+    zkl_contender_drop(item->contender);
+}
+
+/* --- watch events ------------------------------------------------------------------- */
+
+static zkl_actions own_event(struct zkl_claim *claim, enum what what) {
+    cover(claim->state, what == DELETED ? EVENT_OWN_DELETED : EVENT_OWN_CHANGED);
+    return what == DELETED ? zkl_claim_own_deleted(claim) : zkl_claim_own_changed(claim);
+}
+
+static zkl_actions ahead_event(struct zkl_claim *claim, enum what what, zkl_time now) {
+    cover(claim->state, what == DELETED ? EVENT_AHEAD_DELETED : EVENT_AHEAD_CHANGED);
+    if (what == DELETED) return zkl_claim_ahead_deleted(claim, claim->ahead, now);
+    return zkl_claim_ahead_changed(claim, claim->ahead);
+}
+
+static void watched(struct client *client, const struct item *item) {
+    const char *name = world.nodes[item->node].name;
+    EACH_CLAIM(client, claim) {
+        struct wish *wish = (struct wish *)claim;
+        if (strcmp(claim->name, name) == 0) perform(client, wish, own_event(claim, item->what));
+        else if (claim->ahead && strcmp(claim->ahead->name, name) == 0)
+            perform(client, wish, ahead_event(claim, item->what, clock_of(client)));
+    }
+}
+
+/* --- the connection ----------------------------------------------------------------- */
+
+static void suspend_all(struct client *client) {
+    client->party.clock.connected = false;
+    EACH_CLAIM(client, claim) {
+        cover(claim->state, EVENT_SUSPEND);
+        perform(client, (struct wish *)claim, zkl_claim_suspend(claim));
+    }
+}
+
+static enum event tick_event(const struct client *client, const struct zkl_claim *claim,
+                             zkl_time now) {
+    if (claim->state != ZKL_HELD)
+        return claim->wanted && now >= claim->deadline ? EVENT_DEADLINE : EVENT_TICK;
+    enum zkl_phase phase = zkl_clock_phase(&client->party.clock, claim->epoch, now);
+    return phase == ZKL_PHASE_LOST ? EVENT_RUN_OUT : EVENT_TICK;
+}
+
+static void tick(struct client *client, struct zkl_claim *claim, zkl_time now) {
+    cover(claim->state, tick_event(client, claim, now));
+    perform(client, (struct wish *)claim, zkl_claim_tick(claim, now));
+}
+
+static void resume_all(struct client *client, const struct item *back) {
+    struct zkl_clock *clock = &client->party.clock;
+    const struct session *session = &world.sessions[back->session];
+    EACH_CLAIM(client, claim) tick(client, claim, clock_of(client));
+    if (client->party.session == session->id) zkl_clock_retime(clock, session->timeout, 0.5);
+    else zkl_clock_start(clock, session->timeout, 0.5, back->issued);
+    if (client->party.session != session->id) client->proved = back->issued - session->timeout;
+    client->party.session = session->id;
+    clock->connected = true;
+    client->beat = 0;
+    EACH_CLAIM(client, claim) resume(client, claim);
+}
+
+/* Expired, or closed: the session and all that belonged to it is gone. */
+static void retire(struct client *client) {
+    zkl_clock_stop(&client->party.clock);
+    zkl_line_clear(&client->line);
+    client->party.session = 0;
+    client->expiring = false;
+    client->last = 0;
+    client->look = ZKL_NEVER;
+    EACH_CLAIM(client, claim) {
+        cover(claim->state, EVENT_EXPIRE);
+        perform(client, (struct wish *)claim, zkl_claim_expire(claim));
+    }
+}
+
+bool client_deliver(struct client *client) {
+    struct item item;
+    if (client->life != RUNS || !queue_pull(&client->down, &item)) return false;
+    tell("%s hears of %s: %s", story_client(client), story_what(&item), story_reply(item.reply));
+    network_arrive(client, &item);
+    switch (item.what) {
+    case DELETED:
+    case CHANGED: watched(client, &item); break;
+    case CUT: suspend_all(client); break;
+    case BACK: resume_all(client, &item); break;
+    case EXPIRED: retire(client); break;
+    case PARENTS:
+    case CREATE:
+    case SYNC:
+    case LIST:
+    case RANK:
+    case OWN:
+    case AHEAD:
+    case REMOVE: answer(client, &item); break;
+    }
+    return true;
+}
+
+/* --- time
+ * --------------------------------------------------------------------------------------------------
+ */
+
+/* Its keeper comes round all the time, even if what it then does is a move of its own. */
+void client_run(struct client *client, zkl_time until) {
+    zkl_time now = world.now;
+    if (client->life != RUNS) return;
+    for (; world.now < until; world.now += TIMEOUT / 24 * 1000 / client->rate)
+        zkl_clock_attend(&client->party.clock, clock_of(client));
+    world.now = until;
+    zkl_clock_attend(&client->party.clock, clock_of(client));
+    world.now = now;
+}
+
+static bool is_busy(const struct client *client) {
+    return client->line.claims != NULL;
+}
+
+static zkl_time beat_due(const struct client *client) {
+    if (!is_busy(client) || !client->party.clock.connected) return ZKL_NEVER;
+    return client->beat + client->party.clock.timeout / 6;
+}
+
+static zkl_time claim_due(const struct client *client, const struct zkl_claim *claim,
+                          zkl_time now) {
+    const struct zkl_clock *clock = &client->party.clock;
+    if (!claim->wanted) return ZKL_NEVER;
+    if (claim->state != ZKL_HELD) return claim->deadline;
+    bool over = zkl_clock_phase(clock, claim->epoch, now) == ZKL_PHASE_LOST;
+    return over ? now : zkl_clock_next(clock, now);
+}
+
+static zkl_time next_due(const struct client *client, zkl_time now) {
+    zkl_time due = beat_due(client);
+    if (client->party.clock.connected && client->look < due) due = client->look;
+    for (const struct zkl_claim *claim = client->line.claims; claim; claim = claim->next) {
+        zkl_time each = claim_due(client, claim, now);
+        if (each < due) due = each;
+    }
+    return due;
+}
+
+bool client_is_due(const struct client *client) {
+    return client->life == RUNS && next_due(client, clock_of(client)) <= clock_of(client);
+}
+
+zkl_time client_next_due(const struct client *client) {
+    zkl_time due = next_due(client, clock_of(client));
+    if (due == ZKL_NEVER) return ZKL_NEVER;
+    zkl_time at = (due - client->offset) / client->rate * 1000 + 1000;
+    return at > world.now ? at : world.now + 1;
+}
+
+static void tick_all(struct client *client, zkl_time now) {
+    EACH_CLAIM(client, claim) tick(client, claim, now);
+    rules_on_tick(client, now);
+}
+
+static void beat(struct client *client, zkl_time now) {
+    client->beat = now;
+    ask(client, NULL, SYNC, NULL, NULL);
+    EACH_CLAIM(client, claim) {
+        cover(claim->state, EVENT_BEAT);
+        perform(client, (struct wish *)claim, zkl_claim_beat(claim, now));
+    }
+}
+
+void client_keep(struct client *client) {
+    zkl_time now = clock_of(client);
+    tell("%s's keeper: %s%s", story_client(client), beat_due(client) <= now ? "a heartbeat " : "",
+         client->look <= now ? "a late look" : "");
+    tick_all(client, now);
+    if (now >= beat_due(client)) beat(client, now);
+    if (client->party.clock.connected && now >= client->look) {
+        client->look = now + client->party.clock.timeout; /* if there is no answer */
+        ask(client, NULL, SYNC, NULL, NULL);
+        ask(client, NULL, LIST, NULL, NULL);
+    }
+}
+
+/* --- what users do ------------------------------------------------------------------ */
+
+void client_wish(struct client *client, enum zkl_kind kind, zkl_time deadline, bool trying) {
+    struct wish *wish = new_wish(client, kind, deadline, trying);
+    if (!wish) return;
+    tell("%s wants the lock%s", story_client(client), trying ? ", now or never" : "");
+    client->wished++;
+    wish->asked = true;
+    cover(ZKL_NEW, EVENT_START);
+    perform(client, wish, zkl_claim_start(&wish->claim));
+}
+
+void client_cancel(struct client *client, struct wish *wish, enum zkl_code why) {
+    tell("%s gives up its wish", story_client(client));
+    wish->cancelled = why;
+    cover(wish->claim.state, EVENT_CANCEL);
+    perform(client, wish, zkl_claim_cancel(&wish->claim, why));
+}
+
+/* A lease that the clock ended is lost first. */
+void client_release(struct client *client, struct wish *wish) {
+    tell("%s releases", story_client(client));
+    tick(client, &wish->claim, clock_of(client));
+    wish->given_up = true;
+    if (wish->gone) return;
+    cover(wish->claim.state, EVENT_RELEASE);
+    perform(client, wish, zkl_claim_release(&wish->claim));
+}
+
+/* The session is closed when nothing is under way, or at once: then what is left is unknown. */
+void client_close(struct client *client) {
+    tell("%s closes its session", story_client(client));
+    EACH_CLAIM(client, claim) {
+        struct wish *wish = (struct wish *)claim;
+        if (claim->state == ZKL_HELD) client_release(client, wish);
+        else client_cancel(client, wish, ZKL_CLOSED);
+    }
+    if (client->session != NOBODY && client->server != NOBODY) session_end(client->session);
+    network_sever(client);
+    network_forget(client);
+    client->session = NOBODY;
+    client->expiring = true;
+    while (client_deliver(client)) continue;
+    retire(client);
+}

@@ -1,0 +1,111 @@
+#include "coverage.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "story.h"
+
+uint64_t coverage[EVENTS][STATES];
+
+/* --- which cells there are ---------------------------------------------------------- */
+
+/* A letter for each state in which the event can come, and why in no other. */
+static const struct row {
+    const char *name, *states, *otherwise;
+} rows[EVENTS] = {
+    [EVENT_START] = {"start", "N", "a claim starts once"},
+    [EVENT_ADOPT] = {"adopt", "N", "an orphan's claim is new"},
+    [EVENT_CANCEL] = {"cancel", "NTELSKIRWPV", "a holder's wish is not cancelled, it releases"},
+    [EVENT_RELEASE] = {"release", "HV", "only what was granted is released"},
+
+    [EVENT_PARENTS] = {"parents: ok", "E", "asked for in ENTER, answered before the create"},
+    {"parents: absent", "", "the simulator's path has one level; spec/core has more"},
+    {"parents: refused", "E", "as above"},
+    {"parents: unknown", "E", "as above"},
+    [EVENT_CREATED] = {"created: ok", "E", "ENTER is left by this reply only"},
+    {"created: absent", "E", "as above"},
+    {"created: refused", "E", "as above"},
+    {"created: unknown", "E", "as above"},
+    [EVENT_SYNCED] = {"synced: ok", "ELPV", "replies come in order: before a later list or get"},
+    {"synced: absent", "", "a sync is of no node"},
+    {"synced: refused", "", "a sync is for everybody"},
+    {"synced: unknown", "ELPV", "as for ok"},
+    [EVENT_LISTED] = {"listed: ok", "TELSIV",
+                      "one list is out, and its state is left by its reply"},
+    {"listed: absent", "TELSIV", "as above; LOOK: it waited for the next connection"},
+    {"listed: refused", "TELSIV", "as above"},
+    {"listed: unknown", "TELSIV", "as above"},
+    [EVENT_RANKED] = {"ranked: ok", "ELRV",
+                      "asked for in RANK; replies come in order, those after a cut perhaps late"},
+    {"ranked: absent", "ELRV", "as above"},
+    {"ranked: refused", "ELRV", "as above"},
+    {"ranked: unknown", "ELRV", "as above"},
+    [EVENT_GOT_OWN] = {"got own: ok", "KIRWPHV", "a node that was there went later: told later"},
+    {"got own: absent", "ELKIRWPHV", "there was no node, or replies come in order"},
+    {"got own: refused", "ELKIRWPHV", "as above"},
+    {"got own: unknown", "ELKIRWPHV", "as above"},
+    [EVENT_GOT_AHEAD] = {"got ahead: ok", "ELWV", "a node that was there went later: told later"},
+    {"got ahead: absent", "ELIRWPHV", "asked for in WAIT; replies come in order"},
+    {"got ahead: refused", "ELIRWPHV", "as above"},
+    {"got ahead: unknown", "ELIRWPHV", "as above"},
+    [EVENT_REMOVED] = {"removed: ok", "V", "LEAVE is left by this reply, or by expiry"},
+    {"removed: absent", "V", "as above"},
+    {"removed: refused", "V", "as above"},
+    {"removed: unknown", "V", "as above"},
+
+    [EVENT_OWN_DELETED] = {"own deleted", "KIRWPHV", "the node's name is not known"},
+    [EVENT_OWN_CHANGED] = {"own changed", "KIRWPHV", "as above"},
+    [EVENT_AHEAD_DELETED] = {"ahead deleted", "W", "nobody is waited for"},
+    [EVENT_AHEAD_CHANGED] = {"ahead changed", "W", "as above"},
+    [EVENT_RESUME] = {"resume", "NTELKIRWPHV", "the cut made LOOK of SEEK"},
+    [EVENT_SUSPEND] = {"suspend", "NTELSKIRWPHV", ""},
+    [EVENT_EXPIRE] = {"expire", "NELKIRWPHV", "the cut ended TRY, and made LOOK of SEEK"},
+    [EVENT_TICK] = {"tick", "NTELSKIRWPHV", ""},
+    [EVENT_DEADLINE] = {"deadline", "NTELSKIRWP", "the deadline is for the grant"},
+    [EVENT_RUN_OUT] = {"clock ran out", "H", "there is no lease"},
+    [EVENT_BEAT] = {"beat", "NTELSKIRWPHV", ""},
+};
+
+/* GONE has no column: the owner forgets a claim that is gone. */
+static const char letters[] = "NTELSKIRWPHV";
+
+static bool is_possible(unsigned event, unsigned state) {
+    return state < sizeof letters - 1 && strchr(rows[event].states, letters[state]);
+}
+
+/* --- the table ---------------------------------------------------------------------- */
+
+static void print_count(uint64_t count) {
+    if (count >= 10000000) printf("%6" PRIu64 "M", count / 1000000);
+    else if (count >= 10000) printf("%6" PRIu64 "k", count / 1000);
+    else printf("%7" PRIu64, count);
+}
+
+static void print_row(unsigned event) {
+    printf("%-18s", rows[event].name);
+    for (unsigned state = 0; state < ZKL_GONE; state++) {
+        if (is_possible(event, state) || coverage[event][state])
+            print_count(coverage[event][state]);
+        else printf("%7s", "-");
+    }
+    printf("  %s\n", rows[event].otherwise);
+}
+
+bool coverage_print(bool all) {
+    unsigned cells = 0, reached = 0, wrong = 0;
+    printf("%-18s", "");
+    for (unsigned state = 0; state < ZKL_GONE; state++) printf("%7s", story_state(state));
+    printf("  not in the others (-), for:\n");
+    for (unsigned event = 0; event < EVENTS; event++) {
+        print_row(event);
+        for (unsigned state = 0; state < STATES; state++) {
+            bool possible = is_possible(event, state), met = coverage[event][state] != 0;
+            cells += possible;
+            reached += possible && met;
+            wrong += met && !possible;
+        }
+    }
+    printf("%u of %u possible cells were reached, %u impossible ones\n", reached, cells, wrong);
+    return wrong == 0 && (!all || reached == cells);
+}

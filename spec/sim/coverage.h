@@ -1,0 +1,59 @@
+/*
+ * coverage.h - which event met which state of the claim machine, how often.
+ *
+ * Each cell of the table is either reached or one of those that cannot be,
+ * with the reason (coverage.c): the printed table is an argument.
+ */
+#ifndef COVERAGE_H
+#define COVERAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "world.h"
+
+enum event {
+    EVENT_START,
+    EVENT_ADOPT,
+    EVENT_CANCEL,
+    EVENT_RELEASE,
+    /* replies to requests: four each, in the order of enum what and enum zkl_reply */
+    EVENT_PARENTS,
+    EVENT_CREATED = EVENT_PARENTS + 4,
+    EVENT_SYNCED = EVENT_CREATED + 4,
+    EVENT_LISTED = EVENT_SYNCED + 4,
+    EVENT_RANKED = EVENT_LISTED + 4,
+    EVENT_GOT_OWN = EVENT_RANKED + 4,
+    EVENT_GOT_AHEAD = EVENT_GOT_OWN + 4,
+    EVENT_REMOVED = EVENT_GOT_AHEAD + 4,
+    /* watch events, the connection, time */
+    EVENT_OWN_DELETED = EVENT_REMOVED + 4,
+    EVENT_OWN_CHANGED,
+    EVENT_AHEAD_DELETED,
+    EVENT_AHEAD_CHANGED,
+    EVENT_RESUME,
+    EVENT_SUSPEND,
+    EVENT_EXPIRE,
+    EVENT_TICK,
+    EVENT_DEADLINE,
+    EVENT_RUN_OUT,
+    EVENT_BEAT,
+    EVENTS
+};
+
+enum { STATES = ZKL_GONE + 1, COVERAGE_ENOUGH = 20000000 };
+
+extern uint64_t coverage[EVENTS][STATES];
+
+static inline void cover(enum zkl_claim_state state, enum event event) {
+    coverage[event][state]++;
+}
+
+static inline void cover_reply(enum zkl_claim_state state, enum what what, enum zkl_reply reply) {
+    coverage[EVENT_PARENTS + 4 * (unsigned)what + (unsigned)reply][state]++;
+}
+
+/* Prints the table. False: a cell was reached that cannot be, or (if `all`) one was not. */
+bool coverage_print(bool all);
+
+#endif

@@ -1,0 +1,315 @@
+#include "moves.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "choice.h"
+#include "flow.h"
+#include "rules.h"
+#include "story.h"
+
+const char *const move_names[MOVES] = {
+    "carry",   "deliver", "keep",  "see",   "connect",  "pass", "wish",   "cancel",
+    "release", "close",   "sever", "stop",  "continue", "kill", "expire", "apart",
+    "rejoin",  "land",    "reap",  "enter", "leave",    "rob",  "change", "clear"};
+
+uint64_t moves_made[MOVES];
+
+/* --- which are possible ------------------------------------------------------------------------
+ */
+
+static const unsigned weights[MOVES] = {
+    [MOVE_CARRY] = 24,   [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,  [MOVE_SEE] = 10,
+    [MOVE_CONNECT] = 8,  [MOVE_PASS] = 8,     [MOVE_WISH] = 10,  [MOVE_CANCEL] = 2,
+    [MOVE_RELEASE] = 6,  [MOVE_CLOSE] = 1,    [MOVE_SEVER] = 2,  [MOVE_STOP] = 1,
+    [MOVE_CONTINUE] = 6, [MOVE_KILL] = 1,     [MOVE_EXPIRE] = 1, [MOVE_APART] = 2,
+    [MOVE_REJOIN] = 3,   [MOVE_LAND] = 4,     [MOVE_REAP] = 2,   [MOVE_ENTER] = 3,
+    [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,      [MOVE_CHANGE] = 1, [MOVE_CLEAR] = 1};
+
+static struct {
+    enum move moves[MOVES * CLIENTS];
+    int who[MOVES * CLIENTS];
+    unsigned weights[MOVES * CLIENTS];
+    unsigned count;
+} possible;
+
+/* In a small case time is rationed, too, for it can pass without end; and so are changes of mind.
+ */
+static bool is_fault(enum move move) {
+    bool rationed = move == MOVE_PASS || move == MOVE_CANCEL;
+    return move >= (enum move)FIRST_FAULT || (rationed && world.setting.plain);
+}
+
+static void allow(enum move move, int who, bool when) {
+    if (!when || !(world.setting.moves & 1U << move)) return;
+    if (is_fault(move) && !world.faults) return;
+    possible.moves[possible.count] = move;
+    possible.who[possible.count] = who;
+    possible.weights[possible.count++] = weights[move];
+}
+
+static struct zkl_claim *some_claim(const struct client *client, bool held) {
+    struct zkl_claim *found[ROOM];
+    unsigned count = 0;
+    for (struct zkl_claim *claim = client->line.claims; claim; claim = claim->next)
+        if (claim->wanted && (claim->state == ZKL_HELD) == held) found[count++] = claim;
+    return count ? found[count > 1 ? choose(count) : 0] : NULL;
+}
+
+static bool has_claim(const struct client *client, bool held) {
+    for (const struct zkl_claim *claim = client->line.claims; claim; claim = claim->next)
+        if (claim->wanted && (claim->state == ZKL_HELD) == held) return true;
+    return false;
+}
+
+static bool may_connect(const struct client *client) {
+    if (client->life != RUNS) return false;
+    for (unsigned i = 0; i < world.setting.servers; i++)
+        if (network_can_connect(client, (int)i)) return true;
+    return false;
+}
+
+static bool is_living(const struct client *client) {
+    return client->session != NOBODY && world.sessions[client->session].alive;
+}
+
+static void allow_of(const struct client *c) {
+    int who = index_of(c);
+    bool runs = c->life == RUNS, wired = c->server != NOBODY;
+    allow(MOVE_CARRY, who,
+          wired && c->up.count && !request_waits(c->server, &c->up.items[c->up.first]));
+    allow(MOVE_DELIVER, who, runs && c->down.count);
+    allow(MOVE_KEEP, who, client_is_due(c));
+    allow(MOVE_CONNECT, who, may_connect(c));
+    allow(MOVE_WISH, who, client_may_wish(c));
+    allow(MOVE_CANCEL, who, runs && has_claim(c, false));
+    allow(MOVE_RELEASE, who, runs && has_claim(c, true));
+    allow(MOVE_CLOSE, who, runs && c->session != NOBODY && world.session_count < SESSIONS / 2);
+    allow(MOVE_SEVER, who, wired);
+    allow(MOVE_STOP, who, runs);
+    allow(MOVE_CONTINUE, who, c->life == STOPPED);
+    allow(MOVE_KILL, who, c->life != DEAD);
+    allow(MOVE_EXPIRE, who, is_living(c) && world.session_count < SESSIONS / 2);
+    allow(MOVE_LAND, who, c->late[0] != '\0');
+}
+
+static unsigned count_nodes(bool (*fits)(const struct node *node)) {
+    unsigned count = 0;
+    EACH_NODE(node) count += fits(node);
+    return count;
+}
+
+static bool is_ours(const struct node *node) {
+    return alive(node) && node->session != NOBODY;
+}
+
+static bool is_others(const struct node *node) {
+    return alive(node) && node->session == NOBODY;
+}
+
+static struct node *some_node(bool (*fits)(const struct node *node)) {
+    unsigned left = choose(count_nodes(fits));
+    EACH_NODE(node) {
+        if (fits(node) && left-- == 0) return node;
+    }
+    return NULL;
+}
+
+static void find_possible(void) {
+    bool path = path_at(world.zxid);
+    unsigned ours = count_nodes(is_ours), others = count_nodes(is_others);
+    possible.count = 0;
+    EACH_CLIENT(c) allow_of(c);
+    for (unsigned i = 1; i < world.setting.servers; i++) {
+        const struct server *s = &world.servers[i];
+        allow(MOVE_SEE, (int)i, !s->apart && s->seen < world.zxid);
+        allow(MOVE_APART, (int)i, !s->apart);
+        allow(MOVE_REJOIN, (int)i, s->apart);
+    }
+    allow(MOVE_PASS, NOBODY, true);
+    allow(MOVE_REAP, NOBODY, path && !ours && !others && world.path_count < PATHS);
+    allow(MOVE_CLEAR, NOBODY, path && world.path_count < PATHS && !nodes_full());
+    allow(MOVE_ENTER, NOBODY, path && !nodes_full());
+    allow(MOVE_LEAVE, NOBODY, others > 0);
+    allow(MOVE_ROB, NOBODY, ours > 0 && !nodes_full());
+    allow(MOVE_CHANGE, NOBODY, ours > 0);
+}
+
+/* --- how they are made -------------------------------------------------------------- */
+
+static void see(struct server *s) {
+    zxid view = choose(2) ? s->seen + 1 : world.zxid;
+    tell("server %d learns of commit %lld", (int)(s - world.servers), (long long)view);
+    server_see((int)(s - world.servers), view);
+}
+
+static void connect_somewhere(struct client *c) {
+    int server = (int)choose(world.setting.servers);
+    while (!network_can_connect(c, server)) server = (server + 1) % (int)world.setting.servers;
+    bool shorter = !world.setting.plain && choose(8) == 7;
+    tell("%s connects to server %d", story_client(c), server);
+    network_connect(c, server, shorter ? TIMEOUT / 4 * 3 : TIMEOUT);
+}
+
+static void wish(struct client *c) {
+    if (world.setting.plain) {
+        client_wish(c, ZKL_MUTEX, ZKL_NEVER, false);
+        return;
+    }
+    enum zkl_kind kind = (enum zkl_kind)(choose(9) % 7 % 3);
+    bool trying = choose(6) == 5;
+    zkl_time deadline = ZKL_NEVER;
+    if (choose(2)) deadline = clock_of(c) + choose(20) * (TIMEOUT / 10);
+    client_wish(c, kind, deadline, trying);
+}
+
+/* The next moment at which a client, a server or a session comes to a turn. */
+static zkl_time until_next_turn(bool of_session) {
+    zkl_time due = world.now + TIMEOUT / 6;
+    for (int i = 0; of_session && i < world.session_count; i++) {
+        const struct session *session = &world.sessions[i];
+        zkl_time end = session->touched + session->timeout;
+        if (session->alive && end > world.now) due = end;
+    }
+    EACH_CLIENT(c) {
+        zkl_time each = c->life == RUNS && !of_session ? client_next_due(c) : ZKL_NEVER;
+        if (each < due) due = each;
+    }
+    return due - world.now;
+}
+
+static void pass(void) {
+    static const zkl_time parts[] = {50, 24, 12, 6, 4, 3, 2, 1};
+    unsigned which = world.setting.plain ? 0 : choose(12);
+    zkl_time time = which < 4 ? until_next_turn(which == 3) : TIMEOUT / parts[which - 4];
+    tell("%.3f s pass", (double)time / ZKL_SECOND);
+    if (world.setting.brisk) flow_pass(time);
+    else world_pass(time);
+}
+
+static void stop_for_good(struct client *c) {
+    network_sever(c);
+    c->life = DEAD;
+}
+
+/* Curator 5.5: the holder's reader has the writer's number, then the writer goes. */
+static void downgrade(const struct node *node) {
+    const char *marker = strstr(node->name, "__WRIT__");
+    char reader[ZKL_NAME_SIZE];
+    if (!marker || !world.setting.downgrades || node_before(node->place) || choose(2)) return;
+    memcpy(reader, node->name, sizeof reader);
+    memcpy(reader + (marker - node->name), "__READ__", 8);
+    zxid place = node->place;
+    node_add(reader, NOBODY, true)->place = place;
+}
+
+static void leave(void) {
+    struct node *node = some_node(is_others);
+    tell("%s goes", story_node((int)(node - world.nodes)));
+    if (!nodes_full()) downgrade(node);
+    node_remove(node);
+}
+
+static void enter(void) {
+    static const char *const markers[] = {"lock-",    "__WRIT__",  "__READ__",
+                                          "__lock__", "__rlock__", "junk-"};
+    char name[ZKL_NAME_SIZE];
+    enum { JUNK = 5 };
+    unsigned which = choose(JUNK + 1);
+    snprintf(name, sizeof name, "%s%08x%024" PRIx32 "-%s", which < 3 ? "_c_" : "", 0xfedU,
+             (uint32_t)world.node_count, markers[which]);
+    struct node *node = node_make(name, NOBODY, which < JUNK);
+    tell("another client enters: %s", story_node((int)(node - world.nodes)));
+}
+
+static void rob(struct node *node) {
+    tell("somebody deletes %s", story_node((int)(node - world.nodes)));
+    node->robbed = true;
+    node_remove(node);
+}
+
+/* A second connection with the session's id and password closes it. */
+static void end_session(struct client *c) {
+    tell("somebody closes %s's session", story_client(c));
+    EACH_NODE(node) {
+        if (alive(node) && node->session == c->session) node->robbed = true;
+    }
+    session_end(c->session);
+}
+
+static void clear_path(void) {
+    tell("somebody deletes the path with its children");
+    EACH_NODE(node) {
+        if (!alive(node)) continue;
+        node->robbed = true;
+        node_remove(node);
+    }
+    path_remove();
+}
+
+static void change(void) {
+    struct node *node = some_node(is_ours);
+    tell("somebody writes to %s", story_node((int)(node - world.nodes)));
+    node_change(node);
+}
+
+static void make(enum move move, int who) {
+    struct client *c = &world.clients[who < 0 ? 0 : who];
+    struct server *s = &world.servers[who < 0 || who >= SERVERS ? 0 : who];
+    switch (move) {
+    case MOVE_CARRY: network_carry(c); break;
+    case MOVE_DELIVER: client_deliver(c); break;
+    case MOVE_KEEP: client_keep(c); break;
+    case MOVE_SEE: see(s); break;
+    case MOVE_CONNECT: connect_somewhere(c); break;
+    case MOVE_PASS: pass(); break;
+    case MOVE_WISH: wish(c); break;
+    case MOVE_CANCEL: client_cancel(c, (struct wish *)some_claim(c, false), ZKL_INTERRUPTED); break;
+    case MOVE_RELEASE: client_release(c, (struct wish *)some_claim(c, true)); break;
+    case MOVE_CLOSE: client_close(c); break;
+    case MOVE_SEVER: network_sever(c); break;
+    case MOVE_STOP:
+        c->life = STOPPED;
+        tell("%s is stopped", story_client(c));
+        break;
+    case MOVE_CONTINUE:
+        c->life = RUNS;
+        tell("%s goes on", story_client(c));
+        break;
+    case MOVE_KILL:
+        tell("%s is killed", story_client(c));
+        stop_for_good(c);
+        break;
+    case MOVE_EXPIRE: end_session(c); break;
+    case MOVE_APART:
+        s->apart = true;
+        tell("server %d is cut off from the leader", who);
+        break;
+    case MOVE_REJOIN: server_rejoin(who); break;
+    case MOVE_LAND: network_land(c); break;
+    case MOVE_REAP:
+        tell("the empty path is reaped");
+        path_remove();
+        break;
+    case MOVE_ENTER: enter(); break;
+    case MOVE_LEAVE: leave(); break;
+    case MOVE_ROB: rob(some_node(is_ours)); break;
+    case MOVE_CHANGE: change(); break;
+    case MOVE_CLEAR: clear_path(); break;
+    case MOVES: break;
+    }
+}
+
+bool move(void) {
+    find_possible();
+    if (!possible.count) return false;
+    unsigned which = choose_weighted(possible.weights, possible.count);
+    enum move chosen = possible.moves[which];
+    if (is_fault(chosen) && world.faults != UNLIMITED) world.faults--;
+    moves_made[chosen]++;
+    make(chosen, possible.who[which]);
+    rules_at_any_time();
+    if (world.setting.brisk) flow(false);
+    return true;
+}

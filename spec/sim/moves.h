@@ -1,0 +1,52 @@
+/*
+ * moves.h - what can happen next. A schedule is a row of moves: one of those that
+ * are possible now is chosen, and made.
+ */
+#ifndef MOVES_H
+#define MOVES_H
+
+#include "world.h"
+
+enum move {
+    /* what goes on by itself */
+    MOVE_CARRY,   /* a request gets to its server */
+    MOVE_DELIVER, /* a reply or an event gets to the claims */
+    MOVE_KEEP,    /* a client does what the time asks for */
+    MOVE_SEE,     /* a follower learns of the next commit, or of all */
+    MOVE_CONNECT,
+    MOVE_PASS, /* time passes */
+    /* what users do */
+    MOVE_WISH,
+    MOVE_CANCEL,
+    MOVE_RELEASE,
+    MOVE_CLOSE,
+    /* faults */
+    MOVE_SEVER,    /* a connection is cut */
+    MOVE_STOP,     /* a process is stopped */
+    MOVE_CONTINUE, /* and goes on */
+    MOVE_KILL,
+    MOVE_EXPIRE, /* a session ends before its time: somebody closed it */
+    MOVE_APART,  /* a follower is cut off from the leader */
+    MOVE_REJOIN,
+    MOVE_LAND, /* a create that was on a slow way */
+    MOVE_REAP, /* the empty container goes, and its counter with it */
+    /* other people */
+    MOVE_ENTER,  /* another client's node, or junk */
+    MOVE_LEAVE,  /* it goes, or is downgraded */
+    MOVE_ROB,    /* somebody deletes a node of ours */
+    MOVE_CHANGE, /* or writes to it */
+    MOVE_CLEAR,  /* somebody deletes the path with all its children */
+    MOVES
+};
+
+enum { FIRST_FAULT = MOVE_SEVER };
+
+extern const char *const move_names[MOVES];
+
+/* Chooses a move of those that are possible and makes it; false: there is none. */
+bool move(void);
+
+/* How often each was made. */
+extern uint64_t moves_made[MOVES];
+
+#endif

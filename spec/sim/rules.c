@@ -1,0 +1,181 @@
+#include "rules.h"
+
+#include <string.h>
+
+#include "story.h"
+
+uint64_t rules_grants;
+
+void require(bool holds, const char *rule) {
+    if (holds || world.broken) return;
+    world.broken = rule;
+    tell("BROKEN: %s", rule);
+}
+
+static struct node *node_of(const struct zkl_claim *claim) {
+    return claim->czxid == 0 ? NULL : node_find(claim->name);
+}
+
+/* --- what the user is told ---------------------------------------------------------- */
+
+/* A stranger's delete is the one thing that no client can know of in time. */
+void rules_on_grant(const struct client *client, struct wish *wish) {
+    const struct node *node = node_of(&wish->claim);
+    require(!wish->granted && !wish->failed, "a wish is answered once");
+    wish->granted = true;
+    rules_grants++;
+    tell("%s HOLDS, token %lld", story_client(client), (long long)wish->claim.czxid);
+    require(node && node->born == wish->claim.czxid, "the token is the czxid of the own node");
+    require(node && node->died > client->shown, "a list that lacks the own node grants nothing");
+    if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
+    require(alive(node), "a grant is for a node that exists");
+    require(node->place > world.token, "tokens of grants only grow");
+    require(!node_before(node->place), "who is granted is the first");
+    world.token = node->place;
+}
+
+static bool ran_out(const struct client *client) {
+    return clock_of(client) >= client->proved + client->party.clock.timeout;
+}
+
+/* Whether the user may be told so. */
+static bool is_true(const struct client *client, const struct wish *wish) {
+    const struct zkl_claim *claim = &wish->claim;
+    switch (claim->code) {
+    case ZKL_TIMEOUT: return claim->trying || clock_of(client) >= claim->deadline;
+    case ZKL_EXPIRED: return client->party.session == 0;
+    case ZKL_AUTH: return world.setting.refusals;
+    default: return claim->code == wish->cancelled && wish->cancelled != ZKL_OK;
+    }
+}
+
+void rules_on_fail(const struct client *client, struct wish *wish) {
+    require(!wish->granted && !wish->failed, "a wish is answered once");
+    require(is_true(client, wish), "a wish fails for the reason that is given");
+    wish->failed = true;
+}
+
+void rules_on_loss(const struct client *client, struct wish *wish) {
+    const struct node *node = node_of(&wish->claim);
+    bool over = client->party.session == 0 || ran_out(client) || wish->ended;
+    require(wish->granted, "only a holder loses");
+    require(!wish->lost, "a holder is told once");
+    require(!wish->given_up, "what was given up is not lost");
+    require(over || !node || !alive(node), "what is lost is gone, or may be");
+    wish->lost = true;
+}
+
+void rules_on_forget(const struct wish *wish) {
+    require(!wish->gone, "a claim is forgotten once");
+    require(!wish->asked || wish->granted || wish->failed, "every wish is answered");
+    if (wish->granted)
+        require(wish->given_up || wish->lost, "a holder is told before its claim is forgotten");
+}
+
+/* --- time ---------------------------------------------------------------------------------------
+ */
+
+/* What the own clock ended stays ended, whatever is learned later. */
+static void note_ends(struct client *client) {
+    EACH_WISH(client, wish) {
+        if (wish->granted && ran_out(client)) wish->ended = true;
+    }
+}
+
+void rules_on_proof(struct client *client, zkl_time issued) {
+    note_ends(client);
+    if (issued > client->proved) client->proved = issued;
+}
+
+void rules_on_tick(const struct client *client, zkl_time now) {
+    const struct zkl_claim *claim = client->line.claims;
+    for (; claim; claim = claim->next) {
+        bool held = claim->state == ZKL_HELD;
+        require(!claim->wanted || held || now < claim->deadline, "no wait outlives its deadline");
+        require(!held || !ran_out(client), "a holder is told when its clock runs out");
+    }
+}
+
+/* --- any time ------------------------------------------------------------------------------------
+ */
+
+static void check_holder(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *node = node_of(claim);
+    require(client->party.clock.connected, "nothing is certain without a connection");
+    require(!((const struct wish *)claim)->ended, "what the clock ended never comes back");
+    if (node && node->robbed) return;
+    require(node && alive(node), "who holds for certain has its node");
+    if (node) require(!node_before(node->place), "who holds for certain is the first");
+    if (node)
+        require(world.sessions[node->session].id == client->party.session,
+                "who holds for certain has a node of its own session");
+}
+
+void rules_at_any_time(void) {
+    if (world.setting.wild) return;
+    EACH_CLIENT(c) {
+        if (c->life != RUNS) continue; /* it can ask nothing */
+        note_ends(c);
+        for (const struct zkl_claim *claim = c->line.claims; claim; claim = claim->next) {
+            const struct wish *wish = (const struct wish *)claim;
+            bool lease = wish->granted && !wish->given_up && !wish->lost;
+            require(lease == (claim->state == ZKL_HELD), "a grant is not taken back");
+            if (claim->state != ZKL_HELD) continue;
+            enum zkl_phase phase = zkl_clock_phase(&c->party.clock, claim->epoch, clock_of(c));
+            if (phase == ZKL_PHASE_HELD) check_holder(c, claim);
+        }
+    }
+}
+
+/* --- in calm, and at rest ----------------------------------------------------------- */
+
+/* Nobody waits for nothing: its predecessor lives, is the nearest, and is watched. */
+static void check_waiter(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = node_of(claim), *ahead = node_find(claim->ahead->name);
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    require(own && alive(own), "who waits has its node");
+    require(own && own->watched & bit, "who waits watches its own node");
+    require(ahead && alive(ahead), "who waits is behind somebody");
+    require(ahead && ahead->watched & bit, "who waits watches whom it waits for");
+    if (own && ahead) require(node_before(own->place) == ahead, "who waits watches the nearest");
+}
+
+static void check_calm(const struct client *client, const struct zkl_claim *claim) {
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    if (claim->state == ZKL_WAIT) check_waiter(client, claim);
+    if (claim->state != ZKL_HELD) return;
+    const struct node *own = node_of(claim);
+    require(own && (own->watched & bit || world.setting.refusals),
+            "who holds watches its own node, if it may");
+    check_holder(client, claim);
+}
+
+void rules_in_calm(void) {
+    if (world.setting.wild) return;
+    EACH_CLIENT(c) {
+        if (c->life != RUNS) continue;
+        for (const struct zkl_claim *claim = c->line.claims; claim; claim = claim->next)
+            check_calm(c, claim);
+    }
+    EACH_NODE(node) {
+        if (!alive(node) || node->session == NOBODY) continue;
+        bool answered_for = false;
+        EACH_CLIENT(c) {
+            const struct zkl_claim *claim = c->line.claims;
+            for (; claim && !answered_for; claim = claim->next)
+                answered_for = strcmp(claim->name, node->name) == 0;
+        }
+        require(answered_for, "in a calm every node is waiting or held");
+    }
+}
+
+void rules_at_rest(void) {
+    EACH_NODE(node) {
+        bool left = alive(node) && node->session != NOBODY;
+        require(!left || world.setting.wild, "no node is left");
+    }
+    EACH_CLIENT(c) {
+        require(!c->line.claims, "no claim is left");
+        EACH_WISH(c, wish) require(!wish->used, "no request is left unanswered");
+    }
+}

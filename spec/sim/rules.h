@@ -1,0 +1,34 @@
+/*
+ * rules.h - what must hold, whatever happens: the promise, made exact.
+ *
+ * Each rule is a sentence; the first that does not hold is world.broken.
+ */
+#ifndef RULES_H
+#define RULES_H
+
+#include "world.h"
+
+/* When the user of a wish is told something, and when its claim is forgotten. */
+void rules_on_grant(const struct client *client, struct wish *wish);
+void rules_on_fail(const struct client *client, struct wish *wish);
+void rules_on_loss(const struct client *client, struct wish *wish);
+void rules_on_forget(const struct wish *wish);
+
+extern uint64_t rules_grants; /* so far, in all runs */
+
+/* Before the clock hears of a proof that was issued then. */
+void rules_on_proof(struct client *client, zkl_time issued);
+
+/* After a client's keeper went round. */
+void rules_on_tick(const struct client *client, zkl_time now);
+
+/* After each move. */
+void rules_at_any_time(void);
+
+/* In a calm, when nothing is under way any more, with other clients' nodes still there. */
+void rules_in_calm(void);
+
+/* At the end, when everything was given up. */
+void rules_at_rest(void);
+
+#endif

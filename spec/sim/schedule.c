@@ -1,0 +1,174 @@
+#include "schedule.h"
+
+#include <string.h>
+
+#include "flow.h"
+#include "moves.h"
+#include "rules.h"
+#include "setting.h"
+#include "story.h"
+
+struct world world;
+
+/* --- the world's beginning and end -------------------------------------------------- */
+
+void world_begin(void) {
+    struct setting setting = world.setting;
+    memset(&world, 0, sizeof world - sizeof world.clients);
+    world.setting = setting;
+    world.faults = setting.faults;
+    world.now = 1000 * ZKL_SECOND;
+    world.zxid = 1;
+    for (unsigned i = 0; i < world.setting.servers; i++)
+        world.servers[i] =
+            (struct server){.seen = 1, .report = world.now + world.setting.tick / 4 * (i + 1)};
+    EACH_CLIENT(c) {
+        memset(&c->party, 0, sizeof *c - offsetof(struct client, party));
+        c->up.count = c->down.count = 0;
+    }
+}
+
+static void drop_queue(struct queue *queue) {
+    struct item item;
+    while (queue_pull(queue, &item)) zkl_contender_drop(item.contender);
+}
+
+void world_end(void) {
+    EACH_CLIENT(c) {
+        drop_queue(&c->up);
+        drop_queue(&c->down);
+        EACH_WISH(c, wish) {
+            if (!wish->gone) zkl_claim_detach(&wish->claim);
+        }
+        zkl_line_clear(&c->line);
+    }
+}
+
+/* --- the calm ----------------------------------------------------------------------- */
+
+static void heal(void) {
+    for (unsigned i = 1; i < world.setting.servers; i++) server_rejoin((int)i);
+    EACH_CLIENT(c) {
+        if (c->life == STOPPED) c->life = RUNS;
+        if (c->late[0]) network_land(c);
+    }
+}
+
+static void wait_a_beat(void) {
+    flow_pass(TIMEOUT / 5);
+    flow(true);
+}
+
+/* A session that no running client has: it has to expire. */
+static bool is_abandoned(int index) {
+    if (!world.sessions[index].alive) return false;
+    EACH_CLIENT(c) {
+        if (c->life == RUNS && c->session == index) return false;
+    }
+    return true;
+}
+
+static bool is_settled(const struct zkl_claim *claim) {
+    if (claim->stalled || claim->state == ZKL_GONE) return claim->state == ZKL_GONE;
+    return (claim->state == ZKL_WAIT || claim->state == ZKL_HELD) && claim->own_watched;
+}
+
+/* Nothing goes on any more but heartbeats. */
+static bool is_calm(void) {
+    for (int i = 0; i < world.session_count; i++)
+        if (is_abandoned(i)) return false;
+    EACH_CLIENT(c) {
+        if (c->life != RUNS) continue;
+        if (c->look != ZKL_NEVER) return false;
+        for (const struct zkl_claim *claim = c->line.claims; claim; claim = claim->next)
+            if (!is_settled(claim)) return false;
+    }
+    return true;
+}
+
+static void calm_down(void) {
+    int beats = 0;
+    tell("-- calm --");
+    flow(true);
+    while (!is_calm() && beats++ < 40 && !world.broken) wait_a_beat();
+    require(beats < 40, "it comes to a calm");
+    if (!world.broken) rules_in_calm();
+}
+
+static void remove_others(void) {
+    EACH_NODE(node) {
+        if (alive(node) && node->session == NOBODY) node_remove(node);
+    }
+}
+
+/* Releases what is held; false: nobody wants anything any more. */
+static bool release_all(void) {
+    bool wanted = false;
+    EACH_CLIENT(c) {
+        if (c->life != RUNS) continue;
+        EACH_WISH(c, wish) {
+            if (wish->gone) continue;
+            wanted = wanted || wish->claim.wanted;
+            if (wish->claim.state == ZKL_HELD) client_release(c, wish);
+        }
+    }
+    return wanted;
+}
+
+static void answer_all(void) {
+    int rounds = 0;
+    tell("-- everybody else leaves; who holds releases --");
+    remove_others();
+    flow(true);
+    while (release_all() && rounds++ < 100 && !world.broken) wait_a_beat();
+    require(rounds < 100, "in a calm time every wish is answered");
+}
+
+static bool is_at_rest(void) {
+    EACH_CLIENT(c) {
+        if (c->life == RUNS && (c->line.claims || c->look != ZKL_NEVER)) return false;
+    }
+    return true;
+}
+
+/* A process that was killed has its claims no more. */
+static void bury(void) {
+    EACH_CLIENT(c) {
+        if (c->life != DEAD) continue;
+        drop_queue(&c->up);
+        drop_queue(&c->down);
+        EACH_WISH(c, wish) {
+            if (!wish->gone) zkl_claim_detach(&wish->claim);
+            wish->used = false;
+        }
+    }
+}
+
+static void come_to_rest(void) {
+    int beats = 0;
+    choose_no_more();
+    heal();
+    bury();
+    calm_down();
+    if (world.broken) return;
+    answer_all();
+    while (!is_at_rest() && beats++ < 60 && !world.broken) wait_a_beat();
+    if (!world.broken) rules_at_rest();
+}
+
+/* --- the run ------------------------------------------------------------------------ */
+
+static bool goes_on(unsigned steps) {
+    if (world.broken || choices_end()) return false;
+    return steps < world.setting.steps;
+}
+
+const char *schedule_run(bool (*seen)(void)) {
+    bool pruned = false;
+    setting_choose();
+    for (unsigned steps = 0; goes_on(steps) && !pruned && move(); steps++)
+        pruned = seen && choices_new() && seen();
+    if (!pruned && !world.broken) come_to_rest();
+    world_end();
+    return world.broken;
+}

@@ -1,0 +1,125 @@
+#include "setting.h"
+
+#include <string.h>
+
+#include "moves.h"
+#include "story.h"
+
+/* --- small cases -------------------------------------------------------------------- */
+
+enum { SMALL_STEPS = 60 };
+
+#define BIT(move) (1U << (move))
+#define ALWAYS                                                                                     \
+    (BIT(MOVE_CARRY) | BIT(MOVE_DELIVER) | BIT(MOVE_KEEP) | BIT(MOVE_SEE) | BIT(MOVE_CONNECT) |    \
+     BIT(MOVE_PASS) | BIT(MOVE_WISH) | BIT(MOVE_RELEASE))
+
+static const struct small {
+    const char *name, *what;
+    unsigned clients, servers, wishes, faults, moves;
+} smalls[] = {
+    {"calm", "2 clients, no fault but one passage of time", 2, 1, 1, 1, ALWAYS},
+    {"cut", "2 clients, one cut or passage of time", 2, 1, 1, 1, ALWAYS | BIT(MOVE_SEVER)},
+    {"cancel", "2 clients, one cut, passage of time or change of mind", 2, 1, 1, 1,
+     ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL)},
+    {"expire", "2 clients, one expiry, cut or passage of time", 2, 1, 1, 1,
+     ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_EXPIRE)},
+    {"follower", "2 clients, a follower that lags, one fault", 2, 2, 1, 1,
+     ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_APART) | BIT(MOVE_REJOIN)},
+    {"rob", "2 clients, one node deleted or changed by a stranger", 2, 1, 1, 1,
+     ALWAYS | BIT(MOVE_ROB) | BIT(MOVE_CHANGE) | BIT(MOVE_CLEAR)},
+};
+
+enum { SMALLS = sizeof smalls / sizeof *smalls };
+
+const char *setting_small_name(unsigned i, const char **what) {
+    if (i >= SMALLS) return NULL;
+    *what = smalls[i].what;
+    return smalls[i].name;
+}
+
+/* A tape of one choice names the case; 0 is a run of any kind. */
+bool setting_small(const char *name, struct tape *pinned) {
+    for (unsigned i = 0; i < SMALLS; i++) {
+        if (strcmp(smalls[i].name, name) != 0) continue;
+        pinned->choices[0] = (uint8_t)(i + 1);
+        pinned->length = 1;
+        return true;
+    }
+    return false;
+}
+
+static void set_small(const struct small *small) {
+    world.setting = (struct setting){.clients = small->clients,
+                                     .servers = small->servers,
+                                     .wishes = small->wishes,
+                                     .faults = small->faults,
+                                     .moves = small->moves,
+                                     .steps = SMALL_STEPS,
+                                     .tick = TIMEOUT / 2,
+                                     .plain = true};
+}
+
+/* --- any kind ----------------------------------------------------------------------- */
+
+static void set_any(void) {
+    struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE),
+                              .faults = UNLIMITED};
+    static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};
+    static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
+    setting.clients = clients[choose(8)];
+    setting.servers = servers[choose(3)];
+    setting.wishes = 1 + choose(4);
+    setting.steps = 12 + choose(120);
+    for (unsigned move = FIRST_FAULT; move < MOVES; move++) setting.moves |= choose(2) << move;
+    if (setting.moves & BIT(MOVE_SEVER)) setting.moves |= BIT(MOVE_LAND);
+    if (setting.moves & BIT(MOVE_STOP)) setting.moves |= BIT(MOVE_CONTINUE);
+    if (setting.moves & BIT(MOVE_APART)) setting.moves |= BIT(MOVE_REJOIN);
+    if (setting.moves & BIT(MOVE_ENTER)) setting.moves |= BIT(MOVE_LEAVE);
+    setting.brisk = choose(3) == 2;
+    setting.tick = ticks[choose(3)];
+    setting.grace = choose(3) == 2;
+    setting.refusals = choose(8) == 7;
+    setting.wild = choose(16) == 15;
+    setting.downgrades = choose(2);
+    world.setting = setting;
+}
+
+/* Every fourth run is at the end of the counter (seed Q-02). */
+static void set_counter(void) {
+    if (choose(4) != 3) return;
+    world.counter = INT32_MAX - (int32_t)choose(6);
+    world.setting.downgrades = false;
+}
+
+static void set_clock(struct client *c) {
+    static const int rates[] = {1000, 950, 1050}, wild[] = {1000, 500, 2500};
+    unsigned which = world.setting.plain ? 0 : choose(3);
+    c->rate = world.setting.wild ? wild[which] : rates[which];
+    c->offset = index_of(c) * 12345 * ZKL_SECOND;
+}
+
+static void connect_all(void) {
+    EACH_CLIENT(c) {
+        c->session = c->server = NOBODY;
+        c->look = ZKL_NEVER;
+        if (!world.setting.plain || index_of(c) == 0) set_clock(c);
+        else c->rate = 1000;
+        c->party.clock.patience = TIMEOUT / 12;
+        zkl_clock_attend(&c->party.clock, clock_of(c));
+        network_connect(c, index_of(c) % (int)world.setting.servers, TIMEOUT);
+        client_deliver(c);
+    }
+}
+
+void setting_choose(void) {
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1};
+    unsigned which = choose_weighted(odds, SMALLS + 1);
+    if (which) set_small(&smalls[which - 1]);
+    else set_any();
+    world_begin();
+    if (!which && choose(2)) path_make();
+    if (which) path_make();
+    if (!which) set_counter();
+    connect_all();
+}

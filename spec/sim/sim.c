@@ -1,0 +1,162 @@
+/*
+ * sim.c - the simulator's command line.
+ *
+ *   sim seeds FIRST COUNT [JOBS]   explores at random; prints the table of states and events
+ *   sim small [CASE]               every schedule of one small case, or of all of them
+ *   sim replay SEED|x TAPE         tells what happens in one run
+ *   sim cases                      the small cases
+ *
+ * The last line is `N passed, N failed`. A schedule that breaks a rule is shrunk, told
+ * in words, and can be replayed by the command that is printed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "explore.h"
+#include "schedule.h"
+#include "setting.h"
+#include "story.h"
+
+enum { SMALL_LIMIT = 20000000 };
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* --- a run in words ----------------------------------------------------------------- */
+
+static void print_setting(void) {
+    const struct setting *setting = &world.setting;
+    printf("%u clients, %u servers%s%s%s\n", setting->clients, setting->servers,
+           setting->refusals ? ", refusals" : "", setting->wild ? ", wild clocks" : "",
+           world.counter > 1000 ? ", the counter near its end" : "");
+}
+
+static const char *tell_run(void) {
+    story_told = true;
+    const char *broken = schedule_run(NULL);
+    story_told = false;
+    print_setting();
+    printf("%s\n", broken ? broken : "every rule holds");
+    return broken;
+}
+
+static void tell_broken(struct explored *result) {
+    if (result->tape.length == 0) return;
+    explore_shrink(&result->tape, result->broken);
+    choose_by_tape(&result->tape);
+    tell_run();
+    printf("replay: sim replay x ");
+    for (size_t i = 0; i < result->tape.length; i++) printf("%02x", result->tape.choices[i]);
+    putchar('\n');
+}
+
+/* --- commands ----------------------------------------------------------------------- */
+
+static int report(const struct explored *result) {
+    printf("%d passed, %d failed\n", !result->broken, result->broken != NULL);
+    return result->broken ? 1 : 0;
+}
+
+static void print_moves(const struct explored *result) {
+    for (unsigned i = 0; i < MOVES; i++)
+        printf("%s %" PRIu64 "%s", move_names[i], result->moves[i], i + 1 < MOVES ? ", " : "\n");
+}
+
+static int seeds(uint64_t first, uint64_t count, unsigned jobs) {
+    static struct explored result;
+    double begin = seconds();
+    explore_seeds(first, count, jobs, &result);
+    double took = seconds() - begin;
+    if (result.broken) {
+        printf("seed %" PRIu64 ": %s\n", result.seed, result.broken);
+        tell_broken(&result);
+    } else {
+        memcpy(coverage, result.coverage, sizeof coverage);
+        if (!coverage_print(count >= COVERAGE_ENOUGH))
+            result.broken = "each cell of the table is as it is said to be";
+        printf("moves: ");
+        print_moves(&result);
+    }
+    printf("%" PRIu64 " schedules from seed %" PRIu64 ", %" PRIu64
+           " grants, %.1f s, %.0f schedules/s\n",
+           result.schedules, first, result.grants, took, (double)result.schedules / took);
+    return report(&result);
+}
+
+static bool small_case(const char *name) {
+    static struct explored result;
+    struct tape pinned;
+    memset(&result, 0, sizeof result);
+    setting_small(name, &pinned);
+    double begin = seconds();
+    explore_small(&pinned, SMALL_LIMIT, &result);
+    printf("%-10s %9" PRIu64 " schedules, %9" PRIu64 " states, %.1f s: %s\n", name,
+           result.schedules, result.states, seconds() - begin,
+           result.broken     ? result.broken
+           : result.complete ? "every rule holds in each"
+                             : "NOT COMPLETE");
+    if (result.broken) tell_broken(&result);
+    return result.complete;
+}
+
+static int small(const char *name) {
+    unsigned passed = 0, failed = 0;
+    const char *each, *what;
+    for (unsigned i = 0; (each = setting_small_name(i, &what)); i++) {
+        if (name && strcmp(name, each) != 0) continue;
+        if (small_case(each)) passed++;
+        else failed++;
+    }
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed || !passed;
+}
+
+static int replay_tape(const char *text) {
+    static struct tape tape;
+    unsigned choice;
+    for (; tape.length < TAPE && sscanf(text, "%2x", &choice) == 1; text += 2) {
+        tape.choices[tape.length++] = (uint8_t)choice;
+        if (!text[1]) break;
+    }
+    choose_by_tape(&tape);
+    return tell_run() != NULL;
+}
+
+static int replay_seed(const char *text) {
+    choose_by_seed(strtoull(text, NULL, 10));
+    return tell_run() != NULL;
+}
+
+static int cases(void) {
+    const char *name, *what;
+    for (unsigned i = 0; (name = setting_small_name(i, &what)); i++)
+        printf("%-10s %s\n", name, what);
+    return 0;
+}
+
+static unsigned processors(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+int main(int argc, char **argv) {
+    const char *command = argc > 1 ? argv[1] : "";
+    if (strcmp(command, "seeds") == 0 && argc > 3)
+        return seeds(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
+                     argc > 4 ? (unsigned)atoi(argv[4]) : processors());
+    if (strcmp(command, "small") == 0) return small(argc > 2 ? argv[2] : NULL);
+    if (strcmp(command, "replay") == 0 && argc > 3) return replay_tape(argv[3]);
+    if (strcmp(command, "replay") == 0 && argc > 2) return replay_seed(argv[2]);
+    if (strcmp(command, "cases") == 0) return cases();
+    fputs("usage: sim seeds FIRST COUNT [JOBS] | small [CASE] | replay SEED | replay x TAPE | "
+          "cases\n",
+          stderr);
+    return 2;
+}

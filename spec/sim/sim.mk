@@ -1,0 +1,37 @@
+# sim.mk - the simulator of spec/sim: src/core against a model of ZooKeeper.
+#
+#   make sim                        SEEDS schedules from seed FIRST, then every small case
+#   make sim SEEDS=50000000         the campaign of docs/testing.md
+#   build/sim/sim                   its own commands: replay a run, tell its story
+#   make test-sim                   the short form, and the same with sanitizers
+
+SEEDS ?= 2000000
+FIRST ?= 1
+
+SIM_SOURCES = $(wildcard spec/sim/*.c)
+SIM_FILES = $(SIM_SOURCES) $(wildcard spec/sim/*.h) $(CORE_SOURCES) $(CORE_HEADERS)
+
+# $(call simulator,<flags>)
+simulator = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) $(1) -Isrc/core -Ispec/sim -o $@ \
+	$(SIM_SOURCES) $(CORE_SOURCES)
+
+.PHONY: sim test-sim
+
+$(BUILD)/sim/sim: $(SIM_FILES)
+	$(call simulator,-O2 -g)
+
+$(BUILD)/sim/sim-asan: $(SIM_FILES)
+	$(call simulator,$(CORE_SANITIZE))
+
+sim: $(BUILD)/sim/sim
+	$(BUILD)/sim/sim seeds $(FIRST) $(SEEDS)
+	$(BUILD)/sim/sim small
+
+# The same seed gives the same run, byte for byte.
+test-sim: $(BUILD)/sim/sim $(BUILD)/sim/sim-asan
+	$(BUILD)/sim/sim seeds 1 300000
+	$(BUILD)/sim/sim-asan seeds 1 10000
+	$(BUILD)/sim/sim small calm
+	$(BUILD)/sim/sim replay 4711 >$(BUILD)/sim/once
+	$(BUILD)/sim/sim-asan replay 4711 >$(BUILD)/sim/again
+	cmp $(BUILD)/sim/once $(BUILD)/sim/again && test -s $(BUILD)/sim/once

@@ -1,0 +1,293 @@
+/* zookeeper.c - the ensemble: nodes, views, sessions, requests. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "choice.h"
+#include "story.h"
+#include "world.h"
+
+/* --- the lock path ------------------------------------------------------------------ */
+
+bool path_at(zxid view) {
+    for (int i = world.path_count - 1; i >= 0; i--)
+        if (world.paths[i].born <= view) return view < world.paths[i].died;
+    return false;
+}
+
+static zxid commit(void) {
+    world.zxid++;
+    return world.zxid;
+}
+
+void path_make(void) {
+    if (path_at(world.zxid) || world.path_count == PATHS) return;
+    world.paths[world.path_count++] = (struct generation){commit(), NEVER};
+    world.counter = 0;
+    server_see(0, world.zxid);
+}
+
+void path_remove(void) {
+    world.paths[world.path_count - 1].died = commit();
+    server_see(0, world.zxid);
+}
+
+/* --- nodes -------------------------------------------------------------------------- */
+
+struct node *node_find(const char *name) {
+    for (int i = world.node_count - 1; i >= 0; i--)
+        if (strcmp(world.nodes[i].name, name) == 0) return &world.nodes[i];
+    return NULL;
+}
+
+bool nodes_full(void) {
+    return world.node_count > NODES - 40; /* whoever is robbed makes another */
+}
+
+struct node *node_add(const char *name, int session, bool contender) {
+    require(world.node_count < NODES, "(the simulator is out of nodes)");
+    struct node *node = &world.nodes[world.node_count < NODES ? world.node_count++ : NODES - 1];
+    *node = (struct node){.born = commit(), .died = NEVER, .session = session};
+    node->place = node->born;
+    snprintf(node->name, sizeof node->name, "%s", name);
+    node->contender = contender;
+    server_see(0, world.zxid);
+    return node;
+}
+
+/* ZOOKEEPER-3249: at its limit the counter sticks, but for creates in one pipeline. */
+struct node *node_make(const char *prefix, int session, bool contender) {
+    char name[2 * ZKL_NAME_SIZE];
+    int32_t number = world.counter;
+    if (number < INT32_MAX) world.counter++;
+    else if (choose(4) == 3) number = -(int32_t)choose(256) - 1;
+    snprintf(name, sizeof name, "%s%010" PRId32, prefix, number);
+    return node_add(name, session, contender);
+}
+
+void node_remove(struct node *node) {
+    node->died = commit();
+    server_see(0, world.zxid);
+}
+
+void node_change(struct node *node) {
+    node->changed = commit();
+    server_see(0, world.zxid);
+}
+
+struct node *node_before(zxid place) {
+    struct node *nearest = NULL;
+    EACH_NODE(node) {
+        if (!alive(node) || !node->contender || node->place >= place) continue;
+        if (!nearest || node->place > nearest->place) nearest = node;
+    }
+    return nearest;
+}
+
+/* --- servers ------------------------------------------------------------------------ */
+
+static void tell_watchers(int server, struct node *node, enum what what) {
+    EACH_CLIENT(c) {
+        uint8_t bit = (uint8_t)(1U << index_of(c));
+        if (c->server != server || !(node->watched & bit)) continue;
+        node->watched &= (uint8_t)~bit;
+        network_tell(index_of(c), what, (int)(node - world.nodes));
+    }
+}
+
+/* What happens next, after `from` and up to `to`, to a node that somebody watches. */
+static zxid next_of_watched(zxid from, zxid to) {
+    zxid next = to + 1;
+    EACH_NODE(node) {
+        if (!node->watched) continue;
+        if (node->died > from && node->died < next) next = node->died;
+        if (node->changed > from && node->changed < next) next = node->changed;
+    }
+    return next;
+}
+
+void server_see(int server, zxid view) {
+    struct server *s = &world.servers[server];
+    zxid at = s->seen;
+    if (view <= at) return;
+    s->seen = view;
+    while ((at = next_of_watched(at, view)) <= view) {
+        EACH_NODE(node) {
+            if (node->died == at) tell_watchers(server, node, DELETED);
+            else if (node->changed == at && alive_at(node, at))
+                tell_watchers(server, node, CHANGED);
+        }
+    }
+}
+
+/* --- sessions ----------------------------------------------------------------------- */
+
+int session_open(zkl_time timeout) {
+    require(world.session_count < SESSIONS, "(the simulator is out of sessions)");
+    int index = world.session_count < SESSIONS ? world.session_count++ : SESSIONS - 1;
+    world.sessions[index] = (struct session){
+        .id = ((uint64_t)index + 1) << 32, .timeout = timeout, .touched = world.now, .alive = true};
+    commit();
+    server_see(0, world.zxid);
+    return index;
+}
+
+/* Expired or closed: its nodes go in one commit, and its connection is cut. */
+void session_end(int index) {
+    struct session *session = &world.sessions[index];
+    if (!session->alive) return;
+    session->alive = false;
+    zxid view = commit();
+    EACH_NODE(node) {
+        if (alive(node) && node->session == index) node->died = view;
+    }
+    server_see(0, view);
+    EACH_CLIENT(c) {
+        if (c->session == index && c->server != NOBODY) network_sever(c);
+    }
+}
+
+/* A packet of the client got to its server. The leader knows at once what it hears itself. */
+void session_heard(const struct client *client) {
+    if (client->session == NOBODY || !world.sessions[client->session].alive) return;
+    world.sessions[client->session].heard = true;
+    if (client->server == 0) world.sessions[client->session].touched = world.now;
+}
+
+/* Every half tick a follower tells the leader whom it heard since the last time. */
+void server_report(int index) {
+    world.servers[index].report = world.now + world.setting.tick / 2;
+    if (world.servers[index].apart) return;
+    EACH_CLIENT(c) {
+        if (c->server != index || c->session == NOBODY) continue;
+        struct session *session = &world.sessions[c->session];
+        if (session->heard) session->touched = world.now;
+        session->heard = false;
+    }
+}
+
+/* What piled up in between comes first: the leader's question whom it heard. */
+void server_rejoin(int server) {
+    if (!world.servers[server].apart) return;
+    tell("server %d is back with the leader", server);
+    world.servers[server].apart = false;
+    server_report(server);
+}
+
+/* The library pings after a third of the timeout in which it sent nothing. */
+static zkl_time ping_due(const struct client *client) {
+    if (client->life != RUNS || client->server == NOBODY || client->session == NOBODY)
+        return ZKL_NEVER;
+    return client->sent + world.sessions[client->session].timeout / 3 * 1000 / client->rate;
+}
+
+/* The leader rounds up to a tick. */
+static zkl_time expiry_due(const struct session *session) {
+    if (!session->alive) return ZKL_NEVER;
+    return session->touched + session->timeout + (world.setting.grace ? world.setting.tick : 0);
+}
+
+static zkl_time earliest(zkl_time due) {
+    for (unsigned i = 1; i < world.setting.servers; i++)
+        if (world.servers[i].report < due) due = world.servers[i].report;
+    EACH_CLIENT(c) {
+        if (ping_due(c) < due) due = ping_due(c);
+    }
+    for (int i = 0; i < world.session_count; i++)
+        if (expiry_due(&world.sessions[i]) < due) due = expiry_due(&world.sessions[i]);
+    return due;
+}
+
+void world_pass(zkl_time time) {
+    zkl_time until = world.now + time;
+    do {
+        zkl_time next = earliest(until);
+        if (next < world.now) next = world.now; /* of a process that was stopped: overdue */
+        EACH_CLIENT(c) client_run(c, next);
+        world.now = next;
+        for (unsigned i = 1; i < world.setting.servers; i++)
+            if (world.servers[i].report <= world.now) server_report((int)i);
+        EACH_CLIENT(c) {
+            if (ping_due(c) > world.now) continue;
+            c->sent = world.now;
+            session_heard(c);
+        }
+        for (int i = 0; i < world.session_count; i++) {
+            if (expiry_due(&world.sessions[i]) > world.now) continue;
+            tell("session %d expires", i + 1);
+            session_end(i);
+        }
+        EACH_CLIENT(c) {
+            if (c->late[0] && world.now >= c->lands) network_land(c);
+        }
+    } while (world.now < until);
+}
+
+/* --- requests ----------------------------------------------------------------------- */
+
+static void create(const struct client *client, struct item *item) {
+    if (!path_at(world.zxid)) {
+        item->reply = ZKL_ABSENT;
+        return;
+    }
+    EACH_NODE(node) {
+        require(strncmp(node->name, item->name, strlen(item->name)) != 0, "no nonce is used twice");
+    }
+    item->node = (int)(node_make(item->name, client->session, true) - world.nodes);
+}
+
+static void remove_one(const struct client *client, struct item *item) {
+    struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
+    if (!node || !alive(node)) {
+        item->reply = ZKL_ABSENT;
+        return;
+    }
+    require(node->session == client->session, "nobody's node is removed by another session");
+    node_remove(node);
+}
+
+static void get(const struct client *client, zxid view, struct item *item) {
+    struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
+    if (!node || !alive_at(node, view)) item->reply = ZKL_ABSENT;
+    else if (item->what != RANK) node->watched |= (uint8_t)(1U << index_of(client));
+}
+
+static bool is_write(const struct item *item) {
+    return item->what == PARENTS || item->what == CREATE || item->what == SYNC ||
+           item->what == REMOVE;
+}
+
+bool request_waits(int server, const struct item *item) {
+    return is_write(item) && world.servers[server].apart;
+}
+
+static bool is_refused(const struct item *item) {
+    return world.setting.refusals && item->what != SYNC && choose(12) == 11;
+}
+
+/* One that carries out writes answers only when it has seen them itself. */
+bool request_carry_out(const struct client *client, int server, struct item *item) {
+    if (request_waits(server, item)) return false;
+    item->reply = is_refused(item) ? ZKL_REFUSED : ZKL_DONE;
+    if (item->reply == ZKL_REFUSED) return true;
+    switch (item->what) {
+    case PARENTS: path_make(); break;
+    case CREATE: create(client, item); break;
+    case REMOVE: remove_one(client, item); break;
+    case LIST:
+        item->view = world.servers[server].seen;
+        if (!path_at(item->view)) item->reply = ZKL_ABSENT;
+        break;
+    case RANK:
+    case OWN:
+    case AHEAD: get(client, world.servers[server].seen, item); break;
+    case SYNC:
+    case DELETED:
+    case CHANGED:
+    case CUT:
+    case BACK:
+    case EXPIRED: break;
+    }
+    if (is_write(item)) server_see(server, world.zxid);
+    return true;
+}

@@ -1,0 +1,488 @@
+--- The checker: is a history (history.lua) one that zklock may produce?
+--
+--   check(events, options) → report
+--
+-- Each rule is a function of the model (model.lua) and takes O(n log n), and the time for
+-- what it reports: violations, and what looks like one and is explained by a fault on record.
+--
+-- options, all seconds:
+--   settle = session timeout   how long a fault is felt after its end
+--   bound = session timeout    for a hand-off, and for a node to go, while nothing disturbs
+--   slack = 0.5                what a call may take beyond its deadline, a notice beyond
+--                              its own; a busy machine needs some
+--   skew = 0.005               between the clocks of servers and clients; both are this
+--                              machine's, one is read in milliseconds
+--   margin = 0.5               the session option
+--
+-- report: { violations = { { rule=, at=, text=, claim= }, … }, explained = { the same },
+--           rules = { { name=, text=, violations = count }, … }, model = …,
+--           figures = what figures.lua counts }
+
+local figures = require "spec.torture.figures"
+local model = require "spec.torture.model"
+
+local huge, max, min = math.huge, math.max, math.min
+
+local MANY = 200 -- violations of one rule; what is wrong all the time need not be listed
+
+local rules = {}
+
+
+local function rule(name, text, check)
+    rules[#rules + 1] = { name = name, text = text, check = check }
+end
+
+
+-- --- the report ---------------------------------------------------------------------
+
+local Report = {}
+Report.__index = Report
+
+
+local function entry(self, at, claim, text, ...)
+    return {
+        rule = self.rule.name,
+        at = at,
+        claim = claim and claim.id,
+        path = claim and claim.path,
+        text = text:format(...),
+    }
+end
+
+
+function Report:violation(...)
+    self.rule.violations = self.rule.violations + 1
+    if self.rule.violations <= MANY then
+        self.violations[#self.violations + 1] = entry(self, ...)
+    end
+end
+
+
+function Report:full()
+    return self.rule.violations > MANY
+end
+
+
+function Report:explain(...)
+    self.explained[#self.explained + 1] = entry(self, ...)
+end
+
+
+--- Keeps the worst of a measure, and all of them for the middle.
+function Report:measure(name, seconds)
+    local all = self.measures[name] or {}
+    self.measures[name] = all
+    all[#all + 1] = seconds
+end
+
+
+-- --- what several rules need ----------------------------------------------------------
+
+-- Grants of their own, not second handles, by path; each list in order of compare(a, b).
+local function grants_by_path(m, compare)
+    local by_path = {}
+    for _, claim in ipairs(m.claims) do
+        if claim.granted and not claim.second then
+            by_path[claim.path] = by_path[claim.path] or {}
+            table.insert(by_path[claim.path], claim)
+        end
+    end
+    for _, list in pairs(by_path) do table.sort(list, compare) end
+    return by_path
+end
+
+
+local function by_grant(a, b) return a.granted < b.granted end
+local function by_token(a, b) return a.token < b.token end
+
+
+-- Was the lock still the claim's own at that moment, as ZooKeeper sees it?
+local function alive(claim, at)
+    local node = claim.node
+    return node ~= nil and at < (node.deleted or huge)
+end
+
+
+-- --- the rules ------------------------------------------------------------------------
+
+-- A node says in its data which claim made it; a second handle is on its first one's.
+local function made_by(node, claim)
+    if not claim.second then return node.claim == claim end
+    return node.claim ~= nil and node.claim.process == claim.process
+end
+
+
+local function check_turn(report, claim, options)
+    local at, node = claim.granted, claim.node
+    if not node then
+        report:violation(at, claim, "token %d is of no lock node", claim.token)
+    elseif node.path ~= claim.path or not made_by(node, claim) then
+        report:violation(at, claim, "token %d is of somebody else's node, %s/%s", claim.token,
+                         node.path, node.name)
+    elseif not node.first then
+        report:violation(at, claim, "granted, and was never first in line")
+    elseif at < node.first - options.skew then
+        report:violation(at, claim, "granted %.3f s before it was first in line", node.first - at)
+    end
+end
+
+
+rule("order", "one holder at a time in ZooKeeper's order", function(m, report, options)
+    for _, claim in ipairs(m.claims) do
+        if claim.granted then check_turn(report, claim, options) end
+    end
+end)
+
+
+-- Why `newer` may have been granted while `older` still thought that it held the lock.
+local function why_overlap(m, older, newer, options)
+    local start = max(older.granted, newer.granted)
+    local taken = older.node and older.node.deleted and older.node.deleted <= start
+        and m:taken(older.node, options.skew)
+    if taken then return taken end
+    local certain = older.held_until or older.granted
+    if start < certain then return nil end
+    local stop = m.stops[older.process]:overlapping(certain, start)
+    return stop and stop.what
+end
+
+
+local function judge_overlap(m, report, a, b, options)
+    local older, newer = a, b
+    if a.token > b.token then older, newer = b, a end
+    local why = why_overlap(m, older, newer, options)
+    local at = max(a.granted, b.granted)
+    if why then
+        report:explain(at, older, "%s was granted in its time: %s", newer.id, why)
+    else
+        report:violation(at, older, "%s was granted %.3f s before its end, no fault explains it",
+                         newer.id, min(a.over, b.over) - at)
+    end
+end
+
+
+rule("overlap", "overlaps in client time are explained by a fault", function(m, report, options)
+    for _, grants in pairs(grants_by_path(m, by_grant)) do
+        local open = {}
+        for _, claim in ipairs(grants) do
+            local still = {}
+            for _, other in ipairs(open) do
+                if other.over > claim.granted then
+                    still[#still + 1] = other
+                    judge_overlap(m, report, other, claim, options)
+                end
+            end
+            if report:full() then return end
+            still[#still + 1] = claim
+            open = still
+        end
+    end
+end)
+
+
+rule("token", "tokens are unique, and grow", function(m, report)
+    for _, grants in pairs(grants_by_path(m, by_grant)) do
+        local invoked, owner, greatest, next_grant = {}, {}, 0, 1
+        for i, claim in ipairs(grants) do invoked[i] = claim end
+        table.sort(invoked, function(a, b) return a.invoked < b.invoked end)
+        for _, claim in ipairs(invoked) do
+            while grants[next_grant] and grants[next_grant].granted < claim.invoked do
+                greatest = max(greatest, grants[next_grant].token)
+                next_grant = next_grant + 1
+            end
+            if claim.token <= greatest then
+                report:violation(claim.granted, claim, "token %d after a grant with %d",
+                                 claim.token, greatest)
+            elseif owner[claim.token] then
+                report:violation(claim.granted, claim, "token %d is also that of %s", claim.token,
+                                 owner[claim.token].id)
+            end
+            owner[claim.token] = claim
+        end
+    end
+end)
+
+
+-- Who stood in line before another came has the smaller token; unless it had to queue again.
+local function check_arrivals(report, grants)
+    local queued, invoked, greatest, next_queued = {}, {}, nil, 1
+    for i, claim in ipairs(grants) do
+        invoked[i] = claim
+        if claim.queued and #claim.nodes < 2 then queued[#queued + 1] = claim end
+    end
+    table.sort(queued, function(a, b) return a.queued < b.queued end)
+    table.sort(invoked, function(a, b) return a.invoked < b.invoked end)
+    for _, claim in ipairs(invoked) do
+        while queued[next_queued] and queued[next_queued].queued < claim.invoked do
+            local ahead = queued[next_queued]
+            if not greatest or ahead.token > greatest.token then greatest = ahead end
+            next_queued = next_queued + 1
+        end
+        if greatest and greatest.token > claim.token then
+            report:violation(claim.granted, claim, "came when %s already stood in line, was first",
+                             greatest.id)
+        end
+    end
+end
+
+
+rule("fifo", "locks are granted in order of arrival", function(m, report, options)
+    for _, grants in pairs(grants_by_path(m, by_token)) do
+        local earliest
+        for i = #grants, 1, -1 do
+            local claim = grants[i]
+            if earliest and earliest.granted < claim.granted and earliest.token > claim.token
+                and claim.state == "held" and not m:taken(claim.node, options.skew) then
+                report:violation(claim.granted, claim, "%s came later and was granted before",
+                                 earliest.id)
+            end
+            if not earliest or claim.granted < earliest.granted then earliest = claim end
+        end
+        check_arrivals(report, grants)
+    end
+end)
+
+
+rule("reentry", "a second handle is on the same grant", function(m, report)
+    for _, claim in ipairs(m.claims) do
+        local outer = claim.inside and m.claim[claim.inside]
+        if outer and claim.granted and claim.token ~= outer.token
+            and (outer.held_until or 0) >= claim.granted and alive(outer, claim.granted) then
+            report:violation(claim.granted, claim, "token %d inside of a hold with %d",
+                             claim.token, outer.token)
+        end
+    end
+end)
+
+
+rule("deadline", "every call ends at its deadline", function(m, report, options)
+    for _, call in ipairs(m.calls) do
+        local begun, limit = tonumber(call.begun), tonumber(call.limit)
+        local took = call.at - begun - m.stops[call.process]:covered(begun, call.at)
+        report:measure("late", max(0, took - limit))
+        if took > limit + options.slack then
+            report:violation(call.at, m.claim[call.claim], "%s after %.3f s, limit %g",
+                             call.event, took, limit)
+        end
+    end
+end)
+
+
+rule("gone", "a node goes when its claim has ended", function(m, report, options)
+    for _, claim in ipairs(m.claims) do
+        local node = claim.nodes[#claim.nodes]
+        if node and not claim.second and claim.over < huge then
+            local trouble = m.trouble[claim.place]
+            local latest = trouble:undisturbed(claim.over, options.bound)
+            if latest <= claim.over + options.bound and node.deleted then
+                report:measure("release", max(0, node.deleted - claim.over))
+            end
+            if (node.deleted or m.finished) > latest then
+                report:violation(claim.over, claim, "its node %s stayed %.3f s", node.name,
+                                 (node.deleted or m.finished) - claim.over)
+            end
+        end
+    end
+end)
+
+
+-- How long a holder may be certain of a node that is gone. Of one that expired, never: its
+-- clock was to know before. Of one that was taken, until the news arrives; if nothing can
+-- arrive, until its clock runs out.
+local function may_be_certain(m, claim, taken, options)
+    if not taken then return options.skew end
+    local gone = claim.node.deleted
+    local trouble = m.trouble[claim.place]:overlapping(gone, gone + options.slack)
+    return (trouble and options.margin * m.timeout or 0) + options.slack
+end
+
+
+-- A node that is gone before the claim gave it up: the holder was to know.
+local function check_notice(m, report, claim, options)
+    local gone, taken = claim.node.deleted, m:taken(claim.node, options.skew)
+    local allowed = may_be_certain(m, claim, taken, options)
+    local stopped = m.stops[claim.process]
+    local certain = claim.held_until or claim.granted
+    local excused = taken and stopped:covered(gone, certain) or 0
+    if certain > gone + allowed + excused then
+        report:violation(certain, claim, "certain of its lock %.3f s after its node was gone",
+                         certain - gone)
+    end
+    local told = min(claim.noticed or huge, claim.given_up)
+    if told == huge then
+        return report:violation(gone, claim, "its node went, and it never noticed")
+    end
+    local delay = told - gone - stopped:covered(gone, told)
+    report:measure(taken and "taken" or "expired", max(0, delay))
+    if delay > max(allowed, options.slack) then
+        report:violation(told, claim, "noticed %.3f s after its node was gone", delay)
+    end
+end
+
+
+rule("notice", "a holder notices its loss in time", function(m, report, options)
+    for _, claim in ipairs(m.claims) do
+        local node = claim.node
+        local gone = node and not claim.second and node.deleted
+        if gone and gone + options.skew < claim.given_up then
+            check_notice(m, report, claim, options)
+        end
+    end
+end)
+
+
+rule("handoff", "a free lock goes to who is first in line", function(m, report, options)
+    for _, claim in ipairs(m.claims) do
+        local node = claim.nodes[#claim.nodes]
+        local first = node and node.first
+        local over = min(claim.granted or huge, claim.given_up)
+        if first and first > node.created and not m:taken(node, options.skew) then
+            local trouble = m.trouble[claim.place]
+            local latest = trouble:undisturbed(first, options.bound)
+            local calm = not trouble:overlapping(first, over)
+            if calm and claim.granted then
+                report:measure("handoff", max(0, claim.granted - first))
+            end
+            if min(over, m.finished) > latest then
+                report:violation(first, claim, "was first in line for %.3f s and not served",
+                                 min(over, m.finished) - first)
+            end
+        end
+    end
+end)
+
+
+rule("fence", "the store takes no stale write, and refuses no holder", function(m, report)
+    local stored = {}
+    for path, journal in pairs(m.journal) do
+        local greatest = 0
+        for _, write in ipairs(journal) do
+            stored[write.element] = write
+            if write.token < greatest then
+                report:violation(m.finished, nil, "%s: %s was written with token %d after %d", path,
+                                 write.element, write.token, greatest)
+            end
+            greatest = max(greatest, write.token)
+        end
+    end
+    for _, claim in ipairs(m.claims) do
+        for _, write in ipairs(claim.writes) do
+            if write.accepted ~= (stored[write.element] ~= nil) then
+                report:violation(write.at, claim, "%s: the store does not know what it said",
+                                 write.element)
+            elseif not write.accepted and alive(claim, write.at) then
+                report:violation(write.at, claim, "the holder's write %s was refused",
+                                 write.element)
+            end
+        end
+    end
+end)
+
+
+-- The elements that are in the set at the end.
+local function survivors(journal)
+    local read, kept = {}, {}
+    for _, write in ipairs(journal) do read[write.element] = write.read end
+    local element = #journal > 0 and journal[#journal].element
+    while element and read[element] and not kept[element] do
+        kept[element] = true
+        element = read[element]
+    end
+    return kept
+end
+
+
+rule("update", "no update of a holder is lost", function(m, report)
+    local kept = {}
+    for path, journal in pairs(m.journal) do kept[path] = survivors(journal) end
+    for _, claim in ipairs(m.claims) do
+        for _, write in ipairs(claim.writes) do
+            local is_kept = kept[claim.path] and kept[claim.path][write.element]
+            if write.accepted and alive(claim, write.at) and not is_kept then
+                report:violation(write.at, claim, "%s was added and is lost", write.element)
+            end
+        end
+    end
+end)
+
+
+rule("own", "nobody takes another's node", function(m, report, options)
+    for _, node in pairs(m.nodes) do
+        local by_other = node.cause == "delete" and node.by ~= node.session
+        if by_other and not m:taken(node, options.skew) then
+            report:violation(node.deleted, node.claim, "%s/%s of session %s was deleted by %s",
+                             node.path, node.name, node.session, node.by)
+        end
+    end
+end)
+
+
+rule("residue", "nothing is left behind", function(m, report)
+    local left = m.residue
+    if not left then return report:violation(m.finished, nil, "nobody looked what is left") end
+    if tonumber(left.nodes) > 0 then
+        report:violation(left.at, nil, "%s lock nodes", left.nodes)
+    end
+    if tonumber(left.watches) > 0 then
+        report:violation(left.at, nil, "%s watches", left.watches)
+    end
+end)
+
+
+rule("sound", "no errors, and every claim and process came to an end", function(m, report)
+    for _, event in ipairs(m.errors) do
+        report:violation(event.at, nil, "%s: %s", event.process, event.message)
+    end
+    for process, last in pairs(m.last) do
+        if not m.ended[process] and not m.killed[process] then
+            report:violation(last, nil, "%s did not end in order", process)
+        end
+    end
+    local served = false
+    for _, claim in ipairs(m.claims) do
+        served = served or claim.granted ~= nil
+        if claim.over == huge or not (claim.granted or claim.failed or m.killed[claim.process]) then
+            report:violation(claim.invoked, claim, "it never ended")
+        end
+    end
+    if not served then report:violation(m.finished, nil, "nobody was ever granted a lock") end
+end)
+
+
+-- --- all together ---------------------------------------------------------------------
+
+-- A second handle on a grant is no grant of its own.
+local function mark_second_handles(m)
+    for _, claim in ipairs(m.claims) do
+        local outer = claim.inside and m.claim[claim.inside]
+        claim.second = outer ~= nil and claim.granted ~= nil and claim.token == outer.token
+    end
+end
+
+
+local function settings(options, m)
+    options = options or {}
+    return {
+        bound = options.bound or m.timeout,
+        slack = options.slack or 0.5,
+        skew = options.skew or 0.005,
+        margin = options.margin or 0.5,
+    }
+end
+
+
+return function(events, options)
+    local m = model.build(events, options and options.settle)
+    local set = settings(options, m)
+    local report = setmetatable({
+        violations = {}, explained = {}, rules = {}, measures = {}, model = m,
+    }, Report)
+    mark_second_handles(m)
+    for i, each in ipairs(rules) do
+        report.rule = { name = each.name, text = each.text, violations = 0 }
+        report.rules[i] = report.rule
+        each.check(m, report, set)
+    end
+    report.figures = figures.count(m, report)
+    return report
+end

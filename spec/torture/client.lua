@@ -1,0 +1,371 @@
+--- A client of the torture: one process with one session and several workers, which
+-- acquire, hold, write, re-enter, give up and let go at random, and write a history.
+--
+--   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH...
+--
+-- It works until the file FOLDER/calm is there; then everything waiting is interrupted,
+-- the session closed, and the process ends with status 0. An error is recorded and ends
+-- it with status 1.
+
+local core = require "zklock.core"
+local history = require "spec.torture.history"
+local store = require "spec.torture.store"
+local zklock = require "zklock"
+
+local now, random = core.now, math.random
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, PATHS = unpack(arg)
+TIMEOUT = tonumber(TIMEOUT)
+
+local WORKERS = 4
+local CONNECT_TIMEOUT = 3
+local CLOSE_LIMIT = 5
+local TICK = 0.05
+local STALL = 0.25 -- a tick that is later tells that the process did not run
+
+local writer = history.writer(FOLDER .. "/history/" .. PROCESS, PROCESS)
+local paths, stores = {}, {}
+local session, calm
+local last_claim = 0
+
+
+local function between(low, high)
+    return low + (high - low) * random()
+end
+
+local function chance(probability)
+    return random() < probability
+end
+
+
+-- --- claims ---------------------------------------------------------------------------
+
+-- One call of acquire, and the lease that it may give.
+local Claim = {}
+Claim.__index = Claim
+
+
+local function new_claim(path, kind, limit, fields)
+    last_claim = last_claim + 1
+    local self = setmetatable({
+        id = ("%s-%d"):format(PROCESS, last_claim),
+        path = path,
+        limit = limit,
+        begun = now(),
+    }, Claim)
+    fields = fields or {}
+    fields.path, fields.kind, fields.limit = path, kind, limit
+    self:record("invoked", fields, self.begun)
+    return self
+end
+
+
+function Claim:record(event, fields, at)
+    fields.held, self.held = self.held, nil
+    writer:record(event, self.id, fields, at)
+end
+
+
+--- Asks the lease; records when the answer is a new one.
+function Claim:look()
+    local at, lease = now(), self.lease
+    if not lease then return end
+    local state = lease:state()
+    if state == "held" then self.held = at end
+    if state ~= self.state then
+        self.state = state
+        self:record("noticed", { state = state })
+    end
+end
+
+
+function Claim:granted(lease)
+    local at = now()
+    self.lease, self.token, self.state = lease, lease:token_string(), lease:state()
+    if self.state == "held" then self.held = at end
+    self:record("granted", { token = self.token, state = self.state, begun = self.begun,
+                             limit = self.limit })
+    lease:on_lost(function() self:look() end)
+end
+
+
+function Claim:failed(code)
+    self:record("failed", { code = code, begun = self.begun, limit = self.limit })
+end
+
+
+--- Lets go with `how`, a function that gives what release() gives.
+function Claim:let_go(how, limit)
+    self:look()
+    local begun = now()
+    self.lease = nil
+    local ok, _, code = how()
+    self:record("released", { result = ok and "ok" or code or "dropped", begun = begun,
+                              limit = limit or 0 })
+end
+
+
+-- --- the critical section -------------------------------------------------------------
+
+--- Read, pause, write: also when the lease is no longer held. The token is to help.
+local function add_element(claim, count)
+    local set = stores[claim.path]
+    local element = ("%s.%d"):format(claim.id, count)
+    set.pause = function()
+        zklock.sleep(between(0.001, 0.003))
+        claim:look()
+    end
+    local read = set:read()
+    zklock.sleep(chance(0.1) and between(0, 0.1) or between(0, 0.01))
+    claim:look()
+    local accepted = set:write(element, read, claim.token)
+    claim:look()
+    claim:record("wrote", { element = element, read = read, token = claim.token,
+                            accepted = tostring(accepted) })
+end
+
+
+--- A second handle on the same grant; the handles may be given up in either order.
+local function reenter(claim, owner)
+    local inner = new_claim(claim.path, "reenter", TIMEOUT, { inside = claim.id })
+    local lock = session:mutex(claim.path, { data = inner.id })
+    local lease, _, code = lock:acquire{ timeout = inner.limit, owner = owner }
+    if not lease then return inner:failed(code) end
+    inner:granted(lease)
+    zklock.sleep(between(0, 0.01))
+    local first, last = lease, claim.lease
+    if inner.token == claim.token and not claim.scoped and chance(0.5) then
+        first, last = last, first
+    end
+    inner:let_go(function() return first:release() end)
+    claim.lease = last
+end
+
+
+--- Asks the server until it answers, as who wants to be sure does: while there is no
+-- answer the lease's clock is all that a holder has.
+local function make_sure(claim)
+    local code
+    repeat
+        code = select(3, claim.lease:check(TIMEOUT / 4))
+        claim:look()
+    until code ~= "timeout" or claim.state == "lost"
+end
+
+
+-- The session may be another one than the claim's, which was closed meanwhile.
+local function work(claim, owner)
+    local mine = session
+    local finish = now() + (chance(0.02) and between(0.5, 2.5) or between(0, 0.03))
+    local writes = 0
+    repeat
+        if writes < 2 and chance(0.6) then
+            writes = writes + 1
+            add_element(claim, writes)
+        end
+        if session == mine and claim.state == "held" and chance(0.1) then
+            reenter(claim, owner)
+        end
+        zklock.sleep(between(0, 0.01))
+        claim:look()
+    until now() >= finish or claim.state == "lost" or claim.state == "released"
+    if chance(0.3) then make_sure(claim) end
+end
+
+
+-- --- ways to acquire and to let go ----------------------------------------------------
+
+local function leave(claim)
+    local lease, way = claim.lease, random()
+    if way < 0.1 then
+        claim:let_go(function() return lease:release{ wait = 1 } end, 1)
+    elseif way < 0.15 then
+        claim:let_go(function()
+            lease = nil
+            collectgarbage()
+            collectgarbage()
+        end)
+    else
+        claim:let_go(function() return lease:release() end)
+    end
+end
+
+
+local function plainly(lock, claim, options)
+    local lease, _, code = lock:acquire(options)
+    if not lease then return claim:failed(code) end
+    claim:granted(lease)
+    lease = nil -- luacheck: ignore (for who drops the last one)
+    work(claim, options.owner)
+    leave(claim)
+end
+
+
+local BREAK = {} -- raised inside the scope, and to come out of it unchanged
+
+--- lock:with(): released when the function ends, also by an error.
+local function in_scope(lock, claim, options)
+    local breaks, begun = chance(0.2), nil
+    claim.scoped = true -- its own handle is what the scope gives up
+    local ok, result, _, code = pcall(lock.with, lock, options, function(lease)
+        claim:granted(lease)
+        work(claim, options.owner)
+        claim:look()
+        claim.lease = nil
+        begun = now()
+        if breaks then error(BREAK, 0) end
+    end)
+    if not ok and result ~= BREAK then error(result, 0) end
+    if not begun then return claim:failed(code) end
+    claim:record("released", { result = "scope", begun = begun, limit = 0 })
+end
+
+
+local function pick_limit()
+    local way = random()
+    if way < 0.2 then return 0 end
+    if way < 0.45 then return between(0.02, 0.3) end
+    if way < 0.85 then return between(1, 4) end
+end
+
+
+local function cycle(owner)
+    local path, limit = paths[random(#paths)], pick_limit()
+    local trying = limit == 0
+    local claim = new_claim(path, trying and "try" or "acquire",
+                            trying and CONNECT_TIMEOUT or limit)
+    local lock = session:mutex(path, { data = claim.id })
+    local use = chance(0.15) and in_scope or plainly
+    use(lock, claim, {
+        timeout = limit,
+        owner = owner,
+        on_queued = function(position) claim:record("queued", { position = position }) end,
+    })
+end
+
+
+-- --- tasks ----------------------------------------------------------------------------
+
+local function open_session()
+    repeat
+        local begun, last_id = now(), nil
+        local opened, _, code
+        opened, _, code = zklock.connect(HOSTS, {
+            timeout = TIMEOUT,
+            connect_timeout = CONNECT_TIMEOUT,
+            identity = PROCESS,
+            on_state = function(state)
+                if not opened then return end
+                writer:record("state", nil, { state = state })
+                local id = opened:id()
+                if state == "connected" and id and id ~= last_id then
+                    last_id = id
+                    writer:record("connected", nil, { session = id, timeout = opened:timeout() })
+                end
+            end,
+        })
+        if opened then
+            last_id = opened:id() or "-" -- expired already
+            session = opened
+            writer:record("connected", nil, { session = last_id, timeout = opened:timeout(),
+                                              begun = begun, limit = CONNECT_TIMEOUT })
+        else
+            writer:record("unconnected", nil, { code = code, begun = begun,
+                                                limit = CONNECT_TIMEOUT })
+            zklock.sleep(0.1)
+        end
+    until opened
+end
+
+
+local function close_session()
+    local begun = now()
+    writer:record("closing", nil, { session = session:id() or "-" }, begun)
+    session:close()
+    writer:record("closed", nil, { begun = begun, limit = CLOSE_LIMIT })
+end
+
+
+local function worker(number)
+    local owner = "worker " .. number
+    while not calm do
+        cycle(owner)
+        zklock.sleep(between(0, 0.2))
+    end
+end
+
+
+--- Sees to it that callbacks run while all sleep; notices when the process did not run,
+-- and when it is time to stop.
+local function watch()
+    local last = now()
+    repeat
+        zklock.sleep(TICK)
+        session:dispatch()
+        local at = now()
+        if at - last > TICK + STALL then
+            writer:record("stalled", nil, { seconds = at - last }, at)
+        end
+        last = at
+        local file = io.open(FOLDER .. "/calm")
+        calm = file ~= nil
+        if file then file:close() end
+    until calm
+end
+
+
+local function interrupt_all()
+    for number = 1, WORKERS do session:interrupt("worker " .. number) end
+end
+
+
+--- Interrupts somebody's wait now and then, and closes the session now and then.
+local function meddle()
+    local close_at = now() + between(5, 40)
+    while not calm do
+        zklock.sleep(between(0.1, 1))
+        session:interrupt("worker " .. random(WORKERS))
+        if now() >= close_at then
+            close_session()
+            open_session()
+            close_at = now() + between(10, 40)
+        end
+    end
+end
+
+
+local function run()
+    for path in PATHS:gmatch("[^,]+") do
+        paths[#paths + 1] = path
+        stores[path] = store.open(FOLDER .. "/store/" .. path:gsub("/", "_"),
+                                  function() zklock.sleep(0.002) end)
+    end
+    open_session()
+    local working, tasks = WORKERS, { watch, meddle }
+    for number = 1, WORKERS do
+        tasks[#tasks + 1] = function()
+            worker(number)
+            working = working - 1
+        end
+    end
+    tasks[#tasks + 1] = function()
+        while working > 0 do
+            zklock.sleep(TICK)
+            if calm then interrupt_all() end
+        end
+    end
+    zklock.run(unpack(tasks))
+    close_session()
+end
+
+
+math.randomseed(tonumber(SEED))
+local ok, problem = xpcall(run, debug.traceback)
+if not ok then
+    writer:record("error", nil, { message = problem })
+    os.exit(1)
+end
+writer:record("ended")
+writer:close()
+os.exit(0)

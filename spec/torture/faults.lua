@@ -1,0 +1,300 @@
+--- The faults that the torture inflicts: each a kind, with what it needs, how it begins
+-- and how it ends.
+--
+-- world: { server = an ensemble of rig.lua with links, timeout = of the sessions,
+--          places = { { name, process, pid, proxies = one before each server,
+--                       active = the proxy in use, clock = the file of clock.c }, … },
+--          paths, session_of(place) → id, replace(place): kills its process, starts another }
+--
+-- A kind is { name, needs, whole, begin(world, victim, fault) }. needs: "place" (victim is
+-- one), "server" (the ensemble), "path" (victim is one), "holder" (victim is what
+-- find_holder() gives); whole: not while there is a fault of the ensemble. begin may fill in
+-- `fault`, the record for the history (history.lua), with what is special; it gives, for a
+-- fault that lasts, { seconds, finish } or { over = condition }, and false if there is
+-- nothing to do it to.
+
+local rig = require "spec.rig"
+
+local random = math.random
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local kinds = {}
+local faults = { kinds = kinds }
+
+
+local function between(low, high)
+    return low + (high - low) * random()
+end
+
+local function pick(list)
+    return list[random(#list)]
+end
+
+
+-- --- what is there, as another program sees and changes it --------------------------------
+
+-- What another program does; see spec/fault/raw.pl. Gives its answer, a line a command.
+local function meddle(world, ...)
+    return rig.shell("timeout 2 perl spec/fault/raw.pl %s " .. ("'%s' "):rep(select("#", ...))
+                     .. "2>&1", world.server:host(random(3)), ...)
+end
+
+
+-- Nothing happened, for certain; no answer may mean that it did.
+local function is_refused(answer)
+    return answer:find("^error") ~= nil
+end
+
+
+local function children(world, path)
+    local names = {}
+    for name in (meddle(world, "children", path):match("^ok (.*)\n") or ""):gmatch("%S+") do
+        names[#names + 1] = name
+    end
+    return names
+end
+
+
+-- The nodes of holder and waiters, first in line first; past the end of the counter, where
+-- numbers do not tell the order, any of them.
+local function contenders(world, path)
+    local names = {}
+    for _, name in ipairs(children(world, path)) do
+        if name:find("^_c_.*lock%-%-?%d+$") then names[#names + 1] = name end
+    end
+    table.sort(names, function(a, b) return a:match("%d+$") < b:match("%d+$") end)
+    return names
+end
+
+
+-- The session that made a node: its name begins with it.
+local function session_in(name)
+    local high, middle, low = name:match("^_c_(%x+)%-(%x+)%-(%x+)%-")
+    return high and (high .. middle .. low):gsub("^0+", "") or nil
+end
+
+
+--- A holder, best one that holds for some time already: { path, node, place, session };
+-- nil if none is found.
+function faults.find_holder(world)
+    local path, first = pick(world.paths), nil
+    for _ = 1, 10 do
+        local name = contenders(world, path)[1]
+        if name and name == first then break end
+        first = name
+    end
+    local session = first and session_in(first)
+    for _, place in ipairs(world.places) do
+        if session and world.session_of(place) == session then
+            return { path = path, node = path .. "/" .. first, place = place, session = session }
+        end
+    end
+end
+
+
+-- --- the network between a client and the servers ---------------------------------------
+
+local function tell(place, command)
+    for _, proxy in ipairs(place.proxies) do proxy:command(command) end
+end
+
+
+local function network(name, commands, undo, shortest, longest)
+    kinds[#kinds + 1] = { name = name, needs = "place", begin = function(world, place)
+        for _, command in ipairs(commands) do tell(place, command) end
+        if not undo then return end
+        return { seconds = world.timeout * between(shortest, longest),
+                 finish = function() tell(place, undo) end }
+    end }
+end
+
+network("cut", { "cut" })
+network("refuse", { "refuse", "cut" }, "accept", 0.1, 1.5)
+network("blackhole", { "blackhole" }, "flow", 0.1, 1.5)
+network("half-open", { "halfopen" }, "flow", 0.1, 1.5)
+network("delay", { "delay 60" }, "delay 0", 0.5, 1.5)
+
+
+-- The connection is lost with, before or after a certain request.
+local OPERATIONS = { "create2", "delete", "getChildren", "getData", "sync" }
+
+for _, action in ipairs{ "drop-request", "drop-reply", "cut-after" } do
+    kinds[#kinds + 1] = { name = action, needs = "place", begin = function(_, place, fault)
+        if not place.active then return false end
+        local operation, connects = pick(OPERATIONS), place.connects
+        fault.name = action .. " " .. operation
+        place.active:command("%s %s %d", action, operation, random(3))
+        return { over = function() return place.connects > connects end }
+    end }
+end
+
+
+-- --- the processes of clients -----------------------------------------------------------
+
+local function signal(place, name)
+    rig.shell("kill -%s %d", name, place.pid)
+end
+
+
+local function stop(name, shortest, longest)
+    kinds[#kinds + 1] = { name = name, needs = "place", begin = function(world, place)
+        signal(place, "STOP")
+        return { seconds = world.timeout * between(shortest, longest),
+                 finish = function() signal(place, "CONT") end }
+    end }
+end
+
+stop("stop, short", 0.1, 0.9)
+stop("stop, long", 1.2, 2)
+
+kinds[#kinds + 1] = { name = "kill", needs = "place", begin = function(world, place, fault)
+    fault.victim = place.process
+    world.replace(place)
+end }
+
+-- The time of day is set; see spec/fault/clock.c.
+kinds[#kinds + 1] = { name = "wall clock jump", needs = "place", begin = function(_, place)
+    local function set(hand)
+        local clock = assert(io.open(place.clock, "r+"))
+        clock:write(hand)
+        clock:close()
+    end
+    set(pick{ "+", "-" })
+    return { seconds = between(0.2, 3), finish = function() set("0") end }
+end }
+
+
+-- --- holders ----------------------------------------------------------------------------
+
+-- Twice in the deck: here a wrong library is caught.
+local function holder_fault(name, begin)
+    for _ = 1, 2 do
+        kinds[#kinds + 1] = { name = name, needs = "holder", whole = true, begin = begin }
+    end
+end
+
+
+-- The classic: a pause that is longer than the session, and then it goes on. One that has
+-- let go in the last moment is no victim, but it was stopped.
+holder_fault("holder stopped", function(world, holder, fault)
+    signal(holder.place, "STOP")
+    local function continue() signal(holder.place, "CONT") end
+    if not meddle(world, "stat", holder.node):find("^ok") then
+        fault.name = "stop, short"
+        continue()
+        return
+    end
+    return { seconds = world.timeout * between(1.25, 1.6), finish = continue }
+end)
+
+
+holder_fault("holder cut off", function(world, holder)
+    tell(holder.place, "blackhole")
+    return { seconds = world.timeout * between(1, 1.8),
+             finish = function() tell(holder.place, "flow") end }
+end)
+
+
+-- By a second connection with the same session id and password.
+holder_fault("session expired", function(world, holder, fault)
+    fault.session = holder.session
+    local answer = rig.shell("timeout 2 perl spec/torture/expire.pl %s %s 2>&1",
+                             world.server:host(random(3)), holder.session)
+    if answer:find("refused") then return false end
+end)
+
+
+holder_fault("holder's node deleted", function(world, holder, fault)
+    fault.scope, fault.path = "path", holder.path
+    if is_refused(meddle(world, "delete", holder.node)) then return false end
+end)
+
+
+-- --- the servers ------------------------------------------------------------------------
+
+local function server_fault(name, which, begin, finish, shortest, longest)
+    kinds[#kinds + 1] = { name = name, needs = "server", begin = function(world)
+        local server = world.server
+        local leader = server:leader()
+        if not leader then return false end
+        local n = which == "leader" and leader or (leader + random(2) - 1) % 3 + 1
+        begin(server, n)
+        return { seconds = between(shortest, longest), finish = function() finish(server, n) end }
+    end }
+end
+
+local function pause(server, n) server:pause(n) end
+local function resume(server, n) server:resume(n) end
+local function kill(server, n) server:kill(n) end
+local function restart(server, n) server:restart(n) end
+local function cut(server, n) server:isolate(n) end
+local function silence(server, n) server:isolate(n, "silence") end
+local function rejoin(server, n) server:rejoin(n) end
+
+server_fault("leader stopped", "leader", pause, resume, 0.2, 2.5)
+server_fault("follower stopped", "follower", pause, resume, 0.2, 4)
+server_fault("leader killed", "leader", kill, restart, 0.1, 1)
+server_fault("follower killed", "follower", kill, restart, 0.1, 1)
+server_fault("leader cut off", "leader", cut, rejoin, 0.5, 3)
+server_fault("follower cut off", "follower", cut, rejoin, 0.5, 4)
+server_fault("follower silenced", "follower", silence, rejoin, 0.5, 4)
+
+
+-- --- somebody else at the nodes ---------------------------------------------------------
+
+local function append(words, ...)
+    for _, word in ipairs{ ... } do words[#words + 1] = word end
+end
+
+
+local function meddling(name, begin)
+    kinds[#kinds + 1] = { name = name, needs = "path", whole = true, begin = begin }
+end
+
+
+meddling("waiter's node deleted", function(world, path)
+    local names = contenders(world, path)
+    if #names < 2 then return false end
+    local node = path .. "/" .. names[random(2, #names)]
+    if is_refused(meddle(world, "delete", node)) then return false end
+end)
+
+
+meddling("parent deleted", function(world, path)
+    if path == world.counter_path then return false end -- its counter would start anew
+    for _ = 1, 3 do
+        local words = {}
+        for _, name in ipairs(children(world, path)) do
+            append(words, "delete", path .. "/" .. name)
+        end
+        append(words, "delete", path)
+        local answers = meddle(world, unpack(words))
+        if answers:find("ok [^\n]*\n$") then return end
+    end
+end)
+
+
+meddling("node data changed", function(world, path)
+    local names = contenders(world, path)
+    if #names == 0 then return false end
+    local node = path .. "/" .. pick(names)
+    if is_refused(meddle(world, "set", node, "changed by somebody else")) then return false end
+end)
+
+
+-- None of these is a contender.
+local JUNK = { "junk", "lock-123456789", "lock-abcdefghij", "read-0000000000", "lock-",
+               "0000000000" }
+
+meddling("junk children", function(world, path)
+    local create, delete = {}, {}
+    for _, name in ipairs(JUNK) do
+        append(create, "create", "0", path .. "/" .. name)
+        append(delete, "delete", path .. "/" .. name)
+    end
+    meddle(world, unpack(create))
+    return { seconds = between(0.5, 3), finish = function() meddle(world, unpack(delete)) end }
+end)
+
+
+return faults

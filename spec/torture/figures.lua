@@ -1,0 +1,154 @@
+--- The figures of a torture: counted, as a table of text, and the verdict.
+
+local figures = {}
+
+local WIDTH = 26
+
+
+-- --- counting -------------------------------------------------------------------------
+
+local function count_outcomes(m, counts)
+    for _, claim in ipairs(m.claims) do
+        if claim.second then counts.reentries = counts.reentries + 1
+        elseif claim.granted then counts.grants = counts.grants + 1 end
+        if claim.failed then
+            counts.failures[claim.code] = (counts.failures[claim.code] or 0) + 1
+        end
+        if claim.granted and claim.noticed and claim.noticed <= claim.given_up then
+            counts.losses = counts.losses + 1
+        end
+        for _, write in ipairs(claim.writes) do
+            local name = write.accepted and "writes" or "fenced"
+            counts[name] = counts[name] + 1
+        end
+    end
+end
+
+
+-- Middle, last percent and worst of the measures, in seconds.
+local function summarize(measures)
+    local summary = {}
+    for name, all in pairs(measures) do
+        table.sort(all)
+        summary[name] = {
+            count = #all,
+            middle = all[math.ceil(#all / 2)],
+            high = all[math.ceil(#all * 0.99)],
+            worst = all[#all],
+        }
+    end
+    return summary
+end
+
+
+--- The figures of a report; measures in seconds: count, middle, high (99 %), worst.
+function figures.count(m, report)
+    local counts = {
+        minutes = (m.finished - m.began) / 60,
+        claims = #m.claims,
+        grants = 0, reentries = 0, losses = 0, writes = 0, fenced = 0,
+        failures = {},
+        faults = {},
+        processes = 0,
+        explained = #report.explained,
+        violations = 0,
+        measures = summarize(report.measures),
+    }
+    count_outcomes(m, counts)
+    for _, fault in ipairs(m.faults) do
+        counts.faults[fault.name] = (counts.faults[fault.name] or 0) + 1
+    end
+    for _ in pairs(m.last) do counts.processes = counts.processes + 1 end
+    for _, each in ipairs(report.rules) do
+        counts.violations = counts.violations + each.violations
+    end
+    return counts
+end
+
+
+-- --- telling --------------------------------------------------------------------------
+
+local function milliseconds(measure)
+    if not measure then return "none" end
+    return ("%.0f ms (middle %.1f, 99%% within %.0f, of %d)"):format(
+        measure.worst * 1000, measure.middle * 1000, measure.high * 1000, measure.count)
+end
+
+
+local function counted(counts)
+    local names, sum, parts = {}, 0, {}
+    for name, count in pairs(counts) do
+        names[#names + 1] = name
+        sum = sum + count
+    end
+    table.sort(names)
+    for i, name in ipairs(names) do parts[i] = ("%s %d"):format(name, counts[name]) end
+    return sum, parts
+end
+
+
+--- Rows { name, text, list? }, for print and page.
+function figures.rows(report, facts)
+    local f = report.figures
+    local faults, by_kind = counted(f.faults)
+    local failures, by_code = counted(f.failures)
+    return {
+        { "minutes of torture", facts.minutes and ("%g, seed %d"):format(facts.minutes, facts.seed)
+                                or ("%.1f"):format(f.minutes) },
+        { "client processes", tostring(f.processes) },
+        { "acquires", tostring(f.claims) },
+        { "grants", ("%d, and %d re-entries"):format(f.grants, f.reentries) },
+        { "ended without a grant", tostring(failures), by_code },
+        { "faults", tostring(faults), by_kind },
+        { "leases lost", tostring(f.losses) },
+        { "overlaps in client time", ("%d, each explained by a fault"):format(f.explained) },
+        { "writes", ("%d accepted, %d fenced off"):format(f.writes, f.fenced) },
+        { "worst loss notice", "node taken: " .. milliseconds(f.measures.taken) },
+        { "", "session expired: " .. milliseconds(f.measures.expired) },
+        { "worst hand-off", milliseconds(f.measures.handoff) },
+        { "worst release", milliseconds(f.measures.release) },
+        { "latest return of a call", milliseconds(f.measures.late) },
+        { "violations", tostring(f.violations) },
+    }
+end
+
+
+-- A list goes over several lines.
+local function print_list(parts)
+    local line = ""
+    for i, part in ipairs(parts) do
+        if #line + #part > 70 then
+            print((" "):rep(WIDTH) .. line)
+            line = ""
+        end
+        line = line .. part .. (i < #parts and ", " or "")
+    end
+    print((" "):rep(WIDTH) .. line)
+end
+
+
+function figures.print(report, facts)
+    for _, row in ipairs(figures.rows(report, facts)) do
+        print(row[1] .. (" "):rep(WIDTH - #row[1]) .. row[2])
+        if row[3] and #row[3] > 0 then print_list(row[3]) end
+    end
+    for i, violation in ipairs(report.violations) do
+        if i > 40 then break end
+        print(("VIOLATION %s at %.3f %s %s: %s"):format(violation.rule, violation.at,
+              violation.path or "", violation.claim or "", violation.text))
+    end
+end
+
+
+--- Prints how many rules hold; true if all do.
+function figures.verdict(report)
+    local passed, failed = 0, 0
+    for _, rule in ipairs(report.rules) do
+        if rule.violations == 0 then passed = passed + 1 else failed = failed + 1 end
+    end
+    print(("%d passed, %d failed"):format(passed, failed))
+    return failed == 0
+end
+
+
+return figures

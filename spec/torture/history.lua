@@ -1,0 +1,145 @@
+--- A history: what several processes did and saw, one event a line.
+--
+--   CLOCK <tab> PROCESS <tab> CLAIM <tab> EVENT [<tab> FIELD=VALUE]...
+--
+-- CLOCK    seconds, by zklock's own clock (CLOCK_BOOTTIME), which all processes of
+--          a machine share and which no setting of the time of day moves.
+-- PROCESS  "c2.1" is the first process in place c2; one that replaces it after a
+--          kill is c2.2. "torture" is the nemesis, "zookeeper" the servers' own
+--          transaction log (see truth.pl), "store" the protected resource.
+-- CLAIM    one call of acquire, from the wish to its last trace; "-" for none.
+-- VALUE    text; a percent sign, tab and newline are written as %25, %09, %0A.
+--
+-- Events of a client (fields in brackets may be missing). A moment is a CLOCK;
+-- `held` is the last moment at which the lease was seen held: taken before the
+-- question, so that the lease was certain then or later. An event that ends a call
+-- has `begun`, and `limit`, the seconds that the call may take.
+--   connected    session timeout [begun limit]  also after an expiry, with the new session
+--   unconnected  code begun limit       connect() failed
+--   state        state                  of the session
+--   stalled      seconds                the process did not run until now
+--   invoked      path kind [limit] [inside]   kind: acquire, try, reenter; inside: the
+--                                       claim whose owner acquires once more
+--   queued       position               the claim stands in line
+--   granted      token begun [limit] state [held]    state: right after the grant
+--   failed       code begun [limit]
+--   noticed      state [held]           the lease became suspect, lost or held again
+--   wrote        element read token accepted [held]  a fenced read-pause-write
+--   released     result begun [limit] [held]  result: ok, lost, …; "dropped": left to the
+--                                       collector; "scope": its scope ended
+--   closing      session                session:close() is called, ...
+--   closed       begun limit            ... and has returned
+--   error        message                what should not have happened
+--   ended                               the process is about to end in order
+-- Of the nemesis:
+--   fault        id name scope [path] [session] [victim]   begins. scope: a place, "all",
+--                                       or "path": somebody meddled with the nodes of that
+--                                       path; session: what was ended; victim: the
+--                                       process that was killed
+--   healed       id                     the fault has ended
+--   residue      nodes watches          what is left at the end
+-- Of ZooKeeper, in its own order:
+--   created      zxid path name session       CLAIM as the node's data says
+--   deleted      zxid path name session cause     cause: delete, close (of the session)
+-- Of the store, in the order of its transactions:
+--   stored       path element read token
+--
+-- A line is written at once, so that what a killed process leaves is a valid
+-- beginning; a last line without its end is no event.
+
+local core = require "zklock.core"
+
+local history = {}
+
+
+local ESCAPES = { ["%"] = "%25", ["\t"] = "%09", ["\n"] = "%0A" }
+
+local function escape(value)
+    return (tostring(value):gsub("[%%\t\n]", ESCAPES))
+end
+
+local function unescape(text)
+    return (text:gsub("%%(%x%x)", function(code) return string.char(tonumber(code, 16)) end))
+end
+
+
+--- One event as its line, without the newline.
+function history.format(at, process, claim, event, fields)
+    local parts = { ("%.6f"):format(at), process, claim, event }
+    local names = {}
+    for name in pairs(fields or {}) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do
+        local value = fields[name]
+        if type(value) == "number" and value % 1 ~= 0 then value = ("%.6f"):format(value) end
+        parts[#parts + 1] = name .. "=" .. escape(value)
+    end
+    return table.concat(parts, "\t")
+end
+
+
+--- The event of a line: { at=, process=, claim=, event=, FIELD=text... }.
+function history.parse(line)
+    local at, process, claim, event, rest = line:match("^(%S+)\t([^\t]+)\t([^\t]+)\t([^\t]+)(.*)$")
+    if not at then error("no event: " .. line, 2) end
+    local result = { at = tonumber(at), process = process, claim = claim, event = event }
+    for name, value in rest:gmatch("\t([^=\t]+)=([^\t]*)") do
+        result[name] = value:find("%", 1, true) and unescape(value) or value
+    end
+    return result
+end
+
+
+-- --- writing ------------------------------------------------------------------------
+
+local Writer = {}
+Writer.__index = Writer
+
+
+--- A writer for one process; appends to the file.
+function history.writer(path, process)
+    local file = assert(io.open(path, "a"))
+    file:setvbuf("line")
+    return setmetatable({ file = file, process = process }, Writer)
+end
+
+
+--- Records an event, of now unless `at` is given.
+function Writer:record(event, claim, fields, at)
+    local line = history.format(at or core.now(), self.process, claim or "-", event, fields)
+    self.file:write(line, "\n")
+end
+
+
+function Writer:close()
+    self.file:close()
+end
+
+
+-- --- reading ------------------------------------------------------------------------
+
+local function read_into(events, path)
+    local file = assert(io.open(path))
+    local text = file:read("*a")
+    file:close()
+    for line in text:gmatch("([^\n]*)\n") do
+        local event = history.parse(line)
+        event.order = #events + 1
+        events[#events + 1] = event
+    end
+end
+
+
+--- The events of all files, by time; events of one moment in the order of the files.
+function history.read(paths)
+    local events = {}
+    for _, path in ipairs(paths) do read_into(events, path) end
+    table.sort(events, function(a, b)
+        if a.at ~= b.at then return a.at < b.at end
+        return a.order < b.order
+    end)
+    return events
+end
+
+
+return history

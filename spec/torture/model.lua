@@ -1,0 +1,356 @@
+--- What a history tells, put together: claims, the nodes behind them, faults, and when
+-- each process did not run. The rules of the checker read this, not the events.
+--
+-- claims   in the order in which they were invoked; each has
+--   id path kind process place (where its process ran) inside (re-entry: the outer claim)
+--   invoked, queued, granted, failed, held_until, noticed, over   moments
+--   token (number), state (right after the grant), code, result, writes
+--     held_until  last moment at which the lease was certain; nil if it never was
+--     noticed     first notice behind that which says that it is not certain
+--     over        when the claim no longer used the lock: gave it up, noticed, was closed
+--                 with its session, killed, or failed
+--   nodes    what the server made for it, oldest first; node: of the grant
+-- nodes    by czxid (number): { path, name, claim, session, zxid, created, deleted, cause,
+--          by (session), first (when it was first in line) }
+-- faults   { id, name, scope, path, session, from, to }
+-- stops[process], trouble[place], meddling[path], expiring[session]   Intervals
+
+local intervals = require "spec.torture.intervals"
+
+local huge, max, min = math.huge, math.max, math.min
+
+local model = {}
+
+local Model = {}
+Model.__index = Model
+
+
+local function place_of(process)
+    return process:match("^[^.]+")
+end
+
+
+-- --- events of clients --------------------------------------------------------------
+
+local take = {}
+
+
+local function took_held(claim, event)
+    local held = tonumber(event.held)
+    if held then claim.held_until = max(claim.held_until or held, held) end
+end
+
+
+function take.invoked(self, event)
+    local claim = {
+        id = event.claim,
+        path = event.path,
+        kind = event.kind,
+        inside = event.inside,
+        process = event.process,
+        place = place_of(event.process),
+        invoked = event.at,
+        notices = {},
+        writes = {},
+        nodes = {},
+    }
+    self.claims[#self.claims + 1] = claim
+    self.claim[claim.id] = claim
+end
+
+
+function take.queued(_, event, claim)
+    claim.queued = claim.queued or event.at
+end
+
+
+function take.granted(_, event, claim)
+    claim.granted, claim.token, claim.state = event.at, tonumber(event.token), event.state
+    took_held(claim, event)
+    if event.state ~= "held" then claim.notices[1] = event.at end
+end
+
+
+function take.failed(_, event, claim)
+    claim.failed, claim.code = event.at, event.code
+end
+
+
+function take.noticed(_, event, claim)
+    took_held(claim, event)
+    if event.state ~= "held" then claim.notices[#claim.notices + 1] = event.at end
+end
+
+
+function take.wrote(_, event, claim)
+    took_held(claim, event)
+    claim.writes[#claim.writes + 1] = {
+        at = event.at,
+        element = event.element,
+        token = tonumber(event.token),
+        accepted = event.accepted == "true",
+    }
+end
+
+
+function take.released(_, event, claim)
+    took_held(claim, event)
+    claim.released, claim.result = tonumber(event.begun), event.result
+end
+
+
+function take.connected(self, event)
+    self.states[#self.states + 1] = { process = event.process, state = "connected", at = event.at }
+    self.timeout = max(self.timeout or 0, tonumber(event.timeout))
+end
+
+
+function take.stalled(self, event)
+    local process = event.process
+    self.stalls[process] = self.stalls[process] or {}
+    table.insert(self.stalls[process],
+                 { from = event.at - tonumber(event.seconds), to = event.at, what = "stall" })
+end
+
+
+function take.state(self, event)
+    self.states[#self.states + 1] = event
+end
+
+
+function take.closing(self, event)
+    local process = event.process
+    self.closings[process] = self.closings[process] or {}
+    table.insert(self.closings[process], event.at)
+end
+
+
+function take.ended(self, event)
+    self.ended[event.process] = event.at
+end
+
+
+function take.error(self, event)
+    self.errors[#self.errors + 1] = event
+end
+
+
+-- --- events of the nemesis, the server and the store ----------------------------------
+
+function take.fault(self, event)
+    local fault = {
+        id = event.id,
+        name = event.name,
+        scope = event.scope,
+        path = event.path,
+        session = event.session,
+        process = event.victim,
+        from = event.at,
+        to = huge,
+    }
+    self.faults[#self.faults + 1] = fault
+    self.fault[fault.id] = fault
+    if fault.name == "kill" then self.killed[fault.process] = event.at end
+end
+
+
+function take.healed(self, event)
+    self.fault[event.id].to = event.at
+end
+
+
+function take.residue(self, event)
+    self.residue = event
+end
+
+
+function take.stored(self, event)
+    self.journal[event.path] = self.journal[event.path] or {}
+    table.insert(self.journal[event.path],
+                 { element = event.element, read = event.read, token = tonumber(event.token) })
+end
+
+
+local function took_node(self, event)
+    self.node_events[#self.node_events + 1] = event
+end
+
+take.created, take.deleted = took_node, took_node
+
+
+-- --- what follows from them -----------------------------------------------------------
+
+--- The line of each path, in ZooKeeper's order: who is first in it, and since when.
+local function stand_in_line(self)
+    table.sort(self.node_events, function(a, b)
+        local x, y = tonumber(a.zxid), tonumber(b.zxid)
+        if x ~= y then return x < y end
+        return a.order < b.order
+    end)
+    local lines, living = {}, {}
+    for _, event in ipairs(self.node_events) do
+        local line = lines[event.path] or { head = 1 }
+        lines[event.path] = line
+        if event.event == "created" then
+            local node = { path = event.path, name = event.name, session = event.session,
+                           zxid = tonumber(event.zxid), created = event.at,
+                           claim = self.claim[event.claim] }
+            self.nodes[node.zxid] = node
+            living[event.path .. "/" .. event.name] = node
+            line[#line + 1] = node
+            if node.claim then table.insert(node.claim.nodes, node) end
+        else
+            local node = living[event.path .. "/" .. event.name]
+            node.deleted, node.cause, node.by = event.at, event.cause, event.session
+        end
+        while line[line.head] and line[line.head].deleted do line.head = line.head + 1 end
+        local first = line[line.head]
+        if first and not first.first then first.first = event.at end
+    end
+end
+
+
+local function first_behind(moments, moment)
+    for _, each in ipairs(moments or {}) do
+        if each >= moment then return each end
+    end
+end
+
+
+--- Until when a claim used the lock.
+local function end_claim(self, claim)
+    local certain = claim.held_until or claim.granted
+    if certain then
+        claim.noticed = first_behind(claim.notices, certain)
+        claim.node = self.nodes[claim.token]
+    end
+    local killed = self.killed[claim.process]
+    if killed then killed = max(killed, self.last[claim.process]) end
+    claim.closed = first_behind(self.closings[claim.process], claim.granted or claim.invoked)
+    claim.given_up = min(claim.failed or huge, claim.released or huge, claim.closed or huge,
+                         killed or huge)
+    claim.over = min(claim.given_up, claim.noticed or huge)
+end
+
+
+local function add(lists, key, from, to, what)
+    lists[key] = lists[key] or {}
+    table.insert(lists[key], { from = from, to = to, what = what })
+end
+
+
+local function finish(lists)
+    local result = {}
+    for key, list in pairs(lists) do result[key] = intervals.new(list) end
+    local none = intervals.new{}
+    return setmetatable(result, { __index = function() return none end })
+end
+
+
+--- When a process did not run: it was told to stop, or found that it had not run.
+local function find_stops(self)
+    local lists = {}
+    for process, spans in pairs(self.stalls) do
+        for _, span in ipairs(spans) do add(lists, process, span.from, span.to, span.what) end
+    end
+    for _, fault in ipairs(self.faults) do
+        if fault.name:find("^stop") or fault.name:find("^holder stopped") then
+            for process in pairs(self.last) do
+                if place_of(process) == fault.scope then
+                    add(lists, process, fault.from, fault.to, fault.name)
+                end
+            end
+        end
+    end
+    self.stops = finish(lists)
+end
+
+
+--- While a place is in trouble, and for `settle` seconds after, nothing is to be expected
+-- of it: its connection is not well, or it does not run.
+local function find_trouble(self, settle)
+    local lists, suspended = {}, {}
+    for place in pairs(self.places) do
+        for _, fault in ipairs(self.faults) do
+            if fault.scope == "all" or fault.scope == place then
+                add(lists, place, fault.from, fault.to + settle, fault.name)
+            end
+        end
+    end
+    for process, spans in pairs(self.stalls) do
+        for _, span in ipairs(spans) do
+            add(lists, place_of(process), span.from, span.to, span.what)
+        end
+    end
+    for _, event in ipairs(self.states) do
+        local since = suspended[event.process]
+        if event.state == "connected" then
+            if since then add(lists, place_of(event.process), since, event.at, "no connection") end
+            suspended[event.process] = nil
+        else
+            suspended[event.process] = since or event.at
+        end
+    end
+    self.trouble = finish(lists)
+end
+
+
+local function find_meddling(self)
+    local paths, sessions = {}, {}
+    for _, fault in ipairs(self.faults) do
+        if fault.scope == "path" then add(paths, fault.path, fault.from, fault.to, fault.name) end
+        if fault.session then add(sessions, fault.session, fault.from, fault.to, fault.name) end
+    end
+    self.meddling, self.expiring = finish(paths), finish(sessions)
+end
+
+
+--- The fault that took a node from its owner, if it was one: its name.
+function Model:taken(node, skew)
+    if not node or not node.deleted then return nil end
+    local spans
+    if node.cause == "close" then
+        spans = self.expiring[node.session]
+    elseif node.by ~= node.session then
+        spans = self.meddling[node.path]
+    end
+    local span = spans and spans:overlapping(node.deleted - skew, node.deleted + skew)
+    return span and span.what
+end
+
+
+--- Puts a history together: events in order of time; settle in seconds (default: the
+-- session timeout).
+function model.build(events, settle)
+    local self = setmetatable({
+        claims = {}, claim = {},
+        nodes = {}, node_events = {},
+        faults = {}, fault = {},
+        killed = {}, ended = {}, last = {}, places = {},
+        closings = {}, stalls = {}, states = {}, errors = {},
+        journal = {}, calls = {},
+        began = events[1] and events[1].at or 0,
+        finished = events[#events] and events[#events].at or 0,
+    }, Model)
+    for order, event in ipairs(events) do
+        event.order = order
+        if event.process:find("^c%d") then
+            self.last[event.process] = event.at
+            self.places[place_of(event.process)] = true
+        end
+        if event.begun and event.limit then self.calls[#self.calls + 1] = event end
+        local taker = take[event.event]
+        if taker then taker(self, event, self.claim[event.claim]) end
+    end
+    self.timeout = self.timeout or 2
+    for _, fault in ipairs(self.faults) do fault.to = min(fault.to, self.finished) end
+    stand_in_line(self)
+    for _, claim in ipairs(self.claims) do end_claim(self, claim) end
+    find_stops(self)
+    find_trouble(self, settle or self.timeout)
+    find_meddling(self)
+    return self
+end
+
+
+return model

@@ -1,0 +1,94 @@
+--- The protected resource: one SQLite file a lock path, with one row. It keeps the
+-- highest fencing token that wrote it, and takes no write with a smaller one.
+--
+-- What is written is a set, as a chain: each element names the one before it that its
+-- writer had read, and the row names the last. Who reads, pauses and writes loses the
+-- elements that came meanwhile; the store does nothing against that, the lock has to.
+-- A journal, kept by a trigger, has all writes in the order of their transactions.
+
+local sqlite = require "luasql.sqlite3"
+
+local store = {}
+
+local Store = {}
+Store.__index = Store
+
+local SCHEMA = {
+    "PRAGMA journal_mode = WAL",
+    "CREATE TABLE head (element TEXT, read TEXT, token INTEGER)",
+    "CREATE TABLE journal (id INTEGER PRIMARY KEY, element TEXT, read TEXT, token INTEGER)",
+    [[CREATE TRIGGER keep AFTER UPDATE ON head BEGIN
+        INSERT INTO journal (element, read, token) VALUES (NEW.element, NEW.read, NEW.token);
+      END]],
+    "INSERT INTO head VALUES ('-', '-', 0)",
+}
+
+
+--- Opens the store of a file that exists. pause() is called, again and again, while
+-- another process writes.
+function store.open(path, pause)
+    local self = setmetatable({ pause = pause, environment = sqlite.sqlite3() }, Store)
+    self.connection = assert(self.environment:connect(path))
+    self:execute("PRAGMA synchronous = OFF") -- processes are killed, the machine is not
+    return self
+end
+
+
+function store.create(path)
+    local self = store.open(path)
+    for _, statement in ipairs(SCHEMA) do self:execute(statement) end
+    self:close()
+end
+
+
+function Store:close()
+    self.connection:close()
+    self.environment:close()
+end
+
+
+-- Runs a statement; gives the first row as a list, or the number of rows changed.
+function Store:execute(statement, ...)
+    if select("#", ...) > 0 then statement = statement:format(...) end
+    while true do
+        local result, message = self.connection:execute(statement)
+        if type(result) == "userdata" then
+            local row = result:fetch({}, "n")
+            result:close()
+            return row
+        end
+        if result then return result end
+        if not message:find("locked", 1, true) then error(message .. " in: " .. statement) end
+        self.pause()
+    end
+end
+
+
+--- The last element; "-" if there is none.
+function Store:read()
+    return self:execute("SELECT element FROM head")[1]
+end
+
+
+--- Appends an element behind `read`; false if a greater token has written before.
+function Store:write(element, read, token)
+    return self:execute("UPDATE head SET element = '%s', read = '%s', token = %s WHERE token <= %s",
+                        element, read, token, token) == 1
+end
+
+
+--- All writes in their order: { { element=, read=, token= (text) }, … }.
+function Store:journal()
+    local cursor = assert(self.connection:execute(
+        "SELECT element, read, CAST(token AS TEXT) AS token FROM journal ORDER BY id"))
+    local entries = {}
+    repeat
+        local entry = cursor:fetch({}, "a")
+        entries[#entries + 1] = entry
+    until not entry
+    cursor:close()
+    return entries
+end
+
+
+return store

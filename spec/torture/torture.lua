@@ -1,0 +1,276 @@
+--- make torture: clients on an ensemble while the nemesis inflicts faults, then a check
+-- of what they wrote down.
+--
+--   torture.lua MINUTES SEED OUTPUT     MINUTES "" = 1; SEED "" = one of its own
+--   torture.lua check OUTPUT            only the check, of the history in OUTPUT
+--
+-- OUTPUT gets history (one file, all events by time) and index.html. The last line is
+-- "N passed, N failed", in rules of the checker; the exit status is 1 on a violation.
+-- Everything that it starts ends with it, however it ends.
+
+local check = require "spec.torture.checker"
+local core = require "zklock.core"
+local figures = require "spec.torture.figures"
+local history = require "spec.torture.history"
+local nemesis = require "spec.torture.nemesis"
+local page = require "spec.torture.page"
+local rig = require "spec.rig"
+local store = require "spec.torture.store"
+local zklock = require "zklock"
+
+local PLACES = 5
+local PATHS = { "/torture/a", "/torture/b", "/torture/counter" }
+local COUNTER_PATH = PATHS[3] -- its sequence numbers end soon
+local COUNTER_LEFT = 300
+local TIMEOUT = 2
+local TICK = 200 -- milliseconds, of the servers
+
+local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
+local CLOCK = BUILD .. "/rig/clock.so"
+
+-- Both Luas, where both are built.
+local LUAS = {
+    { "lua5.4", BUILD .. "/5.4/?.so" },
+    { "luajit", BUILD .. "/5.1/?.so" },
+}
+
+
+local function exists(path)
+    local file = io.open(path)
+    if file then file:close() end
+    return file ~= nil
+end
+
+
+-- --- the ensemble ---------------------------------------------------------------------
+
+-- Logs tell all: no server is ever brought up to date by a snapshot.
+local JVMFLAGS = "JVMFLAGS=-Dzookeeper.commitLogCount=1000000"
+
+-- One path whose counter is about to end. The servers must be down for that.
+local function preset_counter(server)
+    for n = 1, 3 do server:kill(n) end
+    for n = 1, 3 do
+        rig.shell("rm -f %s/%d/data/version-2/log.*", server.dir, n)
+        rig.shell("perl spec/fault/counter.pl %s/%d/data %s %.0f", server.dir, n, COUNTER_PATH,
+                  2147483647 - COUNTER_LEFT)
+    end
+    for n = 1, 3 do server:restart(n) end
+    rig.wait_for("a leader", function() return server:leader() end)
+end
+
+
+local function start_ensemble()
+    local server = rig.server{ n = 3, tick = TICK, links = true, environment = JVMFLAGS }
+    preset_counter(server)
+    return server
+end
+
+
+-- --- clients --------------------------------------------------------------------------
+
+local function quote(text)
+    return "'" .. text .. "'"
+end
+
+
+local function start_client(world, place)
+    place.number = place.number + 1
+    place.process = ("%s.%d"):format(place.name, place.number)
+    local lua, module = LUAS[1][1], LUAS[1][2]
+    if place.index % 2 == 0 and exists((LUAS[2][2]:gsub("?", "zklock/core"))) then
+        lua, module = LUAS[2][1], LUAS[2][2]
+    end
+    place.output = assert(io.popen(table.concat({
+        "echo $$; exec setpriv --pdeathsig KILL env", quote("LUA_CPATH=" .. module .. ";;"),
+        "WALL_CLOCK=" .. place.clock, "LD_PRELOAD=" .. CLOCK, lua,
+        "spec/torture/client.lua", place.process, place.hosts,
+        world.seed * 1000 + place.index * 100 + place.number, quote(world.folder), TIMEOUT,
+        table.concat(PATHS, ","), "2>&1" }, " ")))
+    place.pid = place.output:read("*n", "*l")
+end
+
+
+local function is_running(pid)
+    local stat = io.open(("/proc/%d/stat"):format(pid))
+    if not stat then return false end
+    local state = (stat:read("*a") or ""):match("%) (%a)")
+    stat:close()
+    return state ~= nil and state ~= "Z"
+end
+
+
+--- Waits for the end of a client; what it said belongs to whoever runs this.
+local function finish_client(place)
+    io.stderr:write(place.output:read("*a"))
+    place.output:close()
+end
+
+
+local function kill_client(place)
+    rig.shell("kill -KILL %d 2>/dev/null", place.pid)
+    finish_client(place)
+end
+
+
+local function make_place(world, index)
+    local place = { name = "c" .. index, index = index, number = 0, proxies = {}, sums = {},
+                    connects = 0 }
+    local hosts = {}
+    for n = 1, 3 do
+        place.proxies[n] = rig.proxy(world.server:host(n))
+        hosts[n] = place.proxies[n].hosts
+    end
+    place.hosts = table.concat(hosts, ",")
+    place.clock = ("%s/clock.%s"):format(world.folder, place.name)
+    rig.shell("printf 0 > %s", place.clock)
+    return place
+end
+
+
+--- The ZooKeeper session that a client had last.
+local function session_of(world, place)
+    local last
+    for line in io.lines(world.folder .. "/history/" .. place.process) do
+        local event = line:match("^%S+\t%S+\t%S+\tconnected") and history.parse(line)
+        last = event and event.session or last
+    end
+    return last
+end
+
+
+-- --- a run ----------------------------------------------------------------------------
+
+local function make_world(seed)
+    local server = start_ensemble()
+    local world = {
+        server = server, seed = seed, timeout = TIMEOUT, paths = PATHS,
+        counter_path = COUNTER_PATH, folder = server.dir .. "/torture", places = {},
+    }
+    rig.shell("mkdir -p %s/history %s/store", world.folder, world.folder)
+    for _, path in ipairs(PATHS) do
+        store.create(world.folder .. "/store/" .. path:gsub("/", "_"))
+    end
+    for index = 1, PLACES do world.places[index] = make_place(world, index) end
+    function world.session_of(place) return session_of(world, place) end
+    function world.replace(place)
+        kill_client(place)
+        start_client(world, place)
+    end
+    return world
+end
+
+
+--- The clients end by themselves; one that does not is missed by the checker.
+local function end_clients(world)
+    assert(io.open(world.folder .. "/calm", "w")):close()
+    for _, place in ipairs(world.places) do
+        rig.eventually(function() return not is_running(place.pid) end, 20)
+        kill_client(place)
+    end
+end
+
+
+--- What is left when the sessions of the killed have expired, too.
+local function look_what_is_left(world, writer)
+    local server, nodes, watches = world.server, nil, nil
+    rig.eventually(function()
+        local leader = server:leader()
+        if not leader then return false end
+        nodes = select(2, (server:ask("dump", leader) or ""):gsub("\n%s+/", ""))
+        watches = 0
+        for n = 1, 3 do
+            local count = (server:ask("wchs", n) or ""):match("watches:(%d+)")
+            watches = watches + (tonumber(count) or 1)
+        end
+        return nodes == 0 and watches == 0
+    end, 3 * TIMEOUT + 5)
+    writer:record("residue", nil, { nodes = nodes or "?", watches = watches or "?" })
+end
+
+
+--- The servers' own records, as history.
+local function write_truth(world)
+    local server = world.server
+    rig.wait_for("servers at rest", function()
+        local zxid
+        for n = 1, 3 do
+            local its = (server:ask("srvr", n) or ""):match("Zxid: (%S+)")
+            if not its or its ~= (zxid or its) then return false end
+            zxid = its
+        end
+        return true
+    end, 20)
+    local dir = server.dir
+    rig.shell("perl spec/torture/truth.pl %s/1 %s/2 %s/3 > %s/history/zookeeper", dir, dir, dir,
+              world.folder)
+    local writer = history.writer(world.folder .. "/history/store", "store")
+    for _, path in ipairs(PATHS) do
+        local set = store.open(world.folder .. "/store/" .. path:gsub("/", "_"),
+                               function() zklock.sleep(0.01) end)
+        for _, write in ipairs(set:journal()) do
+            write.path = path
+            writer:record("stored", nil, write)
+        end
+        set:close()
+    end
+    writer:close()
+end
+
+
+--- Ends servers and proxies, what was started last first. A proxy ends when nobody has the
+-- other end of its input any more; whatever was started after it has inherited that end.
+local function end_servers(world)
+    world.server:stop()
+    for i = #world.places, 1, -1 do
+        for n = 3, 1, -1 do world.places[i].proxies[n]:stop() end
+    end
+end
+
+
+local function list_files(folder)
+    local files = {}
+    for path in rig.shell("ls %s/*", folder):gmatch("[^\n]+") do files[#files + 1] = path end
+    return files
+end
+
+
+local function torture(minutes, seed, output)
+    math.randomseed(seed)
+    local world = make_world(seed)
+    local writer = history.writer(world.folder .. "/history/torture", "torture")
+    for _, place in ipairs(world.places) do start_client(world, place) end
+    nemesis.new(world, writer):run(minutes * 60)
+    end_clients(world)
+    look_what_is_left(world, writer)
+    writer:close()
+    write_truth(world)
+    rig.shell("mkdir -p %s && sort -s -n -k 1,1 %s > %s/history", output,
+              table.concat(list_files(world.folder .. "/history"), " "), output)
+    end_servers(world)
+end
+
+
+local function judge(output, facts)
+    local report = check(history.read{ output .. "/history" })
+    page.write(output .. "/index.html", report, facts)
+    figures.print(report, facts)
+    print(("%s/index.html"):format(output))
+    return figures.verdict(report)
+end
+
+
+local function main(first, second, third)
+    if first == "check" then return judge(second, {}) end
+    local minutes = tonumber(first ~= "" and first or 1) or error("MINUTES is a number", 0)
+    local seed = tonumber(second ~= "" and second or math.floor(core.now() * 1000) % 1000000)
+        or error("SEED is a number", 0)
+    print(("torture: MINUTES=%g SEED=%d"):format(minutes, seed))
+    io.stdout:flush()
+    torture(minutes, seed, third)
+    return judge(third, { minutes = minutes, seed = seed })
+end
+
+
+local right = main(...)
+os.exit(right and 0 or 1)

@@ -1,0 +1,93 @@
+#!/usr/bin/perl
+# truth.pl SERVERDIR... - what really happened: the creates and deletes of lock nodes in
+# ZooKeeper's order, from the servers' own transaction logs, as events of a history
+# (history.lua). The servers must be down or at rest.
+#
+# A transaction counts if most of the servers have it in their logs: then it was
+# committed. (A leader that is killed leaves transactions that nobody else has; the others
+# may truncate them.) The servers must not have synchronised by snapshots, which no log
+# shows: start them with a commitLogCount above the number of transactions.
+#
+# CLOCK is the leader's time of day when it took the request up, by this machine's
+# CLOCK_BOOTTIME; to the millisecond, rounded down.
+#
+# Format: ZooKeeper's FileTxnLog; TxnHeader is clientId, cxid, zxid, time, type.
+use strict;
+use warnings;
+use Time::HiRes 'clock_gettime';
+
+my $offset = clock_gettime(7) - clock_gettime(0); # CLOCK_BOOTTIME - CLOCK_REALTIME
+my $contender = qr{^(.*)/([^/]*(?:lock-|__lock__|__rlock__|__READ__|__WRIT__)(?:\d{10}|-\d{9,10}))$};
+
+sub text { my $value = unpack 'l>/a', $_[0]; substr $_[0], 0, 4 + length $value, ''; $value }
+
+# --- the logs: zxid -> [session, time, type, body], and in how many logs it is -------
+
+my (%txn, %logs);
+
+sub read_log {
+    my ($file) = @_;
+    open my $log, '<:raw', $file or die "$file: $!\n";
+    local $/;
+    my $data = <$log>;
+    my $at = 16; # behind "ZKLG", version, dbid
+    while ($at + 12 <= length $data) {
+        my (undef, $length) = unpack 'q> l>', substr $data, $at, 12;
+        last if $length <= 0 || $at + 13 + $length > length $data; # preallocated, or cut off
+        my ($session, undef, $zxid, $time, $type, $body) =
+            unpack 'Q> l> q> q> l> a*', substr $data, $at + 12, $length;
+        $txn{$zxid} = [$session, $time, $type, $body];
+        $logs{$zxid}{ $file =~ s{/[^/]*$}{}r } = 1;
+        $at += 13 + $length;
+    }
+}
+
+read_log($_) for map { glob "$_/data/version-2/log.*" } @ARGV;
+
+# --- what they did ---------------------------------------------------------------------
+
+my (%claim, %owner); # of the nodes that live
+
+sub event {
+    my ($event, $txn, $zxid, $node, $more) = @_;
+    my ($path, $name) = $node =~ $contender or return;
+    printf "%.6f\tzookeeper\t%s\t%s\tname=%s\tpath=%s\tsession=%x\tzxid=%d%s\n",
+        $txn->[1] / 1000 + $offset, $claim{$node} // '-', $event, $name, $path, $txn->[0],
+        $zxid, $more;
+}
+
+sub created {
+    my ($txn, $zxid, $body) = @_;
+    my $node = text($body);
+    my $data = text($body);
+    # Ours is the holder's identity, then on a line of its own the lock's data.
+    $claim{$node} = $1 if $data =~ /\n([\w.-]+)$/;
+    $owner{$node} = $txn->[0];
+    event('created', $txn, $zxid, $node, '');
+}
+
+sub deleted {
+    my ($txn, $zxid, $node, $cause) = @_;
+    return unless exists $owner{$node};
+    event('deleted', $txn, $zxid, $node, "\tcause=$cause");
+    delete $claim{$node};
+    delete $owner{$node};
+}
+
+sub closed {
+    my ($txn, $zxid) = @_;
+    deleted($txn, $zxid, $_, 'close') for grep { $owner{$_} == $txn->[0] } sort keys %owner;
+}
+
+my %meaning = (
+    1 => \&created, 15 => \&created, # create, create2
+    2 => sub { deleted($_[0], $_[1], text($_[2]), 'delete') },
+    -11 => \&closed,
+);
+
+for my $zxid (sort { $a <=> $b } keys %txn) {
+    next if 2 * keys %{ $logs{$zxid} } <= @ARGV;
+    my $txn = $txn{$zxid};
+    my $apply = $meaning{ $txn->[2] } or next;
+    $apply->($txn, $zxid, $txn->[3]);
+}

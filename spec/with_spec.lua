@@ -1,0 +1,221 @@
+--- lock:with(): the lock is held inside, and given up however it ends.
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+local close = coroutine.close -- luacheck: globals coroutine.close
+local unpack = table.unpack or unpack
+
+
+describe("with", function()
+    local session, path, lock
+    before_each(function()
+        session = rig.session(server.hosts)
+        path = rig.path()
+        lock = session:mutex(path)
+    end)
+    after_each(rig.close_sessions)
+    after_each(function() zklock.driver(nil) end)
+
+    local function free()
+        rig.wait_for("free", function()
+            return session:stats().claims == 0 and #server:nodes(path) == 0
+        end)
+    end
+
+    local function given(...)
+        return { n = select("#", ...), ... }
+    end
+
+    for name, before in pairs{
+        ["(fn, ...)"] = { n = 0 },
+        ["(nil, fn, ...)"] = { n = 1 },
+        ["(timeout, fn, ...)"] = { n = 1, 5 },
+        ["(0, fn, ...)"] = { n = 1, 0 },
+        ["(options, fn, ...)"] = { n = 1, { timeout = 5, owner = "me" } },
+        ["({}, fn, ...)"] = { n = 1, {} },
+    } do
+        it(name .. " holds inside, hands arguments in and results out, nils too", function()
+            local args = { n = before.n + 5, before[1] }
+            args[before.n + 1] = function(lease, ...)
+                assert(lease:state() == "held" and lease.path == path)
+                assert(#lock:queue() == 1)
+                return select("#", ...), nil, lease, ..., nil
+            end
+            args[before.n + 2], args[before.n + 4] = "a", false
+            local results = given(lock:with(unpack(args, 1, args.n)))
+            assert.equal(6, results.n)
+            assert.same({ true, 4, nil }, { results[1], results[2], results[3] })
+            assert.equal("released", results[4]:state())
+            assert.equal("a", results[5])
+            assert.is_nil(results[6])
+            free()
+        end)
+    end
+
+    it("gives every result, also trailing nils", function()
+        local results = given(lock:with(function(_, ...) return ... end, nil, 2, nil, nil))
+        assert.equal(5, results.n)
+        assert.is_true(results[1])
+        assert.equal(2, results[3])
+        assert.equal(1, given(lock:with(function() end)).n)
+    end)
+
+    it("that has not had the lock gives nil, message, code, and runs nothing", function()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        for _, arg in ipairs{ 0, 0.1, { timeout = 0.1 } } do
+            local results = given(lock:with(arg, error))
+            assert.equal(3, results.n)
+            assert.is_nil(results[1])
+            assert.equal("timeout", results[3])
+        end
+        assert.equal("held", holder:state())
+    end)
+
+    it("raises an error again unchanged, with the lock given up (PIT-13)", function()
+        for _, value in ipairs{ {}, "text", 42, false, print } do
+            local ok, problem = pcall(lock.with, lock, function() error(value, 0) end)
+            assert.is_false(ok)
+            assert.equal(value, problem)
+            free()
+        end
+        local ok, problem = pcall(lock.with, lock, function() error() end)
+        assert.is_false(ok)
+        assert.is_nil(problem)
+        free()
+    end)
+
+    it("nests on the same lock: inside is a re-entry, the outer still holds after", function()
+        lock:with(function(outer)
+            lock:with(0, function(inner)
+                assert(inner ~= outer and inner.token == outer.token)
+            end)
+            assert(outer:state() == "held")
+            assert(not pcall(lock.with, lock, error))
+            assert(outer:state() == "held" and outer:check(5))
+        end)
+        free()
+    end)
+
+    it("does not mind that fn released the lease itself", function()
+        local ok, result = lock:with(function(lease) return lease:release() end)
+        assert.is_true(ok)
+        assert.is_true(result)
+        free()
+    end)
+
+    it("lets fn yield and go on, and holds meanwhile", function()
+        local thread = coroutine.wrap(function()
+            return lock:with(function(_, a)
+                local b = coroutine.yield(a + 1)
+                error({ b })
+            end, 1)
+        end)
+        assert.equal(2, thread())
+        assert.equal(1, #lock:queue())
+        local ok, problem = pcall(thread, "in")
+        assert.is_false(ok)
+        assert.same({ "in" }, problem)
+        free()
+    end)
+
+    it("releases when the session closes inside", function()
+        local ok, state = lock:with(function(lease)
+            session:close()
+            return lease:state()
+        end)
+        assert.is_true(ok)
+        assert.equal("released", state)
+        assert.same({}, server:nodes(path))
+    end)
+
+    local function collected()
+        rig.wait_for("collected", function()
+            collectgarbage()
+            return session:stats().claims == 0
+        end)
+    end
+
+    --- A coroutine that waits by yielding, as under any event loop.
+    local function yielding()
+        zklock.driver{ wait = function(_, request)
+            while not request:done() do coroutine.yield("waits") end
+        end }
+    end
+
+    --- Runs a coroutine until it stops in fn, or in its wait.
+    local function stop_in_fn()
+        local thread = coroutine.create(function()
+            lock:with(5, function() coroutine.yield("inside") end)
+        end)
+        assert.same({ true, "inside" }, { coroutine.resume(thread) })
+        assert.equal(1, #server:nodes(path))
+        return thread
+    end
+
+    local function stop_in_wait()
+        yielding()
+        local thread = coroutine.create(function() lock:with(error) end)
+        assert.same({ true, "waits" }, { coroutine.resume(thread) })
+        zklock.driver(nil)
+        rig.wait_for("it queues", function() return #server:nodes(path) == 2 end)
+        return thread
+    end
+
+    if close then
+        it("releases when its coroutine is closed in the middle of fn", function()
+            assert.is_true(close(stop_in_fn()))
+            free()
+        end)
+
+        it("leaves nothing when its coroutine is closed in the middle of the wait", function()
+            local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+            assert.is_true(close(stop_in_wait()))
+            rig.wait_for("one node", function() return #server:nodes(path) == 1 end)
+            assert.is_true(holder:release())
+            free()
+        end)
+
+        it("releases when its coroutine is closed in a nested with", function()
+            local thread = coroutine.create(function()
+                lock:with(function()
+                    lock:with(function() coroutine.yield() end)
+                end)
+            end)
+            assert(coroutine.resume(thread))
+            assert.is_true(close(thread))
+            free()
+        end)
+    end
+
+    it("releases when its coroutine is dropped in the middle of fn", function()
+        stop_in_fn()
+        collected()
+        free()
+    end)
+
+    it("leaves nothing when its coroutine is dropped in the middle of the wait", function()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        stop_in_wait()
+        collected()
+        rig.wait_for("one node", function() return #server:nodes(path) == 1 end)
+        assert.is_true(holder:release())
+        free()
+    end)
+
+    if _VERSION == "Lua 5.4" then
+        it("is not needed: a lease is released at the end of a scope, as <close>", function()
+            local scope = load([[
+                local lock, fail = ...
+                local lease <close> = assert(lock:acquire(5))
+                assert(lease:held())
+                if fail then error("left") end
+                return lease
+            ]])
+            assert.equal("released", scope(lock):state())
+            free()
+            assert.is_false(pcall(scope, lock, true))
+            free()
+        end)
+    end
+end)

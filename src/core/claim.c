@@ -1,0 +1,483 @@
+#include "claim.h"
+
+#include <string.h>
+
+static bool connected(const struct zkl_claim *claim) {
+    return claim->party->clock.connected;
+}
+
+/* --- the ways out of a state ------------------------------------------------------------ */
+
+static void drop_ahead(struct zkl_claim *claim) {
+    zkl_contender_drop(claim->ahead);
+    claim->ahead = NULL;
+}
+
+/* The own node is gone for certain; the line need not wait for the next list. */
+static void forget_own(struct zkl_claim *claim) {
+    struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
+    if (own) zkl_line_forget(claim->line, own);
+}
+
+static zkl_actions gone(struct zkl_claim *claim) {
+    drop_ahead(claim);
+    forget_own(claim);
+    claim->state = ZKL_GONE;
+    claim->wanted = false;
+    return ZKL_DO_FORGET;
+}
+
+/* A new attempt, with a nonce of its own. */
+static zkl_actions enter(struct zkl_claim *claim) {
+    drop_ahead(claim);
+    claim->state = ZKL_ENTER;
+    claim->stalled = claim->own_watched = false;
+    claim->czxid = 0;
+    claim->nonce = ++claim->party->nonces;
+    zkl_name_prefix(claim->name, claim->kind, claim->party->session, claim->nonce);
+    return ZKL_DO_CREATE | ZKL_DO_LIST;
+}
+
+/* The node exists and nobody wants it. */
+static zkl_actions leave(struct zkl_claim *claim) {
+    drop_ahead(claim);
+    claim->state = ZKL_LEAVE;
+    claim->wanted = false;
+    claim->stalled = !connected(claim);
+    return claim->stalled ? 0 : ZKL_DO_REMOVE;
+}
+
+/* Tells the user why not. What becomes of the node is the caller's matter. */
+static zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
+    claim->code = why;
+    claim->wanted = false;
+    return ZKL_DO_FAIL;
+}
+
+static zkl_actions stall(struct zkl_claim *claim) {
+    claim->stalled = true;
+    return 0;
+}
+
+/* Somebody removed the own node while it waited: never a grant. */
+static zkl_actions requeue(struct zkl_claim *claim) {
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+    forget_own(claim);
+    return enter(claim);
+}
+
+/* The lease clock is certain that the session lives. */
+static bool certain(const struct zkl_claim *claim, zkl_time now) {
+    const struct zkl_clock *clock = &claim->party->clock;
+    return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
+}
+
+/* First in line. */
+static zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
+    drop_ahead(claim);
+    if (!certain(claim, now)) {
+        claim->state = ZKL_PROVE;
+        return ZKL_DO_SYNC;
+    }
+    claim->state = ZKL_HELD;
+    claim->epoch = claim->party->clock.epoch;
+    return ZKL_DO_GRANT;
+}
+
+static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead) {
+    zkl_actions actions = ZKL_DO_WATCH_AHEAD;
+    claim->state = ZKL_WAIT;
+    claim->ahead = zkl_contender_hold(ahead);
+    if (!claim->own_watched) actions |= ZKL_DO_WATCH_OWN;
+    if (!claim->announced) actions |= ZKL_DO_QUEUED;
+    claim->own_watched = claim->announced = true;
+    return actions;
+}
+
+/*
+ * Finds the place in the line, as far as that is known. A list that another claim asked
+ * for may have shown that the own node is gone.
+ */
+static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
+    struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
+    drop_ahead(claim);
+    claim->stalled = false;
+    if (!own) return requeue(claim);
+    own->czxid = claim->czxid; /* need not be asked for */
+    if (claim->line->incomplete) {
+        claim->state = ZKL_LIST;
+        return ZKL_DO_LIST;
+    }
+    if (zkl_line_unranked(claim->line, claim, NULL)) {
+        claim->state = ZKL_RANK;
+        return ZKL_DO_RANK;
+    }
+    struct zkl_contender *ahead = zkl_line_ahead(claim->line, claim);
+    if (!ahead) return admit(claim, now);
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
+    return wait_for(claim, ahead);
+}
+
+static zkl_actions lose(struct zkl_claim *claim) {
+    claim->code = ZKL_LOST;
+    return ZKL_DO_LOSE;
+}
+
+/* --- what the user does ------------------------------------------------------------------ */
+
+void zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl_line *line,
+                    enum zkl_kind kind, zkl_time deadline, bool trying) {
+    if (!line->claims_end) line->claims_end = &line->claims;
+    *claim = (struct zkl_claim){.party = party,
+                                .line = line,
+                                .link = line->claims_end,
+                                .kind = kind,
+                                .deadline = deadline,
+                                .trying = trying,
+                                .wanted = true};
+    *line->claims_end = claim;
+    line->claims_end = &claim->next;
+}
+
+void zkl_claim_detach(struct zkl_claim *claim) {
+    *claim->link = claim->next;
+    if (claim->next) claim->next->link = claim->link;
+    else claim->line->claims_end = claim->link;
+    drop_ahead(claim);
+}
+
+zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan) {
+    orphan->claimed = true;
+    claim->nonce = orphan->nonce;
+    claim->czxid = orphan->czxid;
+    claim->sequence = orphan->sequence;
+    strncpy(claim->name, orphan->name, sizeof claim->name - 1);
+    return leave(claim);
+}
+
+/*
+ * An earlier claim's create may find no parents and be made again, behind ours.
+ * So the first claim on a path goes alone, until it is known to exist.
+ */
+static bool follows(const struct zkl_claim *claim) {
+    if (claim->line->opened) return false;
+    for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next) {
+        if (each->state == ZKL_ENTER) return true;
+    }
+    return false;
+}
+
+static bool has_followers(const struct zkl_claim *claim) {
+    for (const struct zkl_claim *each = claim->next; each; each = each->next) {
+        if (each->state == ZKL_NEW) return true;
+    }
+    return false;
+}
+
+zkl_actions zkl_claim_start(struct zkl_claim *claim) {
+    claim->state = ZKL_NEW;
+    if (!connected(claim) || follows(claim)) return stall(claim);
+    claim->stalled = false;
+    if (!claim->trying) return enter(claim);
+    claim->state = ZKL_TRY;
+    return ZKL_DO_LIST;
+}
+
+zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
+    if (!claim->wanted) return 0;
+    switch (claim->state) {
+    case ZKL_NEW:
+    case ZKL_TRY: return fail(claim, why) | gone(claim);
+    case ZKL_ENTER:
+    case ZKL_LOOK:
+    case ZKL_SEEK: return fail(claim, why);
+    case ZKL_KNOW:
+    case ZKL_LIST:
+    case ZKL_RANK:
+    case ZKL_WAIT:
+    case ZKL_PROVE: return fail(claim, why) | leave(claim);
+    case ZKL_HELD:
+    case ZKL_LEAVE:
+    case ZKL_GONE: break;
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_release(struct zkl_claim *claim) {
+    if (claim->state != ZKL_HELD) return 0;
+    zkl_actions actions = leave(claim);
+    /* A create that stayed unknown may have landed since: look now. */
+    if (claim->doubted && actions) actions |= ZKL_DO_LIST;
+    return actions;
+}
+
+/* --- replies ------------------------------------------------------------------------------ */
+
+void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    if (claim->refusal != ZKL_OK) return; /* the topmost says why */
+    if (reply == ZKL_REFUSED || reply == ZKL_ABSENT) claim->refusal = why;
+}
+
+static void own(struct zkl_claim *claim, const char *name) {
+    struct zkl_name parsed;
+    strncpy(claim->name, name, sizeof claim->name - 1);
+    claim->sequence = zkl_name_parse(name, &parsed) ? parsed.sequence : ZKL_SEQUENCE_LIMIT;
+}
+
+static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                                   const char *name, int64_t czxid) {
+    switch (reply) {
+    case ZKL_DONE:
+        own(claim, name);
+        claim->czxid = czxid;
+        claim->refusal = ZKL_OK;
+        if (!claim->wanted) return leave(claim);
+        claim->state = ZKL_LIST; /* out already, in the same flight */
+        return 0;
+    case ZKL_ABSENT:
+        if (!claim->wanted) return gone(claim);
+        if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | gone(claim);
+        return enter(claim) | ZKL_DO_PARENTS;
+    case ZKL_REFUSED: return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
+    case ZKL_UNKNOWN:
+        claim->state = ZKL_LOOK;
+        claim->stalled = claim->doubted = true;
+        return ZKL_DO_DOUBT;
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                              const char *name, int64_t czxid) {
+    if (claim->state != ZKL_ENTER) return 0;
+    zkl_actions actions = create_answered(claim, reply, why, name, czxid);
+    if (claim->line->opened || claim->state == ZKL_ENTER) return actions;
+    claim->line->opened = reply == ZKL_DONE;
+    return has_followers(claim) ? actions | ZKL_DO_FOLLOW : actions;
+}
+
+/* TRY: free if there is no contender at all. */
+static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    switch (reply) {
+    case ZKL_DONE:
+        if (claim->line->count) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+        return enter(claim);
+    case ZKL_ABSENT: return enter(claim) | ZKL_DO_PARENTS;
+    case ZKL_REFUSED: return fail(claim, why) | gone(claim);
+    case ZKL_UNKNOWN: return stall(claim);
+    }
+    return 0;
+}
+
+/* SEEK: the list follows a sync, so a node that is not in it was not created. */
+static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    struct zkl_contender *found = NULL;
+    if (reply == ZKL_UNKNOWN || reply == ZKL_REFUSED) {
+        claim->state = ZKL_LOOK;
+        claim->stalled = true;
+        return reply == ZKL_REFUSED && claim->wanted ? fail(claim, why) : 0;
+    }
+    if (reply == ZKL_DONE)
+        found = zkl_line_find_nonce(claim->line, claim->party->session, claim->nonce);
+    if (!found) return claim->wanted ? enter(claim) : gone(claim);
+    own(claim, found->name);
+    claim->listed = claim->line->serial;
+    if (!claim->wanted) return leave(claim);
+    claim->state = ZKL_KNOW;
+    claim->own_watched = true;
+    return ZKL_DO_WATCH_OWN;
+}
+
+/* LIST: it shows the own node, unless somebody removed it. */
+static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                              zkl_time now) {
+    switch (reply) {
+    case ZKL_DONE: claim->listed = claim->line->serial; return advance(claim, now);
+    case ZKL_ABSENT: return requeue(claim);
+    case ZKL_REFUSED: return fail(claim, why) | leave(claim);
+    case ZKL_UNKNOWN: return stall(claim);
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                             zkl_time now) {
+    switch (claim->state) {
+    case ZKL_TRY: return try_listed(claim, reply, why);
+    case ZKL_SEEK: return seek_listed(claim, reply, why);
+    case ZKL_LIST: return own_listed(claim, reply, why, now);
+    /* Not asked for in this state: it came with a create that failed, or late. */
+    case ZKL_NEW:
+    case ZKL_ENTER:
+    case ZKL_LOOK:
+    case ZKL_KNOW:
+    case ZKL_RANK:
+    case ZKL_WAIT:
+    case ZKL_PROVE:
+    case ZKL_HELD:
+    case ZKL_LEAVE:
+    case ZKL_GONE: break;
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
+    if ((claim->state != ZKL_LOOK && claim->state != ZKL_PROVE) || claim->stalled) return 0;
+    if (reply != ZKL_DONE) return stall(claim);
+    if (claim->state == ZKL_PROVE) return certain(claim, now) ? advance(claim, now) : stall(claim);
+    claim->state = ZKL_SEEK;
+    return 0;
+}
+
+/* KNOW: the node that was found is ours if the server says so. */
+static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
+    if (owner != claim->party->session) return requeue(claim);
+    claim->czxid = czxid;
+    return advance(claim, now);
+}
+
+/* The own node is known to be gone, by a reply or by an event. */
+static zkl_actions own_gone(struct zkl_claim *claim) {
+    switch (claim->state) {
+    case ZKL_KNOW:
+    case ZKL_LIST:
+    case ZKL_RANK:
+    case ZKL_WAIT:
+    case ZKL_PROVE: return requeue(claim);
+    case ZKL_HELD: return lose(claim) | gone(claim);
+    case ZKL_NEW:
+    case ZKL_TRY:
+    case ZKL_ENTER:
+    case ZKL_LOOK:
+    case ZKL_SEEK:
+    case ZKL_LEAVE: /* the delete's own reply decides */
+    case ZKL_GONE: break;
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                              int64_t czxid, uint64_t owner, zkl_time now) {
+    switch (reply) {
+    case ZKL_DONE: return claim->state == ZKL_KNOW ? known(claim, czxid, owner, now) : 0;
+    case ZKL_ABSENT: return own_gone(claim);
+    case ZKL_REFUSED:
+        if (claim->state >= ZKL_KNOW && claim->state <= ZKL_WAIT)
+            return fail(claim, why) | leave(claim);
+        return 0; /* it cannot be watched; the lease clock still guards it */
+    case ZKL_UNKNOWN: break;
+    }
+    claim->own_watched = false;
+    if (claim->state == ZKL_KNOW || claim->state == ZKL_WAIT) return stall(claim);
+    return 0;
+}
+
+zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
+                                enum zkl_reply reply, enum zkl_code why, zkl_time now) {
+    if (claim->state != ZKL_WAIT || claim->ahead != contender) return 0;
+    switch (reply) {
+    case ZKL_DONE: break; /* watched: its event will come */
+    case ZKL_ABSENT: return zkl_claim_ahead_deleted(claim, contender, now);
+    case ZKL_REFUSED: return fail(claim, why) | leave(claim);
+    case ZKL_UNKNOWN: return stall(claim);
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
+                             enum zkl_reply reply, int64_t czxid, zkl_time now) {
+    claim->ranks--;
+    if (reply == ZKL_DONE) contender->czxid = czxid;
+    if (reply == ZKL_ABSENT) zkl_line_forget(claim->line, contender);
+    if (claim->state != ZKL_RANK) return 0;
+    if (reply == ZKL_UNKNOWN) claim->stalled = true;
+    if (reply == ZKL_REFUSED) return fail(claim, ZKL_AUTH) | leave(claim);
+    if (claim->ranks > 0 || claim->stalled) return 0;
+    return advance(claim, now);
+}
+
+zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
+    if (claim->state != ZKL_LEAVE) return 0;
+    if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);
+    return stall(claim);
+}
+
+/* --- watch events --------------------------------------------------------------------------- */
+
+zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
+    return own_gone(claim);
+}
+
+zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
+    if (claim->state < ZKL_KNOW || claim->state > ZKL_HELD) return 0;
+    claim->own_watched = true;
+    return ZKL_DO_WATCH_OWN;
+}
+
+zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
+                                    zkl_time now) {
+    if (claim->state != ZKL_WAIT || claim->ahead != contender) return 0;
+    zkl_line_forget(claim->line, contender);
+    return advance(claim, now);
+}
+
+zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender) {
+    if (claim->state != ZKL_WAIT || claim->ahead != contender) return 0;
+    return ZKL_DO_WATCH_AHEAD; /* the event used the watch up */
+}
+
+/* --- connection and time ---------------------------------------------------------------------- */
+
+zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
+    if (!claim->stalled) return 0;
+    claim->stalled = false;
+    switch (claim->state) {
+    case ZKL_NEW: return zkl_claim_start(claim);
+    case ZKL_TRY:
+    case ZKL_LIST: return ZKL_DO_LIST;
+    case ZKL_LOOK: return ZKL_DO_SYNC | ZKL_DO_LIST;
+    case ZKL_RANK: return claim->ranks ? stall(claim) : advance(claim, now);
+    case ZKL_PROVE: return ZKL_DO_SYNC;
+    case ZKL_LEAVE: return ZKL_DO_REMOVE;
+    case ZKL_KNOW: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
+    case ZKL_WAIT: {
+        zkl_actions own_too = claim->own_watched ? 0 : ZKL_DO_WATCH_OWN;
+        claim->own_watched = true;
+        return ZKL_DO_WATCH_AHEAD | own_too;
+    }
+    case ZKL_ENTER:
+    case ZKL_SEEK:
+    case ZKL_HELD:
+    case ZKL_GONE: break;
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_suspend(struct zkl_claim *claim) {
+    /* After a reconnect deletions are told in no order: look before a grant. */
+    if (claim->state == ZKL_WAIT) claim->line->incomplete = true;
+    if (!claim->trying || claim->state == ZKL_HELD) return 0;
+    return zkl_claim_cancel(claim, ZKL_TIMEOUT);
+}
+
+zkl_actions zkl_claim_expire(struct zkl_claim *claim) {
+    zkl_actions actions = 0;
+    if (claim->state == ZKL_GONE) return 0;
+    if (claim->state == ZKL_HELD) actions = lose(claim);
+    else if (claim->wanted) actions = fail(claim, ZKL_EXPIRED);
+    return actions | gone(claim);
+}
+
+zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
+    if (claim->state != ZKL_HELD)
+        return now >= claim->deadline ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
+    if (zkl_clock_phase(&claim->party->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;
+    return lose(claim) | leave(claim);
+}
+
+zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now) {
+    if (claim->stalled) return zkl_claim_resume(claim, now);
+    if (claim->state != ZKL_HELD || claim->own_watched) return 0;
+    claim->own_watched = true;
+    return ZKL_DO_WATCH_OWN;
+}

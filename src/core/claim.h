@@ -1,0 +1,174 @@
+/*
+ * claim.h - the claim machine: one contender for one lock, from the wish to
+ * have it until nothing of it is left in ZooKeeper.
+ *
+ * Events go in as calls, actions come out as a set of bits: what the owner of
+ * the claim now has to do, in the order of the bits. A machine does no I/O,
+ * reads no clock, allocates nothing. The owner
+ *   - serialises calls, and feeds replies in the order of the requests;
+ *   - calls zkl_clock_prove() before it feeds the reply that is the proof;
+ *   - replaces the line before it feeds a list, and looks for orphans after;
+ *   - counts claim->ranks up for each get of DO_RANK;
+ *   - feeds zkl_claim_tick() before it takes a release or a re-entry, so that a
+ *     lease that the clock ended is lost first;
+ *   - refuses a try itself while the session is suspended.
+ *
+ * The life of a claim:
+ *
+ *   NEW     nothing was asked: there is no connection, or an earlier claim is
+ *           finding out whether the path exists, and would lose its place
+ *   TRY     a list is out: is the lock free? (a try writes nothing if not)
+ *   ENTER   create and list are out, in one flight
+ *   LOOK    the create's outcome is unknown: sync and list are out, the sync
+ *           not yet answered
+ *   SEEK    the sync is answered; the list will tell whether the node is there
+ *   KNOW    the node was found; a get is out for its czxid
+ *   LIST    the node exists; a list is out
+ *   RANK    numbers are exhausted: gets are out for czxids
+ *   WAIT    somebody is ahead, and is watched
+ *   PROVE   first in line, but the lease clock is not certain: a sync is out
+ *   HELD    granted
+ *   LEAVE   not wanted any more; the node is being removed
+ *   GONE    nothing of it is left
+ *
+ * An outcome-unknown create or delete stays with its claim, after its user was
+ * answered, until it is certain: LOOK, SEEK and LEAVE are the janitor.
+ *
+ * A request that failed for lack of a connection leaves the claim `stalled`;
+ * zkl_claim_resume() asks again. The table of transitions is in docs/design.md.
+ */
+#ifndef ZKL_CLAIM_H
+#define ZKL_CLAIM_H
+
+#include "clock.h"
+#include "code.h"
+#include "line.h"
+
+/* What the owner has to do, lowest bit first. */
+typedef uint32_t zkl_actions;
+
+enum {
+    ZKL_DO_PARENTS = 1 << 0,     /* create the missing parents of the path */
+    ZKL_DO_CREATE = 1 << 1,      /* create2, sequential, ephemeral: claim->name */
+    ZKL_DO_SYNC = 1 << 2,        /* sync the path */
+    ZKL_DO_LIST = 1 << 3,        /* get_children of the path */
+    ZKL_DO_RANK = 1 << 4,        /* get of each zkl_line_unranked() */
+    ZKL_DO_WATCH_OWN = 1 << 5,   /* get with watch: claim->name */
+    ZKL_DO_WATCH_AHEAD = 1 << 6, /* get with watch: claim->ahead */
+    ZKL_DO_REMOVE = 1 << 7,      /* delete claim->name */
+    ZKL_DO_DOUBT = 1 << 8,       /* sync and list the path once more, a session timeout
+                                    from now, for zkl_line_orphan() */
+    ZKL_DO_FOLLOW = 1 << 9,      /* resume the claims of the line that are in NEW, in order */
+    ZKL_DO_QUEUED = 1 << 10,     /* tell the user: waiting in line */
+    ZKL_DO_GRANT = 1 << 11,      /* tell the user: granted, token claim->czxid */
+    ZKL_DO_FAIL = 1 << 12,       /* tell the user: not granted, claim->code */
+    ZKL_DO_LOSE = 1 << 13,       /* tell the holder: lost */
+    ZKL_DO_FORGET = 1 << 14      /* GONE: free it when none of its requests is out */
+};
+
+enum zkl_claim_state {
+    ZKL_NEW,
+    ZKL_TRY,
+    ZKL_ENTER,
+    ZKL_LOOK,
+    ZKL_SEEK,
+    ZKL_KNOW,
+    ZKL_LIST,
+    ZKL_RANK,
+    ZKL_WAIT,
+    ZKL_PROVE,
+    ZKL_HELD,
+    ZKL_LEAVE,
+    ZKL_GONE
+};
+
+/* How the server answered a request. */
+enum zkl_reply {
+    ZKL_DONE,    /* it was carried out */
+    ZKL_ABSENT,  /* there is no such node (create: no such parent) */
+    ZKL_REFUSED, /* it was not carried out, and asking again will not help */
+    ZKL_UNKNOWN  /* the reply was lost: carried out or not */
+};
+
+/* This session as a party to the protocol; all its claims share one. */
+struct zkl_party {
+    struct zkl_clock clock;
+    uint64_t session; /* session id */
+    uint64_t nonces;  /* counts attempts; no nonce is used twice in a session */
+};
+
+struct zkl_claim {
+    struct zkl_party *party;
+    struct zkl_line *line;
+    struct zkl_claim *next, **link; /* in line->claims */
+    struct zkl_contender *ahead;    /* WAIT: who is watched; a reference */
+    int64_t czxid;                  /* of the own node: the fencing token; 0: not known */
+    uint64_t nonce;                 /* of the latest attempt */
+    zkl_time deadline;              /* for the grant; ZKL_NEVER: none */
+    uint32_t epoch;                 /* HELD: of the lease clock at the grant */
+    uint32_t listed;                /* serial of the list that came with the own node */
+    uint32_t ranks;                 /* gets for czxids that are out */
+    int32_t sequence;
+    enum zkl_kind kind;
+    enum zkl_claim_state state;
+    enum zkl_code code;       /* why it failed, or ZKL_LOST */
+    enum zkl_code refusal;    /* why its parents could not be made */
+    bool trying;              /* must not queue */
+    bool wanted;              /* its user still waits for it or holds it */
+    bool stalled;             /* its request failed; zkl_claim_resume() asks again */
+    bool doubted;             /* a create of it stayed unknown */
+    bool announced;           /* DO_QUEUED was given */
+    bool own_watched;         /* the own node is watched, or the get is out */
+    char name[ZKL_NAME_SIZE]; /* ENTER: without the counter */
+};
+
+/* Puts a new claim into the line. It is removed by zkl_claim_detach(). */
+void zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl_line *line,
+                    enum zkl_kind kind, zkl_time deadline, bool trying);
+void zkl_claim_detach(struct zkl_claim *claim);
+
+/* A claim in LEAVE for a node that lost its claim (zkl_line_orphan). */
+zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan);
+
+/* --- what the user does ------------------------------------------------------------ */
+zkl_actions zkl_claim_start(struct zkl_claim *claim);
+zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
+zkl_actions zkl_claim_release(struct zkl_claim *claim);
+
+/* --- replies; `why` says what a refusal was about ------------------------------------ */
+/* One parent's create; ZKL_ABSENT only of the topmost, which has no other above it. */
+void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
+zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                              const char *name, int64_t czxid);
+/* The line was replaced before, if the reply is ZKL_DONE. */
+zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                             zkl_time now);
+zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
+/* `owner` is the session id that the server has for the node. */
+zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                              int64_t czxid, uint64_t owner, zkl_time now);
+zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
+                                enum zkl_reply reply, enum zkl_code why, zkl_time now);
+zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
+                             enum zkl_reply reply, int64_t czxid, zkl_time now);
+zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
+
+/* --- watch events ------------------------------------------------------------------- */
+zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim);
+zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
+/* The line forgets the contender. */
+zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
+                                    zkl_time now);
+zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);
+
+/* --- connection and time -------------------------------------------------------------- */
+/* The connection is back in the same session, or a stalled claim may try again. */
+zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now);
+zkl_actions zkl_claim_suspend(struct zkl_claim *claim);
+zkl_actions zkl_claim_expire(struct zkl_claim *claim);
+/* Time passed: deadlines, and the end of the lease by the own clock. */
+zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now);
+/* A heartbeat is being sent: a holder watches its node from its first one on. */
+zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now);
+
+#endif

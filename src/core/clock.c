@@ -1,0 +1,76 @@
+#include "clock.h"
+
+/* For how long a proof counts as certain. */
+static zkl_time certain_for(const struct zkl_clock *clock) {
+    zkl_time reported = clock->timeout / 15 * 4, lone = clock->timeout / 16 * 5;
+    if (clock->proof - clock->steady_since >= reported) return clock->margin;
+    if (clock->proof - clock->awake_since < reported) return 0;
+    return clock->margin < lone ? clock->margin : lone;
+}
+
+/* What an earlier proof made certain stays so, also when the newest is worth less. */
+static void extend(struct zkl_clock *clock) {
+    zkl_time certain = clock->proof + certain_for(clock);
+    if (certain > clock->certain) clock->certain = certain;
+}
+
+static bool ran_out(const struct zkl_clock *clock, zkl_time now) {
+    return clock->timeout == 0 || now >= clock->proof + clock->timeout;
+}
+
+void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin) {
+    if (timeout > clock->timeout) clock->steady_since = clock->proof; /* too short a chain now */
+    if (timeout < clock->timeout) clock->certain = clock->proof;
+    clock->timeout = timeout;
+    clock->patience = timeout / 12;
+    clock->margin = (zkl_time)((double)timeout * margin);
+    extend(clock);
+}
+
+void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time issued) {
+    zkl_clock_retime(clock, timeout, margin);
+    clock->proof = clock->steady_since = clock->certain = issued - timeout;
+    clock->epoch++;
+}
+
+void zkl_clock_stop(struct zkl_clock *clock) {
+    clock->timeout = 0;
+    clock->connected = false;
+    clock->epoch++;
+}
+
+void zkl_clock_attend(struct zkl_clock *clock, zkl_time now) {
+    bool stopped = clock->attended && clock->patience && now - clock->attended > clock->patience;
+    if (stopped) clock->awake_since = now;
+    clock->attended = now;
+}
+
+void zkl_clock_prove(struct zkl_clock *clock, zkl_time issued, zkl_time now) {
+    zkl_clock_attend(clock, now);
+    if (clock->timeout == 0) return;
+    if (ran_out(clock, now)) clock->epoch++;
+    if (issued <= clock->proof) return;
+    zkl_time chain = clock->steady_since;
+    if (issued - clock->proof > clock->timeout / 5) chain = issued;
+    if (now - issued > clock->timeout / 4) chain = now;
+    if (chain > clock->steady_since) clock->steady_since = chain;
+    clock->proof = issued;
+    extend(clock);
+}
+
+enum zkl_phase zkl_clock_phase(const struct zkl_clock *clock, uint32_t epoch, zkl_time now) {
+    if (epoch != clock->epoch || ran_out(clock, now)) return ZKL_PHASE_LOST;
+    if (clock->connected && now < clock->certain) return ZKL_PHASE_HELD;
+    return ZKL_PHASE_SUSPECT;
+}
+
+zkl_time zkl_clock_remaining(const struct zkl_clock *clock, uint32_t epoch, zkl_time now) {
+    if (zkl_clock_phase(clock, epoch, now) != ZKL_PHASE_HELD) return 0;
+    return clock->certain - now;
+}
+
+zkl_time zkl_clock_next(const struct zkl_clock *clock, zkl_time now) {
+    if (ran_out(clock, now)) return ZKL_NEVER;
+    if (clock->connected && now < clock->certain) return clock->certain;
+    return clock->proof + clock->timeout;
+}

@@ -1,0 +1,33 @@
+/*
+ * code.h - the ways in which an operation can end.
+ *
+ * The names are the third value of every failing call in Lua ("timeout",
+ * "lost", ...); docs/reference.md says when each is given.
+ */
+#ifndef ZKL_CODE_H
+#define ZKL_CODE_H
+
+enum zkl_code {
+    ZKL_OK,
+    ZKL_TIMEOUT,        /* the deadline passed, or a try found the lock taken */
+    ZKL_LOST,           /* the lease was lost before it was given up */
+    ZKL_RELEASED,       /* this handle was given up before */
+    ZKL_EXPIRED,        /* the ZooKeeper session ended while waiting */
+    ZKL_CONNECTION,     /* connect() found no server in time */
+    ZKL_CLOSED,         /* the session was closed */
+    ZKL_INTERRUPTED,    /* session:interrupt(), or an error in the wait */
+    ZKL_NOT_OWNER,      /* the lease belongs to another lock */
+    ZKL_WOULD_DEADLOCK, /* the owner would wait for itself */
+    ZKL_CONFLICT,       /* the path is in use with another kind of lock */
+    ZKL_AUTH,           /* the server's ACL refuses */
+    ZKL_NO_NODE,        /* the chroot does not exist */
+    ZKL_TOO_MANY,       /* more than 512 KB of paths in one session */
+    ZKL_UNSUPPORTED,    /* not built, or not possible here */
+    ZKL_CONTEXT,        /* the host does not allow this call here */
+    ZKL_FORKED          /* the session belongs to the parent process */
+};
+
+/* The name of a code as Lua sees it: static text, never NULL. */
+const char *zkl_code_name(enum zkl_code code);
+
+#endif

@@ -1,0 +1,211 @@
+#include "line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "claim.h"
+
+/* --- contenders ----------------------------------------------------------------------- */
+
+struct zkl_contender *zkl_contender_hold(struct zkl_contender *contender) {
+    contender->references++;
+    return contender;
+}
+
+void zkl_contender_drop(struct zkl_contender *contender) {
+    if (contender && --contender->references == 0) free(contender);
+}
+
+static struct zkl_contender *contender_new(const char *text, const struct zkl_name *name,
+                                           uint32_t serial) {
+    size_t size = strlen(text) + 1;
+    struct zkl_contender *contender = calloc(1, sizeof *contender + size);
+    if (!contender) return NULL;
+    contender->session = name->session;
+    contender->nonce = name->nonce;
+    contender->sequence = name->sequence;
+    contender->kind = name->kind;
+    contender->seen = serial;
+    contender->references = 1;
+    memcpy(contender->name, text, size);
+    return contender;
+}
+
+static int compare(int32_t sequence, const char *name, const struct zkl_contender *other) {
+    if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;
+    return strcmp(name, other->name);
+}
+
+static int compare_contenders(const void *a, const void *b) {
+    const struct zkl_contender *left = *(struct zkl_contender *const *)a;
+    return compare(left->sequence, left->name, *(struct zkl_contender *const *)b);
+}
+
+/* --- the list ------------------------------------------------------------------------- */
+
+/* The position of a name, or where it would be. */
+static size_t position(const struct zkl_line *line, int32_t sequence, const char *name) {
+    size_t low = 0, high = line->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare(sequence, name, line->contenders[middle]) > 0) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+struct zkl_contender *zkl_line_find(const struct zkl_line *line, const char *name) {
+    struct zkl_name parsed;
+    if (!zkl_name_parse(name, &parsed)) return NULL;
+    size_t at = position(line, parsed.sequence, name);
+    if (at == line->count || strcmp(line->contenders[at]->name, name) != 0) return NULL;
+    return line->contenders[at];
+}
+
+struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t session,
+                                          uint64_t nonce) {
+    for (size_t i = 0; i < line->count; i++) {
+        struct zkl_contender *contender = line->contenders[i];
+        if (contender->session == session && contender->nonce == nonce) return contender;
+    }
+    return NULL;
+}
+
+/*
+ * Numbers tell the order while each is in range and no two are equal, except
+ * that a reader may carry the number of a writer: a downgrade.
+ */
+static bool numbers_exhausted(const struct zkl_line *line) {
+    size_t readers = 0, others = 0; /* of one number */
+    for (size_t i = 0; i < line->count; i++) {
+        const struct zkl_contender *here = line->contenders[i];
+        if (zkl_sequence_exhausted(here->sequence)) return true;
+        if (i > 0 && line->contenders[i - 1]->sequence != here->sequence) readers = others = 0;
+        if (here->kind == ZKL_READ) readers++;
+        else others++;
+        if (readers > 1 || others > 1) return true;
+    }
+    return false;
+}
+
+static bool is_claimed(const struct zkl_line *line, const struct zkl_contender *contender) {
+    for (const struct zkl_claim *claim = line->claims; claim; claim = claim->next) {
+        if (claim->nonce == contender->nonce && claim->party->session == contender->session &&
+            claim->state != ZKL_GONE)
+            return true;
+    }
+    return false;
+}
+
+/* Fills `list` with the contenders among the names: known ones, or new. */
+static bool collect(struct zkl_line *line, struct zkl_contender **list, size_t *filled,
+                    const char *const *names, size_t count) {
+    struct zkl_name parsed;
+    for (size_t i = 0; i < count; i++) {
+        if (!zkl_name_parse(names[i], &parsed)) continue;
+        struct zkl_contender *contender = zkl_line_find(line, names[i]);
+        if (contender) zkl_contender_hold(contender);
+        else contender = contender_new(names[i], &parsed, line->serial + 1);
+        if (!contender) return false;
+        list[(*filled)++] = contender;
+    }
+    return true;
+}
+
+static void drop_all(struct zkl_contender **list, size_t count) {
+    for (size_t i = 0; i < count; i++) zkl_contender_drop(list[i]);
+    free(list);
+}
+
+bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t count) {
+    struct zkl_contender **list = calloc(count + 1, sizeof(struct zkl_contender *));
+    size_t filled = 0;
+    if (!list) return false;
+    if (!collect(line, list, &filled, names, count)) {
+        drop_all(list, filled);
+        return false;
+    }
+    qsort(list, filled, sizeof(struct zkl_contender *), compare_contenders);
+    for (size_t i = 0; i < line->count; i++) line->contenders[i]->listed = false;
+    for (size_t i = 0; i < filled; i++) {
+        list[i]->listed = true;
+        if (list[i]->seen > line->serial) list[i]->claimed = is_claimed(line, list[i]);
+    }
+    drop_all(line->contenders, line->count);
+    line->contenders = list;
+    line->count = filled;
+    line->serial++;
+    line->exhausted = numbers_exhausted(line);
+    line->incomplete = false;
+    return true;
+}
+
+void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender) {
+    if (!contender->listed) return;
+    size_t at = position(line, contender->sequence, contender->name);
+    line->count--;
+    memmove(line->contenders + at, line->contenders + at + 1,
+            (line->count - at) * sizeof(struct zkl_contender *));
+    contender->listed = false;
+    if (contender->kind == ZKL_WRITE) line->incomplete = true;
+    zkl_contender_drop(contender);
+}
+
+void zkl_line_clear(struct zkl_line *line) {
+    for (size_t i = 0; i < line->count; i++) line->contenders[i]->listed = false;
+    drop_all(line->contenders, line->count);
+    line->contenders = NULL;
+    line->count = 0;
+    line->opened = false;
+}
+
+/* --- the order ------------------------------------------------------------------------ */
+
+/* In the czxid order: ahead of the claim, as far as can be known. */
+static bool ranks_ahead(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+    return contender->czxid != 0 && contender->czxid < claim->czxid;
+}
+
+struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
+                                        const struct zkl_contender *after) {
+    if (!line->exhausted) return NULL;
+    for (size_t i = 0; i < line->count; i++) {
+        struct zkl_contender *contender = line->contenders[i];
+        if (after) {
+            if (contender == after) after = NULL;
+        } else if (contender->czxid == 0 && contender->seen <= claim->listed) {
+            return contender;
+        }
+    }
+    return NULL;
+}
+
+struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim) {
+    struct zkl_contender *nearest = NULL;
+    if (!line->exhausted) {
+        size_t at = position(line, claim->sequence, "");
+        return at ? line->contenders[at - 1] : NULL;
+    }
+    for (size_t i = 0; i < line->count; i++) {
+        struct zkl_contender *contender = line->contenders[i];
+        if (!ranks_ahead(claim, contender)) continue;
+        if (!nearest || contender->czxid > nearest->czxid) nearest = contender;
+    }
+    return nearest;
+}
+
+size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim *claim) {
+    size_t ahead = 0;
+    if (!line->exhausted) return position(line, claim->sequence, "");
+    for (size_t i = 0; i < line->count; i++) ahead += ranks_ahead(claim, line->contenders[i]);
+    return ahead;
+}
+
+struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t session) {
+    if (session == 0) return NULL; /* none of ours: names without a uuid have it, too */
+    for (size_t i = 0; i < line->count; i++) {
+        struct zkl_contender *contender = line->contenders[i];
+        if (contender->session == session && !contender->claimed) return contender;
+    }
+    return NULL;
+}

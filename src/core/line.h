@@ -1,0 +1,89 @@
+/*
+ * line.h - the line of contenders at one lock path, as this session knows it.
+ *
+ * One line serves all claims of the session on the path: the list of names is
+ * held once, however many claims wait. It is the newest list the server gave,
+ * less what was seen to be gone since. That is enough for every claim, for
+ * ever: numbers and czxids only grow, so whoever is ahead of a claim was in
+ * the list that came with its own creation, and in every newer one while alive.
+ *
+ * Order: by number while every number says something; once one of them is
+ * exhausted (name.h) or two are equal, by czxid, which is then asked for. A
+ * contender first listed after a claim's own list is behind that claim, so its
+ * czxid need not be known.
+ *
+ * Ownership: the line owns its contenders; a claim that waits for one, and a
+ * request about one, hold a reference. Whoever owns the line serialises calls.
+ */
+#ifndef ZKL_LINE_H
+#define ZKL_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "name.h"
+
+struct zkl_contender {
+    int64_t czxid;    /* 0: not known yet */
+    uint64_t session; /* of the name's uuid; 0 when it has none */
+    uint64_t nonce;
+    uint32_t seen; /* serial of the list that showed it first */
+    uint32_t references;
+    int32_t sequence;
+    enum zkl_kind kind;
+    bool listed;  /* still in the line */
+    bool claimed; /* a claim of ours answers for it; see zkl_line_orphan */
+    char name[];
+};
+
+struct zkl_claim;
+
+struct zkl_line {
+    struct zkl_contender **contenders; /* sorted by number, then by name */
+    size_t count;
+    uint32_t serial; /* counts the lists received */
+    bool exhausted;  /* numbers do not tell the order: czxids do */
+    bool incomplete; /* list before the next grant: a writer went, and may have left a
+                        reader with its number; or the connection was lost */
+    bool opened;     /* a create succeeded: the path exists */
+    struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
+};
+
+void zkl_line_clear(struct zkl_line *line);
+
+/*
+ * Takes a new list of children; names that are no contenders are ignored.
+ * False: out of memory, the line is unchanged.
+ */
+bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t count);
+
+struct zkl_contender *zkl_line_find(const struct zkl_line *line, const char *name);
+
+/* The contender made by this attempt of this session, if listed. */
+struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t session,
+                                          uint64_t nonce);
+
+/* The contender is gone from the server. */
+void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender);
+
+/* The next contender after `after` (NULL: the first) whose czxid the claim needs. */
+struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
+                                        const struct zkl_contender *after);
+
+/* The nearest contender ahead of the claim, or NULL: it is first. */
+struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
+
+/* How many contenders are ahead of the claim. */
+size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
+
+/*
+ * A node of this session that no claim answers for: a create whose outcome
+ * stayed unknown and that landed late. The caller removes it (zkl_claim_adopt).
+ */
+struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t session);
+
+struct zkl_contender *zkl_contender_hold(struct zkl_contender *contender);
+void zkl_contender_drop(struct zkl_contender *contender);
+
+#endif

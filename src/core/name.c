@@ -1,0 +1,93 @@
+#include "name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct marker {
+    const char *text;
+    enum zkl_kind kind;
+} markers[] = {
+    {"lock-", ZKL_MUTEX},    {"__lock__", ZKL_MUTEX}, {"__rlock__", ZKL_READ},
+    {"__WRIT__", ZKL_WRITE}, {"__READ__", ZKL_READ},
+};
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* The kind whose marker ends text[0..length), if any. */
+static bool find_marker(const char *text, size_t length, enum zkl_kind *kind) {
+    for (size_t i = 0; i < sizeof markers / sizeof *markers; i++) {
+        size_t size = strlen(markers[i].text);
+        if (length < size || memcmp(text + length - size, markers[i].text, size) != 0) continue;
+        *kind = markers[i].kind;
+        return true;
+    }
+    return false;
+}
+
+/*
+ * Reads the counter's `digits` digits at the end of the name, with the sign
+ * before them if `negative`, and the marker before that.
+ */
+static bool parse_counter(const char *text, size_t length, size_t digits, bool negative,
+                          struct zkl_name *name) {
+    size_t width = digits + (negative ? 1 : 0);
+    if (length < width) return false;
+    const char *number = text + length - digits;
+    if (negative && number[-1] != '-') return false;
+    int64_t value = 0;
+    for (size_t i = 0; i < digits; i++) {
+        if (!is_digit(number[i])) return false;
+        value = value * 10 + (number[i] - '0');
+    }
+    if (!find_marker(text, length - width, &name->kind)) return false;
+    if (value > ZKL_SEQUENCE_LIMIT) value = ZKL_SEQUENCE_LIMIT;
+    name->sequence = (int32_t)(negative ? -value : value);
+    return true;
+}
+
+/* Reads 16 hex digits, skipping the uuid's dashes; NULL if there are not 16. */
+static const char *parse_hex(const char *text, uint64_t *value) {
+    *value = 0;
+    for (int digits = 0; digits < 16; text++) {
+        char c = *text;
+        uint64_t digit;
+        if (c == '-') continue;
+        if (is_digit(c)) digit = (uint64_t)(c - '0');
+        else if (c >= 'a' && c <= 'f') digit = (uint64_t)(c - 'a') + 10;
+        else return NULL;
+        *value = *value << 4 | digit;
+        digits++;
+    }
+    return text;
+}
+
+static void parse_uuid(const char *text, struct zkl_name *name) {
+    const char *rest;
+    name->session = name->nonce = 0;
+    if (strncmp(text, "_c_", 3) != 0) return;
+    rest = parse_hex(text + 3, &name->session);
+    if (rest && parse_hex(rest, &name->nonce)) return;
+    name->session = name->nonce = 0;
+}
+
+bool zkl_name_parse(const char *text, struct zkl_name *name) {
+    size_t length = strlen(text);
+    if (!parse_counter(text, length, 10, false, name) &&
+        !parse_counter(text, length, 10, true, name) && !parse_counter(text, length, 9, true, name))
+        return false;
+    parse_uuid(text, name);
+    return true;
+}
+
+void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t session,
+                     uint64_t nonce) {
+    static const char *const markers_of[] = {
+        [ZKL_MUTEX] = "lock-", [ZKL_READ] = "__READ__", [ZKL_WRITE] = "__WRIT__"};
+    snprintf(text, ZKL_NAME_SIZE,
+             "_c_%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64 "-%s",
+             session >> 32, session >> 16 & 0xffff, session & 0xffff, nonce >> 48,
+             nonce & UINT64_C(0xffffffffffff), markers_of[kind]);
+}

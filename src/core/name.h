@@ -1,0 +1,56 @@
+/*
+ * name.h - the names of lock nodes.
+ *
+ * We write Curator's protected form, so that Java, Go and Rust clients queue
+ * with us, and fill its uuid with the session id and a nonce, so that a node
+ * tells whose it is and which attempt made it:
+ *
+ *   _c_<session: 16 hex><nonce: 16 hex, with the uuid's dashes>-lock-0000000042
+ *
+ * We recognise every known client's contender: a name that ends in one of the
+ * markers below and the server's counter, `\d{10}` or `-\d{9,10}`. Any other
+ * child of a lock path is ignored.
+ *
+ *   lock-       Curator, go-zookeeper, zookeeper-client (Rust), ours
+ *   __lock__    kazoo Lock and WriteLock      __rlock__  kazoo ReadLock
+ *   __WRIT__    Curator write lock            __READ__   Curator read lock
+ */
+#ifndef ZKL_NAME_H
+#define ZKL_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Room for any name of ours, with its counter and the final NUL. */
+#define ZKL_NAME_SIZE 64
+
+/*
+ * The counter in a name is the parent's count of creations, an int32. At its
+ * maximum the server stops counting (ZOOKEEPER-3249) and later nodes share the
+ * number; servers before 3.6 went on with negative ones. Seed Q-02.
+ */
+#define ZKL_SEQUENCE_LIMIT INT32_MAX
+
+enum zkl_kind { ZKL_MUTEX, ZKL_READ, ZKL_WRITE };
+
+struct zkl_name {
+    enum zkl_kind kind;
+    int32_t sequence; /* ZKL_SEQUENCE_LIMIT also for a number above it */
+    uint64_t session; /* of the uuid; 0 when the name has none */
+    uint64_t nonce;
+};
+
+/* Reads a child's name. False: it is no contender. */
+bool zkl_name_parse(const char *text, struct zkl_name *name);
+
+/* Writes the name of a new node, without the counter that the server adds. */
+void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t session,
+                     uint64_t nonce);
+
+/* True when the number says nothing about the order. */
+static inline bool zkl_sequence_exhausted(int32_t sequence) {
+    return sequence < 0 || sequence == ZKL_SEQUENCE_LIMIT;
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* lease.c - the lease box: one handle on a grant. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "binding.h"
+
+static zkl_lease *check_lease(lua_State *L) {
+    zkl_lease **box = luaL_checkudata(L, 1, ZKL_LEASE_BOX);
+    if (!*box) luaL_argerror(L, 1, "the lease was dropped");
+    if (zkl_session_foreign(zkl_lease_session(*box))) zkl_lua_raise_forked(L);
+    return *box;
+}
+
+static int id(lua_State *L) {
+    lua_pushnumber(L, (lua_Number)zkl_lease_id(check_lease(L)));
+    return 1;
+}
+
+static int token(lua_State *L) {
+    if (zkl_lua_push_int64(L, zkl_lease_token(check_lease(L)))) return 1;
+    return luaL_error(L, "the token is above 2^53 and not exact as a number here: "
+                         "use lease:token_string()");
+}
+
+static int token_string(lua_State *L) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, zkl_lease_token(check_lease(L)));
+    lua_pushstring(L, text);
+    return 1;
+}
+
+static int state(lua_State *L) {
+    static const char *const names[] = {[ZKL_LEASE_HELD] = "held",
+                                        [ZKL_LEASE_SUSPECT] = "suspect",
+                                        [ZKL_LEASE_LOST] = "lost",
+                                        [ZKL_LEASE_RELEASED] = "released"};
+    lua_pushstring(L, names[zkl_lease_state(check_lease(L))]);
+    return 1;
+}
+
+static int remaining(lua_State *L) {
+    zkl_lua_push_time(L, zkl_lease_remaining(check_lease(L)));
+    return 1;
+}
+
+/* lease:release() -> "ok" | "lost" | "released" */
+static int release(lua_State *L) {
+    lua_pushstring(L, zkl_code_name(zkl_lease_release(check_lease(L))));
+    return 1;
+}
+
+static int release_wait(lua_State *L) {
+    zkl_lease *lease = check_lease(L);
+    zkl_time limit = zkl_lua_time(L, 2);
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_release_wait(lease, limit));
+}
+
+static int check(lua_State *L) {
+    zkl_lease *lease = check_lease(L);
+    zkl_time limit = zkl_lua_time(L, 2);
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_check(lease, limit));
+}
+
+static int drop(lua_State *L) {
+    zkl_lease **box = luaL_checkudata(L, 1, ZKL_LEASE_BOX);
+    zkl_lease *lease = *box;
+    *box = NULL;
+    if (lease) zkl_lease_drop(lease);
+    return 0;
+}
+
+void zkl_lua_open_lease(lua_State *L) {
+    static const luaL_Reg methods[] = {
+        {"check", check},         {"id", id},
+        {"release", release},     {"release_wait", release_wait},
+        {"remaining", remaining}, {"state", state},
+        {"token", token},         {"token_string", token_string},
+        {"__gc", drop},           {NULL, NULL},
+    };
+    zkl_lua_class(L, ZKL_LEASE_BOX, methods);
+}

@@ -1,0 +1,101 @@
+/* module.c - luaopen_zklock_core, and what the boxes share. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "binding.h"
+
+#if defined(__GNUC__)
+#define EXPORT __attribute__((visibility("default")))
+#else
+#define EXPORT
+#endif
+
+#define FOREVER 9e9 /* seconds, 290 years: more does not fit zkl_time */
+
+void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods) {
+    luaL_newmetatable(L, name);
+    for (; methods->name; methods++) {
+        lua_pushcfunction(L, methods->func);
+        lua_setfield(L, -2, methods->name);
+    }
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+}
+
+void **zkl_lua_box(lua_State *L, const char *name) {
+    void **box = lua_newuserdata(L, sizeof *box);
+    *box = NULL;
+    luaL_getmetatable(L, name);
+    lua_setmetatable(L, -2);
+    return box;
+}
+
+int zkl_lua_raise_forked(lua_State *L) {
+    return luaL_error(L, "forked: this session belongs to the parent process; "
+                         "open one after the fork");
+}
+
+zkl_time zkl_lua_time(lua_State *L, int index) {
+    if (lua_isnoneornil(L, index)) return ZKL_NEVER;
+    lua_Number seconds = luaL_checknumber(L, index);
+    if (!(seconds < FOREVER)) return ZKL_NEVER;
+    return seconds > 0 ? (zkl_time)(seconds * (lua_Number)ZKL_SECOND) : 0;
+}
+
+void zkl_lua_push_time(lua_State *L, zkl_time time) {
+    lua_pushnumber(L, (lua_Number)time / (lua_Number)ZKL_SECOND);
+}
+
+int zkl_lua_push_int64(lua_State *L, int64_t value) {
+#if LUA_VERSION_NUM >= 503
+    lua_pushinteger(L, value);
+#else
+    if (value > INT64_C(1) << 53) return 0;
+    lua_pushnumber(L, (lua_Number)value);
+#endif
+    return 1;
+}
+
+void zkl_lua_push_hex(lua_State *L, uint64_t value) {
+    char text[17];
+    snprintf(text, sizeof text, "%" PRIx64, value);
+    lua_pushstring(L, text);
+}
+
+/* "host:pid", by which others may find who holds a lock. */
+static int identity(lua_State *L) {
+    char host[256];
+    if (gethostname(host, sizeof host) != 0) strcpy(host, "localhost");
+    host[sizeof host - 1] = '\0';
+    lua_pushfstring(L, "%s:%d", host, (int)getpid());
+    return 1;
+}
+
+static int now(lua_State *L) {
+    zkl_lua_push_time(L, zkl_now());
+    return 1;
+}
+
+EXPORT int luaopen_zklock_core(lua_State *L);
+
+int luaopen_zklock_core(lua_State *L) {
+#if LUA_VERSION_NUM >= 502
+    luaL_checkversion(L);
+#endif
+    zkl_lua_open_session(L);
+    zkl_lua_open_request(L);
+    zkl_lua_open_lease(L);
+    lua_newtable(L);
+    lua_pushcfunction(L, zkl_lua_session);
+    lua_setfield(L, -2, "session");
+    lua_pushcfunction(L, zkl_lua_poll);
+    lua_setfield(L, -2, "poll");
+    lua_pushcfunction(L, now);
+    lua_setfield(L, -2, "now");
+    lua_pushcfunction(L, identity);
+    lua_setfield(L, -2, "identity");
+    return 1;
+}

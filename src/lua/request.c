@@ -1,0 +1,107 @@
+/* request.c - the request box: what a driver waits for. */
+#include "binding.h"
+
+int zkl_lua_push_request(lua_State *L, void **box, zkl_request *request) {
+    if (!request) return luaL_error(L, "not enough memory");
+    *box = request;
+    return 1;
+}
+
+static zkl_request *check_request(lua_State *L) {
+    zkl_request **box = luaL_checkudata(L, 1, ZKL_REQUEST_BOX);
+    if (!*box) luaL_argerror(L, 1, "the request was dropped");
+    if (zkl_request_foreign(*box)) zkl_lua_raise_forked(L);
+    return *box;
+}
+
+static int id(lua_State *L) {
+    lua_pushnumber(L, (lua_Number)zkl_request_id(check_request(L)));
+    return 1;
+}
+
+static int done(lua_State *L) {
+    lua_pushboolean(L, zkl_request_done(check_request(L)));
+    return 1;
+}
+
+/* request:result() -> code, the server's reason or nil; when done */
+static int result(lua_State *L) {
+    zkl_request *request = check_request(L);
+    const char *detail = zkl_request_detail(request);
+    lua_pushstring(L, zkl_code_name(zkl_request_code(request)));
+    if (detail) lua_pushstring(L, detail);
+    else lua_pushnil(L);
+    return 2;
+}
+
+/* request:lease() -> lease; when the request is done with "ok" */
+static int lease(lua_State *L) {
+    zkl_request *request = check_request(L);
+    void **box = zkl_lua_box(L, ZKL_LEASE_BOX);
+    *box = zkl_request_lease(request);
+    if (!*box) return luaL_error(L, "not enough memory");
+    return 1;
+}
+
+static const char *kind_name(enum zkl_kind kind) {
+    switch (kind) {
+    case ZKL_MUTEX: return "mutex";
+    case ZKL_READ: return "read";
+    case ZKL_WRITE: return "write";
+    }
+    return "unknown";
+}
+
+static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t position) {
+    lua_createtable(L, 0, 9);
+    lua_pushinteger(L, (lua_Integer)position);
+    lua_setfield(L, -2, "position");
+    lua_pushstring(L, entry->name);
+    lua_setfield(L, -2, "name");
+    lua_pushstring(L, kind_name(entry->kind));
+    lua_setfield(L, -2, "kind");
+    lua_pushboolean(L, entry->ours);
+    lua_setfield(L, -2, "mine");
+    lua_pushlstring(L, entry->data ? entry->data : "", entry->size);
+    lua_setfield(L, -2, "data");
+    zkl_lua_push_hex(L, entry->session);
+    lua_setfield(L, -2, "session");
+    if (zkl_lua_push_int64(L, entry->czxid)) lua_setfield(L, -2, "token");
+}
+
+/* request:queue() -> the contenders, first in line first; `data` as stored */
+static int queue(lua_State *L) {
+    size_t count;
+    const struct zkl_queued *entries = zkl_request_queue(check_request(L), &count);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        push_entry(L, &entries[i], i + 1);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+static int cancel(lua_State *L) {
+    static const char *const names[] = {"interrupted", "timeout", NULL};
+    static const enum zkl_code codes[] = {ZKL_INTERRUPTED, ZKL_TIMEOUT};
+    zkl_request *request = check_request(L);
+    zkl_request_cancel(request, codes[luaL_checkoption(L, 2, "interrupted", names)]);
+    return 0;
+}
+
+/* Ends the request if it is not done, and gives up a lease that was not taken. */
+static int drop(lua_State *L) {
+    zkl_request **box = luaL_checkudata(L, 1, ZKL_REQUEST_BOX);
+    zkl_request *request = *box;
+    *box = NULL;
+    if (request) zkl_request_drop(request);
+    return 0;
+}
+
+void zkl_lua_open_request(lua_State *L) {
+    static const luaL_Reg methods[] = {
+        {"cancel", cancel}, {"done", done},     {"drop", drop},    {"id", id},     {"lease", lease},
+        {"queue", queue},   {"result", result}, {"__close", drop}, {"__gc", drop}, {NULL, NULL},
+    };
+    zkl_lua_class(L, ZKL_REQUEST_BOX, methods);
+}

@@ -1,0 +1,303 @@
+/* session.c - the session box: the verbs of a session, for lua/zklock/session.lua. */
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "binding.h"
+
+zkl_session *zkl_lua_check_session(lua_State *L, int index) {
+    zkl_session **box = luaL_checkudata(L, index, ZKL_SESSION_BOX);
+    if (!*box) luaL_argerror(L, index, "the session was never opened");
+    if (zkl_session_foreign(*box)) zkl_lua_raise_forked(L);
+    return *box;
+}
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+static const char *text_field(lua_State *L, const char *name) {
+    lua_getfield(L, 1, name); /* stays on the stack: it anchors the text */
+    return lua_isnil(L, -1) ? NULL : luaL_checkstring(L, -1);
+}
+
+static zkl_time time_field(lua_State *L, const char *name) {
+    lua_getfield(L, 1, name);
+    zkl_time time = zkl_lua_time(L, -1);
+    lua_pop(L, 1);
+    return time;
+}
+
+static bool flag_field(lua_State *L, const char *name) {
+    lua_getfield(L, 1, name);
+    bool flag = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return flag;
+}
+
+static double number_field(lua_State *L, const char *name) {
+    lua_getfield(L, 1, name);
+    double number = luaL_checknumber(L, -1);
+    lua_pop(L, 1);
+    return number;
+}
+
+static enum zkl_acl acl_field(lua_State *L) {
+    static const char *const names[] = {"open", "creator", "read", NULL};
+    lua_getfield(L, 1, "acl");
+    int acl = luaL_checkoption(L, -1, "open", names);
+    lua_pop(L, 1);
+    return (enum zkl_acl)acl;
+}
+
+/* core.session(options): options are complete and checked by lua/zklock/options.lua. */
+int zkl_lua_session(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    struct zkl_options options = {
+        .timeout = time_field(L, "timeout"),
+        .margin = number_field(L, "margin"),
+        .acl = acl_field(L),
+        .containers = flag_field(L, "containers"),
+        .reopen = flag_field(L, "reopen"),
+        .hosts = text_field(L, "hosts"),
+        .chroot = text_field(L, "chroot"),
+        .auth_scheme = text_field(L, "auth_scheme"),
+        .auth = text_field(L, "auth"),
+        .identity = text_field(L, "identity"),
+    };
+    void **box = zkl_lua_box(L, ZKL_SESSION_BOX);
+    *box = zkl_session_new(&options);
+    if (*box) return 1;
+    lua_pushnil(L);
+    lua_pushstring(L, strerror(errno));
+    return 2;
+}
+
+static int collect(lua_State *L) {
+    zkl_session **box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
+    zkl_session *session = *box;
+    *box = NULL;
+    if (!session || zkl_session_foreign(session)) return 0;
+    /* A finalizer does not wait: the session closes in the background. */
+    zkl_session_close_soon(session, ZKL_SECOND);
+    zkl_session_drop(session);
+    return 0;
+}
+
+/* --- what it tells ------------------------------------------------------------------------ */
+
+static const char *state_name(enum zkl_session_state state) {
+    switch (state) {
+    case ZKL_SESSION_CONNECTING: return "connecting";
+    case ZKL_SESSION_CONNECTED: return "connected";
+    case ZKL_SESSION_SUSPENDED: return "suspended";
+    case ZKL_SESSION_EXPIRED: return "expired";
+    case ZKL_SESSION_CLOSED: return "closed";
+    }
+    return "unknown";
+}
+
+static int foreign(lua_State *L) {
+    zkl_session **box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
+    lua_pushboolean(L, *box && zkl_session_foreign(*box));
+    return 1;
+}
+
+static int state(lua_State *L) {
+    lua_pushstring(L, state_name(zkl_session_state(zkl_lua_check_session(L, 1))));
+    return 1;
+}
+
+static int id(lua_State *L) {
+    uint64_t value = zkl_session_id(zkl_lua_check_session(L, 1));
+    if (value) zkl_lua_push_hex(L, value);
+    else lua_pushnil(L);
+    return 1;
+}
+
+static int timeout(lua_State *L) {
+    zkl_lua_push_time(L, zkl_session_timeout(zkl_lua_check_session(L, 1)));
+    return 1;
+}
+
+/* Why no connection can be tried: text, or nil. */
+static int trouble(lua_State *L) {
+    int error = zkl_session_trouble(zkl_lua_check_session(L, 1));
+    if (error < 0) lua_pushstring(L, gai_strerror(error));
+    else if (error > 0) lua_pushstring(L, strerror(error));
+    else lua_pushnil(L);
+    return 1;
+}
+
+static void set_count(lua_State *L, const char *name, uint64_t value) {
+    lua_pushnumber(L, (lua_Number)value);
+#if LUA_VERSION_NUM >= 503
+    lua_pop(L, 1);
+    lua_pushinteger(L, (lua_Integer)value);
+#endif
+    lua_setfield(L, -2, name);
+}
+
+static int stats(lua_State *L) {
+    struct zkl_stats counted;
+    zkl_session_stats(zkl_lua_check_session(L, 1), &counted);
+    lua_newtable(L);
+    set_count(L, "creates", counted.creates);
+    set_count(L, "deletes", counted.deletes);
+    set_count(L, "lists", counted.lists);
+    set_count(L, "gets", counted.gets);
+    set_count(L, "syncs", counted.syncs);
+    set_count(L, "grants", counted.grants);
+    set_count(L, "losses", counted.losses);
+    set_count(L, "waits", counted.waits);
+    set_count(L, "timeouts", counted.timeouts);
+    set_count(L, "reconnects", counted.reconnects);
+    set_count(L, "expiries", counted.expiries);
+    set_count(L, "orphans", counted.orphans);
+    set_count(L, "in_flight", counted.in_flight);
+    set_count(L, "claims", counted.claims);
+    set_count(L, "watches", counted.watches);
+    set_count(L, "path_bytes", counted.paths);
+    return 1;
+}
+
+/* --- the inbox ------------------------------------------------------------------------------ */
+
+static const char *phase_name(enum zkl_phase phase) {
+    switch (phase) {
+    case ZKL_PHASE_HELD: return "held";
+    case ZKL_PHASE_SUSPECT: return "suspect";
+    case ZKL_PHASE_LOST: return "lost";
+    }
+    return "unknown";
+}
+
+/* session:next() -> nothing | kind, id or state, position or phase */
+static int next_event(lua_State *L) {
+    struct zkl_event event;
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    luaL_checkstack(L, 3, NULL);
+    if (!zkl_session_next(session, &event)) return 0;
+    switch (event.kind) {
+    case ZKL_EVENT_REQUEST:
+        lua_pushliteral(L, "request");
+        lua_pushnumber(L, (lua_Number)event.id);
+        return 2;
+    case ZKL_EVENT_QUEUED:
+        lua_pushliteral(L, "queued");
+        lua_pushnumber(L, (lua_Number)event.id);
+        lua_pushinteger(L, (lua_Integer)event.position);
+        return 3;
+    case ZKL_EVENT_LEASE:
+        lua_pushliteral(L, "lease");
+        lua_pushnumber(L, (lua_Number)event.id);
+        lua_pushstring(L, phase_name(event.phase));
+        return 3;
+    case ZKL_EVENT_STATE:
+        lua_pushliteral(L, "state");
+        lua_pushstring(L, state_name(event.state));
+        return 2;
+    case ZKL_EVENT_NONE: break;
+    }
+    return 0;
+}
+
+static int wait_for_news(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    lua_pushboolean(L, zkl_session_wait(session, zkl_lua_time(L, 2)));
+    return 1;
+}
+
+static int fd(lua_State *L) {
+    int descriptor = zkl_session_fd(zkl_lua_check_session(L, 1));
+    if (descriptor < 0) return luaL_error(L, "no descriptor: %s", strerror(errno));
+    lua_pushinteger(L, descriptor);
+    return 1;
+}
+
+/* core.poll({session, ...}, seconds) -> true if one of them has news */
+int zkl_lua_poll(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    zkl_time timeout_given = zkl_lua_time(L, 2);
+    size_t count = 0;
+    for (;; count++) {
+        lua_rawgeti(L, 1, (int)count + 1);
+        bool end = lua_isnil(L, -1);
+        lua_pop(L, 1);
+        if (end) break;
+    }
+    zkl_session **sessions = lua_newuserdata(L, (count + 1) * sizeof(zkl_session *));
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (int)i + 1);
+        sessions[i] = zkl_lua_check_session(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pushboolean(L, zkl_session_poll(sessions, count, timeout_given));
+    return 1;
+}
+
+/* --- what it does ---------------------------------------------------------------------------- */
+
+static int close_session(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    lua_pushboolean(L, zkl_session_close(session, zkl_lua_time(L, 2)));
+    return 1;
+}
+
+static int release_all(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    lua_pushinteger(L, (lua_Integer)zkl_session_release_all(session, luaL_checkstring(L, 2)));
+    return 1;
+}
+
+static int ready(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    zkl_time limit = zkl_lua_time(L, 2);
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_session_ready(session, limit));
+}
+
+/* session:acquire(path, owner, timeout, trying, reentrant, data) -> request */
+static int acquire(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    struct zkl_wish wish = {
+        .path = luaL_checkstring(L, 2),
+        .owner = luaL_checkstring(L, 3),
+        .timeout = zkl_lua_time(L, 4),
+        .trying = lua_toboolean(L, 5),
+        .reentrant = lua_toboolean(L, 6),
+        .data = luaL_optstring(L, 7, NULL),
+        .kind = ZKL_MUTEX,
+    };
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_acquire(session, &wish));
+}
+
+static int queue(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    const char *path = luaL_checkstring(L, 2);
+    zkl_time limit = zkl_lua_time(L, 3);
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_queue(session, path, limit));
+}
+
+void zkl_lua_open_session(lua_State *L) {
+    static const luaL_Reg methods[] = {
+        {"acquire", acquire},
+        {"close", close_session},
+        {"fd", fd},
+        {"foreign", foreign},
+        {"id", id},
+        {"next", next_event},
+        {"queue", queue},
+        {"ready", ready},
+        {"release_all", release_all},
+        {"state", state},
+        {"stats", stats},
+        {"timeout", timeout},
+        {"trouble", trouble},
+        {"wait", wait_for_news},
+        {"__gc", collect},
+        {NULL, NULL},
+    };
+    zkl_lua_class(L, ZKL_SESSION_BOX, methods);
+}

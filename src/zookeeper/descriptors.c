@@ -1,0 +1,109 @@
+/*
+ * descriptors.c - keeps libzookeeper's descriptors out of child programs.
+ *
+ * Debian's libzookeeper opens its socket and its wake-up pipe without
+ * close-on-exec (ZOOKEEPER-2338 is a build option) and shows neither. So they
+ * are found: the pipe as what appears, non-blocking and not yet close-on-exec,
+ * while a handle is made; the socket, once connected, by its peer's address.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+struct descriptors {
+    size_t count;
+    int fds[];
+};
+
+/* Calls visit() for each open descriptor of the process. */
+static void each_descriptor(void (*visit)(int fd, void *context), void *context) {
+    DIR *directory = opendir("/dev/fd");
+    if (!directory) return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (*entry->d_name == '.') continue;
+        int fd = atoi(entry->d_name);
+        if (fd != dirfd(directory)) visit(fd, context);
+    }
+    closedir(directory);
+}
+
+static void close_on_exec(int fd) {
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+static void remember(int fd, void *context) {
+    struct descriptors **list = context, *more;
+    if (!*list) return;
+    more = realloc(*list, sizeof **list + ((*list)->count + 1) * sizeof(int));
+    if (more) more->fds[more->count++] = fd;
+    else free(*list); /* one that is not in it would be taken for new */
+    *list = more;
+}
+
+struct descriptors *zkl_descriptors_before(void) {
+    struct descriptors *list = calloc(1, sizeof *list);
+    each_descriptor(remember, &list);
+    return list;
+}
+
+static bool is_new_pipe(int fd, const struct descriptors *before) {
+    char link[32], target[8] = "";
+    for (size_t i = 0; i < before->count; i++) {
+        if (before->fds[i] == fd) return false;
+    }
+    snprintf(link, sizeof link, "/dev/fd/%d", fd);
+    if (readlink(link, target, sizeof target - 1) < 0 || strncmp(target, "pipe:", 5) != 0)
+        return false;
+    return (fcntl(fd, F_GETFL) & O_NONBLOCK) && fcntl(fd, F_GETFD) == 0;
+}
+
+static void close_new_pipe_on_exec(int fd, void *before) {
+    if (is_new_pipe(fd, before)) close_on_exec(fd);
+}
+
+void zkl_descriptors_after(struct descriptors *before) {
+    if (!before) return;
+    each_descriptor(close_new_pipe_on_exec, before);
+    free(before);
+}
+
+struct servers {
+    const struct sockaddr_storage *list;
+    size_t count;
+};
+
+static bool same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
+    if (a->ss_family != b->ss_family) return false;
+    if (a->ss_family == AF_INET6) {
+        struct sockaddr_in6 left, right;
+        memcpy(&left, a, sizeof left);
+        memcpy(&right, b, sizeof right);
+        return left.sin6_port == right.sin6_port &&
+               memcmp(&left.sin6_addr, &right.sin6_addr, sizeof left.sin6_addr) == 0;
+    }
+    struct sockaddr_in left, right;
+    memcpy(&left, a, sizeof left);
+    memcpy(&right, b, sizeof right);
+    return left.sin_port == right.sin_port && left.sin_addr.s_addr == right.sin_addr.s_addr;
+}
+
+static void close_socket_on_exec(int fd, void *context) {
+    const struct servers *servers = context;
+    struct sockaddr_storage peer = {0};
+    socklen_t size = sizeof peer;
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0) return;
+    for (size_t i = 0; i < servers->count; i++) {
+        if (same_address(&peer, &servers->list[i])) close_on_exec(fd);
+    }
+}
+
+void zkl_descriptors_sockets(const struct sockaddr_storage *servers, size_t count) {
+    each_descriptor(close_socket_on_exec, &(struct servers){servers, count});
+}

@@ -1,0 +1,88 @@
+/*
+ * hosts.c - the addresses behind a host list.
+ *
+ * Names are resolved here, once a handle, because libzookeeper resolves on
+ * every turn of its loop and stops sending while it cannot (ZOOKEEPER-1998).
+ * It is given numeric addresses, and an odd number of them: with an even one
+ * it tries only every other address when it reconnects (ZOOKEEPER-2466).
+ */
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define DEFAULT_PORT "2181"
+#define ENTRY_SIZE (NI_MAXHOST + NI_MAXSERV + 2)
+
+static int add_servers(const char *host, const char *port, struct sockaddr_storage **servers,
+                       size_t *count) {
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found;
+    int error = getaddrinfo(host, port, &hints, &found);
+    if (error) return error;
+    for (struct addrinfo *entry = found; entry && !error; entry = entry->ai_next) {
+        struct sockaddr_storage *more = realloc(*servers, (*count + 1) * sizeof *more);
+        if (!more) {
+            error = EAI_MEMORY;
+            continue;
+        }
+        *servers = more;
+        memset(&more[*count], 0, sizeof *more);
+        memcpy(&more[(*count)++], entry->ai_addr, entry->ai_addrlen);
+    }
+    freeaddrinfo(found);
+    return error;
+}
+
+/* "host", "host:port", "[v6]", "[v6]:port"; `entry` is changed. */
+static int resolve_entry(char *entry, struct sockaddr_storage **servers, size_t *count) {
+    char *host = entry, *port = strrchr(entry, ':');
+    char *bracket = strchr(entry, ']');
+    if (bracket && port && port < bracket) port = NULL;
+    if (port) *port++ = '\0';
+    if (bracket && *host == '[') {
+        host++;
+        *bracket = '\0';
+    }
+    return add_servers(host, port ? port : DEFAULT_PORT, servers, count);
+}
+
+/* 0, or an EAI_ code; some addresses are enough. */
+int zkl_hosts_resolve(const char *hosts, struct sockaddr_storage **servers, size_t *count) {
+    char *copy = strdup(hosts), *rest = copy;
+    int error = copy ? EAI_NONAME : EAI_MEMORY; /* of no entry at all */
+    *servers = NULL;
+    *count = 0;
+    for (char *entry = copy ? strtok_r(copy, ",", &rest) : NULL; entry;
+         entry = strtok_r(NULL, ",", &rest)) {
+        int failed = resolve_entry(entry, servers, count);
+        if (failed) error = failed;
+    }
+    free(copy);
+    return *count ? 0 : error;
+}
+
+static int format_server(const struct sockaddr_storage *server, char *text) {
+    char host[NI_MAXHOST], port[NI_MAXSERV];
+    socklen_t size =
+        server->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    if (getnameinfo((const struct sockaddr *)server, size, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV))
+        return 0;
+    return snprintf(text, ENTRY_SIZE, "%s:%s", host, port);
+}
+
+/* libzookeeper's connect string: an odd number of numeric addresses, the chroot. */
+char *zkl_hosts_format(const struct sockaddr_storage *servers, size_t count, const char *chroot) {
+    size_t entries = count | 1;
+    char *text = calloc(1, entries * (ENTRY_SIZE + 1) + strlen(chroot) + 1);
+    if (!text) return NULL;
+    char *end = text;
+    for (size_t i = 0; i < entries; i++) {
+        if (i > 0) *end++ = ',';
+        end += format_server(&servers[i % count], end);
+    }
+    strcpy(end, chroot);
+    return text;
+}

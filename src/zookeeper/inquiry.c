@@ -1,0 +1,251 @@
+/*
+ * inquiry.c - requests that only ask: is the session ready, does a lease
+ * stand, who is in line. An inquiry whose answer was lost is asked again when
+ * the connection is back, until its deadline.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/*
+ * A part of the answer was lost: all of it is asked again, a moment after the last of the
+ * other parts is there.
+ */
+static void ask_again(struct zkl_request *request) {
+    request->ask_at = zkl_now() + ZKL_SECOND / 10;
+    if (!request->flights && request->ask_at < request->session->keeper_due)
+        zkl_keeper_wake(request->session, request->ask_at);
+}
+
+/* NULL: out of memory; the request is asked again. */
+static struct flight *flight_for(struct zkl_request *request, enum verb verb) {
+    struct flight *flight = zkl_flight_new(request->session, verb, NULL, request);
+    if (!flight) ask_again(request);
+    return flight;
+}
+
+static void ask_ready(struct zkl_request *request) {
+    struct flight *flight = flight_for(request, VERB_READY);
+    if (flight) zkl_flight_get(flight, "/", NULL);
+}
+
+/* The sync proves the session, the get behind it the node: one round trip. */
+static void ask_check(struct zkl_request *request) {
+    struct stake *stake = request->stake;
+    if (stake->handles == 0 || !stake->path) {
+        zkl_request_finish(request, stake->handles ? ZKL_LOST : ZKL_RELEASED, 0);
+        return;
+    }
+    struct flight *sync = flight_for(request, VERB_CHECK_SYNC);
+    if (sync) zkl_flight_sync(sync, stake->path->text);
+    struct flight *get = sync ? flight_for(request, VERB_CHECK_GET) : NULL;
+    if (get) zkl_flight_get(get, stake->path->text, stake->claim.name);
+}
+
+static void ask_queue(struct zkl_request *request) {
+    struct flight *flight = flight_for(request, VERB_QUEUE_LIST);
+    if (flight) zkl_flight_list(flight, request->path);
+}
+
+void zkl_inquiry_start(struct zkl_request *request) {
+    struct zkl_session *session = request->session;
+    if (request->done || request->flights || session->state != ZKL_SESSION_CONNECTED) return;
+    if (zkl_now() < request->ask_at) return;
+    request->ask_at = 0;
+    switch (request->kind) {
+    case REQUEST_READY:
+        if (session->credentials_known) ask_ready(request);
+        break;
+    case REQUEST_CHECK: ask_check(request); break;
+    case REQUEST_QUEUE: ask_queue(request); break;
+    case REQUEST_ACQUIRE:
+    case REQUEST_RELEASE: break;
+    }
+}
+
+void zkl_inquiry_start_all(struct zkl_session *session) {
+    for (struct zkl_request *request = session->requests, *next; request; request = next) {
+        next = request->next;
+        zkl_inquiry_start(request);
+    }
+}
+
+/* --- the line, as others see it -------------------------------------------------------------- */
+
+static void forget_queue(struct zkl_request *request) {
+    for (size_t i = 0; i < request->queued; i++) {
+        free(request->queue[i].name);
+        free(request->queue[i].data);
+    }
+    free(request->queue);
+    request->queue = NULL;
+    request->queued = 0;
+}
+
+static int compare_sequences(const void *a, const void *b) {
+    const struct zkl_queued *left = a, *right = b;
+    if (left->sequence != right->sequence) return left->sequence < right->sequence ? -1 : 1;
+    return (right->kind == ZKL_READ) - (left->kind == ZKL_READ);
+}
+
+static int compare_czxids(const void *a, const void *b) {
+    const struct zkl_queued *left = a, *right = b;
+    return (left->czxid > right->czxid) - (left->czxid < right->czxid);
+}
+
+static bool exhausted(const struct zkl_request *request) {
+    for (size_t i = 0; i < request->queued; i++) {
+        if (zkl_sequence_exhausted(request->queue[i].sequence)) return true;
+    }
+    return false;
+}
+
+/* All answers are there: drops who has gone since the list, and sorts. */
+static void queue_complete(struct zkl_request *request) {
+    size_t kept = 0;
+    for (size_t i = 0; i < request->queued; i++) {
+        if (request->queue[i].czxid) request->queue[kept++] = request->queue[i];
+        else free(request->queue[i].name);
+    }
+    request->queued = kept;
+    if (kept)
+        qsort(request->queue, kept, sizeof *request->queue,
+              exhausted(request) ? compare_czxids : compare_sequences);
+    zkl_request_finish(request, ZKL_OK, 0);
+}
+
+static bool queue_add(struct zkl_request *request, const char *name) {
+    struct zkl_name parsed;
+    if (!zkl_name_parse(name, &parsed)) return true;
+    struct zkl_queued *entry = &request->queue[request->queued];
+    *entry =
+        (struct zkl_queued){.name = strdup(name), .kind = parsed.kind, .sequence = parsed.sequence};
+    if (!entry->name) return false;
+    request->queued++;
+    return true;
+}
+
+static void ask_each(struct zkl_request *request) {
+    for (size_t i = 0; i < request->queued && !request->done; i++) {
+        struct flight *flight = flight_for(request, VERB_QUEUE_GET);
+        if (!flight) return;
+        flight->index = i;
+        zkl_flight_get(flight, request->path, request->queue[i].name);
+    }
+}
+
+static void queue_listed(struct zkl_request *request, const struct answer *answer) {
+    const struct String_vector *names = answer->names;
+    size_t count = answer->reply == ZKL_DONE ? (size_t)names->count : 0;
+    forget_queue(request);
+    request->queue = calloc(count + 1, sizeof *request->queue);
+    bool enough = request->queue != NULL;
+    for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, names->data[i]);
+    if (!enough) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    else if (request->queued == 0) zkl_request_finish(request, ZKL_OK, 0);
+    else ask_each(request);
+}
+
+static void queue_got(struct zkl_request *request, size_t index, const struct answer *answer) {
+    struct zkl_queued *entry = &request->queue[index];
+    if (answer->reply == ZKL_DONE) {
+        int size = answer->size > 0 ? answer->size : 0;
+        entry->czxid = answer->stat->czxid;
+        entry->session = (uint64_t)answer->stat->ephemeralOwner;
+        entry->ours = entry->session == request->session->party.session;
+        entry->data = malloc((size_t)size + 1);
+        if (!entry->data) {
+            zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+            return;
+        }
+        entry->size = (size_t)size;
+        if (entry->size) memcpy(entry->data, answer->text, entry->size);
+    }
+    if (request->flights == 0) queue_complete(request);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void check_got(struct zkl_request *request, const struct answer *answer) {
+    struct stake *stake = request->stake;
+    if (stake->handles == 0) {
+        zkl_request_finish(request, ZKL_RELEASED, 0);
+        return;
+    }
+    if (answer->reply == ZKL_ABSENT) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
+    zkl_request_finish(request, zkl_stake_lost(stake, answer->now) ? ZKL_LOST : ZKL_OK, 0);
+}
+
+void zkl_inquiry_answer(struct flight *flight, const struct answer *answer) {
+    struct zkl_request *request = flight->request;
+    if (request->done) return;
+    if (answer->reply == ZKL_UNKNOWN || request->ask_at) {
+        ask_again(request);
+        return;
+    }
+    bool absent_is_fine = flight->verb != VERB_READY && flight->verb != VERB_CHECK_SYNC;
+    if (answer->reply == ZKL_REFUSED || (answer->reply == ZKL_ABSENT && !absent_is_fine)) {
+        zkl_request_finish(request, answer->why, answer->rc);
+        return;
+    }
+    switch (flight->verb) {
+    case VERB_READY: zkl_request_finish(request, ZKL_OK, 0); break;
+    case VERB_CHECK_GET: check_got(request, answer); break;
+    case VERB_QUEUE_LIST: queue_listed(request, answer); break;
+    case VERB_QUEUE_GET: queue_got(request, flight->index, answer); break;
+    default: break; /* CHECK_SYNC: the get behind it decides */
+    }
+}
+
+/* --- the ways in ---------------------------------------------------------------------------------
+ */
+
+/* Why the session takes no inquiry; ZKL_OK: it does. */
+static enum zkl_code refusal(const struct zkl_session *session) {
+    if (session->closing) return ZKL_CLOSED;
+    if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
+    return ZKL_OK;
+}
+
+static void begin(struct zkl_request *request) {
+    enum zkl_code code = refusal(request->session);
+    if (code != ZKL_OK) zkl_request_finish(request, code, 0);
+    else zkl_inquiry_start(request);
+}
+
+zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout) {
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_READY, timeout);
+    if (request) begin(request);
+    zkl_unlock(session);
+    return request;
+}
+
+zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
+    struct stake *stake = lease->stake;
+    struct zkl_session *session = stake->session;
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_CHECK, timeout);
+    if (request) {
+        request->stake = stake;
+        zkl_stake_hold(stake);
+        if (lease->released || stake->handles == 0) zkl_request_finish(request, ZKL_RELEASED, 0);
+        else if (zkl_stake_lost(stake, zkl_now())) zkl_request_finish(request, ZKL_LOST, 0);
+        else begin(request);
+    }
+    zkl_unlock(session);
+    return request;
+}
+
+zkl_request *zkl_queue(zkl_session *session, const char *path, zkl_time timeout) {
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_QUEUE, timeout);
+    if (request) {
+        request->path = strdup(path);
+        if (request->path) begin(request);
+        else zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    }
+    zkl_unlock(session);
+    return request;
+}

@@ -1,0 +1,335 @@
+/*
+ * internal.h - what the files of src/zookeeper share.
+ *
+ * One mutex per session guards everything of it, the core included. It is held
+ * while requests are handed to libzookeeper (which only queues them), and never
+ * while zookeeper_close() or getaddrinfo() run: the one joins threads that may
+ * want it, the other takes long.
+ *
+ * Threads of a session: libzookeeper's two; the keeper (keeper.c), which has
+ * the time; and a short-lived worker (handle.c) for each opening or closing of
+ * a handle. All of them block every signal.
+ */
+#ifndef ZKL_INTERNAL_H
+#define ZKL_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#ifndef THREADED
+#define THREADED
+#endif
+#include <zookeeper/zookeeper.h>
+
+#include "../core/claim.h"
+#include "session.h"
+
+/* --- inbox ---------------------------------------------------------------------------- */
+
+/* A note in the inbox, part of what it is about: it needs no memory of its own. */
+struct news {
+    struct news *next, **link;
+    enum zkl_event_kind kind;
+    bool posted;
+};
+
+/* --- a lock path in use ----------------------------------------------------------------- */
+
+struct path {
+    struct path *next;      /* in a bucket of session->paths */
+    struct path *next_idle; /* in session->idle_paths, while `idle` */
+    bool idle;              /* perhaps not used any more; zkl_path_tidy() looks */
+    struct zkl_line line;   /* its `claims` are the stakes' */
+    zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
+    size_t stakes;
+    size_t length;
+    char text[];
+};
+
+#define PATH_BUCKETS 256
+
+/* --- a stake: a claim with its user ----------------------------------------------------- */
+
+struct stake {
+    struct zkl_claim claim; /* first: a claim of ours is a stake */
+    struct zkl_session *session;
+    struct stake *next, **link; /* in session->stakes, until GONE */
+    struct path *path;
+    struct zkl_request *request; /* the acquire that waits for it, or NULL */
+    struct zkl_request *leaving; /* the releases that wait for it to be gone */
+    struct news notice;          /* its phase changed */
+    enum zkl_phase phase;        /* as last told */
+    uint64_t id;
+    unsigned handles;    /* not given up */
+    unsigned references; /* the session's list, handles, request, flights */
+    char *data;  /* of the node: the session's identity, and the lock's data in a line of its own */
+    char *owner; /* "": nobody's (an orphan) */
+    int error;   /* the server's error code of the last refusal */
+    bool unlisted; /* the list behind the create or sync that is out could not be sent */
+};
+
+struct zkl_lease {
+    struct stake *stake; /* counted */
+    bool released;
+};
+
+/* --- requests --------------------------------------------------------------------------- */
+
+enum request_kind { REQUEST_READY, REQUEST_ACQUIRE, REQUEST_CHECK, REQUEST_RELEASE, REQUEST_QUEUE };
+
+struct zkl_request {
+    struct zkl_session *session;      /* counted */
+    struct zkl_request *next, **link; /* in session->requests, until done */
+    struct zkl_request *next_leaving; /* in stake->leaving */
+    struct news done_news, queued_news;
+    struct stake *stake; /* counted; ACQUIRE, CHECK, RELEASE */
+    char *path;          /* QUEUE */
+    struct zkl_queued *queue;
+    size_t queued, position;
+    zkl_time deadline;
+    uint64_t id;
+    unsigned references; /* the caller's, the list's, the inbox's, flights */
+    unsigned flights;    /* requests out for it */
+    int error;           /* the server's error code behind `code` */
+    enum request_kind kind;
+    enum zkl_code code;
+    bool done;
+    bool lease;      /* a handle is there to be taken */
+    zkl_time ask_at; /* a part of its answer was lost: when to ask again; inquiry.c */
+};
+
+/* --- flights: requests sent and not yet answered ------------------------------------------ */
+
+enum verb {
+    VERB_PARENT, /* create of a missing parent */
+    VERB_CREATE,
+    VERB_LIST,
+    VERB_SYNC,
+    VERB_GET_OWN,
+    VERB_GET_AHEAD,
+    VERB_RANK,
+    VERB_REMOVE,
+    VERB_BEAT,       /* heartbeat */
+    VERB_LOOK_SYNC,  /* sync before the list for orphans */
+    VERB_LOOK,       /* list for orphans */
+    VERB_READY,      /* get of the chroot */
+    VERB_CHECK_SYNC, /* zkl_check: the sync, and the get behind it */
+    VERB_CHECK_GET,
+    VERB_QUEUE_LIST,
+    VERB_QUEUE_GET
+};
+
+struct flight {
+    struct flight *next, **link; /* in session->flights */
+    struct zkl_session *session;
+    enum verb verb;
+    zkl_time issued;
+    struct stake *stake;             /* counted, or NULL */
+    struct zkl_contender *contender; /* counted, or NULL */
+    struct zkl_request *request;     /* counted, or NULL */
+    size_t index;                    /* QUEUE_GET: which entry */
+    char *node;                      /* what the request is about */
+    zkl_time look_at;                /* LOOK: what path->look_at was set to with it */
+    bool watching;                   /* a watch on it is set, if the answer comes */
+};
+
+/* What a server's answer looks like to the part that asked. */
+struct answer {
+    int rc;
+    enum zkl_reply reply;
+    enum zkl_code why; /* REFUSED: the code for the user */
+    const char *text;  /* created path, or data */
+    int size;          /* of data */
+    const struct Stat *stat;
+    const struct String_vector *names;
+    zkl_time now;
+};
+
+/* --- watched paths -------------------------------------------------------------------------- */
+
+struct watch {
+    struct watch *next;
+    unsigned asked; /* requests for it that are out */
+    bool set;
+    char path[];
+};
+
+#define WATCH_BUCKETS 256
+
+struct watches {
+    size_t overhead; /* of a path: its length field, and the chroot */
+    struct watch *buckets[WATCH_BUCKETS];
+    size_t count, bytes;
+};
+
+bool zkl_watches_may(const struct watches *watches, const char *path); /* within the limit */
+bool zkl_watches_ask(struct watches *watches, const char *path);       /* false: no memory */
+void zkl_watches_answer(struct watches *watches, const char *path, bool set);
+void zkl_watches_fired(struct watches *watches, const char *path);
+void zkl_watches_clear(struct watches *watches);
+
+/* --- sessions -------------------------------------------------------------------------------- */
+
+#define STATE_NEWS 16 /* state changes kept for a reader that does not come */
+
+struct zkl_session {
+    /* Constant after creation. */
+    pid_t process;
+    zkl_time timeout_wanted;
+    double margin;
+    char *hosts, *chroot, *auth_scheme, *auth, *identity;
+    enum zkl_acl acl;
+
+    atomic_uint references; /* the caller's, the keeper's, the worker's, requests' and leases' */
+    struct zkl_session *next, **link; /* all sessions of the process; guarded in process.c */
+
+    pthread_mutex_t mutex; /* guards all that follows */
+    pthread_cond_t news;   /* the inbox is not empty, or the session is closed */
+    pthread_cond_t alarm;  /* the keeper has to look */
+
+    enum zkl_session_state state;
+    struct zkl_party party;
+    bool containers; /* until a server does not know them */
+
+    zhandle_t *handle;                /* open; NULL: none, requests cannot be sent */
+    zhandle_t *retired;               /* to be closed by the worker */
+    bool working;                     /* a worker thread runs */
+    bool opening;                     /* a new handle is wanted */
+    bool credentials_known;           /* the server has accepted them, or there are none */
+    bool reopen;                      /* open a new one after an expiry; not after a refusal */
+    bool closing;                     /* zkl_session_close() was called */
+    zkl_time close_by;                /* closing: when not to wait for anything any longer */
+    int open_error;                   /* why no handle could be opened: an EAI_ or errno value */
+    struct sockaddr_storage *servers; /* addresses of the hosts */
+    size_t server_count;
+
+    zkl_time keeper_due; /* when the keeper looks next */
+    zkl_time open_at;    /* when to try to open again */
+    zkl_time busy_since; /* since when there are stakes */
+    zkl_time last_beat;
+    zkl_time sweep_at; /* not connected: when to look for a new socket */
+    zkl_time unconnected_since;
+
+    struct path *paths[PATH_BUCKETS], *idle_paths;
+    struct stake *stakes, **stakes_end; /* in order of arrival */
+    struct flight *flights;
+    struct zkl_request *requests;
+    struct watches watches;
+    size_t node_bytes; /* of the stakes' node paths */
+    uint64_t last_id;
+    struct zkl_stats stats;
+
+    struct news *inbox, **inbox_end;
+    enum zkl_session_state changes[STATE_NEWS];
+    size_t change_first, change_count;
+    bool announced; /* waiters for news are to be woken */
+    int pipe[2];    /* -1 until zkl_session_fd() is called */
+    bool piped;     /* a byte is in the pipe */
+};
+
+/* session.c */
+void zkl_session_hold(struct zkl_session *session);
+void zkl_session_change(struct zkl_session *session, enum zkl_session_state state);
+void zkl_session_connected(struct zkl_session *session, uint64_t id, zkl_time timeout);
+void zkl_session_suspended(struct zkl_session *session);
+void zkl_session_expired(struct zkl_session *session);
+void zkl_session_refused(struct zkl_session *session); /* credentials */
+void zkl_session_closed(struct zkl_session *session);  /* by the worker */
+/* The mutex is not held. */
+void zkl_session_begin_close(struct zkl_session *session, zkl_time due);
+
+/* thread.c */
+zkl_time zkl_due(zkl_time timeout); /* that time from now; ZKL_NEVER stays */
+void zkl_lock(struct zkl_session *session);
+void zkl_unlock(struct zkl_session *session);
+void zkl_wait_until(struct zkl_session *session, pthread_cond_t *condition, zkl_time due);
+int zkl_thread_start(void *(*run)(void *), void *argument); /* 0, or an errno value */
+
+/* inbox.c; the mutex is held */
+void zkl_inbox_init(struct zkl_session *session);
+void zkl_inbox_destroy(struct zkl_session *session);
+void zkl_inbox_post(struct zkl_session *session, struct news *news, enum zkl_event_kind kind);
+void zkl_inbox_remove(struct zkl_session *session, struct news *news);
+void zkl_inbox_post_state(struct zkl_session *session);
+
+/* request.c; the mutex is held */
+struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
+                                    zkl_time timeout);
+void zkl_request_hold(struct zkl_request *request);
+void zkl_request_unhold(struct zkl_request *request);
+void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
+void zkl_request_overdue(struct zkl_session *session, zkl_time now);
+void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
+
+/* inquiry.c; the mutex is held */
+void zkl_inquiry_start(struct zkl_request *request);
+void zkl_inquiry_start_all(struct zkl_session *session);
+void zkl_inquiry_answer(struct flight *flight, const struct answer *answer);
+
+/* stake.c; the mutex is held */
+void zkl_stake_perform(struct stake *stake, zkl_actions actions);
+void zkl_stake_answer(struct flight *flight, const struct answer *answer);
+void zkl_stake_event(struct zkl_session *session, int type, const char *node);
+void zkl_stake_resume_all(struct zkl_session *session, zkl_time now);
+void zkl_stake_suspend_all(struct zkl_session *session);
+void zkl_stake_expire_all(struct zkl_session *session);
+void zkl_stake_close_all(struct zkl_session *session);
+void zkl_stake_tick_all(struct zkl_session *session, zkl_time now);
+void zkl_stake_beat_all(struct zkl_session *session, zkl_time now);
+void zkl_stake_notice_all(struct zkl_session *session, zkl_time now);
+void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
+size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
+struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
+                            const struct zkl_wish *wish, zkl_time deadline); /* NULL: no memory */
+bool zkl_stake_lost(struct stake *stake, zkl_time now);
+void zkl_stake_hold(struct stake *stake);
+void zkl_stake_unhold(struct stake *stake);
+
+/* lease.c; the mutex is held */
+void zkl_lease_give_up(struct stake *stake); /* one handle of it */
+
+/* path.c; the mutex is held */
+struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);
+struct path *zkl_path_use(struct zkl_session *session, const char *text);   /* NULL: no memory */
+struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* NULL: first, last */
+void zkl_path_idle(struct zkl_session *session, struct path *path); /* nothing keeps it now */
+void zkl_path_tidy(struct zkl_session *session); /* frees the idle ones, unless used again */
+uint32_t zkl_hash(const char *text, size_t length);
+char *zkl_path_join(const char *parent, const char *name); /* NULL: no memory */
+
+/* flight.c; the mutex is held, except for zkl_flight_abandon_all() */
+struct flight *zkl_flight_new(struct zkl_session *session, enum verb verb, struct stake *stake,
+                              struct zkl_request *request);
+void zkl_flight_create(struct flight *flight, const char *parent, const char *name,
+                       const char *data, int mode);
+void zkl_flight_delete(struct flight *flight, const char *parent, const char *name);
+void zkl_flight_list(struct flight *flight, const char *parent);
+void zkl_flight_sync(struct flight *flight, const char *node);
+void zkl_flight_get(struct flight *flight, const char *parent, const char *name);
+void zkl_flight_watch(struct flight *flight, const char *parent, const char *name);
+void zkl_flight_abandon_all(struct zkl_session *session);
+
+/* keeper.c */
+int zkl_keeper_start(struct zkl_session *session);
+void zkl_keeper_wake(struct zkl_session *session, zkl_time due); /* the mutex is held */
+
+/* handle.c */
+void zkl_handle_work(struct zkl_session *session); /* the mutex is held */
+
+/* hosts.c */
+int zkl_hosts_resolve(const char *hosts, struct sockaddr_storage **servers, size_t *count);
+char *zkl_hosts_format(const struct sockaddr_storage *servers, size_t count, const char *chroot);
+
+/* descriptors.c */
+struct descriptors;
+struct descriptors *zkl_descriptors_before(void);
+void zkl_descriptors_after(struct descriptors *before); /* closes them on exec */
+void zkl_descriptors_sockets(const struct sockaddr_storage *servers, size_t count);
+
+/* process.c */
+bool zkl_process_is(pid_t process);
+int zkl_process_enlist(struct zkl_session *session);
+void zkl_process_delist(struct zkl_session *session);
+
+#endif

@@ -1,0 +1,188 @@
+/* lease.c - acquiring a lock, and the handles on what was granted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* --- acquire --------------------------------------------------------------------------- */
+
+/* The grant that the owner has on the path already, if it has one. */
+static struct stake *held_by(struct path *path, const char *owner) {
+    zkl_time now = zkl_now();
+    for (struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
+        struct stake *stake = (struct stake *)claim;
+        if (claim->state == ZKL_HELD && strcmp(stake->owner, owner) == 0)
+            return zkl_stake_lost(stake, now) ? NULL : stake;
+    }
+    return NULL;
+}
+
+static void enter_again(struct zkl_request *request, struct stake *stake, bool reentrant) {
+    if (!reentrant) {
+        zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
+        return;
+    }
+    stake->handles++;
+    zkl_stake_hold(stake);
+    request->stake = stake;
+    request->lease = true;
+    zkl_request_finish(request, ZKL_OK, 0);
+}
+
+/* Why the session takes no wish now; ZKL_OK: it does. */
+static enum zkl_code refusal(const struct zkl_session *session, const struct zkl_wish *wish) {
+    if (session->closing) return ZKL_CLOSED;
+    if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
+    if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
+    if (session->node_bytes + zkl_stake_cost(session, strlen(wish->path)) > ZKL_PATHS_MAX)
+        return ZKL_TOO_MANY;
+    return ZKL_OK;
+}
+
+/* False: out of memory. */
+static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
+    struct zkl_session *session = request->session;
+    enum zkl_code code = refusal(session, wish);
+    struct path *path = zkl_path_use(session, wish->path);
+    if (!path) return false;
+    struct stake *held = held_by(path, wish->owner);
+    if (held && code != ZKL_CLOSED) {
+        enter_again(request, held, wish->reentrant);
+        return true;
+    }
+    if (code != ZKL_OK) {
+        zkl_request_finish(request, code, 0);
+        return true;
+    }
+    struct stake *stake = zkl_stake_new(session, path, wish, request->deadline);
+    if (!stake) return false;
+    zkl_stake_hold(stake);
+    zkl_request_hold(request);
+    request->stake = stake;
+    stake->request = request;
+    zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
+    return true;
+}
+
+zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish) {
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, wish->timeout);
+    bool begun = request && begin(request, wish);
+    if (request && !begun) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    zkl_path_tidy(session);
+    zkl_unlock(session);
+    return request;
+}
+
+/* --- handles ------------------------------------------------------------------------------ */
+
+void zkl_lease_give_up(struct stake *stake) {
+    if (stake->handles == 0 || --stake->handles > 0) return;
+    zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
+}
+
+/* The mutex is held. */
+static enum zkl_code release(zkl_lease *lease) {
+    struct stake *stake = lease->stake;
+    if (lease->released || stake->handles == 0) return ZKL_RELEASED;
+    bool was_lost = zkl_stake_lost(stake, zkl_now());
+    lease->released = true;
+    zkl_lease_give_up(stake);
+    return was_lost ? ZKL_LOST : ZKL_OK;
+}
+
+enum zkl_code zkl_lease_release(zkl_lease *lease) {
+    struct zkl_session *session = lease->stake->session;
+    zkl_lock(session);
+    enum zkl_code code = release(lease);
+    zkl_unlock(session);
+    return code;
+}
+
+zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
+    struct stake *stake = lease->stake;
+    struct zkl_session *session = stake->session;
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_RELEASE, timeout);
+    if (request) {
+        request->stake = stake;
+        zkl_stake_hold(stake);
+        enum zkl_code code = release(lease);
+        if (code != ZKL_OK || stake->handles > 0 || stake->claim.state == ZKL_GONE) {
+            zkl_request_finish(request, code, 0);
+        } else {
+            zkl_request_hold(request);
+            request->next_leaving = stake->leaving;
+            stake->leaving = request;
+        }
+    }
+    zkl_unlock(session);
+    return request;
+}
+
+void zkl_lease_drop(zkl_lease *lease) {
+    struct zkl_session *session = lease->stake->session;
+    if (zkl_session_foreign(session)) return;
+    zkl_lock(session);
+    release(lease);
+    zkl_stake_unhold(lease->stake);
+    zkl_unlock(session);
+    free(lease);
+    zkl_session_drop(session);
+}
+
+size_t zkl_session_release_all(zkl_session *session, const char *owner) {
+    size_t released = 0;
+    zkl_lock(session);
+    for (struct stake *stake = session->stakes, *next; stake; stake = next) {
+        next = stake->next;
+        if (stake->claim.state != ZKL_HELD || strcmp(stake->owner, owner) != 0) continue;
+        released++;
+        stake->handles = 1;
+        zkl_lease_give_up(stake);
+    }
+    zkl_path_tidy(session);
+    zkl_unlock(session);
+    return released;
+}
+
+/* --- what a handle tells --------------------------------------------------------------------- */
+
+uint64_t zkl_lease_id(const zkl_lease *lease) {
+    return lease->stake->id;
+}
+
+int64_t zkl_lease_token(const zkl_lease *lease) {
+    return lease->stake->claim.czxid;
+}
+
+zkl_session *zkl_lease_session(const zkl_lease *lease) {
+    return lease->stake->session;
+}
+
+enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
+    struct stake *stake = lease->stake;
+    enum zkl_lease_state state = ZKL_LEASE_RELEASED;
+    zkl_lock(stake->session);
+    zkl_time now = zkl_now();
+    if (!lease->released && stake->handles > 0) {
+        if (zkl_stake_lost(stake, now)) state = ZKL_LEASE_LOST;
+        else if (zkl_clock_phase(&stake->session->party.clock, stake->claim.epoch, now) ==
+                 ZKL_PHASE_HELD)
+            state = ZKL_LEASE_HELD;
+        else state = ZKL_LEASE_SUSPECT;
+    }
+    zkl_unlock(stake->session);
+    return state;
+}
+
+zkl_time zkl_lease_remaining(zkl_lease *lease) {
+    struct stake *stake = lease->stake;
+    zkl_time remaining = 0;
+    zkl_lock(stake->session);
+    if (!lease->released && stake->handles > 0 && stake->claim.state == ZKL_HELD)
+        remaining =
+            zkl_clock_remaining(&stake->session->party.clock, stake->claim.epoch, zkl_now());
+    zkl_unlock(stake->session);
+    return remaining;
+}

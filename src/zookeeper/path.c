@@ -1,0 +1,81 @@
+/* path.c - the lock paths that a session uses, each with its line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* FNV-1a. http://www.isthe.com/chongo/tech/comp/fnv/ */
+uint32_t zkl_hash(const char *text, size_t length) {
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    return hash;
+}
+
+static struct path **bucket(struct zkl_session *session, const char *text, size_t length) {
+    return &session->paths[zkl_hash(text, length) % PATH_BUCKETS];
+}
+
+struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length) {
+    for (struct path *path = *bucket(session, text, length); path; path = path->next) {
+        if (path->length == length && memcmp(path->text, text, length) == 0) return path;
+    }
+    return NULL;
+}
+
+struct path *zkl_path_use(struct zkl_session *session, const char *text) {
+    size_t length = strlen(text);
+    struct path *path = zkl_path_find(session, text, length);
+    if (path) return path;
+    path = calloc(1, sizeof *path + length + 1);
+    if (!path) return NULL;
+    struct path **first = bucket(session, text, length);
+    memcpy(path->text, text, length + 1);
+    path->length = length;
+    path->next = *first;
+    *first = path;
+    zkl_path_idle(session, path); /* until it has a stake */
+    return path;
+}
+
+struct path *zkl_path_next(struct zkl_session *session, struct path *path) {
+    size_t at = 0;
+    if (path) {
+        if (path->next) return path->next;
+        at = zkl_hash(path->text, path->length) % PATH_BUCKETS + 1;
+    }
+    while (at < PATH_BUCKETS && !session->paths[at]) at++;
+    return at < PATH_BUCKETS ? session->paths[at] : NULL;
+}
+
+void zkl_path_idle(struct zkl_session *session, struct path *path) {
+    if (path->idle) return;
+    path->idle = true;
+    path->next_idle = session->idle_paths;
+    session->idle_paths = path;
+}
+
+static void free_path(struct zkl_session *session, struct path *path) {
+    struct path **link = bucket(session, path->text, path->length);
+    while (*link != path) link = &(*link)->next;
+    *link = path->next;
+    zkl_line_clear(&path->line);
+    free(path);
+}
+
+void zkl_path_tidy(struct zkl_session *session) {
+    struct path *path;
+    while ((path = session->idle_paths)) {
+        session->idle_paths = path->next_idle;
+        path->idle = false;
+        if (path->stakes == 0 && path->look_at == 0) free_path(session, path);
+    }
+}
+
+char *zkl_path_join(const char *parent, const char *name) {
+    size_t size = strlen(parent) + 1 + strlen(name) + 1;
+    char *joined = malloc(size);
+    if (!joined) return NULL;
+    strcpy(joined, parent);
+    strcat(joined, "/");
+    return strcat(joined, name);
+}

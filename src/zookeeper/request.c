@@ -1,0 +1,154 @@
+/* request.c - an operation that the host waits for, from its start to its end. */
+#include <stdlib.h>
+
+#include "internal.h"
+
+struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
+                                    zkl_time timeout) {
+    struct zkl_request *request = calloc(1, sizeof *request);
+    if (!request) return NULL;
+    request->session = session;
+    request->kind = kind;
+    request->deadline = zkl_due(timeout);
+    request->id = ++session->last_id;
+    request->references = 2; /* the caller's and the list's */
+    request->link = &session->requests;
+    request->next = session->requests;
+    if (request->next) request->next->link = &request->next;
+    session->requests = request;
+    zkl_session_hold(session); /* the caller's */
+    if (request->deadline < session->keeper_due) zkl_keeper_wake(session, request->deadline);
+    return request;
+}
+
+void zkl_request_hold(struct zkl_request *request) {
+    request->references++;
+}
+
+void zkl_request_unhold(struct zkl_request *request) {
+    if (--request->references > 0) return;
+    for (size_t i = 0; i < request->queued; i++) {
+        free(request->queue[i].name);
+        free(request->queue[i].data);
+    }
+    if (request->stake) zkl_stake_unhold(request->stake);
+    free(request->queue);
+    free(request->path);
+    free(request);
+}
+
+void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error) {
+    if (request->done) return;
+    request->done = true;
+    request->code = code;
+    request->error = error;
+    if (code == ZKL_TIMEOUT) request->session->stats.timeouts++;
+    *request->link = request->next;
+    if (request->next) request->next->link = request->link;
+    /* The list's reference becomes the inbox's. */
+    zkl_inbox_post(request->session, &request->done_news, ZKL_EVENT_REQUEST);
+}
+
+/* Ends a request before its answer. */
+static void end(struct zkl_request *request, enum zkl_code why) {
+    if (request->done) return;
+    if (request->kind == REQUEST_ACQUIRE)
+        zkl_stake_perform(request->stake, zkl_claim_cancel(&request->stake->claim, why));
+    else zkl_request_finish(request, why, 0);
+}
+
+void zkl_request_overdue(struct zkl_session *session, zkl_time now) {
+    struct zkl_request *request = session->requests;
+    while (request) {
+        struct zkl_request *next = request->next;
+        if (now >= request->deadline) end(request, ZKL_TIMEOUT);
+        request = next;
+    }
+}
+
+void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
+    struct zkl_request *request = session->requests;
+    while (request) {
+        struct zkl_request *next = request->next;
+        if (request->kind == REQUEST_CHECK && code == ZKL_EXPIRED)
+            zkl_request_finish(request, ZKL_LOST, 0);
+        else if (request->kind != REQUEST_ACQUIRE) zkl_request_finish(request, code, 0);
+        request = next;
+    }
+}
+
+bool zkl_request_foreign(const zkl_request *request) {
+    return zkl_session_foreign(request->session);
+}
+
+uint64_t zkl_request_id(const zkl_request *request) {
+    return request->id;
+}
+
+bool zkl_request_done(zkl_request *request) {
+    zkl_lock(request->session);
+    bool done = request->done;
+    zkl_unlock(request->session);
+    return done;
+}
+
+enum zkl_code zkl_request_code(zkl_request *request) {
+    zkl_lock(request->session);
+    enum zkl_code code = request->code;
+    zkl_unlock(request->session);
+    return code;
+}
+
+const char *zkl_request_detail(zkl_request *request) {
+    zkl_lock(request->session);
+    int error = request->error;
+    zkl_unlock(request->session);
+    return error ? zerror(error) : NULL;
+}
+
+zkl_lease *zkl_request_lease(zkl_request *request) {
+    zkl_lease *lease = NULL;
+    zkl_lock(request->session);
+    if (request->lease) lease = calloc(1, sizeof *lease);
+    if (lease) {
+        request->lease = false;
+        lease->stake = request->stake;
+        zkl_stake_hold(lease->stake);
+        zkl_session_hold(request->session);
+    }
+    zkl_unlock(request->session);
+    return lease;
+}
+
+/* Constant once the request is done. */
+const struct zkl_queued *zkl_request_queue(zkl_request *request, size_t *count) {
+    *count = request->queued;
+    return request->queue;
+}
+
+void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
+    zkl_lock(request->session);
+    end(request, why);
+    zkl_unlock(request->session);
+}
+
+/* Nobody will ask what this note is about. */
+static void unpost(struct zkl_request *request, struct news *news) {
+    if (!news->posted) return;
+    zkl_inbox_remove(request->session, news);
+    zkl_request_unhold(request);
+}
+
+void zkl_request_drop(zkl_request *request) {
+    struct zkl_session *session = request->session;
+    if (zkl_session_foreign(session)) return;
+    zkl_lock(session);
+    end(request, ZKL_INTERRUPTED);
+    if (request->lease) zkl_lease_give_up(request->stake);
+    request->lease = false;
+    unpost(request, &request->queued_news);
+    unpost(request, &request->done_news);
+    zkl_request_unhold(request);
+    zkl_unlock(session);
+    zkl_session_drop(session);
+}

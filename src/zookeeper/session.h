@@ -1,0 +1,204 @@
+/*
+ * session.h - ZooKeeper sessions, locks and leases for any host language.
+ *
+ * This is the only way into src/zookeeper. Nothing here knows Lua.
+ *
+ * Threads. Every function may be called from any thread of the process that
+ * opened the session, holding no lock of its own that a caller of another
+ * function might wait for. Nothing here calls back: what happened is put into
+ * the session's inbox, from which zkl_session_next() takes it in the caller's
+ * own thread. Only zkl_session_wait(), zkl_session_poll() and
+ * zkl_session_close() block, each for a bounded time.
+ *
+ * Fork. In a forked child a session is dead: only the ..._foreign() and
+ * ..._drop() functions may be called there; the latter do nothing.
+ *
+ * Ownership. Sessions, requests and leases are counted; whoever gets one from
+ * a function here has a count and gives it back with the ..._drop() function.
+ */
+#ifndef ZKL_SESSION_H
+#define ZKL_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../core/clock.h"
+#include "../core/code.h"
+#include "../core/name.h"
+
+typedef struct zkl_session zkl_session;
+typedef struct zkl_request zkl_request;
+typedef struct zkl_lease zkl_lease; /* one handle on a grant */
+
+/* --- sessions ----------------------------------------------------------------------- */
+
+enum zkl_session_state {
+    ZKL_SESSION_CONNECTING, /* not yet connected, or opening anew after an expiry */
+    ZKL_SESSION_CONNECTED,
+    ZKL_SESSION_SUSPENDED, /* the connection is lost, the session may live */
+    ZKL_SESSION_EXPIRED,   /* the server ended it */
+    ZKL_SESSION_CLOSED
+};
+
+enum zkl_acl { ZKL_ACL_OPEN, ZKL_ACL_CREATOR, ZKL_ACL_READ };
+
+struct zkl_options {
+    const char *hosts;       /* host[:port],... without the chroot */
+    const char *chroot;      /* "" for none, else an absolute path */
+    zkl_time timeout;        /* session timeout asked for */
+    double margin;           /* see clock.h */
+    const char *auth_scheme; /* NULL: none */
+    const char *auth;        /* credentials of that scheme */
+    enum zkl_acl acl;        /* of the nodes made */
+    bool containers;         /* make missing parents as containers, else persistent */
+    bool reopen;             /* after an expiry open a new session */
+    const char *identity;    /* stored in every lock node */
+};
+
+/*
+ * Begins to connect; the options are copied. NULL with errno when there is no
+ * memory, descriptor or thread to be had.
+ */
+zkl_session *zkl_session_new(const struct zkl_options *options);
+void zkl_session_drop(zkl_session *session);
+
+/* True in a process that did not open the session. */
+bool zkl_session_foreign(const zkl_session *session);
+
+enum zkl_session_state zkl_session_state(zkl_session *session);
+uint64_t zkl_session_id(zkl_session *session);      /* 0: none */
+zkl_time zkl_session_timeout(zkl_session *session); /* negotiated; 0: none */
+
+/* Why no connection can be tried: 0, an EAI_ code (negative) or an errno value. */
+int zkl_session_trouble(zkl_session *session);
+
+/*
+ * Releases everything, ends every wait with ZKL_CLOSED and closes the session
+ * in the background; waits for that at most `bound`. True: it is closed.
+ */
+bool zkl_session_close(zkl_session *session, zkl_time bound);
+
+/* The same without waiting, for finalizers. */
+void zkl_session_close_soon(zkl_session *session, zkl_time bound);
+
+/* Gives up every lease of an owner, whoever has handles on it; how many. */
+size_t zkl_session_release_all(zkl_session *session, const char *owner);
+
+struct zkl_stats {
+    uint64_t creates, deletes, lists, gets, syncs; /* requests sent */
+    uint64_t grants, losses, waits, timeouts;
+    uint64_t reconnects, expiries, orphans;
+    size_t in_flight; /* requests without an answer yet */
+    size_t claims;    /* contenders of this session, from wish to gone */
+    size_t watches;   /* node watches set */
+    size_t paths;     /* bytes of ephemeral paths, limited to ZKL_PATHS_MAX */
+};
+void zkl_session_stats(zkl_session *session, struct zkl_stats *stats);
+
+/*
+ * Bytes of node paths, and of watched paths, that one session may have: a
+ * session with more than 1 MB of watches cannot reconnect (ZOOKEEPER-706), one
+ * with more than 2 MB of ephemerals poisons the log (ZOOKEEPER-4306).
+ */
+#define ZKL_PATHS_MAX ((size_t)512 * 1024)
+
+/* --- the inbox ------------------------------------------------------------------------ */
+
+enum zkl_event_kind {
+    ZKL_EVENT_NONE,
+    ZKL_EVENT_REQUEST, /* a request is done */
+    ZKL_EVENT_QUEUED,  /* an acquire waits in line */
+    ZKL_EVENT_LEASE,   /* a grant changed its phase: to suspect, held or lost */
+    ZKL_EVENT_STATE    /* the session changed its state */
+};
+
+struct zkl_event {
+    enum zkl_event_kind kind;
+    uint64_t id;                  /* of the request, or of the grant */
+    size_t position;              /* QUEUED: 2 = next */
+    enum zkl_phase phase;         /* LEASE */
+    enum zkl_session_state state; /* STATE */
+};
+
+/* Takes the next event out of the inbox; false when it is empty. */
+bool zkl_session_next(zkl_session *session, struct zkl_event *event);
+
+/* Waits until the inbox is not empty. False: `timeout` passed first. */
+bool zkl_session_wait(zkl_session *session, zkl_time timeout);
+
+/* The same for several; returns early on a signal. */
+bool zkl_session_poll(zkl_session *const *sessions, size_t count, zkl_time timeout);
+
+/* A descriptor that is readable while the inbox is not empty. -1: errno. */
+int zkl_session_fd(zkl_session *session);
+
+/* --- requests -------------------------------------------------------------------------- */
+
+/*
+ * Each of these starts a request; it is done when its answer is there, at its
+ * deadline, or when the session closes. NULL: out of memory.
+ */
+
+/* Connected, credentials and chroot checked with one request. */
+zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout);
+
+struct zkl_wish {
+    const char *path;
+    enum zkl_kind kind;
+    const char *owner; /* any text; equal texts are one owner */
+    const char *data;  /* shown to others; may be NULL */
+    zkl_time timeout;  /* ZKL_NEVER: wait for ever */
+    bool trying;       /* do not queue */
+    bool reentrant;    /* else a second acquire by the owner would deadlock */
+};
+zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish);
+
+/* Asks the server, in one round trip, whether the lease still stands. */
+zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout);
+
+/* Gives the handle up; done when the server has removed the node. */
+zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout);
+
+/* The contenders on a path. */
+zkl_request *zkl_queue(zkl_session *session, const char *path, zkl_time timeout);
+
+struct zkl_queued {
+    char *name;
+    char *data; /* as stored, with `size` bytes */
+    size_t size;
+    enum zkl_kind kind;
+    int32_t sequence;
+    int64_t czxid;
+    uint64_t session;
+    bool ours;
+};
+
+bool zkl_request_foreign(const zkl_request *request);
+uint64_t zkl_request_id(const zkl_request *request);
+bool zkl_request_done(zkl_request *request);
+enum zkl_code zkl_request_code(zkl_request *request); /* when done */
+const char *zkl_request_detail(zkl_request *request); /* the server's reason, or NULL */
+zkl_lease *zkl_request_lease(zkl_request *request);   /* takes it; NULL: none or taken */
+const struct zkl_queued *zkl_request_queue(zkl_request *request, size_t *count);
+void zkl_request_cancel(zkl_request *request, enum zkl_code why);
+void zkl_request_drop(zkl_request *request); /* cancels; releases a lease not taken */
+
+/* --- leases ---------------------------------------------------------------------------- */
+
+enum zkl_lease_state { ZKL_LEASE_HELD, ZKL_LEASE_SUSPECT, ZKL_LEASE_LOST, ZKL_LEASE_RELEASED };
+
+uint64_t zkl_lease_id(const zkl_lease *lease); /* of the grant: shared by its handles */
+int64_t zkl_lease_token(const zkl_lease *lease);
+zkl_session *zkl_lease_session(const zkl_lease *lease); /* not counted */
+enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
+zkl_time zkl_lease_remaining(zkl_lease *lease);
+
+/* ZKL_OK, ZKL_LOST or ZKL_RELEASED; does not wait. */
+enum zkl_code zkl_lease_release(zkl_lease *lease);
+void zkl_lease_drop(zkl_lease *lease); /* releases */
+
+/* The time that all of this is measured by. */
+zkl_time zkl_now(void);
+
+#endif
