@@ -111,8 +111,8 @@ bench-claims: setup
 	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/claims.lua
 
 soak: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
-	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/soak.lua $(SOAK)
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.1/zklock/core.so $(RIG)
+	@$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua $(SOAK)
 
 
 # --- tests --------------------------------------------------------------------------
@@ -130,8 +130,8 @@ test: setup
 build-tests: all $(RIG) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua \
 	$(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
 
-test-soak: $(BUILD)/5.4/zklock/core.so
-	$(call with,5.4) rig/zookeeper run -- $(LUA) bench/soak.lua \
+test-soak: $(BUILD)/5.1/zklock/core.so
+	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \
 		--cycles 10000 --tries 2000 --waits 200
 
 # $(call busted,<build>,<lua>): the specs, by one Lua, with one build

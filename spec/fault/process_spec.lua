@@ -327,6 +327,27 @@ describe("descriptors", function()
         proxy:stop()
     end)
 
+    it("do not leak while a handle is being made by a slow thread", function()
+        local server, library = rig.shared(), program.library("init")
+        local child = program.start(server.hosts, [[
+            local function inherited()
+                local pipe = io.popen("exec ls -l /proc/self/fd")
+                local _, count = pipe:read("*a"):gsub("pipe:%[", "")
+                pipe:close()
+                return count
+            end
+            local before = inherited()
+            local session = assert(zklock.connect(HOSTS))
+            say(inherited() - before)
+            session:close()
+        ]], { preload = library })
+        assert.equal("0", child:line())
+        local _, errors, status = child:finish()
+        os.remove(library)
+        assert.equal("", errors)
+        assert.equal(0, status)
+    end)
+
     -- libzookeeper connects without close-on-exec: the keeper looks for such sockets.
     it("do not leak while a connection is being made", function()
         local server = rig.shared()

@@ -484,4 +484,20 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
         replace = "    (void)fd;",
         catch = by("fault/process", "do not leak into programs that are started"),
     },
+    {
+        name = "late-pipe",
+        what = "a caller can start a program before the pipe is kept from it",
+        file = "src/zookeeper/handle.c",
+        find = "    zkl_descriptors_after(before);\n    zkl_unlock(session);",
+        replace = "    zkl_unlock(session);\n    zkl_descriptors_after(before);",
+        catch = by("fault/process", "do not leak while a handle is being made by a slow thread"),
+    },
+    {
+        name = "pipe-by-number",
+        what = "a pipe is taken for an old one whose number it has",
+        file = "src/zookeeper/descriptors.c",
+        find = "S_ISFIFO(status.st_mode) ? status.st_ino : 0;",
+        replace = "S_ISFIFO(status.st_mode) ? (ino_t)fd : 0;",
+        catch = by("fault/process", "do not leak while a handle is being made by a slow thread"),
+    },
 }

@@ -9,17 +9,18 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "internal.h"
 
+/* The pipes that were open, by inode: numbers of descriptors come again. */
 struct descriptors {
     size_t count;
-    int fds[];
+    ino_t pipes[];
 };
 
 /* Calls visit() for each open descriptor of the process. */
@@ -38,11 +39,18 @@ static void close_on_exec(int fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+/* The inode of a pipe or FIFO, else 0. */
+static ino_t pipe_of(int fd) {
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) ? status.st_ino : 0;
+}
+
 static void remember(int fd, void *context) {
     struct descriptors **list = context, *more;
-    if (!*list) return;
-    more = realloc(*list, sizeof **list + ((*list)->count + 1) * sizeof(int));
-    if (more) more->fds[more->count++] = fd;
+    ino_t pipe = pipe_of(fd);
+    if (!*list || !pipe) return;
+    more = realloc(*list, sizeof **list + ((*list)->count + 1) * sizeof pipe);
+    if (more) more->pipes[more->count++] = pipe;
     else free(*list); /* one that is not in it would be taken for new */
     *list = more;
 }
@@ -54,13 +62,11 @@ struct descriptors *zkl_descriptors_before(void) {
 }
 
 static bool is_new_pipe(int fd, const struct descriptors *before) {
-    char link[32], target[8] = "";
+    ino_t pipe = pipe_of(fd);
+    if (!pipe) return false;
     for (size_t i = 0; i < before->count; i++) {
-        if (before->fds[i] == fd) return false;
+        if (before->pipes[i] == pipe) return false;
     }
-    snprintf(link, sizeof link, "/dev/fd/%d", fd);
-    if (readlink(link, target, sizeof target - 1) < 0 || strncmp(target, "pipe:", 5) != 0)
-        return false;
     return (fcntl(fd, F_GETFL) & O_NONBLOCK) && fcntl(fd, F_GETFD) == 0;
 }
 

@@ -71,7 +71,8 @@ static int milliseconds(zkl_time timeout) {
 
 /*
  * With the mutex, so that nobody hears of the connection before the credentials
- * are under way. The addresses are numeric: nothing is resolved here.
+ * are under way and the pipe is kept from child programs. The addresses are
+ * numeric: nothing is resolved here.
  */
 static zhandle_t *open_at(struct zkl_session *session, const char *hosts) {
     struct descriptors *before = zkl_descriptors_before();
@@ -84,8 +85,8 @@ static zhandle_t *open_at(struct zkl_session *session, const char *hosts) {
     if (handle && session->auth_scheme)
         zoo_add_auth(handle, session->auth_scheme, session->auth, (int)strlen(session->auth),
                      on_credentials, session);
-    zkl_unlock(session);
     zkl_descriptors_after(before);
+    zkl_unlock(session);
     errno = error;
     return handle;
 }
