@@ -3,6 +3,7 @@
 local failure = require "zklock.failure"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
+local wait = require "zklock.wait"
 
 local ipairs, pairs = ipairs, pairs
 local pcall, setmetatable = pcall, setmetatable
@@ -74,6 +75,32 @@ function methods:check(timeout)
 end
 
 
+local function take_downgrade(request, path)
+    local code, detail = request.handle:result()
+    if code == "ok" then return true end
+    if code == "unsupported" then
+        detail = detail or "only a write lease can be downgraded, with a number below 2130706431"
+    end
+    return failure(code, path, detail)
+end
+
+
+--- A write lease becomes a read lease: other readers come in, writers do not. Its token
+-- stays. When the owner holds it twice, the lock stays a writer's until both have.
+---@param timeout? number seconds, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return string? code "unsupported", "lost", "released", "timeout"
+function methods:downgrade(timeout)
+    local session = self.session
+    if session:forked() then return failure("forked", self.path) end
+    local refusal, code = wait.refusal()
+    if refusal then return nil, refusal, code end
+    timeout = options.timeout(timeout, session:timeout())
+    return session:await(self.handle:downgrade(timeout), timeout, take_downgrade, self.path)
+end
+
+
 --- Gives the lock up. Does not wait for the server, unless { wait = seconds }.
 ---@param opts? table
 ---@return true? ok
@@ -131,7 +158,7 @@ end
 
 
 -- Parts of the family that are not built yet say so.
-for _, name in pairs{ "guard", "downgrade", "on_revoke" } do
+for _, name in pairs{ "guard", "on_revoke" } do
     methods[name] = function(self)
         return failure("unsupported", self.path, ("lease:%s is not built yet"):format(name))
     end

@@ -250,6 +250,15 @@ function _M.mutex(given)
 end
 
 
+local rwlock_fields = { reentrant = check.flag, data = check.data }
+
+local rwlock_defaults = { reentrant = true }
+
+function _M.rwlock(given)
+    return complete(given, rwlock_fields, rwlock_defaults, "the options of rwlock")
+end
+
+
 local acquire_fields = {
     timeout = check.duration,
     owner = check.anything,

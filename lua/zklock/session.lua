@@ -1,6 +1,7 @@
 --- Sessions: the connection to ZooKeeper that locks live in.
 
-local Mutex = require "zklock.mutex"
+local Lock = require "zklock.lock"
+local RWLock = require "zklock.rwlock"
 local Request = require "zklock.request"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
@@ -151,7 +152,7 @@ function Session:release_all(owner)
 end
 
 
----@return zklock.Mutex
+---@return zklock.Lock
 ---@overload fun(self, path, opts): nil, string, string
 function Session:mutex(path, opts)
     path, opts = options.path(path), options.mutex(opts)
@@ -161,12 +162,18 @@ function Session:mutex(path, opts)
     if opts.batch then
         return failure("unsupported", path, 'batch belongs to order = "turns", not built yet')
     end
-    return Mutex.new(self, path, opts)
+    return Lock.new(self, path, "mutex", opts)
+end
+
+
+---@return zklock.RWLock
+function Session:rwlock(path, opts)
+    return RWLock.new(self, options.path(path), options.rwlock(opts))
 end
 
 
 -- The rest of the family is not built yet, and says so.
-for _, name in ipairs{ "rwlock", "semaphore", "multi" } do
+for _, name in ipairs{ "semaphore", "multi" } do
     Session[name] = function(_, path)
         return failure("unsupported", type(path) == "string" and path or name,
                        ("session:%s is not built yet"):format(name))

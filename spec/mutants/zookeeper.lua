@@ -496,8 +496,8 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
         name = "pipe-by-number",
         what = "a pipe is taken for an old one whose number it has",
         file = "src/zookeeper/descriptors.c",
-        find = "S_ISFIFO(status.st_mode) ? status.st_ino : 0;",
-        replace = "S_ISFIFO(status.st_mode) ? (ino_t)fd : 0;",
+        find = "return strtoul(target + 6, NULL, 10);",
+        replace = "return (unsigned long)fd;",
         catch = by("fault/process", "do not leak while a handle is being made by a slow thread"),
     },
 }

@@ -197,6 +197,7 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_WAIT:
     case ZKL_PROVE: return fail(claim, why) | leave(claim);
     case ZKL_HELD:
+    case ZKL_SHARE:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -204,11 +205,19 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
 }
 
 zkl_actions zkl_claim_release(struct zkl_claim *claim) {
+    if (claim->state == ZKL_SHARE) claim->wanted = false; /* once its name is known */
     if (claim->state != ZKL_HELD) return 0;
     zkl_actions actions = leave(claim);
     /* A create that stayed unknown may have landed since: look now. */
     if (claim->doubted && actions) actions |= ZKL_DO_LIST;
     return actions;
+}
+
+zkl_actions zkl_claim_share(struct zkl_claim *claim) {
+    if (claim->state != ZKL_HELD) return 0;
+    claim->state = ZKL_SHARE;
+    claim->refusal = ZKL_OK;
+    return connected(claim) ? ZKL_DO_SHARE : stall(claim);
 }
 
 /* --- replies ------------------------------------------------------------------------------ */
@@ -256,11 +265,12 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
     return has_followers(claim) ? actions | ZKL_DO_FOLLOW : actions;
 }
 
-/* TRY: free if there is no contender at all. */
+/* TRY: free if no contender is in the way. */
 static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     switch (reply) {
     case ZKL_DONE:
-        if (claim->line->count) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+        if (!zkl_line_is_free(claim->line, claim->kind))
+            return fail(claim, ZKL_TIMEOUT) | gone(claim);
         return enter(claim);
     case ZKL_ABSENT: return enter(claim) | ZKL_DO_PARENTS;
     case ZKL_REFUSED: return fail(claim, why) | gone(claim);
@@ -315,6 +325,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_WAIT:
     case ZKL_PROVE:
     case ZKL_HELD:
+    case ZKL_SHARE:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -350,7 +361,8 @@ static zkl_actions own_gone(struct zkl_claim *claim) {
     case ZKL_ENTER:
     case ZKL_LOOK:
     case ZKL_SEEK:
-    case ZKL_LEAVE: /* the delete's own reply decides */
+    case ZKL_SHARE: /* the transaction's own reply decides */
+    case ZKL_LEAVE: /* the delete's */
     case ZKL_GONE: break;
     }
     return 0;
@@ -396,6 +408,36 @@ zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *cont
     return advance(claim, now);
 }
 
+/*
+ * The node has another name now, and a czxid of its own; the claim keeps its token. The
+ * line lists again before the next grant, and shows the reader then.
+ */
+static void become_reader(struct zkl_claim *claim) {
+    char name[ZKL_NAME_SIZE];
+    forget_own(claim);
+    zkl_name_downgrade(name, claim->name);
+    memcpy(claim->name, name, sizeof name);
+    claim->kind = ZKL_READ;
+}
+
+/*
+ * A transaction whose outcome is unknown is simply sent again: nobody else has these
+ * names, so a second one finds the reader's node, or finds the writer's node gone.
+ */
+zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    if (claim->state != ZKL_SHARE) return 0;
+    switch (reply) {
+    case ZKL_UNKNOWN: return stall(claim);
+    case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);
+    case ZKL_REFUSED: claim->refusal = why; break;
+    case ZKL_DONE: become_reader(claim); break;
+    }
+    if (!claim->wanted) return leave(claim);
+    claim->state = ZKL_HELD;
+    claim->own_watched = false; /* the next heartbeat's */
+    return ZKL_DO_SHARED;
+}
+
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_LEAVE) return 0;
     if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);
@@ -438,6 +480,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_LOOK: return ZKL_DO_SYNC | ZKL_DO_LIST;
     case ZKL_RANK: return claim->ranks ? stall(claim) : advance(claim, now);
     case ZKL_PROVE: return ZKL_DO_SYNC;
+    case ZKL_SHARE: return ZKL_DO_SHARE;
     case ZKL_LEAVE: return ZKL_DO_REMOVE;
     case ZKL_KNOW: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
     case ZKL_WAIT: {
@@ -456,23 +499,25 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_claim_suspend(struct zkl_claim *claim) {
     /* After a reconnect deletions are told in no order: look before a grant. */
     if (claim->state == ZKL_WAIT) claim->line->incomplete = true;
-    if (!claim->trying || claim->state == ZKL_HELD) return 0;
-    return zkl_claim_cancel(claim, ZKL_TIMEOUT);
+    return claim->trying ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
 }
 
 zkl_actions zkl_claim_expire(struct zkl_claim *claim) {
     zkl_actions actions = 0;
     if (claim->state == ZKL_GONE) return 0;
-    if (claim->state == ZKL_HELD) actions = lose(claim);
+    if (zkl_claim_holds(claim)) actions = lose(claim);
     else if (claim->wanted) actions = fail(claim, ZKL_EXPIRED);
     return actions | gone(claim);
 }
 
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
-    if (claim->state != ZKL_HELD)
+    if (!zkl_claim_holds(claim))
         return now >= claim->deadline ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
     if (zkl_clock_phase(&claim->party->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;
-    return lose(claim) | leave(claim);
+    zkl_actions actions = lose(claim);
+    if (claim->state == ZKL_HELD) return actions | leave(claim);
+    claim->wanted = false; /* SHARE goes on until the name is known */
+    return actions;
 }
 
 zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now) {

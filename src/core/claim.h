@@ -28,11 +28,13 @@
  *   WAIT    somebody is ahead, and is watched
  *   PROVE   first in line, but the lease clock is not certain: a sync is out
  *   HELD    granted
+ *   SHARE   a writer becomes a reader; create and delete are out, in one
+ *           transaction. It holds meanwhile.
  *   LEAVE   not wanted any more; the node is being removed
  *   GONE    nothing of it is left
  *
  * An outcome-unknown create or delete stays with its claim, after its user was
- * answered, until it is certain: LOOK, SEEK and LEAVE are the janitor.
+ * answered, until it is certain: LOOK, SEEK, SHARE and LEAVE are the janitor.
  *
  * A request that failed for lack of a connection leaves the claim `stalled`;
  * zkl_claim_resume() asks again. The table of transitions is in docs/design.md.
@@ -56,14 +58,17 @@ enum {
     ZKL_DO_WATCH_OWN = 1 << 5,   /* get with watch: claim->name */
     ZKL_DO_WATCH_AHEAD = 1 << 6, /* get with watch: claim->ahead */
     ZKL_DO_REMOVE = 1 << 7,      /* delete claim->name */
-    ZKL_DO_DOUBT = 1 << 8,       /* sync and list the path once more, a session timeout
+    ZKL_DO_SHARE = 1 << 8,       /* one transaction: create zkl_name_downgrade(claim->name),
+                                    ephemeral, and delete claim->name */
+    ZKL_DO_DOUBT = 1 << 9,       /* sync and list the path once more, a session timeout
                                     from now, for zkl_line_orphan() */
-    ZKL_DO_FOLLOW = 1 << 9,      /* resume the claims of the line that are in NEW, in order */
-    ZKL_DO_QUEUED = 1 << 10,     /* tell the user: waiting in line */
-    ZKL_DO_GRANT = 1 << 11,      /* tell the user: granted, token claim->czxid */
-    ZKL_DO_FAIL = 1 << 12,       /* tell the user: not granted, claim->code */
-    ZKL_DO_LOSE = 1 << 13,       /* tell the holder: lost */
-    ZKL_DO_FORGET = 1 << 14      /* GONE: free it when none of its requests is out */
+    ZKL_DO_FOLLOW = 1 << 10,     /* resume the claims of the line that are in NEW, in order */
+    ZKL_DO_QUEUED = 1 << 11,     /* tell the user: waiting in line */
+    ZKL_DO_GRANT = 1 << 12,      /* tell the user: granted, token claim->czxid */
+    ZKL_DO_FAIL = 1 << 13,       /* tell the user: not granted, claim->code */
+    ZKL_DO_LOSE = 1 << 14,       /* tell the holder: lost */
+    ZKL_DO_SHARED = 1 << 15,     /* tell the holder: it is a reader now, or claim->refusal */
+    ZKL_DO_FORGET = 1 << 16      /* GONE: free it when none of its requests is out */
 };
 
 enum zkl_claim_state {
@@ -78,6 +83,7 @@ enum zkl_claim_state {
     ZKL_WAIT,
     ZKL_PROVE,
     ZKL_HELD,
+    ZKL_SHARE,
     ZKL_LEAVE,
     ZKL_GONE
 };
@@ -112,7 +118,7 @@ struct zkl_claim {
     enum zkl_kind kind;
     enum zkl_claim_state state;
     enum zkl_code code;       /* why it failed, or ZKL_LOST */
-    enum zkl_code refusal;    /* why its parents could not be made */
+    enum zkl_code refusal;    /* why its parents could not be made, or why it stays a writer */
     bool trying;              /* must not queue */
     bool wanted;              /* its user still waits for it or holds it */
     bool stalled;             /* its request failed; zkl_claim_resume() asks again */
@@ -121,6 +127,21 @@ struct zkl_claim {
     bool own_watched;         /* the own node is watched, or the get is out */
     char name[ZKL_NAME_SIZE]; /* ENTER: without the counter */
 };
+
+/* Granted, and neither lost nor given up. */
+static inline bool zkl_claim_holds(const struct zkl_claim *claim) {
+    return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
+}
+
+/*
+ * A reader with a writer's number keeps its place by that number alone. So it has to be
+ * gone when numbers are exhausted: none is made that near to it.
+ */
+#define ZKL_SHARE_LIMIT (ZKL_SEQUENCE_LIMIT - (1 << 24))
+
+static inline bool zkl_claim_may_share(const struct zkl_claim *claim) {
+    return claim->kind == ZKL_WRITE && claim->sequence >= 0 && claim->sequence < ZKL_SHARE_LIMIT;
+}
 
 /* Puts a new claim into the line. It is removed by zkl_claim_detach(). */
 void zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl_line *line,
@@ -134,6 +155,8 @@ zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orpha
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
 zkl_actions zkl_claim_release(struct zkl_claim *claim);
+/* A writer in HELD, and zkl_claim_may_share(). */
+zkl_actions zkl_claim_share(struct zkl_claim *claim);
 
 /* --- replies; `why` says what a refusal was about ------------------------------------ */
 /* One parent's create; ZKL_ABSENT only of the topmost, which has no other above it. */
@@ -151,6 +174,8 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now);
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now);
+/* ZKL_DONE also when the reader's node exists: an earlier transaction was carried out. */
+zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
 
 /* --- watch events ------------------------------------------------------------------- */

@@ -184,14 +184,23 @@ struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct z
     struct zkl_contender *nearest = NULL;
     if (!line->exhausted) {
         size_t at = position(line, claim->sequence, "");
+        while (at > 0 && !zkl_kinds_exclude(claim->kind, line->contenders[at - 1]->kind)) at--;
         return at ? line->contenders[at - 1] : NULL;
     }
     for (size_t i = 0; i < line->count; i++) {
         struct zkl_contender *contender = line->contenders[i];
         if (!ranks_ahead(claim, contender)) continue;
+        if (!zkl_kinds_exclude(claim->kind, contender->kind)) continue;
         if (!nearest || contender->czxid > nearest->czxid) nearest = contender;
     }
     return nearest;
+}
+
+bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind) {
+    for (size_t i = 0; i < line->count; i++) {
+        if (zkl_kinds_exclude(kind, line->contenders[i]->kind)) return false;
+    }
+    return true;
 }
 
 size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim *claim) {

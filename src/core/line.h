@@ -71,8 +71,14 @@ void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender);
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after);
 
-/* The nearest contender ahead of the claim, or NULL: it is first. */
+/*
+ * The nearest contender ahead of the claim that excludes it, or NULL: it may hold.
+ * A reader passes over readers.
+ */
 struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
+
+/* True when no contender excludes one of this kind that would come now. */
+bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind);
 
 /* How many contenders are ahead of the claim. */
 size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim *claim);

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *const zkl_kind_names[] = {
+    [ZKL_MUTEX] = "mutex", [ZKL_READ] = "read", [ZKL_WRITE] = "write", NULL};
+
 static const struct marker {
     const char *text;
     enum zkl_kind kind;
@@ -80,6 +83,12 @@ bool zkl_name_parse(const char *text, struct zkl_name *name) {
         return false;
     parse_uuid(text, name);
     return true;
+}
+
+void zkl_name_downgrade(char text[ZKL_NAME_SIZE], const char *writer) {
+    snprintf(text, ZKL_NAME_SIZE, "%s", writer);
+    char *marker = strstr(text, "__WRIT__");
+    if (marker) memcpy(marker, "__READ__", 8);
 }
 
 void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t session,

@@ -34,6 +34,9 @@
 
 enum zkl_kind { ZKL_MUTEX, ZKL_READ, ZKL_WRITE };
 
+/* "mutex", "read", "write", by kind; NULL at the end. */
+extern const char *const zkl_kind_names[];
+
 struct zkl_name {
     enum zkl_kind kind;
     int32_t sequence; /* ZKL_SEQUENCE_LIMIT also for a number above it */
@@ -47,6 +50,17 @@ bool zkl_name_parse(const char *text, struct zkl_name *name);
 /* Writes the name of a new node, without the counter that the server adds. */
 void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t session,
                      uint64_t nonce);
+
+/*
+ * Writes the name of the reader that this writer of ours becomes: the same uuid
+ * and, as Curator does it, the same number.
+ */
+void zkl_name_downgrade(char text[ZKL_NAME_SIZE], const char *writer);
+
+/* True when the two may not hold the lock at once. */
+static inline bool zkl_kinds_exclude(enum zkl_kind a, enum zkl_kind b) {
+    return a != ZKL_READ || b != ZKL_READ;
+}
 
 /* True when the number says nothing about the order. */
 static inline bool zkl_sequence_exhausted(int32_t sequence) {

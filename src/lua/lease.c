@@ -43,6 +43,11 @@ static int remaining(lua_State *L) {
     return 1;
 }
 
+static int kind(lua_State *L) {
+    lua_pushstring(L, zkl_kind_names[zkl_lease_kind(check_lease(L))]);
+    return 1;
+}
+
 /* lease:release() -> "ok" | "lost" | "released" */
 static int release(lua_State *L) {
     lua_pushstring(L, zkl_code_name(zkl_lease_release(check_lease(L))));
@@ -54,6 +59,13 @@ static int release_wait(lua_State *L) {
     zkl_time limit = zkl_lua_time(L, 2);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
     return zkl_lua_push_request(L, box, zkl_release_wait(lease, limit));
+}
+
+static int downgrade(lua_State *L) {
+    zkl_lease *lease = check_lease(L);
+    zkl_time limit = zkl_lua_time(L, 2);
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_downgrade(lease, limit));
 }
 
 static int check(lua_State *L) {
@@ -73,11 +85,18 @@ static int drop(lua_State *L) {
 
 void zkl_lua_open_lease(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"check", check},         {"id", id},
-        {"release", release},     {"release_wait", release_wait},
-        {"remaining", remaining}, {"state", state},
-        {"token", token},         {"token_string", token_string},
-        {"__gc", drop},           {NULL, NULL},
+        {"check", check},
+        {"downgrade", downgrade},
+        {"id", id},
+        {"kind", kind},
+        {"release", release},
+        {"release_wait", release_wait},
+        {"remaining", remaining},
+        {"state", state},
+        {"token", token},
+        {"token_string", token_string},
+        {"__gc", drop},
+        {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_LEASE_BOX, methods);
 }

@@ -43,22 +43,13 @@ static int lease(lua_State *L) {
     return 1;
 }
 
-static const char *kind_name(enum zkl_kind kind) {
-    switch (kind) {
-    case ZKL_MUTEX: return "mutex";
-    case ZKL_READ: return "read";
-    case ZKL_WRITE: return "write";
-    }
-    return "unknown";
-}
-
 static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t position) {
     lua_createtable(L, 0, 9);
     lua_pushinteger(L, (lua_Integer)position);
     lua_setfield(L, -2, "position");
     lua_pushstring(L, entry->name);
     lua_setfield(L, -2, "name");
-    lua_pushstring(L, kind_name(entry->kind));
+    lua_pushstring(L, zkl_kind_names[entry->kind]);
     lua_setfield(L, -2, "kind");
     lua_pushboolean(L, entry->ours);
     lua_setfield(L, -2, "mine");

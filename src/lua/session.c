@@ -256,17 +256,17 @@ static int ready(lua_State *L) {
     return zkl_lua_push_request(L, box, zkl_session_ready(session, limit));
 }
 
-/* session:acquire(path, owner, timeout, trying, reentrant, data) -> request */
+/* session:acquire(path, kind, owner, timeout, trying, reentrant, data) -> request */
 static int acquire(lua_State *L) {
     zkl_session *session = zkl_lua_check_session(L, 1);
     struct zkl_wish wish = {
         .path = luaL_checkstring(L, 2),
-        .owner = luaL_checkstring(L, 3),
-        .timeout = zkl_lua_time(L, 4),
-        .trying = lua_toboolean(L, 5),
-        .reentrant = lua_toboolean(L, 6),
-        .data = luaL_optstring(L, 7, NULL),
-        .kind = ZKL_MUTEX,
+        .kind = (enum zkl_kind)luaL_checkoption(L, 3, NULL, zkl_kind_names),
+        .owner = luaL_checkstring(L, 4),
+        .timeout = zkl_lua_time(L, 5),
+        .trying = lua_toboolean(L, 6),
+        .reentrant = lua_toboolean(L, 7),
+        .data = luaL_optstring(L, 8, NULL),
     };
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
     return zkl_lua_push_request(L, box, zkl_acquire(session, &wish));

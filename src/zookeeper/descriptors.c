@@ -9,10 +9,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -20,7 +20,7 @@
 /* The pipes that were open, by inode: numbers of descriptors come again. */
 struct descriptors {
     size_t count;
-    ino_t pipes[];
+    unsigned long pipes[];
 };
 
 /* Calls visit() for each open descriptor of the process. */
@@ -39,15 +39,18 @@ static void close_on_exec(int fd) {
     fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* The inode of a pipe or FIFO, else 0. */
-static ino_t pipe_of(int fd) {
-    struct stat status;
-    return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) ? status.st_ino : 0;
+/* The inode of a pipe, else 0. The descriptor is not touched: others may close it. */
+static unsigned long pipe_of(int fd) {
+    char link[32], target[40] = "";
+    snprintf(link, sizeof link, "/dev/fd/%d", fd);
+    if (readlink(link, target, sizeof target - 1) < 0 || strncmp(target, "pipe:[", 6) != 0)
+        return 0;
+    return strtoul(target + 6, NULL, 10);
 }
 
 static void remember(int fd, void *context) {
     struct descriptors **list = context, *more;
-    ino_t pipe = pipe_of(fd);
+    unsigned long pipe = pipe_of(fd);
     if (!*list || !pipe) return;
     more = realloc(*list, sizeof **list + ((*list)->count + 1) * sizeof pipe);
     if (more) more->pipes[more->count++] = pipe;
@@ -62,7 +65,7 @@ struct descriptors *zkl_descriptors_before(void) {
 }
 
 static bool is_new_pipe(int fd, const struct descriptors *before) {
-    ino_t pipe = pipe_of(fd);
+    unsigned long pipe = pipe_of(fd);
     if (!pipe) return false;
     for (size_t i = 0; i < before->count; i++) {
         if (before->pipes[i] == pipe) return false;

@@ -46,7 +46,21 @@ static void unlink_flight(struct flight *flight) {
         zkl_keeper_wake(flight->session, 0); /* it waits for that; handle.c */
 }
 
+/* libzookeeper reads the texts when it sends, and fills in the results when it is answered. */
+struct transaction {
+    zoo_op_t ops[2];
+    zoo_op_result_t results[2];
+    char *created;
+};
+
+static void free_transaction(struct transaction *transaction) {
+    if (!transaction) return;
+    free(transaction->created);
+    free(transaction);
+}
+
 static void free_flight(struct flight *flight) {
+    free_transaction(flight->transaction);
     if (flight->stake) zkl_stake_unhold(flight->stake);
     if (flight->request) zkl_request_unhold(flight->request);
     zkl_contender_drop(flight->contender);
@@ -92,6 +106,7 @@ static bool is_proof(enum verb verb) {
     switch (verb) {
     case VERB_CREATE:
     case VERB_SYNC:
+    case VERB_SHARE:
     case VERB_REMOVE:
     case VERB_BEAT:
     case VERB_LOOK_SYNC:
@@ -146,6 +161,7 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_GET_OWN:
     case VERB_GET_AHEAD:
     case VERB_RANK:
+    case VERB_SHARE:
     case VERB_REMOVE: zkl_stake_answer(flight, answer); break;
     case VERB_LOOK: answer_look(flight, answer); break;
     case VERB_LOOK_SYNC: answer_look_sync(flight, answer); break;
@@ -267,6 +283,23 @@ void zkl_flight_delete(struct flight *flight, const char *parent, const char *na
     flight->session->stats.deletes++;
     handed_over(flight,
                 handle ? zoo_adelete(handle, flight->node, -1, on_void, flight) : ZINVALIDSTATE);
+}
+
+void zkl_flight_replace(struct flight *flight, const char *parent, const char *old,
+                        const char *name, const char *data) {
+    zhandle_t *handle = address(flight, parent, old);
+    struct transaction *all = flight->transaction = calloc(1, sizeof *all);
+    int rc = ZINVALIDSTATE;
+    flight->session->stats.creates++;
+    flight->session->stats.deletes++;
+    if (all) all->created = zkl_path_join(parent, name);
+    if (handle && all && all->created) {
+        zoo_create_op_init(&all->ops[0], all->created, data, (int)strlen(data),
+                           acl_of(flight->session), ZOO_EPHEMERAL, NULL, 0);
+        zoo_delete_op_init(&all->ops[1], flight->node, -1);
+        rc = zoo_amulti(handle, 2, all->ops, all->results, on_void, flight);
+    }
+    handed_over(flight, rc);
 }
 
 void zkl_flight_list(struct flight *flight, const char *parent) {

@@ -60,6 +60,7 @@ void zkl_inquiry_start(struct zkl_request *request) {
     case REQUEST_CHECK: ask_check(request); break;
     case REQUEST_QUEUE: ask_queue(request); break;
     case REQUEST_ACQUIRE:
+    case REQUEST_SHARE:
     case REQUEST_RELEASE: break;
     }
 }
@@ -171,6 +172,10 @@ static void check_got(struct zkl_request *request, const struct answer *answer) 
     struct stake *stake = request->stake;
     if (stake->handles == 0) {
         zkl_request_finish(request, ZKL_RELEASED, 0);
+        return;
+    }
+    if (answer->reply == ZKL_ABSENT && stake->claim.state == ZKL_SHARE) {
+        ask_again(request); /* by its new name */
         return;
     }
     if (answer->reply == ZKL_ABSENT) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));

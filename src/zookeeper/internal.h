@@ -58,10 +58,12 @@ struct stake {
     struct path *path;
     struct zkl_request *request; /* the acquire that waits for it, or NULL */
     struct zkl_request *leaving; /* the releases that wait for it to be gone */
+    struct zkl_request *sharing; /* the downgrade that waits for it to be a reader, or NULL */
     struct news notice;          /* its phase changed */
     enum zkl_phase phase;        /* as last told */
     uint64_t id;
     unsigned handles;    /* not given up */
+    unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
     unsigned references; /* the session's list, handles, request, flights */
     char *data;  /* of the node: the session's identity, and the lock's data in a line of its own */
     char *owner; /* "": nobody's (an orphan) */
@@ -71,19 +73,27 @@ struct stake {
 
 struct zkl_lease {
     struct stake *stake; /* counted */
+    enum zkl_kind kind;
     bool released;
 };
 
 /* --- requests --------------------------------------------------------------------------- */
 
-enum request_kind { REQUEST_READY, REQUEST_ACQUIRE, REQUEST_CHECK, REQUEST_RELEASE, REQUEST_QUEUE };
+enum request_kind {
+    REQUEST_READY,
+    REQUEST_ACQUIRE,
+    REQUEST_CHECK,
+    REQUEST_SHARE,
+    REQUEST_RELEASE,
+    REQUEST_QUEUE
+};
 
 struct zkl_request {
     struct zkl_session *session;      /* counted */
     struct zkl_request *next, **link; /* in session->requests, until done */
     struct zkl_request *next_leaving; /* in stake->leaving */
     struct news done_news, queued_news;
-    struct stake *stake; /* counted; ACQUIRE, CHECK, RELEASE */
+    struct stake *stake; /* counted; ACQUIRE, CHECK, SHARE, RELEASE */
     char *path;          /* QUEUE */
     struct zkl_queued *queue;
     size_t queued, position;
@@ -94,8 +104,9 @@ struct zkl_request {
     int error;           /* the server's error code behind `code` */
     enum request_kind kind;
     enum zkl_code code;
+    enum zkl_kind lease_kind;
     bool done;
-    bool lease;      /* a handle is there to be taken */
+    bool lease;      /* a handle of lease_kind is there to be taken */
     zkl_time ask_at; /* a part of its answer was lost: when to ask again; inquiry.c */
 };
 
@@ -109,6 +120,7 @@ enum verb {
     VERB_GET_OWN,
     VERB_GET_AHEAD,
     VERB_RANK,
+    VERB_SHARE,
     VERB_REMOVE,
     VERB_BEAT,       /* heartbeat */
     VERB_LOOK_SYNC,  /* sync before the list for orphans */
@@ -130,6 +142,7 @@ struct flight {
     struct zkl_request *request;     /* counted, or NULL */
     size_t index;                    /* QUEUE_GET: which entry */
     char *node;                      /* what the request is about */
+    struct transaction *transaction; /* SHARE: what libzookeeper fills in */
     zkl_time look_at;                /* LOOK: what path->look_at was set to with it */
     bool watching;                   /* a watch on it is set, if the answer comes */
 };
@@ -287,7 +300,7 @@ void zkl_stake_hold(struct stake *stake);
 void zkl_stake_unhold(struct stake *stake);
 
 /* lease.c; the mutex is held */
-void zkl_lease_give_up(struct stake *stake); /* one handle of it */
+void zkl_lease_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
 
 /* path.c; the mutex is held */
 struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);
@@ -304,6 +317,9 @@ struct flight *zkl_flight_new(struct zkl_session *session, enum verb verb, struc
 void zkl_flight_create(struct flight *flight, const char *parent, const char *name,
                        const char *data, int mode);
 void zkl_flight_delete(struct flight *flight, const char *parent, const char *name);
+/* Creates `name`, ephemeral, and deletes `old`: both or neither. */
+void zkl_flight_replace(struct flight *flight, const char *parent, const char *old,
+                        const char *name, const char *data);
 void zkl_flight_list(struct flight *flight, const char *parent);
 void zkl_flight_sync(struct flight *flight, const char *node);
 void zkl_flight_get(struct flight *flight, const char *parent, const char *name);

@@ -11,27 +11,47 @@ static struct stake *held_by(struct path *path, const char *owner) {
     zkl_time now = zkl_now();
     for (struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
         struct stake *stake = (struct stake *)claim;
-        if (claim->state == ZKL_HELD && strcmp(stake->owner, owner) == 0)
+        if (zkl_claim_holds(claim) && strcmp(stake->owner, owner) == 0)
             return zkl_stake_lost(stake, now) ? NULL : stake;
     }
     return NULL;
 }
 
-static void enter_again(struct zkl_request *request, struct stake *stake, bool reentrant) {
-    if (!reentrant) {
+/* A reader that wants to write would wait for itself. */
+static bool may_enter_again(const struct stake *stake, const struct zkl_wish *wish) {
+    const struct zkl_claim *claim = &stake->claim;
+    bool writable = claim->kind == ZKL_WRITE && claim->state == ZKL_HELD;
+    return wish->reentrant && (wish->kind != ZKL_WRITE || writable);
+}
+
+static void enter_again(struct zkl_request *request, struct stake *stake,
+                        const struct zkl_wish *wish) {
+    if (!may_enter_again(stake, wish)) {
         zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
         return;
     }
     stake->handles++;
+    if (wish->kind == ZKL_WRITE) stake->writers++;
     zkl_stake_hold(stake);
     request->stake = stake;
     request->lease = true;
+    request->lease_kind = wish->kind;
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
+/* One path is a mutex or a read-write lock: another use of it goes on in this session. */
+static bool is_mixed(const struct path *path, enum zkl_kind kind) {
+    for (const struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
+        if (claim->wanted && (claim->kind == ZKL_MUTEX) != (kind == ZKL_MUTEX)) return true;
+    }
+    return false;
+}
+
 /* Why the session takes no wish now; ZKL_OK: it does. */
-static enum zkl_code refusal(const struct zkl_session *session, const struct zkl_wish *wish) {
+static enum zkl_code refusal(const struct zkl_session *session, const struct path *path,
+                             const struct zkl_wish *wish) {
     if (session->closing) return ZKL_CLOSED;
+    if (is_mixed(path, wish->kind)) return ZKL_CONFLICT;
     if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
     if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
     if (session->node_bytes + zkl_stake_cost(session, strlen(wish->path)) > ZKL_PATHS_MAX)
@@ -42,12 +62,12 @@ static enum zkl_code refusal(const struct zkl_session *session, const struct zkl
 /* False: out of memory. */
 static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
     struct zkl_session *session = request->session;
-    enum zkl_code code = refusal(session, wish);
     struct path *path = zkl_path_use(session, wish->path);
     if (!path) return false;
+    enum zkl_code code = refusal(session, path, wish);
     struct stake *held = held_by(path, wish->owner);
-    if (held && code != ZKL_CLOSED) {
-        enter_again(request, held, wish->reentrant);
+    if (held && code != ZKL_CLOSED && code != ZKL_CONFLICT) {
+        enter_again(request, held, wish);
         return true;
     }
     if (code != ZKL_OK) {
@@ -76,9 +96,18 @@ zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish) {
 
 /* --- handles ------------------------------------------------------------------------------ */
 
-void zkl_lease_give_up(struct stake *stake) {
-    if (stake->handles == 0 || --stake->handles > 0) return;
-    zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
+/* Nobody writes any more: those who read keep the place, and let other readers in. */
+static void share(struct stake *stake) {
+    if (stake->writers == 0 && zkl_claim_may_share(&stake->claim))
+        zkl_stake_perform(stake, zkl_claim_share(&stake->claim));
+}
+
+void zkl_lease_give_up(struct stake *stake, enum zkl_kind kind) {
+    if (stake->handles == 0) return;
+    stake->handles--;
+    if (kind == ZKL_WRITE) stake->writers--;
+    if (stake->handles > 0) share(stake);
+    else zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
 }
 
 /* The mutex is held. */
@@ -87,7 +116,7 @@ static enum zkl_code release(zkl_lease *lease) {
     if (lease->released || stake->handles == 0) return ZKL_RELEASED;
     bool was_lost = zkl_stake_lost(stake, zkl_now());
     lease->released = true;
-    zkl_lease_give_up(stake);
+    zkl_lease_give_up(stake, lease->kind);
     return was_lost ? ZKL_LOST : ZKL_OK;
 }
 
@@ -120,6 +149,36 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
+/* Why the handle cannot be downgraded; ZKL_OK: it can. */
+static enum zkl_code not_shared(const zkl_lease *lease) {
+    struct stake *stake = lease->stake;
+    if (lease->released || stake->handles == 0) return ZKL_RELEASED;
+    if (zkl_stake_lost(stake, zkl_now())) return ZKL_LOST;
+    if (lease->kind != ZKL_WRITE || !zkl_claim_may_share(&stake->claim)) return ZKL_UNSUPPORTED;
+    return ZKL_OK;
+}
+
+zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
+    struct stake *stake = lease->stake;
+    struct zkl_session *session = stake->session;
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_SHARE, timeout);
+    enum zkl_code code = not_shared(lease);
+    if (request && code == ZKL_OK) {
+        request->stake = stake;
+        zkl_stake_hold(stake);
+        lease->kind = ZKL_READ;
+        if (--stake->writers == 0) {
+            zkl_request_hold(request);
+            stake->sharing = request;
+        }
+        share(stake);
+    }
+    if (request && (code != ZKL_OK || stake->writers > 0)) zkl_request_finish(request, code, 0);
+    zkl_unlock(session);
+    return request;
+}
+
 void zkl_lease_drop(zkl_lease *lease) {
     struct zkl_session *session = lease->stake->session;
     if (zkl_session_foreign(session)) return;
@@ -136,10 +195,10 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     zkl_lock(session);
     for (struct stake *stake = session->stakes, *next; stake; stake = next) {
         next = stake->next;
-        if (stake->claim.state != ZKL_HELD || strcmp(stake->owner, owner) != 0) continue;
+        if (!zkl_claim_holds(&stake->claim) || strcmp(stake->owner, owner) != 0) continue;
         released++;
         stake->handles = 1;
-        zkl_lease_give_up(stake);
+        zkl_lease_give_up(stake, ZKL_READ);
     }
     zkl_path_tidy(session);
     zkl_unlock(session);
@@ -150,6 +209,13 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
 
 uint64_t zkl_lease_id(const zkl_lease *lease) {
     return lease->stake->id;
+}
+
+enum zkl_kind zkl_lease_kind(zkl_lease *lease) {
+    zkl_lock(lease->stake->session);
+    enum zkl_kind kind = lease->kind;
+    zkl_unlock(lease->stake->session);
+    return kind;
 }
 
 int64_t zkl_lease_token(const zkl_lease *lease) {
@@ -180,7 +246,7 @@ zkl_time zkl_lease_remaining(zkl_lease *lease) {
     struct stake *stake = lease->stake;
     zkl_time remaining = 0;
     zkl_lock(stake->session);
-    if (!lease->released && stake->handles > 0 && stake->claim.state == ZKL_HELD)
+    if (!lease->released && stake->handles > 0 && zkl_claim_holds(&stake->claim))
         remaining =
             zkl_clock_remaining(&stake->session->party.clock, stake->claim.epoch, zkl_now());
     zkl_unlock(stake->session);

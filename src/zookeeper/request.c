@@ -70,8 +70,8 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
     struct zkl_request *request = session->requests;
     while (request) {
         struct zkl_request *next = request->next;
-        if (request->kind == REQUEST_CHECK && code == ZKL_EXPIRED)
-            zkl_request_finish(request, ZKL_LOST, 0);
+        bool asks = request->kind == REQUEST_CHECK || request->kind == REQUEST_SHARE;
+        if (asks && code == ZKL_EXPIRED) zkl_request_finish(request, ZKL_LOST, 0);
         else if (request->kind != REQUEST_ACQUIRE) zkl_request_finish(request, code, 0);
         request = next;
     }
@@ -113,6 +113,7 @@ zkl_lease *zkl_request_lease(zkl_request *request) {
     if (lease) {
         request->lease = false;
         lease->stake = request->stake;
+        lease->kind = request->lease_kind;
         zkl_stake_hold(lease->stake);
         zkl_session_hold(request->session);
     }
@@ -144,7 +145,7 @@ void zkl_request_drop(zkl_request *request) {
     if (zkl_session_foreign(session)) return;
     zkl_lock(session);
     end(request, ZKL_INTERRUPTED);
-    if (request->lease) zkl_lease_give_up(request->stake);
+    if (request->lease) zkl_lease_give_up(request->stake, request->lease_kind);
     request->lease = false;
     unpost(request, &request->queued_news);
     unpost(request, &request->done_news);

@@ -157,6 +157,13 @@ zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish);
 /* Asks the server, in one round trip, whether the lease still stands. */
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout);
 
+/*
+ * The handle only reads from now on. Done when no handle of the grant writes any more and
+ * the server has made the writer's node a reader's; at once while another handle writes.
+ * ZKL_UNSUPPORTED: it does not write, or numbers are nearly exhausted (claim.h).
+ */
+zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
+
 /* Gives the handle up; done when the server has removed the node. */
 zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout);
 
@@ -188,7 +195,8 @@ void zkl_request_drop(zkl_request *request); /* cancels; releases a lease not ta
 
 enum zkl_lease_state { ZKL_LEASE_HELD, ZKL_LEASE_SUSPECT, ZKL_LEASE_LOST, ZKL_LEASE_RELEASED };
 
-uint64_t zkl_lease_id(const zkl_lease *lease); /* of the grant: shared by its handles */
+uint64_t zkl_lease_id(const zkl_lease *lease);  /* of the grant: shared by its handles */
+enum zkl_kind zkl_lease_kind(zkl_lease *lease); /* of the handle, not of the grant */
 int64_t zkl_lease_token(const zkl_lease *lease);
 zkl_session *zkl_lease_session(const zkl_lease *lease); /* not counted */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);

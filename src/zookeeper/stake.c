@@ -67,6 +67,16 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     return stake;
 }
 
+/* Whoever waits for the grant to be a reader's, if anybody does. */
+static void finish_sharing(struct stake *stake, enum zkl_code code) {
+    struct zkl_request *request = stake->sharing;
+    if (!request) return;
+    stake->sharing = NULL;
+    bool told = code == ZKL_OK || code == ZKL_LOST || code == ZKL_RELEASED;
+    zkl_request_finish(request, code, told ? 0 : stake->error);
+    zkl_request_unhold(request);
+}
+
 /* GONE: the line and the session forget it; handles may still ask for its state. */
 static void forget(struct stake *stake) {
     struct zkl_session *session = stake->session;
@@ -76,6 +86,7 @@ static void forget(struct stake *stake) {
         zkl_request_finish(request, ZKL_OK, 0);
         zkl_request_unhold(request);
     }
+    finish_sharing(stake, ZKL_RELEASED);
     zkl_claim_detach(&stake->claim);
     *stake->link = stake->next;
     if (stake->next) stake->next->link = stake->link;
@@ -107,8 +118,10 @@ static bool is_refusal(const struct stake *stake) {
 static void granted(struct stake *stake) {
     stake->session->stats.grants++;
     stake->handles = 1;
+    stake->writers = stake->claim.kind == ZKL_WRITE;
     stake->phase = ZKL_PHASE_HELD;
     stake->request->lease = true;
+    stake->request->lease_kind = stake->claim.kind;
     finish(stake, ZKL_OK, 0);
 }
 
@@ -131,13 +144,14 @@ static void notice(struct stake *stake, enum zkl_phase phase) {
 
 static void lost(struct stake *stake) {
     stake->session->stats.losses++;
+    finish_sharing(stake, ZKL_LOST);
     notice(stake, ZKL_PHASE_LOST);
 }
 
 /* A lease that the clock ended is lost, whether or not anybody was told yet. */
 bool zkl_stake_lost(struct stake *stake, zkl_time now) {
     struct zkl_claim *claim = &stake->claim;
-    if (claim->state == ZKL_HELD) zkl_stake_perform(stake, zkl_claim_tick(claim, now));
+    if (zkl_claim_holds(claim)) zkl_stake_perform(stake, zkl_claim_tick(claim, now));
     return claim->code == ZKL_LOST;
 }
 
@@ -185,6 +199,14 @@ static void create_parents(struct stake *stake) {
 static void remove_node(struct stake *stake) {
     struct flight *flight = flight_for(stake, VERB_REMOVE, NULL);
     if (flight) zkl_flight_delete(flight, stake->path->text, stake->claim.name);
+}
+
+static void share_node(struct stake *stake) {
+    char reader[ZKL_NAME_SIZE];
+    struct flight *flight = flight_for(stake, VERB_SHARE, NULL);
+    zkl_name_downgrade(reader, stake->claim.name);
+    if (flight)
+        zkl_flight_replace(flight, stake->path->text, stake->claim.name, reader, stake->data);
 }
 
 static void list(struct stake *stake) {
@@ -261,12 +283,14 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_WATCH_OWN: return watch_own(stake);
     case ZKL_DO_WATCH_AHEAD: return watch_ahead(stake);
     case ZKL_DO_REMOVE: remove_node(stake); break;
+    case ZKL_DO_SHARE: share_node(stake); break;
     case ZKL_DO_DOUBT: look_later(stake->session, stake->path); break;
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: queued(stake); break;
     case ZKL_DO_GRANT: granted(stake); break;
     case ZKL_DO_FAIL: finish(stake, stake->claim.code, is_refusal(stake) ? stake->error : 0); break;
     case ZKL_DO_LOSE: lost(stake); break;
+    case ZKL_DO_SHARED: finish_sharing(stake, stake->claim.refusal); break;
     case ZKL_DO_FORGET: forget(stake); break;
     default: break;
     }
@@ -369,6 +393,9 @@ static zkl_actions answer_stake(struct flight *flight, const struct answer *answ
     case VERB_RANK:
         return zkl_claim_ranked(claim, flight->contender, answer->reply, stat ? stat->czxid : 0,
                                 answer->now);
+    case VERB_SHARE:
+        return zkl_claim_shared(claim, answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply,
+                                answer->why);
     case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);
     default: return 0; /* not a stake's */
     }
@@ -432,13 +459,13 @@ static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
 /* The session closes: holders give up, waiters are told. */
 static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
     (void)now;
-    if (claim->state != ZKL_HELD) return zkl_claim_cancel(claim, ZKL_CLOSED);
+    if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
     ((struct stake *)claim)->handles = 0;
     return zkl_claim_release(claim);
 }
 
 static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
-    if (claim->state == ZKL_HELD)
+    if (zkl_claim_holds(claim))
         notice((struct stake *)claim, zkl_clock_phase(&claim->party->clock, claim->epoch, now));
     return 0;
 }

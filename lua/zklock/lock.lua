@@ -1,4 +1,4 @@
---- The mutex: one holder at a time over all processes, in order of arrival.
+--- A lock: a mutex, or one side of a read-write lock. In order of arrival over all processes.
 
 local Lease = require "zklock.lease"
 local Request = require "zklock.request"
@@ -13,10 +13,11 @@ local wait = require "zklock.wait"
 local now = core.now
 local error, ipairs, setmetatable, type = error, ipairs, setmetatable, type
 
----@class zklock.Mutex
-local Mutex = {}
-Mutex.__index = Mutex
-Mutex.__name = "zklock.mutex"
+---@class zklock.Lock
+---@field kind "mutex"|"read"|"write"
+local Lock = {}
+Lock.__index = Lock
+Lock.__name = "zklock.lock"
 
 
 -- Why a wait that began at `begun` timed out.
@@ -28,11 +29,19 @@ local function why_not(lock, timeout, begun)
 end
 
 
+local other_use = {
+    mutex = "this session uses it as a read-write lock",
+    read = "this session uses it as a mutex",
+    write = "this session uses it as a mutex",
+}
+
+
 local function take_lease(request, lock, timeout, begun)
     local handle = request.handle
     local code, detail = handle:result()
     if code == "ok" then return Lease.new(lock, handle:lease()) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
+    if code == "conflict" then detail = detail or other_use[lock.kind] end
     return failure(code, lock.path, detail)
 end
 
@@ -46,8 +55,8 @@ local function acquire(self, opts)
     local trying = timeout == 0
     local limit = trying and session.connect_timeout or timeout
     local owner = owner_key(opts.owner)
-    local handle = session.handle:acquire(self.path, owner, limit, trying, self.reentrant,
-                                          self.data)
+    local handle = session.handle:acquire(self.path, self.kind, owner, limit, trying,
+                                          self.reentrant, self.data)
     local request = Request.new(session, handle, owner)
     request.on_queued = opts.on_queued
     return wait.wait(session, request, limit, take_lease, self, timeout, now())
@@ -59,7 +68,7 @@ end
 ---@return zklock.Lease? lease
 ---@return string? message
 ---@return string? code
-function Mutex:acquire(arg)
+function Lock:acquire(arg)
     return acquire(self, options.acquire(arg))
 end
 
@@ -79,7 +88,7 @@ end
 --- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) while holding the
 -- lock and releases it after, also when fn raises; the error passes unchanged.
 ---@return true? ok then what fn gives; nil, message, code if the lock was not had
-function Mutex:with(arg, fn, ...)
+function Lock:with(arg, fn, ...)
     if type(arg) == "function" then return with(self, {}, arg, fn, ...) end
     if type(fn) ~= "function" then
         error("with takes ([timeout or options,] function, arguments...)", 2)
@@ -115,7 +124,7 @@ end
 ---@return table? queue
 ---@return string? message
 ---@return string? code
-function Mutex:queue(timeout)
+function Lock:queue(timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
@@ -125,28 +134,29 @@ end
 
 -- Parts of the family that are not built yet say so.
 for _, name in ipairs{ "condition", "revoke" } do
-    Mutex[name] = function(self)
+    Lock[name] = function(self)
         return failure("unsupported", self.path, ("lock:%s is not built yet"):format(name))
     end
 end
 
 
-function Mutex:__tostring()
-    return ("zklock.mutex (%s)"):format(self.path)
+function Lock:__tostring()
+    return ("zklock.%s (%s)"):format(self.kind, self.path)
 end
 
 
-receiver(Mutex, Mutex, "lock")
+receiver(Lock, Lock, "lock")
 
 
-function Mutex.new(session, path, opts)
+function Lock.new(session, path, kind, opts)
     return setmetatable({
         session = session,
         path = path,
+        kind = kind,
         reentrant = opts.reentrant,
         data = opts.data,
-    }, Mutex)
+    }, Lock)
 end
 
 
-return Mutex
+return Lock

@@ -1,0 +1,543 @@
+-- The read-write lock: who holds together, in which order, re-entry, the downgrade.
+-- Seeds S1, ALG-07, DEMO-08, REQ-04, Q-02.
+
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local server, path, kept
+
+
+local function foreign(command, ...)
+    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
+    assert(not output:find("error"), output)
+    return output:match("([^\n/]+)\n$")
+end
+
+-- What another client holds while fn runs: a node that stays until it is deleted.
+local function besides(name, fn)
+    foreign("create %s/%s x", path, name)
+    fn()
+    foreign("delete %s/%s", path, name)
+end
+
+-- A lease that nothing refers to is released.
+local function keep(lease, ...)
+    assert(lease, ...)
+    kept[#kept + 1] = lease
+    return lease
+end
+
+local function hold(lock, arg) return keep(lock:acquire(arg or 5)) end
+
+local function code_of(lock, arg)
+    local lease, _, code = lock:acquire(arg)
+    assert.is_nil(lease)
+    return code
+end
+
+local function released(lease) assert.is_true(lease:release{ wait = 5 }) end
+
+local function no_node()
+    rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
+end
+
+local function nodes_are(count)
+    rig.wait_for(count .. " nodes", function() return #server:nodes(path) == count end)
+end
+
+-- "READ" or "WRIT", and the number, of each node.
+local function shape()
+    local list = {}
+    for n, node in ipairs(server:nodes(path)) do list[n] = node:match("__(%u+__%d+)$") end
+    table.sort(list)
+    return list
+end
+
+
+before_each(function()
+    server, path, kept = rig.shared(), rig.path(), {}
+end)
+
+after_each(function()
+    rig.close_sessions()
+    kept = {}
+end)
+
+
+describe("a read-write lock", function()
+    local a, b, one, other
+    before_each(function()
+        a, b = rig.session(server.hosts), rig.session(server.hosts)
+        one, other = a:rwlock(path), b:rwlock(path)
+    end)
+
+    it("lets readers of every process in together", function()
+        local leases = { hold(one:read()), hold(other:read()), hold(other:read(), { owner = "x" }) }
+        for _, lease in ipairs(leases) do
+            assert.equal("held", lease:state())
+            assert.is_true(lease:check(5))
+        end
+        local queue = one:read():queue()
+        assert.equal(3, #queue)
+        for _, entry in ipairs(queue) do
+            assert.equal("read", entry.kind)
+            assert.is_true(entry.held)
+        end
+    end)
+
+    it("keeps everybody out while one writes", function()
+        local writer = hold(one:write())
+        for _, lock in ipairs{ one:read(), one:write(), other:read(), other:write() } do
+            assert.equal("timeout", code_of(lock, { timeout = 0, owner = "x" }))
+            assert.equal("timeout", code_of(lock, { timeout = 0.1, owner = "x" }))
+        end
+        local queue = other:write():queue()
+        assert.equal("write", queue[1].kind)
+        assert.is_true(queue[1].held)
+        released(writer)
+        assert.equal("held", hold(other:read(), 0):state())
+    end)
+
+    it("keeps a writer out while somebody reads", function()
+        local reader = hold(one:read())
+        assert.equal("timeout", code_of(other:write(), 0))
+        assert.equal("timeout", code_of(other:write(), 0.1))
+        released(reader)
+        assert.equal("held", hold(other:write(), 0):state())
+    end)
+
+    it("starves nobody: who comes behind a waiting writer waits, also to read", function()
+        local reader, order = hold(one:read()), {}
+        local function come(lock, name, nodes)
+            return function()
+                nodes_are(nodes)
+                local lease = assert(lock:acquire{ timeout = 20, owner = name })
+                order[#order + 1] = name
+                lease:release()
+            end
+        end
+        zklock.run(come(other:write(), "writer", 1), come(one:read(), "late reader", 2),
+            come(other:write(), "late writer", 3), function()
+                nodes_are(4)
+                assert.equal("timeout", code_of(one:read(), { timeout = 0, owner = "try" }))
+                assert.same({}, order)
+                reader:release()
+            end)
+        assert.same({ "writer", "late reader", "late writer" }, order)
+    end)
+
+    it("gives writers tokens that grow, and readers their own", function()
+        local last = 0
+        for _ = 1, 3 do
+            for _, lock in ipairs{ one:write(), one:read(), other:write() } do
+                local lease = hold(lock)
+                assert.is_true(lease.token > last)
+                last = lease.token
+                released(lease)
+            end
+        end
+    end)
+
+    it("is right: of many that read and write at once, writers are alone", function()
+        local readers, writers, most, wrong, counter = 0, 0, 0, 0, 0
+        local tasks = {}
+        for n = 1, 24 do
+            local rw = n % 2 == 0 and one or other
+            tasks[n] = function()
+                for round = 1, 6 do
+                    local writes = (n + round) % 3 == 0
+                    local lease = assert((writes and rw:write() or rw:read()):acquire(30))
+                    if writes then writers = writers + 1 else readers = readers + 1 end
+                    if writers > 1 or writers == 1 and readers > 0 then wrong = wrong + 1 end
+                    most = math.max(most, readers)
+                    local seen = counter
+                    zklock.sleep(0.001)
+                    if writes then counter = seen + 1 else wrong = wrong + (counter - seen) end
+                    if writes then writers = writers - 1 else readers = readers - 1 end
+                    lease:release()
+                end
+            end
+        end
+        zklock.run(unpack(tasks))
+        assert.equal(0, wrong)
+        assert.equal(48, counter)
+        assert.is_true(most > 1, "no two readers were together")
+        no_node()
+    end)
+
+    it("wakes each waiter once: readers wait for the nearest writer", function()
+        local sessions, tasks, first = {}, {}, hold(one:write())
+        for n = 1, 4 do sessions[n] = rig.session(server.hosts, { timeout = 60 }) end
+        local function wait(n, kind, nodes)
+            tasks[n] = function()
+                rig.wait_for("turn", function() return #server:nodes(path) >= nodes end)
+                local rw = sessions[n % 4 + 1]:rwlock(path)
+                assert(rw[kind](rw):acquire{ timeout = 60, owner = n }):release()
+            end
+        end
+        for n = 1, 10 do wait(n, "write", n) end
+        for n = 11, 50 do wait(n, "read", 11) end
+        tasks[51] = function()
+            nodes_are(51)
+            first:release()
+        end
+        zklock.run(unpack(tasks))
+        local lists, gets = 0, 0
+        for _, session in ipairs(sessions) do
+            local stats = session:stats()
+            lists, gets = lists + stats.lists, gets + stats.gets
+        end
+        assert.is_true(lists <= 100, lists .. " lists: one to enter, one to be granted")
+        assert.is_true(gets <= 110, gets .. " gets: the own node, and one ahead")
+        no_node()
+    end)
+
+    it("is entered again by its owner: to read, to write, to read while writing", function()
+        for _, kinds in ipairs{ { "read", "read" }, { "write", "write" }, { "write", "read" } } do
+            local first = hold(one[kinds[1]](one))
+            local creates = a:stats().creates
+            local second = hold(one[kinds[2]](one), 0)
+            assert.equal(first.token, second.token)
+            assert.equal(creates, a:stats().creates)
+            assert.equal(1, #server:nodes(path))
+            released(second)
+            assert.equal("held", first:state())
+            released(first)
+            no_node()
+        end
+    end)
+
+    it("does not let a reader write: that is would_deadlock at once, and blocks nobody", function()
+        local reader = hold(one:read())
+        assert.equal("would_deadlock", code_of(one:write(), nil))
+        assert.equal("would_deadlock", code_of(one:write(), 0))
+        assert.equal(1, #server:nodes(path))
+        assert.equal("held", reader:state())
+        assert.equal("held", hold(other:read(), 0):state())
+    end)
+
+    it("that is not reentrant refuses its owner", function()
+        local rw = a:rwlock(path, { reentrant = false })
+        local lease = hold(rw:write())
+        assert.equal("would_deadlock", code_of(rw:write(), 1))
+        assert.equal("would_deadlock", code_of(rw:read(), 1))
+        released(lease)
+    end)
+
+    it("and a mutex on one path are a conflict in one session, and exclude others'", function()
+        local mutex, lease = a:mutex(path), hold(one:read())
+        assert.equal("conflict", code_of(mutex, 0))
+        assert.equal("conflict", code_of(mutex, 1))
+        assert.equal("timeout", code_of(b:mutex(path), 0))
+        released(lease)
+        lease = hold(mutex)
+        assert.equal("conflict", code_of(one:read(), 0))
+        assert.equal("timeout", code_of(other:read(), 0))
+        assert.equal("timeout", code_of(other:write(), 0.1))
+        released(lease)
+        assert.equal("held", hold(other:read(), 0):state())
+    end)
+
+    it("works with with(), and says what it is", function()
+        local ok, result = one:write():with(5, function(lease) return lease:state() end)
+        assert.same({ true, "held" }, { ok, result })
+        assert.equal(("zklock.rwlock (%s)"):format(path), tostring(one))
+        assert.equal(("zklock.read (%s)"):format(path), tostring(one:read()))
+        assert.equal(("zklock.write (%s)"):format(path), tostring(one:write()))
+        assert.has_error(function() one.read() end)
+        assert.has_error(function() a:rwlock("no slash") end)
+        assert.has_error(function() a:rwlock(path, { order = "none" }) end)
+        assert.has_error(function() a:rwlock(path, { reentrant = 1 }) end)
+    end)
+
+    it("is lost to all its holders when the session expires", function()
+        local proxy = rig.proxy(server.hosts)
+        local session = rig.session(proxy.hosts, { timeout = 1 })
+        local rw, told = session:rwlock(path), {}
+        for _, owner in ipairs{ "x", "y" } do
+            local lease = hold(rw:read(), { owner = owner })
+            lease:on_lost(function(_, state) told[#told + 1] = owner .. state end)
+        end
+        proxy:command("blackhole")
+        rig.wait_for("both told", function()
+            session:dispatch()
+            table.sort(told)
+            return table.concat(told, " ") == "xlost xsuspect ylost ysuspect"
+        end)
+        no_node()
+        proxy:stop()
+    end)
+
+    it("reads with other clients' readers, and waits for their writers", function()
+        released(hold(one:read())) -- the path exists
+        for _, name in ipairs{ "0a1b__rlock__0000000000", "_c_x-__READ__0000000000" } do
+            besides(name, function()
+                released(hold(one:read(), 0))
+                assert.equal("timeout", code_of(one:write(), 0))
+            end)
+        end
+        for _, name in ipairs{ "0a1b__lock__0000000000", "_c_x-__WRIT__0000000000",
+                               "_c_x-lock-0000000000" } do
+            besides(name, function()
+                assert.equal("timeout", code_of(one:read(), 0))
+                assert.equal("timeout", code_of(one:write(), 0.1))
+            end)
+        end
+    end)
+
+    it("waits for a writer of Curator's that becomes a reader: a writer still, a reader no more",
+       function()
+        released(hold(one:read()))
+        foreign("create %s/_c_x-__WRIT__0000000000 x", path)
+        local reads, writes
+        zklock.run(function()
+            reads = keep(one:read():acquire{ timeout = 20, owner = "r" })
+            assert.is_nil(writes)
+        end, function()
+            nodes_are(1)
+            writes = keep(other:write():acquire{ timeout = 20, owner = "w" })
+        end, function()
+            nodes_are(2)
+            foreign("create %s/_c_x-__READ__0000000000 x delete %s/_c_x-__WRIT__0000000000",
+                    path, path)
+            rig.wait_for("the reader", function() return reads end)
+            released(reads)
+            assert.is_nil(writes)
+            foreign("delete %s/_c_x-__READ__0000000000", path)
+        end)
+        assert.equal("held", writes:state())
+    end)
+end)
+
+
+describe("a downgrade", function()
+    local a, b, one, other
+    before_each(function()
+        a, b = rig.session(server.hosts), rig.session(server.hosts)
+        one, other = a:rwlock(path), b:rwlock(path)
+    end)
+
+    it("lets readers in and keeps writers out; the place and the token stay", function()
+        local lease = hold(one:write())
+        local token, number = lease.token, shape()[1]:match("%d+")
+        assert.is_true(lease:downgrade())
+        assert.same({ "READ__" .. number }, shape())
+        assert.equal(token, lease.token)
+        assert.equal("held", lease:state())
+        assert.is_true(lease:check(5))
+        assert.equal("timeout", code_of(other:write(), 0.1))
+        local reader = hold(other:read(), 0)
+        released(lease)
+        assert.equal("timeout", code_of(other:write(), { timeout = 0, owner = "x" }))
+        released(reader)
+        assert.equal("held", hold(other:write(), 0):state())
+    end)
+
+    it("lets in the readers that wait, up to the next writer", function()
+        local lease, order = hold(one:write()), {}
+        local function come(lock, name, nodes)
+            return function()
+                nodes_are(nodes)
+                keep(lock:acquire{ timeout = 20, owner = name })
+                order[#order + 1] = name
+            end
+        end
+        zklock.run(come(other:read(), "reader", 1), come(one:read(), "too", 2),
+            come(other:write(), "writer", 3), come(one:read(), "late", 4), function()
+                nodes_are(5)
+                assert.is_true(lease:downgrade())
+                rig.wait_for("two readers", function() return #order == 2 end)
+                table.sort(order)
+                assert.same({ "reader", "too" }, order)
+                released(lease)
+                for n = 2, 3 do released(kept[n]) end
+                rig.wait_for("the writer", function() return order[3] end)
+                released(kept[4])
+            end)
+        assert.same({ "reader", "too", "writer", "late" }, order)
+    end)
+
+    it("comes by itself when the owner goes on to read only", function()
+        local writes = hold(one:write())
+        local reads = hold(one:read(), 0)
+        assert.is_true(writes:release())
+        rig.wait_for("a reader", function() return (shape()[1] or ""):find("READ") end)
+        assert.equal("held", reads:state())
+        assert.equal("released", writes:state())
+        assert.equal("held", hold(other:read()):state())
+        assert.equal("would_deadlock", code_of(one:write(), 1))
+    end)
+
+    it("waits until the owner has nothing to write any more", function()
+        local outer, inner = hold(one:write()), hold(one:write())
+        assert.is_true(inner:downgrade())
+        assert.equal("timeout", code_of(other:read(), 0))
+        assert.is_true(outer:downgrade())
+        assert.equal("held", hold(other:read(), 0):state())
+        released(outer)
+        assert.equal("held", inner:state())
+    end)
+
+    it("is of a write lease only", function()
+        local function refusal(lease) return (select(3, lease:downgrade())) end
+        local reader = hold(one:read())
+        assert.equal("unsupported", refusal(reader))
+        assert.equal("held", reader:state())
+        released(reader)
+        assert.equal("released", refusal(reader))
+        local lease = hold(one:write())
+        assert.is_true(lease:downgrade())
+        assert.equal("unsupported", refusal(lease))
+        released(lease)
+        local mutex = hold(a:mutex(path .. "/m"))
+        assert.equal("unsupported", refusal(mutex))
+        assert.equal("held", mutex:state())
+        assert.has_error(function() mutex:downgrade("soon") end)
+    end)
+
+    it("of a lease that is lost says so, and makes nothing", function()
+        local lease = hold(one:write())
+        foreign("delete %s", server:nodes(path)[1])
+        local ok, _, code = lease:downgrade(5)
+        assert.is_nil(ok)
+        assert.equal("lost", code)
+        assert.equal("lost", lease:state())
+        no_node()
+    end)
+
+    for _, fault in ipairs{ "drop-reply", "drop-request", "cut-after" } do
+        it(("whose request or reply is lost is made, once (%s)"):format(fault), function()
+            local proxy = rig.proxy(server.hosts)
+            local session = rig.session(proxy.hosts, { timeout = 6 })
+            local lease = hold(session:rwlock(path):write())
+            local token = lease.token
+            proxy:command("%s multi 1", fault)
+            assert.is_true(lease:downgrade(10))
+            assert.equal(1, session:stats().reconnects)
+            assert.equal(1, #shape())
+            assert.truthy(shape()[1]:find("READ"))
+            assert.is_true(lease:check(5))
+            assert.equal(token, lease.token)
+            released(lease)
+            no_node()
+            proxy:stop()
+        end)
+    end
+
+    it("without an answer gives timeout, and goes on", function()
+        local proxy = rig.proxy(server.hosts)
+        local session = rig.session(proxy.hosts, { timeout = 6 })
+        local lease = hold(session:rwlock(path):write())
+        proxy:command("blackhole")
+        local seconds, ok, _, code = rig.timed(lease.downgrade, lease, 0.2)
+        assert.same({ false, "timeout" }, { ok or false, code })
+        assert.is_true(seconds < 2)
+        proxy:command("flow")
+        rig.wait_for("a reader", function() return (shape()[1] or ""):find("READ") end)
+        rig.wait_for("held", function() return lease:state() == "held" end)
+        released(lease)
+        no_node()
+        proxy:stop()
+    end)
+
+    it("in the middle of which the lease is released leaves nothing", function()
+        local proxy = rig.proxy(server.hosts)
+        local session = rig.session(proxy.hosts, { timeout = 6 })
+        for _, fault in ipairs{ "hold multi 1", "drop-reply multi 1", "drop-request multi 1" } do
+            local lease = hold(session:rwlock(path):write())
+            proxy:command(fault)
+            zklock.run(function()
+                local ok, _, code = lease:downgrade(5)
+                assert.is_true(ok == true or code == "released", code)
+            end, function()
+                rig.wait_for("the request", function() return proxy:counts().multi > 0 or
+                    session:stats().reconnects > 0 or session:stats().in_flight > 0 end)
+                assert.is_true(lease:release())
+                proxy:command("flow")
+            end)
+            no_node()
+            rig.wait_for("the session at rest", function()
+                return session:stats().claims == 0 and session:stats().in_flight == 0
+            end)
+        end
+        proxy:stop()
+    end)
+
+    it("in the middle of which the session ends is lost", function()
+        local proxy = rig.proxy(server.hosts)
+        local session = rig.session(proxy.hosts, { timeout = 1 })
+        local lease = hold(session:rwlock(path):write())
+        proxy:command("blackhole")
+        local ok, _, code = lease:downgrade(10)
+        assert.is_nil(ok)
+        assert.equal("lost", code)
+        no_node()
+        proxy:stop()
+    end)
+end)
+
+
+-- Q-02: from 2147483647 on numbers tell nothing.
+describe("a read-write lock whose numbers are exhausted", function()
+    local own, session, rw
+
+    -- The next node under the path gets this number.
+    local function begin_at(number)
+        own = rig.server()
+        own:kill()
+        rig.shell("perl spec/fault/counter.pl %s/1/data /rw %d", own.dir, number)
+        own:restart()
+        session = rig.session(own.hosts)
+        rw = session:rwlock("/rw")
+    end
+
+    after_each(function()
+        rig.close_sessions()
+        if own then own:stop() end
+    end)
+
+    it("keeps readers together and writers alone, in order", function()
+        begin_at(2147483645)
+        local order, tasks = {}, {}
+        local first = hold(rw:write(), { owner = "first" })
+        for n, kind in ipairs{ "read", "read", "write", "read", "read", "write" } do
+            tasks[n] = function()
+                rig.wait_for("turn", function() return #own:nodes("/rw") == n end)
+                local lease = assert(rw[kind](rw):acquire{ timeout = 20, owner = n })
+                order[#order + 1] = kind
+                if kind == "read" then
+                    rig.wait_for("its companion", function()
+                        return n > 3 and #order >= 5 or n < 3 and #order >= 2
+                    end)
+                end
+                lease:release()
+            end
+        end
+        tasks[7] = function()
+            rig.wait_for("all", function() return #own:nodes("/rw") == 7 end)
+            first:release()
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ "read", "read", "write", "read", "read", "write" }, order)
+    end)
+
+    it("is not downgraded, nor shortly before", function()
+        for _, number in ipairs{ 2147483645, 2130706431 } do
+            begin_at(number)
+            local writes = hold(rw:write())
+            local reads = hold(rw:read(), 0)
+            assert.equal("unsupported", (select(3, writes:downgrade())))
+            assert.equal("held", writes:state())
+            released(writes)
+            -- It stays a writer's until all is given up.
+            assert.equal("timeout", code_of(rw:read(), { timeout = 0.2, owner = "x" }))
+            released(reads)
+            rig.close_sessions()
+            own:stop()
+        end
+        begin_at(2130706430)
+        assert.is_true(hold(rw:write()):downgrade())
+    end)
+end)
