@@ -191,6 +191,53 @@ describe("the requests", function()
         assert.equal(5, granted)
     end)
 
+    it("of a read-write lock are those of a mutex: free, to read or to write", function()
+        local rw = session:rwlock(lock.path)
+        for _, side in ipairs{ rw:read(), rw:write() } do
+            local lease = assert(side:acquire(5))
+            assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
+            assert.is_true(lease:release{ wait = 5 })
+            proxy:reset()
+        end
+    end)
+
+    it("of a read beside readers are one create and one list, of a try a list more", function()
+        local holder = rig.session(server.hosts, { timeout = LONG })
+        local reader = assert(holder:rwlock(lock.path):read():acquire(5))
+        local lease = assert(session:rwlock(lock.path):read():acquire(5))
+        assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
+        proxy:reset()
+        local second = assert(session:rwlock(lock.path):read():acquire{ timeout = 0, owner = "x" })
+        assert_counts{ create2 = 1, getChildren = 2, flights = 2 }
+        for _, each in ipairs{ reader, lease, second } do each:release() end
+    end)
+
+    it("of a downgrade are one transaction", function()
+        local lease = assert(session:rwlock(lock.path):write():acquire(5))
+        settle()
+        proxy:reset()
+        assert.is_true(lease:downgrade())
+        assert_counts{ multi = 1, flights = 1 }
+        lease:release()
+    end)
+
+    it("of a reader behind a writer, when it is granted, are one list", function()
+        local holder = rig.session(server.hosts, { timeout = LONG })
+        local lease = assert(holder:rwlock(lock.path):write():acquire(5))
+        local queued, granted
+        zklock.run(function()
+            granted = assert(session:rwlock(lock.path):read():acquire{
+                timeout = 5, on_queued = function() queued = true end })
+        end, function()
+            rig.wait_for("the place in line", function() return queued end)
+            settle()
+            proxy:reset()
+            lease:release()
+        end)
+        assert.equal("held", granted:state())
+        assert_counts{ getChildren = 1, flights = 1, events = 1 }
+    end)
+
     it("of the first use of a path make the parents that are missing", function()
         local deep = session:mutex(rig.path() .. "/a/b/c")
         local lease = assert(deep:acquire(5))
