@@ -17,6 +17,7 @@ static const zkl_actions ends[] = {[ZKL_NEW] = ZKL_DO_FAIL | ZKL_DO_FORGET,
                                    [ZKL_WAIT] = ZKL_DO_FAIL | ZKL_DO_REMOVE,
                                    [ZKL_PROVE] = ZKL_DO_FAIL | ZKL_DO_REMOVE,
                                    [ZKL_HELD] = KEPT,
+                                   [ZKL_SHARE] = KEPT,
                                    [ZKL_LEAVE] = KEPT,
                                    [ZKL_GONE] = KEPT};
 
@@ -40,9 +41,10 @@ static void everywhere(void) {
             scene_prove(&s);
             CHECK_CASE("%s", scene_states[state]);
             CHECK_IS(zkl_claim_tick(&s.claim, s.now), 0);
+            bool held = zkl_claim_holds(&s.claim);
             CHECK_IS(zkl_claim_tick(&s.claim, 2000 * ZKL_SECOND - 1) & ~ZKL_DO_REMOVE,
-                     state == ZKL_HELD ? ZKL_DO_LOSE : 0);
-            if (state == ZKL_HELD) {
+                     held ? ZKL_DO_LOSE : 0);
+            if (held) {
                 scene_close(&s);
                 continue;
             }

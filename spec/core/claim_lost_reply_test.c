@@ -169,6 +169,7 @@ static void stalls(void) {
                                         [ZKL_RANK] = ZKL_DO_RANK,
                                         [ZKL_WAIT] = ZKL_DO_WATCH_AHEAD,
                                         [ZKL_PROVE] = ZKL_DO_SYNC,
+                                        [ZKL_SHARE] = ZKL_DO_SHARE,
                                         [ZKL_LEAVE] = ZKL_DO_REMOVE,
                                         [ZKL_GONE] = 0};
     struct scene s;

@@ -6,14 +6,25 @@
 
 /* --- where a claim can be ----------------------------------------------------------------- */
 
-enum setting { PLAIN, STALLED, UNWANTED, CUT, RAN_OUT, SETTINGS };
-static const char *const settings[] = {"", " stalled", " unwanted", " cut off", " clock ran out"};
+enum setting { PLAIN, STALLED, UNWANTED, CUT, RAN_OUT, AS_READER, AS_WRITER, SETTINGS };
+static const char *const settings[] = {
+    "", " stalled", " unwanted", " cut off", " clock ran out", " reader", " writer"};
+
+static enum zkl_kind kind_in(int state, int setting) {
+    if (setting == AS_WRITER || state == ZKL_SHARE) return ZKL_WRITE;
+    return setting == AS_READER ? ZKL_READ : ZKL_MUTEX;
+}
+
+static void give_up(struct scene *s) {
+    if (s->claim.state == ZKL_SHARE) scene_release(s);
+    else scene_cancel(s, ZKL_INTERRUPTED);
+}
 
 static void build(struct scene *s, int state, int setting) {
-    scene_reach(s, (enum zkl_claim_state)state, 2000 * ZKL_SECOND);
+    scene_reach_as(s, kind_in(state, setting), (enum zkl_claim_state)state, 2000 * ZKL_SECOND);
     if (state == ZKL_WAIT) s->claim.own_watched = true;
     if (setting == STALLED) scene_stall(s);
-    if (setting == UNWANTED) scene_cancel(s, ZKL_INTERRUPTED);
+    if (setting == UNWANTED) give_up(s);
     if (setting == CUT) s->party.clock.connected = false;
     if (setting == RAN_OUT) s->now += 2 * T;
     if (!s->other) { /* somebody to have news of */
@@ -28,6 +39,7 @@ enum event {
     START,
     CANCEL,
     RELEASE,
+    SHARE,
     PARENTS,
     CREATED,
     LISTED_OWN,
@@ -40,6 +52,7 @@ enum event {
     GOT_AHEAD,
     GOT_OTHER,
     RANKED,
+    SHARED,
     REMOVED,
     OWN_DELETED,
     OWN_CHANGED,
@@ -56,13 +69,12 @@ enum event {
     EVENTS
 };
 static const char *const events[] = {
-    "start",         "cancel",        "release",       "parents",
-    "created",       "listed own",    "listed first",  "listed none",
-    "listed limit",  "synced",        "got own",       "got own of another session",
-    "got ahead",     "got other",     "ranked",        "removed",
-    "own deleted",   "own changed",   "ahead deleted", "ahead changed",
-    "other deleted", "other changed", "resume",        "suspend",
-    "expire",        "tick",          "tick late",     "beat"};
+    "start",         "cancel",        "release",       "share",         "parents",
+    "created",       "listed own",    "listed first",  "listed none",   "listed limit",
+    "synced",        "got own",       "got foreign",   "got ahead",     "got other",
+    "ranked",        "shared",        "removed",       "own deleted",   "own changed",
+    "ahead deleted", "ahead changed", "other deleted", "other changed", "resume",
+    "suspend",       "expire",        "tick",          "tick late",     "beat"};
 static const char *const replies[] = {"", " absent", " refused", " unknown"};
 
 static zkl_actions list_event(struct scene *s, int event, enum zkl_reply reply) {
@@ -92,6 +104,7 @@ static zkl_actions reply_event(struct scene *s, int event, enum zkl_reply reply)
     case RANKED:
         if (!claim->ranks) claim->ranks = 1;
         return zkl_claim_ranked(claim, s->other, reply, 1000, s->now);
+    case SHARED: return zkl_claim_shared(claim, reply, ZKL_AUTH);
     case REMOVED: return zkl_claim_removed(claim, reply);
     default: return list_event(s, event, reply);
     }
@@ -113,6 +126,7 @@ static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
     case START: return claim->state == ZKL_NEW ? zkl_claim_start(claim) : 0;
     case CANCEL: return zkl_claim_cancel(claim, ZKL_CLOSED);
     case RELEASE: return zkl_claim_release(claim);
+    case SHARE: return zkl_claim_may_share(claim) ? zkl_claim_share(claim) : 0;
     case OWN_DELETED: return zkl_claim_own_deleted(claim);
     case OWN_CHANGED: return zkl_claim_own_changed(claim);
     case AHEAD_DELETED: return deleted(s, ahead);
@@ -140,6 +154,15 @@ static bool complete(const char *name) {
     return zkl_name_parse(name, &parsed);
 }
 
+/* The user of a writer is told what became of its wish to be a reader. */
+static void check_shared(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
+    bool answered = was->state == ZKL_SHARE && is->state == ZKL_HELD;
+    CHECK_IS(answered, (did & ZKL_DO_SHARED) != 0);
+    if (answered) CHECK(was->wanted && is->wanted && is->czxid == was->czxid);
+    if (answered) CHECK_IS(is->kind == ZKL_READ, is->refusal == ZKL_OK);
+    if (is->kind != was->kind) CHECK(was->state == ZKL_SHARE && is->kind == ZKL_READ);
+}
+
 static void check_told(const struct scene *s, const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s->claim;
     const struct zkl_clock *clock = &s->party.clock;
@@ -150,11 +173,12 @@ static void check_told(const struct scene *s, const struct zkl_claim *was, zkl_a
         CHECK(!(did & (ZKL_DO_FAIL | ZKL_DO_LOSE)));
     }
     if (did & ZKL_DO_FAIL) CHECK(was->wanted && !is->wanted && is->code != ZKL_OK);
-    if (did & ZKL_DO_LOSE) CHECK(was->state == ZKL_HELD && is->code == ZKL_LOST);
+    if (did & ZKL_DO_LOSE) CHECK(zkl_claim_holds(was) && is->code == ZKL_LOST);
     if (did & ZKL_DO_QUEUED) CHECK(is->state == ZKL_WAIT && !was->announced);
-    CHECK_IS(is->state == ZKL_HELD && was->state != ZKL_HELD, (did & ZKL_DO_GRANT) != 0);
+    CHECK_IS(zkl_claim_holds(is) && !zkl_claim_holds(was), (did & ZKL_DO_GRANT) != 0);
+    check_shared(was, is, did);
     CHECK_IS(is->state == ZKL_GONE && was->state != ZKL_GONE, (did & ZKL_DO_FORGET) != 0);
-    if (was->state != ZKL_HELD) CHECK_IS(was->wanted && !is->wanted, (did & ZKL_DO_FAIL) != 0);
+    if (!zkl_claim_holds(was)) CHECK_IS(was->wanted && !is->wanted, (did & ZKL_DO_FAIL) != 0);
     if (was->state == ZKL_GONE) CHECK(!did && is->state == ZKL_GONE);
     if (did & ZKL_DO_FORGET) CHECK(!zkl_line_find(&s->line, is->name));
     CHECK(s->grants <= 1 && s->fails <= 1 && s->losses <= 1 && s->queued <= 1);
@@ -175,24 +199,26 @@ static void check_asked(const struct scene *s, const struct zkl_claim *was, zkl_
     if (did & ZKL_DO_WATCH_AHEAD) CHECK(is->state == ZKL_WAIT && is->ahead);
     if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s->line, is, NULL) != NULL);
     if (did & ZKL_DO_REMOVE) CHECK(is->state == ZKL_LEAVE && complete(is->name));
+    if (did & ZKL_DO_SHARE) CHECK(is->state == ZKL_SHARE && zkl_claim_may_share(is));
     if (did & ZKL_DO_DOUBT) CHECK(was->state == ZKL_ENTER && is->state == ZKL_LOOK && is->doubted);
 }
 
 static void check_state(const struct scene *s) {
-    static const bool unwanted_ok[] = {[ZKL_ENTER] = true,
-                                       [ZKL_LOOK] = true,
-                                       [ZKL_SEEK] = true,
-                                       [ZKL_LEAVE] = true,
-                                       [ZKL_GONE] = true};
+    static const bool unwanted_ok[] = {[ZKL_ENTER] = true, [ZKL_LOOK] = true,  [ZKL_SEEK] = true,
+                                       [ZKL_SHARE] = true, [ZKL_LEAVE] = true, [ZKL_GONE] = true};
     const struct zkl_claim *is = &s->claim;
     CHECK_IS(is->state == ZKL_WAIT, is->ahead != NULL);
     if (!is->wanted) CHECK(unwanted_ok[is->state]);
     if (is->state == ZKL_LEAVE || is->state == ZKL_GONE) CHECK(!is->wanted);
-    if (is->state >= ZKL_LIST && is->state <= ZKL_HELD) CHECK(is->czxid && complete(is->name));
+    if (is->state >= ZKL_LIST && is->state <= ZKL_SHARE) CHECK(is->czxid && complete(is->name));
 }
 
-/* Replies come only to requests: a stalled claim has none out, so gets none. */
+/*
+ * Replies come only to requests: a stalled claim has none out, so gets none. Those about
+ * parents come before the create's.
+ */
 static bool possible(const struct zkl_claim *was, int event) {
+    if (event == PARENTS && was->state == ZKL_SHARE) return false;
     return !(was->stalled && has_reply(event));
 }
 

@@ -158,6 +158,52 @@ static void numbers(void) {
     }
 }
 
+/* A claim of this kind with number 42; then the name ahead of it. */
+static const char *ahead_of_kind(struct scene *s, enum zkl_kind kind) {
+    s->claim.kind = kind;
+    placed(s, 42, 1042);
+    return ahead_of(s);
+}
+
+static void kinds(void) {
+    struct scene s;
+    TEST("a reader passes over readers, up to the nearest writer or mutex") {
+        scene_open(&s, ZKL_READ, ZKL_NEVER, false);
+        LINE(&s, "lock-0000000007", "__WRIT__0000000008", "__READ__0000000009",
+             "__rlock__0000000010");
+        CHECK_TEXT(ahead_of_kind(&s, ZKL_READ), "__WRIT__0000000008");
+        CHECK_TEXT(ahead_of_kind(&s, ZKL_WRITE), "__rlock__0000000010");
+        CHECK_TEXT(ahead_of_kind(&s, ZKL_MUTEX), "__rlock__0000000010");
+        LINE(&s, "__READ__0000000007", "__READ__0000000009");
+        CHECK_TEXT(ahead_of_kind(&s, ZKL_READ), "");
+        scene_close(&s);
+    }
+    TEST("by czxid, too, a reader passes over readers") {
+        scene_open(&s, ZKL_READ, ZKL_NEVER, false);
+        LINE(&s, "a-lock-2147483647", "b__READ__2147483647", "c__WRIT__2147483647");
+        rank(&s, "a-lock-2147483647", 97);
+        rank(&s, "b__READ__2147483647", 99);
+        rank(&s, "c__WRIT__2147483647", 2000);
+        CHECK_TEXT(ahead_of_kind(&s, ZKL_READ), "a-lock-2147483647");
+        CHECK_TEXT(ahead_of_kind(&s, ZKL_WRITE), "b__READ__2147483647");
+        scene_close(&s);
+    }
+    TEST("a line is free for a reader if there are readers only, for others if it is empty") {
+        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(&s, "config");
+        for (int kind = ZKL_MUTEX; kind <= ZKL_WRITE; kind++)
+            CHECK(zkl_line_is_free(&s.line, (enum zkl_kind)kind));
+        LINE(&s, "__READ__0000000007", "__rlock__0000000009");
+        CHECK(zkl_line_is_free(&s.line, ZKL_READ));
+        CHECK(!zkl_line_is_free(&s.line, ZKL_WRITE) && !zkl_line_is_free(&s.line, ZKL_MUTEX));
+        LINE(&s, "__READ__0000000007", "lock-0000000009");
+        CHECK(!zkl_line_is_free(&s.line, ZKL_READ));
+        LINE(&s, "__WRIT__0000000009");
+        CHECK(!zkl_line_is_free(&s.line, ZKL_READ));
+        scene_close(&s);
+    }
+}
+
 static void exhausted(void) {
     struct scene s;
     static const char *const lists_[][2] = {{"lock-0000000001", "lock-2147483647"},
@@ -330,6 +376,7 @@ int main(void) {
     lists();
     claims();
     numbers();
+    kinds();
     exhausted();
     orphans();
     return check_report();

@@ -252,6 +252,25 @@ static void writing(void) {
     }
 }
 
+static void downgrading(void) {
+    char text[ZKL_NAME_SIZE];
+    struct zkl_name writer, reader;
+    TEST("a writer's reader has the same uuid and number, and only the marker differs") {
+        const char *name = UUID "__WRIT__0000000042";
+        zkl_name_downgrade(text, name);
+        CHECK_TEXT(text, UUID "__READ__0000000042");
+        CHECK(zkl_name_parse(name, &writer) && zkl_name_parse(text, &reader));
+        CHECK(writer.kind == ZKL_WRITE && reader.kind == ZKL_READ);
+        CHECK(reader.sequence == writer.sequence);
+        CHECK(reader.session == writer.session && reader.nonce == writer.nonce);
+        CHECK_IS(strlen(text), strlen(name));
+    }
+    TEST("what is no writer keeps its name") {
+        zkl_name_downgrade(text, UUID "lock-0000000042");
+        CHECK_TEXT(text, UUID "lock-0000000042");
+    }
+}
+
 int main(void) {
     contenders();
     others();
@@ -259,5 +278,6 @@ int main(void) {
     uuids();
     lengths();
     writing();
+    downgrading();
     return check_report();
 }

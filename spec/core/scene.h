@@ -26,7 +26,7 @@
 #define LIMITED "_c_11111111-2222-3333-4444-555555555555-lock-2147483647"
 #define NETWORK                                                                                    \
     (ZKL_DO_PARENTS | ZKL_DO_CREATE | ZKL_DO_SYNC | ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_OWN | \
-     ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE)
+     ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE | ZKL_DO_SHARE)
 
 struct scene {
     struct zkl_party party;
@@ -34,7 +34,7 @@ struct scene {
     struct zkl_claim claim;
     struct zkl_contender *other; /* a reference to a contender, or NULL */
     zkl_time now;
-    int grants, fails, losses, forgets, queued;
+    int grants, fails, losses, forgets, queued, shared;
 };
 
 static inline zkl_actions scene_did(struct scene *s, zkl_actions did) {
@@ -43,6 +43,7 @@ static inline zkl_actions scene_did(struct scene *s, zkl_actions did) {
     s->losses += (did & ZKL_DO_LOSE) != 0;
     s->forgets += (did & ZKL_DO_FORGET) != 0;
     s->queued += (did & ZKL_DO_QUEUED) != 0;
+    s->shared += (did & ZKL_DO_SHARED) != 0;
     return did;
 }
 
@@ -166,6 +167,18 @@ static inline zkl_actions scene_removed(struct scene *s, enum zkl_reply reply) {
     return scene_did(s, zkl_claim_removed(&s->claim, reply));
 }
 
+static inline zkl_actions scene_share(struct scene *s) {
+    return scene_did(s, zkl_claim_share(&s->claim));
+}
+
+static inline zkl_actions scene_shared(struct scene *s, enum zkl_reply reply) {
+    return scene_did(s, zkl_claim_shared(&s->claim, reply, ZKL_AUTH));
+}
+
+static inline zkl_actions scene_release(struct scene *s) {
+    return scene_did(s, zkl_claim_release(&s->claim));
+}
+
 static inline zkl_actions scene_cancel(struct scene *s, enum zkl_code why) {
     return scene_did(s, zkl_claim_cancel(&s->claim, why));
 }
@@ -186,13 +199,15 @@ static inline zkl_actions scene_tick(struct scene *s, zkl_time passed) {
     return scene_did(s, zkl_claim_tick(&s->claim, s->now));
 }
 
-static const char *const scene_states[] = {"NEW",  "TRY",  "ENTER", "LOOK", "SEEK",  "KNOW", "LIST",
-                                           "RANK", "WAIT", "PROVE", "HELD", "LEAVE", "GONE"};
+static const char *const scene_states[] = {"NEW",  "TRY",   "ENTER", "LOOK", "SEEK",
+                                           "KNOW", "LIST",  "RANK",  "WAIT", "PROVE",
+                                           "HELD", "SHARE", "LEAVE", "GONE"};
 
 /* Drives a fresh claim into the state. It has node 42 (2147483647 in RANK), behind AHEAD in WAIT.
  */
-static inline void scene_reach(struct scene *s, enum zkl_claim_state state, zkl_time deadline) {
-    scene_open(s, ZKL_MUTEX, deadline, state == ZKL_TRY);
+static inline void scene_reach_as(struct scene *s, enum zkl_kind kind, enum zkl_claim_state state,
+                                  zkl_time deadline) {
+    scene_open(s, kind, deadline, state == ZKL_TRY);
     s->party.clock.connected = state != ZKL_NEW;
     scene_start(s);
     s->party.clock.connected = true;
@@ -211,8 +226,14 @@ static inline void scene_reach(struct scene *s, enum zkl_claim_state state, zkl_
     else if (state == ZKL_WAIT) LISTED(s, AHEAD, s->claim.name);
     else LISTED(s, s->claim.name);
     if (state == ZKL_RANK) scene_ask_ranks(s);
-    if (state >= ZKL_LEAVE) scene_did(s, zkl_claim_release(&s->claim));
+    if (state == ZKL_SHARE) scene_share(s);
+    if (state >= ZKL_LEAVE) scene_release(s);
     if (state == ZKL_GONE) scene_removed(s, ZKL_DONE);
+}
+
+/* As a mutex; but only a writer shares. */
+static inline void scene_reach(struct scene *s, enum zkl_claim_state state, zkl_time deadline) {
+    scene_reach_as(s, state == ZKL_SHARE ? ZKL_WRITE : ZKL_MUTEX, state, deadline);
 }
 
 /* The request that the claim has out is answered with ZKL_UNKNOWN. */
@@ -227,6 +248,7 @@ static inline zkl_actions scene_stall(struct scene *s) {
     case ZKL_KNOW: return scene_got_own(s, ZKL_UNKNOWN, 0);
     case ZKL_RANK: return scene_ranked(s, LIMITED, ZKL_UNKNOWN, 0);
     case ZKL_WAIT: return scene_got_ahead(s, ZKL_UNKNOWN);
+    case ZKL_SHARE: return scene_shared(s, ZKL_UNKNOWN);
     case ZKL_LEAVE: return scene_removed(s, ZKL_UNKNOWN);
     case ZKL_NEW:
     case ZKL_HELD:

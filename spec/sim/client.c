@@ -111,12 +111,14 @@ static void perform_one(struct client *client, struct wish *wish, zkl_actions ac
     case ZKL_DO_WATCH_OWN: ask(client, wish, OWN, claim->name, NULL); break;
     case ZKL_DO_WATCH_AHEAD: ask(client, wish, AHEAD, claim->ahead->name, claim->ahead); break;
     case ZKL_DO_REMOVE: ask(client, wish, REMOVE, claim->name, NULL); break;
+    case ZKL_DO_SHARE: ask(client, wish, SHARE, claim->name, NULL); break;
     case ZKL_DO_DOUBT: client->look = clock_of(client) + client->party.clock.timeout; break;
     case ZKL_DO_FOLLOW: resume_followers(client); break;
     case ZKL_DO_QUEUED: break;
     case ZKL_DO_GRANT: rules_on_grant(client, wish); break;
     case ZKL_DO_FAIL: rules_on_fail(client, wish); break;
     case ZKL_DO_LOSE: rules_on_loss(client, wish); break;
+    case ZKL_DO_SHARED: rules_on_shared(wish); break;
     case ZKL_DO_FORGET: forget(wish); break;
     default: require(false, "an action is one of the known"); break;
     }
@@ -185,6 +187,7 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
     case AHEAD: return zkl_claim_got_ahead(claim, item->contender, reply, ZKL_AUTH, now);
     case RANK: return zkl_claim_ranked(claim, item->contender, reply, node ? node->born : 0, now);
     case REMOVE: return zkl_claim_removed(claim, reply);
+    case SHARE: return zkl_claim_shared(claim, reply, ZKL_AUTH);
     case DELETED:
     case CHANGED:
     case CUT:
@@ -196,8 +199,8 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
 
 /* A write or a sync that was carried out shows that the session lived when it was issued. */
 static bool is_proof(const struct item *item) {
-    return item->reply == ZKL_DONE &&
-           (item->what == CREATE || item->what == SYNC || item->what == REMOVE);
+    return item->reply == ZKL_DONE && (item->what == CREATE || item->what == SYNC ||
+                                       item->what == REMOVE || item->what == SHARE);
 }
 
 static void answer(struct client *client, struct item *item) {
@@ -247,7 +250,7 @@ static void suspend_all(struct client *client) {
 
 static enum event tick_event(const struct client *client, const struct zkl_claim *claim,
                              zkl_time now) {
-    if (claim->state != ZKL_HELD)
+    if (!zkl_claim_holds(claim))
         return claim->wanted && now >= claim->deadline ? EVENT_DEADLINE : EVENT_TICK;
     enum zkl_phase phase = zkl_clock_phase(&client->party.clock, claim->epoch, now);
     return phase == ZKL_PHASE_LOST ? EVENT_RUN_OUT : EVENT_TICK;
@@ -303,7 +306,8 @@ bool client_deliver(struct client *client) {
     case RANK:
     case OWN:
     case AHEAD:
-    case REMOVE: answer(client, &item); break;
+    case REMOVE:
+    case SHARE: answer(client, &item); break;
     }
     return true;
 }
@@ -336,7 +340,7 @@ static zkl_time claim_due(const struct client *client, const struct zkl_claim *c
                           zkl_time now) {
     const struct zkl_clock *clock = &client->party.clock;
     if (!claim->wanted) return ZKL_NEVER;
-    if (claim->state != ZKL_HELD) return claim->deadline;
+    if (!zkl_claim_holds(claim)) return claim->deadline;
     bool over = zkl_clock_phase(clock, claim->epoch, now) == ZKL_PHASE_LOST;
     return over ? now : zkl_clock_next(clock, now);
 }
@@ -394,7 +398,7 @@ void client_keep(struct client *client) {
 void client_wish(struct client *client, enum zkl_kind kind, zkl_time deadline, bool trying) {
     struct wish *wish = new_wish(client, kind, deadline, trying);
     if (!wish) return;
-    tell("%s wants the lock%s", story_client(client), trying ? ", now or never" : "");
+    tell("%s wants %s%s", story_client(client), story_kind(kind), trying ? ", now or never" : "");
     client->wished++;
     wish->asked = true;
     cover(ZKL_NEW, EVENT_START);
@@ -418,12 +422,21 @@ void client_release(struct client *client, struct wish *wish) {
     perform(client, wish, zkl_claim_release(&wish->claim));
 }
 
+/* As for a release. */
+void client_share(struct client *client, struct wish *wish) {
+    tell("%s wants to write no more, only to read", story_client(client));
+    tick(client, &wish->claim, clock_of(client));
+    if (wish->gone) return;
+    cover(wish->claim.state, EVENT_SHARE);
+    perform(client, wish, zkl_claim_share(&wish->claim));
+}
+
 /* The session is closed when nothing is under way, or at once: then what is left is unknown. */
 void client_close(struct client *client) {
     tell("%s closes its session", story_client(client));
     EACH_CLAIM(client, claim) {
         struct wish *wish = (struct wish *)claim;
-        if (claim->state == ZKL_HELD) client_release(client, wish);
+        if (zkl_claim_holds(claim)) client_release(client, wish);
         else client_cancel(client, wish, ZKL_CLOSED);
     }
     if (client->session != NOBODY && client->server != NOBODY) session_end(client->session);

@@ -16,8 +16,9 @@ static const struct row {
 } rows[EVENTS] = {
     [EVENT_START] = {"start", "N", "a claim starts once"},
     [EVENT_ADOPT] = {"adopt", "N", "an orphan's claim is new"},
-    [EVENT_CANCEL] = {"cancel", "NTELSKIRWPV", "a holder's wish is not cancelled, it releases"},
-    [EVENT_RELEASE] = {"release", "HV", "only what was granted is released"},
+    [EVENT_CANCEL] = {"cancel", "NTELSKIRWPDV", "a holder's wish is not cancelled, it releases"},
+    [EVENT_RELEASE] = {"release", "HDV", "only what was granted is released"},
+    [EVENT_SHARE] = {"share", "HV", "only what is held is shared; V: the clock just ended it"},
 
     [EVENT_PARENTS] = {"parents: ok", "E", "asked for in ENTER, answered before the create"},
     {"parents: absent", "", "the simulator's path has one level; spec/core has more"},
@@ -41,34 +42,38 @@ static const struct row {
     {"ranked: absent", "ELRV", "as above"},
     {"ranked: refused", "ELRV", "as above"},
     {"ranked: unknown", "ELRV", "as above"},
-    [EVENT_GOT_OWN] = {"got own: ok", "KIRWPHV", "a node that was there went later: told later"},
-    {"got own: absent", "ELKIRWPHV", "there was no node, or replies come in order"},
-    {"got own: refused", "ELKIRWPHV", "as above"},
-    {"got own: unknown", "ELKIRWPHV", "as above"},
+    [EVENT_GOT_OWN] = {"got own: ok", "KIRWPHDV", "a node that was there went later: told later"},
+    {"got own: absent", "ELKIRWPHDV", "there was no node, or replies come in order"},
+    {"got own: refused", "ELKIRWPHDV", "as above"},
+    {"got own: unknown", "ELKIRWPHDV", "as above"},
     [EVENT_GOT_AHEAD] = {"got ahead: ok", "ELWV", "a node that was there went later: told later"},
-    {"got ahead: absent", "ELIRWPHV", "asked for in WAIT; replies come in order"},
-    {"got ahead: refused", "ELIRWPHV", "as above"},
-    {"got ahead: unknown", "ELIRWPHV", "as above"},
+    {"got ahead: absent", "ELIRWPHDV", "asked for in WAIT; replies come in order"},
+    {"got ahead: refused", "ELIRWPHDV", "as above"},
+    {"got ahead: unknown", "ELIRWPHDV", "as above"},
     [EVENT_REMOVED] = {"removed: ok", "V", "LEAVE is left by this reply, or by expiry"},
     {"removed: absent", "V", "as above"},
     {"removed: refused", "V", "as above"},
     {"removed: unknown", "V", "as above"},
+    [EVENT_SHARED] = {"shared: ok", "D", "SHARE is left by this reply, or by expiry"},
+    {"shared: absent", "D", "as above"},
+    {"shared: refused", "D", "as above"},
+    {"shared: unknown", "D", "as above"},
 
-    [EVENT_OWN_DELETED] = {"own deleted", "KIRWPHV", "the node's name is not known"},
-    [EVENT_OWN_CHANGED] = {"own changed", "KIRWPHV", "as above"},
+    [EVENT_OWN_DELETED] = {"own deleted", "KIRWPHDV", "the node's name is not known"},
+    [EVENT_OWN_CHANGED] = {"own changed", "KIRWPHDV", "as above"},
     [EVENT_AHEAD_DELETED] = {"ahead deleted", "W", "nobody is waited for"},
     [EVENT_AHEAD_CHANGED] = {"ahead changed", "W", "as above"},
-    [EVENT_RESUME] = {"resume", "NTELKIRWPHV", "the cut made LOOK of SEEK"},
-    [EVENT_SUSPEND] = {"suspend", "NTELSKIRWPHV", ""},
-    [EVENT_EXPIRE] = {"expire", "NELKIRWPHV", "the cut ended TRY, and made LOOK of SEEK"},
-    [EVENT_TICK] = {"tick", "NTELSKIRWPHV", ""},
+    [EVENT_RESUME] = {"resume", "NTELKIRWPHDV", "the cut made LOOK of SEEK"},
+    [EVENT_SUSPEND] = {"suspend", "NTELSKIRWPHDV", ""},
+    [EVENT_EXPIRE] = {"expire", "NELKIRWPHDV", "the cut ended TRY, and made LOOK of SEEK"},
+    [EVENT_TICK] = {"tick", "NTELSKIRWPHDV", ""},
     [EVENT_DEADLINE] = {"deadline", "NTELSKIRWP", "the deadline is for the grant"},
-    [EVENT_RUN_OUT] = {"clock ran out", "H", "there is no lease"},
-    [EVENT_BEAT] = {"beat", "NTELSKIRWPHV", ""},
+    [EVENT_RUN_OUT] = {"clock ran out", "HD", "there is no lease"},
+    [EVENT_BEAT] = {"beat", "NTELSKIRWPHDV", ""},
 };
 
 /* GONE has no column: the owner forgets a claim that is gone. */
-static const char letters[] = "NTELSKIRWPHV";
+static const char letters[] = "NTELSKIRWPHDV";
 
 static bool is_possible(unsigned event, unsigned state) {
     return state < sizeof letters - 1 && strchr(rows[event].states, letters[state]);

@@ -17,6 +17,7 @@ enum event {
     EVENT_ADOPT,
     EVENT_CANCEL,
     EVENT_RELEASE,
+    EVENT_SHARE,
     /* replies to requests: four each, in the order of enum what and enum zkl_reply */
     EVENT_PARENTS,
     EVENT_CREATED = EVENT_PARENTS + 4,
@@ -26,8 +27,9 @@ enum event {
     EVENT_GOT_OWN = EVENT_RANKED + 4,
     EVENT_GOT_AHEAD = EVENT_GOT_OWN + 4,
     EVENT_REMOVED = EVENT_GOT_AHEAD + 4,
+    EVENT_SHARED = EVENT_REMOVED + 4,
     /* watch events, the connection, time */
-    EVENT_OWN_DELETED = EVENT_REMOVED + 4,
+    EVENT_OWN_DELETED = EVENT_SHARED + 4,
     EVENT_OWN_CHANGED,
     EVENT_AHEAD_DELETED,
     EVENT_AHEAD_CHANGED,

@@ -89,7 +89,8 @@ static void mix_queue(struct queue *queue, zkl_time now) {
 }
 
 static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
-    mix((uint64_t)claim->state << 16 | claim->code);
+    mix((uint64_t)claim->state << 16 | (uint64_t)claim->code << 8 | claim->refusal);
+    mix(claim->kind);
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
                    claim->announced << 3 | claim->own_watched << 4));
     mix((uint64_t)claim->czxid);
@@ -157,6 +158,7 @@ bool fingerprint_seen(void) {
     mix(world.faults);
     mix((uint64_t)world.zxid);
     mix((uint64_t)world.token);
+    mix((uint64_t)world.read_token);
     mix((uint64_t)world.counter);
     for (int i = 0; i < world.path_count; i++) mix((uint64_t)world.paths[i].died);
     EACH_NODE(node) mix_node(node);

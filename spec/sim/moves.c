@@ -10,9 +10,9 @@
 #include "story.h"
 
 const char *const move_names[MOVES] = {
-    "carry",   "deliver", "keep",  "see",   "connect",  "pass", "wish",   "cancel",
-    "release", "close",   "sever", "stop",  "continue", "kill", "expire", "apart",
-    "rejoin",  "land",    "reap",  "enter", "leave",    "rob",  "change", "clear"};
+    "carry", "deliver", "keep",  "see",   "connect",  "pass",   "wish",   "cancel", "release",
+    "close", "share",   "sever", "stop",  "continue", "kill",   "expire", "apart",  "rejoin",
+    "land",  "reap",    "enter", "leave", "rob",      "change", "clear"};
 
 uint64_t moves_made[MOVES];
 
@@ -20,12 +20,13 @@ uint64_t moves_made[MOVES];
  */
 
 static const unsigned weights[MOVES] = {
-    [MOVE_CARRY] = 24,   [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,  [MOVE_SEE] = 10,
-    [MOVE_CONNECT] = 8,  [MOVE_PASS] = 8,     [MOVE_WISH] = 10,  [MOVE_CANCEL] = 2,
-    [MOVE_RELEASE] = 6,  [MOVE_CLOSE] = 1,    [MOVE_SEVER] = 2,  [MOVE_STOP] = 1,
-    [MOVE_CONTINUE] = 6, [MOVE_KILL] = 1,     [MOVE_EXPIRE] = 1, [MOVE_APART] = 2,
-    [MOVE_REJOIN] = 3,   [MOVE_LAND] = 4,     [MOVE_REAP] = 2,   [MOVE_ENTER] = 3,
-    [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,      [MOVE_CHANGE] = 1, [MOVE_CLEAR] = 1};
+    [MOVE_CARRY] = 24,  [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12, [MOVE_SEE] = 10,
+    [MOVE_CONNECT] = 8, [MOVE_PASS] = 8,     [MOVE_WISH] = 10, [MOVE_CANCEL] = 2,
+    [MOVE_RELEASE] = 6, [MOVE_CLOSE] = 1,    [MOVE_SHARE] = 6, [MOVE_SEVER] = 2,
+    [MOVE_STOP] = 1,    [MOVE_CONTINUE] = 6, [MOVE_KILL] = 1,  [MOVE_EXPIRE] = 1,
+    [MOVE_APART] = 2,   [MOVE_REJOIN] = 3,   [MOVE_LAND] = 4,  [MOVE_REAP] = 2,
+    [MOVE_ENTER] = 3,   [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,   [MOVE_CHANGE] = 1,
+    [MOVE_CLEAR] = 1};
 
 static struct {
     enum move moves[MOVES * CLIENTS];
@@ -49,17 +50,26 @@ static void allow(enum move move, int who, bool when) {
     possible.weights[possible.count++] = weights[move];
 }
 
-static struct zkl_claim *some_claim(const struct client *client, bool held) {
+static bool is_awaited(const struct zkl_claim *claim) {
+    return claim->wanted && !zkl_claim_holds(claim);
+}
+
+static bool may_share(const struct zkl_claim *claim) {
+    return claim->state == ZKL_HELD && zkl_claim_may_share(claim);
+}
+
+static struct wish *some_wish(const struct client *client,
+                              bool (*fits)(const struct zkl_claim *claim)) {
     struct zkl_claim *found[ROOM];
     unsigned count = 0;
     for (struct zkl_claim *claim = client->line.claims; claim; claim = claim->next)
-        if (claim->wanted && (claim->state == ZKL_HELD) == held) found[count++] = claim;
-    return count ? found[count > 1 ? choose(count) : 0] : NULL;
+        if (fits(claim)) found[count++] = claim;
+    return (struct wish *)(count ? found[count > 1 ? choose(count) : 0] : NULL);
 }
 
-static bool has_claim(const struct client *client, bool held) {
+static bool has_claim(const struct client *client, bool (*fits)(const struct zkl_claim *claim)) {
     for (const struct zkl_claim *claim = client->line.claims; claim; claim = claim->next)
-        if (claim->wanted && (claim->state == ZKL_HELD) == held) return true;
+        if (fits(claim)) return true;
     return false;
 }
 
@@ -83,8 +93,9 @@ static void allow_of(const struct client *c) {
     allow(MOVE_KEEP, who, client_is_due(c));
     allow(MOVE_CONNECT, who, may_connect(c));
     allow(MOVE_WISH, who, client_may_wish(c));
-    allow(MOVE_CANCEL, who, runs && has_claim(c, false));
-    allow(MOVE_RELEASE, who, runs && has_claim(c, true));
+    allow(MOVE_CANCEL, who, runs && has_claim(c, is_awaited));
+    allow(MOVE_RELEASE, who, runs && has_claim(c, zkl_claim_holds));
+    allow(MOVE_SHARE, who, runs && has_claim(c, may_share) && !nodes_full());
     allow(MOVE_CLOSE, who, runs && c->session != NOBODY && world.session_count < SESSIONS / 2);
     allow(MOVE_SEVER, who, wired);
     allow(MOVE_STOP, who, runs);
@@ -152,12 +163,25 @@ static void connect_somewhere(struct client *c) {
     network_connect(c, server, shorter ? TIMEOUT / 4 * 3 : TIMEOUT);
 }
 
+/* Of a mix of two or three kinds. */
+static enum zkl_kind some_kind(const struct client *c) {
+    static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE, ZKL_MUTEX};
+    switch (world.setting.mix) {
+    case MIX_READ_WRITE: return kinds[choose(2)];
+    case MIX_ALL: return kinds[choose(3)];
+    case MIX_DOWNGRADE: return index_of(c) == 0 ? ZKL_WRITE : kinds[choose(2)];
+    case MIX_MUTEX:
+    case MIXES: break;
+    }
+    return ZKL_MUTEX;
+}
+
 static void wish(struct client *c) {
+    enum zkl_kind kind = some_kind(c);
     if (world.setting.plain) {
-        client_wish(c, ZKL_MUTEX, ZKL_NEVER, false);
+        client_wish(c, kind, ZKL_NEVER, false);
         return;
     }
-    enum zkl_kind kind = (enum zkl_kind)(choose(9) % 7 % 3);
     bool trying = choose(6) == 5;
     zkl_time deadline = ZKL_NEVER;
     if (choose(2)) deadline = clock_of(c) + choose(20) * (TIMEOUT / 10);
@@ -197,9 +221,9 @@ static void stop_for_good(struct client *c) {
 static void downgrade(const struct node *node) {
     const char *marker = strstr(node->name, "__WRIT__");
     char reader[ZKL_NAME_SIZE];
-    if (!marker || !world.setting.downgrades || node_before(node->place) || choose(2)) return;
-    memcpy(reader, node->name, sizeof reader);
-    memcpy(reader + (marker - node->name), "__READ__", 8);
+    if (!marker || !world.setting.downgrades || node_before(node->place, ZKL_WRITE) || choose(2))
+        return;
+    zkl_name_downgrade(reader, node->name);
     zxid place = node->place;
     node_add(reader, NOBODY, true)->place = place;
 }
@@ -265,8 +289,9 @@ static void make(enum move move, int who) {
     case MOVE_CONNECT: connect_somewhere(c); break;
     case MOVE_PASS: pass(); break;
     case MOVE_WISH: wish(c); break;
-    case MOVE_CANCEL: client_cancel(c, (struct wish *)some_claim(c, false), ZKL_INTERRUPTED); break;
-    case MOVE_RELEASE: client_release(c, (struct wish *)some_claim(c, true)); break;
+    case MOVE_CANCEL: client_cancel(c, some_wish(c, is_awaited), ZKL_INTERRUPTED); break;
+    case MOVE_RELEASE: client_release(c, some_wish(c, zkl_claim_holds)); break;
+    case MOVE_SHARE: client_share(c, some_wish(c, may_share)); break;
     case MOVE_CLOSE: client_close(c); break;
     case MOVE_SEVER: network_sever(c); break;
     case MOVE_STOP:

@@ -20,6 +20,7 @@ enum move {
     MOVE_CANCEL,
     MOVE_RELEASE,
     MOVE_CLOSE,
+    MOVE_SHARE, /* a writer becomes a reader */
     /* faults */
     MOVE_SEVER,    /* a connection is cut */
     MOVE_STOP,     /* a process is stopped */
@@ -28,7 +29,7 @@ enum move {
     MOVE_EXPIRE, /* a session ends before its time: somebody closed it */
     MOVE_APART,  /* a follower is cut off from the leader */
     MOVE_REJOIN,
-    MOVE_LAND, /* a create that was on a slow way */
+    MOVE_LAND, /* a create, or a writer's exchange for a reader, that was on a slow way */
     MOVE_REAP, /* the empty container goes, and its counter with it */
     /* other people */
     MOVE_ENTER,  /* another client's node, or junk */

@@ -84,11 +84,16 @@ void network_arrive(struct client *client, struct item *item) {
 /* --- a cut -------------------------------------------------------------------------------------
  */
 
-/* The last of what was sent may still get to the leader, by a server that has lost its client. */
+/*
+ * The last of what was sent may still get to the leader, by a server that has lost its client.
+ * A delete that comes late does nothing new.
+ */
 static void delay(struct client *client, const struct item *item) {
-    if (item->what != CREATE || client->late[0] || choose(2) == 0) return;
-    tell("the cut's first lost request, a create, is still on its way");
-    memcpy(client->late, item->name, sizeof client->late);
+    const char *name = item->what == SHARE ? world.nodes[item->node].name : item->name;
+    if (item->what != CREATE && item->what != SHARE) return;
+    if (client->late[0] || choose(2) == 0) return;
+    tell("the cut's first lost request, the %s, is still on its way", story_what(item));
+    memcpy(client->late, name, sizeof client->late);
     client->late_of = client->session;
     client->lands = world.now + world.sessions[client->session].timeout / 10 * 9;
 }
@@ -215,11 +220,14 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     set_watches(client);
 }
 
+/* A whole name is that of a writer, which is to become a reader. */
 void network_land(struct client *client) {
     const char *name = client->late;
+    struct node *node = node_find(name);
     if (world.sessions[client->late_of].alive && path_at(world.zxid) && !nodes_full()) {
-        int node = (int)(node_make(name, client->late_of, true) - world.nodes);
-        tell("the create that was on a slow way lands: %s", story_node(node));
+        if (node) node_share(node);
+        else node = node_make(name, client->late_of, true);
+        tell("what was on a slow way lands: %s", story_node((int)(node - world.nodes)));
     }
     client->late[0] = '\0';
 }

@@ -12,11 +12,31 @@ void require(bool holds, const char *rule) {
     tell("BROKEN: %s", rule);
 }
 
+/* Of a writer it may be its reader already, before the claim knows. */
 static struct node *node_of(const struct zkl_claim *claim) {
-    return claim->czxid == 0 ? NULL : node_find(claim->name);
+    char name[ZKL_NAME_SIZE];
+    struct node *node = claim->czxid == 0 ? NULL : node_find(claim->name);
+    if (!node || alive(node) || claim->kind != ZKL_WRITE) return node;
+    zkl_name_downgrade(name, node->name);
+    struct node *reader = node_find(name);
+    return reader ? reader : node;
 }
 
 /* --- what the user is told ---------------------------------------------------------- */
+
+/*
+ * Tokens only grow. Readers may be granted in any order, but none after whoever excludes
+ * it and came later: that one had to wait for the reader's node.
+ */
+static void note_token(const struct node *node) {
+    require(node->place > world.token, "tokens of grants only grow");
+    if (node->kind == ZKL_READ) {
+        if (node->place > world.read_token) world.read_token = node->place;
+        return;
+    }
+    require(node->place > world.read_token, "a writer's token is larger than all before it");
+    world.token = node->place;
+}
 
 /* A stranger's delete is the one thing that no client can know of in time. */
 void rules_on_grant(const struct client *client, struct wish *wish) {
@@ -29,9 +49,9 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     require(node && node->died > client->shown, "a list that lacks the own node grants nothing");
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
     require(alive(node), "a grant is for a node that exists");
-    require(node->place > world.token, "tokens of grants only grow");
-    require(!node_before(node->place), "who is granted is the first");
-    world.token = node->place;
+    require(node->kind == wish->claim.kind, "a grant is of the kind that was wished for");
+    require(!node_before(node->place, node->kind), "who is granted is the first");
+    note_token(node);
 }
 
 static bool ran_out(const struct client *client) {
@@ -65,6 +85,17 @@ void rules_on_loss(const struct client *client, struct wish *wish) {
     wish->lost = true;
 }
 
+/* What a holder is told of its wish to be a reader is so: no older request changes it later. */
+void rules_on_shared(const struct wish *wish) {
+    const struct zkl_claim *claim = &wish->claim;
+    const struct node *node = node_of(claim);
+    require(wish->granted && !wish->lost && !wish->given_up, "only a holder becomes a reader");
+    require(claim->refusal == ZKL_OK || world.setting.refusals, "nobody refused to share");
+    require((claim->kind == ZKL_READ) == (claim->refusal == ZKL_OK),
+            "who was not refused is a reader");
+    require(node && node->kind == claim->kind, "a holder's node is of the kind that it was told");
+}
+
 void rules_on_forget(const struct wish *wish) {
     require(!wish->gone, "a claim is forgotten once");
     require(!wish->asked || wish->granted || wish->failed, "every wish is answered");
@@ -90,7 +121,7 @@ void rules_on_proof(struct client *client, zkl_time issued) {
 void rules_on_tick(const struct client *client, zkl_time now) {
     const struct zkl_claim *claim = client->line.claims;
     for (; claim; claim = claim->next) {
-        bool held = claim->state == ZKL_HELD;
+        bool held = zkl_claim_holds(claim);
         require(!claim->wanted || held || now < claim->deadline, "no wait outlives its deadline");
         require(!held || !ran_out(client), "a holder is told when its clock runs out");
     }
@@ -105,10 +136,12 @@ static void check_holder(const struct client *client, const struct zkl_claim *cl
     require(!((const struct wish *)claim)->ended, "what the clock ended never comes back");
     if (node && node->robbed) return;
     require(node && alive(node), "who holds for certain has its node");
-    if (node) require(!node_before(node->place), "who holds for certain is the first");
-    if (node)
-        require(world.sessions[node->session].id == client->party.session,
-                "who holds for certain has a node of its own session");
+    if (!node) return;
+    require(!node_before(node->place, node->kind), "who holds for certain is the first");
+    require(node->kind == claim->kind || claim->state == ZKL_SHARE,
+            "a holder's node is of its kind");
+    require(world.sessions[node->session].id == client->party.session,
+            "who holds for certain has a node of its own session");
 }
 
 void rules_at_any_time(void) {
@@ -119,8 +152,8 @@ void rules_at_any_time(void) {
         for (const struct zkl_claim *claim = c->line.claims; claim; claim = claim->next) {
             const struct wish *wish = (const struct wish *)claim;
             bool lease = wish->granted && !wish->given_up && !wish->lost;
-            require(lease == (claim->state == ZKL_HELD), "a grant is not taken back");
-            if (claim->state != ZKL_HELD) continue;
+            require(lease == zkl_claim_holds(claim), "a grant is not taken back");
+            if (!lease) continue;
             enum zkl_phase phase = zkl_clock_phase(&c->party.clock, claim->epoch, clock_of(c));
             if (phase == ZKL_PHASE_HELD) check_holder(c, claim);
         }
@@ -137,7 +170,8 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
     require(own && own->watched & bit, "who waits watches its own node");
     require(ahead && alive(ahead), "who waits is behind somebody");
     require(ahead && ahead->watched & bit, "who waits watches whom it waits for");
-    if (own && ahead) require(node_before(own->place) == ahead, "who waits watches the nearest");
+    if (own && ahead)
+        require(node_before(own->place, own->kind) == ahead, "who waits watches the nearest");
 }
 
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {

@@ -12,6 +12,7 @@
 void rules_on_grant(const struct client *client, struct wish *wish);
 void rules_on_fail(const struct client *client, struct wish *wish);
 void rules_on_loss(const struct client *client, struct wish *wish);
+void rules_on_shared(const struct wish *wish);
 void rules_on_forget(const struct wish *wish);
 
 extern uint64_t rules_grants; /* so far, in all runs */

@@ -109,7 +109,7 @@ static bool release_all(void) {
         EACH_WISH(c, wish) {
             if (wish->gone) continue;
             wanted = wanted || wish->claim.wanted;
-            if (wish->claim.state == ZKL_HELD) client_release(c, wish);
+            if (zkl_claim_holds(&wish->claim)) client_release(c, wish);
         }
     }
     return wanted;

@@ -16,18 +16,22 @@ enum { SMALL_STEPS = 60 };
 
 static const struct small {
     const char *name, *what;
+    enum mix mix;
     unsigned clients, servers, wishes, faults, moves;
 } smalls[] = {
-    {"calm", "2 clients, no fault but one passage of time", 2, 1, 1, 1, ALWAYS},
-    {"cut", "2 clients, one cut or passage of time", 2, 1, 1, 1, ALWAYS | BIT(MOVE_SEVER)},
-    {"cancel", "2 clients, one cut, passage of time or change of mind", 2, 1, 1, 1,
+    {"calm", "2 clients, no fault but one passage of time", MIX_MUTEX, 2, 1, 1, 1, ALWAYS},
+    {"cut", "2 clients, one cut or passage of time", MIX_MUTEX, 2, 1, 1, 1,
+     ALWAYS | BIT(MOVE_SEVER)},
+    {"cancel", "2 clients, one cut, passage of time or change of mind", MIX_MUTEX, 2, 1, 1, 1,
      ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL)},
-    {"expire", "2 clients, one expiry, cut or passage of time", 2, 1, 1, 1,
+    {"expire", "2 clients, one expiry, cut or passage of time", MIX_MUTEX, 2, 1, 1, 1,
      ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_EXPIRE)},
-    {"follower", "2 clients, a follower that lags, one fault", 2, 2, 1, 1,
+    {"follower", "2 clients, a follower that lags, one fault", MIX_MUTEX, 2, 2, 1, 1,
      ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_APART) | BIT(MOVE_REJOIN)},
-    {"rob", "2 clients, one node deleted or changed by a stranger", 2, 1, 1, 1,
+    {"rob", "2 clients, one node deleted or changed by a stranger", MIX_MUTEX, 2, 1, 1, 1,
      ALWAYS | BIT(MOVE_ROB) | BIT(MOVE_CHANGE) | BIT(MOVE_CLEAR)},
+    {"share", "a writer that becomes a reader, a reader or writer; one cut or passage of time",
+     MIX_DOWNGRADE, 2, 1, 1, 1, ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_LAND) | BIT(MOVE_SHARE)},
 };
 
 enum { SMALLS = sizeof smalls / sizeof *smalls };
@@ -55,6 +59,7 @@ static void set_small(const struct small *small) {
                                      .wishes = small->wishes,
                                      .faults = small->faults,
                                      .moves = small->moves,
+                                     .mix = small->mix,
                                      .steps = SMALL_STEPS,
                                      .tick = TIMEOUT / 2,
                                      .plain = true};
@@ -63,9 +68,11 @@ static void set_small(const struct small *small) {
 /* --- any kind ----------------------------------------------------------------------- */
 
 static void set_any(void) {
-    struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE),
+    struct setting setting = {.moves =
+                                  ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) | BIT(MOVE_SHARE),
                               .faults = UNLIMITED};
     static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};
+    static const enum mix mixes[] = {MIX_MUTEX, MIX_READ_WRITE, MIX_ALL, MIX_READ_WRITE};
     static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
     setting.clients = clients[choose(8)];
     setting.servers = servers[choose(3)];
@@ -76,6 +83,7 @@ static void set_any(void) {
     if (setting.moves & BIT(MOVE_STOP)) setting.moves |= BIT(MOVE_CONTINUE);
     if (setting.moves & BIT(MOVE_APART)) setting.moves |= BIT(MOVE_REJOIN);
     if (setting.moves & BIT(MOVE_ENTER)) setting.moves |= BIT(MOVE_LEAVE);
+    setting.mix = mixes[choose(4)];
     setting.brisk = choose(3) == 2;
     setting.tick = ticks[choose(3)];
     setting.grace = choose(3) == 2;
@@ -113,7 +121,7 @@ static void connect_all(void) {
 }
 
 void setting_choose(void) {
-    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1};
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1};
     unsigned which = choose_weighted(odds, SMALLS + 1);
     if (which) set_small(&smalls[which - 1]);
     else set_any();

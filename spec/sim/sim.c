@@ -33,8 +33,11 @@ static double seconds(void) {
 
 static void print_setting(void) {
     const struct setting *setting = &world.setting;
-    printf("%u clients, %u servers%s%s%s\n", setting->clients, setting->servers,
-           setting->refusals ? ", refusals" : "", setting->wild ? ", wild clocks" : "",
+    static const char *const mixes[] = {"mutexes", "readers and writers", "all kinds",
+                                        "a writer and others"};
+    printf("%u clients, %u servers, %s%s%s%s\n", setting->clients, setting->servers,
+           mixes[setting->mix], setting->refusals ? ", refusals" : "",
+           setting->wild ? ", wild clocks" : "",
            world.counter > 1000 ? ", the counter near its end" : "");
 }
 

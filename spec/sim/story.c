@@ -57,6 +57,7 @@ const char *story_what(const struct item *item) {
                                         [OWN] = "get (own) of",
                                         [AHEAD] = "get (ahead) of",
                                         [REMOVE] = "delete of",
+                                        [SHARE] = "exchange for a reader of",
                                         [DELETED] = "the deletion of",
                                         [CHANGED] = "the change of",
                                         [CUT] = "the cut",
@@ -74,17 +75,23 @@ const char *story_reply(enum zkl_reply reply) {
     return names[reply];
 }
 
+const char *story_kind(enum zkl_kind kind) {
+    static const char *const names[] = {"the lock", "to read", "to write"};
+    return names[kind];
+}
+
 const char *story_state(enum zkl_claim_state state) {
-    static const char *const names[] = {"NEW",  "TRY",  "ENTER", "LOOK", "SEEK",  "KNOW", "LIST",
-                                        "RANK", "WAIT", "PROVE", "HELD", "LEAVE", "GONE"};
+    static const char *const names[] = {"NEW",  "TRY",  "ENTER", "LOOK", "SEEK",  "KNOW",  "LIST",
+                                        "RANK", "WAIT", "PROVE", "HELD", "SHARE", "LEAVE", "GONE"};
     return names[state];
 }
 
 const char *story_actions(zkl_actions actions) {
     static const char *const names[] = {
         "create the path", "create",      "sync",   "list",  "rank",
-        "watch own",       "watch ahead", "delete", "doubt", "followers go on",
-        "queued",          "GRANT",       "FAIL",   "LOSE",  "forget"};
+        "watch own",       "watch ahead", "delete", "share", "doubt",
+        "followers go on", "queued",      "GRANT",  "FAIL",  "LOSE",
+        "SHARED",          "forget"};
     char *text = buffer();
     size_t length = 0;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {

@@ -15,7 +15,7 @@
 
 #include "claim.h"
 
-enum { CLIENTS = 8, SERVERS = 3, NODES = 120, SESSIONS = 40, PATHS = 6, ROOM = 10, QUEUE = 96 };
+enum { CLIENTS = 8, SERVERS = 3, NODES = 120, SESSIONS = 40, PATHS = 6, ROOM = 10, QUEUE = 256 };
 
 #define NOBODY (-1)
 #define UNLIMITED 255U
@@ -29,8 +29,9 @@ typedef int64_t zxid;
 struct node {
     char name[ZKL_NAME_SIZE];
     zxid born, died, changed;
-    zxid place;      /* in the true order: born; of a downgraded reader its writer's */
-    int session;     /* index of its owner; NOBODY: another client's */
+    zxid place;  /* in the true order: born; of a downgraded reader its writer's */
+    int session; /* index of its owner; NOBODY: another client's */
+    enum zkl_kind kind;
     bool contender;  /* its name is one */
     bool robbed;     /* a stranger removed it */
     uint8_t watched; /* clients whose server would tell them, a bit each */
@@ -67,6 +68,7 @@ enum what {
     OWN,
     AHEAD,
     REMOVE,
+    SHARE,
     /* watch events */
     DELETED,
     CHANGED,
@@ -127,9 +129,19 @@ struct client {
     int rate;                 /* of its clock, per mille */
     zkl_time offset;          /* of its clock */
     zkl_time beat, look;      /* by its clock: the last beat; the next look, or ZKL_NEVER */
-    char late[ZKL_NAME_SIZE]; /* a create on a slow way, of session `late_of`, */
+    char late[ZKL_NAME_SIZE]; /* a write on a slow way, of session `late_of`: a create's
+                                 prefix, or the writer's name that is to be a reader's */
     zkl_time lands;           /* until then at most */
     int late_of;
+};
+
+/* What kinds of lock are wished for. */
+enum mix {
+    MIX_MUTEX,
+    MIX_READ_WRITE,
+    MIX_ALL,
+    MIX_DOWNGRADE, /* the first client's are writers, all others' readers or writers */
+    MIXES
 };
 
 /* What this run may contain; chosen first (setting.c). */
@@ -139,10 +151,11 @@ struct setting {
     unsigned moves;  /* a bit for each enum move that may happen (moves.h) */
     unsigned faults; /* how many of the moves that are faults may happen */
     unsigned steps;  /* by a seed: moves before the calm */
+    enum mix mix;
     zkl_time tick;   /* of the servers: half of the timeout at most */
     bool grace;      /* sessions live up to a tick longer than their timeout */
     bool brisk;      /* the network has no delay: faults and time make the difference */
-    bool plain;      /* wishes are for a mutex, without a deadline */
+    bool plain;      /* wishes have no deadline, time and changes of mind are rationed */
     bool refusals;   /* the server's ACL refuses now and then */
     bool wild;       /* clocks run further than 5 % apart: only tokens are promised */
     bool downgrades; /* another client's reader may take its writer's number */
@@ -155,7 +168,8 @@ struct world {
     int32_t counter; /* of the path's children */
     int node_count, session_count, path_count;
     unsigned faults;    /* left */
-    int64_t token;      /* of the latest grant */
+    int64_t token;      /* of the latest grant to a mutex or writer */
+    int64_t read_token; /* the largest of a grant to a reader */
     const char *broken; /* the first rule that did not hold */
     struct server servers[SERVERS];
     struct session sessions[SESSIONS];
@@ -212,12 +226,13 @@ void path_remove(void);
 struct node *node_find(const char *name);
 struct node *node_make(const char *prefix, int session, bool contender); /* sequential */
 struct node *node_add(const char *name, int session, bool contender);
+enum zkl_reply node_share(struct node *writer); /* the transaction of ZKL_DO_SHARE */
 void node_remove(struct node *node);
 void node_change(struct node *node);
 bool nodes_full(void);
 
-/* The nearest living contender before this place in the true order, or NULL. */
-struct node *node_before(zxid place);
+/* The nearest living contender before this place in the true order that excludes this kind. */
+struct node *node_before(zxid place, enum zkl_kind kind);
 
 /* A server learns of commits up to `view`, and tells whoever watches. */
 void server_see(int server, zxid view);
@@ -243,7 +258,7 @@ void network_sever(struct client *client); /* the connection is cut; what is los
 void network_connect(struct client *client, int server, zkl_time timeout);
 bool network_can_connect(const struct client *client, int server);
 void network_forget(struct client *client); /* requests that wait for a connection are unknown */
-void network_land(struct client *client);   /* the create on a slow way lands */
+void network_land(struct client *client);   /* the write on a slow way lands */
 void network_tell(int client, enum what what, int node);
 void network_arrive(struct client *client, struct item *item);
 
@@ -258,6 +273,7 @@ zkl_time client_next_due(const struct client *client); /* world time */
 void client_wish(struct client *client, enum zkl_kind kind, zkl_time deadline, bool trying);
 void client_cancel(struct client *client, struct wish *wish, enum zkl_code why);
 void client_release(struct client *client, struct wish *wish);
+void client_share(struct client *client, struct wish *wish);
 void client_close(struct client *client);
 bool client_may_wish(const struct client *client);
 

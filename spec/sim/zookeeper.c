@@ -44,15 +44,36 @@ bool nodes_full(void) {
     return world.node_count > NODES - 40; /* whoever is robbed makes another */
 }
 
-struct node *node_add(const char *name, int session, bool contender) {
+static struct node *new_node(const char *name, int session, bool contender) {
+    struct zkl_name parsed;
     require(world.node_count < NODES, "(the simulator is out of nodes)");
     struct node *node = &world.nodes[world.node_count < NODES ? world.node_count++ : NODES - 1];
     *node = (struct node){.born = commit(), .died = NEVER, .session = session};
     node->place = node->born;
     snprintf(node->name, sizeof node->name, "%s", name);
     node->contender = contender;
+    if (contender && zkl_name_parse(name, &parsed)) node->kind = parsed.kind;
+    return node;
+}
+
+struct node *node_add(const char *name, int session, bool contender) {
+    struct node *node = new_node(name, session, contender);
     server_see(0, world.zxid);
     return node;
+}
+
+/* Create and delete in one commit, or neither: no such writer, or its reader is there already. */
+enum zkl_reply node_share(struct node *writer) {
+    char name[ZKL_NAME_SIZE];
+    zkl_name_downgrade(name, writer->name);
+    struct node *reader = node_find(name);
+    if (reader && alive(reader)) return ZKL_DONE;
+    if (!alive(writer)) return ZKL_ABSENT;
+    reader = new_node(name, writer->session, true);
+    reader->place = writer->place;
+    writer->died = reader->born;
+    server_see(0, world.zxid);
+    return ZKL_DONE;
 }
 
 /* ZOOKEEPER-3249: at its limit the counter sticks, but for creates in one pipeline. */
@@ -75,10 +96,11 @@ void node_change(struct node *node) {
     server_see(0, world.zxid);
 }
 
-struct node *node_before(zxid place) {
+struct node *node_before(zxid place, enum zkl_kind kind) {
     struct node *nearest = NULL;
     EACH_NODE(node) {
         if (!alive(node) || !node->contender || node->place >= place) continue;
+        if (!zkl_kinds_exclude(kind, node->kind)) continue;
         if (!nearest || node->place > nearest->place) nearest = node;
     }
     return nearest;
@@ -246,6 +268,14 @@ static void remove_one(const struct client *client, struct item *item) {
     node_remove(node);
 }
 
+static void share(const struct client *client, struct item *item) {
+    struct node *writer = item->node == NOBODY ? NULL : &world.nodes[item->node];
+    require(writer && writer->kind == ZKL_WRITE, "only a writer becomes a reader");
+    if (!writer) return;
+    require(writer->session == client->session, "nobody's node is shared by another session");
+    item->reply = node_share(writer);
+}
+
 static void get(const struct client *client, zxid view, struct item *item) {
     struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
     if (!node || !alive_at(node, view)) item->reply = ZKL_ABSENT;
@@ -254,7 +284,7 @@ static void get(const struct client *client, zxid view, struct item *item) {
 
 static bool is_write(const struct item *item) {
     return item->what == PARENTS || item->what == CREATE || item->what == SYNC ||
-           item->what == REMOVE;
+           item->what == REMOVE || item->what == SHARE;
 }
 
 bool request_waits(int server, const struct item *item) {
@@ -274,6 +304,7 @@ bool request_carry_out(const struct client *client, int server, struct item *ite
     case PARENTS: path_make(); break;
     case CREATE: create(client, item); break;
     case REMOVE: remove_one(client, item); break;
+    case SHARE: share(client, item); break;
     case LIST:
         item->view = world.servers[server].seen;
         if (!path_at(item->view)) item->reply = ZKL_ABSENT;

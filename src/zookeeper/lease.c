@@ -59,28 +59,27 @@ static enum zkl_code refusal(const struct zkl_session *session, const struct pat
     return ZKL_OK;
 }
 
-/* False: out of memory. */
-static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
-    struct zkl_session *session = request->session;
-    struct path *path = zkl_path_use(session, wish->path);
-    if (!path) return false;
-    enum zkl_code code = refusal(session, path, wish);
-    struct stake *held = held_by(path, wish->owner);
-    if (held && code != ZKL_CLOSED && code != ZKL_CONFLICT) {
-        enter_again(request, held, wish);
-        return true;
-    }
-    if (code != ZKL_OK) {
-        zkl_request_finish(request, code, 0);
-        return true;
-    }
-    struct stake *stake = zkl_stake_new(session, path, wish, request->deadline);
+/* A new contender. False: out of memory. */
+static bool contend(struct zkl_request *request, struct path *path, const struct zkl_wish *wish) {
+    struct stake *stake = zkl_stake_new(request->session, path, wish, request->deadline);
     if (!stake) return false;
     zkl_stake_hold(stake);
     zkl_request_hold(request);
     request->stake = stake;
     stake->request = request;
     zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
+    return true;
+}
+
+/* False: out of memory. */
+static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
+    struct path *path = zkl_path_use(request->session, wish->path);
+    if (!path) return false;
+    enum zkl_code code = refusal(request->session, path, wish);
+    struct stake *held = held_by(path, wish->owner);
+    if (held && code != ZKL_CLOSED && code != ZKL_CONFLICT) enter_again(request, held, wish);
+    else if (code != ZKL_OK) zkl_request_finish(request, code, 0);
+    else return contend(request, path, wish);
     return true;
 }
 
