@@ -230,6 +230,19 @@ function chapters.slow(book)
     lease:release()
 end
 
+-- A writer becomes a reader, and another reader comes in.
+function chapters.share(book)
+    local rw = book.session:rwlock(book.lock.path)
+    local lease = assert(rw:write():acquire(PATIENCE))
+    book.arm()
+    if try(lease.downgrade, lease, PATIENCE) then
+        local options = { timeout = PATIENCE, owner = "another" }
+        local reader = try(rw:read().acquire, rw:read(), options)
+        if reader then reader:release() end
+    end
+    lease:release()
+end
+
 -- The session expires while one holds and one waits; another one is opened.
 function chapters.expire(book)
     local lock, id = book.lock, book.session:id()
