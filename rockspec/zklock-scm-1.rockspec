@@ -90,6 +90,7 @@ build = {
       ["zklock.seckill.scenario.late_write"] = "lua/zklock/seckill/scenario/late_write.lua",
       ["zklock.seckill.scenario.orders"] = "lua/zklock/seckill/scenario/orders.lua",
       ["zklock.seckill.scenario.oversell"] = "lua/zklock/seckill/scenario/oversell.lua",
+      ["zklock.seckill.scenario.read_write"] = "lua/zklock/seckill/scenario/read_write.lua",
       ["zklock.seckill.scenario.turns"] = "lua/zklock/seckill/scenario/turns.lua",
       ["zklock.seckill.shell"] = "lua/zklock/seckill/shell.lua",
       ["zklock.seckill.stage"] = "lua/zklock/seckill/stage.lua",

@@ -5,6 +5,7 @@ local laboratory = require "zklock.seckill.laboratory"
 local leash = require "zklock.seckill.leash"
 local options = require "zklock.seckill.options"
 local oversell = require "zklock.seckill.scenario.oversell"
+local read_write = require "zklock.seckill.scenario.read_write"
 local shell = require "zklock.seckill.shell"
 local stores = require "zklock.seckill.store"
 
@@ -170,6 +171,28 @@ describe("a verdict of the laboratory", function()
         assert.matches("WRONG, must be right\n", out)
     end)
 
+    -- A scenario whose first attempts prove nothing.
+    local function hesitant(attempts)
+        return {
+            id = "SLOW", title = "a slow machine", expect = "right",
+            play = function(_, _, attempt)
+                return { again = attempt <= attempts, finding = "waited", right = true }
+            end,
+        }
+    end
+
+    it("plays again what proved nothing, and says after how many tries", function()
+        local status, out = run({}, { hesitant(1) })
+        assert.matches("\nSLOW .* waited +right %(try 2%)\n", out)
+        assert.equal(0, status)
+    end)
+
+    it("fails the run when nothing is ever proved", function()
+        local status, out = run({}, { hesitant(3) })
+        assert.matches("\nSLOW .* waited +FAILED %(try 3%)\n", out)
+        assert.equal(1, status)
+    end)
+
     it("fails the run when a process does, with its message", function()
         local status, out = run({}, { sale {
             expect = "wrong", servers = { "8080" }, strategy = "none", purchase = "no such",
@@ -206,6 +229,103 @@ describe("a verdict of the laboratory", function()
         } })
         assert.is_false(shell.succeeds(("kill -0 %s 2>/dev/null"):format(pid)))
         assert.is_false(shell.succeeds("test -e " .. folder))
+    end)
+end)
+
+
+-- What the seed prints, line by line.
+local function seed_lines()
+    local lines = {}
+    local function add(times, line)
+        for _ = 1, times do lines[#lines + 1] = line end
+    end
+    add(8, "current stock: 3")
+    add(1, "purchase ok, remaining stock: 2")
+    add(1, "purchase ok, remaining stock: 1")
+    add(1, "purchase ok, remaining stock: 0")
+    add(5, "insufficient")
+    add(8, "current stock: 0")
+    add(8, "insufficient")
+    return lines
+end
+
+
+describe("the verdict on the read-write sale (DEMO-08)", function()
+    local run_leash, store
+
+    before_each(function()
+        run_leash = leash.open()
+        store = stores.create(run_leash.folder .. "/store.db")
+    end)
+
+    after_each(function()
+        store:close()
+        run_leash:close()
+    end)
+
+    -- The store after a sale that printed these lines.
+    local function sale(lines)
+        for _, table_name in ipairs { "journal", "answer" } do
+            store:execute("DELETE FROM " .. table_name)
+        end
+        for n, line in ipairs(lines) do
+            store:note("worker-1", line, tostring(n))
+            local said = line:find "^purchase ok" and "sold" or line == "insufficient" and "refused"
+            if said then store:tell("worker-1", "worker-1", said, tostring(n)) end
+        end
+        store:set_stock(0)
+        return lines
+    end
+
+    local function wrong(pattern)
+        local outcome = read_write.judge(store)
+        assert.is_false(outcome.right)
+        assert.matches(pattern, outcome.finding)
+    end
+
+    it("is right for the seed's 32 lines", function()
+        assert.equal(32, #sale(seed_lines()))
+        local outcome = read_write.judge(store)
+        assert.equal("16 reads, 3 sold, 13 refused, 0 left", outcome.finding)
+        assert.is_true(outcome.right)
+    end)
+
+    it("is wrong when any two neighbours that differ have changed places", function()
+        local seed, changes = seed_lines(), 0
+        for n = 2, #seed do
+            if seed[n] ~= seed[n - 1] then
+                local lines = seed_lines()
+                lines[n - 1], lines[n] = lines[n], lines[n - 1]
+                sale(lines)
+                wrong(("^line %d: %s$"):format(n - 1, seed[n]))
+                changes = changes + 1
+            end
+        end
+        assert.equal(6, changes)
+    end)
+
+    it("is wrong when a line is missing, or one too many", function()
+        for _, missing in ipairs { 1, 9, 16, 32 } do
+            local lines = seed_lines()
+            table.remove(lines, missing)
+            sale(lines)
+            wrong "%d+ reads, %d sold, %d+ refused, 0 left"
+        end
+        sale(seed_lines())
+        store:note("worker-1", "and one more")
+        wrong "^33 lines, should be 32$"
+    end)
+
+    it("is wrong when the store does not agree with the lines", function()
+        sale(seed_lines())
+        store:set_stock(1)
+        wrong ", 1 left$"
+        sale(seed_lines())
+        store:tell("worker-1", "worker-1", "sold", "33")
+        wrong ", 4 sold,"
+        sale(seed_lines())
+        store:execute "UPDATE answer SET token = 1"
+        wrong "^tokens do not grow$"
     end)
 end)
 
@@ -336,6 +456,43 @@ describe("the laboratory with a ZooKeeper", function()
         as_expected("DEMO-06a", "\nDEMO%-06a .* should be 90 +wrong, as expected\n")
         as_expected("DEMO-06b", "\nDEMO%-06b .* stock 90, 10 sold +right\n")
     end)
+
+    it("prints the seed's 32 lines in the seed's order (DEMO-08)", function()
+        if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
+        local status, out = run({ "--verbose" }, { read_write.scenarios[1] })
+        local lines = {}
+        for line in out:gmatch "worker%-%d +([^\n]-)  %[token %d+%]\n" do
+            lines[#lines + 1] = line
+        end
+        assert.same(seed_lines(), lines)
+        assert.matches("\nDEMO%-08 .* 16 reads, 3 sold, 13 refused, 0 left +right", out)
+        assert.equal(0, status)
+    end)
+
+    it("shows a line for each run of equal ones without --verbose (DEMO-08)", function()
+        if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
+        local _, out = run({}, { read_write.scenarios[1] })
+        assert.matches("8 x current stock: 3\n.*worker%-%d +purchase ok, remaining stock: 2 .*"
+            .. "remaining stock: 1 .*remaining stock: 0 .* 5 x insufficient\n"
+            .. ".* 8 x current stock: 0\n.* 8 x insufficient\n +… and 25 more lines", out)
+    end)
+
+    it("oversells when a purchase is made under the lock that readers share (DEMO-08b)", function()
+        as_expected("DEMO-08b",
+            "\nDEMO%-08b .* 16 reads, 16 sold, 0 refused, 1 left +wrong, as expected\n")
+    end)
+
+    it("plays the read-write sale again without a limit when somebody waited too long (DEMO-08)",
+        function()
+            if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
+            -- Shorter than the first buyer holds the lock, at its gate.
+            local status, out = run({}, { read_write.scenario {
+                id = "HURRY", title = "a timeout that is too short", expect = "right",
+                purchase = "write", timeout = 0.03,
+            } })
+            assert.matches("\nHURRY .* 0 left +right %(try 2%)\n", out)
+            assert.equal(0, status)
+        end)
 
     it("lets one in after the other, also when each enters twice (DEMO-09, DEMO-10)", function()
         as_expected("DEMO-09,DEMO-10", "\nDEMO%-09 [^\n]+ right\n", "\nDEMO%-10 [^\n]+ right\n")

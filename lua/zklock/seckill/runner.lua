@@ -6,7 +6,8 @@ local stages = require "zklock.seckill.stage"
 
 
 -- A strategy that is wrong by a race can come out right by luck. It is tried
--- again this often in all; the report says how often.
+-- again this often in all; so is an attempt that proves nothing. The report says
+-- how often.
 local TRIES = 3
 
 
@@ -32,17 +33,18 @@ end
 
 
 -- One attempt on a stage of its own.
-local function play(scenario, name, options, leash)
-    local stage = stages.open(name, options, leash)
-    local ok, outcome = pcall(scenario.play, scenario, stage)
+local function play(scenario, attempt, options, leash)
+    local stage = stages.open(scenario.id .. "-" .. attempt, options, leash)
+    local ok, outcome = pcall(scenario.play, scenario, stage, attempt)
     stage:close()
+    if ok and outcome.again then return "failed", outcome end
     if ok then return outcome.right and "right" or "wrong", outcome end
     if is_interrupt(outcome) then error(outcome, 0) end
     return "failed", { finding = tostring(outcome) }
 end
 
 
---- Runs one scenario, again if it was right only by luck.
+--- Runs one scenario, again if it was right only by luck or proved nothing.
 ---@param scenario zklock.seckill.Scenario
 ---@param options zklock.seckill.Options
 ---@param leash zklock.seckill.Leash
@@ -53,9 +55,9 @@ function runner.run_one(scenario, options, leash)
     local verdict, outcome
     repeat
         tries = tries + 1
-        verdict, outcome = play(scenario, scenario.id .. "-" .. tries, options, leash)
+        verdict, outcome = play(scenario, tries, options, leash)
         local by_luck = scenario.race and scenario.expect == "wrong" and verdict == "right"
-    until not by_luck or tries == TRIES
+    until tries == TRIES or not (by_luck or outcome.again)
     return {
         id = scenario.id, title = scenario.title, expect = scenario.expect,
         verdict = verdict, as_expected = verdict == scenario.expect,

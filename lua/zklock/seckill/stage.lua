@@ -62,10 +62,12 @@ function Stage:start(scenario, name, words)
 end
 
 
---- When all are ready, lets them go on at one moment.
-function Stage:open_gate()
-    for _, each in ipairs(self.processes) do each:expect "ready" end
-    gate.open(self.gate)
+--- When all have said `word`, lets them go on at one moment.
+---@param word string?  default "ready"
+function Stage:open_gate(word)
+    word = word or "ready"
+    for _, each in ipairs(self.processes) do each:expect(word) end
+    gate.open(self.gate .. "." .. word)
 end
 
 

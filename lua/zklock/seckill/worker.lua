@@ -28,10 +28,18 @@ function Worker:say(word, arguments) -- luacheck: no self
 end
 
 
+--- Says `word`, and waits until all have said it. It may have been said before:
+--- then the others do not wait for this call.
+---@param word string  each gate has its own
+function Worker:wait_for_all(word)
+    self:say(word)
+    gate.pass(self.given.gate .. "." .. word, zklock.sleep)
+end
+
+
 --- Says that all is prepared, and waits for the others.
 function Worker:wait_for_start()
-    self:say "ready"
-    gate.pass(self.given.gate, zklock.sleep)
+    self:wait_for_all "ready"
 end
 
 
