@@ -13,7 +13,10 @@
  *     nothing more;
  *   - no action without its object: a delete without a counter in the name, a watch on nobody,
  *     a rank with nobody to rank, a create of an earlier attempt's name;
- *   - a grant has a token and a certain clock, and no contender of the line is ahead of it;
+ *   - a grant has a token and a certain clock, and no contender of the line that excludes it
+ *     is ahead of it;
+ *   - a writer that shares holds meanwhile, keeps its token and its number, and is told once
+ *     what came of it; it becomes a reader only by a reply that says so;
  *   - nobody sleeps without an alarm: a claim that is neither held nor forgotten has a request
  *     out, is watched for, or is stalled, which the next heartbeat mends;
  *   - in the end, when all is given up and the server answers, every claim is forgotten; and
@@ -38,11 +41,12 @@ static void require(bool holds) {
 
 /* --- the world ------------------------------------------------------------------------------ */
 
-enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, BACK };
+enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, SHARE, BACK };
 
 struct user {
     struct zkl_claim claim;
-    bool used, forgotten, answered, granted, lost;
+    bool used, forgotten, answered, granted, lost, given_up;
+    bool sharing;  /* it asked to be a reader, and was not told yet */
     int out[BACK]; /* requests, by verb */
     const struct zkl_contender *watched;
 };
@@ -187,9 +191,17 @@ static void answer(struct user *user, bool granted) {
 }
 
 static void lose(struct user *user) {
-    require(user->granted && !user->lost);
+    require(user->granted && !user->lost && !user->given_up);
     require(user->claim.code == ZKL_LOST);
     user->lost = true;
+}
+
+static void tell_shared(struct user *user) {
+    const struct zkl_claim *claim = &user->claim;
+    require(user->sharing && user->granted && !user->lost && !user->given_up);
+    require(claim->state == ZKL_HELD);
+    require((claim->kind == ZKL_READ) == (claim->refusal == ZKL_OK));
+    user->sharing = false;
 }
 
 static void perform_one(struct user *user, zkl_actions action) {
@@ -205,11 +217,13 @@ static void perform_one(struct user *user, zkl_actions action) {
         if (claim->ahead) ask(user, AHEAD, claim->ahead);
         break;
     case ZKL_DO_REMOVE: ask(user, REMOVE, NULL); break;
+    case ZKL_DO_SHARE: ask(user, SHARE, NULL); break;
     case ZKL_DO_DOUBT: w.doubted = true; break;
     case ZKL_DO_FOLLOW: resume_followers(); break;
     case ZKL_DO_GRANT: answer(user, true); break;
     case ZKL_DO_FAIL: answer(user, false); break;
     case ZKL_DO_LOSE: lose(user); break;
+    case ZKL_DO_SHARED: tell_shared(user); break;
     case ZKL_DO_FORGET: forget(user); break;
     default: require(action == ZKL_DO_QUEUED); break;
     }
@@ -228,6 +242,7 @@ static void check_actions(const struct user *user, zkl_actions actions) {
     require(actions < ZKL_DO_FORGET << 1);
     if (actions & (ZKL_DO_REMOVE | ZKL_DO_WATCH_OWN)) require(is_complete_name(claim->name));
     if (actions & ZKL_DO_REMOVE) require(claim->state == ZKL_LEAVE);
+    if (actions & ZKL_DO_SHARE) require(claim->state == ZKL_SHARE && zkl_claim_may_share(claim));
     if (actions & ZKL_DO_CREATE) {
         require(claim->state == ZKL_ENTER && !is_complete_name(claim->name));
         require(claim->nonce == w.party.nonces);
@@ -307,8 +322,9 @@ static void replace_line(const struct user *user) {
     require(zkl_line_replace(&w.line, names, distinct));
 }
 
-/* Ahead of the claim by line.h's order, as far as it is known. */
+/* Ahead of the claim and in its way by line.h's order, as far as it is known. */
 static bool is_ahead(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+    if (claim->kind == ZKL_READ && contender->kind == ZKL_READ) return false;
     if (w.line.exhausted) return contender->czxid != 0 && contender->czxid < claim->czxid;
     return contender->sequence < claim->sequence;
 }
@@ -383,9 +399,22 @@ static void feed_own(struct user *user, enum zkl_reply reply) {
     perform_placed(user, zkl_claim_got_own(&user->claim, reply, pick_code(), czxid, owner, w.now));
 }
 
+/* Only DONE makes a reader of a writer. */
+static void feed_shared(struct user *user, enum zkl_reply reply) {
+    struct zkl_claim *claim = &user->claim;
+    int64_t token = claim->czxid;
+    int32_t sequence = claim->sequence;
+    bool was_reader = claim->kind == ZKL_READ;
+    zkl_actions did = zkl_claim_shared(claim, reply, pick_code());
+    require(claim->czxid == token && claim->sequence == sequence);
+    require(was_reader || claim->kind != ZKL_READ || reply == ZKL_DONE);
+    perform(user, did);
+}
+
 static void feed(struct request *request, enum zkl_reply reply) {
     struct user *user = request->user;
-    bool proof = request->verb == CREATE || request->verb == SYNC || request->verb == REMOVE;
+    bool proof = request->verb == CREATE || request->verb == SYNC || request->verb == REMOVE ||
+                 request->verb == SHARE;
     if (proof && reply == ZKL_DONE) zkl_clock_prove(&w.party.clock, request->issued, w.now);
     if (request->verb == LIST) feed_list(user, reply);
     if (!user || request->verb == LIST) return;
@@ -399,6 +428,7 @@ static void feed(struct request *request, enum zkl_reply reply) {
     case OWN: feed_own(user, reply); break;
     case AHEAD: feed_ahead(user, request->contender, reply); break;
     case REMOVE: perform(user, zkl_claim_removed(claim, reply)); break;
+    case SHARE: feed_shared(user, reply); break;
     case LIST:
     case BACK: break;
     }
@@ -483,6 +513,21 @@ static void beat(void) {
     EACH_USER(user) perform_resumed(user, zkl_claim_beat(&user->claim, w.now));
 }
 
+/* The clock's end comes first: what it ended is neither given up nor shared. */
+static void release(struct user *user) {
+    pass(0);
+    if (!user->used) return;
+    if (zkl_claim_holds(&user->claim)) user->given_up = true;
+    perform(user, zkl_claim_release(&user->claim));
+}
+
+static void share(struct user *user) {
+    pass(0);
+    if (!user->used || user->claim.state != ZKL_HELD || !zkl_claim_may_share(&user->claim)) return;
+    user->sharing = true;
+    perform(user, zkl_claim_share(&user->claim));
+}
+
 static void start(uint8_t how) {
     bool trying = how & 1;
     zkl_time deadline = how & 2 ? w.now + how * (TIMEOUT / 64) : ZKL_NEVER;
@@ -509,6 +554,7 @@ static bool has_alarm(const struct user *user) {
     case ZKL_KNOW: return user->out[OWN] > 0;
     case ZKL_RANK: return claim->ranks > 0;
     case ZKL_WAIT: return user->out[AHEAD] > 0 || user->watched == claim->ahead;
+    case ZKL_SHARE: return user->out[SHARE] > 0;
     case ZKL_LEAVE: return user->out[REMOVE] > 0;
     case ZKL_HELD:
     case ZKL_GONE: return true;
@@ -521,10 +567,10 @@ static void check(void) {
         const struct zkl_claim *claim = &user->claim;
         require(has_alarm(user));
         require((claim->state == ZKL_GONE) == user->forgotten);
-        require(claim->wanted == !(user->answered && (!user->granted || claim->state != ZKL_HELD)));
+        require(claim->wanted == !(user->answered && (!user->granted || !zkl_claim_holds(claim))));
         require((claim->state == ZKL_WAIT) == (claim->ahead != NULL));
         require(claim->ranks == (uint32_t)user->out[RANK]);
-        if (claim->state == ZKL_HELD) require(user->granted && !user->lost);
+        if (zkl_claim_holds(claim)) require(user->granted && !user->lost && !user->given_up);
     }
 }
 
@@ -543,15 +589,13 @@ static void step(void) {
     case 5: watch_event(user, false, op & 1); break;
     case 6: pass((which + 1) * (TIMEOUT / 24)); break;
     case 7: beat(); break;
-    case 8:
-        pass(0);
-        if (user->used) perform(user, zkl_claim_release(&user->claim));
-        break;
+    case 8: release(user); break;
     case 9:
         if (user->used) perform(user, zkl_claim_cancel(&user->claim, ZKL_INTERRUPTED));
         break;
     case 10:
         if (which == 0) expire();
+        else share(user);
         break;
     default: deliver(); break;
     }
@@ -569,7 +613,7 @@ static void come_to_rest(void) {
         EACH_USER(user) {
             busy = true;
             perform(user, zkl_claim_cancel(&user->claim, ZKL_CLOSED));
-            perform(user, zkl_claim_release(&user->claim));
+            release(user);
         }
         if (!busy && connected()) return;
         beat();

@@ -104,7 +104,7 @@ zkl_actions zkl_claim_ranked(]],
         name = "BUG-13-holder",
         what = "a holder is not told that its session expired",
         file = "src/core/claim.c",
-        find = "if (claim->state == ZKL_HELD) actions = lose(claim);\n    else if",
+        find = "if (zkl_claim_holds(claim)) actions = lose(claim);\n    else if",
         replace = "if",
     },
     {
@@ -222,12 +222,8 @@ zkl_actions actions = 0;
         name = "Menagerie-index",
         what = "a claim that is not in the line counts as its first (index -1)",
         file = "src/core/line.c",
-        find = [[
-        size_t at = position(line, claim->sequence, "");
-        return at ? line->contenders[at - 1] : NULL;]],
-        replace = [[
-        size_t at = position(line, claim->sequence, "");
-        return at > 1 ? line->contenders[at - 1] : NULL;]],
+        find = "return at ? line->contenders[at - 1] : NULL;",
+        replace = "return at > 1 ? line->contenders[at - 1] : NULL;",
     },
 
     -- --- our own: names and the line --------------------------------------------------
@@ -330,6 +326,7 @@ if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;]],
         also = { { find = [[
     case ZKL_PROVE:
     case ZKL_HELD:
+    case ZKL_SHARE:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -339,6 +336,7 @@ if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;]],
 zkl_actions zkl_claim_synced(]],
                    replace = [[
     case ZKL_PROVE:
+    case ZKL_SHARE:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -449,6 +447,105 @@ if (claim->state != ZKL_HELD || claim->own_watched) return 0;
         replace = "",
     },
 
+    -- --- our own: readers and writers -------------------------------------------------
+
+    {
+        name = "reader-behind-readers",
+        what = "a reader waits for the readers ahead of it",
+        file = "src/core/line.c",
+        find = [[
+        while (at > 0 && !zkl_kinds_exclude(claim->kind, line->contenders[at - 1]->kind)) at--;
+]],
+        replace = "",
+    },
+    {
+        name = "reader-passes-mutex",
+        what = "a reader passes over a mutex that is ahead of it",
+        file = "src/core/line.c",
+        find = "!zkl_kinds_exclude(claim->kind, line->contenders[at - 1]->kind)",
+        replace = "claim->kind == ZKL_READ && line->contenders[at - 1]->kind != ZKL_WRITE",
+    },
+    {
+        name = "exhausted-kinds",
+        what = "past the end of the counter a reader waits for readers",
+        file = "src/core/line.c",
+        find = "        if (!zkl_kinds_exclude(claim->kind, contender->kind)) continue;\n",
+        replace = "",
+    },
+    {
+        name = "reader-tries-first",
+        what = "a reader's try looks at the holder only, not at a writer that waits",
+        file = "src/core/line.c",
+        find = "if (zkl_kinds_exclude(kind, line->contenders[i]->kind)) return false;",
+        replace = "if (i == 0 && zkl_kinds_exclude(kind, line->contenders[i]->kind)) return false;",
+    },
+    {
+        name = "share-lets-go",
+        what = "a writer that becomes a reader holds nothing until the reply",
+        file = "src/core/claim.h",
+        find = [[
+return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);]],
+        replace = "return claim->state == ZKL_HELD;",
+    },
+    {
+        name = "share-absent",
+        what = "a writer whose node is gone becomes a reader",
+        file = "src/core/claim.c",
+        find = "case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);",
+        replace = "case ZKL_ABSENT: become_reader(claim); break;",
+    },
+    {
+        name = "share-unknown-done",
+        what = "a writer counts as a reader although the reply is lost",
+        file = "src/core/claim.c",
+        find = "case ZKL_UNKNOWN: claim->unsettled = true; return stall(claim);",
+        replace = "case ZKL_UNKNOWN: become_reader(claim); break;",
+    },
+    {
+        name = "share-unknown-refused",
+        what = "a writer counts as one although a lost reply may have made it a reader",
+        file = "src/core/claim.c",
+        find = "case ZKL_UNKNOWN: claim->unsettled = true; return stall(claim);",
+        replace = "case ZKL_UNKNOWN: claim->refusal = ZKL_CONNECTION; break;",
+    },
+    {
+        name = "share-refused-again",
+        what = "a refusal after a lost reply counts, though the first may have been carried out",
+        file = "src/core/claim.c",
+        find = "        if (claim->unsettled) return stall(claim);\n",
+        replace = "",
+    },
+    {
+        name = "share-old-name",
+        what = "a release while a writer becomes a reader removes the writer's node only",
+        file = "src/core/claim.c",
+        find = "if (claim->state == ZKL_SHARE) claim->wanted = false; /* once its name is known */",
+        replace = "if (claim->state == ZKL_SHARE) return leave(claim);",
+    },
+    {
+        name = "share-past-limit",
+        what = "a writer becomes a reader near the end of the counter, and loses its place",
+        file = "src/core/claim.h",
+        find = "claim->sequence >= 0 && claim->sequence < ZKL_SHARE_LIMIT;",
+        replace = "claim->sequence >= 0;",
+    },
+    {
+        name = "share-own-deleted",
+        what = "the deletion of the writer's node, which is its own doing, is taken for a loss",
+        file = "src/core/claim.c",
+        find = "    case ZKL_HELD: return lose(claim) | gone(claim);",
+        replace = "    case ZKL_HELD:\n    case ZKL_SHARE: return lose(claim) | gone(claim);",
+        also = { { find = "    case ZKL_SHARE: /* the transaction's own reply decides */\n",
+                   replace = "" } },
+    },
+    {
+        name = "share-unwatched",
+        what = "the reader's node is not watched, for the writer's was",
+        file = "src/core/claim.c",
+        find = "    claim->own_watched = false; /* the next heartbeat's */\n",
+        replace = "",
+    },
+
     -- --- our own: the lease clock -----------------------------------------------------
 
     {
@@ -528,8 +625,7 @@ if (claim->state != ZKL_HELD || claim->own_watched) return 0;
         what = "a lease is suspect for ever, never lost by the own clock",
         file = "src/core/claim.c",
         find = [[
-    if (zkl_clock_phase(&claim->party->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;
-    return lose(claim) | leave(claim);]],
+    if (zkl_clock_phase(&claim->party->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;]],
         replace = "    return 0;",
     },
 }

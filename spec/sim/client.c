@@ -58,7 +58,7 @@ static void ask(struct client *client, struct wish *wish, enum what what, const 
                         .issued = clock_of(client),
                         .look = client->look,
                         .contender = contender ? zkl_contender_hold(contender) : NULL};
-    if (what == CREATE) memcpy(item.name, name, sizeof item.name);
+    if (what == CREATE || what == SHARE) memcpy(item.name, name, sizeof item.name);
     if (wish) wish->out++;
     if (client->party.clock.connected && !client->expiring) {
         client->sent = world.now;

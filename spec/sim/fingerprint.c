@@ -92,7 +92,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)claim->state << 16 | (uint64_t)claim->code << 8 | claim->refusal);
     mix(claim->kind);
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
-                   claim->announced << 3 | claim->own_watched << 4));
+                   claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5));
     mix((uint64_t)claim->czxid);
     mix((uint64_t)claim->listed << 32 | claim->ranks);
     mix((uint64_t)claim->epoch);

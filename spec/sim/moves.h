@@ -29,7 +29,7 @@ enum move {
     MOVE_EXPIRE, /* a session ends before its time: somebody closed it */
     MOVE_APART,  /* a follower is cut off from the leader */
     MOVE_REJOIN,
-    MOVE_LAND, /* a create, or a writer's exchange for a reader, that was on a slow way */
+    MOVE_LAND, /* a create or a downgrade that was on a slow way */
     MOVE_REAP, /* the empty container goes, and its counter with it */
     /* other people */
     MOVE_ENTER,  /* another client's node, or junk */

@@ -85,17 +85,25 @@ void network_arrive(struct client *client, struct item *item) {
  */
 
 /*
+ * The client looks for it a session timeout later, by its clock. One that runs too fast for
+ * the promise would look too early.
+ */
+static zkl_time slow_way(const struct client *client) {
+    zkl_time longest = world.sessions[client->session].timeout / 10 * 9;
+    return world.setting.wild ? longest / client->rate * 1000 : longest;
+}
+
+/*
  * The last of what was sent may still get to the leader, by a server that has lost its client.
  * A delete that comes late does nothing new.
  */
 static void delay(struct client *client, const struct item *item) {
-    const char *name = item->what == SHARE ? world.nodes[item->node].name : item->name;
     if (item->what != CREATE && item->what != SHARE) return;
     if (client->late[0] || choose(2) == 0) return;
     tell("the cut's first lost request, the %s, is still on its way", story_what(item));
-    memcpy(client->late, name, sizeof client->late);
+    memcpy(client->late, item->name, sizeof client->late);
     client->late_of = client->session;
-    client->lands = world.now + world.sessions[client->session].timeout / 10 * 9;
+    client->lands = world.now + slow_way(client);
 }
 
 /* Some of what is on its way up is still carried out; no reply to it gets back. */

@@ -130,21 +130,24 @@ void rules_on_tick(const struct client *client, zkl_time now) {
 /* --- any time ------------------------------------------------------------------------------------
  */
 
-static void check_holder(const struct client *client, const struct zkl_claim *claim) {
+/* Its node, unless a stranger removed that. */
+static const struct node *check_holder(const struct client *client, const struct zkl_claim *claim) {
     const struct node *node = node_of(claim);
     require(client->party.clock.connected, "nothing is certain without a connection");
     require(!((const struct wish *)claim)->ended, "what the clock ended never comes back");
-    if (node && node->robbed) return;
+    if (node && node->robbed) return NULL;
     require(node && alive(node), "who holds for certain has its node");
-    if (!node) return;
+    if (!node) return NULL;
     require(!node_before(node->place, node->kind), "who holds for certain is the first");
     require(node->kind == claim->kind || claim->state == ZKL_SHARE,
             "a holder's node is of its kind");
     require(world.sessions[node->session].id == client->party.session,
             "who holds for certain has a node of its own session");
+    return node;
 }
 
 void rules_at_any_time(void) {
+    unsigned holders = 0, exclusive = 0;
     if (world.setting.wild) return;
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue; /* it can ask nothing */
@@ -155,9 +158,12 @@ void rules_at_any_time(void) {
             require(lease == zkl_claim_holds(claim), "a grant is not taken back");
             if (!lease) continue;
             enum zkl_phase phase = zkl_clock_phase(&c->party.clock, claim->epoch, clock_of(c));
-            if (phase == ZKL_PHASE_HELD) check_holder(c, claim);
+            const struct node *node = phase == ZKL_PHASE_HELD ? check_holder(c, claim) : NULL;
+            holders += node != NULL;
+            exclusive += node && node->kind != ZKL_READ;
         }
     }
+    require(!exclusive || holders == 1, "no two hold for certain that exclude one another");
 }
 
 /* --- in calm, and at rest ----------------------------------------------------------- */

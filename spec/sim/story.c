@@ -57,7 +57,7 @@ const char *story_what(const struct item *item) {
                                         [OWN] = "get (own) of",
                                         [AHEAD] = "get (ahead) of",
                                         [REMOVE] = "delete of",
-                                        [SHARE] = "exchange for a reader of",
+                                        [SHARE] = "downgrade of",
                                         [DELETED] = "the deletion of",
                                         [CHANGED] = "the change of",
                                         [CUT] = "the cut",

@@ -89,7 +89,7 @@ struct item {
     zkl_time look;                   /* the client's next look then */
     struct zkl_contender *contender; /* RANK, AHEAD: a reference */
     bool arrived;                    /* at the client's library */
-    char name[ZKL_NAME_SIZE];        /* CREATE: the prefix */
+    char name[ZKL_NAME_SIZE];        /* CREATE: the prefix; SHARE: the writer's */
 };
 
 struct queue {

@@ -422,14 +422,18 @@ static void become_reader(struct zkl_claim *claim) {
 
 /*
  * A transaction whose outcome is unknown is simply sent again: nobody else has these
- * names, so a second one finds the reader's node, or finds the writer's node gone.
+ * names, so a second one finds the reader's node, or finds the writer's node gone. If
+ * the second is refused, the first may have been carried out all the same.
  */
 zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     if (claim->state != ZKL_SHARE) return 0;
     switch (reply) {
-    case ZKL_UNKNOWN: return stall(claim);
+    case ZKL_UNKNOWN: claim->unsettled = true; return stall(claim);
     case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);
-    case ZKL_REFUSED: claim->refusal = why; break;
+    case ZKL_REFUSED:
+        if (claim->unsettled) return stall(claim);
+        claim->refusal = why;
+        break;
     case ZKL_DONE: become_reader(claim); break;
     }
     if (!claim->wanted) return leave(claim);

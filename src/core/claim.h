@@ -123,6 +123,7 @@ struct zkl_claim {
     bool wanted;              /* its user still waits for it or holds it */
     bool stalled;             /* its request failed; zkl_claim_resume() asks again */
     bool doubted;             /* a create of it stayed unknown */
+    bool unsettled;           /* SHARE: a transaction of it stayed unknown */
     bool announced;           /* DO_QUEUED was given */
     bool own_watched;         /* the own node is watched, or the get is out */
     char name[ZKL_NAME_SIZE]; /* ENTER: without the counter */

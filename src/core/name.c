@@ -86,9 +86,12 @@ bool zkl_name_parse(const char *text, struct zkl_name *name) {
 }
 
 void zkl_name_downgrade(char text[ZKL_NAME_SIZE], const char *writer) {
-    snprintf(text, ZKL_NAME_SIZE, "%s", writer);
-    char *marker = strstr(text, "__WRIT__");
-    if (marker) memcpy(marker, "__READ__", 8);
+    static const char from[] = "__WRIT__", to[] = "__READ__";
+    const char *marker = strstr(writer, from);
+    if (marker)
+        snprintf(text, ZKL_NAME_SIZE, "%.*s%s%s", (int)(marker - writer), writer, to,
+                 marker + strlen(from));
+    else snprintf(text, ZKL_NAME_SIZE, "%s", writer);
 }
 
 void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t session,
