@@ -18,61 +18,18 @@
 --           rules = { { name=, text=, violations = count }, … }, model = …,
 --           figures = what figures.lua counts }
 
+local downgrade = require "spec.torture.downgrade"
 local figures = require "spec.torture.figures"
 local model = require "spec.torture.model"
+local reports = require "spec.torture.report"
 
 local huge, max, min = math.huge, math.max, math.min
-
-local MANY = 200 -- violations of one rule; what is wrong all the time need not be listed
 
 local rules = {}
 
 
 local function rule(name, text, check)
     rules[#rules + 1] = { name = name, text = text, check = check }
-end
-
-
--- --- the report ---------------------------------------------------------------------
-
-local Report = {}
-Report.__index = Report
-
-
-local function entry(self, at, claim, text, ...)
-    return {
-        rule = self.rule.name,
-        at = at,
-        claim = claim and claim.id,
-        path = claim and claim.path,
-        text = text:format(...),
-    }
-end
-
-
-function Report:violation(...)
-    self.rule.violations = self.rule.violations + 1
-    if self.rule.violations <= MANY then
-        self.violations[#self.violations + 1] = entry(self, ...)
-    end
-end
-
-
-function Report:full()
-    return self.rule.violations > MANY
-end
-
-
-function Report:explain(...)
-    self.explained[#self.explained + 1] = entry(self, ...)
-end
-
-
---- Keeps the worst of a measure, and all of them for the middle.
-function Report:measure(name, seconds)
-    local all = self.measures[name] or {}
-    self.measures[name] = all
-    all[#all + 1] = seconds
 end
 
 
@@ -94,6 +51,30 @@ end
 
 local function by_grant(a, b) return a.granted < b.granted end
 local function by_token(a, b) return a.token < b.token end
+
+
+-- Later grants of one path, in O(1) a question: the most by compare(a, b) of those put in
+-- so far that exclude a claim; readers do not exclude each other.
+local Most = {}
+Most.__index = Most
+
+
+local function most(compare)
+    return setmetatable({ compare = compare }, Most)
+end
+
+
+function Most:put(claim)
+    local function better(old) return (not old or self.compare(claim, old)) and claim or old end
+    self.any = better(self.any)
+    if claim.kind ~= "read" then self.alone = better(self.alone) end
+end
+
+
+function Most:excluding(claim)
+    if claim.kind == "read" then return self.alone end
+    return self.any
+end
 
 
 -- Was the lock still the claim's own at that moment, as ZooKeeper sees it?
@@ -119,15 +100,17 @@ local function check_turn(report, claim, options)
     elseif node.path ~= claim.path or not made_by(node, claim) then
         report:violation(at, claim, "token %d is of somebody else's node, %s/%s", claim.token,
                          node.path, node.name)
-    elseif not node.first then
-        report:violation(at, claim, "granted, and was never first in line")
-    elseif at < node.first - options.skew then
-        report:violation(at, claim, "granted %.3f s before it was first in line", node.first - at)
+    elseif not claim.second and claim.kind ~= (node.was and "write" or node.kind) then
+        report:violation(at, claim, "wants to %s, by the node %s", claim.kind, node.name)
+    elseif not node.turn then
+        report:violation(at, claim, "granted, and it was never its turn")
+    elseif at < node.turn - options.skew then
+        report:violation(at, claim, "granted %.3f s before it was its turn", node.turn - at)
     end
 end
 
 
-rule("order", "one holder at a time in ZooKeeper's order", function(m, report, options)
+rule("order", "one holder, or readers, at a time in ZooKeeper's order", function(m, report, options)
     for _, claim in ipairs(m.claims) do
         if claim.granted then check_turn(report, claim, options) end
     end
@@ -161,38 +144,60 @@ local function judge_overlap(m, report, a, b, options)
 end
 
 
+-- Those of a list that still hold at that moment, and those that do not.
+local function part(list, until_when, at)
+    local still, ended = {}, {}
+    for _, claim in ipairs(list) do
+        local side = claim[until_when] > at and still or ended
+        side[#side + 1] = claim
+    end
+    return still, ended
+end
+
+
+-- Who holds alone is compared with everybody; readers, who may be many, only when somebody
+-- comes who excludes them. So each step is an overlap, or the last one for some claim.
+local function judge_overlaps(m, report, grants, options)
+    local alone, readers = {}, {}
+    for _, claim in ipairs(grants) do
+        local still, ended = part(alone, "alone_until", claim.granted)
+        alone = still
+        for _, other in ipairs(ended) do readers[#readers + 1] = other end -- some read on
+        for _, other in ipairs(alone) do judge_overlap(m, report, other, claim, options) end
+        if claim.kind == "read" then
+            readers[#readers + 1] = claim
+        else
+            readers = part(readers, "over", claim.granted)
+            for _, other in ipairs(readers) do judge_overlap(m, report, other, claim, options) end
+            alone[#alone + 1] = claim
+        end
+        if report:full() then return end
+    end
+end
+
+
 rule("overlap", "overlaps in client time are explained by a fault", function(m, report, options)
     for _, grants in pairs(grants_by_path(m, by_grant)) do
-        local open = {}
-        for _, claim in ipairs(grants) do
-            local still = {}
-            for _, other in ipairs(open) do
-                if other.over > claim.granted then
-                    still[#still + 1] = other
-                    judge_overlap(m, report, other, claim, options)
-                end
-            end
-            if report:full() then return end
-            still[#still + 1] = claim
-            open = still
-        end
+        judge_overlaps(m, report, grants, options)
     end
 end)
 
 
 rule("token", "tokens are unique, and grow", function(m, report)
     for _, grants in pairs(grants_by_path(m, by_grant)) do
-        local invoked, owner, greatest, next_grant = {}, {}, 0, 1
+        local invoked, owner, next_grant = {}, {}, 1
+        local greatest = most(function(a, b) return a.token > b.token end)
         for i, claim in ipairs(grants) do invoked[i] = claim end
         table.sort(invoked, function(a, b) return a.invoked < b.invoked end)
         for _, claim in ipairs(invoked) do
             while grants[next_grant] and grants[next_grant].granted < claim.invoked do
-                greatest = max(greatest, grants[next_grant].token)
+                greatest:put(grants[next_grant])
                 next_grant = next_grant + 1
             end
-            if claim.token <= greatest then
+            local before = greatest:excluding(claim)
+            if before and claim.token <= before.token then
                 report:violation(claim.granted, claim, "token %d after a grant with %d",
-                                 claim.token, greatest)
+                                 claim.token, before.token)
             elseif owner[claim.token] then
                 report:violation(claim.granted, claim, "token %d is also that of %s", claim.token,
                                  owner[claim.token].id)
@@ -228,29 +233,38 @@ end
 
 rule("fifo", "locks are granted in order of arrival", function(m, report, options)
     for _, grants in pairs(grants_by_path(m, by_token)) do
-        local earliest
+        local behind = most(by_grant)
         for i = #grants, 1, -1 do
             local claim = grants[i]
+            local earliest = behind:excluding(claim)
             if earliest and earliest.granted < claim.granted and earliest.token > claim.token
                 and claim.state == "held" and not m:taken(claim.node, options.skew) then
                 report:violation(claim.granted, claim, "%s came later and was granted before",
                                  earliest.id)
             end
-            if not earliest or claim.granted < earliest.granted then earliest = claim end
+            behind:put(claim)
         end
         check_arrivals(report, grants)
     end
 end)
 
 
-rule("reentry", "a second handle is on the same grant", function(m, report)
-    for _, claim in ipairs(m.claims) do
-        local outer = claim.inside and m.claim[claim.inside]
-        if outer and claim.granted and claim.token ~= outer.token
-            and (outer.held_until or 0) >= claim.granted and alive(outer, claim.granted) then
+local function check_reentry(report, claim, outer)
+    if claim.token ~= outer.token then
+        if (outer.held_until or 0) >= claim.granted and alive(outer, claim.granted) then
             report:violation(claim.granted, claim, "token %d inside of a hold with %d",
                              claim.token, outer.token)
         end
+    elseif claim.kind ~= "read" and outer.reads_only < claim.granted then
+        report:violation(claim.granted, claim, "a writer inside of a hold to read")
+    end
+end
+
+
+rule("reentry", "a second handle is on the same grant", function(m, report)
+    for _, claim in ipairs(m.claims) do
+        local outer = claim.inside and m.claim[claim.inside]
+        if outer and claim.granted then check_reentry(report, claim, outer) end
     end
 end)
 
@@ -331,21 +345,41 @@ rule("notice", "a holder notices its loss in time", function(m, report, options)
 end)
 
 
-rule("handoff", "a free lock goes to who is first in line", function(m, report, options)
+rule("handoff", "who has its turn gets the lock", function(m, report, options)
     for _, claim in ipairs(m.claims) do
         local node = claim.nodes[#claim.nodes]
-        local first = node and node.first
+        local turn = node and node.turn
         local over = min(claim.granted or huge, claim.given_up)
-        if first and first > node.created and not m:taken(node, options.skew) then
+        if turn and turn > node.created and not m:taken(node, options.skew) then
             local trouble = m.trouble[claim.place]
-            local latest = trouble:undisturbed(first, options.bound)
-            local calm = not trouble:overlapping(first, over)
+            local latest = trouble:undisturbed(turn, options.bound)
+            local calm = not trouble:overlapping(turn, over)
             if calm and claim.granted then
-                report:measure("handoff", max(0, claim.granted - first))
+                report:measure("handoff", max(0, claim.granted - turn))
             end
             if min(over, m.finished) > latest then
-                report:violation(first, claim, "was first in line for %.3f s and not served",
-                                 min(over, m.finished) - first)
+                report:violation(turn, claim, "it was its turn for %.3f s, and it was not served",
+                                 min(over, m.finished) - turn)
+            end
+        end
+    end
+end)
+
+
+rule("downgrade", "a writer becomes a reader in its place, and reads", downgrade)
+
+
+rule("steady", "what a reader reads stays the same while it holds", function(m, report, options)
+    for _, claim in ipairs(m.claims) do
+        local taken = claim.node and m:taken(claim.node, options.skew)
+        local gone, before = taken and claim.node.deleted or huge, nil
+        for _, read in ipairs(claim.reads) do
+            if read.certain and read.at < gone then
+                if before and read.element ~= before then
+                    report:violation(read.at, claim, "%s became %s while it held", before,
+                                     read.element)
+                end
+                before = read.element
             end
         end
     end
@@ -474,15 +508,12 @@ end
 return function(events, options)
     local m = model.build(events, options and options.settle)
     local set = settings(options, m)
-    local report = setmetatable({
-        violations = {}, explained = {}, rules = {}, measures = {}, model = m,
-    }, Report)
+    local found = reports.new(m)
     mark_second_handles(m)
-    for i, each in ipairs(rules) do
-        report.rule = { name = each.name, text = each.text, violations = 0 }
-        report.rules[i] = report.rule
-        each.check(m, report, set)
+    for _, each in ipairs(rules) do
+        found:begin(each.name, each.text)
+        each.check(m, found, set)
     end
-    report.figures = figures.count(m, report)
-    return report
+    found.figures = figures.count(m, found)
+    return found
 end

@@ -1,8 +1,10 @@
 --- A client of the torture: one process with one session and several workers, which
--- acquire, hold, write, re-enter, give up and let go at random, and write a history.
+-- acquire, hold, write or read, re-enter, downgrade, give up and let go at random, and
+-- write a history.
 --
---   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH...
+--   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH...
 --
+-- The first paths are mutexes, the others read-write locks.
 -- It works until the file FOLDER/calm is there; then everything waiting is interrupted,
 -- the session closed, and the process ends with status 0. An error is recorded and ends
 -- it with status 1.
@@ -15,7 +17,7 @@ local zklock = require "zklock"
 local now, random = core.now, math.random
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
-local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, PATHS = unpack(arg)
+local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS = unpack(arg)
 TIMEOUT = tonumber(TIMEOUT)
 
 local WORKERS = 4
@@ -25,7 +27,7 @@ local TICK = 0.05
 local STALL = 0.25 -- a tick that is later tells that the process did not run
 
 local writer = history.writer(FOLDER .. "/history/" .. PROCESS, PROCESS)
-local paths, stores = {}, {}
+local paths, is_rwlock, stores = {}, {}, {}
 local session, calm
 local last_claim = 0
 
@@ -46,18 +48,28 @@ local Claim = {}
 Claim.__index = Claim
 
 
-local function new_claim(path, kind, limit, fields)
+local function new_claim(path, kind, way, limit, inside)
     last_claim = last_claim + 1
     local self = setmetatable({
         id = ("%s-%d"):format(PROCESS, last_claim),
         path = path,
+        kind = kind,
         limit = limit,
         begun = now(),
+        writes = kind ~= "read", -- now
     }, Claim)
-    fields = fields or {}
-    fields.path, fields.kind, fields.limit = path, kind, limit
-    self:record("invoked", fields, self.begun)
+    self:record("invoked", { path = path, kind = kind, way = way, limit = limit, inside = inside },
+                self.begun)
     return self
+end
+
+
+--- The lock that it wants, of the session as it is now.
+function Claim:lock()
+    local opts = { data = self.id }
+    if self.kind == "mutex" then return session:mutex(self.path, opts) end
+    local rwlock = session:rwlock(self.path, opts)
+    return rwlock[self.kind](rwlock)
 end
 
 
@@ -95,6 +107,14 @@ function Claim:failed(code)
 end
 
 
+--- From now on it only reads.
+function Claim:stop_writing()
+    self:look()
+    self.writes = false
+    self:record("downgrading", {})
+end
+
+
 --- Lets go with `how`, a function that gives what release() gives.
 function Claim:let_go(how, limit)
     self:look()
@@ -108,14 +128,21 @@ end
 
 -- --- the critical section -------------------------------------------------------------
 
---- Read, pause, write: also when the lease is no longer held. The token is to help.
-local function add_element(claim, count)
+-- Its holder is asked how it is while the store is busy.
+local function store_for(claim)
     local set = stores[claim.path]
-    local element = ("%s.%d"):format(claim.id, count)
     set.pause = function()
         zklock.sleep(between(0.001, 0.003))
         claim:look()
     end
+    return set
+end
+
+
+--- Read, pause, write: also when the lease is no longer held. The token is to help.
+local function add_element(claim, count)
+    local set = store_for(claim)
+    local element = ("%s.%d"):format(claim.id, count)
     local read = set:read()
     zklock.sleep(chance(0.1) and between(0, 0.1) or between(0, 0.01))
     claim:look()
@@ -126,17 +153,47 @@ local function add_element(claim, count)
 end
 
 
---- A second handle on the same grant; the handles may be given up in either order.
+--- What a reader sees, and whether it holds then.
+local function read_set(claim)
+    local set = store_for(claim)
+    set:fence(claim.token)
+    local element, at = set:read(), now()
+    claim:look()
+    claim:record("read", { element = element }, at)
+end
+
+
+--- A writer goes on as a reader; only a refusal lets it write again.
+local function downgrade(claim)
+    local begun, limit = now(), chance(0.3) and between(0.001, 0.05) or TIMEOUT
+    claim:stop_writing()
+    local ok, _, code = claim.lease:downgrade(limit)
+    claim.writes = code == "unsupported"
+    claim:look()
+    claim:record("downgraded", { result = ok and "ok" or code, begun = begun, limit = limit })
+end
+
+
+-- Of the second handle. A reader that wants to write is refused.
+local function inner_kind(claim)
+    if claim.kind == "mutex" then return "mutex" end
+    return chance(claim.writes and 0.5 or 0.1) and "write" or "read"
+end
+
+
+--- A second handle on the same grant; the handles may be given up in either order. Who gives
+-- up the last one that writes has made a downgrade.
 local function reenter(claim, owner)
-    local inner = new_claim(claim.path, "reenter", TIMEOUT, { inside = claim.id })
-    local lock = session:mutex(claim.path, { data = inner.id })
-    local lease, _, code = lock:acquire{ timeout = inner.limit, owner = owner }
+    local inner = new_claim(claim.path, inner_kind(claim), "reenter", TIMEOUT, claim.id)
+    local lease, _, code = inner:lock():acquire{ timeout = inner.limit, owner = owner }
     if not lease then return inner:failed(code) end
     inner:granted(lease)
     zklock.sleep(between(0, 0.01))
+    if inner.kind == "write" and chance(0.3) then downgrade(inner) end
     local first, last = lease, claim.lease
     if inner.token == claim.token and not claim.scoped and chance(0.5) then
         first, last = last, first
+        if claim.writes and not inner.writes then claim:stop_writing() end
     end
     inner:let_go(function() return first:release() end)
     claim.lease = last
@@ -160,10 +217,13 @@ local function work(claim, owner)
     local finish = now() + (chance(0.02) and between(0.5, 2.5) or between(0, 0.03))
     local writes = 0
     repeat
-        if writes < 2 and chance(0.6) then
+        if not claim.writes then
+            read_set(claim)
+        elseif writes < 2 and chance(0.6) then
             writes = writes + 1
             add_element(claim, writes)
         end
+        if claim.kind == "write" and claim.writes and chance(0.2) then downgrade(claim) end
         if session == mine and claim.state == "held" and chance(0.1) then
             reenter(claim, owner)
         end
@@ -232,12 +292,12 @@ end
 
 local function cycle(owner)
     local path, limit = paths[random(#paths)], pick_limit()
+    local kind = not is_rwlock[path] and "mutex" or chance(0.6) and "read" or "write"
     local trying = limit == 0
-    local claim = new_claim(path, trying and "try" or "acquire",
+    local claim = new_claim(path, kind, trying and "try" or "acquire",
                             trying and CONNECT_TIMEOUT or limit)
-    local lock = session:mutex(path, { data = claim.id })
     local use = chance(0.15) and in_scope or plainly
-    use(lock, claim, {
+    use(claim:lock(), claim, {
         timeout = limit,
         owner = owner,
         on_queued = function(position) claim:record("queued", { position = position }) end,
@@ -335,12 +395,18 @@ local function meddle()
 end
 
 
-local function run()
-    for path in PATHS:gmatch("[^,]+") do
+local function open_stores()
+    for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do
         paths[#paths + 1] = path
         stores[path] = store.open(FOLDER .. "/store/" .. path:gsub("/", "_"),
                                   function() zklock.sleep(0.002) end)
     end
+    for path in RWLOCKS:gmatch("[^,]+") do is_rwlock[path] = true end
+end
+
+
+local function run()
+    open_stores()
     open_session()
     local working, tasks = WORKERS, { watch, meddle }
     for number = 1, WORKERS do

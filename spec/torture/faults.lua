@@ -4,7 +4,8 @@
 -- world: { server = an ensemble of rig.lua with links, timeout = of the sessions,
 --          places = { { name, process, pid, proxies = one before each server,
 --                       active = the proxy in use, clock = the file of clock.c }, … },
---          paths, session_of(place) → id, replace(place): kills its process, starts another }
+--          paths, counter_path (one of them, whose numbers end), session_of(place) → id,
+--          replace(place): kills its process, starts another }
 --
 -- A kind is { name, needs, whole, begin(world, victim, fault) }. needs: "place" (victim is
 -- one), "server" (the ensemble), "path" (victim is one), "holder" (victim is what
@@ -60,10 +61,20 @@ end
 local function contenders(world, path)
     local names = {}
     for _, name in ipairs(children(world, path)) do
-        if name:find("^_c_.*lock%-%-?%d+$") then names[#names + 1] = name end
+        if name:find("^_c_.*lock%-%-?%d+$") or name:find("^_c_.*__%u%u%u%u__%-?%d+$") then
+            names[#names + 1] = name
+        end
     end
     table.sort(names, function(a, b) return a:match("%d+$") < b:match("%d+$") end)
     return names
+end
+
+
+-- How many of these hold: the first, and readers together.
+local function count_holders(names)
+    local count = 0
+    while names[count + 1] and names[count + 1]:find("__READ__") do count = count + 1 end
+    return math.max(1, count)
 end
 
 
@@ -115,17 +126,23 @@ network("half-open", { "halfopen" }, "flow", 0.1, 1.5)
 network("delay", { "delay 60" }, "delay 0", 0.5, 1.5)
 
 
--- The connection is lost with, before or after a certain request.
+-- The connection is lost with, before or after a certain request: one of these, the first to
+-- third from now on. A downgrade is a rare one, and is lost by kinds of its own.
 local OPERATIONS = { "create2", "delete", "getChildren", "getData", "sync" }
 
-for _, action in ipairs{ "drop-request", "drop-reply", "cut-after" } do
+local function lose(action, operations, latest)
     kinds[#kinds + 1] = { name = action, needs = "place", begin = function(_, place, fault)
         if not place.active then return false end
-        local operation, connects = pick(OPERATIONS), place.connects
+        local operation, connects = pick(operations), place.connects
         fault.name = action .. " " .. operation
-        place.active:command("%s %s %d", action, operation, random(3))
+        place.active:command("%s %s %d", action, operation, random(latest))
         return { over = function() return place.connects > connects end }
     end }
+end
+
+for _, action in ipairs{ "drop-request", "drop-reply", "cut-after" } do
+    lose(action, OPERATIONS, 3)
+    lose(action, { "multi" }, 1)
 end
 
 
@@ -254,8 +271,9 @@ end
 
 meddling("waiter's node deleted", function(world, path)
     local names = contenders(world, path)
-    if #names < 2 then return false end
-    local node = path .. "/" .. names[random(2, #names)]
+    local holders = count_holders(names)
+    if #names <= holders then return false end
+    local node = path .. "/" .. names[random(holders + 1, #names)]
     if is_refused(meddle(world, "delete", node)) then return false end
 end)
 

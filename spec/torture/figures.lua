@@ -7,10 +7,17 @@ local WIDTH = 26
 
 -- --- counting -------------------------------------------------------------------------
 
+local function count_grant(claim, counts)
+    counts.grants = counts.grants + 1
+    counts.granted[claim.kind] = (counts.granted[claim.kind] or 0) + 1
+    if claim.node and claim.node.shared then counts.downgrades = counts.downgrades + 1 end
+end
+
+
 local function count_outcomes(m, counts)
     for _, claim in ipairs(m.claims) do
         if claim.second then counts.reentries = counts.reentries + 1
-        elseif claim.granted then counts.grants = counts.grants + 1 end
+        elseif claim.granted then count_grant(claim, counts) end
         if claim.failed then
             counts.failures[claim.code] = (counts.failures[claim.code] or 0) + 1
         end
@@ -21,6 +28,7 @@ local function count_outcomes(m, counts)
             local name = write.accepted and "writes" or "fenced"
             counts[name] = counts[name] + 1
         end
+        counts.reads = counts.reads + #claim.reads
     end
 end
 
@@ -46,7 +54,9 @@ function figures.count(m, report)
     local counts = {
         minutes = (m.finished - m.began) / 60,
         claims = #m.claims,
-        grants = 0, reentries = 0, losses = 0, writes = 0, fenced = 0,
+        grants = 0, reentries = 0, losses = 0, writes = 0, fenced = 0, reads = 0,
+        downgrades = 0,
+        granted = { mutex = 0, read = 0, write = 0 }, -- grants by kind
         failures = {},
         faults = {},
         processes = 0,
@@ -97,16 +107,19 @@ function figures.rows(report, facts)
                                 or ("%.1f"):format(f.minutes) },
         { "client processes", tostring(f.processes) },
         { "acquires", tostring(f.claims) },
-        { "grants", ("%d, and %d re-entries"):format(f.grants, f.reentries) },
+        { "grants", ("%d: %d mutex, %d read, %d write; and %d re-entries, %d downgrades"):format(
+            f.grants, f.granted.mutex, f.granted.read, f.granted.write, f.reentries,
+            f.downgrades) },
         { "ended without a grant", tostring(failures), by_code },
         { "faults", tostring(faults), by_kind },
         { "leases lost", tostring(f.losses) },
         { "overlaps in client time", ("%d, each explained by a fault"):format(f.explained) },
-        { "writes", ("%d accepted, %d fenced off"):format(f.writes, f.fenced) },
+        { "writes", ("%d accepted, %d fenced off; %d reads"):format(f.writes, f.fenced, f.reads) },
         { "worst loss notice", "node taken: " .. milliseconds(f.measures.taken) },
         { "", "session expired: " .. milliseconds(f.measures.expired) },
         { "worst hand-off", milliseconds(f.measures.handoff) },
         { "worst release", milliseconds(f.measures.release) },
+        { "worst downgrade", milliseconds(f.measures.downgrade) },
         { "latest return of a call", milliseconds(f.measures.late) },
         { "violations", tostring(f.violations) },
     }

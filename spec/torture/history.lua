@@ -18,13 +18,19 @@
 --   unconnected  code begun limit       connect() failed
 --   state        state                  of the session
 --   stalled      seconds                the process did not run until now
---   invoked      path kind [limit] [inside]   kind: acquire, try, reenter; inside: the
---                                       claim whose owner acquires once more
+--   invoked      path kind way [limit] [inside]   kind: mutex, read, write; way: acquire,
+--                                       try, reenter; inside: the claim whose owner
+--                                       acquires once more
 --   queued       position               the claim stands in line
 --   granted      token begun [limit] state [held]    state: right after the grant
 --   failed       code begun [limit]
 --   noticed      state [held]           the lease became suspect, lost or held again
 --   wrote        element read token accepted [held]  a fenced read-pause-write
+--   read         element [held]         a reader has read the set, then
+--   downgrading  [held]                 from now on a writer only reads: it asks for the
+--                                       downgrade, or gives up its last handle that writes
+--   downgraded   result begun limit [held]    the answer, to who asked: ok, unsupported (it
+--                                       may write again), timeout, lost, …
 --   released     result begun [limit] [held]  result: ok, lost, …; "dropped": left to the
 --                                       collector; "scope": its scope ended
 --   closing      session                session:close() is called, ...
@@ -41,6 +47,8 @@
 -- Of ZooKeeper, in its own order:
 --   created      zxid path name session       CLAIM as the node's data says
 --   deleted      zxid path name session cause     cause: delete, close (of the session)
+--   became       zxid path name session was       one transaction deleted `was` and created
+--                                       `name`, which now stands in its place
 -- Of the store, in the order of its transactions:
 --   stored       path element read token
 --

@@ -5,13 +5,19 @@
 --   id path kind process place (where its process ran) inside (re-entry: the outer claim)
 --   invoked, queued, granted, failed, held_until, noticed, over   moments
 --   token (number), state (right after the grant), code, result, writes
+--   reads    what a reader read: { at, element, certain (it held then) }
+--   downgrading, downgraded (moments), answer   of a writer that went on to read only
+--     reads_only   since when it acts as a reader; a reader always (0), others never (huge)
+--     alone_until  for so long it excluded everybody
 --     held_until  last moment at which the lease was certain; nil if it never was
 --     noticed     first notice behind that which says that it is not certain
 --     over        when the claim no longer used the lock: gave it up, noticed, was closed
 --                 with its session, killed, or failed
 --   nodes    what the server made for it, oldest first; node: of the grant
--- nodes    by czxid (number): { path, name, claim, session, zxid, created, deleted, cause,
---          by (session), first (when it was first in line) }
+-- nodes    by czxid (number): { path, name, kind, claim, session, zxid, created, deleted,
+--          cause, by (session), turn (when nobody ahead excluded it any more) }
+--          One that became a reader's is the same still, with another name and kind; it has
+--          shared (when), was (its name before).
 -- faults   { id, name, scope, path, session, from, to }
 -- stops[process], trouble[place], meddling[path], expiring[session]   Intervals
 
@@ -27,6 +33,13 @@ Model.__index = Model
 
 local function place_of(process)
     return process:match("^[^.]+")
+end
+
+
+local KINDS = { __READ__ = "read", __rlock__ = "read", __WRIT__ = "write", __lock__ = "write" }
+
+local function kind_of(name)
+    return KINDS[name:match("(__%a+__)%-?%d+$")] or "mutex"
 end
 
 
@@ -52,6 +65,7 @@ function take.invoked(self, event)
         invoked = event.at,
         notices = {},
         writes = {},
+        reads = {},
         nodes = {},
     }
     self.claims[#self.claims + 1] = claim
@@ -90,6 +104,29 @@ function take.wrote(_, event, claim)
         token = tonumber(event.token),
         accepted = event.accepted == "true",
     }
+end
+
+
+function take.read(_, event, claim)
+    took_held(claim, event)
+    local held = tonumber(event.held)
+    claim.reads[#claim.reads + 1] = {
+        at = event.at,
+        element = event.element,
+        certain = held ~= nil and held >= event.at,
+    }
+end
+
+
+function take.downgrading(_, event, claim)
+    took_held(claim, event)
+    claim.downgrading = event.at
+end
+
+
+function take.downgraded(_, event, claim)
+    took_held(claim, event)
+    claim.downgraded, claim.answer = event.at, event.result
 end
 
 
@@ -175,12 +212,54 @@ local function took_node(self, event)
     self.node_events[#self.node_events + 1] = event
 end
 
-take.created, take.deleted = took_node, took_node
+take.created, take.deleted, take.became = took_node, took_node, took_node
 
 
 -- --- what follows from them -----------------------------------------------------------
 
---- The line of each path, in ZooKeeper's order: who is first in it, and since when.
+local happen = {} -- to the nodes; `living` are those of the path, by name
+
+
+function happen.created(self, event, line, living)
+    local node = { path = event.path, name = event.name, kind = kind_of(event.name),
+                   session = event.session, zxid = tonumber(event.zxid), created = event.at,
+                   claim = self.claim[event.claim] }
+    self.nodes[node.zxid] = node
+    living[node.name] = node
+    line[#line + 1] = node
+    if node.claim then table.insert(node.claim.nodes, node) end
+end
+
+
+function happen.deleted(_, event, _, living)
+    local node = living[event.name]
+    node.deleted, node.cause, node.by = event.at, event.cause, event.session
+end
+
+
+function happen.became(_, event, _, living)
+    local node = living[event.was]
+    living[event.was], living[event.name] = nil, node
+    node.name, node.kind = event.name, kind_of(event.name)
+    node.shared, node.was = event.at, event.was
+end
+
+
+-- Whose turn it is now: the readers' ahead of the first writer or mutex, and that one's when
+-- nobody lives ahead of it. Neither index ever goes back: no reader becomes a writer.
+local function take_turns(line, at)
+    while line[line.head] and line[line.head].deleted do line.head = line.head + 1 end
+    local node = line[line.barred]
+    while node and (node.deleted or node.kind == "read") do
+        if not node.deleted then node.turn = node.turn or at end
+        line.barred = line.barred + 1
+        node = line[line.barred]
+    end
+    if node and line.barred == line.head then node.turn = node.turn or at end
+end
+
+
+--- The line of each path, in ZooKeeper's order: whose turn it is, and since when.
 local function stand_in_line(self)
     table.sort(self.node_events, function(a, b)
         local x, y = tonumber(a.zxid), tonumber(b.zxid)
@@ -189,23 +268,11 @@ local function stand_in_line(self)
     end)
     local lines, living = {}, {}
     for _, event in ipairs(self.node_events) do
-        local line = lines[event.path] or { head = 1 }
-        lines[event.path] = line
-        if event.event == "created" then
-            local node = { path = event.path, name = event.name, session = event.session,
-                           zxid = tonumber(event.zxid), created = event.at,
-                           claim = self.claim[event.claim] }
-            self.nodes[node.zxid] = node
-            living[event.path .. "/" .. event.name] = node
-            line[#line + 1] = node
-            if node.claim then table.insert(node.claim.nodes, node) end
-        else
-            local node = living[event.path .. "/" .. event.name]
-            node.deleted, node.cause, node.by = event.at, event.cause, event.session
-        end
-        while line[line.head] and line[line.head].deleted do line.head = line.head + 1 end
-        local first = line[line.head]
-        if first and not first.first then first.first = event.at end
+        local path = event.path
+        lines[path] = lines[path] or { head = 1, barred = 1 }
+        living[path] = living[path] or {}
+        happen[event.event](self, event, lines[path], living[path])
+        take_turns(lines[path], event.at)
     end
 end
 
@@ -214,6 +281,13 @@ local function first_behind(moments, moment)
     for _, each in ipairs(moments or {}) do
         if each >= moment then return each end
     end
+end
+
+
+-- A writer that asked to be a reader acts as one, unless it was refused.
+local function reads_only(claim)
+    if claim.kind == "read" then return 0 end
+    return claim.answer ~= "unsupported" and claim.downgrading or huge
 end
 
 
@@ -230,6 +304,8 @@ local function end_claim(self, claim)
     claim.given_up = min(claim.failed or huge, claim.released or huge, claim.closed or huge,
                          killed or huge)
     claim.over = min(claim.given_up, claim.noticed or huge)
+    claim.reads_only = reads_only(claim)
+    claim.alone_until = min(claim.over, claim.reads_only)
 end
 
 

@@ -3,7 +3,7 @@
 
 local figures = require "spec.torture.figures"
 
-local huge, min = math.huge, math.min
+local huge, max, min = math.huge, math.max, math.min
 
 local page = {}
 
@@ -81,6 +81,9 @@ local function claim_json(m, claim)
         moment(m, claim.given_up),
         text(claim.id),
         text(claim.granted and ("token %.0f"):format(claim.token) or claim.code or "killed"),
+        claim.granted and claim.reads_only < huge
+            and moment(m, max(claim.reads_only, claim.granted)) or "-1",
+        text(claim.kind),
     }, ",") .. "]"
 end
 

@@ -1,5 +1,6 @@
 --- The protected resource: one SQLite file a lock path, with one row. It keeps the
--- highest fencing token that wrote it, and takes no write with a smaller one.
+-- highest fencing token that came to it, and takes no write with a smaller one. A reader
+-- shows its token, too, before it reads: what it then reads no earlier writer changes.
 --
 -- What is written is a set, as a chain: each element names the one before it that its
 -- writer had read, and the row names the last. Who reads, pauses and writes loses the
@@ -17,7 +18,7 @@ local SCHEMA = {
     "PRAGMA journal_mode = WAL",
     "CREATE TABLE head (element TEXT, read TEXT, token INTEGER)",
     "CREATE TABLE journal (id INTEGER PRIMARY KEY, element TEXT, read TEXT, token INTEGER)",
-    [[CREATE TRIGGER keep AFTER UPDATE ON head BEGIN
+    [[CREATE TRIGGER keep AFTER UPDATE OF element ON head BEGIN
         INSERT INTO journal (element, read, token) VALUES (NEW.element, NEW.read, NEW.token);
       END]],
     "INSERT INTO head VALUES ('-', '-', 0)",
@@ -70,7 +71,13 @@ function Store:read()
 end
 
 
---- Appends an element behind `read`; false if a greater token has written before.
+--- A reader came: writes with a smaller token are refused from now on.
+function Store:fence(token)
+    self:execute("UPDATE head SET token = %s WHERE token < %s", token, token)
+end
+
+
+--- Appends an element behind `read`; false if a greater token came before.
 function Store:write(element, read, token)
     return self:execute("UPDATE head SET element = '%s', read = '%s', token = %s WHERE token <= %s",
                         element, read, token, token) == 1

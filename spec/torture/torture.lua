@@ -19,9 +19,8 @@ local store = require "spec.torture.store"
 local zklock = require "zklock"
 
 local PLACES = 5
-local PATHS = { "/torture/a", "/torture/b", "/torture/counter" }
-local COUNTER_PATH = PATHS[3] -- its sequence numbers end soon
-local COUNTER_LEFT = 300
+local COUNTER_PATH = "/counter" -- its sequence numbers end soon; it has no parent to be made
+local COUNTER_LEFT = 100
 local TIMEOUT = 2
 local TICK = 200 -- milliseconds, of the servers
 
@@ -39,6 +38,18 @@ local function exists(path)
     local file = io.open(path)
     if file then file:close() end
     return file ~= nil
+end
+
+
+-- Two of three paths are of a mutex; the counter's is of a mutex in two of three seeds.
+local function choose_paths(seed)
+    local mutexes, rwlocks = { "/torture/a", "/torture/b" }, { "/torture/rw" }
+    local counters = seed % 3 == 0 and rwlocks or mutexes
+    counters[#counters + 1] = COUNTER_PATH
+    local paths = {}
+    for _, path in ipairs(mutexes) do paths[#paths + 1] = path end
+    for _, path in ipairs(rwlocks) do paths[#paths + 1] = path end
+    return paths, mutexes, rwlocks
 end
 
 
@@ -86,7 +97,7 @@ local function start_client(world, place)
         "WALL_CLOCK=" .. place.clock, "LD_PRELOAD=" .. CLOCK, lua,
         "spec/torture/client.lua", place.process, place.hosts,
         world.seed * 1000 + place.index * 100 + place.number, quote(world.folder), TIMEOUT,
-        table.concat(PATHS, ","), "2>&1" }, " ")))
+        table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), "2>&1" }, " ")))
     place.pid = place.output:read("*n", "*l")
 end
 
@@ -143,12 +154,14 @@ end
 
 local function make_world(seed)
     local server = start_ensemble()
+    local paths, mutexes, rwlocks = choose_paths(seed)
     local world = {
-        server = server, seed = seed, timeout = TIMEOUT, paths = PATHS,
-        counter_path = COUNTER_PATH, folder = server.dir .. "/torture", places = {},
+        server = server, seed = seed, timeout = TIMEOUT, paths = paths, mutexes = mutexes,
+        rwlocks = rwlocks, counter_path = COUNTER_PATH, folder = server.dir .. "/torture",
+        places = {},
     }
     rig.shell("mkdir -p %s/history %s/store", world.folder, world.folder)
-    for _, path in ipairs(PATHS) do
+    for _, path in ipairs(paths) do
         store.create(world.folder .. "/store/" .. path:gsub("/", "_"))
     end
     for index = 1, PLACES do world.places[index] = make_place(world, index) end
@@ -205,7 +218,7 @@ local function write_truth(world)
     rig.shell("perl spec/torture/truth.pl %s/1 %s/2 %s/3 > %s/history/zookeeper", dir, dir, dir,
               world.folder)
     local writer = history.writer(world.folder .. "/history/store", "store")
-    for _, path in ipairs(PATHS) do
+    for _, path in ipairs(world.paths) do
         local set = store.open(world.folder .. "/store/" .. path:gsub("/", "_"),
                                function() zklock.sleep(0.01) end)
         for _, write in ipairs(set:journal()) do

@@ -3,6 +3,9 @@
 # ZooKeeper's order, from the servers' own transaction logs, as events of a history
 # (history.lua). The servers must be down or at rest.
 #
+# A transaction of several (multi) that deletes one lock node and creates another on the
+# same path is a downgrade: "became". Whether the names are right is for the checker.
+#
 # A transaction counts if most of the servers have it in their logs: then it was
 # committed. (A leader that is killed leaves transactions that nobody else has; the others
 # may truncate them.) The servers must not have synchronised by snapshots, which no log
@@ -11,7 +14,8 @@
 # CLOCK is the leader's time of day when it took the request up, by this machine's
 # CLOCK_BOOTTIME; to the millisecond, rounded down.
 #
-# Format: ZooKeeper's FileTxnLog; TxnHeader is clientId, cxid, zxid, time, type.
+# Format: ZooKeeper's FileTxnLog; TxnHeader is clientId, cxid, zxid, time, type. The body
+# of a multi is a list of type and body; of one that failed all types are -1.
 use strict;
 use warnings;
 use Time::HiRes 'clock_gettime';
@@ -79,9 +83,37 @@ sub closed {
     deleted($txn, $zxid, $_, 'close') for grep { $owner{$_} == $txn->[0] } sort keys %owner;
 }
 
-my %meaning = (
+sub is_contender { $_[0] =~ $contender }
+
+# Same path, one node for another: the claim and the owner go with the place.
+sub became {
+    my ($txn, $zxid, $was, $node) = @_;
+    $claim{$node} = delete $claim{$was};
+    $owner{$node} = delete $owner{$was};
+    event('became', $txn, $zxid, $node, "\twas=" . $was =~ s{.*/}{}r);
+}
+
+my %meaning; # of a type: what is done with the transaction
+
+sub several {
+    my ($txn, $zxid, $body) = @_;
+    my @all = unpack 'l> / (l> l>/a)', $body;
+    my @parts = map { [@all[2 * $_, 2 * $_ + 1]] } 0 .. @all / 2 - 1;
+    my ($was) = grep { $owner{$_} } map { text(my $copy = $_->[1]) } grep { $_->[0] == 2 } @parts;
+    my ($node) = grep { is_contender($_) }
+        map { text(my $copy = $_->[1]) } grep { $_->[0] == 1 || $_->[0] == 15 } @parts;
+    return became($txn, $zxid, $was, $node)
+        if @parts == 2 && $was && $node && $was =~ s{[^/]*$}{}r eq $node =~ s{[^/]*$}{}r;
+    for my $part (@parts) {
+        my $apply = $meaning{ $part->[0] } or next;
+        $apply->($txn, $zxid, $part->[1]);
+    }
+}
+
+%meaning = (
     1 => \&created, 15 => \&created, # create, create2
     2 => sub { deleted($_[0], $_[1], text($_[2]), 'delete') },
+    14 => \&several,
     -11 => \&closed,
 );
 
