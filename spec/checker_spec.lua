@@ -525,6 +525,20 @@ describe("a lawful history of a read-write lock", function()
             .. "3.016 torture - healed id=1\n",
     })
 
+    -- It gave up the handle that writes, and is a writer still.
+    passes("of a writer that cannot become a reader, and re-enters to write", {
+        of = SHARED,
+        without = "became",
+        change = { "x%-__READ__0", "x-__WRIT__0", "x%-__WRIT__0", "x-__WRIT__2147483647",
+                   "[^\n]+downgraded.-\n", "", "3.03 c2.1 (.-)held=3.03", "3.62 c2.1 %1held=3.62",
+                   "3.10 c2.1.-\n", "", "3.50 c2.1.-\n", "" },
+        plus = [[
+            3.30 c1.1 c1.1-2 invoked path=/l kind=write way=reenter limit=5 inside=c1.1-1
+            3.31 c1.1 c1.1-2 granted token=100 state=held held=3.31 begun=3.3 limit=5
+            3.32 c1.1 c1.1-2 released result=ok begun=3.32 limit=0 held=3.32
+        ]],
+    })
+
     for _, number in ipairs{ "2130706431", "2147483647", "-2147483648" } do
         passes("of a writer that is refused where numbers end, and writes again: " .. number, {
             of = SHARED,
@@ -740,6 +754,74 @@ describe("a history as a file", function()
         file:write("1.5\tc1.1\t-\tended\n2.5\tc1.1\tc1.1-1\tgran")
         file:close()
         assert.equal(1, #history.read{ path })
+    end)
+end)
+
+
+describe("what truth.pl reads in a server's log", function()
+    local folder
+
+    before_each(function()
+        folder = os.tmpname()
+        os.remove(folder)
+        os.execute("mkdir -p " .. folder .. "/data/version-2")
+    end)
+    after_each(function() os.execute("rm -r " .. folder) end)
+
+    local function int(number)
+        if number < 0 then number = number + 2 ^ 32 end
+        local bytes = {}
+        for i = 4, 1, -1 do
+            bytes[i] = string.char(number % 256)
+            number = math.floor(number / 256)
+        end
+        return table.concat(bytes)
+    end
+
+    local function long(number) return int(0) .. int(number) end
+    local function text(value) return int(#value) .. value end
+    local function create(name) return text("/l/" .. name) .. text("host:1\nc1.1-1") end
+    local function delete(name) return text("/l/" .. name) end
+
+    local function multi(...)
+        local parts = { int(select("#", ...) / 2) }
+        for i, part in ipairs{ ... } do parts[i + 1] = i % 2 == 1 and int(part) or text(part) end
+        return table.concat(parts)
+    end
+
+    -- Transactions of session a1: type, body, type, body, ...
+    local function events_of_log(...)
+        local file = assert(io.open(folder .. "/data/version-2/log.1", "wb"))
+        file:write("ZKLG", int(2), long(0))
+        for i = 1, select("#", ...), 2 do
+            local kind, body = select(i, ...)
+            local txn = long(0xa1) .. int(0) .. long((i + 1) / 2) .. long(0) .. int(kind) .. body
+            file:write(long(0), int(#txn), txn, "B")
+        end
+        file:close()
+        local output = assert(io.popen("perl spec/torture/truth.pl " .. folder))
+        local lines = {}
+        for line in output:lines() do
+            local event = history.parse(line)
+            lines[#lines + 1] = ("%s %s %s%s"):format(event.zxid, event.event, event.name,
+                                                      event.was and " was " .. event.was or "")
+            assert.same({ "c1.1-1", "/l", "a1" }, { event.claim, event.path, event.session })
+        end
+        output:close()
+        return lines
+    end
+
+    it("is a downgrade in one transaction, and not one that failed", function()
+        local writer, reader = "x-__WRIT__0000000007", "x-__READ__0000000007"
+        assert.same({
+            "1 created " .. writer,
+            "4 became " .. reader .. " was " .. writer,
+            "5 deleted " .. reader,
+        }, events_of_log(15, create(writer),
+                         14, multi(1, create(reader), -1, int(-101)), -- the second was refused
+                         14, multi(-1, int(-110), -1, int(-2)),
+                         14, multi(1, create(reader), 2, delete(writer)),
+                         2, delete(reader)))
     end)
 end)
 

@@ -249,13 +249,19 @@ rule("fifo", "locks are granted in order of arrival", function(m, report, option
 end)
 
 
+-- Was it a reader's node then? (One that cannot become one stays a writer's.)
+local function is_shared(node, at)
+    return node ~= nil and (node.was and node.shared < at or not node.was and node.kind == "read")
+end
+
+
 local function check_reentry(report, claim, outer)
     if claim.token ~= outer.token then
         if (outer.held_until or 0) >= claim.granted and alive(outer, claim.granted) then
             report:violation(claim.granted, claim, "token %d inside of a hold with %d",
                              claim.token, outer.token)
         end
-    elseif claim.kind ~= "read" and outer.reads_only < claim.granted then
+    elseif claim.kind ~= "read" and is_shared(outer.node, claim.granted) then
         report:violation(claim.granted, claim, "a writer inside of a hold to read")
     end
 end

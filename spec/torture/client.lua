@@ -165,7 +165,7 @@ end
 
 --- A writer goes on as a reader; only a refusal lets it write again.
 local function downgrade(claim)
-    local begun, limit = now(), chance(0.3) and between(0.001, 0.05) or TIMEOUT
+    local begun, limit = now(), chance(0.15) and between(0.001, 0.05) or TIMEOUT
     claim:stop_writing()
     local ok, _, code = claim.lease:downgrade(limit)
     claim.writes = code == "unsupported"

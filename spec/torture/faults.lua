@@ -144,6 +144,7 @@ for _, action in ipairs{ "drop-request", "drop-reply", "cut-after" } do
     lose(action, OPERATIONS, 3)
     lose(action, { "multi" }, 1)
 end
+lose("drop-request", { "multi" }, 1) -- twice: here who takes it for done is caught
 
 
 -- --- the processes of clients -----------------------------------------------------------

@@ -15,7 +15,8 @@
 # CLOCK_BOOTTIME; to the millisecond, rounded down.
 #
 # Format: ZooKeeper's FileTxnLog; TxnHeader is clientId, cxid, zxid, time, type. The body
-# of a multi is a list of type and body; of one that failed all types are -1.
+# of a multi is a list of type and body. One that failed is in the log, too: the part that was
+# refused has the type -1, those before it look as if they had been carried out.
 use strict;
 use warnings;
 use Time::HiRes 'clock_gettime';
@@ -99,6 +100,7 @@ sub several {
     my ($txn, $zxid, $body) = @_;
     my @all = unpack 'l> / (l> l>/a)', $body;
     my @parts = map { [@all[2 * $_, 2 * $_ + 1]] } 0 .. @all / 2 - 1;
+    return if grep { $_->[0] == -1 } @parts;
     my ($was) = grep { $owner{$_} } map { text(my $copy = $_->[1]) } grep { $_->[0] == 2 } @parts;
     my ($node) = grep { is_contender($_) }
         map { text(my $copy = $_->[1]) } grep { $_->[0] == 1 || $_->[0] == 15 } @parts;

@@ -1,0 +1,66 @@
+--- What the rules of the checker find: violations, what is explained by a fault, measures.
+
+local report = {}
+
+local MANY = 200 -- violations of one rule; what is wrong all the time need not be listed
+
+local Report = {}
+Report.__index = Report
+
+
+local function entry(self, at, claim, text, ...)
+    return {
+        rule = self.rule.name,
+        at = at,
+        claim = claim and claim.id,
+        path = claim and claim.path,
+        text = text:format(...),
+    }
+end
+
+
+--- violation(at, claim or nil, text, ...) of the rule that is at work.
+function Report:violation(...)
+    self.rule.violations = self.rule.violations + 1
+    if self.rule.violations <= MANY then
+        self.violations[#self.violations + 1] = entry(self, ...)
+    end
+end
+
+
+--- The rule has as many as need be listed.
+function Report:full()
+    return self.rule.violations > MANY
+end
+
+
+--- As a violation, but a fault explains it.
+function Report:explain(...)
+    self.explained[#self.explained + 1] = entry(self, ...)
+end
+
+
+--- Keeps the worst of a measure, and all of them for the middle.
+function Report:measure(name, seconds)
+    local all = self.measures[name] or {}
+    self.measures[name] = all
+    all[#all + 1] = seconds
+end
+
+
+--- Begins the work of a rule.
+function Report:begin(name, text)
+    self.rule = { name = name, text = text, violations = 0 }
+    self.rules[#self.rules + 1] = self.rule
+end
+
+
+--- Of a model, see checker.lua.
+function report.new(m)
+    return setmetatable({
+        violations = {}, explained = {}, rules = {}, measures = {}, model = m,
+    }, Report)
+end
+
+
+return report
