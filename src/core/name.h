@@ -27,8 +27,9 @@
 
 /*
  * The counter in a name is the parent's count of creations, an int32. At its
- * maximum the server stops counting (ZOOKEEPER-3249) and later nodes share the
- * number; servers before 3.6 went on with negative ones. Seed Q-02.
+ * maximum the server stops counting (ZOOKEEPER-3249): later nodes share the
+ * number, but for some that are made at one moment and get -2147483648. Servers
+ * before 3.6 went on with negative ones. Seed Q-02.
  */
 #define ZKL_SEQUENCE_LIMIT INT32_MAX
 
