@@ -6,7 +6,7 @@
  * Listens on a free port of 127.0.0.1 and connects every client to the target.
  * Prints the port, then reads commands from stdin, one a line, and answers each
  * with exactly one line, "ok ..." or "error ...", once it is in effect. Ends at the
- * end of stdin.
+ * end of stdin, or when told to quit.
  *
  *   counts    ok create2=3 getChildren=1 ... flights=2 events=1
  *             Requests by operation since the last reset (only those not zero),
@@ -23,6 +23,7 @@
  *   delay MS  adds MS/2 milliseconds (a decimal number) in each direction to what
  *             passes from now on; keeps order, does not limit throughput. TCP
  *             handshakes are not delayed.
+ *   quit      ends, also while somebody else has the other end of stdin open.
  *   cut       resets all connections (RST), both sides. Answers how many.
  *   refuse    refuses new connections ...
  *   accept    ... accepts them again, on the same port.
@@ -69,6 +70,7 @@ struct proxy {
     size_t link_count, link_capacity;
     struct pollfd *polls; /* stdin, listener, then client and server of each link */
     struct fifo input;    /* the start of a command */
+    bool over;            /* told to quit */
 };
 
 static void fail(const char *what) {
@@ -134,7 +136,7 @@ static void run_links(struct proxy *proxy) {
 
 /* --- commands --- */
 
-enum verb { COUNTS, CLEAR, DELAY, CUT, REFUSE, ACCEPT, BLACKHOLE, HALFOPEN, FLOW, RULE };
+enum verb { COUNTS, CLEAR, DELAY, CUT, REFUSE, ACCEPT, BLACKHOLE, HALFOPEN, FLOW, RULE, QUIT };
 
 static const struct command {
     const char *name;
@@ -148,7 +150,7 @@ static const struct command {
     {"blackhole", 0, BLACKHOLE, PASS}, {"halfopen", 0, HALFOPEN, PASS},
     {"flow", 0, FLOW, PASS},           {"drop-request", 2, RULE, DROP_REQUEST},
     {"cut-after", 2, RULE, CUT_AFTER}, {"drop-reply", 2, RULE, DROP_REPLY},
-    {"hold", 2, RULE, HOLD},
+    {"hold", 2, RULE, HOLD},           {"quit", 0, QUIT, PASS},
 };
 
 static void print_counts(const struct traffic *traffic) {
@@ -216,6 +218,7 @@ static void obey(struct proxy *proxy, const struct command *command, const char 
         set_flow(proxy, true, true);
         release_held(proxy);
         break;
+    case QUIT: proxy->over = true; break;
     case RULE: done = add_rule(&proxy->traffic, command->action, first, second); break;
     }
     puts(done ? "ok" : "error bad argument");
@@ -233,7 +236,7 @@ static void run_command(struct proxy *proxy, const char *line) {
     printf("error no command \"%s\"\n", name);
 }
 
-/* False at the end of stdin. */
+/* False when this was all. */
 static bool read_commands(struct proxy *proxy) {
     char chunk[4096];
     ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
@@ -247,7 +250,7 @@ static bool read_commands(struct proxy *proxy) {
         run_links(proxy);
         fifo_remove(&proxy->input, 0, (size_t)(end - line) + 1);
     }
-    return fflush(stdout) == 0;
+    return fflush(stdout) == 0 && !proxy->over;
 }
 
 /* --- loop --- */

@@ -164,6 +164,50 @@ describe("credentials", function()
         end
     end)
 
+    -- libzookeeper takes none between two attempts to connect, and tells of them once.
+    it("are given behind servers that are down, and at once", function()
+        for _ = 1, 20 do
+            local several = "127.0.0.1:1,127.0.0.1:2," .. hosts .. chroot
+            local session = rig.session(several, { auth = "digest:ann:a", acl = "creator" })
+            assert(session:mutex("/lock"):acquire(5)):release()
+            session:close()
+            assert.equal("auth", select(2, refused(several, { auth = "digest:bob:b" })))
+        end
+    end)
+
+    for _, fault in ipairs{ "drop-request", "cut-after", "drop-reply" } do
+        it(("are given again when the connection is lost meanwhile (%s)"):format(fault), function()
+            local proxy = proxy_for_test()
+            proxy:command("%s auth 1", fault)
+            local session = rig.session(proxy.hosts .. chroot, { auth = "digest:ann:a" })
+            assert.equal(1, session:stats().reconnects)
+            assert(session:mutex("/lock"):acquire(5)):release()
+            proxy:command("%s auth 1", fault)
+            assert.equal("auth", select(2, refused(proxy.hosts, { auth = "nosuch:thing" })))
+        end)
+    end
+
+    it("are given to the session that is opened after an expiry", function()
+        local proxy = proxy_for_test()
+        local several = "127.0.0.1:1,127.0.0.1:2," .. proxy.hosts .. chroot
+        local session = rig.session(several, { auth = "digest:ann:a", acl = "creator",
+                                               timeout = 0.6 })
+        for _ = 1, 4 do
+            local expiries = session:stats().expiries
+            local lease = assert(session:mutex("/lock"):acquire(5))
+            proxy:command("blackhole")
+            rig.wait_for("the loss", function() return lease:state() == "lost" end)
+            rig.wait_for("the expiry", function()
+                return #rig.shared():nodes(chroot .. "/lock") == 0
+            end)
+            proxy:command("flow")
+            rig.wait_for("another session", function()
+                return session:stats().expiries > expiries and session:state() == "connected"
+            end)
+            assert(session:mutex("/lock"):acquire(5)):release{ wait = 5 }
+        end
+    end)
+
     it('that are missing give "auth"', function()
         assert.equal("auth", select(2, refused(hosts .. chroot)))
     end)

@@ -215,7 +215,9 @@ end
 function Proxy:reset() self:command("reset") end
 
 
+-- Processes that were started since have the fifo open, too: its end would not come.
 function Proxy:stop()
+    self:command("quit")
     self.input:close()
     self.output:close()
 end

@@ -464,7 +464,7 @@ describe("trap 8: containers (Curator, kazoo-563)", function()
         for _ = 1, 3 do
             local lease = assert(lock:acquire(5))
             lease:release{ wait = 5 }
-            rig.wait_for("reaped", function() return not exists(server, lock.path) end)
+            rig.wait_for("all reaped", function() return not exists(server, "/spec") end)
             assert.is_nil((select(2, lock:queue(5))))
         end
         assert.equal(12, proxy:counts().createContainer) -- 4 parents, 3 times

@@ -19,10 +19,43 @@ static void discard(const char *message) {
     (void)message;
 }
 
+/*
+ * Runs on the network thread. A server that refuses credentials answers so and hangs up; a
+ * question on its way then makes a reset of that, which may destroy the answer. So the first
+ * question waits until they are accepted. A refusal is a session event, too.
+ *
+ * When the answer is lost, libzookeeper calls this with a lock of its own held, so the mutex
+ * is not for us. It gives them again with the next connection and tells nobody: then the first
+ * question does not wait.
+ */
+static void on_credentials(int rc, const void *context) {
+    struct zkl_session *session = (struct zkl_session *)context;
+    if (rc != ZAUTHFAILED) atomic_store(&session->credentials_known, true);
+    if (rc != ZOK) return;
+    zkl_lock(session);
+    zkl_inquiry_start_all(session);
+    zkl_unlock(session);
+}
+
+/*
+ * With the first connection of a handle, which repeats them at each later one; between two
+ * attempts to connect it takes none.
+ */
+static void give_credentials(struct zkl_session *session, zhandle_t *handle) {
+    if (!session->auth_scheme || session->credentials_given) return;
+    int rc = zoo_add_auth(handle, session->auth_scheme, session->auth, (int)strlen(session->auth),
+                          on_credentials, session);
+    session->credentials_given = rc == ZOK;
+}
+
+static void on_connected(struct zkl_session *session, zhandle_t *handle) {
+    give_credentials(session, handle); /* ahead of all that is asked */
+    zkl_session_connected(session, (uint64_t)zoo_client_id(handle)->client_id,
+                          (zkl_time)zoo_recv_timeout(handle) * (ZKL_SECOND / 1000));
+}
+
 static void on_session_event(struct zkl_session *session, zhandle_t *handle, int state) {
-    if (state == ZOO_CONNECTED_STATE)
-        zkl_session_connected(session, (uint64_t)zoo_client_id(handle)->client_id,
-                              (zkl_time)zoo_recv_timeout(handle) * (ZKL_SECOND / 1000));
+    if (state == ZOO_CONNECTED_STATE) on_connected(session, handle);
     else if (state == ZOO_CONNECTING_STATE) zkl_session_suspended(session);
     else if (state == ZOO_EXPIRED_SESSION_STATE) zkl_session_expired(session);
     else if (state == ZOO_AUTH_FAILED_STATE) zkl_session_refused(session);
@@ -36,20 +69,6 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
     zkl_lock(session);
     if (!session->handle && session->retired != handle) session->handle = handle;
     if (session->handle == handle) on_session_event(session, handle, state);
-    zkl_unlock(session);
-}
-
-/*
- * Runs on the network thread. A server that refuses credentials answers so and hangs up; a
- * question on its way then makes a reset of that, which may destroy the answer. So the first
- * question waits until they are accepted. A refusal is a session event, too.
- */
-static void on_credentials(int rc, const void *context) {
-    struct zkl_session *session = (struct zkl_session *)context;
-    if (rc != ZOK) return;
-    zkl_lock(session);
-    session->credentials_known = true;
-    zkl_inquiry_start_all(session);
     zkl_unlock(session);
 }
 
@@ -70,9 +89,8 @@ static int milliseconds(zkl_time timeout) {
 }
 
 /*
- * With the mutex, so that nobody hears of the connection before the credentials
- * are under way and the pipe is kept from child programs. The addresses are
- * numeric: nothing is resolved here.
+ * With the mutex, so that nobody hears of the connection before the pipe is kept
+ * from child programs. The addresses are numeric: nothing is resolved here.
  */
 static zhandle_t *open_at(struct zkl_session *session, const char *hosts) {
     struct descriptors *before = zkl_descriptors_before();
@@ -81,10 +99,8 @@ static zhandle_t *open_at(struct zkl_session *session, const char *hosts) {
                                         NULL, session, ZOO_NO_LOG_CLIENTENV, discard);
     int error = handle || errno ? errno : EIO;
     if (handle) zoo_set_servers_resolution_delay(handle, -1);
-    session->credentials_known = !session->auth_scheme;
-    if (handle && session->auth_scheme)
-        zoo_add_auth(handle, session->auth_scheme, session->auth, (int)strlen(session->auth),
-                     on_credentials, session);
+    session->credentials_given = false;
+    atomic_store(&session->credentials_known, !session->auth_scheme);
     zkl_descriptors_after(before);
     zkl_unlock(session);
     errno = error;

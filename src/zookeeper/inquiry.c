@@ -55,7 +55,7 @@ void zkl_inquiry_start(struct zkl_request *request) {
     request->ask_at = 0;
     switch (request->kind) {
     case REQUEST_READY:
-        if (session->credentials_known) ask_ready(request);
+        if (atomic_load(&session->credentials_known)) ask_ready(request);
         break;
     case REQUEST_CHECK: ask_check(request); break;
     case REQUEST_QUEUE: ask_queue(request); break;

@@ -209,7 +209,8 @@ struct zkl_session {
     zhandle_t *retired;               /* to be closed by the worker */
     bool working;                     /* a worker thread runs */
     bool opening;                     /* a new handle is wanted */
-    bool credentials_known;           /* the server has accepted them, or there are none */
+    bool credentials_given;           /* to this handle */
+    atomic_bool credentials_known;    /* a first question may be asked; handle.c */
     bool reopen;                      /* open a new one after an expiry; not after a refusal */
     bool closing;                     /* zkl_session_close() was called */
     zkl_time close_by;                /* closing: when not to wait for anything any longer */
