@@ -21,8 +21,12 @@ return {
         name = "BUG-16-other-owner",
         what = "a handle that was released gives up the other handles' hold",
         file = "src/zookeeper/lease.c",
-        find = "if (lease->released || stake->handles == 0) return ZKL_RELEASED;",
-        replace = "if (stake->handles == 0) return ZKL_RELEASED;",
+        find = [[
+    if (lease->released || stake->handles == 0) return ZKL_RELEASED;
+    bool was_lost]],
+        replace = [[
+    if (stake->handles == 0) return ZKL_RELEASED;
+    bool was_lost]],
         catch = by("owner", "gives up each handle once; the node goes with the last"),
     },
     {
@@ -354,16 +358,16 @@ if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, ty
         name = "first-handle",
         what = "the node goes with the first handle that is given up, not with the last",
         file = "src/zookeeper/lease.c",
-        find = "if (stake->handles == 0 || --stake->handles > 0) return;",
-        replace = "if (stake->handles == 0) return;\n    stake->handles--;",
+        find = "if (stake->handles > 0) share(stake);\n    else zkl_stake_perform",
+        replace = "zkl_stake_perform",
         catch = by("owner", "gives up each handle once; the node goes with the last"),
     },
     {
         name = "any-owner-enters",
         what = "whoever asks enters a lock that its session holds",
         file = "src/zookeeper/lease.c",
-        find = "if (claim->state == ZKL_HELD && strcmp(stake->owner, owner) == 0)",
-        replace = "if (claim->state == ZKL_HELD)",
+        find = "if (zkl_claim_holds(claim) && strcmp(stake->owner, owner) == 0)",
+        replace = "if (zkl_claim_holds(claim))",
         catch = by("owner", "may be any value"),
     },
     {
@@ -398,7 +402,7 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
         what = "a grant that nobody took when its request was dropped is kept",
         file = "src/zookeeper/request.c",
         find = [[
-    if (request->lease) zkl_lease_give_up(request->stake);
+    if (request->lease) zkl_lease_give_up(request->stake, request->lease_kind);
     request->lease = false;]],
         replace = "    request->lease = false;",
         catch = by("run", "that raises when the lock is had already gives it back"),
@@ -440,6 +444,41 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
         find = "if (request->queue[i].czxid) request",
         replace = "if (request) request",
         catch = by("queue", "leaves out who went between the list and the look"),
+    },
+
+    -- --- readers and writers ----------------------------------------------------------
+
+    {
+        name = "upgrade",
+        what = "a reader that wants to write enters again, beside the other readers",
+        file = "src/zookeeper/lease.c",
+        find = "return wish->reentrant && (wish->kind != ZKL_WRITE || writable);",
+        replace = "return wish->reentrant || writable;",
+        catch = by("rwlock", "does not let a reader write"),
+    },
+    {
+        name = "mixed-kinds",
+        what = "a session uses one path as a mutex and as a read-write lock",
+        file = "src/zookeeper/lease.c",
+        find = "    if (is_mixed(path, wish->kind)) return ZKL_CONFLICT;\n",
+        replace = "    (void)is_mixed;\n",
+        catch = by("rwlock", "and a mutex on one path are a conflict in one session"),
+    },
+    {
+        name = "early-reader",
+        what = "the node becomes a reader's while the owner still writes by another handle",
+        file = "src/zookeeper/lease.c",
+        find = "if (stake->writers == 0 && zkl_claim_may_share(&stake->claim))",
+        replace = "if (zkl_claim_may_share(&stake->claim))",
+        catch = by("rwlock", "waits until the owner has nothing to write any more"),
+    },
+    {
+        name = "exists-is-refused",
+        what = "a downgrade that was carried out before is taken for one that is refused",
+        file = "src/zookeeper/stake.c",
+        find = "answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply,",
+        replace = "answer->reply,",
+        catch = by("rwlock", "whose request or reply is lost is made, once"),
     },
 
     -- --- hosts and the process --------------------------------------------------------
@@ -485,12 +524,12 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
         catch = by("fault/process", "do not leak into programs that are started"),
     },
     {
-        name = "late-pipe",
-        what = "a caller can start a program before the pipe is kept from it",
+        name = "unheard-credentials",
+        what = "when the answer to the credentials is lost, connect() waits for it in vain",
         file = "src/zookeeper/handle.c",
-        find = "    zkl_descriptors_after(before);\n    zkl_unlock(session);",
-        replace = "    zkl_unlock(session);\n    zkl_descriptors_after(before);",
-        catch = by("fault/process", "do not leak while a handle is being made by a slow thread"),
+        find = "if (rc != ZAUTHFAILED) atomic_store",
+        replace = "if (rc == ZOK) atomic_store",
+        catch = by("connect", "are given again when the connection is lost meanwhile"),
     },
     {
         name = "pipe-by-number",

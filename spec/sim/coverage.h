@@ -43,7 +43,7 @@ enum event {
     EVENTS
 };
 
-enum { STATES = ZKL_GONE + 1, COVERAGE_ENOUGH = 20000000 };
+enum { STATES = ZKL_GONE + 1 };
 
 extern uint64_t coverage[EVENTS][STATES];
 
@@ -55,7 +55,7 @@ static inline void cover_reply(enum zkl_claim_state state, enum what what, enum 
     coverage[EVENT_PARENTS + 4 * (unsigned)what + (unsigned)reply][state]++;
 }
 
-/* Prints the table. False: a cell was reached that cannot be, or (if `all`) one was not. */
-bool coverage_print(bool all);
+/* Prints the table. False: a cell was reached that cannot be. */
+bool coverage_print(void);
 
 #endif
