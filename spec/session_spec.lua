@@ -46,7 +46,7 @@ describe("a session", function()
 
     it("tells its state, id and timeout also when it is closed, without a server", function()
         local proxy = rig.proxy(server.hosts)
-        local session = rig.session(proxy.hosts)
+        local session = rig.session(proxy.hosts, { timeout = 2 })
         assert.equal("connected", session:state())
         assert.is_truthy(tostring(session):find("connected", 1, true))
         assert.is_truthy(tostring(session):find(session:id(), 1, true))
