@@ -218,7 +218,7 @@ describe("in a forked child", function()
         local lease = assert(lock:acquire(5))
         local own_path = rig.path()
         local lines, status = in_child(function(say)
-            local own = assert(zklock.connect(server.hosts, { timeout = 2 }))
+            local own = assert(zklock.connect(server.hosts, { timeout = 8 }))
             local mine = assert(own:mutex(own_path):acquire(5))
             say(mine:state())
             say((select(3, own:mutex(lock.path):acquire(0))))
@@ -243,7 +243,7 @@ describe("in a forked child", function()
             local parent = program.start(server.hosts, ([[
                 local PATH, LIBRARY = %q, %q
                 local forker = assert(package.loadlib(LIBRARY, "luaopen_forker"))()
-                local session = assert(zklock.connect(HOSTS, { timeout = 2 }))
+                local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
                 local lease = assert(session:mutex(PATH):acquire(5))
                 local pid = forker.fork(5)
                 if pid == 0 then
