@@ -148,7 +148,10 @@ describe("the wall clock of a client", function()
             ends_on_time("sleep", "0", "nil") -- what it gives: nothing
             ends_on_time("connect", where, "connection")
             ends_on_time("try", "0", "timeout")
-            local node = assert(server:nodes(path)[1])
+            local node = rig.wait_for("only the holder's node", function()
+                local nodes = server:nodes(path)
+                return #nodes == 1 and nodes[1]
+            end)
             assert.equal(token, rig.shell("perl spec/fault/raw.pl %s stat %s", server.hosts, node)
                                    :match("czxid=(%d+)"))
             assert.equal("ok", (select(2, ask("release"))))
