@@ -60,6 +60,21 @@ describe("the requests", function()
         assert.same(expected, counted(expected))
     end
 
+    -- Gives what `waiting` is granted by the release of `lease`; counts from that on.
+    local function hand_over(lease, waiting)
+        local queued, granted
+        zklock.run(function()
+            local options = { timeout = 5, on_queued = function() queued = true end }
+            granted = assert(waiting:acquire(options))
+        end, function()
+            rig.wait_for("the place in line", function() return queued end)
+            settle()
+            proxy:reset()
+            lease:release()
+        end)
+        return granted
+    end
+
 
     it("of a free acquire are one create and one list, in one flight", function()
         local lease = assert(lock:acquire(5))
@@ -150,15 +165,7 @@ describe("the requests", function()
     it("of the second in line, when it is granted, are none: the event is enough", function()
         local holder = rig.session(server.hosts, { timeout = LONG })
         local lease = assert(holder:mutex(lock.path):acquire(5))
-        local queued, granted
-        zklock.run(function()
-            granted = assert(lock:acquire{ timeout = 5, on_queued = function() queued = true end })
-        end, function()
-            rig.wait_for("the place in line", function() return queued end)
-            settle()
-            proxy:reset()
-            lease:release()
-        end)
+        local granted = hand_over(lease, lock)
         assert.equal("held", granted:state())
         assert_counts{ events = 1 }
     end)
@@ -224,16 +231,7 @@ describe("the requests", function()
     it("of a reader behind a writer, when it is granted, are one list", function()
         local holder = rig.session(server.hosts, { timeout = LONG })
         local lease = assert(holder:rwlock(lock.path):write():acquire(5))
-        local queued, granted
-        zklock.run(function()
-            granted = assert(session:rwlock(lock.path):read():acquire{
-                timeout = 5, on_queued = function() queued = true end })
-        end, function()
-            rig.wait_for("the place in line", function() return queued end)
-            settle()
-            proxy:reset()
-            lease:release()
-        end)
+        local granted = hand_over(lease, session:rwlock(lock.path):read())
         assert.equal("held", granted:state())
         assert_counts{ getChildren = 1, flights = 1, events = 1 }
     end)

@@ -43,11 +43,6 @@ static int remaining(lua_State *L) {
     return 1;
 }
 
-static int kind(lua_State *L) {
-    lua_pushstring(L, zkl_kind_names[zkl_lease_kind(check_lease(L))]);
-    return 1;
-}
-
 /* lease:release() -> "ok" | "lost" | "released" */
 static int release(lua_State *L) {
     lua_pushstring(L, zkl_code_name(zkl_lease_release(check_lease(L))));
@@ -88,7 +83,6 @@ void zkl_lua_open_lease(lua_State *L) {
         {"check", check},
         {"downgrade", downgrade},
         {"id", id},
-        {"kind", kind},
         {"release", release},
         {"release_wait", release_wait},
         {"remaining", remaining},

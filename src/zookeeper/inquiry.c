@@ -235,8 +235,8 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     if (request) {
         request->stake = stake;
         zkl_stake_hold(stake);
-        if (lease->released || stake->handles == 0) zkl_request_finish(request, ZKL_RELEASED, 0);
-        else if (zkl_stake_lost(stake, zkl_now())) zkl_request_finish(request, ZKL_LOST, 0);
+        enum zkl_code ended = zkl_lease_ended(lease);
+        if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
         else begin(request);
     }
     zkl_unlock(session);

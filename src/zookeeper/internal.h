@@ -302,6 +302,7 @@ void zkl_stake_unhold(struct stake *stake);
 
 /* lease.c; the mutex is held */
 void zkl_lease_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
+enum zkl_code zkl_lease_ended(const zkl_lease *lease); /* RELEASED, LOST, or OK: it has not */
 
 /* path.c; the mutex is held */
 struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);

@@ -148,13 +148,18 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-/* Why the handle cannot be downgraded; ZKL_OK: it can. */
-static enum zkl_code not_shared(const zkl_lease *lease) {
+enum zkl_code zkl_lease_ended(const zkl_lease *lease) {
     struct stake *stake = lease->stake;
     if (lease->released || stake->handles == 0) return ZKL_RELEASED;
-    if (zkl_stake_lost(stake, zkl_now())) return ZKL_LOST;
-    if (lease->kind != ZKL_WRITE || !zkl_claim_may_share(&stake->claim)) return ZKL_UNSUPPORTED;
-    return ZKL_OK;
+    return zkl_stake_lost(stake, zkl_now()) ? ZKL_LOST : ZKL_OK;
+}
+
+/* Why the handle cannot be downgraded; ZKL_OK: it can. */
+static enum zkl_code not_shared(const zkl_lease *lease) {
+    enum zkl_code ended = zkl_lease_ended(lease);
+    if (ended != ZKL_OK) return ended;
+    bool may = lease->kind == ZKL_WRITE && zkl_claim_may_share(&lease->stake->claim);
+    return may ? ZKL_OK : ZKL_UNSUPPORTED;
 }
 
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
@@ -208,13 +213,6 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
 
 uint64_t zkl_lease_id(const zkl_lease *lease) {
     return lease->stake->id;
-}
-
-enum zkl_kind zkl_lease_kind(zkl_lease *lease) {
-    zkl_lock(lease->stake->session);
-    enum zkl_kind kind = lease->kind;
-    zkl_unlock(lease->stake->session);
-    return kind;
 }
 
 int64_t zkl_lease_token(const zkl_lease *lease) {

@@ -195,8 +195,7 @@ void zkl_request_drop(zkl_request *request); /* cancels; releases a lease not ta
 
 enum zkl_lease_state { ZKL_LEASE_HELD, ZKL_LEASE_SUSPECT, ZKL_LEASE_LOST, ZKL_LEASE_RELEASED };
 
-uint64_t zkl_lease_id(const zkl_lease *lease);  /* of the grant: shared by its handles */
-enum zkl_kind zkl_lease_kind(zkl_lease *lease); /* of the handle, not of the grant */
+uint64_t zkl_lease_id(const zkl_lease *lease); /* of the grant: shared by its handles */
 int64_t zkl_lease_token(const zkl_lease *lease);
 zkl_session *zkl_lease_session(const zkl_lease *lease); /* not counted */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);

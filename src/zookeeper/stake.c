@@ -67,13 +67,18 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     return stake;
 }
 
+/* The server's word: its reason belongs to it. */
+static bool is_refusal(enum zkl_code code) {
+    return code == ZKL_AUTH || code == ZKL_CONFLICT || code == ZKL_NO_NODE ||
+           code == ZKL_UNSUPPORTED;
+}
+
 /* Whoever waits for the grant to be a reader's, if anybody does. */
 static void finish_sharing(struct stake *stake, enum zkl_code code) {
     struct zkl_request *request = stake->sharing;
     if (!request) return;
     stake->sharing = NULL;
-    bool told = code == ZKL_OK || code == ZKL_LOST || code == ZKL_RELEASED;
-    zkl_request_finish(request, code, told ? 0 : stake->error);
+    zkl_request_finish(request, code, is_refusal(code) ? stake->error : 0);
     zkl_request_unhold(request);
 }
 
@@ -106,13 +111,6 @@ static void finish(struct stake *stake, enum zkl_code code, int error) {
     stake->request = NULL;
     zkl_request_finish(request, code, error);
     zkl_request_unhold(request);
-}
-
-/* The claim failed by the server's word, so the server's reason belongs to it. */
-static bool is_refusal(const struct stake *stake) {
-    enum zkl_code code = stake->claim.code;
-    return code == ZKL_AUTH || code == ZKL_CONFLICT || code == ZKL_NO_NODE ||
-           code == ZKL_UNSUPPORTED;
 }
 
 static void granted(struct stake *stake) {
@@ -288,7 +286,9 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: queued(stake); break;
     case ZKL_DO_GRANT: granted(stake); break;
-    case ZKL_DO_FAIL: finish(stake, stake->claim.code, is_refusal(stake) ? stake->error : 0); break;
+    case ZKL_DO_FAIL:
+        finish(stake, stake->claim.code, is_refusal(stake->claim.code) ? stake->error : 0);
+        break;
     case ZKL_DO_LOSE: lost(stake); break;
     case ZKL_DO_SHARED: finish_sharing(stake, stake->claim.refusal); break;
     case ZKL_DO_FORGET: forget(stake); break;
