@@ -196,9 +196,10 @@ function chapters.look(book)
     assert(assert(book.lock:acquire(PATIENCE)):release{ wait = PATIENCE })
     local before = book.session:stats().lists
     proxy:command("drop-reply create2 1")
-    local late = book.lock:acquire(0.01)
-    if late then late:release() end
+    proxy:command("refuse")
+    assert(not book.lock:acquire(0.01))
     book.arm()
+    proxy:command("accept")
     wait_for(book.session, "the claim's own list, and a look", function()
         return failing.place() or book.session:stats().lists >= before + 3
     end)
