@@ -48,6 +48,7 @@ build = {
             "src/zookeeper/handle.c",
             "src/zookeeper/hosts.c",
             "src/zookeeper/inbox.c",
+            "src/zookeeper/guard.c",
             "src/zookeeper/inquiry.c",
             "src/zookeeper/keeper.c",
             "src/zookeeper/lease.c",

@@ -91,6 +91,24 @@ describe("the requests", function()
         assert.equal("held", lease:state())
     end)
 
+    it("of guarded writes are one, of a read one", function()
+        local lease = assert(lock:acquire(5))
+        proxy:reset()
+        assert(lease:guard{ { "check", "/" }, { "check", lock.path } })
+        assert_counts{ multi = 1, flights = 1 }
+        proxy:reset()
+        assert(session:get("/"))
+        assert_counts{ getData = 1, flights = 1 }
+    end)
+
+    it("of a wish that the holder gives way are a list, and a get and a set for each", function()
+        local lease = assert(lock:acquire(5))
+        proxy:reset()
+        assert.equal(1, lock:revoke(5))
+        assert_counts{ getChildren = 1, getData = 1, setData = 1, flights = 3 }
+        assert.equal("held", lease:state())
+    end)
+
     it("of a free acquire take one round trip", function()
         local best = math.huge
         for _ = 1, 3 do

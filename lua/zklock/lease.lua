@@ -75,6 +75,47 @@ function methods:check(timeout)
 end
 
 
+-- What came of a guard that failed.
+local function describe(request, writes, detail)
+    local refused = request.handle:refused()
+    if refused > 0 then
+        local kind, path = writes[refused][1], writes[refused][2]
+        return ('write %d, %s "%s": %s'):format(refused, kind, path, detail)
+    end
+    if not request.handle:sent() then return "nothing was written" end
+    return "no answer: whether it was written is not known"
+end
+
+
+local function take_versions(request, path, writes)
+    local code, detail = request.handle:result()
+    if code ~= "ok" then return failure(code, path, describe(request, writes, detail)) end
+    local versions = {}
+    for i, each in ipairs(writes) do
+        versions[i] = (each[1] == "set" or each[1] == "create") and request.handle:version(i)
+    end
+    return true, versions
+end
+
+
+--- Writes to ZooKeeper that happen, all of them, only if this lease's node still exists.
+---@param writes table list of { "set", path, data [, version] }, { "create", path, data },
+-- { "delete", path [, version] }, { "check", path [, version] }; and `timeout` in seconds,
+-- default: the session timeout
+---@return true? ok
+---@return table|string versions of the nodes after it, false where there is none; or message
+---@return string? code
+function methods:guard(writes)
+    local session = self.session
+    local list, timeout = options.guard(writes)
+    if session:forked() then return failure("forked", self.path) end
+    local refusal, code = wait.refusal()
+    if refusal then return nil, refusal, code end
+    timeout = timeout or session:timeout()
+    return session:await(self.handle:guard(list, timeout), timeout, take_versions, self.path, list)
+end
+
+
 local function take_downgrade(request, path)
     local code, detail = request.handle:result()
     if code == "ok" then return true end
@@ -127,19 +168,37 @@ end
 Lease.__close = methods.close
 
 
--- Tells each callback what it was not yet told: the state as it is now, for an
--- event may be old when it is delivered.
+-- Calls each callback that was not told this yet; `quiet` is no news.
+local function tell(self, callbacks, news, quiet)
+    local untold = {} -- a callback may register another
+    for fn, told in pairs(callbacks) do
+        if told ~= news then untold[#untold + 1] = fn end
+    end
+    for _, fn in ipairs(untold) do
+        callbacks[fn] = news
+        if news ~= quiet then self.session:protect(fn, self, news) end
+    end
+end
+
+
+-- Something happened to the grant: the callbacks hear how it is now, for an event may be
+-- old when it is delivered.
 function methods:tell()
     local state = self.handle:state()
     if state == "released" then return end
-    local untold = {} -- a callback may register another
-    for fn, told in pairs(self.callbacks) do
-        if told ~= state then untold[#untold + 1] = fn end
-    end
-    for _, fn in ipairs(untold) do
-        self.callbacks[fn] = state
-        if state ~= "held" then self.session:protect(fn, self, state) end
-    end
+    if self.of_loss then tell(self, self.of_loss, state, "held") end
+    if self.of_revoke then tell(self, self.of_revoke, self.handle:revoked(), false) end
+end
+
+
+-- Has `fn` called from now on; at once if there is news already. `field` has the callbacks.
+local function listen(self, field, fn, quiet)
+    if self.handle:state() == "released" then return end
+    self[field] = self[field] or {}
+    self[field][fn] = quiet
+    self.id = self.handle:id()
+    self.session.leases[self] = true
+    self:tell()
 end
 
 
@@ -147,21 +206,16 @@ end
 -- It runs inside any wait or session:dispatch(). Never for a release.
 ---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
 function methods:on_lost(fn)
-    options.callback(fn, "on_lost's argument")
-    if self.handle:state() == "released" then return end
-    self.callbacks = self.callbacks or {}
-    self.id = self.handle:id()
-    self.session.leases[self] = true
-    self.callbacks[fn] = "held"
-    self:tell()
+    listen(self, "of_loss", options.callback(fn, "on_lost's argument"), "held")
 end
 
 
--- Parts of the family that are not built yet say so.
-for _, name in pairs{ "guard", "on_revoke" } do
-    methods[name] = function(self)
-        return failure("unsupported", self.path, ("lease:%s is not built yet"):format(name))
-    end
+--- Calls fn(lease) when somebody asks for the lock; at once if he has. It runs inside any
+-- wait or session:dispatch(). To give way is up to the holder.
+---@param fn fun(lease: zklock.Lease)
+function methods:on_revoke(fn)
+    listen(self, "of_revoke", options.callback(fn, "on_revoke's argument"), false)
+    self.handle:listen()
 end
 
 

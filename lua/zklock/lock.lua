@@ -12,6 +12,7 @@ local wait = require "zklock.wait"
 
 local now = core.now
 local error, ipairs, setmetatable, type = error, ipairs, setmetatable, type
+local max = math.max
 
 ---@class zklock.Lock
 ---@field kind "mutex"|"read"|"write"
@@ -97,9 +98,11 @@ function Lock:with(arg, fn, ...)
 end
 
 
--- Node data is the holder's identity, then on a line of its own the lock's data.
+-- Node data is the holder's identity, then on a line of its own the lock's data; or the
+-- wish that he gives way.
 local function describe(entry, held)
     local identity, data = entry.data:match("^([^\n]*)\n?(.*)$")
+    entry.revoked = identity == "__REVOKE__" or nil
     entry.identity = identity
     entry.data = data ~= "" and data or nil
     entry.held = held
@@ -119,6 +122,40 @@ local function take_queue(request, path)
 end
 
 
+-- The wait for an answer that says no more than "ok".
+local function take_code(request, path)
+    local code, detail = request.handle:result()
+    if code == "ok" then return true end
+    return failure(code, path, detail)
+end
+
+
+--- Asks whoever holds the lock now to give way: its lease:on_revoke is called. Whether it
+-- does is up to it. Curator's makeRevocable() hears it, too.
+---@param timeout? number seconds, default: the session timeout
+---@return integer? count of those asked
+---@return string? message
+---@return string? code
+function Lock:revoke(timeout)
+    local session = self.session
+    timeout = options.timeout(timeout, session:timeout())
+    local deadline = now() + timeout
+    local queue, message, code = self:queue(timeout)
+    if not queue then return nil, message, code end
+    local count = 0
+    for _, entry in ipairs(queue) do
+        if not entry.held then break end
+        local left = max(deadline - now(), 0)
+        local handle = session.handle:revoke(self.path .. "/" .. entry.name, left)
+        local ok
+        ok, message, code = session:await(handle, left, take_code, self.path)
+        if not ok then return nil, message, code end
+        count = count + 1
+    end
+    return count
+end
+
+
 --- The contenders, first in line first, of every client that we know.
 ---@param timeout? number seconds, default: the session timeout
 ---@return table? queue
@@ -133,10 +170,8 @@ end
 
 
 -- Parts of the family that are not built yet say so.
-for _, name in ipairs{ "condition", "revoke" } do
-    Lock[name] = function(self)
-        return failure("unsupported", self.path, ("lock:%s is not built yet"):format(name))
-    end
+function Lock:condition()
+    return failure("unsupported", self.path, "lock:condition is not built yet")
 end
 
 

@@ -181,6 +181,26 @@ for _, name in ipairs{ "semaphore", "multi" } do
 end
 
 
+local function take_data(request, path)
+    local code, detail = request.handle:result()
+    if code ~= "ok" then return failure(code, path, detail) end
+    return request.handle:data()
+end
+
+
+--- Reads a node. A holder reads what the holders before it wrote.
+---@param timeout? number seconds, default: the session timeout
+---@return string? data
+---@return integer|string version for lease:guard; or message
+---@return string? code "no_node", "auth", "timeout"
+function Session:get(path, timeout)
+    options.node(path)
+    timeout = options.timeout(timeout, self:timeout())
+    if self:forked() then return failure("forked", path) end
+    return self:await(self.handle:get(path, timeout), timeout, take_data, path)
+end
+
+
 -- Waits for a C request and gives what take() gives.
 function Session:await(handle, timeout, take, ...)
     local refusal, code = wait.refusal()

@@ -244,6 +244,17 @@ function chapters.share(book)
     lease:release()
 end
 
+-- What is written under the lease, and what others wish.
+function chapters.guard(book)
+    local lease = assert(book.lock:acquire(PATIENCE))
+    book.arm()
+    try(lease.guard, lease, { { "check", "/" }, { "check", book.lock.path }, timeout = PATIENCE })
+    try(book.session.get, book.session, "/", PATIENCE)
+    try(book.lock.revoke, book.lock, PATIENCE)
+    try(lease.on_revoke, lease, print)
+    lease:release()
+end
+
 -- The session expires while one holds and one waits; another one is opened.
 function chapters.expire(book)
     local lock, id = book.lock, book.session:id()

@@ -58,15 +58,6 @@ zoo_awget(handle, flight->node, on_watch,
         replace = [[
 zoo_awexists(handle, flight->node, on_watch,
                                                      flight->session, on_stat, flight)]],
-        also = { {
-            find = "/* The one watcher:",
-            replace = [[
-static void on_stat(int rc, const struct Stat *stat, const void *data) {
-    complete(data, (struct answer){.rc = rc, .stat = stat});
-}
-
-/* The one watcher:]],
-        } },
         catch = by("requests", "of queueing are two gets more"),
     },
 
@@ -76,8 +67,8 @@ static void on_stat(int rc, const struct Stat *stat, const void *data) {
         name = "read-as-proof",
         what = "whatever is answered proves the session: a follower that is cut off answers reads",
         file = "src/zookeeper/flight.c",
-        find = "    case VERB_QUEUE_GET: break;\n    }\n    return false;",
-        replace = "    case VERB_QUEUE_GET: break;\n    }\n    return true;",
+        find = "    case VERB_GET: break;\n    }\n    return false;",
+        replace = "    case VERB_GET: break;\n    }\n    return true;",
         catch = by("lease", "counts down while others are looked at"),
     },
     {
@@ -322,10 +313,8 @@ if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, ty
         name = "check-of-session",
         what = "a check looks at the session alone, not at the node",
         file = "src/zookeeper/inquiry.c",
-        find = [[
-    if (answer->reply == ZKL_ABSENT) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
-]],
-        replace = "",
+        find = "if (answer->reply == ZKL_ABSENT && !zkl_stake_absent(stake, flight->node)) {",
+        replace = "if (false && !zkl_stake_absent(stake, flight->node)) {",
         catch = by("lease", "is lost when its node was deleted: check knows at once"),
     },
     {
@@ -476,9 +465,69 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
         name = "exists-is-refused",
         what = "a downgrade that was carried out before is taken for one that is refused",
         file = "src/zookeeper/stake.c",
-        find = "answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply,",
-        replace = "answer->reply,",
+        find = "answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply;",
+        replace = "answer->reply;",
         catch = by("rwlock", "whose request or reply is lost is made, once"),
+    },
+
+    -- --- guard and revoke -------------------------------------------------------------
+
+    {
+        name = "guard-unguarded",
+        what = "a guard writes whether or not the lease's node exists",
+        file = "src/zookeeper/guard.c",
+        find = "zkl_flight_transact(flight, guard->ops, guard->count);",
+        replace = "zkl_flight_transact(flight, guard->ops + 1, guard->count - 1);",
+        catch = by("guard", "of a stale holder gives lost, and nothing was written"),
+    },
+    {
+        name = "guard-repeated",
+        what = "a guard whose answer was lost is sent again",
+        file = "src/zookeeper/guard.c",
+        find = "        zkl_request_finish(request, ZKL_TIMEOUT, answer->rc);",
+        replace = "        zkl_inquiry_again(request);",
+        catch = by("guard", "is not sent again when its answer is lost"),
+    },
+    {
+        name = "guard-by-old-name",
+        what = "a lease that became a reader's is taken for lost when its old node is gone",
+        file = "src/zookeeper/stake.c",
+        find = "if (claim->state == ZKL_SHARE || strcmp(last_segment(node), claim->name) != 0) " ..
+            "return false;",
+        replace = "(void)node;",
+        catch = by("guard", "follows a writer that becomes a reader"),
+    },
+    {
+        name = "guard-after-the-end",
+        what = "a guard that waits for a connection outlives its lease",
+        file = "src/zookeeper/stake.c",
+        find = "    zkl_inquiry_lost(stake);\n",
+        replace = "",
+        catch = by("guard", "gives lost when the session expires before it is sent"),
+    },
+    {
+        name = "revoke-overwritten",
+        what = "a wish that comes while a writer becomes a reader goes with its node",
+        file = "src/zookeeper/stake.c",
+        find = "{ZKL_OP_DELETE, false, stake->version, writer, NULL, 0},",
+        replace = "{ZKL_OP_DELETE, false, -1, writer, NULL, 0},",
+        catch = by("revoke", "hears it: its node is replaced only as it knows it"),
+    },
+    {
+        name = "revoke-by-any-word",
+        what = "whoever writes into a holder's node revokes it",
+        file = "src/zookeeper/stake.c",
+        find = "    stake->revoked = memcmp(answer->text, mark, strlen(mark)) == 0;",
+        replace = "    stake->revoked = true;",
+        catch = by("revoke", "by other clients' means is heard, other words are not"),
+    },
+    {
+        name = "revoke-of-waiters",
+        what = "a wish that reaches a waiter is forgotten when it holds",
+        file = "src/zookeeper/stake.c",
+        find = "    stake->phase = ZKL_PHASE_HELD;",
+        replace = "    stake->phase = ZKL_PHASE_HELD;\n    stake->revoked = false;",
+        catch = by("revoke", "of a waiter is seen when it holds"),
     },
 
     -- --- hosts and the process --------------------------------------------------------

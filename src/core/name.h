@@ -45,6 +45,9 @@ struct zkl_name {
     uint64_t nonce;
 };
 
+/* A node with this data asks its holder to give way: Curator's word for it. */
+#define ZKL_REVOKE_DATA "__REVOKE__"
+
 /* Reads a child's name. False: it is no contender. */
 bool zkl_name_parse(const char *text, struct zkl_name *name);
 

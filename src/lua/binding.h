@@ -40,6 +40,9 @@ zkl_session *zkl_lua_check_session(lua_State *L, int index);
 /* Pushes a box with a new request; raises when there is no memory (request NULL). */
 int zkl_lua_push_request(lua_State *L, void **box, zkl_request *request);
 
+/* Of a list. */
+size_t zkl_lua_length(lua_State *L, int index);
+
 /* Seconds to time; nil or more than 290 years is ZKL_NEVER, negative is 0. */
 zkl_time zkl_lua_time(lua_State *L, int index);
 void zkl_lua_push_time(lua_State *L, zkl_time time);

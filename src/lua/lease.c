@@ -63,6 +63,44 @@ static int downgrade(lua_State *L) {
     return zkl_lua_push_request(L, box, zkl_downgrade(lease, limit));
 }
 
+/* From { kind, path, data, version }, at the top of the stack, which keeps the texts. */
+static struct zkl_op to_op(lua_State *L) {
+    struct zkl_op op = {.version = -1};
+    for (int field = 1; field <= 4; field++) lua_rawgeti(L, -field, field);
+    op.kind = (enum zkl_op_kind)luaL_checkoption(L, -4, NULL, zkl_op_names);
+    op.path = luaL_checkstring(L, -3);
+    op.data = luaL_optlstring(L, -2, "", &op.size);
+    op.version = (int32_t)luaL_optinteger(L, -1, -1);
+    lua_pop(L, 4);
+    return op;
+}
+
+/* lease:guard({ { kind, path, data, version }, ... }, timeout) -> request */
+static int guard(lua_State *L) {
+    zkl_lease *lease = check_lease(L);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    zkl_time limit = zkl_lua_time(L, 3);
+    size_t count = zkl_lua_length(L, 2);
+    struct zkl_op *ops = lua_newuserdata(L, (count + 1) * sizeof *ops);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 2, (int)i + 1);
+        ops[i] = to_op(L);
+        lua_pop(L, 1);
+    }
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_guard(lease, ops, count, limit));
+}
+
+static int revoked(lua_State *L) {
+    lua_pushboolean(L, zkl_lease_revoked(check_lease(L)));
+    return 1;
+}
+
+static int listen(lua_State *L) {
+    zkl_lease_listen(check_lease(L));
+    return 0;
+}
+
 static int check(lua_State *L) {
     zkl_lease *lease = check_lease(L);
     zkl_time limit = zkl_lua_time(L, 2);
@@ -82,10 +120,13 @@ void zkl_lua_open_lease(lua_State *L) {
     static const luaL_Reg methods[] = {
         {"check", check},
         {"downgrade", downgrade},
+        {"guard", guard},
         {"id", id},
+        {"listen", listen},
         {"release", release},
         {"release_wait", release_wait},
         {"remaining", remaining},
+        {"revoked", revoked},
         {"state", state},
         {"token", token},
         {"token_string", token_string},

@@ -38,6 +38,14 @@ int zkl_lua_raise_forked(lua_State *L) {
                          "open one after the fork");
 }
 
+size_t zkl_lua_length(lua_State *L, int index) {
+#if LUA_VERSION_NUM >= 502
+    return lua_rawlen(L, index);
+#else
+    return lua_objlen(L, index);
+#endif
+}
+
 zkl_time zkl_lua_time(lua_State *L, int index) {
     if (lua_isnoneornil(L, index)) return ZKL_NEVER;
     lua_Number seconds = luaL_checknumber(L, index);

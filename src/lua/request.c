@@ -72,6 +72,34 @@ static int queue(lua_State *L) {
     return 1;
 }
 
+/* request:data() -> text, version; of a get that is done with "ok" */
+static int data(lua_State *L) {
+    size_t size;
+    int32_t version;
+    const char *text = zkl_request_data(check_request(L), &size, &version);
+    lua_pushlstring(L, text ? text : "", size);
+    lua_pushinteger(L, version);
+    return 2;
+}
+
+static int sent(lua_State *L) {
+    lua_pushboolean(L, zkl_request_sent(check_request(L)));
+    return 1;
+}
+
+/* request:refused() -> which of a guard's writes the server refused; 0: none */
+static int refused(lua_State *L) {
+    lua_pushinteger(L, (lua_Integer)zkl_request_refused(check_request(L)));
+    return 1;
+}
+
+/* request:version(place) -> of the node, after that write of a guard */
+static int version(lua_State *L) {
+    zkl_request *request = check_request(L);
+    lua_pushinteger(L, zkl_request_version(request, (size_t)luaL_checkinteger(L, 2)));
+    return 1;
+}
+
 static int cancel(lua_State *L) {
     static const char *const names[] = {"interrupted", "timeout", NULL};
     static const enum zkl_code codes[] = {ZKL_INTERRUPTED, ZKL_TIMEOUT};
@@ -91,8 +119,10 @@ static int drop(lua_State *L) {
 
 void zkl_lua_open_request(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"cancel", cancel}, {"done", done},     {"drop", drop},    {"id", id},     {"lease", lease},
-        {"queue", queue},   {"result", result}, {"__close", drop}, {"__gc", drop}, {NULL, NULL},
+        {"cancel", cancel}, {"data", data},   {"done", done},       {"drop", drop},
+        {"id", id},         {"lease", lease}, {"queue", queue},     {"refused", refused},
+        {"result", result}, {"sent", sent},   {"version", version}, {"__close", drop},
+        {"__gc", drop},     {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);
 }

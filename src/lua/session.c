@@ -143,6 +143,7 @@ static int stats(lua_State *L) {
     lua_newtable(L);
     set_count(L, "creates", counted.creates);
     set_count(L, "deletes", counted.deletes);
+    set_count(L, "sets", counted.sets);
     set_count(L, "lists", counted.lists);
     set_count(L, "gets", counted.gets);
     set_count(L, "syncs", counted.syncs);
@@ -218,13 +219,7 @@ static int fd(lua_State *L) {
 int zkl_lua_poll(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     zkl_time timeout_given = zkl_lua_time(L, 2);
-    size_t count = 0;
-    for (;; count++) {
-        lua_rawgeti(L, 1, (int)count + 1);
-        bool end = lua_isnil(L, -1);
-        lua_pop(L, 1);
-        if (end) break;
-    }
+    size_t count = zkl_lua_length(L, 1);
     zkl_session **sessions = lua_newuserdata(L, (count + 1) * sizeof(zkl_session *));
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (int)i + 1);
@@ -280,24 +275,35 @@ static int queue(lua_State *L) {
     return zkl_lua_push_request(L, box, zkl_queue(session, path, limit));
 }
 
+/* session:get(path, timeout) -> request */
+static int get(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    const char *path = luaL_checkstring(L, 2);
+    zkl_time limit = zkl_lua_time(L, 3);
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_get(session, path, limit));
+}
+
+/* session:revoke(node, timeout) -> request */
+static int revoke(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    const char *node = luaL_checkstring(L, 2);
+    zkl_time limit = zkl_lua_time(L, 3);
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_revoke(session, node, limit));
+}
+
 void zkl_lua_open_session(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"acquire", acquire},
-        {"close", close_session},
-        {"fd", fd},
-        {"foreign", foreign},
-        {"id", id},
-        {"next", next_event},
-        {"queue", queue},
-        {"ready", ready},
-        {"release_all", release_all},
-        {"state", state},
-        {"stats", stats},
-        {"timeout", timeout},
-        {"trouble", trouble},
-        {"wait", wait_for_news},
-        {"__gc", collect},
-        {NULL, NULL},
+        {"acquire", acquire}, {"close", close_session},
+        {"fd", fd},           {"foreign", foreign},
+        {"get", get},         {"id", id},
+        {"next", next_event}, {"queue", queue},
+        {"ready", ready},     {"release_all", release_all},
+        {"revoke", revoke},   {"state", state},
+        {"stats", stats},     {"timeout", timeout},
+        {"trouble", trouble}, {"wait", wait_for_news},
+        {"__gc", collect},    {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_SESSION_BOX, methods);
 }

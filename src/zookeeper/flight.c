@@ -46,21 +46,28 @@ static void unlink_flight(struct flight *flight) {
         zkl_keeper_wake(flight->session, 0); /* it waits for that; handle.c */
 }
 
-/* libzookeeper reads the texts when it sends, and fills in the results when it is answered. */
+/* What libzookeeper fills in when it is answered, and where it is told to. */
 struct transaction {
-    zoo_op_t ops[2];
-    zoo_op_result_t results[2];
-    char *created;
+    size_t count;
+    zoo_op_t *ops;
+    zoo_op_result_t *results;
+    struct Stat *stats; /* of SET: after it */
 };
 
-static void free_transaction(struct transaction *transaction) {
-    if (!transaction) return;
-    free(transaction->created);
-    free(transaction);
+/* One block of memory. NULL: there is none. */
+static struct transaction *new_transaction(size_t count) {
+    struct transaction *all = calloc(
+        1, sizeof *all + count * (sizeof *all->ops + sizeof *all->results + sizeof *all->stats));
+    if (!all) return NULL;
+    all->count = count;
+    all->ops = (zoo_op_t *)(all + 1);
+    all->results = (zoo_op_result_t *)(all->ops + count);
+    all->stats = (struct Stat *)(all->results + count);
+    return all;
 }
 
 static void free_flight(struct flight *flight) {
-    free_transaction(flight->transaction);
+    free(flight->transaction);
     if (flight->stake) zkl_stake_unhold(flight->stake);
     if (flight->request) zkl_request_unhold(flight->request);
     zkl_contender_drop(flight->contender);
@@ -96,6 +103,8 @@ static enum zkl_code code_of(int rc) {
     case ZAUTHFAILED:
     case ZINVALIDACL: return ZKL_AUTH;
     case ZNODEEXISTS:
+    case ZBADVERSION:
+    case ZNOTEMPTY:
     case ZNOCHILDRENFOREPHEMERALS: return ZKL_CONFLICT;
     default: return ZKL_UNSUPPORTED;
     }
@@ -110,17 +119,21 @@ static bool is_proof(enum verb verb) {
     case VERB_REMOVE:
     case VERB_BEAT:
     case VERB_LOOK_SYNC:
-    case VERB_CHECK_SYNC: return true;
+    case VERB_CHECK_SYNC:
+    case VERB_REVOKE:
+    case VERB_GUARD: return true;
     case VERB_PARENT:
     case VERB_LIST:
     case VERB_GET_OWN:
     case VERB_GET_AHEAD:
     case VERB_RANK:
+    case VERB_REVISE:
     case VERB_LOOK:
     case VERB_READY:
     case VERB_CHECK_GET:
     case VERB_QUEUE_LIST:
-    case VERB_QUEUE_GET: break;
+    case VERB_QUEUE_GET:
+    case VERB_GET: break;
     }
     return false;
 }
@@ -162,6 +175,7 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_GET_AHEAD:
     case VERB_RANK:
     case VERB_SHARE:
+    case VERB_REVISE:
     case VERB_REMOVE: zkl_stake_answer(flight, answer); break;
     case VERB_LOOK: answer_look(flight, answer); break;
     case VERB_LOOK_SYNC: answer_look_sync(flight, answer); break;
@@ -170,7 +184,10 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_CHECK_SYNC:
     case VERB_CHECK_GET:
     case VERB_QUEUE_LIST:
-    case VERB_QUEUE_GET: zkl_inquiry_answer(flight, answer); break;
+    case VERB_QUEUE_GET:
+    case VERB_GET:
+    case VERB_REVOKE: zkl_inquiry_answer(flight, answer); break;
+    case VERB_GUARD: zkl_guard_answer(flight, answer); break;
     }
 }
 
@@ -216,6 +233,10 @@ static void on_strings(int rc, const struct String_vector *names, const void *da
     complete(data, (struct answer){.rc = rc, .names = names});
 }
 
+static void on_stat(int rc, const struct Stat *stat, const void *data) {
+    complete(data, (struct answer){.rc = rc, .stat = stat});
+}
+
 static void on_data(int rc, const char *text, int size, const struct Stat *stat, const void *data) {
     complete(data, (struct answer){.rc = rc, .text = text, .size = size, .stat = stat});
 }
@@ -235,7 +256,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *node, v
 
 /* A request that was not handed over has an answer already. */
 static void handed_over(struct flight *flight, int rc) {
-    if (rc != ZOK) land(flight, &(struct answer){.rc = ZCONNECTIONLOSS});
+    if (rc != ZOK) land(flight, &(struct answer){.rc = ZCONNECTIONLOSS, .unsent = true});
 }
 
 static zhandle_t *handle_of(struct flight *flight) {
@@ -285,21 +306,55 @@ void zkl_flight_delete(struct flight *flight, const char *parent, const char *na
                 handle ? zoo_adelete(handle, flight->node, -1, on_void, flight) : ZINVALIDSTATE);
 }
 
-void zkl_flight_replace(struct flight *flight, const char *parent, const char *old,
-                        const char *name, const char *data) {
-    zhandle_t *handle = address(flight, parent, old);
-    struct transaction *all = flight->transaction = calloc(1, sizeof *all);
+void zkl_flight_set(struct flight *flight, const char *node, const char *data) {
+    zhandle_t *handle = address(flight, node, NULL);
+    flight->session->stats.sets++;
+    handed_over(flight, handle ? zoo_aset(handle, flight->node, data, (int)strlen(data), -1,
+                                          on_stat, flight)
+                               : ZINVALIDSTATE);
+}
+
+static void init_op(struct transaction *all, size_t i, const struct zkl_op *op,
+                    struct zkl_session *session) {
+    zoo_op_t *to = &all->ops[i];
+    switch (op->kind) {
+    case ZKL_OP_SET:
+        session->stats.sets++;
+        zoo_set_op_init(to, op->path, op->data, (int)op->size, op->version, &all->stats[i]);
+        break;
+    case ZKL_OP_CREATE:
+        session->stats.creates++;
+        zoo_create_op_init(to, op->path, op->data, (int)op->size, acl_of(session),
+                           op->ephemeral ? ZOO_EPHEMERAL : ZOO_PERSISTENT, NULL, 0);
+        break;
+    case ZKL_OP_DELETE:
+        session->stats.deletes++;
+        zoo_delete_op_init(to, op->path, op->version);
+        break;
+    case ZKL_OP_CHECK: zoo_check_op_init(to, op->path, op->version); break;
+    }
+}
+
+void zkl_flight_transact(struct flight *flight, const struct zkl_op *ops, size_t count) {
+    zhandle_t *handle = address(flight, ops[0].path, NULL);
+    struct transaction *all = flight->transaction = new_transaction(count);
     int rc = ZINVALIDSTATE;
-    flight->session->stats.creates++;
-    flight->session->stats.deletes++;
-    if (all) all->created = zkl_path_join(parent, name);
-    if (handle && all && all->created) {
-        zoo_create_op_init(&all->ops[0], all->created, data, (int)strlen(data),
-                           acl_of(flight->session), ZOO_EPHEMERAL, NULL, 0);
-        zoo_delete_op_init(&all->ops[1], flight->node, -1);
-        rc = zoo_amulti(handle, 2, all->ops, all->results, on_void, flight);
+    if (handle && all) {
+        for (size_t i = 0; i < count; i++) init_op(all, i, &ops[i], flight->session);
+        rc = zoo_amulti(handle, (int)count, all->ops, all->results, on_void, flight);
     }
     handed_over(flight, rc);
+}
+
+size_t zkl_flight_refused(const struct flight *flight) {
+    const struct transaction *all = flight->transaction;
+    size_t i = 0;
+    while (i < all->count && all->results[i].err == ZOK) i++;
+    return i;
+}
+
+int32_t zkl_flight_version(const struct flight *flight, size_t op) {
+    return flight->transaction->stats[op].version;
 }
 
 void zkl_flight_list(struct flight *flight, const char *parent) {

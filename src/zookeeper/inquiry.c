@@ -1,7 +1,8 @@
 /*
- * inquiry.c - requests that only ask: is the session ready, does a lease
- * stand, who is in line. An inquiry whose answer was lost is asked again when
- * the connection is back, until its deadline.
+ * inquiry.c - requests that only ask, or do no harm when they are repeated: is the
+ * session ready, does a lease stand, who is in line, what is in a node; a word to a holder
+ * that it give way. One whose answer was lost is repeated when the connection is back,
+ * until its deadline.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
  * A part of the answer was lost: all of it is asked again, a moment after the last of the
  * other parts is there.
  */
-static void ask_again(struct zkl_request *request) {
+void zkl_inquiry_again(struct zkl_request *request) {
     request->ask_at = zkl_now() + ZKL_SECOND / 10;
     if (!request->flights && request->ask_at < request->session->keeper_due)
         zkl_keeper_wake(request->session, request->ask_at);
@@ -21,7 +22,7 @@ static void ask_again(struct zkl_request *request) {
 /* NULL: out of memory; the request is asked again. */
 static struct flight *flight_for(struct zkl_request *request, enum verb verb) {
     struct flight *flight = zkl_flight_new(request->session, verb, NULL, request);
-    if (!flight) ask_again(request);
+    if (!flight) zkl_inquiry_again(request);
     return flight;
 }
 
@@ -33,8 +34,9 @@ static void ask_ready(struct zkl_request *request) {
 /* The sync proves the session, the get behind it the node: one round trip. */
 static void ask_check(struct zkl_request *request) {
     struct stake *stake = request->stake;
-    if (stake->handles == 0 || !stake->path) {
-        zkl_request_finish(request, stake->handles ? ZKL_LOST : ZKL_RELEASED, 0);
+    enum zkl_code ended = zkl_stake_ended(stake);
+    if (ended != ZKL_OK) {
+        zkl_request_finish(request, ended, 0);
         return;
     }
     struct flight *sync = flight_for(request, VERB_CHECK_SYNC);
@@ -48,6 +50,16 @@ static void ask_queue(struct zkl_request *request) {
     if (flight) zkl_flight_list(flight, request->path);
 }
 
+static void ask_get(struct zkl_request *request) {
+    struct flight *flight = flight_for(request, VERB_GET);
+    if (flight) zkl_flight_get(flight, request->path, NULL);
+}
+
+static void ask_to_give_way(struct zkl_request *request) {
+    struct flight *flight = flight_for(request, VERB_REVOKE);
+    if (flight) zkl_flight_set(flight, request->path, ZKL_REVOKE_DATA);
+}
+
 void zkl_inquiry_start(struct zkl_request *request) {
     struct zkl_session *session = request->session;
     if (request->done || request->flights || session->state != ZKL_SESSION_CONNECTED) return;
@@ -59,6 +71,9 @@ void zkl_inquiry_start(struct zkl_request *request) {
         break;
     case REQUEST_CHECK: ask_check(request); break;
     case REQUEST_QUEUE: ask_queue(request); break;
+    case REQUEST_GET: ask_get(request); break;
+    case REQUEST_REVOKE: ask_to_give_way(request); break;
+    case REQUEST_GUARD: zkl_guard_send(request); break;
     case REQUEST_ACQUIRE:
     case REQUEST_SHARE:
     case REQUEST_RELEASE: break;
@@ -69,6 +84,15 @@ void zkl_inquiry_start_all(struct zkl_session *session) {
     for (struct zkl_request *request = session->requests, *next; request; request = next) {
         next = request->next;
         zkl_inquiry_start(request);
+    }
+}
+
+void zkl_inquiry_lost(struct stake *stake) {
+    for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
+        next = request->next;
+        bool about_it = request->kind == REQUEST_CHECK || request->kind == REQUEST_GUARD;
+        if (about_it && request->stake == stake && !request->flights)
+            zkl_request_finish(request, ZKL_LOST, 0);
     }
 }
 
@@ -148,55 +172,69 @@ static void queue_listed(struct zkl_request *request, const struct answer *answe
     else ask_each(request);
 }
 
+/* Keeps a copy of the data. False: out of memory; the request was told. */
+static bool keep_data(struct zkl_request *request, char **to, size_t *size,
+                      const struct answer *answer) {
+    *size = answer->size > 0 ? (size_t)answer->size : 0;
+    *to = malloc(*size + 1);
+    if (*to && *size) memcpy(*to, answer->text, *size);
+    if (!*to) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    return *to != NULL;
+}
+
 static void queue_got(struct zkl_request *request, size_t index, const struct answer *answer) {
     struct zkl_queued *entry = &request->queue[index];
     if (answer->reply == ZKL_DONE) {
-        int size = answer->size > 0 ? answer->size : 0;
         entry->czxid = answer->stat->czxid;
         entry->session = (uint64_t)answer->stat->ephemeralOwner;
         entry->ours = entry->session == request->session->party.session;
-        entry->data = malloc((size_t)size + 1);
-        if (!entry->data) {
-            zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
-            return;
-        }
-        entry->size = (size_t)size;
-        if (entry->size) memcpy(entry->data, answer->text, entry->size);
+        if (!keep_data(request, &entry->data, &entry->size, answer)) return;
     }
     if (request->flights == 0) queue_complete(request);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void check_got(struct zkl_request *request, const struct answer *answer) {
+static void check_got(struct zkl_request *request, const struct flight *flight,
+                      const struct answer *answer) {
     struct stake *stake = request->stake;
-    if (stake->handles == 0) {
-        zkl_request_finish(request, ZKL_RELEASED, 0);
+    if (answer->reply == ZKL_ABSENT && !zkl_stake_absent(stake, flight->node)) {
+        zkl_inquiry_again(request); /* by its new name */
         return;
     }
-    if (answer->reply == ZKL_ABSENT && stake->claim.state == ZKL_SHARE) {
-        ask_again(request); /* by its new name */
-        return;
-    }
-    if (answer->reply == ZKL_ABSENT) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
-    zkl_request_finish(request, zkl_stake_lost(stake, answer->now) ? ZKL_LOST : ZKL_OK, 0);
+    zkl_request_finish(request, zkl_stake_ended(stake), 0);
+}
+
+static void data_got(struct zkl_request *request, const struct answer *answer) {
+    if (!keep_data(request, &request->data, &request->size, answer)) return;
+    request->version = answer->stat->version;
+    zkl_request_finish(request, ZKL_OK, 0);
+}
+
+/* Nobody is in line; the holder is gone. */
+static bool says_much_by_absence(enum verb verb) {
+    return verb == VERB_CHECK_GET || verb == VERB_QUEUE_LIST || verb == VERB_QUEUE_GET ||
+           verb == VERB_REVOKE;
 }
 
 void zkl_inquiry_answer(struct flight *flight, const struct answer *answer) {
     struct zkl_request *request = flight->request;
     if (request->done) return;
     if (answer->reply == ZKL_UNKNOWN || request->ask_at) {
-        ask_again(request);
+        zkl_inquiry_again(request);
         return;
     }
-    bool absent_is_fine = flight->verb != VERB_READY && flight->verb != VERB_CHECK_SYNC;
-    if (answer->reply == ZKL_REFUSED || (answer->reply == ZKL_ABSENT && !absent_is_fine)) {
+    bool tells = answer->reply == ZKL_DONE ||
+                 (answer->reply == ZKL_ABSENT && says_much_by_absence(flight->verb));
+    if (!tells) {
         zkl_request_finish(request, answer->why, answer->rc);
         return;
     }
     switch (flight->verb) {
-    case VERB_READY: zkl_request_finish(request, ZKL_OK, 0); break;
-    case VERB_CHECK_GET: check_got(request, answer); break;
+    case VERB_READY:
+    case VERB_REVOKE: zkl_request_finish(request, ZKL_OK, 0); break;
+    case VERB_CHECK_GET: check_got(request, flight, answer); break;
+    case VERB_GET: data_got(request, answer); break;
     case VERB_QUEUE_LIST: queue_listed(request, answer); break;
     case VERB_QUEUE_GET: queue_got(request, flight->index, answer); break;
     default: break; /* CHECK_SYNC: the get behind it decides */
@@ -213,7 +251,7 @@ static enum zkl_code refusal(const struct zkl_session *session) {
     return ZKL_OK;
 }
 
-static void begin(struct zkl_request *request) {
+void zkl_inquiry_begin(struct zkl_request *request) {
     enum zkl_code code = refusal(request->session);
     if (code != ZKL_OK) zkl_request_finish(request, code, 0);
     else zkl_inquiry_start(request);
@@ -222,7 +260,7 @@ static void begin(struct zkl_request *request) {
 zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout) {
     zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, REQUEST_READY, timeout);
-    if (request) begin(request);
+    if (request) zkl_inquiry_begin(request);
     zkl_unlock(session);
     return request;
 }
@@ -237,20 +275,33 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
         zkl_stake_hold(stake);
         enum zkl_code ended = zkl_lease_ended(lease);
         if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
-        else begin(request);
+        else zkl_inquiry_begin(request);
+    }
+    zkl_unlock(session);
+    return request;
+}
+
+static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
+                              zkl_time timeout) {
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_new(session, kind, timeout);
+    if (request) {
+        request->path = strdup(path);
+        if (request->path) zkl_inquiry_begin(request);
+        else zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
     }
     zkl_unlock(session);
     return request;
 }
 
 zkl_request *zkl_queue(zkl_session *session, const char *path, zkl_time timeout) {
-    zkl_lock(session);
-    struct zkl_request *request = zkl_request_new(session, REQUEST_QUEUE, timeout);
-    if (request) {
-        request->path = strdup(path);
-        if (request->path) begin(request);
-        else zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
-    }
-    zkl_unlock(session);
-    return request;
+    return ask_about(session, REQUEST_QUEUE, path, timeout);
+}
+
+zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout) {
+    return ask_about(session, REQUEST_GET, path, timeout);
+}
+
+zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout) {
+    return ask_about(session, REQUEST_REVOKE, node, timeout);
 }

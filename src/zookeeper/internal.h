@@ -61,6 +61,8 @@ struct stake {
     struct zkl_request *sharing; /* the downgrade that waits for it to be a reader, or NULL */
     struct news notice;          /* its phase changed */
     enum zkl_phase phase;        /* as last told */
+    int32_t version;             /* of the own node's data, as last seen */
+    bool revoked;                /* somebody wrote into it that he wants the lock */
     uint64_t id;
     unsigned handles;    /* not given up */
     unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
@@ -85,7 +87,10 @@ enum request_kind {
     REQUEST_CHECK,
     REQUEST_SHARE,
     REQUEST_RELEASE,
-    REQUEST_QUEUE
+    REQUEST_QUEUE,
+    REQUEST_GUARD,
+    REQUEST_REVOKE,
+    REQUEST_GET
 };
 
 struct zkl_request {
@@ -93,8 +98,12 @@ struct zkl_request {
     struct zkl_request *next, **link; /* in session->requests, until done */
     struct zkl_request *next_leaving; /* in stake->leaving */
     struct news done_news, queued_news;
-    struct stake *stake; /* counted; ACQUIRE, CHECK, SHARE, RELEASE */
-    char *path;          /* QUEUE */
+    struct stake *stake; /* counted; ACQUIRE, CHECK, SHARE, RELEASE, GUARD */
+    char *path;          /* QUEUE, REVOKE, GET */
+    struct guard *guard; /* GUARD */
+    char *data;          /* GET: of the node, with `size` bytes */
+    size_t size;
+    int32_t version;
     struct zkl_queued *queue;
     size_t queued, position;
     zkl_time deadline;
@@ -121,6 +130,7 @@ enum verb {
     VERB_GET_AHEAD,
     VERB_RANK,
     VERB_SHARE,
+    VERB_REVISE, /* get of the own node, whose data is not what SHARE took it to be */
     VERB_REMOVE,
     VERB_BEAT,       /* heartbeat */
     VERB_LOOK_SYNC,  /* sync before the list for orphans */
@@ -129,7 +139,10 @@ enum verb {
     VERB_CHECK_SYNC, /* zkl_check: the sync, and the get behind it */
     VERB_CHECK_GET,
     VERB_QUEUE_LIST,
-    VERB_QUEUE_GET
+    VERB_QUEUE_GET,
+    VERB_GET,
+    VERB_REVOKE,
+    VERB_GUARD
 };
 
 struct flight {
@@ -142,7 +155,7 @@ struct flight {
     struct zkl_request *request;     /* counted, or NULL */
     size_t index;                    /* QUEUE_GET: which entry */
     char *node;                      /* what the request is about */
-    struct transaction *transaction; /* SHARE: what libzookeeper fills in */
+    struct transaction *transaction; /* SHARE, GUARD: what libzookeeper fills in */
     zkl_time look_at;                /* LOOK: what path->look_at was set to with it */
     bool watching;                   /* a watch on it is set, if the answer comes */
 };
@@ -150,6 +163,7 @@ struct flight {
 /* What a server's answer looks like to the part that asked. */
 struct answer {
     int rc;
+    bool unsent; /* the request was never handed over */
     enum zkl_reply reply;
     enum zkl_code why; /* REFUSED: the code for the user */
     const char *text;  /* created path, or data */
@@ -277,9 +291,17 @@ void zkl_request_overdue(struct zkl_session *session, zkl_time now);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
 
 /* inquiry.c; the mutex is held */
+void zkl_inquiry_begin(struct zkl_request *request); /* unless the session takes none */
+void zkl_inquiry_again(struct zkl_request *request); /* in a moment */
 void zkl_inquiry_start(struct zkl_request *request);
 void zkl_inquiry_start_all(struct zkl_session *session);
+void zkl_inquiry_lost(struct stake *stake); /* whoever waits to ask about it need not */
 void zkl_inquiry_answer(struct flight *flight, const struct answer *answer);
+
+/* guard.c; the mutex is held */
+void zkl_guard_send(struct zkl_request *request);
+void zkl_guard_answer(struct flight *flight, const struct answer *answer);
+void zkl_guard_free(struct guard *guard);
 
 /* stake.c; the mutex is held */
 void zkl_stake_perform(struct stake *stake, zkl_actions actions);
@@ -297,12 +319,15 @@ size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_wish *wish, zkl_time deadline); /* NULL: no memory */
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
+enum zkl_code zkl_stake_ended(struct stake *stake); /* RELEASED, LOST, or OK: it has not */
+/* That node is not there: takes note if it is the stake's. False: it has another name now. */
+bool zkl_stake_absent(struct stake *stake, const char *node);
 void zkl_stake_hold(struct stake *stake);
 void zkl_stake_unhold(struct stake *stake);
 
 /* lease.c; the mutex is held */
 void zkl_lease_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
-enum zkl_code zkl_lease_ended(const zkl_lease *lease); /* RELEASED, LOST, or OK: it has not */
+enum zkl_code zkl_lease_ended(const zkl_lease *lease);           /* as zkl_stake_ended() */
 
 /* path.c; the mutex is held */
 struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);
@@ -319,9 +344,12 @@ struct flight *zkl_flight_new(struct zkl_session *session, enum verb verb, struc
 void zkl_flight_create(struct flight *flight, const char *parent, const char *name,
                        const char *data, int mode);
 void zkl_flight_delete(struct flight *flight, const char *parent, const char *name);
-/* Creates `name`, ephemeral, and deletes `old`: both or neither. */
-void zkl_flight_replace(struct flight *flight, const char *parent, const char *old,
-                        const char *name, const char *data);
+void zkl_flight_set(struct flight *flight, const char *node, const char *data);
+/* All or none; creates nodes without a counter. It is about the node of the first. */
+void zkl_flight_transact(struct flight *flight, const struct zkl_op *ops, size_t count);
+/* Which one the server refused, from 0; the count: none. */
+size_t zkl_flight_refused(const struct flight *flight);
+int32_t zkl_flight_version(const struct flight *flight, size_t op); /* SET: the new version */
 void zkl_flight_list(struct flight *flight, const char *parent);
 void zkl_flight_sync(struct flight *flight, const char *node);
 void zkl_flight_get(struct flight *flight, const char *parent, const char *name);

@@ -149,9 +149,7 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
 }
 
 enum zkl_code zkl_lease_ended(const zkl_lease *lease) {
-    struct stake *stake = lease->stake;
-    if (lease->released || stake->handles == 0) return ZKL_RELEASED;
-    return zkl_stake_lost(stake, zkl_now()) ? ZKL_LOST : ZKL_OK;
+    return lease->released ? ZKL_RELEASED : zkl_stake_ended(lease->stake);
 }
 
 /* Why the handle cannot be downgraded; ZKL_OK: it can. */
@@ -217,6 +215,21 @@ uint64_t zkl_lease_id(const zkl_lease *lease) {
 
 int64_t zkl_lease_token(const zkl_lease *lease) {
     return lease->stake->claim.czxid;
+}
+
+bool zkl_lease_revoked(zkl_lease *lease) {
+    zkl_lock(lease->stake->session);
+    bool revoked = lease->stake->revoked;
+    zkl_unlock(lease->stake->session);
+    return revoked;
+}
+
+void zkl_lease_listen(zkl_lease *lease) {
+    struct stake *stake = lease->stake;
+    zkl_lock(stake->session);
+    if (stake->session->state == ZKL_SESSION_CONNECTED)
+        zkl_stake_perform(stake, zkl_claim_beat(&stake->claim, zkl_now()));
+    zkl_unlock(stake->session);
 }
 
 zkl_session *zkl_lease_session(const zkl_lease *lease) {

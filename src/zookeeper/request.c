@@ -34,6 +34,8 @@ void zkl_request_unhold(struct zkl_request *request) {
     if (request->stake) zkl_stake_unhold(request->stake);
     free(request->queue);
     free(request->path);
+    free(request->data);
+    zkl_guard_free(request->guard);
     free(request);
 }
 
@@ -66,13 +68,24 @@ void zkl_request_overdue(struct zkl_session *session, zkl_time now) {
     }
 }
 
+/* What a request ends with when the session does, for `code`. */
+static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code code) {
+    bool of_lease = request->kind == REQUEST_CHECK || request->kind == REQUEST_SHARE ||
+                    request->kind == REQUEST_GUARD;
+    return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
+}
+
+/* Its user hears from its claim, or from its own answer: it may have been carried out. */
+static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
+    if (request->kind == REQUEST_ACQUIRE) return true;
+    return request->kind == REQUEST_GUARD && request->flights && code == ZKL_EXPIRED;
+}
+
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
     struct zkl_request *request = session->requests;
     while (request) {
         struct zkl_request *next = request->next;
-        bool asks = request->kind == REQUEST_CHECK || request->kind == REQUEST_SHARE;
-        if (asks && code == ZKL_EXPIRED) zkl_request_finish(request, ZKL_LOST, 0);
-        else if (request->kind != REQUEST_ACQUIRE) zkl_request_finish(request, code, 0);
+        if (!goes_on(request, code)) zkl_request_finish(request, verdict(request, code), 0);
         request = next;
     }
 }
@@ -119,6 +132,13 @@ zkl_lease *zkl_request_lease(zkl_request *request) {
     }
     zkl_unlock(request->session);
     return lease;
+}
+
+/* Constant once the request is done. */
+const char *zkl_request_data(zkl_request *request, size_t *size, int32_t *version) {
+    *size = request->size;
+    *version = request->version;
+    return request->data;
 }
 
 /* Constant once the request is done. */

@@ -86,7 +86,7 @@ void zkl_session_close_soon(zkl_session *session, zkl_time bound);
 size_t zkl_session_release_all(zkl_session *session, const char *owner);
 
 struct zkl_stats {
-    uint64_t creates, deletes, lists, gets, syncs; /* requests sent */
+    uint64_t creates, sets, deletes, lists, gets, syncs; /* requests sent */
     uint64_t grants, losses, waits, timeouts;
     uint64_t reconnects, expiries, orphans;
     size_t in_flight; /* requests without an answer yet */
@@ -109,7 +109,7 @@ enum zkl_event_kind {
     ZKL_EVENT_NONE,
     ZKL_EVENT_REQUEST, /* a request is done */
     ZKL_EVENT_QUEUED,  /* an acquire waits in line */
-    ZKL_EVENT_LEASE,   /* a grant changed its phase: to suspect, held or lost */
+    ZKL_EVENT_LEASE,   /* a grant changed its phase (suspect, held, lost), or was revoked */
     ZKL_EVENT_STATE    /* the session changed its state */
 };
 
@@ -181,6 +181,32 @@ struct zkl_queued {
     bool ours;
 };
 
+/* Asks the holder whose node that is to give way, with a word of Curator's (name.h). */
+zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout);
+
+/* What is in any node. */
+zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout);
+
+enum zkl_op_kind { ZKL_OP_SET, ZKL_OP_CREATE, ZKL_OP_DELETE, ZKL_OP_CHECK };
+
+/* "set", "create", "delete", "check", by kind; NULL at the end. */
+extern const char *const zkl_op_names[];
+
+struct zkl_op {
+    enum zkl_op_kind kind;
+    bool ephemeral;  /* CREATE: it goes with the session */
+    int32_t version; /* of the node: the one expected, -1 any; not for CREATE */
+    const char *path;
+    const char *data; /* SET, CREATE */
+    size_t size;
+};
+
+/*
+ * Carries all of it out if the lease's node exists, else (ZKL_LOST) nothing. Sent once, when
+ * there is a connection: without an answer it is open whether it was carried out.
+ */
+zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout);
+
 bool zkl_request_foreign(const zkl_request *request);
 uint64_t zkl_request_id(const zkl_request *request);
 bool zkl_request_done(zkl_request *request);
@@ -188,6 +214,10 @@ enum zkl_code zkl_request_code(zkl_request *request); /* when done */
 const char *zkl_request_detail(zkl_request *request); /* the server's reason, or NULL */
 zkl_lease *zkl_request_lease(zkl_request *request);   /* takes it; NULL: none or taken */
 const struct zkl_queued *zkl_request_queue(zkl_request *request, size_t *count);
+const char *zkl_request_data(zkl_request *request, size_t *size, int32_t *version); /* get's */
+bool zkl_request_sent(zkl_request *request);      /* a guard: perhaps it was carried out */
+size_t zkl_request_refused(zkl_request *request); /* which of its ops, from 1; 0: none */
+int32_t zkl_request_version(zkl_request *request, size_t op); /* after that one; SET only */
 void zkl_request_cancel(zkl_request *request, enum zkl_code why);
 void zkl_request_drop(zkl_request *request); /* cancels; releases a lease not taken */
 
@@ -200,6 +230,8 @@ int64_t zkl_lease_token(const zkl_lease *lease);
 zkl_session *zkl_lease_session(const zkl_lease *lease); /* not counted */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
 zkl_time zkl_lease_remaining(zkl_lease *lease);
+bool zkl_lease_revoked(zkl_lease *lease); /* somebody asked for the lock */
+void zkl_lease_listen(zkl_lease *lease);  /* to that, from now on, not from the next heartbeat */
 
 /* ZKL_OK, ZKL_LOST or ZKL_RELEASED; does not wait. */
 enum zkl_code zkl_lease_release(zkl_lease *lease);

@@ -132,17 +132,22 @@ static void queued(struct stake *stake) {
     zkl_inbox_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
 }
 
-static void notice(struct stake *stake, enum zkl_phase phase) {
-    if (stake->phase == phase) return;
-    stake->phase = phase;
+static void post_notice(struct stake *stake) {
     if (stake->handles == 0 || stake->notice.posted) return;
     zkl_stake_hold(stake);
     zkl_inbox_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
 }
 
+static void notice(struct stake *stake, enum zkl_phase phase) {
+    if (stake->phase == phase) return;
+    stake->phase = phase;
+    post_notice(stake);
+}
+
 static void lost(struct stake *stake) {
     stake->session->stats.losses++;
     finish_sharing(stake, ZKL_LOST);
+    zkl_inquiry_lost(stake);
     notice(stake, ZKL_PHASE_LOST);
 }
 
@@ -153,19 +158,36 @@ bool zkl_stake_lost(struct stake *stake, zkl_time now) {
     return claim->code == ZKL_LOST;
 }
 
+enum zkl_code zkl_stake_ended(struct stake *stake) {
+    if (stake->handles == 0) return ZKL_RELEASED;
+    return zkl_stake_lost(stake, zkl_now()) ? ZKL_LOST : ZKL_OK;
+}
+
+/* The own node's data, each time that it is seen; the mark stays, whatever is written later. */
+static void own_data(struct stake *stake, const struct answer *answer) {
+    static const char mark[] = ZKL_REVOKE_DATA;
+    if (answer->reply != ZKL_DONE) return;
+    stake->version = answer->stat->version;
+    if (stake->revoked || answer->size != (int)strlen(mark)) return;
+    stake->revoked = memcmp(answer->text, mark, strlen(mark)) == 0;
+    if (stake->revoked) post_notice(stake);
+}
+
 /* --- requests ------------------------------------------------------------------------------ */
 
-/* NULL: out of memory; the claim was told that the reply is lost. */
+/* Out of memory: the claim is told that the reply is lost. */
+static void never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
+    struct flight never = {.verb = verb, .stake = stake, .contender = contender};
+    zkl_stake_answer(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = zkl_now()});
+}
+
+/* NULL: never sent. */
 static struct flight *flight_for(struct stake *stake, enum verb verb,
                                  struct zkl_contender *contender) {
     struct flight *flight = zkl_flight_new(stake->session, verb, stake, NULL);
-    if (flight) {
-        flight->contender = contender ? zkl_contender_hold(contender) : NULL;
-        return flight;
-    }
-    struct flight never = {.verb = verb, .stake = stake, .contender = contender};
-    zkl_stake_answer(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = zkl_now()});
-    return NULL;
+    if (!flight) never_sent(stake, verb, contender);
+    else if (contender) flight->contender = zkl_contender_hold(contender);
+    return flight;
 }
 
 static void create_node(struct stake *stake) {
@@ -200,11 +222,26 @@ static void remove_node(struct stake *stake) {
 }
 
 static void share_node(struct stake *stake) {
-    char reader[ZKL_NAME_SIZE];
-    struct flight *flight = flight_for(stake, VERB_SHARE, NULL);
-    zkl_name_downgrade(reader, stake->claim.name);
-    if (flight)
-        zkl_flight_replace(flight, stake->path->text, stake->claim.name, reader, stake->data);
+    char name[ZKL_NAME_SIZE];
+    zkl_name_downgrade(name, stake->claim.name);
+    char *writer = zkl_path_join(stake->path->text, stake->claim.name);
+    char *reader = zkl_path_join(stake->path->text, name);
+    struct zkl_op ops[] = {
+        {ZKL_OP_CREATE, true, 0, reader, stake->data, strlen(stake->data)},
+        {ZKL_OP_DELETE, false, stake->version, writer, NULL, 0},
+    };
+    struct flight *flight = NULL;
+    if (writer && reader) flight = flight_for(stake, VERB_SHARE, NULL);
+    else never_sent(stake, VERB_SHARE, NULL);
+    if (flight) zkl_flight_transact(flight, ops, 2);
+    free(writer);
+    free(reader);
+}
+
+/* Somebody wrote into the writer's node: what it was, and once more. */
+static void revise(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_REVISE, NULL);
+    if (flight) zkl_flight_get(flight, stake->path->text, stake->claim.name);
 }
 
 static void list(struct stake *stake) {
@@ -370,6 +407,21 @@ static const char *last_segment(const char *node) {
     return slash ? slash + 1 : "";
 }
 
+static zkl_actions answer_share(struct stake *stake, const struct answer *answer) {
+    enum zkl_reply reply = answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply;
+    if (answer->rc != ZBADVERSION) return zkl_claim_shared(&stake->claim, reply, answer->why);
+    revise(stake);
+    return 0;
+}
+
+static zkl_actions answer_revise(struct stake *stake, const struct answer *answer) {
+    own_data(stake, answer);
+    if (answer->reply != ZKL_DONE)
+        return zkl_claim_shared(&stake->claim, answer->reply, answer->why);
+    share_node(stake);
+    return 0;
+}
+
 static zkl_actions answer_stake(struct flight *flight, const struct answer *answer) {
     struct zkl_claim *claim = &flight->stake->claim;
     const struct Stat *stat = answer->stat;
@@ -385,6 +437,7 @@ static zkl_actions answer_stake(struct flight *flight, const struct answer *answ
         did = zkl_claim_synced(claim, answer->reply, answer->now);
         return answer_unlisted(flight->stake, did, answer->now);
     case VERB_GET_OWN:
+        own_data(flight->stake, answer);
         return zkl_claim_got_own(claim, answer->reply, answer->why, stat ? stat->czxid : 0,
                                  stat ? (uint64_t)stat->ephemeralOwner : 0, answer->now);
     case VERB_GET_AHEAD:
@@ -393,9 +446,8 @@ static zkl_actions answer_stake(struct flight *flight, const struct answer *answ
     case VERB_RANK:
         return zkl_claim_ranked(claim, flight->contender, answer->reply, stat ? stat->czxid : 0,
                                 answer->now);
-    case VERB_SHARE:
-        return zkl_claim_shared(claim, answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply,
-                                answer->why);
+    case VERB_SHARE: return answer_share(flight->stake, answer);
+    case VERB_REVISE: return answer_revise(flight->stake, answer);
     case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);
     default: return 0; /* not a stake's */
     }
@@ -419,6 +471,13 @@ static zkl_actions ahead_event(struct stake *stake, int type, zkl_time now) {
     struct zkl_contender *ahead = stake->claim.ahead;
     if (type == ZOO_DELETED_EVENT) return zkl_claim_ahead_deleted(&stake->claim, ahead, now);
     return zkl_claim_ahead_changed(&stake->claim, ahead);
+}
+
+bool zkl_stake_absent(struct stake *stake, const char *node) {
+    struct zkl_claim *claim = &stake->claim;
+    if (claim->state == ZKL_SHARE || strcmp(last_segment(node), claim->name) != 0) return false;
+    zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
+    return true;
 }
 
 /* Feeds the event to the claims on the path whose own node or predecessor it is about. */

@@ -1,0 +1,310 @@
+-- Guarded writes: what is written in ZooKeeper happens only while the lease's node exists.
+-- Promise 3 of DESIGN; DEMO-17, BUG-07.
+
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server, path, store, kept
+
+local function foreign(command, ...)
+    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
+    assert(not output:find("error"), output)
+    return output:match("([^\n]*)\n$")
+end
+
+-- A lease that nothing refers to is released.
+local function hold(session, arg)
+    local lease = assert(session:mutex(path):acquire(arg or 5))
+    kept[#kept + 1] = lease
+    return lease
+end
+
+local function refused(code, ok, message, why)
+    assert.is_nil(ok)
+    assert.equal(code, why, message)
+    return message
+end
+
+before_each(function()
+    server, path, kept = rig.shared(), rig.path(), {}
+    store = "/stock" .. path:match("[^/]*$")
+    foreign("create %s 10", store)
+end)
+
+after_each(rig.close_sessions)
+
+
+describe("a guard", function()
+    local session, lease
+
+    before_each(function()
+        session = rig.session(server.hosts)
+        lease = hold(session)
+    end)
+
+    it("writes, and gives the new versions", function()
+        assert.same({ true, { 1 } }, { lease:guard{ { "set", store, "9", 0 } } })
+        assert.same({ true, { 2, 0, false, false } }, { lease:guard{
+            { "set", store, "8" },
+            { "create", store .. "/order", "a\0b" },
+            { "check", store, 2 },
+            { "delete", store .. "/order" },
+            timeout = 5,
+        } })
+        assert.same({ "8", 2 }, { session:get(store) })
+        assert.equal("held", lease:state())
+    end)
+
+    it("keeps data as it is: empty, with NUL, long", function()
+        for _, data in ipairs{ "", "a\0b\0", ("x"):rep(500000) } do
+            assert.is_true(lease:guard{ { "set", store, data } })
+            assert.equal(data, (session:get(store)))
+        end
+    end)
+
+    it("writes all or nothing, and says which write was refused", function()
+        local message = refused("conflict", lease:guard{
+            { "create", store .. "/order", "" }, { "set", store, "9", 7 } })
+        assert.truthy(message:find('write 2, set "' .. store .. '": bad version', 1, true), message)
+        refused("no_node", session:get(store .. "/order"))
+
+        refused("no_node", lease:guard{ { "set", store .. "/none", "" } })
+        refused("no_node", lease:guard{ { "create", store .. "/none/below", "" } })
+        refused("no_node", lease:guard{ { "check", store .. "/none" } })
+        refused("no_node", lease:guard{ { "delete", store .. "/none" } })
+        refused("conflict", lease:guard{ { "create", store, "" } })
+        refused("conflict", lease:guard{ { "check", store, 1 } })
+        refused("conflict", lease:guard{ { "delete", store, 1 } })
+        refused("unsupported", lease:guard{ { "delete", "/" } })
+        assert.is_true(lease:guard{ { "create", store .. "/order", "" } })
+        refused("conflict", lease:guard{ { "delete", store } }) -- it has a child
+        assert.same({ "10", 0 }, { session:get(store) })
+        assert.equal("held", lease:state())
+    end)
+
+    it("of a stale holder gives lost, and nothing was written", function()
+        foreign("delete %s", server:nodes(path)[1])
+        local message = refused("lost", lease:guard{ { "set", store, "0" } })
+        assert.truthy(message:find("nothing was written", 1, true), message)
+        assert.same({ "10", 0 }, { session:get(store) })
+        assert.equal("lost", lease:state())
+    end)
+
+    it("of a released lease gives released", function()
+        local again = hold(session)
+        lease:release()
+        refused("released", lease:guard{ { "set", store, "0" } })
+        assert.is_true(again:guard{ { "set", store, "1" } })
+        again:release()
+        refused("released", again:guard{ { "set", store, "0" } })
+        assert.same({ "1", 1 }, { session:get(store) })
+    end)
+
+    it("follows a writer that becomes a reader", function()
+        local proxy = rig.proxy(server.hosts)
+        local rw = rig.session(proxy.hosts):rwlock(rig.path())
+        local writer = assert(rw:write():acquire(5))
+        proxy:command("delay 100")
+        zklock.run(function()
+            assert.is_true(writer:downgrade(5))
+        end, function()
+            assert.is_true(writer:guard{ { "set", store, "during" } })
+            assert.is_true(writer:check(5))
+        end)
+        assert.is_true(writer:guard{ { "set", store, "after" } })
+        assert.equal("held", writer:state())
+        rig.close_sessions()
+        proxy:stop()
+    end)
+
+    it("keeps a stock that many sell from", function()
+        local path_of_stock, sold = store, 0
+        foreign("set %s 20", store)
+        local function sell(seller, owner)
+            return function()
+                for _ = 1, 10 do
+                    local held = assert(seller:mutex(path .. "-sale"):acquire{ owner = owner })
+                    local stock, version = assert(seller:get(path_of_stock))
+                    if tonumber(stock) > 0 then
+                        local left = ("%d"):format(stock - 1)
+                        assert(held:guard{ { "set", path_of_stock, left, version } })
+                        sold = sold + 1
+                    end
+                    held:release()
+                end
+            end
+        end
+        local other = rig.session(server.hosts)
+        zklock.run(sell(session, 1), sell(session, 2), sell(other, 1), sell(other, 2))
+        assert.equal(20, sold)
+        assert.same({ "0", 21 }, { session:get(store) })
+    end)
+end)
+
+
+describe("a guard whose session is in trouble", function()
+    local proxy, session, lease
+
+    before_each(function()
+        proxy = rig.proxy(server.hosts)
+        session = rig.session(proxy.hosts, { timeout = 6 })
+        lease = hold(session)
+    end)
+
+    after_each(function()
+        rig.close_sessions()
+        proxy:stop()
+    end)
+
+    local function stock() return (rig.session(server.hosts):get(store)) end
+
+    it("waits for the connection, and writes once", function()
+        proxy:command("refuse")
+        proxy:command("cut")
+        rig.wait_for("the loss", function() return session:state() == "suspended" end)
+        zklock.run(function()
+            assert.same({ true, { 1 } }, { lease:guard{ { "set", store, "9" }, timeout = 20 } })
+        end, function()
+            proxy:command("accept")
+        end)
+        assert.same({ "9", 1 }, { session:get(store) })
+    end)
+
+    it("says that nothing was written, if it was not sent", function()
+        proxy:command("refuse")
+        proxy:command("cut")
+        rig.wait_for("the loss", function() return session:state() == "suspended" end)
+        local message = refused("timeout", lease:guard{ { "set", store, "9" }, timeout = 0.1 })
+        assert.truthy(message:find("nothing was written", 1, true), message)
+        proxy:command("accept")
+        rig.wait_for("held", function() return lease:check(5) end)
+        assert.equal("10", stock())
+    end)
+
+    for fault, expected in pairs{ ["drop-request"] = "10", ["drop-reply"] = "9" } do
+        it("is not sent again when its answer is lost (" .. fault .. ")", function()
+            proxy:command("%s multi 1", fault)
+            local message = refused("timeout", lease:guard{ { "set", store, "9" }, timeout = 20 })
+            assert.truthy(message:find("not known", 1, true), message)
+            assert.is_true(lease:check(5)) -- a write behind it would be there now
+            assert.equal(expected, stock())
+        end)
+    end
+
+    it("says so when the answer does not come in time", function()
+        proxy:command("hold multi 1")
+        local message = refused("timeout", lease:guard{ { "set", store, "9" }, timeout = 0.2 })
+        assert.truthy(message:find("not known", 1, true), message)
+        proxy:command("flow")
+    end)
+
+    it("gives lost when the session expires before it is sent", function()
+        local short = rig.session(proxy.hosts, { timeout = 1 })
+        local held = assert(short:mutex(path .. "-short"):acquire(5))
+        proxy:command("refuse")
+        proxy:command("cut")
+        rig.wait_for("the loss", function() return short:state() == "suspended" end)
+        refused("lost", held:guard{ { "set", store, "0" }, timeout = 20 })
+        proxy:command("accept")
+        assert.equal("10", stock())
+    end)
+
+    it("ends with the session", function()
+        proxy:command("hold multi 1")
+        zklock.run(function()
+            refused("closed", lease:guard{ { "set", store, "9" }, timeout = 20 })
+        end, function()
+            rig.wait_for("the request", function() return session:stats().in_flight > 0 end)
+            session:close()
+        end)
+        refused("released", lease:guard{ { "set", store, "9" } })
+    end)
+
+    it("costs one request", function()
+        assert(lease:guard{ { "set", store, "9" } })
+        local before = proxy:counts()
+        assert(lease:guard{ { "set", store, "9" }, { "check", store } })
+        local after = proxy:counts()
+        assert.equal(1, after.multi - before.multi)
+        assert.equal(0, after.getData - before.getData)
+    end)
+end)
+
+
+describe("what a guard takes", function()
+    local lease
+
+    before_each(function() lease = hold(rig.session(server.hosts)) end)
+
+    local function raises(text, writes)
+        local ok, message = pcall(lease.guard, lease, writes)
+        assert.is_false(ok)
+        assert.truthy(message:find(text, 1, true), message)
+    end
+
+    it("is a list of writes of four kinds", function()
+        raises("a list of one write or more", nil)
+        raises("a list of one write or more", "set")
+        raises("a list of one write or more", {})
+        raises("a list of one write or more", { timeout = 1 })
+        raises('must begin with "set", "create", "delete" or "check", not "get"',
+               { { "get", "/a" } })
+        raises("write 2 of guard must be a table", { { "check", "/a" }, 5 })
+        raises("unknown option \"wait\"", { { "check", "/a" }, wait = 1 })
+        raises("timeout must be seconds", { { "check", "/a" }, timeout = -1 })
+    end)
+
+    it("has nothing that is not known, and no bad path, data or version", function()
+        raises('{ "set", path, data [, version] }', { { "set", "/a", "b", 1, 2 } })
+        raises('{ "create", path, data }', { { "create", "/a", "b", 1 } })
+        raises("unknown field \"ephemeral\"", { { "create", "/a", "b", ephemeral = true } })
+        raises("path must be a string, not nil", { { "delete" } })
+        raises("must start with /", { { "delete", "a" } })
+        raises("must not end with /", { { "delete", "/a/" } })
+        raises("data must be a string, not 5", { { "set", "/a", 5 } })
+        raises("a whole number from 0, not -1", { { "check", "/a", -1 } })
+        raises("a whole number from 0, not 1.5", { { "delete", "/a", 1.5 } })
+    end)
+
+    it("is no more than a packet may have", function()
+        raises("at most 524288 bytes at once, not", { { "set", store, ("x"):rep(524288) } })
+        assert.is_true(lease:guard{ { "set", store, ("x"):rep(500 * 1024) } })
+    end)
+end)
+
+
+describe("session:get", function()
+    it("gives a node's data and version", function()
+        local session = rig.session(server.hosts)
+        assert.same({ "10", 0 }, { session:get(store) })
+        assert.equal("", (session:get("/")))
+        refused("no_node", session:get(store .. "/none"))
+        assert.has_error(function() session:get("store") end)
+        assert.has_error(function() session:get(store, "soon") end)
+        session:close()
+        refused("closed", session:get(store))
+    end)
+
+    it("asks again when the answer is lost", function()
+        local proxy = rig.proxy(server.hosts)
+        local session = rig.session(proxy.hosts)
+        proxy:command("drop-reply getData 1")
+        assert.equal("10", (session:get(store, 20)))
+        assert.equal(1, session:stats().reconnects)
+        rig.close_sessions()
+        proxy:stop()
+    end)
+
+    it("says when an ACL refuses", function()
+        local owner = rig.session(server.hosts, { auth = "digest:one:pw", acl = "creator" })
+        local lease = assert(owner:mutex(path):acquire(5))
+        assert.is_true(lease:guard{ { "create", store .. "/private", "x" } })
+        local other = rig.session(server.hosts)
+        refused("auth", other:get(store .. "/private"))
+        local public = assert(other:mutex(path .. "-other"):acquire(5))
+        refused("auth", public:guard{ { "set", store .. "/private", "y" } })
+        assert.equal("x", (owner:get(store .. "/private")))
+        public:release()
+        lease:release()
+    end)
+end)

@@ -1,0 +1,221 @@
+-- Revocation: whoever wants the lock asks the holder to give way, and the holder hears it.
+-- Curator's Revoker and makeRevocable do the same, with the same word.
+
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server, path, one, two, kept
+
+local function foreign(command, ...)
+    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
+    assert(not output:find("error"), output)
+end
+
+-- A lease that nothing refers to is released.
+local function hold(lock, arg)
+    local lease = assert(lock:acquire(arg or 5))
+    kept[#kept + 1] = lease
+    return lease
+end
+
+-- Counts the calls.
+local function listen(lease)
+    local heard = { count = 0 }
+    lease:on_revoke(function(of)
+        assert(of == lease)
+        heard.count = heard.count + 1
+    end)
+    return heard
+end
+
+local function hears(heard)
+    rig.wait_for("the wish", function()
+        one:dispatch()
+        two:dispatch()
+        return heard.count > 0
+    end)
+end
+
+before_each(function()
+    server, path, kept = rig.shared(), rig.path(), {}
+    one, two = rig.session(server.hosts), rig.session(server.hosts)
+end)
+
+after_each(rig.close_sessions)
+
+
+describe("lock:revoke", function()
+    it("is heard by the holder, which may give way", function()
+        local lock = two:mutex(path)
+        zklock.run(function()
+            local lease = hold(one:mutex(path))
+            lease:on_revoke(function(of) of:release() end)
+            rig.wait_for("the wish", function()
+                one:dispatch()
+                return lease:state() == "released"
+            end)
+        end, function()
+            rig.wait_for("the holder", function() return #server:nodes(path) == 1 end)
+            assert.equal(1, lock:revoke(5))
+            hold(lock)
+        end)
+    end)
+
+    it("leaves it to the holder", function()
+        local lease = hold(one:mutex(path))
+        local heard = listen(lease)
+        assert.equal(1, two:mutex(path):revoke())
+        hears(heard)
+        assert.equal("held", lease:state())
+        assert.is_true(lease:check(5))
+        local entry = two:mutex(path):queue()[1]
+        assert.is_true(entry.revoked)
+        assert.is_true(entry.held)
+    end)
+
+    it("is heard once, by every hold of the owner", function()
+        local lock = one:mutex(path)
+        local first, second = hold(lock), hold(lock)
+        local heard = { listen(first), listen(second), listen(second) }
+        assert.equal(1, two:mutex(path):revoke())
+        assert.equal(1, two:mutex(path):revoke())
+        for _, each in ipairs(heard) do hears(each) end
+        assert.is_true(first:check(5)) -- the second wish has come, too
+        one:dispatch()
+        for _, each in ipairs(heard) do assert.equal(1, each.count) end
+    end)
+
+    it("is heard by who asks later, and not by a released lease", function()
+        local lock = one:mutex(path)
+        local first, second = hold(lock), hold(lock)
+        local heard = listen(first)
+        two:mutex(path):revoke()
+        hears(heard)
+        assert.equal(1, listen(second).count)
+        first:release()
+        assert.equal(0, listen(first).count)
+        local third = hold(lock)
+        assert.equal(1, listen(third).count)
+    end)
+
+    it("before the holder watches its node is seen when it does", function()
+        local lease = hold(one:mutex(path)) -- granted at once: it watches from its first beat
+        assert.equal(1, two:mutex(path):revoke())
+        hears(listen(lease))
+    end)
+
+    it("of a waiter is seen when it holds", function()
+        local first, queued = hold(one:mutex(path)), nil
+        zklock.run(function()
+            local options = { timeout = 10, on_queued = function() queued = true end }
+            local lease = hold(two:mutex(path), options)
+            hears(listen(lease))
+        end, function()
+            rig.wait_for("the waiter", function() return queued end)
+            local nodes = server:nodes(path)
+            table.sort(nodes, function(a, b) return a:sub(-10) < b:sub(-10) end)
+            foreign("set %s __REVOKE__", nodes[2])
+            first:release()
+        end)
+    end)
+
+    it("of a lock that was taken anew is not heard again", function()
+        local lock = one:mutex(path)
+        local lease = hold(lock)
+        two:mutex(path):revoke()
+        hears(listen(lease))
+        assert.is_true(lease:release{ wait = 5 })
+        local heard = listen(hold(lock))
+        assert.equal(0, heard.count)
+    end)
+
+    it("asks all readers, and not who waits behind them", function()
+        local rw, other = one:rwlock(path), two:rwlock(path)
+        local heard = { listen(hold(rw:read(), { owner = 1 })), listen(hold(other:read())) }
+        local queued
+        zklock.run(function()
+            local options = { timeout = 10, on_queued = function() queued = true end }
+            local writer = hold(other:write(), options)
+            assert.equal(0, listen(writer).count)
+        end, function()
+            rig.wait_for("the writer", function() return queued end)
+            assert.equal(2, other:write():revoke(5))
+            hears(heard[1])
+            hears(heard[2])
+            kept[1]:release()
+            kept[2]:release()
+        end)
+    end)
+
+    it("finds nobody, and says how many", function()
+        assert.equal(0, one:mutex(path):revoke())
+        hold(one:mutex(path)):release{ wait = 5 }
+        assert.equal(0, one:mutex(path):revoke())
+    end)
+
+    it("by other clients' means is heard, other words are not", function()
+        local lease = hold(one:mutex(path))
+        local heard = listen(lease)
+        local node = server:nodes(path)[1]
+        foreign("set %s __REVOKE_", node)
+        for _, word in ipairs{ "__REVOKE__x", "__revoke__" } do
+            local gets = one:stats().gets
+            foreign("set %s %s", node, word)
+            rig.wait_for("a look at it", function() return one:stats().gets > gets end)
+            assert.is_true(lease:check(5)) -- the answer is there, too
+            one:dispatch()
+            assert.equal(0, heard.count)
+        end
+        foreign("set %s __REVOKE__", node)
+        hears(heard)
+    end)
+
+    it("outlives an answer that is lost", function()
+        local proxy = rig.proxy(server.hosts)
+        local heard = listen(hold(one:mutex(path)))
+        local asks = rig.session(proxy.hosts)
+        for _, fault in ipairs{ "drop-request", "drop-reply" } do
+            proxy:command("%s setData 1", fault)
+            assert.equal(1, asks:mutex(path):revoke(20))
+        end
+        hears(heard)
+        assert.equal(2, asks:stats().reconnects)
+        rig.close_sessions()
+        proxy:stop()
+    end)
+
+    it("says when the server refuses, and ends in time", function()
+        local owner = rig.session(server.hosts, { auth = "digest:one:pw", acl = "read" })
+        hold(owner:mutex(path))
+        local count, _, code = two:mutex(path):revoke(5)
+        assert.same({ "nil", "auth" }, { tostring(count), code })
+        assert.equal("timeout", (select(3, two:mutex(path):revoke(0))))
+        assert.has_error(function() two:mutex(path):revoke("soon") end)
+        assert.has_error(function() kept[1]:on_revoke("me") end)
+    end)
+end)
+
+
+describe("a writer that is revoked while it becomes a reader", function()
+    it("hears it: its node is replaced only as it knows it", function()
+        local proxy = rig.proxy(server.hosts)
+        local session = rig.session(proxy.hosts)
+        local writer = hold(session:rwlock(path):write())
+        local heard = 0
+        writer:on_revoke(function() heard = heard + 1 end)
+        proxy:command("hold multi 1")
+        zklock.run(function()
+            assert.is_true(writer:downgrade(10))
+        end, function()
+            rig.wait_for("the request", function() return session:stats().in_flight > 0 end)
+            assert.equal(1, two:rwlock(path):write():revoke(5))
+            proxy:command("flow")
+        end)
+        assert.equal(1, heard)
+        local entry = two:rwlock(path):read():queue()[1]
+        assert.same({ "read", true }, { entry.kind, entry.held })
+        assert.is_true(writer:check(5))
+        rig.close_sessions()
+        proxy:stop()
+    end)
+end)

@@ -1,0 +1,155 @@
+/*
+ * guard.c - writes of the user's that are carried out only while a lease's node exists.
+ *
+ * One transaction: a check of the node, and the writes. It is sent once, for what would be
+ * carried out twice is not what was asked for. It waits for a connection before; when its
+ * answer is lost, nobody can tell what became of it, and the request ends as overdue.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+const char *const zkl_op_names[] = {[ZKL_OP_SET] = "set",
+                                    [ZKL_OP_CREATE] = "create",
+                                    [ZKL_OP_DELETE] = "delete",
+                                    [ZKL_OP_CHECK] = "check",
+                                    NULL};
+
+struct guard {
+    size_t count; /* of the ops, the check ahead of them included */
+    size_t refused;
+    bool sent; /* and not known to be without effect */
+    struct zkl_op ops[];
+};
+
+/* --- what is asked for ------------------------------------------------------------------- */
+
+static bool copy_op(struct zkl_op *to, const struct zkl_op *from) {
+    char *path = strdup(from->path), *data = malloc(from->size + 1);
+    if (data && from->size) memcpy(data, from->data, from->size);
+    *to = *from;
+    to->path = path;
+    to->data = data;
+    return path && data;
+}
+
+void zkl_guard_free(struct guard *guard) {
+    if (!guard) return;
+    for (size_t i = 0; i < guard->count; i++) {
+        free((char *)guard->ops[i].path);
+        free((char *)guard->ops[i].data);
+    }
+    free(guard);
+}
+
+/* The first op is left to be the check. NULL: out of memory. */
+static struct guard *copy(const struct zkl_op *ops, size_t count) {
+    struct guard *guard = calloc(1, sizeof *guard + (count + 1) * sizeof *ops);
+    if (!guard) return NULL;
+    guard->count = count + 1;
+    guard->ops[0] = (struct zkl_op){.kind = ZKL_OP_CHECK, .version = -1};
+    for (size_t i = 0; i < count; i++) {
+        if (copy_op(&guard->ops[i + 1], &ops[i])) continue;
+        zkl_guard_free(guard);
+        return NULL;
+    }
+    return guard;
+}
+
+/* --- there and back ------------------------------------------------------------------------ */
+
+/* By the name that the node has now. False: out of memory. */
+static bool check_own(struct guard *guard, const struct stake *stake) {
+    free((char *)guard->ops[0].path);
+    guard->ops[0].path = zkl_path_join(stake->path->text, stake->claim.name);
+    return guard->ops[0].path != NULL;
+}
+
+void zkl_guard_send(struct zkl_request *request) {
+    struct stake *stake = request->stake;
+    struct guard *guard = request->guard;
+    enum zkl_code ended = zkl_stake_ended(stake);
+    if (ended != ZKL_OK) {
+        zkl_request_finish(request, ended, 0);
+        return;
+    }
+    struct flight *flight = NULL;
+    if (check_own(guard, stake))
+        flight = zkl_flight_new(request->session, VERB_GUARD, NULL, request);
+    if (!flight) {
+        zkl_inquiry_again(request);
+        return;
+    }
+    guard->sent = true;
+    zkl_flight_transact(flight, guard->ops, guard->count);
+}
+
+/* The own node is not there: nothing was written. */
+static void own_absent(struct zkl_request *request) {
+    struct stake *stake = request->stake;
+    request->guard->sent = false;
+    if (zkl_stake_absent(stake, request->guard->ops[0].path))
+        zkl_request_finish(request, zkl_stake_ended(stake), 0);
+    else zkl_inquiry_again(request); /* by its new name */
+}
+
+static void carried_out(struct guard *guard, const struct flight *flight) {
+    for (size_t i = 0; i < guard->count; i++) guard->ops[i].version = zkl_flight_version(flight, i);
+}
+
+void zkl_guard_answer(struct flight *flight, const struct answer *answer) {
+    struct zkl_request *request = flight->request;
+    struct guard *guard = request->guard;
+    if (request->done) return;
+    if (answer->unsent) {
+        guard->sent = false;
+        zkl_inquiry_again(request);
+    } else if (answer->reply == ZKL_UNKNOWN) {
+        zkl_request_finish(request, ZKL_TIMEOUT, answer->rc);
+    } else if (answer->reply == ZKL_DONE) {
+        carried_out(guard, flight);
+        zkl_request_finish(request, ZKL_OK, 0);
+    } else {
+        guard->refused = zkl_flight_refused(flight);
+        if (guard->refused == 0) own_absent(request);
+        else zkl_request_finish(request, answer->why, answer->rc);
+    }
+}
+
+/* --- the way in, and what it tells ----------------------------------------------------------- */
+
+zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {
+    struct stake *stake = lease->stake;
+    struct zkl_session *session = stake->session;
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_GUARD, timeout);
+    if (request) {
+        request->stake = stake;
+        zkl_stake_hold(stake);
+        request->guard = copy(ops, count);
+        enum zkl_code ended = zkl_lease_ended(lease);
+        if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
+        else if (!request->guard) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+        else zkl_inquiry_begin(request);
+    }
+    zkl_unlock(session);
+    return request;
+}
+
+bool zkl_request_sent(zkl_request *request) {
+    zkl_lock(request->session);
+    bool sent = request->guard && request->guard->sent;
+    zkl_unlock(request->session);
+    return sent;
+}
+
+/* Constant once the request is done. */
+size_t zkl_request_refused(zkl_request *request) {
+    return request->guard ? request->guard->refused : 0;
+}
+
+int32_t zkl_request_version(zkl_request *request, size_t place) {
+    struct guard *guard = request->guard;
+    return guard && place < guard->count ? guard->ops[place].version : 0;
+}
