@@ -32,6 +32,8 @@ struct scene {
     struct zkl_party party;
     struct zkl_line line;
     struct zkl_claim claim;
+    struct zkl_line part_line;   /* of a multi-lock's second part: */
+    struct zkl_claim part;       /* used by scene_join() */
     struct zkl_contender *other; /* a reference to a contender, or NULL */
     zkl_time now;
     int grants, fails, losses, forgets, queued, shared;
@@ -64,10 +66,20 @@ static inline void scene_open(struct scene *s, enum zkl_kind kind, zkl_time dead
     zkl_claim_init(&s->claim, &s->party, &s->line, kind, deadline, trying);
 }
 
+/* The claim becomes a part of a multi-lock of two; neither was started. */
+static inline void scene_join(struct scene *s) {
+    zkl_claim_init(&s->part, &s->party, &s->part_line, s->claim.kind, s->claim.deadline,
+                   s->claim.trying);
+    zkl_claim_join(&s->part, &s->claim);
+}
+
 static inline void scene_close(struct scene *s) {
     zkl_contender_drop(s->other);
     zkl_claim_detach(&s->claim);
     zkl_line_clear(&s->line);
+    if (!s->part.party) return;
+    zkl_claim_detach(&s->part);
+    zkl_line_clear(&s->part_line);
 }
 
 static inline zkl_actions scene_start(struct scene *s) {
@@ -199,14 +211,30 @@ static inline zkl_actions scene_tick(struct scene *s, zkl_time passed) {
     return scene_did(s, zkl_claim_tick(&s->claim, s->now));
 }
 
-static const char *const scene_states[] = {"NEW",  "TRY",   "ENTER", "LOOK", "SEEK",
-                                           "KNOW", "LIST",  "RANK",  "WAIT", "PROVE",
-                                           "HELD", "SHARE", "LEAVE", "GONE"};
+static const char *const scene_states[] = {"NEW",   "TRY",  "ENTER", "LOOK",  "SEEK",
+                                           "KNOW",  "LIST", "RANK",  "WAIT",  "PROVE",
+                                           "FIRST", "HELD", "SHARE", "LEAVE", "GONE"};
+
+/* The first part of a multi-lock in line, the second one's list is out. */
+static inline void scene_reach_first(struct scene *s, enum zkl_kind kind, zkl_time deadline) {
+    scene_open(s, kind, deadline, false);
+    scene_join(s);
+    scene_start(s);
+    zkl_claim_start(&s->part);
+    scene_created(s, 42, 0);
+    zkl_claim_created(&s->part, ZKL_DONE, ZKL_OK, scene_name_of(&s->part, 7), 0);
+    LISTED(s, s->claim.name);
+    scene_got_own(s, ZKL_DONE, 1042);
+}
 
 /* Drives a fresh claim into the state. It has node 42 (2147483647 in RANK), behind AHEAD in WAIT.
  */
 static inline void scene_reach_as(struct scene *s, enum zkl_kind kind, enum zkl_claim_state state,
                                   zkl_time deadline) {
+    if (state == ZKL_FIRST) {
+        scene_reach_first(s, kind, deadline);
+        return;
+    }
     scene_open(s, kind, deadline, state == ZKL_TRY);
     s->party.clock.connected = state != ZKL_NEW;
     scene_start(s);
@@ -251,6 +279,7 @@ static inline zkl_actions scene_stall(struct scene *s) {
     case ZKL_SHARE: return scene_shared(s, ZKL_UNKNOWN);
     case ZKL_LEAVE: return scene_removed(s, ZKL_UNKNOWN);
     case ZKL_NEW:
+    case ZKL_FIRST:
     case ZKL_HELD:
     case ZKL_GONE: break;
     }

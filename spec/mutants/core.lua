@@ -378,7 +378,7 @@ return now >= claim->deadline && !claim->stalled ? zkl_claim_cancel(claim, ZKL_T
         name = "stranded-followers",
         what = "claims that let the first on a path go alone are forgotten when it fails",
         file = "src/core/claim.c",
-        find = "return has_followers(claim) ? actions | ZKL_DO_FOLLOW : actions;",
+        find = "return actions | make_way(claim);",
         replace = [[
 return claim->line->opened && has_followers(claim) ? actions | ZKL_DO_FOLLOW : actions;]],
     },

@@ -6,6 +6,45 @@ static bool connected(const struct zkl_claim *claim) {
     return claim->party->clock.connected;
 }
 
+/* --- the parts of a multi-lock ------------------------------------------------------------ */
+
+static bool is_part(const struct zkl_claim *claim) {
+    return claim->next_part != claim;
+}
+
+/* Every part is wanted, and in this state; in ENTER: with its create not sent. */
+static bool all_are(const struct zkl_claim *claim, enum zkl_claim_state state) {
+    const struct zkl_claim *part = claim;
+    do {
+        if (!part->wanted || part->state != state) return false;
+        if (state == ZKL_ENTER && !part->unsent) return false;
+        part = part->next_part;
+    } while (part != claim);
+    return true;
+}
+
+/* The last part that comes sends the transaction for all. */
+static zkl_actions gather(struct zkl_claim *claim) {
+    claim->unsent = true;
+    if (!all_are(claim, ZKL_ENTER)) return 0;
+    struct zkl_claim *part = claim;
+    do {
+        part->unsent = false;
+        part = part->next_part;
+    } while (part != claim);
+    return ZKL_DO_CREATE;
+}
+
+/* Held from now on, with all that belongs to it. */
+static void hold(struct zkl_claim *claim) {
+    struct zkl_claim *part = claim;
+    do {
+        part->state = ZKL_HELD;
+        part->epoch = claim->party->clock.epoch;
+        part = part->next_part;
+    } while (part != claim);
+}
+
 /* --- the ways out of a state ------------------------------------------------------------ */
 
 static void drop_ahead(struct zkl_claim *claim) {
@@ -35,7 +74,7 @@ static zkl_actions enter(struct zkl_claim *claim) {
     claim->czxid = 0;
     claim->nonce = ++claim->party->nonces;
     zkl_name_prefix(claim->name, claim->kind, claim->party->session, claim->nonce);
-    return ZKL_DO_CREATE | ZKL_DO_LIST;
+    return is_part(claim) ? gather(claim) : ZKL_DO_CREATE | ZKL_DO_LIST;
 }
 
 /* The node exists and nobody wants it. */
@@ -61,6 +100,7 @@ static zkl_actions stall(struct zkl_claim *claim) {
 
 /* Somebody removed the own node while it waited: never a grant. */
 static zkl_actions requeue(struct zkl_claim *claim) {
+    if (is_part(claim)) return fail(claim, ZKL_LOST) | gone(claim);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
     forget_own(claim);
     return enter(claim);
@@ -72,6 +112,13 @@ static bool certain(const struct zkl_claim *claim, zkl_time now) {
     return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
 }
 
+/* It is not told of its end before it holds, unless it watches. */
+static zkl_actions watch_own(struct zkl_claim *claim) {
+    if (claim->own_watched) return 0;
+    claim->own_watched = true;
+    return ZKL_DO_WATCH_OWN;
+}
+
 /* First in line. */
 static zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     drop_ahead(claim);
@@ -79,8 +126,9 @@ static zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
         claim->state = ZKL_PROVE;
         return ZKL_DO_SYNC;
     }
-    claim->state = ZKL_HELD;
-    claim->epoch = claim->party->clock.epoch;
+    claim->state = ZKL_FIRST;
+    if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
+    hold(claim);
     return ZKL_DO_GRANT;
 }
 
@@ -103,6 +151,10 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
     drop_ahead(claim);
     claim->stalled = false;
     if (!own) return requeue(claim);
+    if (!claim->czxid) {
+        claim->state = ZKL_KNOW;
+        return watch_own(claim);
+    }
     own->czxid = claim->czxid; /* need not be asked for */
     if (claim->line->incomplete) {
         claim->state = ZKL_LIST;
@@ -131,6 +183,7 @@ void zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl
     *claim = (struct zkl_claim){.party = party,
                                 .line = line,
                                 .link = line->claims_end,
+                                .next_part = claim,
                                 .kind = kind,
                                 .deadline = deadline,
                                 .trying = trying,
@@ -144,6 +197,15 @@ void zkl_claim_detach(struct zkl_claim *claim) {
     if (claim->next) claim->next->link = claim->link;
     else claim->line->claims_end = claim->link;
     drop_ahead(claim);
+    struct zkl_claim *before = claim;
+    while (before->next_part != claim) before = before->next_part;
+    before->next_part = claim->next_part;
+    claim->next_part = claim;
+}
+
+void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first) {
+    part->next_part = first->next_part;
+    first->next_part = part;
 }
 
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan) {
@@ -174,6 +236,11 @@ static bool has_followers(const struct zkl_claim *claim) {
     return false;
 }
 
+/* Nobody comes from ENTER any more: who followed it goes on. */
+static zkl_actions make_way(const struct zkl_claim *claim) {
+    return has_followers(claim) ? ZKL_DO_FOLLOW : 0;
+}
+
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
@@ -189,8 +256,11 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_NEW:
     case ZKL_TRY: return fail(claim, why) | gone(claim);
     case ZKL_ENTER:
+        if (claim->unsent) return fail(claim, why) | gone(claim) | make_way(claim);
+        return fail(claim, why);
     case ZKL_LOOK:
     case ZKL_SEEK: return fail(claim, why);
+    case ZKL_FIRST:
     case ZKL_KNOW:
     case ZKL_LIST:
     case ZKL_RANK:
@@ -242,7 +312,7 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
         claim->refusal = ZKL_OK;
         if (!claim->wanted) return leave(claim);
         claim->state = ZKL_LIST; /* out already, in the same flight */
-        return 0;
+        return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;
     case ZKL_ABSENT:
         if (!claim->wanted) return gone(claim);
         if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | gone(claim);
@@ -262,7 +332,7 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
     if (claim->line->opened || claim->state == ZKL_ENTER) return actions;
     claim->line->opened = reply == ZKL_DONE;
-    return has_followers(claim) ? actions | ZKL_DO_FOLLOW : actions;
+    return actions | make_way(claim);
 }
 
 /* TRY: free if no contender is in the way. */
@@ -289,7 +359,8 @@ static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, en
     }
     if (reply == ZKL_DONE)
         found = zkl_line_find_nonce(claim->line, claim->party->session, claim->nonce);
-    if (!found) return claim->wanted ? enter(claim) : gone(claim);
+    if (!found && claim->wanted) return is_part(claim) ? requeue(claim) : enter(claim);
+    if (!found) return gone(claim);
     own(claim, found->name);
     claim->listed = claim->line->serial;
     if (!claim->wanted) return leave(claim);
@@ -316,6 +387,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_TRY: return try_listed(claim, reply, why);
     case ZKL_SEEK: return seek_listed(claim, reply, why);
     case ZKL_LIST: return own_listed(claim, reply, why, now);
+    case ZKL_FIRST:
     /* Not asked for in this state: it came with a create that failed, or late. */
     case ZKL_NEW:
     case ZKL_ENTER:
@@ -340,16 +412,19 @@ zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_
     return 0;
 }
 
-/* KNOW: the node that was found is ours if the server says so. */
+/* The node that was found is ours if the server says so. */
 static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
+    bool listed = claim->state == ZKL_KNOW;
+    if (!listed && (claim->state != ZKL_LIST || claim->czxid)) return 0;
     if (owner != claim->party->session) return requeue(claim);
     claim->czxid = czxid;
-    return advance(claim, now);
+    return listed ? advance(claim, now) : 0;
 }
 
 /* The own node is known to be gone, by a reply or by an event. */
 static zkl_actions own_gone(struct zkl_claim *claim) {
     switch (claim->state) {
+    case ZKL_FIRST:
     case ZKL_KNOW:
     case ZKL_LIST:
     case ZKL_RANK:
@@ -371,7 +446,7 @@ static zkl_actions own_gone(struct zkl_claim *claim) {
 zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               int64_t czxid, uint64_t owner, zkl_time now) {
     switch (reply) {
-    case ZKL_DONE: return claim->state == ZKL_KNOW ? known(claim, czxid, owner, now) : 0;
+    case ZKL_DONE: return known(claim, czxid, owner, now);
     case ZKL_ABSENT: return own_gone(claim);
     case ZKL_REFUSED:
         if (claim->state >= ZKL_KNOW && claim->state <= ZKL_WAIT)
@@ -494,16 +569,20 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     }
     case ZKL_ENTER:
     case ZKL_SEEK:
+    case ZKL_FIRST:
     case ZKL_HELD:
     case ZKL_GONE: break;
     }
     return 0;
 }
 
+/* After a reconnect deletions are told in no order: look before a grant. */
 zkl_actions zkl_claim_suspend(struct zkl_claim *claim) {
-    /* After a reconnect deletions are told in no order: look before a grant. */
+    if (claim->trying) return zkl_claim_cancel(claim, ZKL_TIMEOUT);
     if (claim->state == ZKL_WAIT) claim->line->incomplete = true;
-    return claim->trying ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
+    if (claim->state != ZKL_FIRST) return 0;
+    claim->state = ZKL_LIST;
+    return stall(claim);
 }
 
 zkl_actions zkl_claim_expire(struct zkl_claim *claim) {

@@ -27,6 +27,7 @@
  *   RANK    numbers are exhausted: gets are out for czxids
  *   WAIT    somebody is ahead, and is watched
  *   PROVE   first in line, but the lease clock is not certain: a sync is out
+ *   FIRST   first in line, but not every part of the multi-lock is
  *   HELD    granted
  *   SHARE   a writer becomes a reader; create and delete are out, in one
  *           transaction. It holds meanwhile.
@@ -35,6 +36,12 @@
  *
  * An outcome-unknown create or delete stays with its claim, after its user was
  * answered, until it is certain: LOOK, SEEK, SHARE and LEAVE are the janitor.
+ *
+ * A multi-lock has a claim for each of its locks: its parts, in a ring. Their nodes are
+ * made in one transaction, so all of them are in line or none is, and of two multi-locks
+ * one is ahead in every line that both are in. A part that is first in line waits for the
+ * others in FIRST; with the last of them all are granted. A part whose node is gone fails
+ * with ZKL_LOST and does not queue again: it would be behind in one line, ahead in another.
  *
  * A request that failed for lack of a connection leaves the claim `stalled`;
  * zkl_claim_resume() asks again. The table of transitions is in docs/design.md.
@@ -51,7 +58,8 @@ typedef uint32_t zkl_actions;
 
 enum {
     ZKL_DO_PARENTS = 1 << 0,     /* create the missing parents of the path */
-    ZKL_DO_CREATE = 1 << 1,      /* create2, sequential, ephemeral: claim->name */
+    ZKL_DO_CREATE = 1 << 1,      /* create2, sequential, ephemeral: claim->name; of a multi-lock
+                                    every part's at once, in one transaction of creates */
     ZKL_DO_SYNC = 1 << 2,        /* sync the path */
     ZKL_DO_LIST = 1 << 3,        /* get_children of the path */
     ZKL_DO_RANK = 1 << 4,        /* get of each zkl_line_unranked() */
@@ -65,8 +73,9 @@ enum {
     ZKL_DO_FOLLOW = 1 << 10,     /* resume the claims of the line that are in NEW, in order */
     ZKL_DO_QUEUED = 1 << 11,     /* tell the user: waiting in line */
     ZKL_DO_GRANT = 1 << 12,      /* tell the user: granted, token claim->czxid */
-    ZKL_DO_FAIL = 1 << 13,       /* tell the user: not granted, claim->code */
-    ZKL_DO_LOSE = 1 << 14,       /* tell the holder: lost */
+    ZKL_DO_FAIL = 1 << 13,       /* tell the user: not granted, claim->code; cancel the other
+                                    parts of a multi-lock before anything else */
+    ZKL_DO_LOSE = 1 << 14,       /* tell the holder: lost; release the other parts */
     ZKL_DO_SHARED = 1 << 15,     /* tell the holder: it is a reader now, or claim->refusal */
     ZKL_DO_FORGET = 1 << 16      /* GONE: free it when none of its requests is out */
 };
@@ -82,6 +91,7 @@ enum zkl_claim_state {
     ZKL_RANK,
     ZKL_WAIT,
     ZKL_PROVE,
+    ZKL_FIRST,
     ZKL_HELD,
     ZKL_SHARE,
     ZKL_LEAVE,
@@ -107,6 +117,7 @@ struct zkl_claim {
     struct zkl_party *party;
     struct zkl_line *line;
     struct zkl_claim *next, **link; /* in line->claims */
+    struct zkl_claim *next_part;    /* of a multi-lock, in a ring; itself: it is no part */
     struct zkl_contender *ahead;    /* WAIT: who is watched; a reference */
     int64_t czxid;                  /* of the own node: the fencing token; 0: not known */
     uint64_t nonce;                 /* of the latest attempt */
@@ -122,6 +133,7 @@ struct zkl_claim {
     bool trying;              /* must not queue */
     bool wanted;              /* its user still waits for it or holds it */
     bool stalled;             /* its request failed; zkl_claim_resume() asks again */
+    bool unsent;              /* ENTER: its create waits for those of the other parts */
     bool doubted;             /* a create of it stayed unknown */
     bool unsettled;           /* SHARE: a transaction of it stayed unknown */
     bool announced;           /* DO_QUEUED was given */
@@ -149,6 +161,9 @@ void zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl
                     enum zkl_kind kind, zkl_time deadline, bool trying);
 void zkl_claim_detach(struct zkl_claim *claim);
 
+/* Makes a claim that was not started another part of a multi-lock. */
+void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first);
+
 /* A claim in LEAVE for a node that lost its claim (zkl_line_orphan). */
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan);
 
@@ -160,6 +175,10 @@ zkl_actions zkl_claim_release(struct zkl_claim *claim);
 zkl_actions zkl_claim_share(struct zkl_claim *claim);
 
 /* --- replies; `why` says what a refusal was about ------------------------------------ */
+/*
+ * zkl_claim_created() of a multi-lock is called for each part, with czxid 0: the transaction
+ * does not tell it.
+ */
 /* One parent's create; ZKL_ABSENT only of the topmost, which has no other above it. */
 void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
