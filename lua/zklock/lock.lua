@@ -47,20 +47,35 @@ local function take_lease(request, lock, timeout, begun)
 end
 
 
+-- Begins to contend; a multi-lock has its own.
+local function ask(self, owner, limit, trying)
+    return self.session.handle:acquire(self.path, self.kind, owner, limit, trying,
+                                       self.reentrant, self.data)
+end
+
+
+local function attempt(self, opts, limit, begun)
+    local session, owner = self.session, owner_key(opts.owner)
+    local left = limit and max(limit - (now() - begun), 0)
+    local request = Request.new(session, self.ask(self, owner, left, opts.timeout == 0), owner)
+    request.on_queued = opts.on_queued
+    return wait.wait(session, request, left, take_lease, self, opts.timeout, begun)
+end
+
+
+-- A multi-lock that lost its place in one of its lines contends anew: "lost".
 local function acquire(self, opts)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
     local refusal, code = wait.refusal()
     if refusal then return nil, refusal, code end
-    local timeout = opts.timeout
-    local trying = timeout == 0
-    local limit = trying and session.connect_timeout or timeout
-    local owner = owner_key(opts.owner)
-    local handle = session.handle:acquire(self.path, self.kind, owner, limit, trying,
-                                          self.reentrant, self.data)
-    local request = Request.new(session, handle, owner)
-    request.on_queued = opts.on_queued
-    return wait.wait(session, request, limit, take_lease, self, timeout, now())
+    local begun, limit = now(), opts.timeout
+    if limit == 0 then limit = session.connect_timeout end
+    local lease, message
+    repeat
+        lease, message, code = attempt(self, opts, limit, begun)
+    until code ~= "lost"
+    return lease, message, code
 end
 
 
@@ -185,6 +200,7 @@ receiver(Lock, Lock, "lock")
 
 function Lock.new(session, path, kind, opts)
     return setmetatable({
+        ask = ask,
         session = session,
         path = path,
         kind = kind,

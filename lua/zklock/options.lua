@@ -364,6 +364,20 @@ function _M.guard(given)
 end
 
 
+--- What session:multi() takes: a list, of what is the caller's to check.
+function _M.locks(given)
+    if type(given) ~= "table" or #given == 0 then
+        refuse("multi takes a list of one lock or more")
+    end
+    for key in pairs(given) do
+        if type(key) ~= "number" or key < 1 or key > #given or key % 1 ~= 0 then
+            refuse("unknown option %s in multi; it takes a list of locks", show(key))
+        end
+    end
+    return given
+end
+
+
 --- The path of any node.
 function _M.node(path)
     check_node(path, "the path")

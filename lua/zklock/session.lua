@@ -5,6 +5,7 @@ local RWLock = require "zklock.rwlock"
 local Request = require "zklock.request"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
+local multi = require "zklock.multi"
 local options = require "zklock.options"
 local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
@@ -172,12 +173,17 @@ function Session:rwlock(path, opts)
 end
 
 
+--- Several locks of this session as one: all of them or none.
+---@param locks zklock.Lock[]
+---@return zklock.Lock
+function Session:multi(locks)
+    return multi(self, locks)
+end
+
+
 -- The rest of the family is not built yet, and says so.
-for _, name in ipairs{ "semaphore", "multi" } do
-    Session[name] = function(_, path)
-        return failure("unsupported", type(path) == "string" and path or name,
-                       ("session:%s is not built yet"):format(name))
-    end
+function Session.semaphore(_, path)
+    return failure("unsupported", path, "session:semaphore is not built yet")
 end
 
 

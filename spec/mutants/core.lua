@@ -628,4 +628,56 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
     if (zkl_clock_phase(&claim->party->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;]],
         replace = "    return 0;",
     },
+
+    -- --- multi-locks ------------------------------------------------------------------
+
+    {
+        name = "part-granted-alone",
+        what = "a part of a multi-lock is granted before the others are first in line",
+        file = "src/core/claim.c",
+        find = "    if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);",
+        replace = "",
+    },
+    {
+        name = "part-requeued",
+        what = "a part of a multi-lock queues again alone: opposite orders deadlock",
+        file = "src/core/claim.c",
+        find = "    if (is_part(claim)) return fail(claim, ZKL_LOST) | gone(claim);\n",
+        replace = "",
+    },
+    {
+        name = "parts-one-by-one",
+        what = "the parts of a multi-lock enter one after another",
+        file = "src/core/claim.c",
+        find = "    if (!all_are(claim, ZKL_ENTER)) return 0;\n",
+        replace = "",
+    },
+    {
+        name = "part-unwanted",
+        what = "a multi-lock is granted though one of its parts was given up",
+        file = "src/core/claim.c",
+        find = "if (!part->wanted || part->state != state) return false;",
+        replace = "if (part->wanted && part->state != state) return false;",
+    },
+    {
+        name = "part-not-watched",
+        what = "a part that is first in line does not watch its node",
+        file = "src/core/claim.c",
+        find = "        return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;",
+        replace = "        return is_part(claim) ? ZKL_DO_LIST : 0;",
+    },
+    {
+        name = "part-not-looked-again",
+        what = "a part that was first in line trusts in that after a lost connection",
+        file = "src/core/claim.c",
+        find = "    if (claim->state != ZKL_FIRST) return 0;\n    claim->state = ZKL_LIST;",
+        replace = "    return 0;",
+    },
+    {
+        name = "part-blocks-the-path",
+        what = "claims that follow a part whose create is not sent wait for ever when it fails",
+        file = "src/core/claim.c",
+        find = "return fail(claim, why) | gone(claim) | make_way(claim);",
+        replace = "return fail(claim, why) | gone(claim);",
+    },
 }

@@ -21,12 +21,8 @@ return {
         name = "BUG-16-other-owner",
         what = "a handle that was released gives up the other handles' hold",
         file = "src/zookeeper/lease.c",
-        find = [[
-    if (lease->released || stake->handles == 0) return ZKL_RELEASED;
-    bool was_lost]],
-        replace = [[
-    if (stake->handles == 0) return ZKL_RELEASED;
-    bool was_lost]],
+        find = "return lease->released ? ZKL_RELEASED : zkl_stakes_ended(&lease->stakes);",
+        replace = "return zkl_stakes_ended(&lease->stakes);",
         catch = by("owner", "gives up each handle once; the node goes with the last"),
     },
     {
@@ -149,11 +145,9 @@ zoo_awexists(handle, flight->node, on_watch,
     {
         name = "clock-not-asked",
         what = "a handle tells what it was told last, not what the clock says",
-        file = "src/zookeeper/lease.c",
-        find = [[
-        if (zkl_stake_lost(stake, now)) state = ZKL_LEASE_LOST;
-        else if]],
-        replace = "        if",
+        file = "src/zookeeper/stake.c",
+        find = "    return zkl_stake_lost(stake, zkl_now()) ? ZKL_LOST : ZKL_OK;",
+        replace = "    return stake->claim.state == ZKL_GONE ? ZKL_LOST : ZKL_OK;",
         catch = by("lease", "that the clock ended stays lost"),
     },
     {
@@ -304,9 +298,8 @@ if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, ty
         name = "check-without-sync",
         what = "a check asks the follower alone: it may not know of the loss",
         file = "src/zookeeper/inquiry.c",
-        find = "    if (sync) zkl_flight_sync(sync, stake->path->text);",
-        replace = [[
-    if (sync) zkl_flight_get(sync, stake->path->text, stake->claim.name);]],
+        find = "    if (sync) zkl_flight_sync(sync, zkl_stakes_at(stakes, 0)->path->text);",
+        replace = "    if (sync) zkl_flight_get(sync, zkl_stakes_at(stakes, 0)->path->text, NULL);",
         catch = by("requests", "of a check are one sync and one get"),
     },
     {
@@ -363,9 +356,13 @@ if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, ty
         name = "silent-loss",
         what = "a release does not tell that the lease had been lost",
         file = "src/zookeeper/lease.c",
-        find = "return was_lost ? ZKL_LOST : ZKL_OK;",
-        replace = "return was_lost ? ZKL_OK : ZKL_OK;",
-        catch = by("lease", "is lost when its node was deleted: check knows at once"),
+        find = [[
+    zkl_lease_give_up_all(&lease->stakes, lease->kind);
+    return ended;]],
+        replace = [[
+    zkl_lease_give_up_all(&lease->stakes, lease->kind);
+    return ZKL_OK;]],
+        catch = by("lease", "that the clock ended stays lost"),
     },
     {
         name = "waiting-try",
@@ -391,7 +388,7 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
         what = "a grant that nobody took when its request was dropped is kept",
         file = "src/zookeeper/request.c",
         find = [[
-    if (request->lease) zkl_lease_give_up(request->stake, request->lease_kind);
+    if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
     request->lease = false;]],
         replace = "    request->lease = false;",
         catch = by("run", "that raises when the lock is had already gives it back"),
@@ -509,8 +506,8 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
         name = "revoke-overwritten",
         what = "a wish that comes while a writer becomes a reader goes with its node",
         file = "src/zookeeper/stake.c",
-        find = "{ZKL_OP_DELETE, false, stake->version, writer, NULL, 0},",
-        replace = "{ZKL_OP_DELETE, false, -1, writer, NULL, 0},",
+        find = "{ZKL_OP_DELETE, 0, stake->version, writer, NULL, 0},",
+        replace = "{ZKL_OP_DELETE, 0, -1, writer, NULL, 0},",
         catch = by("revoke", "hears it: its node is replaced only as it knows it"),
     },
     {
@@ -524,10 +521,37 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
     {
         name = "revoke-of-waiters",
         what = "a wish that reaches a waiter is forgotten when it holds",
-        file = "src/zookeeper/stake.c",
-        find = "    stake->phase = ZKL_PHASE_HELD;",
-        replace = "    stake->phase = ZKL_PHASE_HELD;\n    stake->revoked = false;",
+        file = "src/zookeeper/multi.c",
+        find = "        part->phase = ZKL_PHASE_HELD;",
+        replace = "        part->phase = ZKL_PHASE_HELD;\n        part->revoked = false;",
         catch = by("revoke", "of a waiter is seen when it holds"),
+    },
+
+    -- --- the multi-lock ---------------------------------------------------------------
+
+    {
+        name = "multi-half-lost",
+        what = "a multi-lock that lost a part keeps the others",
+        file = "src/zookeeper/stake.c",
+        find = "    zkl_multi_lost(stake);\n",
+        replace = "",
+        catch = by("multi", "is lost, and gives up the others"),
+    },
+    {
+        name = "multi-half-failed",
+        what = "when a part fails the others go on waiting",
+        file = "src/zookeeper/stake.c",
+        find = "    zkl_multi_failed(stake);\n",
+        replace = "",
+        catch = by("multi", "while it waits contends anew for all"),
+    },
+    {
+        name = "multi-re-entered",
+        what = "an owner that holds a lock waits for itself in a multi-lock with it",
+        file = "src/zookeeper/lease.c",
+        find = "if (path && held_by(path, wishes[i].owner)) return ZKL_WOULD_DEADLOCK;",
+        replace = "(void)path;",
+        catch = by("multi", "would wait for its own owner"),
     },
 
     -- --- hosts and the process --------------------------------------------------------

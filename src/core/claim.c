@@ -342,7 +342,8 @@ static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
         if (!zkl_line_is_free(claim->line, claim->kind))
             return fail(claim, ZKL_TIMEOUT) | gone(claim);
         return enter(claim);
-    case ZKL_ABSENT: return enter(claim) | ZKL_DO_PARENTS;
+    case ZKL_ABSENT: /* a part writes nothing before all are known to be free */
+        return enter(claim) | (is_part(claim) ? 0 : ZKL_DO_PARENTS);
     case ZKL_REFUSED: return fail(claim, why) | gone(claim);
     case ZKL_UNKNOWN: return stall(claim);
     }

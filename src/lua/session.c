@@ -267,6 +267,38 @@ static int acquire(lua_State *L) {
     return zkl_lua_push_request(L, box, zkl_acquire(session, &wish));
 }
 
+/* From { path, kind, reentrant, data }, at the top of the stack, which keeps the texts. */
+static void to_wish(lua_State *L, struct zkl_wish *wish) {
+    for (int field = 1; field <= 4; field++) lua_rawgeti(L, -field, field);
+    wish->path = luaL_checkstring(L, -4);
+    wish->kind = (enum zkl_kind)luaL_checkoption(L, -3, NULL, zkl_kind_names);
+    wish->reentrant = lua_toboolean(L, -2);
+    wish->data = luaL_optstring(L, -1, NULL);
+    lua_pop(L, 4);
+}
+
+/* session:acquire_all({ { path, kind, reentrant, data }, ... }, owner, timeout, trying) */
+static int acquire_all(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    struct zkl_wish wish = {
+        .owner = luaL_checkstring(L, 3),
+        .timeout = zkl_lua_time(L, 4),
+        .trying = lua_toboolean(L, 5),
+    };
+    size_t count = zkl_lua_length(L, 2);
+    luaL_argcheck(L, count > 0, 2, "no lock");
+    struct zkl_wish *wishes = lua_newuserdata(L, count * sizeof *wishes);
+    for (size_t i = 0; i < count; i++) {
+        wishes[i] = wish;
+        lua_rawgeti(L, 2, (int)i + 1);
+        to_wish(L, &wishes[i]);
+        lua_pop(L, 1);
+    }
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_acquire_all(session, wishes, count));
+}
+
 static int queue(lua_State *L) {
     zkl_session *session = zkl_lua_check_session(L, 1);
     const char *path = luaL_checkstring(L, 2);
@@ -295,15 +327,25 @@ static int revoke(lua_State *L) {
 
 void zkl_lua_open_session(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"acquire", acquire}, {"close", close_session},
-        {"fd", fd},           {"foreign", foreign},
-        {"get", get},         {"id", id},
-        {"next", next_event}, {"queue", queue},
-        {"ready", ready},     {"release_all", release_all},
-        {"revoke", revoke},   {"state", state},
-        {"stats", stats},     {"timeout", timeout},
-        {"trouble", trouble}, {"wait", wait_for_news},
-        {"__gc", collect},    {NULL, NULL},
+        {"acquire", acquire},
+        {"acquire_all", acquire_all},
+        {"close", close_session},
+        {"fd", fd},
+        {"foreign", foreign},
+        {"get", get},
+        {"id", id},
+        {"next", next_event},
+        {"queue", queue},
+        {"ready", ready},
+        {"release_all", release_all},
+        {"revoke", revoke},
+        {"state", state},
+        {"stats", stats},
+        {"timeout", timeout},
+        {"trouble", trouble},
+        {"wait", wait_for_news},
+        {"__gc", collect},
+        {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_SESSION_BOX, methods);
 }

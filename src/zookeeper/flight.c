@@ -51,23 +51,32 @@ struct transaction {
     size_t count;
     zoo_op_t *ops;
     zoo_op_result_t *results;
-    struct Stat *stats; /* of SET: after it */
+    struct Stat *stats; /* SET: after it */
+    char **created;     /* SEQUENTIAL: the path, with its number */
 };
 
-/* One block of memory. NULL: there is none. */
+/* One block of memory, but for the paths. NULL: there is none. */
 static struct transaction *new_transaction(size_t count) {
-    struct transaction *all = calloc(
-        1, sizeof *all + count * (sizeof *all->ops + sizeof *all->results + sizeof *all->stats));
+    struct transaction *all = NULL;
+    size_t each =
+        sizeof *all->ops + sizeof *all->results + sizeof *all->stats + sizeof *all->created;
+    all = calloc(1, sizeof *all + count * each);
     if (!all) return NULL;
     all->count = count;
     all->ops = (zoo_op_t *)(all + 1);
     all->results = (zoo_op_result_t *)(all->ops + count);
     all->stats = (struct Stat *)(all->results + count);
+    all->created = (char **)(all->stats + count);
     return all;
 }
 
+static void free_transaction(struct transaction *all) {
+    for (size_t i = 0; all && i < all->count; i++) free(all->created[i]);
+    free(all);
+}
+
 static void free_flight(struct flight *flight) {
-    free(flight->transaction);
+    free_transaction(flight->transaction);
     if (flight->stake) zkl_stake_unhold(flight->stake);
     if (flight->request) zkl_request_unhold(flight->request);
     zkl_contender_drop(flight->contender);
@@ -114,6 +123,7 @@ static enum zkl_code code_of(int rc) {
 static bool is_proof(enum verb verb) {
     switch (verb) {
     case VERB_CREATE:
+    case VERB_CREATE_ALL:
     case VERB_SYNC:
     case VERB_SHARE:
     case VERB_REMOVE:
@@ -177,6 +187,7 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_SHARE:
     case VERB_REVISE:
     case VERB_REMOVE: zkl_stake_answer(flight, answer); break;
+    case VERB_CREATE_ALL: zkl_multi_created(flight, answer); break;
     case VERB_LOOK: answer_look(flight, answer); break;
     case VERB_LOOK_SYNC: answer_look_sync(flight, answer); break;
     case VERB_BEAT: break;
@@ -314,36 +325,50 @@ void zkl_flight_set(struct flight *flight, const char *node, const char *data) {
                                : ZINVALIDSTATE);
 }
 
-static void init_op(struct transaction *all, size_t i, const struct zkl_op *op,
+/* False: out of memory. */
+static bool init_create(struct transaction *all, size_t i, const struct zkl_op *op,
+                        const struct zkl_session *session) {
+    const int modes[] = {[ZKL_PERSISTENT] = ZOO_PERSISTENT,
+                         [ZKL_EPHEMERAL] = ZOO_EPHEMERAL,
+                         [ZKL_SEQUENTIAL] = ZOO_EPHEMERAL_SEQUENTIAL};
+    size_t size = 0;
+    if (op->mode == ZKL_SEQUENTIAL) {
+        size = strlen(session->chroot) + strlen(op->path) + sizeof "-2147483648";
+        all->created[i] = calloc(1, size);
+        if (!all->created[i]) return false;
+    }
+    zoo_create_op_init(&all->ops[i], op->path, op->data, (int)op->size, acl_of(session),
+                       modes[op->mode], all->created[i], (int)size);
+    return true;
+}
+
+/* False: out of memory. */
+static bool init_op(struct transaction *all, size_t i, const struct zkl_op *op,
                     struct zkl_session *session) {
-    zoo_op_t *to = &all->ops[i];
     switch (op->kind) {
     case ZKL_OP_SET:
         session->stats.sets++;
-        zoo_set_op_init(to, op->path, op->data, (int)op->size, op->version, &all->stats[i]);
+        zoo_set_op_init(&all->ops[i], op->path, op->data, (int)op->size, op->version,
+                        &all->stats[i]);
         break;
-    case ZKL_OP_CREATE:
-        session->stats.creates++;
-        zoo_create_op_init(to, op->path, op->data, (int)op->size, acl_of(session),
-                           op->ephemeral ? ZOO_EPHEMERAL : ZOO_PERSISTENT, NULL, 0);
-        break;
+    case ZKL_OP_CREATE: session->stats.creates++; return init_create(all, i, op, session);
     case ZKL_OP_DELETE:
         session->stats.deletes++;
-        zoo_delete_op_init(to, op->path, op->version);
+        zoo_delete_op_init(&all->ops[i], op->path, op->version);
         break;
-    case ZKL_OP_CHECK: zoo_check_op_init(to, op->path, op->version); break;
+    case ZKL_OP_CHECK: zoo_check_op_init(&all->ops[i], op->path, op->version); break;
     }
+    return true;
 }
 
 void zkl_flight_transact(struct flight *flight, const struct zkl_op *ops, size_t count) {
     zhandle_t *handle = address(flight, ops[0].path, NULL);
     struct transaction *all = flight->transaction = new_transaction(count);
-    int rc = ZINVALIDSTATE;
-    if (handle && all) {
-        for (size_t i = 0; i < count; i++) init_op(all, i, &ops[i], flight->session);
-        rc = zoo_amulti(handle, (int)count, all->ops, all->results, on_void, flight);
-    }
-    handed_over(flight, rc);
+    bool ready = handle && all;
+    for (size_t i = 0; ready && i < count; i++) ready = init_op(all, i, &ops[i], flight->session);
+    handed_over(flight,
+                ready ? zoo_amulti(handle, (int)count, all->ops, all->results, on_void, flight)
+                      : ZINVALIDSTATE);
 }
 
 size_t zkl_flight_refused(const struct flight *flight) {
@@ -351,6 +376,10 @@ size_t zkl_flight_refused(const struct flight *flight) {
     size_t i = 0;
     while (i < all->count && all->results[i].err == ZOK) i++;
     return i;
+}
+
+const char *zkl_flight_created(const struct flight *flight, size_t op) {
+    return flight->transaction->created[op];
 }
 
 int32_t zkl_flight_version(const struct flight *flight, size_t op) {

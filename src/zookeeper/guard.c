@@ -17,9 +17,9 @@ const char *const zkl_op_names[] = {[ZKL_OP_SET] = "set",
                                     NULL};
 
 struct guard {
-    size_t count; /* of the ops, the check ahead of them included */
-    size_t refused;
-    bool sent; /* and not known to be without effect */
+    size_t checks, count; /* of the ops; the first of them check the own nodes */
+    size_t refused;       /* which of the others, from 1; 0: none */
+    bool sent;            /* and not known to be without effect */
     struct zkl_op ops[];
 };
 
@@ -43,14 +43,16 @@ void zkl_guard_free(struct guard *guard) {
     free(guard);
 }
 
-/* The first op is left to be the check. NULL: out of memory. */
-static struct guard *copy(const struct zkl_op *ops, size_t count) {
-    struct guard *guard = calloc(1, sizeof *guard + (count + 1) * sizeof *ops);
+/* NULL: out of memory. */
+static struct guard *copy(const struct zkl_op *ops, size_t count, size_t checks) {
+    struct guard *guard = calloc(1, sizeof *guard + (checks + count) * sizeof *ops);
     if (!guard) return NULL;
-    guard->count = count + 1;
-    guard->ops[0] = (struct zkl_op){.kind = ZKL_OP_CHECK, .version = -1};
+    guard->checks = checks;
+    guard->count = checks + count;
+    for (size_t i = 0; i < checks; i++)
+        guard->ops[i] = (struct zkl_op){.kind = ZKL_OP_CHECK, .version = -1};
     for (size_t i = 0; i < count; i++) {
-        if (copy_op(&guard->ops[i + 1], &ops[i])) continue;
+        if (copy_op(&guard->ops[checks + i], &ops[i])) continue;
         zkl_guard_free(guard);
         return NULL;
     }
@@ -59,23 +61,26 @@ static struct guard *copy(const struct zkl_op *ops, size_t count) {
 
 /* --- there and back ------------------------------------------------------------------------ */
 
-/* By the name that the node has now. False: out of memory. */
-static bool check_own(struct guard *guard, const struct stake *stake) {
-    free((char *)guard->ops[0].path);
-    guard->ops[0].path = zkl_path_join(stake->path->text, stake->claim.name);
-    return guard->ops[0].path != NULL;
+/* By the names that the nodes have now. False: out of memory. */
+static bool check_own(struct guard *guard, const struct stakes *stakes) {
+    for (size_t i = 0; i < guard->checks; i++) {
+        const struct stake *stake = zkl_stakes_at(stakes, i);
+        free((char *)guard->ops[i].path);
+        guard->ops[i].path = zkl_path_join(stake->path->text, stake->claim.name);
+        if (!guard->ops[i].path) return false;
+    }
+    return true;
 }
 
 void zkl_guard_send(struct zkl_request *request) {
-    struct stake *stake = request->stake;
     struct guard *guard = request->guard;
-    enum zkl_code ended = zkl_stake_ended(stake);
+    enum zkl_code ended = zkl_stakes_ended(&request->stakes);
     if (ended != ZKL_OK) {
         zkl_request_finish(request, ended, 0);
         return;
     }
     struct flight *flight = NULL;
-    if (check_own(guard, stake))
+    if (check_own(guard, &request->stakes))
         flight = zkl_flight_new(request->session, VERB_GUARD, NULL, request);
     if (!flight) {
         zkl_inquiry_again(request);
@@ -85,17 +90,27 @@ void zkl_guard_send(struct zkl_request *request) {
     zkl_flight_transact(flight, guard->ops, guard->count);
 }
 
-/* The own node is not there: nothing was written. */
-static void own_absent(struct zkl_request *request) {
-    struct stake *stake = request->stake;
+/* An own node is not there: nothing was written. */
+static void own_absent(struct zkl_request *request, size_t which) {
+    struct stake *stake = zkl_stakes_at(&request->stakes, which);
     request->guard->sent = false;
-    if (zkl_stake_absent(stake, request->guard->ops[0].path))
-        zkl_request_finish(request, zkl_stake_ended(stake), 0);
+    if (zkl_stake_absent(stake, request->guard->ops[which].path))
+        zkl_request_finish(request, zkl_stakes_ended(&request->stakes), 0);
     else zkl_inquiry_again(request); /* by its new name */
 }
 
 static void carried_out(struct guard *guard, const struct flight *flight) {
     for (size_t i = 0; i < guard->count; i++) guard->ops[i].version = zkl_flight_version(flight, i);
+}
+
+static void refused(struct zkl_request *request, size_t op, const struct answer *answer) {
+    struct guard *guard = request->guard;
+    if (op < guard->checks) {
+        own_absent(request, op);
+        return;
+    }
+    guard->refused = op - guard->checks + 1;
+    zkl_request_finish(request, answer->why, answer->rc);
 }
 
 void zkl_guard_answer(struct flight *flight, const struct answer *answer) {
@@ -111,27 +126,20 @@ void zkl_guard_answer(struct flight *flight, const struct answer *answer) {
         carried_out(guard, flight);
         zkl_request_finish(request, ZKL_OK, 0);
     } else {
-        guard->refused = zkl_flight_refused(flight);
-        if (guard->refused == 0) own_absent(request);
-        else zkl_request_finish(request, answer->why, answer->rc);
+        refused(request, zkl_flight_refused(flight), answer);
     }
 }
 
 /* --- the way in, and what it tells ----------------------------------------------------------- */
 
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {
-    struct stake *stake = lease->stake;
-    struct zkl_session *session = stake->session;
+    struct zkl_session *session = zkl_lease_session(lease);
     zkl_lock(session);
-    struct zkl_request *request = zkl_request_new(session, REQUEST_GUARD, timeout);
-    if (request) {
-        request->stake = stake;
-        zkl_stake_hold(stake);
-        request->guard = copy(ops, count);
-        enum zkl_code ended = zkl_lease_ended(lease);
-        if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
-        else if (!request->guard) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
-        else zkl_inquiry_begin(request);
+    struct zkl_request *request = zkl_request_of(lease, REQUEST_GUARD, timeout);
+    if (request && !request->done) {
+        request->guard = copy(ops, count, lease->stakes.count);
+        if (request->guard) zkl_inquiry_begin(request);
+        else zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
     }
     zkl_unlock(session);
     return request;
@@ -149,7 +157,8 @@ size_t zkl_request_refused(zkl_request *request) {
     return request->guard ? request->guard->refused : 0;
 }
 
-int32_t zkl_request_version(zkl_request *request, size_t place) {
+int32_t zkl_request_version(zkl_request *request, size_t op) {
     struct guard *guard = request->guard;
-    return guard && place < guard->count ? guard->ops[place].version : 0;
+    size_t i = guard ? guard->checks + op - 1 : 0;
+    return guard && i < guard->count ? guard->ops[i].version : 0;
 }

@@ -33,16 +33,21 @@ static void ask_ready(struct zkl_request *request) {
 
 /* The sync proves the session, the get behind it the node: one round trip. */
 static void ask_check(struct zkl_request *request) {
-    struct stake *stake = request->stake;
-    enum zkl_code ended = zkl_stake_ended(stake);
+    const struct stakes *stakes = &request->stakes;
+    enum zkl_code ended = zkl_stakes_ended(stakes);
     if (ended != ZKL_OK) {
         zkl_request_finish(request, ended, 0);
         return;
     }
     struct flight *sync = flight_for(request, VERB_CHECK_SYNC);
-    if (sync) zkl_flight_sync(sync, stake->path->text);
-    struct flight *get = sync ? flight_for(request, VERB_CHECK_GET) : NULL;
-    if (get) zkl_flight_get(get, stake->path->text, stake->claim.name);
+    if (sync) zkl_flight_sync(sync, zkl_stakes_at(stakes, 0)->path->text);
+    for (size_t i = 0; sync && i < stakes->count && !request->done; i++) {
+        const struct stake *stake = zkl_stakes_at(stakes, i);
+        struct flight *get = flight_for(request, VERB_CHECK_GET);
+        if (!get) return;
+        get->index = i;
+        zkl_flight_get(get, stake->path->text, stake->claim.name);
+    }
 }
 
 static void ask_queue(struct zkl_request *request) {
@@ -91,7 +96,7 @@ void zkl_inquiry_lost(struct stake *stake) {
     for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
         next = request->next;
         bool about_it = request->kind == REQUEST_CHECK || request->kind == REQUEST_GUARD;
-        if (about_it && request->stake == stake && !request->flights)
+        if (about_it && !request->flights && zkl_stakes_have(&request->stakes, stake))
             zkl_request_finish(request, ZKL_LOST, 0);
     }
 }
@@ -197,12 +202,13 @@ static void queue_got(struct zkl_request *request, size_t index, const struct an
 
 static void check_got(struct zkl_request *request, const struct flight *flight,
                       const struct answer *answer) {
-    struct stake *stake = request->stake;
+    struct stake *stake = zkl_stakes_at(&request->stakes, flight->index);
     if (answer->reply == ZKL_ABSENT && !zkl_stake_absent(stake, flight->node)) {
         zkl_inquiry_again(request); /* by its new name */
         return;
     }
-    zkl_request_finish(request, zkl_stake_ended(stake), 0);
+    enum zkl_code ended = zkl_stakes_ended(&request->stakes);
+    if (ended != ZKL_OK || request->flights == 0) zkl_request_finish(request, ended, 0);
 }
 
 static void data_got(struct zkl_request *request, const struct answer *answer) {
@@ -266,17 +272,10 @@ zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout) {
 }
 
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
-    struct stake *stake = lease->stake;
-    struct zkl_session *session = stake->session;
+    struct zkl_session *session = zkl_lease_session(lease);
     zkl_lock(session);
-    struct zkl_request *request = zkl_request_new(session, REQUEST_CHECK, timeout);
-    if (request) {
-        request->stake = stake;
-        zkl_stake_hold(stake);
-        enum zkl_code ended = zkl_lease_ended(lease);
-        if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
-        else zkl_inquiry_begin(request);
-    }
+    struct zkl_request *request = zkl_request_of(lease, REQUEST_CHECK, timeout);
+    if (request && !request->done) zkl_inquiry_begin(request);
     zkl_unlock(session);
     return request;
 }

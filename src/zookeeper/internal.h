@@ -70,12 +70,20 @@ struct stake {
     char *data;  /* of the node: the session's identity, and the lock's data in a line of its own */
     char *owner; /* "": nobody's (an orphan) */
     int error;   /* the server's error code of the last refusal */
+    bool joint;  /* part of a multi-lock, whose lease has not given it up */
     bool unlisted; /* the list behind the create or sync that is out could not be sent */
 };
 
+/* What a request or a lease is about: one stake, or the parts of a multi-lock. Counted. */
+struct stakes {
+    size_t count;
+    struct stake *one;
+    struct stake **many; /* NULL: it is one */
+};
+
 struct zkl_lease {
-    struct stake *stake; /* counted */
-    enum zkl_kind kind;
+    struct stakes stakes;
+    enum zkl_kind kind; /* of the handle, not of the grant; not of a multi-lock's */
     bool released;
 };
 
@@ -98,10 +106,10 @@ struct zkl_request {
     struct zkl_request *next, **link; /* in session->requests, until done */
     struct zkl_request *next_leaving; /* in stake->leaving */
     struct news done_news, queued_news;
-    struct stake *stake; /* counted; ACQUIRE, CHECK, SHARE, RELEASE, GUARD */
-    char *path;          /* QUEUE, REVOKE, GET */
-    struct guard *guard; /* GUARD */
-    char *data;          /* GET: of the node, with `size` bytes */
+    struct stakes stakes; /* ACQUIRE, CHECK, SHARE, RELEASE, GUARD */
+    char *path;           /* QUEUE, REVOKE, GET */
+    struct guard *guard;  /* GUARD */
+    char *data;           /* GET: of the node, with `size` bytes */
     size_t size;
     int32_t version;
     struct zkl_queued *queue;
@@ -124,6 +132,7 @@ struct zkl_request {
 enum verb {
     VERB_PARENT, /* create of a missing parent */
     VERB_CREATE,
+    VERB_CREATE_ALL, /* of the parts of a multi-lock; it is about one of them */
     VERB_LIST,
     VERB_SYNC,
     VERB_GET_OWN,
@@ -153,9 +162,9 @@ struct flight {
     struct stake *stake;             /* counted, or NULL */
     struct zkl_contender *contender; /* counted, or NULL */
     struct zkl_request *request;     /* counted, or NULL */
-    size_t index;                    /* QUEUE_GET: which entry */
+    size_t index;                    /* QUEUE_GET: which entry; CHECK_GET: which stake */
     char *node;                      /* what the request is about */
-    struct transaction *transaction; /* SHARE, GUARD: what libzookeeper fills in */
+    struct transaction *transaction; /* what libzookeeper fills in */
     zkl_time look_at;                /* LOOK: what path->look_at was set to with it */
     bool watching;                   /* a watch on it is set, if the answer comes */
 };
@@ -241,6 +250,7 @@ struct zkl_session {
 
     struct path *paths[PATH_BUCKETS], *idle_paths;
     struct stake *stakes, **stakes_end; /* in order of arrival */
+    struct stake *fed;                  /* the one that is fed an event after this one */
     struct flight *flights;
     struct zkl_request *requests;
     struct watches watches;
@@ -284,6 +294,9 @@ void zkl_inbox_post_state(struct zkl_session *session);
 /* request.c; the mutex is held */
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout);
+/* About a lease; done already, if it has ended. */
+struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
+                                   zkl_time timeout);
 void zkl_request_hold(struct zkl_request *request);
 void zkl_request_unhold(struct zkl_request *request);
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
@@ -322,12 +335,31 @@ bool zkl_stake_lost(struct stake *stake, zkl_time now);
 enum zkl_code zkl_stake_ended(struct stake *stake); /* RELEASED, LOST, or OK: it has not */
 /* That node is not there: takes note if it is the stake's. False: it has another name now. */
 bool zkl_stake_absent(struct stake *stake, const char *node);
+/* Tells whoever waits for the grant. */
+void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error);
+/* The request to release ends when the stakes that nobody holds any more are gone. */
+void zkl_stake_await_end(struct zkl_request *request);
 void zkl_stake_hold(struct stake *stake);
 void zkl_stake_unhold(struct stake *stake);
 
+/* multi.c; the mutex is held */
+void zkl_stakes_set(struct stakes *stakes, struct stake *one);
+bool zkl_stakes_copy(struct stakes *to, const struct stakes *from); /* false: no memory */
+void zkl_stakes_drop(struct stakes *stakes);
+struct stake *zkl_stakes_at(const struct stakes *stakes, size_t i);
+bool zkl_stakes_have(const struct stakes *stakes, const struct stake *stake);
+enum zkl_code zkl_stakes_ended(const struct stakes *stakes); /* of any, as zkl_stake_ended() */
+bool zkl_multi_is_part(const struct stake *stake);
+void zkl_multi_create(struct stake *stake); /* the nodes of all parts */
+void zkl_multi_created(struct flight *flight, const struct answer *answer);
+void zkl_multi_grant(struct stake *stake); /* the first handle on each part, or on a single stake */
+void zkl_multi_failed(struct stake *stake); /* a part: the others need not wait */
+void zkl_multi_lost(struct stake *stake);   /* a part: the others are given up */
+
 /* lease.c; the mutex is held */
 void zkl_lease_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
-enum zkl_code zkl_lease_ended(const zkl_lease *lease);           /* as zkl_stake_ended() */
+void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind);
+enum zkl_code zkl_lease_ended(const zkl_lease *lease); /* as zkl_stake_ended() */
 
 /* path.c; the mutex is held */
 struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);
@@ -349,7 +381,8 @@ void zkl_flight_set(struct flight *flight, const char *node, const char *data);
 void zkl_flight_transact(struct flight *flight, const struct zkl_op *ops, size_t count);
 /* Which one the server refused, from 0; the count: none. */
 size_t zkl_flight_refused(const struct flight *flight);
-int32_t zkl_flight_version(const struct flight *flight, size_t op); /* SET: the new version */
+int32_t zkl_flight_version(const struct flight *flight, size_t op);     /* SET: the new version */
+const char *zkl_flight_created(const struct flight *flight, size_t op); /* SEQUENTIAL: its path */
 void zkl_flight_list(struct flight *flight, const char *parent);
 void zkl_flight_sync(struct flight *flight, const char *node);
 void zkl_flight_get(struct flight *flight, const char *parent, const char *name);

@@ -32,8 +32,7 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
     }
     stake->handles++;
     if (wish->kind == ZKL_WRITE) stake->writers++;
-    zkl_stake_hold(stake);
-    request->stake = stake;
+    zkl_stakes_set(&request->stakes, stake);
     request->lease = true;
     request->lease_kind = wish->kind;
     zkl_request_finish(request, ZKL_OK, 0);
@@ -41,6 +40,7 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
 
 /* One path is a mutex or a read-write lock: another use of it goes on in this session. */
 static bool is_mixed(const struct path *path, enum zkl_kind kind) {
+    if (!path) return false;
     for (const struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
         if (claim->wanted && (claim->kind == ZKL_MUTEX) != (kind == ZKL_MUTEX)) return true;
     }
@@ -54,19 +54,28 @@ static enum zkl_code refusal(const struct zkl_session *session, const struct pat
     if (is_mixed(path, wish->kind)) return ZKL_CONFLICT;
     if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
     if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
-    if (session->node_bytes + zkl_stake_cost(session, strlen(wish->path)) > ZKL_PATHS_MAX)
-        return ZKL_TOO_MANY;
     return ZKL_OK;
+}
+
+static bool is_too_much(const struct zkl_session *session, const struct zkl_wish *wishes,
+                        size_t count) {
+    size_t bytes = session->node_bytes;
+    for (size_t i = 0; i < count; i++) bytes += zkl_stake_cost(session, strlen(wishes[i].path));
+    return bytes > ZKL_PATHS_MAX;
+}
+
+/* Has the request wait for the stake's grant. */
+static void attend(struct zkl_request *request, struct stake *stake) {
+    zkl_request_hold(request);
+    stake->request = request;
 }
 
 /* A new contender. False: out of memory. */
 static bool contend(struct zkl_request *request, struct path *path, const struct zkl_wish *wish) {
     struct stake *stake = zkl_stake_new(request->session, path, wish, request->deadline);
     if (!stake) return false;
-    zkl_stake_hold(stake);
-    zkl_request_hold(request);
-    request->stake = stake;
-    stake->request = request;
+    zkl_stakes_set(&request->stakes, stake);
+    attend(request, stake);
     zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
     return true;
 }
@@ -79,6 +88,7 @@ static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
     struct stake *held = held_by(path, wish->owner);
     if (held && code != ZKL_CLOSED && code != ZKL_CONFLICT) enter_again(request, held, wish);
     else if (code != ZKL_OK) zkl_request_finish(request, code, 0);
+    else if (is_too_much(request->session, wish, 1)) zkl_request_finish(request, ZKL_TOO_MANY, 0);
     else return contend(request, path, wish);
     return true;
 }
@@ -88,6 +98,72 @@ zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, wish->timeout);
     bool begun = request && begin(request, wish);
     if (request && !begun) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    zkl_path_tidy(session);
+    zkl_unlock(session);
+    return request;
+}
+
+/* --- several at once ------------------------------------------------------------------------ */
+
+/* One more part. False: out of memory. */
+static bool add_part(struct zkl_request *request, const struct zkl_wish *wish) {
+    struct stakes *stakes = &request->stakes;
+    struct path *path = zkl_path_use(request->session, wish->path);
+    struct stake *part =
+        path ? zkl_stake_new(request->session, path, wish, request->deadline) : NULL;
+    if (!part) return false;
+    zkl_stake_hold(part);
+    stakes->many[stakes->count++] = part;
+    attend(request, part);
+    if (stakes->count == 1) return true;
+    part->id = stakes->many[0]->id; /* it is one grant */
+    zkl_claim_join(&part->claim, &stakes->many[stakes->count - 2]->claim);
+    return true;
+}
+
+/* What a part lacks at its start may end the others. */
+static void start_parts(struct zkl_request *request) {
+    for (size_t i = 0; i < request->stakes.count; i++) {
+        struct stake *part = request->stakes.many[i];
+        if (part->claim.wanted) zkl_stake_perform(part, zkl_claim_start(&part->claim));
+    }
+}
+
+static void contend_all(struct zkl_request *request, const struct zkl_wish *wishes, size_t count) {
+    struct stakes *stakes = &request->stakes;
+    stakes->many = calloc(count, sizeof *stakes->many);
+    bool enough = stakes->many != NULL;
+    for (size_t i = 0; enough && i < count; i++) enough = add_part(request, &wishes[i]);
+    if (enough) {
+        start_parts(request);
+        return;
+    }
+    zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    if (stakes->count == 0) return;
+    struct stake *first = stakes->many[0];
+    zkl_stake_perform(first, zkl_claim_cancel(&first->claim, ZKL_TOO_MANY));
+}
+
+/* Why they cannot be had now; ZKL_OK: they can. */
+static enum zkl_code refusal_of_all(struct zkl_session *session, const struct zkl_wish *wishes,
+                                    size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct path *path = zkl_path_find(session, wishes[i].path, strlen(wishes[i].path));
+        enum zkl_code code = refusal(session, path, &wishes[i]);
+        if (code != ZKL_OK) return code;
+        if (path && held_by(path, wishes[i].owner)) return ZKL_WOULD_DEADLOCK;
+    }
+    return is_too_much(session, wishes, count) ? ZKL_TOO_MANY : ZKL_OK;
+}
+
+zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_wish *wishes, size_t count) {
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, wishes[0].timeout);
+    if (request) {
+        enum zkl_code code = refusal_of_all(session, wishes, count);
+        if (code != ZKL_OK) zkl_request_finish(request, code, 0);
+        else contend_all(request, wishes, count);
+    }
     zkl_path_tidy(session);
     zkl_unlock(session);
     return request;
@@ -109,18 +185,27 @@ void zkl_lease_give_up(struct stake *stake, enum zkl_kind kind) {
     else zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
 }
 
+void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
+    if (!stakes->many) zkl_lease_give_up(stakes->one, kind);
+    for (size_t i = 0; stakes->many && i < stakes->count; i++) {
+        struct stake *part = stakes->many[i];
+        bool joint = part->joint;
+        part->joint = false;
+        if (joint) zkl_lease_give_up(part, part->claim.kind);
+    }
+}
+
 /* The mutex is held. */
 static enum zkl_code release(zkl_lease *lease) {
-    struct stake *stake = lease->stake;
-    if (lease->released || stake->handles == 0) return ZKL_RELEASED;
-    bool was_lost = zkl_stake_lost(stake, zkl_now());
+    enum zkl_code ended = zkl_lease_ended(lease);
+    if (ended == ZKL_RELEASED) return ended;
     lease->released = true;
-    zkl_lease_give_up(stake, lease->kind);
-    return was_lost ? ZKL_LOST : ZKL_OK;
+    zkl_lease_give_up_all(&lease->stakes, lease->kind);
+    return ended;
 }
 
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
-    struct zkl_session *session = lease->stake->session;
+    struct zkl_session *session = zkl_lease_session(lease);
     zkl_lock(session);
     enum zkl_code code = release(lease);
     zkl_unlock(session);
@@ -128,77 +213,74 @@ enum zkl_code zkl_lease_release(zkl_lease *lease) {
 }
 
 zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
-    struct stake *stake = lease->stake;
-    struct zkl_session *session = stake->session;
+    struct zkl_session *session = zkl_lease_session(lease);
     zkl_lock(session);
-    struct zkl_request *request = zkl_request_new(session, REQUEST_RELEASE, timeout);
-    if (request) {
-        request->stake = stake;
-        zkl_stake_hold(stake);
-        enum zkl_code code = release(lease);
-        if (code != ZKL_OK || stake->handles > 0 || stake->claim.state == ZKL_GONE) {
-            zkl_request_finish(request, code, 0);
-        } else {
-            zkl_request_hold(request);
-            request->next_leaving = stake->leaving;
-            stake->leaving = request;
-        }
-    }
+    struct zkl_request *request = zkl_request_of(lease, REQUEST_RELEASE, timeout);
+    enum zkl_code code = request ? release(lease) : ZKL_OK;
+    if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
+    else if (request && !request->done) zkl_stake_await_end(request);
     zkl_unlock(session);
     return request;
 }
 
 enum zkl_code zkl_lease_ended(const zkl_lease *lease) {
-    return lease->released ? ZKL_RELEASED : zkl_stake_ended(lease->stake);
+    return lease->released ? ZKL_RELEASED : zkl_stakes_ended(&lease->stakes);
 }
 
-/* Why the handle cannot be downgraded; ZKL_OK: it can. */
-static enum zkl_code not_shared(const zkl_lease *lease) {
-    enum zkl_code ended = zkl_lease_ended(lease);
-    if (ended != ZKL_OK) return ended;
-    bool may = lease->kind == ZKL_WRITE && zkl_claim_may_share(&lease->stake->claim);
-    return may ? ZKL_OK : ZKL_UNSUPPORTED;
+/* The one that can be downgraded; NULL: it is a multi-lock's, or no writer's. */
+static struct stake *writer_of(const zkl_lease *lease) {
+    struct stake *stake = lease->stakes.one;
+    bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_share(&stake->claim);
+    return may ? stake : NULL;
+}
+
+/* The handle writes no more; whoever asked hears when nobody does. */
+static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request *request) {
+    lease->kind = ZKL_READ;
+    if (--stake->writers > 0) {
+        zkl_request_finish(request, ZKL_OK, 0);
+        return;
+    }
+    zkl_request_hold(request);
+    stake->sharing = request;
+    share(stake);
 }
 
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
-    struct stake *stake = lease->stake;
-    struct zkl_session *session = stake->session;
+    struct zkl_session *session = zkl_lease_session(lease);
     zkl_lock(session);
-    struct zkl_request *request = zkl_request_new(session, REQUEST_SHARE, timeout);
-    enum zkl_code code = not_shared(lease);
-    if (request && code == ZKL_OK) {
-        request->stake = stake;
-        zkl_stake_hold(stake);
-        lease->kind = ZKL_READ;
-        if (--stake->writers == 0) {
-            zkl_request_hold(request);
-            stake->sharing = request;
-        }
-        share(stake);
+    struct zkl_request *request = zkl_request_of(lease, REQUEST_SHARE, timeout);
+    struct stake *stake = writer_of(lease);
+    if (request && !request->done) {
+        if (stake) downgrade(lease, stake, request);
+        else zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
     }
-    if (request && (code != ZKL_OK || stake->writers > 0)) zkl_request_finish(request, code, 0);
     zkl_unlock(session);
     return request;
 }
 
 void zkl_lease_drop(zkl_lease *lease) {
-    struct zkl_session *session = lease->stake->session;
+    struct zkl_session *session = zkl_lease_session(lease);
     if (zkl_session_foreign(session)) return;
     zkl_lock(session);
     release(lease);
-    zkl_stake_unhold(lease->stake);
+    zkl_stakes_drop(&lease->stakes);
     zkl_unlock(session);
     free(lease);
     zkl_session_drop(session);
 }
 
+/* The parts of a multi-lock, which have one id, are next to each other. */
 size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     size_t released = 0;
+    uint64_t last = 0;
     zkl_lock(session);
     for (struct stake *stake = session->stakes, *next; stake; stake = next) {
         next = stake->next;
         if (!zkl_claim_holds(&stake->claim) || strcmp(stake->owner, owner) != 0) continue;
-        released++;
+        if (stake->id != last) released++;
+        last = stake->id;
+        stake->joint = false;
         stake->handles = 1;
         zkl_lease_give_up(stake, ZKL_READ);
     }
@@ -209,56 +291,60 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
 
 /* --- what a handle tells --------------------------------------------------------------------- */
 
+zkl_session *zkl_lease_session(const zkl_lease *lease) {
+    return zkl_stakes_at(&lease->stakes, 0)->session;
+}
+
 uint64_t zkl_lease_id(const zkl_lease *lease) {
-    return lease->stake->id;
+    return zkl_stakes_at(&lease->stakes, 0)->id;
 }
 
 int64_t zkl_lease_token(const zkl_lease *lease) {
-    return lease->stake->claim.czxid;
+    return zkl_stakes_at(&lease->stakes, 0)->claim.czxid;
 }
 
 bool zkl_lease_revoked(zkl_lease *lease) {
-    zkl_lock(lease->stake->session);
-    bool revoked = lease->stake->revoked;
-    zkl_unlock(lease->stake->session);
+    struct zkl_session *session = zkl_lease_session(lease);
+    bool revoked = false;
+    zkl_lock(session);
+    for (size_t i = 0; i < lease->stakes.count; i++)
+        if (zkl_stakes_at(&lease->stakes, i)->revoked) revoked = true;
+    zkl_unlock(session);
     return revoked;
 }
 
 void zkl_lease_listen(zkl_lease *lease) {
-    struct stake *stake = lease->stake;
-    zkl_lock(stake->session);
-    if (stake->session->state == ZKL_SESSION_CONNECTED)
-        zkl_stake_perform(stake, zkl_claim_beat(&stake->claim, zkl_now()));
-    zkl_unlock(stake->session);
-}
-
-zkl_session *zkl_lease_session(const zkl_lease *lease) {
-    return lease->stake->session;
-}
-
-enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
-    struct stake *stake = lease->stake;
-    enum zkl_lease_state state = ZKL_LEASE_RELEASED;
-    zkl_lock(stake->session);
-    zkl_time now = zkl_now();
-    if (!lease->released && stake->handles > 0) {
-        if (zkl_stake_lost(stake, now)) state = ZKL_LEASE_LOST;
-        else if (zkl_clock_phase(&stake->session->party.clock, stake->claim.epoch, now) ==
-                 ZKL_PHASE_HELD)
-            state = ZKL_LEASE_HELD;
-        else state = ZKL_LEASE_SUSPECT;
+    struct zkl_session *session = zkl_lease_session(lease);
+    zkl_lock(session);
+    for (size_t i = 0; i < lease->stakes.count; i++) {
+        struct stake *stake = zkl_stakes_at(&lease->stakes, i);
+        if (session->state == ZKL_SESSION_CONNECTED)
+            zkl_stake_perform(stake, zkl_claim_beat(&stake->claim, zkl_now()));
     }
-    zkl_unlock(stake->session);
+    zkl_unlock(session);
+}
+
+/* Its parts were granted at one moment. */
+enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
+    struct zkl_session *session = zkl_lease_session(lease);
+    enum zkl_lease_state state = ZKL_LEASE_SUSPECT;
+    zkl_lock(session);
+    enum zkl_code ended = zkl_lease_ended(lease);
+    uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
+    enum zkl_phase phase = zkl_clock_phase(&session->party.clock, epoch, zkl_now());
+    if (ended != ZKL_OK) state = ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
+    else if (phase == ZKL_PHASE_HELD) state = ZKL_LEASE_HELD;
+    zkl_unlock(session);
     return state;
 }
 
 zkl_time zkl_lease_remaining(zkl_lease *lease) {
-    struct stake *stake = lease->stake;
+    struct zkl_session *session = zkl_lease_session(lease);
     zkl_time remaining = 0;
-    zkl_lock(stake->session);
-    if (!lease->released && stake->handles > 0 && zkl_claim_holds(&stake->claim))
-        remaining =
-            zkl_clock_remaining(&stake->session->party.clock, stake->claim.epoch, zkl_now());
-    zkl_unlock(stake->session);
+    zkl_lock(session);
+    uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
+    if (zkl_lease_ended(lease) == ZKL_OK)
+        remaining = zkl_clock_remaining(&session->party.clock, epoch, zkl_now());
+    zkl_unlock(session);
     return remaining;
 }

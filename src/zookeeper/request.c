@@ -21,6 +21,21 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
     return request;
 }
 
+struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
+                                   zkl_time timeout) {
+    struct stakes stakes;
+    if (!zkl_stakes_copy(&stakes, &lease->stakes)) return NULL;
+    struct zkl_request *request = zkl_request_new(zkl_lease_session(lease), kind, timeout);
+    if (!request) {
+        zkl_stakes_drop(&stakes);
+        return NULL;
+    }
+    request->stakes = stakes;
+    enum zkl_code ended = zkl_lease_ended(lease);
+    if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
+    return request;
+}
+
 void zkl_request_hold(struct zkl_request *request) {
     request->references++;
 }
@@ -31,7 +46,7 @@ void zkl_request_unhold(struct zkl_request *request) {
         free(request->queue[i].name);
         free(request->queue[i].data);
     }
-    if (request->stake) zkl_stake_unhold(request->stake);
+    zkl_stakes_drop(&request->stakes);
     free(request->queue);
     free(request->path);
     free(request->data);
@@ -54,8 +69,9 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
 /* Ends a request before its answer. */
 static void end(struct zkl_request *request, enum zkl_code why) {
     if (request->done) return;
+    struct stake *stake = zkl_stakes_at(&request->stakes, 0);
     if (request->kind == REQUEST_ACQUIRE)
-        zkl_stake_perform(request->stake, zkl_claim_cancel(&request->stake->claim, why));
+        zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
     else zkl_request_finish(request, why, 0);
 }
 
@@ -123,12 +139,13 @@ zkl_lease *zkl_request_lease(zkl_request *request) {
     zkl_lease *lease = NULL;
     zkl_lock(request->session);
     if (request->lease) lease = calloc(1, sizeof *lease);
-    if (lease) {
+    if (lease && zkl_stakes_copy(&lease->stakes, &request->stakes)) {
         request->lease = false;
-        lease->stake = request->stake;
         lease->kind = request->lease_kind;
-        zkl_stake_hold(lease->stake);
         zkl_session_hold(request->session);
+    } else {
+        free(lease);
+        lease = NULL;
     }
     zkl_unlock(request->session);
     return lease;
@@ -165,7 +182,7 @@ void zkl_request_drop(zkl_request *request) {
     if (zkl_session_foreign(session)) return;
     zkl_lock(session);
     end(request, ZKL_INTERRUPTED);
-    if (request->lease) zkl_lease_give_up(request->stake, request->lease_kind);
+    if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
     request->lease = false;
     unpost(request, &request->queued_news);
     unpost(request, &request->done_news);

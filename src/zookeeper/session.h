@@ -154,6 +154,14 @@ struct zkl_wish {
 };
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish);
 
+/*
+ * All of several or none, under one deadline: their nodes are made at once. The wishes differ
+ * in path, kind and data. One lease for all, lost with any of them. ZKL_WOULD_DEADLOCK: the
+ * owner holds one of them. ZKL_LOST: the node of one was removed, or was never made because
+ * the request got lost: try again.
+ */
+zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_wish *wishes, size_t count);
+
 /* Asks the server, in one round trip, whether the lease still stands. */
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout);
 
@@ -187,6 +195,12 @@ zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout
 /* What is in any node. */
 zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout);
 
+enum zkl_node_mode {
+    ZKL_PERSISTENT,
+    ZKL_EPHEMERAL, /* it goes with the session */
+    ZKL_SEQUENTIAL /* that, and the server adds a number to its name */
+};
+
 enum zkl_op_kind { ZKL_OP_SET, ZKL_OP_CREATE, ZKL_OP_DELETE, ZKL_OP_CHECK };
 
 /* "set", "create", "delete", "check", by kind; NULL at the end. */
@@ -194,8 +208,8 @@ extern const char *const zkl_op_names[];
 
 struct zkl_op {
     enum zkl_op_kind kind;
-    bool ephemeral;  /* CREATE: it goes with the session */
-    int32_t version; /* of the node: the one expected, -1 any; not for CREATE */
+    enum zkl_node_mode mode; /* CREATE */
+    int32_t version;         /* of the node: the one expected, -1 any; not for CREATE */
     const char *path;
     const char *data; /* SET, CREATE */
     size_t size;

@@ -82,17 +82,30 @@ static void finish_sharing(struct stake *stake, enum zkl_code code) {
     zkl_request_unhold(request);
 }
 
+void zkl_stake_await_end(struct zkl_request *request) {
+    for (size_t i = 0; i < request->stakes.count; i++) {
+        struct stake *stake = zkl_stakes_at(&request->stakes, i);
+        if (stake->handles > 0 || stake->claim.state == ZKL_GONE) continue;
+        zkl_request_hold(request);
+        request->next_leaving = stake->leaving;
+        stake->leaving = request;
+        return;
+    }
+    zkl_request_finish(request, ZKL_OK, 0);
+}
+
 /* GONE: the line and the session forget it; handles may still ask for its state. */
 static void forget(struct stake *stake) {
     struct zkl_session *session = stake->session;
     while (stake->leaving) {
         struct zkl_request *request = stake->leaving;
         stake->leaving = request->next_leaving;
-        zkl_request_finish(request, ZKL_OK, 0);
+        zkl_stake_await_end(request);
         zkl_request_unhold(request);
     }
     finish_sharing(stake, ZKL_RELEASED);
     zkl_claim_detach(&stake->claim);
+    if (session->fed == stake) session->fed = stake->next;
     *stake->link = stake->next;
     if (stake->next) stake->next->link = stake->link;
     else session->stakes_end = stake->link;
@@ -105,7 +118,7 @@ static void forget(struct stake *stake) {
 
 /* --- what the user is told --------------------------------------------------------------- */
 
-static void finish(struct stake *stake, enum zkl_code code, int error) {
+void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error) {
     struct zkl_request *request = stake->request;
     if (!request) return;
     stake->request = NULL;
@@ -115,18 +128,21 @@ static void finish(struct stake *stake, enum zkl_code code, int error) {
 
 static void granted(struct stake *stake) {
     stake->session->stats.grants++;
-    stake->handles = 1;
-    stake->writers = stake->claim.kind == ZKL_WRITE;
-    stake->phase = ZKL_PHASE_HELD;
     stake->request->lease = true;
     stake->request->lease_kind = stake->claim.kind;
-    finish(stake, ZKL_OK, 0);
+    zkl_multi_grant(stake);
+}
+
+static void failed(struct stake *stake) {
+    enum zkl_code code = stake->claim.code;
+    zkl_stake_finish(stake, code, is_refusal(code) ? stake->error : 0);
+    zkl_multi_failed(stake);
 }
 
 static void queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
     stake->session->stats.waits++;
-    if (!request) return;
+    if (!request || request->position) return;
     request->position = zkl_line_count_ahead(stake->claim.line, &stake->claim) + 1;
     zkl_request_hold(request);
     zkl_inbox_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
@@ -147,6 +163,7 @@ static void notice(struct stake *stake, enum zkl_phase phase) {
 static void lost(struct stake *stake) {
     stake->session->stats.losses++;
     finish_sharing(stake, ZKL_LOST);
+    zkl_multi_lost(stake);
     zkl_inquiry_lost(stake);
     notice(stake, ZKL_PHASE_LOST);
 }
@@ -191,6 +208,10 @@ static struct flight *flight_for(struct stake *stake, enum verb verb,
 }
 
 static void create_node(struct stake *stake) {
+    if (zkl_multi_is_part(stake)) {
+        zkl_multi_create(stake);
+        return;
+    }
     struct flight *flight = flight_for(stake, VERB_CREATE, NULL);
     if (flight)
         zkl_flight_create(flight, stake->path->text, stake->claim.name, stake->data,
@@ -227,8 +248,8 @@ static void share_node(struct stake *stake) {
     char *writer = zkl_path_join(stake->path->text, stake->claim.name);
     char *reader = zkl_path_join(stake->path->text, name);
     struct zkl_op ops[] = {
-        {ZKL_OP_CREATE, true, 0, reader, stake->data, strlen(stake->data)},
-        {ZKL_OP_DELETE, false, stake->version, writer, NULL, 0},
+        {ZKL_OP_CREATE, ZKL_EPHEMERAL, 0, reader, stake->data, strlen(stake->data)},
+        {ZKL_OP_DELETE, 0, stake->version, writer, NULL, 0},
     };
     struct flight *flight = NULL;
     if (writer && reader) flight = flight_for(stake, VERB_SHARE, NULL);
@@ -323,9 +344,7 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: queued(stake); break;
     case ZKL_DO_GRANT: granted(stake); break;
-    case ZKL_DO_FAIL:
-        finish(stake, stake->claim.code, is_refusal(stake->claim.code) ? stake->error : 0);
-        break;
+    case ZKL_DO_FAIL: failed(stake); break;
     case ZKL_DO_LOSE: lost(stake); break;
     case ZKL_DO_SHARED: finish_sharing(stake, stake->claim.refusal); break;
     case ZKL_DO_FORGET: forget(stake); break;
@@ -496,11 +515,11 @@ void zkl_stake_event(struct zkl_session *session, int type, const char *node) {
     }
 }
 
-/* Feeds an event to every claim; one may be gone after it. */
+/* Feeds an event to every claim; it may be gone after that, and with it others (multi.c). */
 static void feed_all(struct zkl_session *session,
                      zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now), zkl_time now) {
-    for (struct stake *stake = session->stakes, *next; stake; stake = next) {
-        next = stake->next;
+    for (struct stake *stake = session->stakes; stake; stake = session->fed) {
+        session->fed = stake->next;
         zkl_stake_perform(stake, feed(&stake->claim, now));
     }
 }

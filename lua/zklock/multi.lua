@@ -1,0 +1,71 @@
+--- The multi-lock: several locks as one. All of them or none, under one deadline.
+
+local Lock = require "zklock.lock"
+local options = require "zklock.options"
+
+local concat = table.concat
+local getmetatable, ipairs = getmetatable, ipairs
+
+local may_be_part = { mutex = true, read = true, write = true }
+
+
+local function check(session, locks)
+    local seen = {}
+    for i, lock in ipairs(options.locks(locks)) do
+        if getmetatable(lock) ~= Lock or not may_be_part[lock.kind] then
+            options.refuse("lock %d of multi must be a mutex, or one side of a read-write lock", i)
+        end
+        if lock.session ~= session then
+            options.refuse("lock %d of multi, %s, is of another session", i, lock.path)
+        end
+        if seen[lock.path] then
+            options.refuse("lock %d of multi: %s is in it already", i, lock.path)
+        end
+        seen[lock.path] = true
+    end
+end
+
+
+local function ask(self, owner, limit, trying)
+    return self.session.handle:acquire_all(self.wishes, owner, limit, trying)
+end
+
+
+-- The contenders of each part, in the order of the parts.
+local function queue(self, timeout)
+    local queues = {}
+    for i, part in ipairs(self.parts) do
+        local message, code
+        queues[i], message, code = part:queue(timeout)
+        if not queues[i] then return nil, message, code end
+    end
+    return queues
+end
+
+
+-- Asks whoever holds one of the parts.
+local function revoke(self, timeout)
+    local total = 0
+    for _, part in ipairs(self.parts) do
+        local count, message, code = part:revoke(timeout)
+        if not count then return nil, message, code end
+        total = total + count
+    end
+    return total
+end
+
+
+---@param locks zklock.Lock[]
+---@return zklock.Lock
+return function(session, locks)
+    check(session, locks)
+    local parts, wishes, paths = {}, {}, {}
+    for i, lock in ipairs(locks) do
+        parts[i], paths[i] = lock, lock.path
+        wishes[i] = { lock.path, lock.kind, lock.reentrant, lock.data }
+    end
+    local self = Lock.new(session, concat(paths, " + "), "multi", {})
+    self.parts, self.wishes = parts, wishes
+    self.ask, self.queue, self.revoke = ask, queue, revoke
+    return self
+end

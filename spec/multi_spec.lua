@@ -1,0 +1,380 @@
+-- The multi-lock: several locks as one, all or none, one lease. Squirrel's and Redisson's
+-- MultiLock in the seeds (S4); ALG-06, ALG-07 for its parts.
+
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local server, path, one, two, kept
+
+local function foreign(command, ...)
+    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
+    assert(not output:find("error"), output)
+end
+
+-- A lease that nothing refers to is released.
+local function hold(lock, arg)
+    local lease = assert(lock:acquire(arg or 5))
+    kept[#kept + 1] = lease
+    return lease
+end
+
+local function code_of(lock, arg)
+    local lease, _, code = lock:acquire(arg)
+    assert.is_nil(lease)
+    return code
+end
+
+-- Mutexes on path-a, path-b…
+local function mutexes(session, names)
+    local locks = {}
+    for name in names:gmatch(".") do locks[#locks + 1] = session:mutex(path .. "/" .. name) end
+    return locks
+end
+
+local function multi(session, names) return session:multi(mutexes(session, names)) end
+
+local function nodes() return #server:nodes(path) end
+
+local function nodes_are(count)
+    rig.wait_for(count .. " nodes", function() return nodes() == count end)
+end
+
+before_each(function()
+    server, path, kept = rig.shared(), rig.path(), {}
+    one, two = rig.session(server.hosts), rig.session(server.hosts)
+end)
+
+after_each(rig.close_sessions)
+
+
+describe("a multi-lock", function()
+    it("is had with all its parts, by one lease with one token", function()
+        local lease = hold(multi(one, "abc"))
+        assert.equal(3, nodes())
+        assert.equal("held", lease:state())
+        assert.is_true(lease:check(5))
+        assert.is_true(lease:remaining() > 0)
+        for name in ("abc"):gmatch(".") do
+            local queue = assert(two:mutex(path .. "/" .. name):queue())
+            assert.equal(lease.token, queue[1].token)
+            assert.equal("timeout", code_of(two:mutex(path .. "/" .. name), 0))
+        end
+        assert.is_true(lease:release{ wait = 5 })
+        assert.equal(0, nodes())
+        assert.equal("released", lease:state())
+        assert.equal("released", (select(3, lease:release())))
+    end)
+
+    it("of one part, or of sides of read-write locks, is one too", function()
+        hold(multi(one, "a")):release{ wait = 5 }
+        local rw, other = one:rwlock(path .. "/r"), two:rwlock(path .. "/r")
+        local lease = hold(one:multi{ rw:read(), one:rwlock(path .. "/w"):write() })
+        hold(other:read()):release()
+        assert.equal("timeout", code_of(other:write(), 0))
+        assert.equal("timeout", code_of(two:rwlock(path .. "/w"):read(), 0))
+        assert.equal("unsupported", (select(3, lease:downgrade())))
+        assert.is_true(lease:release{ wait = 5 })
+    end)
+
+    it("is had by nobody in part: it waits for the last", function()
+        local held = hold(two:mutex(path .. "/b"))
+        local queued, order = 0, {}
+        zklock.run(function()
+            local options = { timeout = 10, on_queued = function() queued = queued + 1 end }
+            local lease = hold(multi(one, "abc"), options)
+            order[#order + 1] = "multi"
+            assert.equal("held", lease:state())
+        end, function()
+            rig.wait_for("the place in line", function() return queued == 1 end)
+            nodes_are(4)
+            assert.equal("timeout", code_of(two:mutex(path .. "/a"), 0))
+            order[#order + 1] = "holder"
+            held:release()
+        end)
+        assert.same({ "holder", "multi" }, order)
+        assert.equal(1, queued)
+    end)
+
+    it("is in line before whoever comes later, in every line", function()
+        local order, tasks = {}, {}
+        local held = hold(two:mutex(path .. "/b"))
+        local locks = { multi(one, "ab"), two:mutex(path .. "/a"), multi(two, "ba"),
+                        one:mutex(path .. "/b") }
+        for n, lock in ipairs(locks) do
+            tasks[n] = function()
+                rig.wait_for("turn", function()
+                    return nodes() == ({ 1, 3, 4, 6 })[n]
+                end)
+                hold(lock, { timeout = 20, owner = n }):release()
+                order[#order + 1] = n
+            end
+        end
+        tasks[5] = function()
+            rig.wait_for("all", function() return nodes() == 7 end)
+            held:release()
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ 1, 2, 3, 4 }, order)
+    end)
+
+    it("in opposite orders does not deadlock", function()
+        local count, tasks = 0, {}
+        for n, names in ipairs{ "abc", "cba", "bca", "cab" } do
+            local lock = multi(n % 2 == 0 and one or two, names)
+            tasks[n] = function()
+                for _ = 1, 10 do
+                    local lease = assert(lock:acquire{ timeout = 30, owner = n })
+                    local before = count
+                    zklock.sleep(0.001)
+                    count = before + 1
+                    lease:release()
+                end
+            end
+        end
+        zklock.run(unpack(tasks))
+        assert.equal(40, count)
+        nodes_are(0)
+    end)
+
+    it("excludes in its parts alone", function()
+        hold(multi(one, "ab"))
+        hold(multi(two, "cd"))
+        assert.equal("timeout", code_of(multi(two, "ce"), { timeout = 0.1, owner = "x" }))
+        assert.equal("timeout", code_of(multi(two, "ea"), 0.1))
+    end)
+
+    it("that is not had in time leaves nothing, and is told once", function()
+        hold(two:mutex(path .. "/b"))
+        local seconds, lease, _, code = rig.timed(function() return multi(one, "abc"):acquire(0.2) end)
+        assert.is_nil(lease)
+        assert.equal("timeout", code)
+        assert.is_true(seconds >= 0.2 and seconds < 2)
+        nodes_are(1)
+    end)
+
+    it("is tried without a write, when one of them is taken", function()
+        hold(two:mutex(path .. "/b"))
+        local before = one:stats().creates
+        assert.equal("timeout", code_of(multi(one, "abc"), 0))
+        assert.equal(before, one:stats().creates)
+        hold(multi(one, "ac"), 0)
+    end)
+
+    it("goes with the scope, and with the session", function()
+        local lock = multi(one, "ab")
+        assert.is_true(lock:with(5, function(lease) assert.is_true(lease:held()) end))
+        nodes_are(0)
+        hold(lock)
+        one:close()
+        nodes_are(0)
+    end)
+
+    it("is given up with all else of its owner", function()
+        local lease = hold(multi(one, "abc"), { owner = "me" })
+        hold(one:mutex(path .. "/d"), { owner = "me" })
+        assert.equal(2, one:release_all("me"))
+        nodes_are(0)
+        assert.equal("released", lease:state())
+    end)
+
+    it("would wait for its own owner, if he held a part", function()
+        local held = hold(one:mutex(path .. "/b"))
+        assert.equal("would_deadlock", code_of(multi(one, "ab"), 5))
+        assert.equal(1, nodes())
+        held:release()
+        local lease = hold(multi(one, "ab"))
+        assert.equal("would_deadlock", code_of(multi(one, "bc"), 5))
+        local again = hold(one:mutex(path .. "/a")) -- a part may be entered again
+        assert.equal(lease.token, again.token)
+        lease:release()
+        nodes_are(1)
+        assert.is_true(again:check(5))
+        again:release()
+        nodes_are(0)
+    end)
+
+    it("may have its parts written under, together", function()
+        local lease = hold(multi(one, "ab"))
+        local store = "/stock" .. path:match("[^/]*$")
+        assert.same({ true, { 0 } }, { lease:guard{ { "create", store, "1" } } })
+        local ok, message = lease:guard{ { "set", store, "2" }, { "check", store, 9 } }
+        assert.is_nil(ok)
+        assert.truthy(message:find("write 2, check", 1, true), message)
+        foreign("delete %s", server:nodes(path)[2])
+        assert.equal("lost", (select(3, lease:guard{ { "set", store, "2" } })))
+        assert.equal("1", (one:get(store)))
+    end)
+
+    it("hears of a revocation of any part", function()
+        local lease, heard = hold(multi(one, "ab")), 0
+        lease:on_revoke(function() heard = heard + 1 end)
+        assert.equal(1, two:mutex(path .. "/b"):revoke())
+        rig.wait_for("the wish", function()
+            one:dispatch()
+            return heard == 1
+        end)
+        assert.equal(2, multi(two, "ab"):revoke())
+    end)
+
+    it("shows the line of each part", function()
+        hold(multi(one, "ab"))
+        hold(two:mutex(path .. "/c"))
+        local queues = assert(multi(two, "abc"):queue())
+        assert.same({ 1, 1, 1 }, { #queues[1], #queues[2], #queues[3] })
+        assert.same({ false, true }, { queues[1][1].mine, queues[3][1].mine })
+        assert.truthy(tostring(multi(one, "ab")):find(path .. "/a + " .. path .. "/b", 1, true))
+    end)
+end)
+
+
+describe("a multi-lock that loses a part", function()
+    it("is lost, and gives up the others", function()
+        local lease, told = hold(multi(one, "abc")), {}
+        lease:on_lost(function(_, state) told[#told + 1] = state end)
+        foreign("delete %s", server:nodes(path)[2])
+        assert.equal("lost", (select(3, lease:check(5))))
+        assert.equal("lost", lease:state())
+        one:dispatch()
+        assert.same({ "lost" }, told)
+        nodes_are(0)
+        assert.equal("lost", (select(3, lease:release())))
+        hold(multi(two, "abc"))
+    end)
+
+    it("while it waits contends anew for all", function()
+        local held, queued = hold(two:mutex(path .. "/b")), 0
+        zklock.run(function()
+            local options = { timeout = 20, on_queued = function() queued = queued + 1 end }
+            local lease = hold(multi(one, "abc"), options)
+            assert.is_true(lease:check(5))
+        end, function()
+            for n, victim in ipairs{ "a", "b", "c" } do
+                rig.wait_for("the place in line", function() return queued == n and nodes() == 4 end)
+                for _, node in ipairs(server:nodes(path .. "/" .. victim)) do
+                    local id = node:match("_c_(%x+%-%x+%-%x+)"):gsub("-", ""):gsub("^0+", "")
+                    if id == one:id() then foreign("delete %s", node) end
+                end
+            end
+            rig.wait_for("the last place in line", function() return queued == 4 end)
+            held:release()
+        end)
+        rig.wait_for("three nodes", function() return nodes() == 3 end)
+    end)
+end)
+
+
+describe("a multi-lock in trouble", function()
+    local proxy, session
+
+    before_each(function()
+        proxy = rig.proxy(server.hosts)
+        session = rig.session(proxy.hosts)
+    end)
+
+    after_each(function()
+        rig.close_sessions()
+        proxy:stop()
+    end)
+
+    for _, fault in ipairs{ "drop-reply multi 1", "drop-request multi 1", "cut-after multi 1",
+                            "drop-reply getChildren 2", "drop-reply getData 2" } do
+        it("is had all the same, once: " .. fault, function()
+            proxy:command(fault)
+            local lease = hold(multi(session, "abc"), 20)
+            assert.is_true(session:stats().reconnects > 0)
+            nodes_are(3)
+            assert.is_true(lease:check(5))
+            assert.is_true(lease:release{ wait = 10 })
+            nodes_are(0)
+        end)
+    end
+
+    it("that is given up before the answer leaves nothing", function()
+        proxy:command("hold multi 1")
+        assert.equal("timeout", code_of(multi(session, "abc"), 0.1))
+        proxy:command("flow")
+        rig.wait_for("rest", function()
+            local stats = session:stats()
+            return stats.claims == 0 and stats.in_flight == 0
+        end)
+        assert.equal(0, nodes())
+    end)
+
+    it("ends with the session, holding or waiting", function()
+        local short = rig.session(proxy.hosts, { timeout = 1 })
+        hold(two:mutex(path .. "/z"))
+        local lease = hold(multi(short, "abc"))
+        proxy:command("refuse")
+        zklock.run(function()
+            assert.equal("expired", code_of(multi(short, "xyz"), { timeout = 20, owner = 2 }))
+        end, function()
+            rig.wait_for("both", function() return nodes() == 7 end)
+            proxy:command("blackhole")
+            rig.wait_for("the end", function() return lease:state() == "lost" end)
+            nodes_are(1)
+            proxy:command("accept")
+            proxy:command("flow")
+        end)
+    end)
+
+    it("takes two flights: one transaction, then a list and a get of each part", function()
+        hold(multi(session, "abc")):release{ wait = 5 } -- the parents are there
+        proxy:command("delay 40")
+        proxy:reset()
+        hold(multi(session, "abc"))
+        local counts = proxy:counts()
+        assert.same({ 1, 3, 3, 2 },
+                    { counts.multi, counts.getChildren, counts.getData, counts.flights })
+        assert.same({ 0, 0 }, { counts.create2, counts.sync })
+    end)
+end)
+
+
+describe("what a multi-lock is made of", function()
+    local function raises(text, locks)
+        local ok, message = pcall(one.multi, one, locks)
+        assert.is_false(ok)
+        assert.truthy(message:find(text, 1, true), message)
+    end
+
+    it("is a list of different locks of one session", function()
+        local lock = one:mutex(path)
+        raises("a list of one lock or more", nil)
+        raises("a list of one lock or more", {})
+        raises("a list of one lock or more", lock)
+        raises("unknown option", { lock, timeout = 1 })
+        raises("lock 2 of multi must be a mutex, or one side of a read-write lock", { lock, 5 })
+        raises("lock 1 of multi must be a mutex", { one:rwlock(path) })
+        raises("lock 1 of multi must be a mutex", { one:multi{ lock } })
+        raises("lock 2 of multi, " .. path .. ", is of another session", { lock, two:mutex(path) })
+        raises("lock 2 of multi: " .. path .. " is in it already", { lock, one:mutex(path) })
+    end)
+
+    it("is of one kind a path, as always", function()
+        hold(one:mutex(path .. "/a"), { owner = "x" })
+        local rw = one:rwlock(path .. "/a")
+        assert.equal("conflict", code_of(one:multi{ one:mutex(path .. "/b"), rw:read() }, 5))
+        assert.equal(1, nodes())
+    end)
+
+    it("is no more than a session may have", function()
+        local locks = {}
+        for n = 1, 20 do
+            locks[n] = one:mutex(("%s/%s%d"):format(path, ("x"):rep(30000), n))
+        end
+        assert.equal("too_many", code_of(one:multi(locks), 5))
+        assert.equal(0, nodes())
+    end)
+
+    it("says when the server refuses one of them, and leaves nothing", function()
+        assert(hold(one:mutex(path .. "/a")):release{ wait = 5 })
+        foreign("create %s/p x protect %s/p", path, path)
+        assert.equal("auth", code_of(multi(one, "aq") and one:multi{
+            one:mutex(path .. "/a"), one:mutex(path .. "/p/below") }, 5))
+        assert.equal(0, nodes())
+        assert.equal("auth", code_of(multi(one, "ap"), 5))
+        assert.equal(0, nodes())
+    end)
+end)

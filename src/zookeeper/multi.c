@@ -1,0 +1,170 @@
+/*
+ * multi.c - several locks as one: the nodes of its parts are made in one transaction, and one
+ * lease stands for all of them. Each part is a stake; the ring that joins them is the core's.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* --- one stake, or several ------------------------------------------------------------- */
+
+void zkl_stakes_set(struct stakes *stakes, struct stake *one) {
+    zkl_stake_hold(one);
+    stakes->one = one;
+    stakes->count = 1;
+}
+
+bool zkl_stakes_copy(struct stakes *to, const struct stakes *from) {
+    struct stakes copy = *from;
+    if (from->many) {
+        copy.many = malloc(from->count * sizeof *copy.many);
+        if (!copy.many) return false;
+        memcpy(copy.many, from->many, from->count * sizeof *copy.many);
+    }
+    *to = copy;
+    for (size_t i = 0; i < to->count; i++) zkl_stake_hold(zkl_stakes_at(to, i));
+    return true;
+}
+
+void zkl_stakes_drop(struct stakes *stakes) {
+    for (size_t i = 0; i < stakes->count; i++) zkl_stake_unhold(zkl_stakes_at(stakes, i));
+    free(stakes->many);
+    *stakes = (struct stakes){0};
+}
+
+struct stake *zkl_stakes_at(const struct stakes *stakes, size_t i) {
+    return stakes->many ? stakes->many[i] : stakes->one;
+}
+
+bool zkl_stakes_have(const struct stakes *stakes, const struct stake *stake) {
+    for (size_t i = 0; i < stakes->count; i++)
+        if (zkl_stakes_at(stakes, i) == stake) return true;
+    return false;
+}
+
+/* One that is lost counts more than one that was given up because of it. */
+enum zkl_code zkl_stakes_ended(const struct stakes *stakes) {
+    enum zkl_code ended = ZKL_OK;
+    for (size_t i = 0; i < stakes->count; i++) {
+        enum zkl_code code = zkl_stake_ended(zkl_stakes_at(stakes, i));
+        if (code == ZKL_LOST) return code;
+        if (code != ZKL_OK) ended = code;
+    }
+    return ended;
+}
+
+/* --- the ring --------------------------------------------------------------------------- */
+
+static struct stake *next_part(const struct stake *stake) {
+    return (struct stake *)stake->claim.next_part;
+}
+
+bool zkl_multi_is_part(const struct stake *stake) {
+    return next_part(stake) != stake;
+}
+
+static size_t count_parts(const struct stake *stake) {
+    size_t count = 1;
+    for (const struct stake *part = next_part(stake); part != stake; part = next_part(part))
+        count++;
+    return count;
+}
+
+/* --- the nodes ---------------------------------------------------------------------------- */
+
+/* False: out of memory. */
+static bool describe(struct zkl_op *ops, const struct stake *stake, size_t count) {
+    bool enough = true;
+    for (size_t i = 0; i < count; i++, stake = next_part(stake)) {
+        ops[i] = (struct zkl_op){.kind = ZKL_OP_CREATE,
+                                 .mode = ZKL_SEQUENTIAL,
+                                 .path = zkl_path_join(stake->path->text, stake->claim.name),
+                                 .data = stake->data,
+                                 .size = strlen(stake->data)};
+        if (!ops[i].path) enough = false;
+    }
+    return enough;
+}
+
+void zkl_multi_create(struct stake *stake) {
+    size_t count = count_parts(stake);
+    struct zkl_op *ops = calloc(count, sizeof *ops);
+    struct flight *flight = NULL;
+    if (ops && describe(ops, stake, count))
+        flight = zkl_flight_new(stake->session, VERB_CREATE_ALL, stake, NULL);
+    if (flight) {
+        zkl_flight_transact(flight, ops, count);
+    } else {
+        struct flight never = {.verb = VERB_CREATE_ALL, .stake = stake};
+        zkl_multi_created(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = zkl_now()});
+    }
+    for (size_t i = 0; ops && i < count; i++) free((char *)ops[i].path);
+    free(ops);
+}
+
+static void part_created(struct stake *part, const struct answer *answer, const char *node) {
+    if (part->claim.state == ZKL_GONE) return;
+    if (answer->reply == ZKL_REFUSED) part->error = answer->rc;
+    const char *name = node ? strrchr(node, '/') + 1 : "";
+    zkl_stake_perform(part, zkl_claim_created(&part->claim, answer->reply, answer->why, name, 0));
+}
+
+/* What one part does with it may end it, and cancel the others; they keep their places. */
+void zkl_multi_created(struct flight *flight, const struct answer *answer) {
+    struct stake *part = flight->stake;
+    size_t count = count_parts(part);
+    zkl_stake_hold(part);
+    for (size_t i = 0; i < count; i++) {
+        struct stake *next = next_part(part);
+        zkl_stake_hold(next);
+        part_created(part, answer,
+                     answer->reply == ZKL_DONE ? zkl_flight_created(flight, i) : NULL);
+        zkl_stake_unhold(part);
+        part = next;
+    }
+    zkl_stake_unhold(part);
+}
+
+/* --- all or none ---------------------------------------------------------------------------- */
+
+void zkl_multi_grant(struct stake *stake) {
+    struct stake *part = stake;
+    do {
+        part->handles = 1;
+        part->writers = part->claim.kind == ZKL_WRITE;
+        part->phase = ZKL_PHASE_HELD;
+        part->joint = zkl_multi_is_part(part);
+        zkl_stake_finish(part, ZKL_OK, 0);
+        part = next_part(part);
+    } while (part != stake);
+}
+
+/* Another part for which somebody waits. Each time anew: what ends one may end others. */
+static struct stake *waiting_part(const struct stake *stake) {
+    struct stake *part = next_part(stake);
+    while (part != stake && !part->claim.wanted) part = next_part(part);
+    return part == stake ? NULL : part;
+}
+
+void zkl_multi_failed(struct stake *stake) {
+    struct stake *part;
+    while ((part = waiting_part(stake)))
+        zkl_stake_perform(part, zkl_claim_cancel(&part->claim, stake->claim.code));
+}
+
+static struct stake *joint_part(const struct stake *stake) {
+    struct stake *part = next_part(stake);
+    while (part != stake && !part->joint) part = next_part(part);
+    return part == stake ? NULL : part;
+}
+
+void zkl_multi_lost(struct stake *stake) {
+    struct stake *part;
+    if (!stake->joint) return;
+    stake->joint = false;
+    while ((part = joint_part(stake))) {
+        part->joint = false;
+        zkl_lease_give_up(part, part->claim.kind);
+    }
+}
