@@ -284,9 +284,8 @@ describe("what is not built yet", function()
         end)
     end
 
-    it("says so: semaphore, multi", function()
+    it("says so: semaphore", function()
         unsupported(session:semaphore(rig.path(), 10))
-        unsupported(session:multi{ session:mutex(rig.path()) })
     end)
 
     it("says so: condition", function()

@@ -147,7 +147,8 @@ describe("a multi-lock", function()
 
     it("that is not had in time leaves nothing, and is told once", function()
         hold(two:mutex(path .. "/b"))
-        local seconds, lease, _, code = rig.timed(function() return multi(one, "abc"):acquire(0.2) end)
+        local lock = multi(one, "abc")
+        local seconds, lease, _, code = rig.timed(lock.acquire, lock, 0.2)
         assert.is_nil(lease)
         assert.equal("timeout", code)
         assert.is_true(seconds >= 0.2 and seconds < 2)
@@ -251,7 +252,9 @@ describe("a multi-lock that loses a part", function()
             assert.is_true(lease:check(5))
         end, function()
             for n, victim in ipairs{ "a", "b", "c" } do
-                rig.wait_for("the place in line", function() return queued == n and nodes() == 4 end)
+                rig.wait_for("the place in line", function()
+                    return queued == n and nodes() == 4
+                end)
                 for _, node in ipairs(server:nodes(path .. "/" .. victim)) do
                     local id = node:match("_c_(%x+%-%x+%-%x+)"):gsub("-", ""):gsub("^0+", "")
                     if id == one:id() then foreign("delete %s", node) end

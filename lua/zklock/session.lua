@@ -12,7 +12,7 @@ local receiver = require "zklock.receiver"
 local wait = require "zklock.wait"
 
 local ipairs, pairs, pcall = ipairs, pairs, pcall
-local setmetatable, type = setmetatable, type
+local setmetatable = setmetatable
 
 local CLOSE_BOUND = 5 -- seconds that close() may take
 local SCOPE_BOUND = 1 -- and at the end of a scope

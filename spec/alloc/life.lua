@@ -244,6 +244,23 @@ function chapters.share(book)
     lease:release()
 end
 
+-- Several at once: the parents of some are missing; some are taken; a part is lost.
+function chapters.multi(book)
+    local session, path = book.session, book.lock.path
+    local all = session:multi{ book.lock, session:mutex(path .. "-2"), session:mutex(path .. "-3") }
+    book.arm()
+    for n = 1, 2 do
+        local lease = try(all.acquire, all, { timeout = PATIENCE, owner = n })
+        if lease then
+            pcall(all.acquire, all, { timeout = 0, owner = "another" })
+            pcall(all.acquire, all, { timeout = 0.05, owner = "another" })
+            try(lease.check, lease, PATIENCE)
+            try(lease.guard, lease, { { "check", "/" }, timeout = PATIENCE })
+            give_back(lease)
+        end
+    end
+end
+
 -- What is written under the lease, and what others wish.
 function chapters.guard(book)
     local lease = assert(book.lock:acquire(PATIENCE))

@@ -74,7 +74,7 @@ static const struct row {
 };
 
 /* GONE has no column: the owner forgets a claim that is gone. */
-static const char letters[] = "NTELSKIRWPHDV";
+static const char letters[] = "NTELSKIRWPFHDV";
 
 static bool is_possible(unsigned event, unsigned state) {
     return state < sizeof letters - 1 && strchr(rows[event].states, letters[state]);

@@ -131,7 +131,7 @@ static void start_parts(struct zkl_request *request) {
 
 static void contend_all(struct zkl_request *request, const struct zkl_wish *wishes, size_t count) {
     struct stakes *stakes = &request->stakes;
-    stakes->many = calloc(count, sizeof *stakes->many);
+    stakes->many = calloc(count, sizeof(struct stake *));
     bool enough = stakes->many != NULL;
     for (size_t i = 0; enough && i < count; i++) enough = add_part(request, &wishes[i]);
     if (enough) {

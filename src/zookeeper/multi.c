@@ -18,9 +18,9 @@ void zkl_stakes_set(struct stakes *stakes, struct stake *one) {
 bool zkl_stakes_copy(struct stakes *to, const struct stakes *from) {
     struct stakes copy = *from;
     if (from->many) {
-        copy.many = malloc(from->count * sizeof *copy.many);
+        copy.many = malloc(from->count * sizeof(struct stake *));
         if (!copy.many) return false;
-        memcpy(copy.many, from->many, from->count * sizeof *copy.many);
+        memcpy(copy.many, from->many, from->count * sizeof(struct stake *));
     }
     *to = copy;
     for (size_t i = 0; i < to->count; i++) zkl_stake_hold(zkl_stakes_at(to, i));
