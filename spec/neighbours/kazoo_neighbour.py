@@ -219,7 +219,7 @@ class Loop:
         self.client = connect(self.hosts)
         self.history.record(now(), "-", "connected", session=session(self.client),
                             timeout=SESSION_TIMEOUT)
-        threads = [threading.Thread(target=self.worker) for _ in range(self.workers)]
+        threads = [threading.Thread(target=self.worker, daemon=True) for _ in range(self.workers)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -83,11 +83,12 @@ end
 local function start(world, process, index)
     process.id = ("c%d.1"):format(index)
     process.output = assert(io.popen(table.concat({
-        "exec setpriv --pdeathsig KILL", process.program, "loop", process.id, world.server.hosts,
-        world.folder, world.seed * 100 + index, WORKERS,
+        "echo $$; exec setpriv --pdeathsig KILL", process.program, "loop", process.id,
+        world.server.hosts, world.folder, world.seed * 100 + index, WORKERS,
         ("'%s' '%s'"):format(table.concat(process.mutexes, ","),
                              table.concat(process.rwlocks, ",")),
         "2>&1" }, " ")))
+    process.pid = process.output:read("*n", "*l")
 end
 
 
@@ -104,11 +105,24 @@ local function all_have(world, event)
 end
 
 
--- What a program says is not expected; it is for whoever runs this.
-local function finish(world)
+local function loop(world, minutes)
+    for index, process in ipairs(world.processes) do start(world, process, index) end
+    rig.wait_for("all have begun", all_have(world, "granted"), STOP)
+    zklock.sleep(minutes * 60)
     assert(io.open(world.folder .. "/calm", "w")):close()
-    if not rig.eventually(all_have(world, "ended"), STOP) then
-        print("somebody did not end: " .. world.folder)
+    rig.eventually(all_have(world, "ended"), STOP) -- else the checker misses it
+end
+
+
+--- Ends the programs, also those that have not ended by themselves. What they said was not
+-- expected; it is for whoever runs this.
+local function finish(world)
+    for _, process in ipairs(world.processes) do
+        if process.pid then
+            rig.shell("kill -KILL %d 2>/dev/null", process.pid)
+            io.stderr:write(process.output:read("*a"))
+            process.output:close()
+        end
     end
 end
 
@@ -155,20 +169,15 @@ end
 local function run(minutes, seed, servers, output)
     local world = make_world(seed, servers)
     local writer = history.writer(world.folder .. "/history/torture", "torture")
-    for index, process in ipairs(world.processes) do start(world, process, index) end
-    rig.wait_for("all have begun", all_have(world, "granted"), STOP)
-    zklock.sleep(minutes * 60)
+    local ok, problem = xpcall(function() loop(world, minutes) end, debug.traceback)
     finish(world)
+    if not ok then error(problem, 0) end
     aftermath.residue(world.server, writer, STOP)
     writer:close()
     aftermath.truth(world.server, world.folder)
     local lost = write_stored(world)
     aftermath.gather(world.folder, output)
     world.server:stop()
-    for _, process in ipairs(world.processes) do
-        io.stderr:write(process.output:read("*a"))
-        process.output:close()
-    end
     return world.processes, lost
 end
 
