@@ -245,20 +245,7 @@ func (l *loop) calm() bool {
 	return err == nil
 }
 
-// PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS
-func run(args []string) {
-	file, err := os.OpenFile(args[2]+"/history/"+args[0], os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0666)
-	check(err)
-	l := loop{folder: args[2], paths: strings.Split(args[5], ","), history: history{file, args[0]}}
-	seed, err := strconv.ParseInt(args[3], 10, 64)
-	check(err)
-	rand.Seed(seed)
-	l.conn, err = connect(args[1])
-	check(err)
-	l.history.record(now(), "-", "connected", "session", session(l.conn),
-		"timeout", int(sessionTimeout.Seconds()))
-	workers, err := strconv.Atoi(args[4])
-	check(err)
+func (l *loop) work(workers int) {
 	var working sync.WaitGroup
 	for i := 0; i < workers; i++ {
 		working.Add(1)
@@ -271,8 +258,26 @@ func run(args []string) {
 		}()
 	}
 	working.Wait()
-	l.history.record(now(), "-", "closing", "session", session(l.conn))
-	l.conn.Close()
+}
+
+// PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS
+func run(args []string) {
+	process, hosts, folder, paths := args[0], args[1], args[2], strings.Split(args[5], ",")
+	seed, err := strconv.ParseInt(args[3], 10, 64)
+	check(err)
+	workers, err := strconv.Atoi(args[4])
+	check(err)
+	rand.Seed(seed)
+	file, err := os.OpenFile(folder+"/history/"+process, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0666)
+	check(err)
+	conn, err := connect(hosts)
+	check(err)
+	l := loop{conn: conn, folder: folder, paths: paths, history: history{file, process}}
+	l.history.record(now(), "-", "connected", "session", session(conn),
+		"timeout", int(sessionTimeout.Seconds()))
+	l.work(workers)
+	l.history.record(now(), "-", "closing", "session", session(conn))
+	conn.Close()
 	l.history.record(now(), "-", "ended")
 }
 
