@@ -219,6 +219,10 @@ final class Commands {
     }
 
     private String carryOut(String[] words) throws Exception {
+        if (words[0].equals("drop")) {
+            hands.remove(words[1]).close();
+            return "";
+        }
         if (!hands.containsKey(words[1])) {
             hands.put(words[1], new Hand(hosts));
         }

@@ -8,7 +8,7 @@ local zklock = require "zklock"
 
 local server = rig.shared()
 local NAMES = { "Curator", "go-zookeeper", "kazoo" }
-local LONG = 20 -- seconds, for what comes at once
+local LONG = 10 -- seconds, for what comes at once
 
 local neighbours, observer
 
@@ -183,7 +183,10 @@ teardown(function()
     for i = #NAMES, 1, -1 do neighbours[NAMES[i]]:stop() end
 end)
 
-after_each(rig.close_sessions)
+after_each(function()
+    rig.close_sessions()
+    for _, each in pairs(neighbours) do each:tidy() end
+end)
 
 
 for _, title in ipairs{ "mutex", "read-write" } do

@@ -109,6 +109,9 @@ func (h *hand) command(words []string) (string, error) {
 		return "", err
 	case "session":
 		return session(h.conn), nil
+	case "drop":
+		h.conn.Close()
+		return "", nil
 	}
 	return "", errors.New("unknown command")
 }
@@ -131,6 +134,9 @@ func commands(hosts string) {
 			fmt.Println("error:", err)
 		} else {
 			fmt.Println("ok", answer)
+		}
+		if words[0] == "drop" {
+			delete(hands, words[1])
 		}
 	}
 	for _, h := range hands {

@@ -99,6 +99,9 @@ class Hand:
     def session(self):
         return session(self.client)
 
+    def drop(self):
+        self.client.stop()
+
 
 def commands(hosts):
     hands = {}
@@ -112,10 +115,12 @@ def commands(hosts):
             if name not in hands:
                 hands[name] = Hand(hosts)
             print("ok", getattr(hands[name], verb)(*words) or "", flush=True)
+            if verb == "drop":
+                del hands[name]
         except Exception as problem:
             print("error: %r" % problem, flush=True)
     for hand in hands.values():
-        hand.client.stop()
+        hand.drop()
     print("ok", flush=True)
 
 

@@ -13,6 +13,7 @@
 --   release HAND        answers when it is done
 --   downgrade HAND      a writer becomes a reader, as the client does that
 --   session HAND        its session, in hexadecimal
+--   drop HAND           closes its session, whatever it does
 --   quit                closes all sessions and ends
 --
 -- In the loop (PROGRAM loop PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS) some workers share
@@ -73,7 +74,7 @@ Neighbour.__index, Hand.__index = Neighbour, Hand
 --- Starts one; greet() or the first command waits until it has started.
 function neighbour.start(name, hosts)
     local servant = rig.servant(PROGRAMS[name]() .. " " .. hosts)
-    return setmetatable({ name = name, servant = servant }, Neighbour)
+    return setmetatable({ name = name, servant = servant, used = {} }, Neighbour)
 end
 
 
@@ -94,8 +95,18 @@ local function command(hand, verb, ...)
 end
 
 
+--- Drops the hands that have not given up what they took since the last time.
+function Neighbour:tidy()
+    for name, hand in pairs(self.used) do
+        if hand:state() ~= "free" then command(hand, "drop") end
+        self.used[name] = nil
+    end
+end
+
+
 --- Begins to acquire; limit in seconds, nil for ever; data is text without spaces.
 function Hand:take(kind, path, limit, data)
+    self.neighbour.used[self.name] = self
     command(self, "take", kind, path, limit or "-", data or "-")
 end
 
