@@ -120,6 +120,7 @@ soak: setup
 include spec/core/core.mk
 include spec/sim/sim.mk
 include spec/torture/torture.mk
+include spec/neighbours/neighbours.mk
 include spec/mutants/mutants.mk
 include spec/fuzz/fuzz.mk
 include spec/alloc/alloc.mk

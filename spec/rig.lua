@@ -173,32 +173,62 @@ function Server:watches()
 end
 
 
+-- --- programs that do as they are told ----------------------------------------------
+
+local Servant = {}
+Servant.__index = Servant
+
+
+--- Starts a program that greets with a line (see greet), then reads commands, one a
+-- line, and answers each with one line: "ok", or "ok ANSWER". It ends with this process.
+function rig.servant(program)
+    local fifo = os.tmpname()
+    os.remove(fifo)
+    rig.shell("mkfifo %s", fifo)
+    local self = setmetatable({}, Servant)
+    self.output = assert(io.popen(
+        ("exec setpriv --pdeathsig KILL %s < %s"):format(program, fifo)))
+    self.input = assert(io.open(fifo, "w"))
+    self.input:setvbuf("no")
+    os.remove(fifo)
+    return self
+end
+
+
+--- Waits for the greeting.
+function Servant:greet()
+    self.greeting = self.greeting or self.output:read("*l")
+    return self.greeting or error("it did not start", 2)
+end
+
+
+--- Sends a command; gives the answer behind "ok".
+function Servant:command(text, ...)
+    self.input:write(text:format(...), "\n")
+    local answer = self.output:read("*l") or "error: it ended"
+    return answer:match("^ok ?(.*)$") or error(answer, 2)
+end
+
+
+-- Processes that were started since have the fifo open, too: its end would not come.
+function Servant:stop()
+    self:command("quit")
+    self.input:close()
+    self.output:close()
+end
+
+
 -- --- the fault proxy ------------------------------------------------------------
 
-local Proxy = {}
+local Proxy = setmetatable({}, Servant)
 Proxy.__index = Proxy
 
 
 --- A proxy before a server; proxy.hosts is where to connect. See rig/proxy.c.
 function rig.proxy(hosts)
-    local fifo = os.tmpname()
-    os.remove(fifo)
-    rig.shell("mkfifo %s", fifo)
-    local self = setmetatable({}, Proxy)
-    self.output = assert(io.popen(("exec %s %s < %s"):format(PROXY, hosts, fifo)))
-    self.input = assert(io.open(fifo, "w"))
-    self.input:setvbuf("no")
-    os.remove(fifo)
-    self.hosts = "127.0.0.1:" .. assert(self.output:read("*l"), "no proxy")
+    local self = setmetatable(rig.servant(PROXY .. " " .. hosts), Proxy)
+    self.hosts = "127.0.0.1:" .. self:greet()
     return self
-end
-
-
---- Sends a command; gives the answer behind "ok".
-function Proxy:command(text, ...)
-    self.input:write(text:format(...), "\n")
-    local answer = self.output:read("*l") or "error: the proxy ended"
-    return answer:match("^ok ?(.*)$") or error(answer, 2)
 end
 
 
@@ -213,14 +243,6 @@ end
 
 
 function Proxy:reset() self:command("reset") end
-
-
--- Processes that were started since have the fifo open, too: its end would not come.
-function Proxy:stop()
-    self:command("quit")
-    self.input:close()
-    self.output:close()
-end
 
 
 -- --- child processes --------------------------------------------------------------

@@ -140,16 +140,21 @@ local function print_list(parts)
 end
 
 
-function figures.print(report, facts)
-    for _, row in ipairs(figures.rows(report, facts)) do
-        print(row[1] .. (" "):rep(WIDTH - #row[1]) .. row[2])
-        if row[3] and #row[3] > 0 then print_list(row[3]) end
-    end
+function figures.print_violations(report)
     for i, violation in ipairs(report.violations) do
         if i > 40 then break end
         print(("VIOLATION %s at %.3f %s %s: %s"):format(violation.rule, violation.at,
               violation.path or "", violation.claim or "", violation.text))
     end
+end
+
+
+function figures.print(report, facts)
+    for _, row in ipairs(figures.rows(report, facts)) do
+        print(row[1] .. (" "):rep(WIDTH - #row[1]) .. row[2])
+        if row[3] and #row[3] > 0 then print_list(row[3]) end
+    end
+    figures.print_violations(report)
 end
 
 

@@ -8,6 +8,7 @@
 -- "N passed, N failed", in rules of the checker; the exit status is 1 on a violation.
 -- Everything that it starts ends with it, however it ends.
 
+local aftermath = require "spec.torture.aftermath"
 local check = require "spec.torture.checker"
 local core = require "zklock.core"
 local figures = require "spec.torture.figures"
@@ -184,39 +185,8 @@ local function end_clients(world)
 end
 
 
---- What is left when the sessions of the killed have expired, too.
-local function look_what_is_left(world, writer)
-    local server, nodes, watches = world.server, nil, nil
-    rig.eventually(function()
-        local leader = server:leader()
-        if not leader then return false end
-        nodes = select(2, (server:ask("dump", leader) or ""):gsub("\n%s+/", ""))
-        watches = 0
-        for n = 1, 3 do
-            local count = (server:ask("wchs", n) or ""):match("watches:(%d+)")
-            watches = watches + (tonumber(count) or 1)
-        end
-        return nodes == 0 and watches == 0
-    end, 3 * TIMEOUT + 5)
-    writer:record("residue", nil, { nodes = nodes or "?", watches = watches or "?" })
-end
-
-
---- The servers' own records, as history.
-local function write_truth(world)
-    local server = world.server
-    rig.wait_for("servers at rest", function()
-        local zxid
-        for n = 1, 3 do
-            local its = (server:ask("srvr", n) or ""):match("Zxid: (%S+)")
-            if not its or its ~= (zxid or its) then return false end
-            zxid = its
-        end
-        return true
-    end, 20)
-    local dir = server.dir
-    rig.shell("perl spec/torture/truth.pl %s/1 %s/2 %s/3 > %s/history/zookeeper", dir, dir, dir,
-              world.folder)
+--- What the stores hold, as history.
+local function write_stored(world)
     local writer = history.writer(world.folder .. "/history/store", "store")
     for _, path in ipairs(world.paths) do
         local set = store.open(world.folder .. "/store/" .. path:gsub("/", "_"),
@@ -241,13 +211,6 @@ local function end_servers(world)
 end
 
 
-local function list_files(folder)
-    local files = {}
-    for path in rig.shell("ls %s/*", folder):gmatch("[^\n]+") do files[#files + 1] = path end
-    return files
-end
-
-
 local function torture(minutes, seed, output)
     math.randomseed(seed)
     local world = make_world(seed)
@@ -255,11 +218,11 @@ local function torture(minutes, seed, output)
     for _, place in ipairs(world.places) do start_client(world, place) end
     nemesis.new(world, writer):run(minutes * 60)
     end_clients(world)
-    look_what_is_left(world, writer)
+    aftermath.residue(world.server, writer, 3 * TIMEOUT + 5)
     writer:close()
-    write_truth(world)
-    rig.shell("mkdir -p %s && sort -s -n -k 1,1 %s > %s/history", output,
-              table.concat(list_files(world.folder .. "/history"), " "), output)
+    aftermath.truth(world.server, world.folder)
+    write_stored(world)
+    aftermath.gather(world.folder, output)
     end_servers(world)
 end
 

@@ -1,0 +1,350 @@
+--- zklock beside other ZooKeeper clients on one path, step by step: who excludes whom, in
+-- which order, and what lock:queue() shows. Not one of the specs that run with every build:
+-- `make test-neighbours` runs it.
+
+local neighbour = require "spec.neighbours.neighbour"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+local NAMES = { "Curator", "go-zookeeper", "kazoo" }
+local LONG = 10 -- seconds, for what comes at once
+
+local neighbours, observer
+
+
+-- --- zklock, with the same verbs as a neighbour's hand ------------------------------------
+
+local Ours = {}
+Ours.__index = Ours
+
+
+local function ours(options)
+    options = options or {}
+    options.timeout = 20
+    return setmetatable({ open = rig.session(server.hosts, options), word = "free" }, Ours)
+end
+
+
+local function lock_of(session, kind, path, data)
+    if kind == "mutex" then return session:mutex(path, { data = data }) end
+    local rw = session:rwlock(path, { data = data })
+    return rw[kind](rw)
+end
+
+
+--- Begins to acquire, in a coroutine of its own, which zklock.run drives.
+function Ours:take(kind, path, limit, data)
+    local lock = lock_of(self.open, kind, path, data)
+    self.word = "waiting"
+    coroutine.wrap(function()
+        local lease, message, code = lock:acquire{ timeout = limit, owner = self }
+        self.lease, self.value = lease, lease and lease.token or message
+        self.word = lease and "held" or code == "timeout" and code or "failed"
+    end)()
+end
+
+
+function Ours:state() return self.word, self.value end
+function Ours:session() return self.open:id() end
+function Ours:downgrade() assert(self.lease:downgrade()) end
+
+
+function Ours:release()
+    assert(self.lease:release{ wait = LONG })
+    self.word = "free"
+end
+
+
+-- --- what the tests ask -------------------------------------------------------------------
+
+local function is(hand, word)
+    return function() return hand:state() == word end
+end
+
+
+local function becomes(hand, word)
+    rig.wait_for(word, is(hand, word), LONG)
+end
+
+
+-- The hand takes the lock, and has it.
+local function hold(hand, ...)
+    hand:take(...)
+    becomes(hand, "held")
+end
+
+
+-- The hand gets as far as to stand in line, as the one of that number.
+local function stand(hand, number, kind, path, ...)
+    hand:take(kind, path, ...)
+    rig.wait_for(number .. " in line", function() return #server:nodes(path) == number end, LONG)
+    assert.equal("waiting", (hand:state()))
+end
+
+
+-- The node of a hand's session on a path.
+local function node_of(hand, path)
+    for _, entry in ipairs(assert(observer:mutex(path):queue(LONG))) do
+        if entry.session == hand:session() then return path .. "/" .. entry.name end
+    end
+    error("not in the queue")
+end
+
+
+-- Does the session watch the node, as the server knows it?
+local function watches(hand, node)
+    local session, watched = "0x" .. hand:session(), nil
+    for line in server:ask("wchp"):gmatch("[^\n]+") do
+        if line:sub(1, 1) == "/" then watched = line == node end
+        if watched and line:match("^%s+(%S+)") == session then return true end
+    end
+    return false
+end
+
+
+-- The one waits, and watches the other's node.
+local function waits_for(waiter, holder, path)
+    local node = node_of(holder, path)
+    rig.wait_for("it watches", function() return watches(waiter, node) end, LONG)
+    assert.equal("waiting", (waiter:state()))
+end
+
+
+--- What becomes of the waiter while the holder holds: it "enters", "fails", or it "waits":
+-- it watches the holder's node, does not hold, and has the lock when the holder gives it up.
+local function outcome(holder, waiter, path)
+    hold(holder.hand, holder.kind, path)
+    local node = node_of(holder.hand, path)
+    waiter.hand:take(waiter.kind, path)
+    local result = rig.wait_for("an outcome", function()
+        local word = waiter.hand:state()
+        if word == "failed" then return "fails" end
+        return word == "held" and "enters" or watches(waiter.hand, node) and "waits"
+    end, LONG)
+    if result == "waits" then assert.equal("waiting", (waiter.hand:state())) end
+    holder.hand:release()
+    if result == "waits" then becomes(waiter.hand, "held") end
+    if result ~= "fails" then waiter.hand:release() end
+    return result
+end
+
+
+-- --- the tables of the documentation ------------------------------------------------------
+
+local function cells(line)
+    local list = {}
+    for cell in line:gmatch("|%s*([^|]-)%s*%f[|]") do list[#list + 1] = cell end
+    return list
+end
+
+
+--- The rows of the table whose first cell is `title`: { { holder, waiter, expected }, … }.
+local function read_table(title)
+    local header, found = nil, {}
+    for line in io.lines("docs/neighbours.md") do
+        local row = cells(line)
+        if header and #row == 0 then break end
+        if header and not row[1]:find("^%-+$") then
+            for i = 2, #header do found[#found + 1] = { row[1], header[i], row[i] } end
+        end
+        if row[1] == title and #row > 3 then header = row end
+    end
+    assert(#found >= 36, "no table " .. title)
+    return found
+end
+
+
+-- "Curator, read" as the client and the kind of its lock.
+local KINDS = { ["as above"] = "mutex", ["extra pattern"] = "extra" }
+
+local function party(text, role)
+    local name, kind = text:match("^([^,]+),? ?(.*)$")
+    kind = kind == "" and "mutex" or KINDS[kind] or kind
+    local hand = name == "zklock" and ours() or neighbours[name]:hand(role)
+    return { hand = hand, kind = kind }
+end
+
+
+-- A test in which waits of zklock and of others go on side by side.
+local function side_by_side(name, test)
+    it(name, function() zklock.run(test) end)
+end
+
+
+setup(function()
+    neighbours = {}
+    for _, name in ipairs(NAMES) do neighbours[name] = neighbour.start(name, server.hosts) end
+    observer = assert(zklock.connect(server.hosts, { timeout = 20 }))
+end)
+
+teardown(function()
+    observer:close()
+    for i = #NAMES, 1, -1 do neighbours[NAMES[i]]:stop() end
+end)
+
+after_each(function()
+    rig.close_sessions()
+    for _, each in pairs(neighbours) do each:tidy() end
+end)
+
+
+for _, title in ipairs{ "mutex", "read-write" } do
+    describe(("on one path (%s)"):format(title), function()
+        for _, cell in ipairs(read_table(title)) do
+            local holder, waiter, expected = cell[1], cell[2], cell[3]
+            side_by_side(("while %s holds, %s %s"):format(holder, waiter, expected), function()
+                assert.equal(expected, outcome(party(holder, "holder"), party(waiter, "waiter"),
+                                               rig.path()))
+            end)
+        end
+    end)
+end
+
+
+describe("beside the others", function()
+    local path, one, other, curator, kazoo, go
+    before_each(function()
+        path = rig.path()
+        one, other = ours{ identity = "shop 1" }, ours()
+        curator = neighbours.Curator:hand("holder")
+        kazoo = neighbours.kazoo:hand("holder")
+        go = neighbours["go-zookeeper"]:hand("holder")
+    end)
+
+    side_by_side("queue() shows everybody, whatever the language", function()
+        local line = { one, curator, go, kazoo }
+        hold(one, "mutex", path, nil, "lua-data")
+        stand(curator, 2, "mutex", path, nil, "java-data")
+        stand(go, 3, "mutex", path)
+        stand(kazoo, 4, "mutex", path, nil, "python-data")
+        local queue = other.open:mutex(path):queue(LONG)
+        assert.equal(4, #queue)
+        for n, entry in ipairs(queue) do
+            assert.same({ n, "mutex", n == 1, false, line[n]:session() },
+                        { entry.position, entry.kind, entry.held, entry.mine, entry.session })
+        end
+        assert.same({ "shop 1", "lua-data" }, { queue[1].identity, queue[1].data })
+        assert.same({ "java-data", "", "python-data" },
+                    { queue[2].identity, queue[3].identity, queue[4].identity })
+        for n, hand in ipairs(line) do
+            becomes(hand, "held")
+            assert.equal(queue[n].token, select(2, hand:state()))
+            hand:release()
+        end
+    end)
+
+    side_by_side("queue() shows who reads and who writes", function()
+        local second = neighbours.Curator:hand("second")
+        local line = { curator, one, second, kazoo }
+        hold(curator, "read", path)
+        hold(one, "read", path)
+        stand(second, 3, "write", path)
+        stand(kazoo, 4, "write", path)
+        local shown = {}
+        for n, entry in ipairs(other.open:rwlock(path):read():queue(LONG)) do
+            assert.equal(line[n]:session(), entry.session)
+            shown[n] = entry.kind .. (entry.held and " held" or "")
+        end
+        assert.same({ "read held", "read held", "write", "write" }, shown)
+        for _, hand in ipairs(line) do
+            becomes(hand, "held")
+            hand:release()
+        end
+    end)
+
+    side_by_side("everybody comes in order of arrival", function()
+        local line = { go, one, kazoo, other, curator }
+        hold(line[1], "mutex", path)
+        for n = 2, #line do stand(line[n], n, "mutex", path) end
+        for n, hand in ipairs(line) do
+            becomes(hand, "held")
+            for later = n + 1, #line do assert.equal("waiting", (line[later]:state())) end
+            hand:release()
+        end
+    end)
+
+    side_by_side("who gives up in the middle lets nobody overtake", function()
+        for _, quitter in ipairs{ curator, kazoo, other } do
+            local holder = quitter == kazoo and curator or kazoo
+            hold(holder, "mutex", path)
+            quitter:take("mutex", path, 1)
+            rig.wait_for("two", function()
+                return #server:nodes(path) == 2 or is(quitter, "timeout")() -- on a busy machine
+            end, LONG)
+            one:take("mutex", path)
+            go:take("mutex", path)
+            becomes(quitter, "timeout")
+            rig.wait_for("three", function() return #server:nodes(path) == 3 end, LONG)
+            assert.equal("waiting", (one:state()))
+            assert.equal("waiting", (go:state()))
+            holder:release()
+            for _ = 1, 2 do
+                rig.wait_for("one of them", function()
+                    return one:state() == "held" or go:state() == "held"
+                end, LONG)
+                local first = one:state() == "held" and one or go
+                assert.is_false(one:state() == "held" and go:state() == "held")
+                first:release()
+            end
+        end
+    end)
+
+    side_by_side("a try fails while somebody holds, and leaves nothing", function()
+        local hands = { one, curator, go, kazoo }
+        for _, holder in ipairs(hands) do
+            hold(holder, "mutex", path)
+            for _, hand in ipairs{ one, curator, kazoo } do
+                if hand ~= holder then
+                    hand:take("mutex", path, 0)
+                    becomes(hand, "timeout")
+                end
+            end
+            rig.wait_for("the holder's node", function() return #server:nodes(path) == 1 end, LONG)
+            holder:release()
+        end
+        hold(one, "mutex", path, 0)
+    end)
+
+    side_by_side("readers of all languages are together, and a writer waits for each", function()
+        local readers = { one, curator, kazoo, other, neighbours.Curator:hand("second") }
+        for _, reader in ipairs(readers) do hold(reader, "read", path) end
+        local writers = { ours(), neighbours.Curator:hand("waiter") }
+        for n, writer in ipairs(writers) do stand(writer, #readers + n, "write", path) end
+        for _, reader in ipairs(readers) do
+            for _, writer in ipairs(writers) do assert.equal("waiting", (writer:state())) end
+            reader:release()
+        end
+        for n, writer in ipairs(writers) do
+            becomes(writer, "held")
+            if n == 1 then assert.equal("waiting", (writers[2]:state())) end
+            writer:release()
+        end
+    end)
+
+    side_by_side("our downgrade lets their readers in, and keeps their writers out", function()
+        local writer = neighbours.Curator:hand("waiter")
+        hold(one, "write", path)
+        stand(curator, 2, "read", path)
+        stand(writer, 3, "write", path)
+        one:downgrade()
+        becomes(curator, "held")
+        curator:release()
+        waits_for(writer, one, path)
+        one:release()
+        becomes(writer, "held")
+        writer:release()
+    end)
+
+    side_by_side("Curator's downgrade lets our readers in, and keeps our writers out", function()
+        hold(curator, "write", path)
+        stand(one, 2, "read", path)
+        curator:downgrade()
+        becomes(one, "held")
+        stand(other, 3, "write", path)
+        one:release()
+        waits_for(other, curator, path)
+        curator:release()
+        becomes(other, "held")
+    end)
+end)

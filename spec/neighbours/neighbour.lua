@@ -1,0 +1,126 @@
+--- The neighbours: programs of ours, each in the language of a ZooKeeper client and with that
+-- client's own locks. Each can be told every step, or left to itself in a loop.
+--
+--   neighbour.start(NAME, HOSTS)   NAME: "Curator", "kazoo", "go-zookeeper"
+--
+-- Step by step (PROGRAM HOSTS), a hand is one session, opened when it is first named, which has
+-- one lock at a time. Commands are lines, and each is answered at once by "ok …" or "error: …":
+--
+--   take HAND KIND PATH LIMIT DATA   begins to acquire. KIND: mutex, read, write (kazoo: also
+--                       stock and extra, see there); LIMIT: seconds, 0 to try, "-" for ever;
+--                       DATA: text of the node, without spaces
+--   state HAND          free, waiting, held CZXID, timeout, failed MESSAGE
+--   release HAND        answers when it is done
+--   downgrade HAND      a writer becomes a reader, as the client does that
+--   session HAND        its session, in hexadecimal
+--   drop HAND           closes its session, whatever it does
+--   quit                closes all sessions and ends
+--
+-- In the loop (PROGRAM loop PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS) some workers share
+-- one session. Until the file FOLDER/calm is there, each acquires a lock chosen at random (most
+-- wait for ever; one of ten tries or gives up soon, where the client can); who holds a mutex or
+-- writes adds one to the counter of its path (FOLDER/store, counter.lua), who reads looks twice;
+-- then it gives the lock up. What it does is written to FOLDER/history/PROCESS, as
+-- spec/torture/history.lua says.
+
+local rig = require "spec.rig"
+
+local neighbour = {}
+
+local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
+
+local JARS = { "curator-recipes", "curator-framework", "curator-client", "zookeeper",
+               "zookeeper-jute", "guava", "slf4j-api", "slf4j-simple" }
+
+
+-- Java has no CLOCK_BOOTTIME: it is told how far its own clock is behind.
+local function clock_offset()
+    return rig.shell("perl -MTime::HiRes=clock_gettime " ..
+                     "-e 'print clock_gettime(7) - clock_gettime(1)'")
+end
+
+
+local function java()
+    local jars = {}
+    for i, name in ipairs(JARS) do jars[i] = ("/usr/share/java/%s.jar"):format(name) end
+    return table.concat({
+        "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData -Xmx128m",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+        "-Dclock.offset=" .. clock_offset(),
+        "-cp", BUILD .. "/neighbours:" .. table.concat(jars, ":"), "Curator",
+    }, " ")
+end
+
+
+local PROGRAMS = {
+    Curator = java,
+    kazoo = function() return "/usr/bin/python3 spec/neighbours/kazoo_neighbour.py" end,
+    ["go-zookeeper"] = function() return BUILD .. "/neighbours/gozk" end,
+}
+
+
+--- The command that runs a neighbour's program, without its arguments.
+function neighbour.program(name)
+    return PROGRAMS[name]()
+end
+
+
+-- --- step by step -----------------------------------------------------------------------
+
+local Neighbour, Hand = {}, {}
+Neighbour.__index, Hand.__index = Neighbour, Hand
+
+
+--- Starts one; greet() or the first command waits until it has started.
+function neighbour.start(name, hosts)
+    local servant = rig.servant(PROGRAMS[name]() .. " " .. hosts)
+    return setmetatable({ name = name, servant = servant, used = {} }, Neighbour)
+end
+
+
+function Neighbour:hand(name)
+    return setmetatable({ neighbour = self, name = name }, Hand)
+end
+
+
+function Neighbour:stop()
+    self.servant:stop()
+end
+
+
+local function command(hand, verb, ...)
+    local servant = hand.neighbour.servant
+    servant:greet()
+    return servant:command("%s", table.concat({ verb, hand.name, ... }, " "))
+end
+
+
+--- Drops the hands that have not given up what they took since the last time.
+function Neighbour:tidy()
+    for name, hand in pairs(self.used) do
+        if hand:state() ~= "free" then command(hand, "drop") end
+        self.used[name] = nil
+    end
+end
+
+
+--- Begins to acquire; limit in seconds, nil for ever; data is text without spaces.
+function Hand:take(kind, path, limit, data)
+    self.neighbour.used[self.name] = self
+    command(self, "take", kind, path, limit or "-", data or "-")
+end
+
+
+--- "free", "waiting", "held" and the token, "timeout", "failed" and why.
+function Hand:state()
+    local word, rest = command(self, "state"):match("^(%S+) ?(.*)$")
+    return word, word == "held" and tonumber(rest) or rest
+end
+
+
+function Hand:release() command(self, "release") end
+function Hand:downgrade() command(self, "downgrade") end
+function Hand:session() return command(self, "session") end
+
+
+return neighbour

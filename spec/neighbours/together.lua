@@ -1,0 +1,232 @@
+--- make neighbours: zklock and its neighbours in a loop on the same paths, then the check of
+-- what they wrote down, by the rules of the torture's checker; and no fault is there to explain
+-- anything.
+--
+--   together.lua MINUTES SEED SERVERS      MINUTES "" = 1; SEED "" = one of its own
+--
+-- On /neighbours/mixed only zklock's clients are: some take it as a mutex, some as a read-write
+-- lock, and there are children beside them that are no contenders.
+--
+-- The last line is "N passed, N failed"; the exit status is 1 on a violation. Everything that
+-- it starts ends with it, however it ends.
+
+local aftermath = require "spec.torture.aftermath"
+local check = require "spec.torture.checker"
+local core = require "zklock.core"
+local counter = require "spec.neighbours.counter"
+local figures = require "spec.torture.figures"
+local history = require "spec.torture.history"
+local neighbour = require "spec.neighbours.neighbour"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
+local TICK = 200 -- milliseconds, of the servers
+local WORKERS = 3
+local STOP = 60 -- seconds in which all must have ended
+local SLACK = 2 -- seconds: seven programs share the machine
+
+local MUTEX, RWLOCK, MIXED = "/neighbours/mutex", "/neighbours/rwlock", "/neighbours/mixed"
+local JUNK = { "hello", "0000000001", "lock-", "n_0000000001", "-foreign" }
+
+
+local function zklock_program(lua, abi)
+    return ("env 'LUA_CPATH=%s/%s/?.so;;' %s spec/neighbours/zklock_neighbour.lua"):format(
+        BUILD, abi, lua)
+end
+
+
+-- A process each; the checker knows clients by names such as c1.1.
+local function processes()
+    return {
+        { name = "zklock, Lua 5.4", program = zklock_program("lua5.4", "5.4"),
+          mutexes = { MUTEX, MIXED }, rwlocks = { RWLOCK } },
+        { name = "zklock, LuaJIT", program = zklock_program("luajit", "5.1"),
+          mutexes = { MUTEX }, rwlocks = { RWLOCK, MIXED } },
+        { name = "Curator", program = neighbour.program("Curator"),
+          mutexes = { MUTEX }, rwlocks = { RWLOCK } },
+        { name = "kazoo", program = neighbour.program("kazoo"),
+          mutexes = { MUTEX }, rwlocks = { RWLOCK } },
+        { name = "go-zookeeper", program = neighbour.program("go-zookeeper"),
+          mutexes = { MUTEX }, rwlocks = {} },
+    }
+end
+
+
+-- --- a run ----------------------------------------------------------------------------------
+
+local function make_paths(world)
+    local commands = { "create /neighbours ''" }
+    for _, path in ipairs{ MUTEX, RWLOCK, MIXED } do
+        commands[#commands + 1] = ("create %s ''"):format(path)
+        counter.create(world.folder, path)
+    end
+    for _, name in ipairs(JUNK) do
+        commands[#commands + 1] = ("create '%s/%s' ''"):format(MIXED, name)
+    end
+    local output = rig.shell("perl spec/foreign.pl %s %s 2>&1", world.server:host(1),
+                             table.concat(commands, " "))
+    assert(not output:find("error"), output)
+end
+
+
+local function make_world(seed, servers)
+    local server = rig.server{ n = servers, tick = TICK }
+    local world = { server = server, seed = seed, folder = server.dir .. "/neighbours",
+                    processes = processes() }
+    rig.shell("mkdir -p %s/history %s/store", world.folder, world.folder)
+    make_paths(world)
+    return world
+end
+
+
+local function start(world, process, index)
+    process.id = ("c%d.1"):format(index)
+    process.output = assert(io.popen(table.concat({
+        "echo $$; exec setpriv --pdeathsig KILL", process.program, "loop", process.id,
+        world.server.hosts, world.folder, world.seed * 100 + index, WORKERS,
+        ("'%s' '%s'"):format(table.concat(process.mutexes, ","),
+                             table.concat(process.rwlocks, ",")),
+        "2>&1" }, " ")))
+    process.pid = process.output:read("*n", "*l")
+end
+
+
+-- Has every process written that it is so far? Or ended before.
+local function all_have(world, event)
+    return function()
+        for _, process in ipairs(world.processes) do
+            local count = rig.shell("grep -c '\t%s' %s/history/%s 2>/dev/null", event, world.folder,
+                                    process.id)
+            if (tonumber(count) or 0) == 0 then return false end
+        end
+        return true
+    end
+end
+
+
+local function loop(world, minutes)
+    for index, process in ipairs(world.processes) do start(world, process, index) end
+    rig.wait_for("all have begun", all_have(world, "granted"), STOP)
+    zklock.sleep(minutes * 60)
+    assert(io.open(world.folder .. "/calm", "w")):close()
+    rig.eventually(all_have(world, "ended"), STOP) -- else the checker misses it
+end
+
+
+--- Ends the programs, also those that have not ended by themselves. What they said was not
+-- expected; it is for whoever runs this.
+local function finish(world)
+    for _, process in ipairs(world.processes) do
+        if process.pid then
+            rig.shell("kill -KILL %d 2>/dev/null", process.pid)
+            io.stderr:write(process.output:read("*a"))
+            process.output:close()
+        end
+    end
+end
+
+
+-- --- what happened ------------------------------------------------------------------------
+
+--- The counters, as what the checker calls a store; how many updates are lost.
+local function write_stored(world)
+    local writer, lost = history.writer(world.folder .. "/history/store", "store"), 0
+    for _, path in ipairs{ MUTEX, RWLOCK, MIXED } do
+        local writes, missing = counter.writes(world.folder, path)
+        lost = lost + missing
+        for _, write in ipairs(writes) do
+            writer:record("stored", nil, { path = path, element = write.element,
+                                           read = write.read, token = write.token })
+        end
+    end
+    writer:close()
+    return lost
+end
+
+
+--- Nodes of go-zookeeper carry no data: their claims are those that were granted with them, in
+-- the same session.
+local function name_claims(events)
+    local session, granted = {}, {}
+    for _, event in ipairs(events) do
+        if event.event == "connected" then session[event.process] = event.session end
+        if event.event == "granted" then granted[event.token] = event end
+    end
+    local claim_of = {}
+    for _, event in ipairs(events) do
+        local grant = event.event == "created" and event.claim == "-" and granted[event.zxid]
+        if grant and session[grant.process] == event.session then
+            claim_of[event.path .. event.name] = grant.claim
+        end
+        if event.process == "zookeeper" and event.claim == "-" then
+            event.claim = claim_of[event.path .. event.name] or "-"
+        end
+    end
+end
+
+
+local function run(minutes, seed, servers, output)
+    local world = make_world(seed, servers)
+    local writer = history.writer(world.folder .. "/history/torture", "torture")
+    local ok, problem = xpcall(function() loop(world, minutes) end, debug.traceback)
+    finish(world)
+    if not ok then error(problem, 0) end
+    aftermath.residue(world.server, writer, STOP)
+    writer:close()
+    aftermath.truth(world.server, world.folder)
+    local lost = write_stored(world)
+    aftermath.gather(world.folder, output)
+    world.server:stop()
+    return world.processes, lost
+end
+
+
+-- --- the verdict --------------------------------------------------------------------------
+
+--- Grants of a process by kind.
+local function grants_of(report, process)
+    local grants = { mutex = 0, read = 0, write = 0 }
+    for _, claim in ipairs(report.model.claims) do
+        if claim.process == process.id and claim.granted then
+            grants[claim.kind] = grants[claim.kind] + 1
+        end
+    end
+    return grants
+end
+
+
+local function print_grants(report, members)
+    print(("%-18s %8s %8s %8s"):format("grants", "mutex", "read", "write"))
+    for _, process in ipairs(members) do
+        local grants = grants_of(report, process)
+        print(("%-18s %8d %8d %8d"):format(process.name, grants.mutex, grants.read, grants.write))
+    end
+end
+
+
+local function judge(output, members, lost)
+    local events = history.read{ output .. "/history" }
+    name_claims(events)
+    local report = check(events, { slack = SLACK })
+    figures.print_violations(report)
+    print_grants(report, members)
+    local f = report.figures
+    print(("%d grants, %d downgrades, %d violations, %d of %d updates lost"):format(
+        f.grants, f.downgrades, f.violations, lost, f.writes))
+    return figures.verdict(report) and lost == 0
+end
+
+
+local function main(first, second, third)
+    local minutes = tonumber(first ~= "" and first or 1) or error("MINUTES is a number", 0)
+    local seed = tonumber(second ~= "" and second or math.floor(core.now() * 1000) % 1000000)
+        or error("SEED is a number", 0)
+    print(("neighbours: MINUTES=%g SEED=%d SERVERS=%s"):format(minutes, seed, third))
+    io.stdout:flush()
+    local output = BUILD .. "/neighbours"
+    return judge(output, run(minutes, seed, tonumber(third), output))
+end
+
+
+os.exit(main(...) and 0 or 1)

@@ -1,0 +1,68 @@
+--- What is to be known of servers when all clients have ended: what is left behind, and what
+-- happened by the servers' own records.
+
+local rig = require "spec.rig"
+
+local aftermath = {}
+
+
+local function count_servers(server)
+    return select(2, server.hosts:gsub("[^,]+", ""))
+end
+
+
+-- Every server knows all sessions' nodes; of an ensemble, the leader does first.
+local function count_nodes(server)
+    local n = count_servers(server) == 1 and 1 or server:leader()
+    return n and select(2, (server:ask("dump", n) or ""):gsub("\n%s+/", ""))
+end
+
+
+local function count_watches(server)
+    local watches = 0
+    for n = 1, count_servers(server) do
+        local count = (server:ask("wchs", n) or ""):match("watches:(%d+)")
+        watches = watches + (tonumber(count) or 1)
+    end
+    return watches
+end
+
+
+--- Records what is left; sessions of the killed may take so many seconds to expire.
+function aftermath.residue(server, writer, seconds)
+    local nodes, watches
+    rig.eventually(function()
+        nodes = count_nodes(server)
+        if not nodes then return false end
+        watches = count_watches(server)
+        return nodes == 0 and watches == 0
+    end, seconds)
+    writer:record("residue", nil, { nodes = nodes or "?", watches = watches or "?" })
+end
+
+
+--- Writes what happened in ZooKeeper's order to FOLDER/history/zookeeper.
+function aftermath.truth(server, folder)
+    local servers, dirs = count_servers(server), {}
+    for n = 1, servers do dirs[n] = ("%s/%d"):format(server.dir, n) end
+    rig.wait_for("servers at rest", function()
+        local zxid
+        for n = 1, servers do
+            local its = (server:ask("srvr", n) or ""):match("Zxid: (%S+)")
+            if not its or its ~= (zxid or its) then return false end
+            zxid = its
+        end
+        return true
+    end, 20)
+    rig.shell("perl spec/torture/truth.pl %s > %s/history/zookeeper", table.concat(dirs, " "),
+              folder)
+end
+
+
+--- All events under FOLDER/history, by time, in one file: OUTPUT/history.
+function aftermath.gather(folder, output)
+    rig.shell("mkdir -p %s && sort -s -n -k 1,1 %s/history/* > %s/history", output, folder, output)
+end
+
+
+return aftermath
