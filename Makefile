@@ -33,7 +33,7 @@ HEADERS = $(wildcard src/core/*.h src/zookeeper/*.h src/lua/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
-.PHONY: all demo test repl bench bench-claims soak lint format coverage install clean setup
+.PHONY: all demo test repl bench bench-claims soak lint format coverage install clean setup setup-tests
 .PHONY: build-tests test-lua test-luajit test-asan test-tsan valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
@@ -77,6 +77,9 @@ clean:
 
 setup:
 	rig/packages
+
+setup-tests:
+	rig/packages tests
 
 PROXY = rig/proxy.c rig/link.c rig/lane.c
 
@@ -125,7 +128,7 @@ include spec/mutants/mutants.mk
 include spec/fuzz/fuzz.mk
 include spec/alloc/alloc.mk
 
-test: setup
+test: setup-tests
 	@.ci/suite
 
 build-tests: all $(RIG) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua \

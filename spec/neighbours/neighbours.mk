@@ -18,7 +18,7 @@ $(BUILD)/neighbours/gozk: spec/neighbours/gozk.go
 	mkdir -p $(@D)
 	GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$(abspath $(BUILD))/go go build -o $@ $<
 
-neighbours: setup
+neighbours: setup-tests
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so \
 		$(NEIGHBOURS)
 	@$(call with,$(ABI)) ZKLOCK_BUILD=$(BUILD) $(LUA) spec/neighbours/together.lua \
