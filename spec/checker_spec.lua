@@ -74,6 +74,16 @@ local SHARED = [[
 ]]
 
 
+-- The second claim of LAWFUL has another path, too: the nodes were made in one transaction.
+local SECOND_PATH = [[
+3.00 c2.1 c2.1-2 invoked path=/m kind=mutex way=acquire limit=5
+3.01 zookeeper c2.1-2 created path=/m name=x-lock-7 session=b2 zxid=101
+4.02 c2.1 c2.1-2 granted token=101 state=held held=4.02 begun=3 limit=5
+5.50 c2.1 c2.1-2 released result=ok begun=5.5 limit=0 held=5.5
+5.51 zookeeper c2.1-2 deleted path=/m name=x-lock-7 session=b2 zxid=104 cause=delete
+]]
+
+
 -- The history with the changes: { of = SHARED (default: LAWFUL), without = pattern,
 -- change = { from, to }, plus = lines }.
 local function changed(changes)
@@ -283,6 +293,10 @@ describe("a history that breaks one rule", function()
         plus = "10.3 store - stored path=/l element=e3 read=e2 token=100\n",
     }, "token 100 after 101")
 
+    fails("order", "a part of a multi-lock that is granted before the other", {
+        plus = SECOND_PATH:gsub("4.02 (.-) held=4.02", "3.03 %1 held=3.03"),
+    }, "before it was its turn")
+
     fails("fence", "a holder's write that was refused", {
         change = { "element=e2 read=e1 token=101 accepted=true",
                    "element=e2 read=e1 token=101 accepted=false", "10.2 .-\n", "" },
@@ -478,6 +492,10 @@ end)
 
 
 describe("a lawful history of a read-write lock", function()
+    passes("with a multi-lock, which waits in one line while it is first in another", {
+        plus = SECOND_PATH,
+    })
+
     passes("with a downgrade: a waiting reader comes in, a waiting writer stays", { of = SHARED },
            function(report)
         assert.same({ mutex = 0, read = 1, write = 2 }, report.figures.granted)

@@ -223,7 +223,8 @@ local function work(claim, owner)
             writes = writes + 1
             add_element(claim, writes)
         end
-        if claim.kind == "write" and claim.writes and chance(0.2) then downgrade(claim) end
+        local may_share = not claim.joint and claim.kind == "write" and claim.writes
+        if may_share and chance(0.2) then downgrade(claim) end
         if session == mine and claim.state == "held" and chance(0.1) then
             reenter(claim, owner)
         end
@@ -282,6 +283,11 @@ local function in_scope(lock, claim, options)
 end
 
 
+local function pick_kind(path)
+    return not is_rwlock[path] and "mutex" or chance(0.6) and "read" or "write"
+end
+
+
 local function pick_limit()
     local way = random()
     if way < 0.2 then return 0 end
@@ -290,10 +296,35 @@ local function pick_limit()
 end
 
 
+--- Two paths at once. Each is a claim of its own, with a node in its own line.
+local function both(owner)
+    local limit, first, claims, locks = pick_limit(), random(#paths), {}, {}
+    for n, path in ipairs{ paths[first], paths[first % #paths + 1] } do
+        claims[n] = new_claim(path, pick_kind(path), limit == 0 and "try" or "acquire",
+                              limit == 0 and CONNECT_TIMEOUT or limit)
+        claims[n].scoped, claims[n].joint = true, true -- it is given up with the other
+        locks[n] = claims[n]:lock()
+    end
+    local lease, _, code = session:multi(locks):acquire{ timeout = limit, owner = owner }
+    for _, claim in ipairs(claims) do
+        if lease then claim:granted(lease) else claim:failed(code) end
+    end
+    if not lease then return end
+    for _, claim in ipairs(claims) do work(claim, owner) end
+    local ok, why
+    for n, claim in ipairs(claims) do
+        claim:let_go(function()
+            if n == 1 then ok, _, why = lease:release() end
+            return ok, nil, why
+        end)
+    end
+end
+
+
 local function cycle(owner)
+    if chance(0.15) then return both(owner) end
     local path, limit = paths[random(#paths)], pick_limit()
-    local kind = not is_rwlock[path] and "mutex" or chance(0.6) and "read" or "write"
-    local trying = limit == 0
+    local kind, trying = pick_kind(path), limit == 0
     local claim = new_claim(path, kind, trying and "try" or "acquire",
                             trying and CONNECT_TIMEOUT or limit)
     local use = chance(0.15) and in_scope or plainly

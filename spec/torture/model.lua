@@ -14,8 +14,9 @@
 --     over        when the claim no longer used the lock: gave it up, noticed, was closed
 --                 with its session, killed, or failed
 --   nodes    what the server made for it, oldest first; node: of the grant
--- nodes    by czxid (number): { path, name, kind, claim, session, zxid, created, deleted,
---          cause, by (session), turn (when nobody ahead excluded it any more) }
+-- nodes    { path, name, kind, claim, session, zxid, created, deleted, cause, by (session),
+--          turn (when nobody ahead excluded it any more; of a multi-lock's node: nor any other
+--          of its nodes) }; made[czxid][path] is the same: one transaction makes several
 --          One that became a reader's is the same still, with another name and kind; it has
 --          shared (when), was (its name before).
 -- faults   { id, name, scope, path, session, from, to }
@@ -224,7 +225,9 @@ function happen.created(self, event, line, living)
     local node = { path = event.path, name = event.name, kind = kind_of(event.name),
                    session = event.session, zxid = tonumber(event.zxid), created = event.at,
                    claim = self.claim[event.claim] }
-    self.nodes[node.zxid] = node
+    self.nodes[#self.nodes + 1] = node
+    self.made[node.zxid] = self.made[node.zxid] or {}
+    self.made[node.zxid][node.path] = node
     living[node.name] = node
     line[#line + 1] = node
     if node.claim then table.insert(node.claim.nodes, node) end
@@ -259,6 +262,16 @@ local function take_turns(line, at)
 end
 
 
+-- The turn of a multi-lock is when it is that of all its parts.
+local function join_turns(self)
+    for _, made in pairs(self.made) do
+        local turn = 0
+        for _, node in pairs(made) do turn = max(turn, node.turn or huge) end
+        for _, node in pairs(made) do node.turn = turn < huge and turn or nil end
+    end
+end
+
+
 --- The line of each path, in ZooKeeper's order: whose turn it is, and since when.
 local function stand_in_line(self)
     table.sort(self.node_events, function(a, b)
@@ -274,6 +287,7 @@ local function stand_in_line(self)
         happen[event.event](self, event, lines[path], living[path])
         take_turns(lines[path], event.at)
     end
+    join_turns(self)
 end
 
 
@@ -296,7 +310,8 @@ local function end_claim(self, claim)
     local certain = claim.held_until or claim.granted
     if certain then
         claim.noticed = first_behind(claim.notices, certain)
-        claim.node = self.nodes[claim.token]
+        local made = self.made[claim.token] or {}
+        claim.node = made[claim.path] or select(2, next(made))
     end
     local killed = self.killed[claim.process]
     if killed then killed = max(killed, self.last[claim.process]) end
@@ -400,7 +415,7 @@ end
 function model.build(events, settle)
     local self = setmetatable({
         claims = {}, claim = {},
-        nodes = {}, node_events = {},
+        nodes = {}, made = {}, node_events = {},
         faults = {}, fault = {},
         killed = {}, ended = {}, last = {}, places = {},
         closings = {}, stalls = {}, states = {}, errors = {},
