@@ -31,7 +31,7 @@ describe("an expired session (PIT-02, BUG-13)", function()
         holder = assert(rig.session(server.hosts, { timeout = 20 }):mutex(busy):acquire(5))
         local function open(n, reopen)
             states[n], told[n], waited[n] = {}, {}, {}
-            local session = rig.session(proxy.hosts, { timeout = 1, reopen = reopen,
+            local session = rig.session(proxy.hosts, { timeout = 2, reopen = reopen,
                 on_state = function(state) table.insert(states[n], state) end })
             lost[n] = assert(session:mutex(rig.path()):acquire(5))
             lost[n]:on_lost(function(_, state) table.insert(told[n], state) end)

@@ -6,6 +6,7 @@ local core = require "zklock.core"
 local zklock = require "zklock"
 
 local rig = {}
+local opened = {} -- sessions
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local PROXY = os.getenv("ZKLOCK_PROXY") or "build/rig/proxy"
@@ -245,6 +246,17 @@ end
 function Proxy:reset() self:command("reset") end
 
 
+--- Closes the rig's sessions through it first: without it they would wait for an answer.
+function Proxy:stop()
+    self:command("accept")
+    self:command("flow")
+    for _, session in ipairs(opened) do
+        if session.hosts == self.hosts then session:close() end
+    end
+    Servant.stop(self)
+end
+
+
 -- --- child processes --------------------------------------------------------------
 
 local Child = {}
@@ -288,8 +300,6 @@ end
 
 
 -- --- sessions ------------------------------------------------------------------------
-
-local opened = {}
 
 --- A session that after_each() closes. By default its leases stay certain through the stops
 -- of a busy machine: for four seconds.

@@ -280,6 +280,7 @@ function Session.connect(hosts, opts)
         result, detail = "connection", handle:trouble() or
             ("waited %g s"):format(opts.connect_timeout)
     end
+    if result == "no_node" then detail = "the chroot does not exist" end
     handle:close(0)
     return failure(result, hosts.text, detail)
 end
