@@ -64,6 +64,8 @@ static const struct row {
     [EVENT_OWN_CHANGED] = {"own changed", "KIRWPHDV", "as above"},
     [EVENT_AHEAD_DELETED] = {"ahead deleted", "W", "nobody is waited for"},
     [EVENT_AHEAD_CHANGED] = {"ahead changed", "W", "as above"},
+    [EVENT_TAKEN] = {"created: taken", "E", "as for created"},
+    [EVENT_WAKE] = {"wake", "N", "a pause is a new beginning"},
     [EVENT_RESUME] = {"resume", "NTELKIRWPHDV", "the cut made LOOK of SEEK"},
     [EVENT_SUSPEND] = {"suspend", "NTELSKIRWPHDV", ""},
     [EVENT_EXPIRE] = {"expire", "NELKIRWPHDV", "the cut ended TRY, and made LOOK of SEEK"},
