@@ -1,4 +1,5 @@
---- A lock: a mutex, or one side of a read-write lock. In order of arrival over all processes.
+--- A lock: a mutex, or one side of a read-write lock. In order of arrival over all processes,
+-- but for a mutex whose order is "none".
 
 local Lease = require "zklock.lease"
 local Request = require "zklock.request"
@@ -15,6 +16,7 @@ local error, ipairs, setmetatable, type = error, ipairs, setmetatable, type
 
 ---@class zklock.Lock
 ---@field kind "mutex"|"read"|"write"
+---@field claim "mutex"|"read"|"write"|"unfair" how it contends
 local Lock = {}
 Lock.__index = Lock
 Lock.__name = "zklock.lock"
@@ -30,7 +32,8 @@ end
 
 
 local other_use = {
-    mutex = "this session uses it as a read-write lock",
+    mutex = "this session uses it as a read-write lock, or with order = \"none\"",
+    unfair = "this session uses it with another order, or as a read-write lock",
     read = "this session uses it as a mutex",
     write = "this session uses it as a mutex",
 }
@@ -41,7 +44,7 @@ local function take_lease(request, lock, timeout, begun)
     local code, detail = handle:result()
     if code == "ok" then return Lease.new(lock, handle:lease()) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
-    if code == "conflict" then detail = detail or other_use[lock.kind] end
+    if code == "conflict" then detail = detail or other_use[lock.claim] end
     return failure(code, lock.path, detail)
 end
 
@@ -55,8 +58,8 @@ local function acquire(self, opts)
     local trying = timeout == 0
     local limit = trying and session.connect_timeout or timeout
     local owner = owner_key(opts.owner)
-    local handle = session.handle:acquire(self.path, self.kind, owner, limit, trying,
-                                          self.reentrant, self.data)
+    local handle = session.handle:acquire(self.path, self.claim, owner, limit, trying,
+                                          self.reentrant, self.data, self.jitter)
     local request = Request.new(session, handle, owner)
     request.on_queued = opts.on_queued
     return wait.wait(session, request, limit, take_lease, self, timeout, now())
@@ -128,7 +131,7 @@ function Lock:queue(timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
-    return session:await(session.handle:queue(self.path, timeout), timeout, take_queue, self.path)
+    return session:await(session.handle:queue(self.path, self.claim, timeout), timeout, take_queue, self.path)
 end
 
 
@@ -153,8 +156,10 @@ function Lock.new(session, path, kind, opts)
         session = session,
         path = path,
         kind = kind,
+        claim = opts.order == "none" and "unfair" or kind,
         reentrant = opts.reentrant,
         data = opts.data,
+        jitter = opts.jitter,
     }, Lock)
 end
 

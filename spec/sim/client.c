@@ -180,7 +180,9 @@ static void adopt_stray(struct client *client, const struct item *item) {
     uint64_t session = client->party.session;
     if (item->reply != ZKL_DONE || !node || !is_fixed(node->name)) return;
     uint64_t owner = node->session == NOBODY ? 0 : world.sessions[node->session].id;
-    if (!zkl_line_is_stray(&client->line, session, owner, node->born)) return;
+    enum zkl_stray stray = zkl_line_stray(&client->line, session, owner, node->born);
+    if (stray == ZKL_PERHAPS) client->look = clock_of(client) + client->party.clock.timeout;
+    if (stray != ZKL_STRAY) return;
     struct wish *wish = new_wish(client, ZKL_UNFAIR, ZKL_NEVER, false);
     if (!wish) return;
     tell("a stray is found");

@@ -47,7 +47,9 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     rules_grants++;
     tell("%s HOLDS, token %lld", story_client(client), (long long)wish->claim.czxid);
     require(node && node->born == wish->claim.czxid, "the token is the czxid of the own node");
-    require(node && node->died > client->shown, "a list that lacks the own node grants nothing");
+    if (!zkl_kind_is_fixed(wish->claim.kind)) /* it asks for none */
+        require(node && node->died > client->shown,
+                "a list that lacks the own node grants nothing");
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
     require(alive(node), "a grant is for a node that exists");
     require(node->kind == wish->claim.kind, "a grant is of the kind that was wished for");

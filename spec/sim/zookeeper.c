@@ -284,13 +284,18 @@ static void create_fixed(const struct client *client, struct item *item) {
 
 /* Of whoever has the name now: a stranger's delete of the own is what no client can know in time.
  */
-static void remove_fixed(struct item *item) {
+static void remove_fixed(const struct client *client, struct item *item) {
     struct node *node = node_at(item->name, world.zxid), *own = node_born(item->czxid);
     if (!node) {
         item->reply = ZKL_ABSENT;
         return;
     }
     require(node == own || (own && own->robbed), "a name's node is removed by its own claim");
+    EACH_WISH(client, wish) {
+        bool other = wish - client->wishes != item->wish && zkl_claim_holds(&wish->claim);
+        require(!other || wish->claim.czxid != node->born || (own && own->robbed),
+                "no claim removes another one's node");
+    }
     node->robbed = node != own;
     node_remove(node);
 }
@@ -346,7 +351,7 @@ bool request_carry_out(const struct client *client, int server, struct item *ite
         else create(client, item);
         break;
     case REMOVE:
-        if (is_fixed(item->name)) remove_fixed(item);
+        if (is_fixed(item->name)) remove_fixed(client, item);
         else remove_one(client, item);
         break;
     case SHARE: share(client, item); break;

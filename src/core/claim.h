@@ -13,7 +13,7 @@
  *     lease that the clock ended is lost first;
  *   - refuses a try itself while the session is suspended;
  *   - looks after each reply to DO_WATCH_OWN of a claim of ZKL_UNFAIR whether the node is
- *     a stray (zkl_line_is_stray), and with DO_DOUBT gets that node, too.
+ *     a stray (zkl_line_stray), and with DO_DOUBT gets that node, too.
  *
  * The life of a claim:
  *
@@ -161,7 +161,7 @@ void zkl_claim_detach(struct zkl_claim *claim);
 /* A claim in LEAVE for a node that lost its claim (zkl_line_orphan). */
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan);
 
-/* A claim in LEAVE for a node of ZKL_NAME_FIXED that no claim answers for (zkl_line_is_stray). */
+/* A claim in LEAVE for a node of ZKL_NAME_FIXED that no claim answers for (zkl_line_stray). */
 zkl_actions zkl_claim_adopt_stray(struct zkl_claim *claim, int64_t czxid);
 
 /* --- what the user does ------------------------------------------------------------ */

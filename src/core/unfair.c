@@ -41,13 +41,13 @@ static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *cla
     return true;
 }
 
-bool zkl_line_is_stray(const struct zkl_line *line, uint64_t session, uint64_t owner,
-                       int64_t czxid) {
-    if (session == 0 || owner != session) return false;
+enum zkl_stray zkl_line_stray(const struct zkl_line *line, uint64_t session, uint64_t owner,
+                              int64_t czxid) {
+    if (session == 0 || owner != session || !is_free_for(line, NULL, czxid)) return ZKL_ANSWERED;
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
-        if (is_other(NULL, each) && is_unsure(each)) return false; /* perhaps its own */
+        if (is_other(NULL, each) && is_unsure(each)) return ZKL_PERHAPS;
     }
-    return is_free_for(line, NULL, czxid);
+    return ZKL_STRAY;
 }
 
 /* --- the ways into a state ----------------------------------------------------------------- */

@@ -116,6 +116,7 @@ static bool is_proof(enum verb verb) {
     case VERB_GET_OWN:
     case VERB_GET_AHEAD:
     case VERB_RANK:
+    case VERB_LOOK_FIXED:
     case VERB_LOOK:
     case VERB_READY:
     case VERB_CHECK_GET:
@@ -152,6 +153,17 @@ static void answer_look_sync(const struct flight *flight, const struct answer *a
     if (path && path->look_at == flight->look_at) path->look_at++;
 }
 
+/* The get of the fixed name, between the two: lost, it is as if the sync were. */
+static void answer_look_fixed(const struct flight *flight, const struct answer *answer) {
+    size_t tail = strlen("/" ZKL_NAME_FIXED);
+    if (!flight->node) return;
+    struct path *path = zkl_path_find(flight->session, flight->node, strlen(flight->node) - tail);
+    bool told = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
+    if (!path) return;
+    if (answer->reply == ZKL_DONE) zkl_stake_look_for_stray(path, flight->session, answer->stat);
+    if (!told && path->look_at == flight->look_at) path->look_at++;
+}
+
 static void deliver(struct flight *flight, const struct answer *answer) {
     switch (flight->verb) {
     case VERB_PARENT:
@@ -164,6 +176,7 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_SHARE:
     case VERB_REMOVE: zkl_stake_answer(flight, answer); break;
     case VERB_LOOK: answer_look(flight, answer); break;
+    case VERB_LOOK_FIXED: answer_look_fixed(flight, answer); break;
     case VERB_LOOK_SYNC: answer_look_sync(flight, answer); break;
     case VERB_BEAT: break;
     case VERB_READY:

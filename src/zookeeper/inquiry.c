@@ -48,6 +48,8 @@ static void ask_queue(struct zkl_request *request) {
     if (flight) zkl_flight_list(flight, request->path);
 }
 
+static void ask_fixed(struct zkl_request *request); /* below, with the line */
+
 void zkl_inquiry_start(struct zkl_request *request) {
     struct zkl_session *session = request->session;
     if (request->done || request->flights || session->state != ZKL_SESSION_CONNECTED) return;
@@ -58,7 +60,10 @@ void zkl_inquiry_start(struct zkl_request *request) {
         if (atomic_load(&session->credentials_known)) ask_ready(request);
         break;
     case REQUEST_CHECK: ask_check(request); break;
-    case REQUEST_QUEUE: ask_queue(request); break;
+    case REQUEST_QUEUE:
+        if (zkl_kind_is_fixed(request->asked)) ask_fixed(request);
+        else ask_queue(request);
+        break;
     case REQUEST_ACQUIRE:
     case REQUEST_SHARE:
     case REQUEST_RELEASE: break;
@@ -136,6 +141,21 @@ static void ask_each(struct zkl_request *request) {
     }
 }
 
+/* There is one node at most, and its name is known. */
+static void ask_fixed(struct zkl_request *request) {
+    forget_queue(request);
+    request->queue = calloc(1, sizeof *request->queue);
+    char *name = strdup(ZKL_NAME_FIXED);
+    if (!request->queue || !name) {
+        free(name);
+        zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+        return;
+    }
+    request->queue[0] = (struct zkl_queued){.name = name, .kind = ZKL_MUTEX};
+    request->queued = 1;
+    ask_each(request);
+}
+
 static void queue_listed(struct zkl_request *request, const struct answer *answer) {
     const struct String_vector *names = answer->names;
     size_t count = answer->reply == ZKL_DONE ? (size_t)names->count : 0;
@@ -178,7 +198,11 @@ static void check_got(struct zkl_request *request, const struct answer *answer) 
         ask_again(request); /* by its new name */
         return;
     }
-    if (answer->reply == ZKL_ABSENT) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
+    const struct Stat *stat = answer->stat;
+    bool another =
+        stat && zkl_kind_is_fixed(stake->claim.kind) && stat->czxid != stake->claim.czxid;
+    if (answer->reply == ZKL_ABSENT || another)
+        zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
     zkl_request_finish(request, zkl_stake_lost(stake, answer->now) ? ZKL_LOST : ZKL_OK, 0);
 }
 
@@ -243,10 +267,12 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-zkl_request *zkl_queue(zkl_session *session, const char *path, zkl_time timeout) {
+zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
+                       zkl_time timeout) {
     zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, REQUEST_QUEUE, timeout);
     if (request) {
+        request->asked = kind;
         request->path = strdup(path);
         if (request->path) begin(request);
         else zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);

@@ -41,6 +41,7 @@ struct path {
     struct path *next_idle; /* in session->idle_paths, while `idle` */
     bool idle;              /* perhaps not used any more; zkl_path_tidy() looks */
     struct zkl_line line;   /* its `claims` are the stakes' */
+    bool fixed;             /* there was a claim of ZKL_UNFAIR */
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
     size_t length;
@@ -68,7 +69,9 @@ struct stake {
     char *data;  /* of the node: the session's identity, and the lock's data in a line of its own */
     char *owner; /* "": nobody's (an orphan) */
     int error;   /* the server's error code of the last refusal */
-    bool unlisted; /* the list behind the create or sync that is out could not be sent */
+    zkl_time jitter;  /* the longest pause of the claim; 0: none */
+    zkl_time wake_at; /* the end of its pause, while it is pausing */
+    bool unlisted;    /* the list behind the create or sync that is out could not be sent */
 };
 
 struct zkl_lease {
@@ -95,6 +98,7 @@ struct zkl_request {
     struct news done_news, queued_news;
     struct stake *stake; /* counted; ACQUIRE, CHECK, SHARE, RELEASE */
     char *path;          /* QUEUE */
+    enum zkl_kind asked; /* QUEUE: the kind of the lock that asks */
     struct zkl_queued *queue;
     size_t queued, position;
     zkl_time deadline;
@@ -124,6 +128,7 @@ enum verb {
     VERB_REMOVE,
     VERB_BEAT,       /* heartbeat */
     VERB_LOOK_SYNC,  /* sync before the list for orphans */
+    VERB_LOOK_FIXED, /* get of the node of the fixed name, before that list */
     VERB_LOOK,       /* list for orphans */
     VERB_READY,      /* get of the chroot */
     VERB_CHECK_SYNC, /* zkl_check: the sync, and the get behind it */
@@ -143,7 +148,7 @@ struct flight {
     size_t index;                    /* QUEUE_GET: which entry */
     char *node;                      /* what the request is about */
     struct transaction *transaction; /* SHARE: what libzookeeper fills in */
-    zkl_time look_at;                /* LOOK: what path->look_at was set to with it */
+    zkl_time look_at;                /* LOOK...: what path->look_at was set to with it */
     bool watching;                   /* a watch on it is set, if the answer comes */
 };
 
@@ -232,6 +237,7 @@ struct zkl_session {
     struct watches watches;
     size_t node_bytes; /* of the stakes' node paths */
     uint64_t last_id;
+    uint64_t random; /* of pauses */
     struct zkl_stats stats;
 
     struct news *inbox, **inbox_end;
@@ -291,8 +297,13 @@ void zkl_stake_expire_all(struct zkl_session *session);
 void zkl_stake_close_all(struct zkl_session *session);
 void zkl_stake_tick_all(struct zkl_session *session, zkl_time now);
 void zkl_stake_beat_all(struct zkl_session *session, zkl_time now);
+void zkl_stake_wake_all(struct zkl_session *session, zkl_time now); /* pauses that are over */
+zkl_time zkl_stake_wake_due(const struct zkl_session *session);     /* the end of the first */
 void zkl_stake_notice_all(struct zkl_session *session, zkl_time now);
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
+/* The same after a get of the node of the fixed name. */
+void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
+                              const struct Stat *stat);
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_wish *wish, zkl_time deadline); /* NULL: no memory */
