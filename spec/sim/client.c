@@ -181,7 +181,8 @@ static void adopt_stray(struct client *client, const struct item *item) {
     if (item->reply != ZKL_DONE || !node || !is_fixed(node->name)) return;
     uint64_t owner = node->session == NOBODY ? 0 : world.sessions[node->session].id;
     enum zkl_stray stray = zkl_line_stray(&client->line, session, owner, node->born);
-    if (stray == ZKL_PERHAPS) client->look = clock_of(client) + client->party.clock.timeout;
+    if (stray == ZKL_PERHAPS) /* another doubt: the look that this is of does not end it */
+        client->look = clock_of(client) + client->party.clock.timeout + 1;
     if (stray != ZKL_STRAY) return;
     struct wish *wish = new_wish(client, ZKL_UNFAIR, ZKL_NEVER, false);
     if (!wish) return;

@@ -24,11 +24,17 @@ static bool is_unsure(const struct zkl_claim *claim) {
     return claim->state == ZKL_ENTER || (looks && claim->czxid == 0);
 }
 
+/* It stands for all; a create may go right behind a delete that is out. */
+static bool stands_for_all(const struct zkl_claim *claim) {
+    if (claim->state == ZKL_NEW) return claim->pausing;
+    return claim->state != ZKL_LEAVE || claim->stalled;
+}
+
 static bool follows(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (!is_other(claim, each)) continue;
         if (is_unsure(each)) return true;
-        if (!claim->trying && (each->state != ZKL_NEW || each->pausing)) return true;
+        if (!claim->trying && stands_for_all(each)) return true;
     }
     return false;
 }
