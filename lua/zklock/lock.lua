@@ -131,7 +131,8 @@ function Lock:queue(timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
-    return session:await(session.handle:queue(self.path, self.claim, timeout), timeout, take_queue, self.path)
+    local request = session.handle:queue(self.path, self.claim, timeout)
+    return session:await(request, timeout, take_queue, self.path)
 end
 
 
