@@ -237,8 +237,11 @@ describe("an unfair mutex", function()
             local next_lease = again and hold(other)
             assert.equal("lost", select(3, lease:check(5)))
             assert.equal("lost", lease:state())
+            rig.wait_for("the news", function()
+                a:dispatch()
+                return told == "lost"
+            end)
             assert.equal("lost", select(3, lease:release()))
-            rig.wait_for("the news", function() a:dispatch() return told == "lost" end)
             if again then
                 at_rest(a)
                 assert.is_true(next_lease:check(5)) -- it was not removed with the lost one
@@ -479,6 +482,48 @@ describe("a lost reply of an unfair mutex", function()
         proxy:command("accept")
         no_node()
         at_rest(session)
+    end)
+
+    -- A create of the session that nobody knows of.
+    local function land(who)
+        proxy:command("refuse") -- or it would reconnect at once, and end the other connection
+        local answer = rig.shell("perl spec/torture/expire.pl %s %s %s/lock 2>&1",
+                                 server:host(1), who:id(), path)
+        proxy:command("accept")
+        assert.equal("ok\n", answer)
+        rig.wait_for("the reconnect", function()
+            return who:stats().reconnects > 0 and who:state() == "connected"
+        end)
+    end
+
+    it("to a create that landed late: who comes next removes that node, and has its own", function()
+        land(session)
+        local stray = czxid(path .. "/lock")
+        local lease = hold(lock)
+        assert.equal(1, session:stats().orphans)
+        assert.is_true(tonumber(lease:token_string()) > tonumber(stray))
+        assert.is_true(lease:check(5))
+        released(lease)
+        at_rest(session)
+    end)
+
+    it("to a create is looked after once more, a session timeout later", function()
+        local brief = rig.session(proxy.hosts, { timeout = 2 })
+        proxy:command("drop-reply create2 1")
+        released(hold(brief:mutex(path, UNFAIR)))
+        at_rest(brief)
+        land(brief)
+        assert.equal(1, #server:nodes(path))
+        rig.wait_for("the late look", function() return brief:stats().orphans == 1 end)
+        no_node()
+        at_rest(brief)
+    end)
+
+    it("that left another session's node is no reason to remove it", function()
+        land(rig.session(proxy.hosts))
+        assert.equal("timeout", code_of(lock, 0.3))
+        assert.equal(0, session:stats().orphans)
+        assert.equal(1, #server:nodes(path))
     end)
 
     it("to the get of who waits: it is asked again", function()

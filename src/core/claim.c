@@ -238,6 +238,11 @@ static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
     return 0;
 }
 
+static zkl_actions proven(struct zkl_claim *claim, zkl_time now) {
+    if (!certain(claim, now)) return stall(claim);
+    return zkl_kind_is_fixed(claim->kind) ? admit(claim, now) : advance(claim, now);
+}
+
 zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                              zkl_time now) {
     switch (claim->state) {
@@ -258,11 +263,6 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_GONE: break;
     }
     return 0;
-}
-
-static zkl_actions proven(struct zkl_claim *claim, zkl_time now) {
-    if (!certain(claim, now)) return stall(claim);
-    return zkl_kind_is_fixed(claim->kind) ? admit(claim, now) : advance(claim, now);
 }
 
 zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
