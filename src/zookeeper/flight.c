@@ -139,6 +139,7 @@ static void answer_look(const struct flight *flight, const struct answer *answer
         zkl_stake_look_for_orphans(path, session);
     }
     if (path->look_at != flight->look_at) return; /* another doubt since */
+    if (path->fixed && !path->fixed_seen) return;
     path->look_at = 0;
     zkl_path_idle(session, path);
 }
@@ -153,15 +154,14 @@ static void answer_look_sync(const struct flight *flight, const struct answer *a
     if (path && path->look_at == flight->look_at) path->look_at++;
 }
 
-/* The get of the fixed name, between the two: lost, it is as if the sync were. */
+/* The get of the fixed name, between the two: without an answer the look is repeated, too. */
 static void answer_look_fixed(const struct flight *flight, const struct answer *answer) {
     size_t tail = strlen("/" ZKL_NAME_FIXED);
     if (!flight->node) return;
     struct path *path = zkl_path_find(flight->session, flight->node, strlen(flight->node) - tail);
-    bool told = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
-    if (!path) return;
+    if (!path || path->look_at != flight->look_at) return;
+    path->fixed_seen = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
     if (answer->reply == ZKL_DONE) zkl_stake_look_for_stray(path, flight->session, answer->stat);
-    if (!told && path->look_at == flight->look_at) path->look_at++;
 }
 
 static void deliver(struct flight *flight, const struct answer *answer) {

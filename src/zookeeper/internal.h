@@ -42,6 +42,7 @@ struct path {
     bool idle;              /* perhaps not used any more; zkl_path_tidy() looks */
     struct zkl_line line;   /* its `claims` are the stakes' */
     bool fixed;             /* there was a claim of ZKL_UNFAIR */
+    bool fixed_seen;        /* the look got an answer about its name */
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
     size_t length;

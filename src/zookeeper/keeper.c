@@ -48,6 +48,7 @@ static void look_at(struct zkl_session *session, struct path *path, zkl_time now
     bool enough = sync && (fixed || !path->fixed);
     struct flight *list = enough ? zkl_flight_new(session, VERB_LOOK, NULL, NULL) : NULL;
     path->look_at = now + session->party.clock.timeout; /* if there is no answer */
+    path->fixed_seen = false;
     if (sync) sync->look_at = path->look_at;
     if (fixed) fixed->look_at = path->look_at;
     if (list) list->look_at = path->look_at;

@@ -239,12 +239,20 @@ static bool may_watch(const struct stake *stake, const char *name) {
     return may;
 }
 
+/* Whose the node of a fixed name is: what nobody waits for needs no watch. */
+static void get_own(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);
+    if (flight) zkl_flight_get(flight, stake->path->text, stake->claim.name);
+}
+
 /* A holder that may not is asked again at the next beat. */
 static zkl_actions watch_own(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!may_watch(stake, claim->name)) {
         claim->own_watched = false;
-        return zkl_claim_cancel(claim, ZKL_TOO_MANY);
+        zkl_actions failed = zkl_claim_cancel(claim, ZKL_TOO_MANY);
+        if (claim->state == ZKL_LOOK) get_own(stake);
+        return failed;
     }
     struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);
     if (flight) zkl_flight_watch(flight, stake->path->text, claim->name);
