@@ -153,6 +153,7 @@ static int stats(lua_State *L) {
     set_count(L, "reconnects", counted.reconnects);
     set_count(L, "expiries", counted.expiries);
     set_count(L, "orphans", counted.orphans);
+    set_count(L, "events", counted.events);
     set_count(L, "in_flight", counted.in_flight);
     set_count(L, "claims", counted.claims);
     set_count(L, "watches", counted.watches);

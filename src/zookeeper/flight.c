@@ -240,6 +240,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *node, v
     (void)state;
     if (type == ZOO_SESSION_EVENT) return; /* handle.c's own watcher gets those */
     zkl_lock(session);
+    session->stats.events++;
     zkl_watches_fired(&session->watches, node);
     zkl_stake_event(session, type, node);
     zkl_path_tidy(session);

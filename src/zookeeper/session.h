@@ -89,6 +89,7 @@ struct zkl_stats {
     uint64_t creates, deletes, lists, gets, syncs; /* requests sent */
     uint64_t grants, losses, waits, timeouts;
     uint64_t reconnects, expiries, orphans;
+    uint64_t events;  /* of watches, received */
     size_t in_flight; /* requests without an answer yet */
     size_t claims;    /* contenders of this session, from wish to gone */
     size_t watches;   /* node watches set */
