@@ -13,7 +13,7 @@ return {
         name = "unfair-no-stray",
         what = "nobody looks whose the node is that a waiter found",
         file = "src/zookeeper/stake.c",
-        find = "if (answer->reply == ZKL_DONE && zkl_kind_is_fixed(stake->claim.kind))",
+        find = "if (stat && zkl_kind_is_fixed(stake->claim.kind))",
         replace = "if (false)",
         catch = by("unfair", "to a create that landed late: who comes next removes that node"),
     },

@@ -435,7 +435,7 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
     zkl_actions did =
         zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
                           stat ? (uint64_t)stat->ephemeralOwner : 0, answer->now);
-    if (answer->reply == ZKL_DONE && zkl_kind_is_fixed(stake->claim.kind))
+    if (stat && zkl_kind_is_fixed(stake->claim.kind))
         zkl_stake_look_for_stray(stake->path, stake->session, stat);
     return did;
 }
