@@ -73,6 +73,35 @@ local SHARED = [[
 10.2 store - stored path=/l element=e2 read=e1 token=102
 ]]
 
+-- Without an order: a stranger deletes the node of c1, which does not know it yet, and gives up;
+-- its delete takes the node of c2, which has the lock meanwhile. c3 has it after that.
+local UNFAIR = [[
+1.00 c1.1 - connected session=a1 timeout=2
+1.00 c2.1 - connected session=b2 timeout=2
+2.00 c1.1 c1.1-1 invoked path=/l kind=mutex way=acquire limit=5
+2.01 zookeeper c1.1-1 created path=/l name=lock session=a1 zxid=100
+2.02 c1.1 c1.1-1 granted token=100 state=held held=2.02 begun=2 limit=5
+2.10 c2.1 c2.1-1 invoked path=/l kind=mutex way=acquire limit=5
+2.11 c2.1 c2.1-1 queued position=2
+2.20 c2.1 c2.1-2 invoked path=/l kind=mutex way=acquire limit=5
+3.000 torture - fault id=1 name=robbery scope=path path=/l
+3.010 zookeeper c1.1-1 deleted path=/l name=lock session=ff zxid=101 cause=delete
+3.012 zookeeper c2.1-1 created path=/l name=lock session=b2 zxid=102
+3.014 c2.1 c2.1-1 granted token=102 state=held held=3.014 begun=2.1 limit=5
+3.015 c1.1 c1.1-1 released result=ok begun=3.015 limit=0 held=3.015
+3.016 zookeeper c2.1-1 deleted path=/l name=lock session=a1 zxid=103 cause=delete
+3.018 c2.1 c2.1-1 noticed state=lost held=3.016
+3.019 c2.1 c2.1-1 released result=lost begun=3.019 limit=1
+3.020 torture - healed id=1
+4.00 zookeeper c2.1-2 created path=/l name=lock session=b2 zxid=104
+4.01 c2.1 c2.1-2 granted token=104 state=held held=4.01 begun=2.2 limit=5
+5.00 c2.1 c2.1-2 released result=ok begun=5 limit=0 held=5
+5.01 zookeeper c2.1-2 deleted path=/l name=lock session=b2 zxid=105 cause=delete
+9.01 c1.1 - ended
+9.01 c2.1 - ended
+10.0 torture - residue nodes=0 watches=0
+]]
+
 
 -- The second claim of LAWFUL has another path, too: the nodes were made in one transaction.
 local SECOND_PATH = [[
@@ -166,6 +195,29 @@ local function fails_with_order(rule, name, changes, text)
         assert.matches(text, texts(report))
     end)
 end
+
+
+describe("a history of an unfair lock", function()
+    passes("whose node a stranger deleted, so that its holder deletes the next one's", {
+        of = UNFAIR,
+    })
+
+    passes("that was not granted in order of arrival", {
+        of = UNFAIR,
+        change = { "2.10 c2.1 c2.1%-1 invoked", "2.30 c2.1 c2.1-1 invoked",
+                   "2.11 c2.1 c2.1%-1 queued", "2.25 c2.1 c2.1-2 queued",
+                   "begun=2.1 ", "begun=2.3 " },
+    })
+
+    fails("own", "once more, without a reason", {
+        of = UNFAIR,
+        change = { "5.00 c2.1 c2.1%-2 released result=ok begun=5 limit=0 held=5\n", "",
+                   "5.01 zookeeper c2.1%-2 deleted path=/l name=lock session=b2",
+                   "4.01 zookeeper c2.1-2 deleted path=/l name=lock session=a1" },
+        plus = "4.015 c2.1 c2.1-2 noticed state=lost held=4.012\n"
+            .. "4.02 c2.1 c2.1-2 released result=lost begun=4.02 limit=1\n",
+    }, "lock of session b2 was deleted by a1")
+end)
 
 
 describe("a history that breaks one rule", function()

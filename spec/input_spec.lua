@@ -148,7 +148,7 @@ describe("with a session,", function()
 
     -- mutex
     test("mutex refuses an unknown option", function() session:mutex("/a", { fair = true }) end,
-         'unknown option "fair"', "known: batch, data, order, reentrant")
+         'unknown option "fair"', "known: batch, data, jitter, order, reentrant")
     test("mutex refuses options that are no table", function() session:mutex("/a", 5) end,
          "the options of mutex must be a table, not 5")
     test("mutex refuses an unknown order", function() session:mutex("/a", { order = "lifo" }) end,
@@ -275,7 +275,7 @@ describe("what is not built yet", function()
         assert.is_truthy(message:find("not built yet", 1, true), message)
     end
 
-    for name, options in pairs{ ['order = "none"'] = { order = "none" },
+    for name, options in pairs{ ["none with batch"] = { order = "none", batch = 5 },
                                 ['order = "turns"'] = { order = "turns" },
                                 ["batch"] = { batch = 5 },
                                 ["turns with batch"] = { order = "turns", batch = 5 } } do

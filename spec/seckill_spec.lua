@@ -4,6 +4,7 @@
 local laboratory = require "zklock.seckill.laboratory"
 local leash = require "zklock.seckill.leash"
 local options = require "zklock.seckill.options"
+local herd = require "zklock.seckill.scenario.herd"
 local oversell = require "zklock.seckill.scenario.oversell"
 local read_write = require "zklock.seckill.scenario.read_write"
 local shell = require "zklock.seckill.shell"
@@ -425,6 +426,62 @@ describe("the laboratory's command line", function()
 end)
 
 
+describe("the verdict on the herd (DEMO-14)", function()
+    local run_leash, store
+
+    before_each(function()
+        run_leash = leash.open()
+        store = stores.create(run_leash.folder .. "/store.db")
+    end)
+
+    after_each(function()
+        store:close()
+        run_leash:close()
+    end)
+
+    -- What eight waiters noted; those of `others` instead of the first ones.
+    local function judge(scenario, line, others, holders)
+        store:execute "DELETE FROM journal"
+        for n = 1, 8 do
+            local at = ("after %.3f s"):format(n / 10)
+            local told = (others and others[n] or line):gsub("AT", at)
+            store:note("waiter-" .. n, told, n <= (holders or 1) and "7" or nil)
+        end
+        return herd.judge(scenario, store)
+    end
+
+    it("counts who was woken, and what that made of it", function()
+        local outcome = judge(herd.scenarios[1], "1 woken, 1 created, AT")
+        assert.equal("8 of 8 woken, 8 creates in 700 ms", outcome.finding)
+        assert.is_true(outcome.right)
+        assert.is_true(judge(herd.scenarios[2], "1 woken, 1 created, AT").right)
+        local fifo = judge(herd.scenarios[3], "0 woken, 0 created, stood still",
+            { "1 woken, 0 created, stood still" })
+        assert.equal("1 of 8 woken, 0 creates", fifo.finding)
+        assert.is_true(fifo.right)
+    end)
+
+    it("is wrong for any other count, or holder", function()
+        local line, still = "1 woken, 1 created, AT", "0 woken, 0 created, stood still"
+        for _, scenario in ipairs { herd.scenarios[1], herd.scenarios[2] } do
+            assert.is_false(judge(scenario, line, { "1 woken, 2 created, AT" }).right)
+            assert.is_false(judge(scenario, line, { "2 woken, 1 created, AT" }).right)
+            assert.is_false(judge(scenario, line, { still }).right)
+            assert.is_false(judge(scenario, line, { "lost" }).right)
+            assert.is_false(judge(scenario, line, nil, 0).right)
+            assert.is_false(judge(scenario, line, nil, 2).right)
+        end
+        assert.is_false(judge(herd.scenarios[3], line).right)
+        assert.is_false(judge(herd.scenarios[3], still).right)
+    end)
+
+    it("is wrong when jitter spreads nothing", function()
+        assert.is_false(judge(herd.scenarios[2], "1 woken, 1 created, after 0.1 s").right)
+        assert.is_true(judge(herd.scenarios[1], "1 woken, 1 created, after 0.1 s").right)
+    end)
+end)
+
+
 describe("the laboratory with a ZooKeeper", function()
     local function as_expected(only, ...)
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
@@ -503,6 +560,13 @@ describe("the laboratory with a ZooKeeper", function()
             "Thread%-%d+ +created _c_%S+%-lock%-%d+\n", "Thread%-%d+ +got the lock",
             "Thread%-%d+ +watches _c_%S+%-lock%-%d+ of Thread%-%d+\n",
             "Thread%-%d+ +heard the node deletion event!", "Thread%-%d+ +releases the lock")
+    end)
+
+    it("wakes a herd without an order, and one with it (DEMO-14, ALG-05, PIT-01)", function()
+        as_expected("DEMO-14a,DEMO-14b,DEMO-14c",
+            "\nDEMO%-14a .* 8 of 8 woken, 8 creates in %d+ ms +right\n",
+            "\nDEMO%-14b .* 8 of 8 woken, 8 creates in %d+ ms +right\n",
+            "\nDEMO%-14c .* 1 of 8 woken, 0 creates +right\n")
     end)
 
     it("hands the lock of a killed holder on (DEMO-15, PIT-13)", function()

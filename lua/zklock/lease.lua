@@ -76,12 +76,13 @@ end
 
 
 -- What came of a guard that failed.
-local function describe(request, writes, detail)
+local function describe(request, writes, code, detail)
     local refused = request.handle:refused()
     if refused > 0 then
         local kind, path = writes[refused][1], writes[refused][2]
         return ('write %d, %s "%s": %s'):format(refused, kind, path, detail)
     end
+    if code == "unsupported" then return 'the lock has order = "none"' end
     if not request.handle:sent() then return "nothing was written" end
     return "no answer: whether it was written is not known"
 end
@@ -89,7 +90,7 @@ end
 
 local function take_versions(request, path, writes)
     local code, detail = request.handle:result()
-    if code ~= "ok" then return failure(code, path, describe(request, writes, detail)) end
+    if code ~= "ok" then return failure(code, path, describe(request, writes, code, detail)) end
     local versions = {}
     for i, each in ipairs(writes) do
         versions[i] = (each[1] == "set" or each[1] == "create") and request.handle:version(i)

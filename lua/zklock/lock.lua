@@ -1,4 +1,5 @@
---- A lock: a mutex, or one side of a read-write lock. In order of arrival over all processes.
+--- A lock: a mutex, or one side of a read-write lock. In order of arrival over all processes,
+-- but for a mutex whose order is "none".
 
 local Lease = require "zklock.lease"
 local Request = require "zklock.request"
@@ -16,6 +17,7 @@ local max = math.max
 
 ---@class zklock.Lock
 ---@field kind "mutex"|"read"|"write"
+---@field claim "mutex"|"read"|"write"|"unfair" how it contends
 local Lock = {}
 Lock.__index = Lock
 Lock.__name = "zklock.lock"
@@ -31,7 +33,8 @@ end
 
 
 local other_use = {
-    mutex = "this session uses it as a read-write lock",
+    mutex = "this session uses it as a read-write lock, or with order = \"none\"",
+    unfair = "this session uses it with another order, or as a read-write lock",
     read = "this session uses it as a mutex",
     write = "this session uses it as a mutex",
 }
@@ -42,15 +45,15 @@ local function take_lease(request, lock, timeout, begun)
     local code, detail = handle:result()
     if code == "ok" then return Lease.new(lock, handle:lease()) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
-    if code == "conflict" then detail = detail or other_use[lock.kind] end
+    if code == "conflict" then detail = detail or other_use[lock.claim] end
     return failure(code, lock.path, detail)
 end
 
 
 -- Begins to contend; a multi-lock has its own.
 local function ask(self, owner, limit, trying)
-    return self.session.handle:acquire(self.path, self.kind, owner, limit, trying,
-                                       self.reentrant, self.data)
+    return self.session.handle:acquire(self.path, self.claim, owner, limit, trying,
+                                       self.reentrant, self.data, self.jitter)
 end
 
 
@@ -180,7 +183,8 @@ function Lock:queue(timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
-    return session:await(session.handle:queue(self.path, timeout), timeout, take_queue, self.path)
+    local request = session.handle:queue(self.path, self.claim, timeout)
+    return session:await(request, timeout, take_queue, self.path)
 end
 
 
@@ -204,8 +208,10 @@ function Lock.new(session, path, kind, opts)
         session = session,
         path = path,
         kind = kind,
+        claim = opts.order == "none" and "unfair" or kind,
         reentrant = opts.reentrant,
         data = opts.data,
+        jitter = opts.jitter,
     }, Lock)
 end
 

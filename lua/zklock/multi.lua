@@ -12,8 +12,9 @@ local may_be_part = { mutex = true, read = true, write = true }
 local function check(session, locks)
     local seen = {}
     for i, lock in ipairs(options.locks(locks)) do
-        if getmetatable(lock) ~= Lock or not may_be_part[lock.kind] then
-            options.refuse("lock %d of multi must be a mutex, or one side of a read-write lock", i)
+        if getmetatable(lock) ~= Lock or not may_be_part[lock.claim] then
+            options.refuse('lock %d of multi must be a mutex with order = "fifo", or one side ' ..
+                           "of a read-write lock", i)
         end
         if lock.session ~= session then
             options.refuse("lock %d of multi, %s, is of another session", i, lock.path)
@@ -62,7 +63,7 @@ return function(session, locks)
     local parts, wishes, paths = {}, {}, {}
     for i, lock in ipairs(locks) do
         parts[i], paths[i] = lock, lock.path
-        wishes[i] = { lock.path, lock.kind, lock.reentrant, lock.data }
+        wishes[i] = { lock.path, lock.claim, lock.reentrant, lock.data }
     end
     local self = Lock.new(session, concat(paths, " + "), "multi", {})
     self.parts, self.wishes = parts, wishes

@@ -107,6 +107,13 @@ function check.count(value, name)
     end
 end
 
+function check.pause(value, name)
+    check_type(value, "number", name)
+    if not (value >= 0 and value < huge) then
+        refuse("%s must be seconds, 0 or more, and finite, not %s", name, show(value))
+    end
+end
+
 function check.margin(value, name)
     check_type(value, "number", name)
     if not (value > 0 and value <= 0.5) then
@@ -241,12 +248,18 @@ local mutex_fields = {
     reentrant = check.flag,
     data = check.data,
     batch = check.count,
+    jitter = check.pause,
 }
 
 local mutex_defaults = { order = "fifo", reentrant = true }
 
 function _M.mutex(given)
-    return complete(given, mutex_fields, mutex_defaults, "the options of mutex")
+    local opts = complete(given, mutex_fields, mutex_defaults, "the options of mutex")
+    if opts.jitter and opts.order ~= "none" then
+        refuse('jitter belongs to order = "none": by order = "%s" one waiter is woken at a time',
+            opts.order)
+    end
+    return opts
 end
 
 

@@ -157,7 +157,7 @@ end
 ---@overload fun(self, path, opts): nil, string, string
 function Session:mutex(path, opts)
     path, opts = options.path(path), options.mutex(opts)
-    if opts.order ~= "fifo" then
+    if opts.order == "turns" then
         return failure("unsupported", path, ('order = "%s" is not built yet'):format(opts.order))
     end
     if opts.batch then

@@ -12,7 +12,8 @@
  *   - FORGET comes once, last, when the user was answered, and a forgotten claim asks for
  *     nothing more;
  *   - no action without its object: a delete without a counter in the name, a watch on nobody,
- *     a rank with nobody to rank, a create of an earlier attempt's name;
+ *     a rank with nobody to rank, a create of an earlier attempt's name; of a fixed name, a delete
+ *     without a czxid, or of the node that another claim holds;
  *   - a grant has a token and a certain clock, and no contender of the line that excludes it
  *     is ahead of it;
  *   - a writer that shares holds meanwhile, keeps its token and its number, and is told once
@@ -47,6 +48,7 @@ struct user {
     struct zkl_claim claim;
     bool used, forgotten, answered, granted, lost, given_up;
     bool sharing;  /* it asked to be a reader, and was not told yet */
+    bool watching; /* of a fixed name: the node that is there */
     int out[BACK]; /* requests, by verb */
     const struct zkl_contender *watched;
 };
@@ -112,7 +114,7 @@ static int32_t number(uint8_t from) {
 /* The name of an attempt of this session, made or not, of the past or another claim's. */
 static void name_attempt(char text[2 * ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t nonce,
                          uint8_t from) {
-    zkl_name_prefix(text, kind, w.party.session, nonce);
+    zkl_name_prefix(text, zkl_kind_is_fixed(kind) ? ZKL_MUTEX : kind, w.party.session, nonce);
     snprintf(text + strlen(text), 16, "%010" PRId32, number(from));
 }
 
@@ -225,6 +227,9 @@ static void perform_one(struct user *user, zkl_actions action) {
     case ZKL_DO_LOSE: lose(user); break;
     case ZKL_DO_SHARED: tell_shared(user); break;
     case ZKL_DO_FORGET: forget(user); break;
+    case ZKL_DO_PAUSE:
+        if (byte() & 1) perform(user, zkl_claim_wake(claim));
+        break;
     default: require(action == ZKL_DO_QUEUED); break;
     }
 }
@@ -234,19 +239,50 @@ static bool is_complete_name(const char *text) {
     return zkl_name_parse(text, &name);
 }
 
+static bool is_fixed(const struct user *user) {
+    return zkl_kind_is_fixed(user->claim.kind);
+}
+
+/* The node of this czxid is not what another claim of the session holds. */
+static void check_removed(const struct user *user) {
+    require(user->claim.state == ZKL_LEAVE);
+    if (!is_fixed(user)) return;
+    require(user->claim.czxid != 0);
+    for (struct user *other = w.users; other < w.users + CLAIMS; other++) {
+        if (other->used && other != user && is_fixed(other) && zkl_claim_holds(&other->claim))
+            require(other->claim.czxid != user->claim.czxid);
+    }
+}
+
+static void check_created(const struct user *user) {
+    const struct zkl_claim *claim = &user->claim;
+    require(claim->state == ZKL_ENTER && !is_complete_name(claim->name));
+    if (!is_fixed(user)) {
+        require(claim->nonce == w.party.nonces);
+        return;
+    }
+    require(strcmp(claim->name, ZKL_NAME_FIXED) == 0 && claim->czxid == 0);
+    for (struct user *other = w.users; other < w.users + CLAIMS;
+         other++) { /* one at a time: else their nodes could not be told apart */
+        if (other->used && other != user && is_fixed(other)) require(other->out[CREATE] == 0);
+    }
+}
+
 /* The actions of one event, before any of them is carried out. */
 static void check_actions(const struct user *user, zkl_actions actions) {
     const struct zkl_claim *claim = &user->claim;
     require(claim->state <= ZKL_GONE);
     require(actions == 0 || !user->forgotten);
-    require(actions < ZKL_DO_FORGET << 1);
-    if (actions & (ZKL_DO_REMOVE | ZKL_DO_WATCH_OWN)) require(is_complete_name(claim->name));
-    if (actions & ZKL_DO_REMOVE) require(claim->state == ZKL_LEAVE);
+    require(actions < ZKL_DO_PAUSE << 1);
+    if (actions & (ZKL_DO_REMOVE | ZKL_DO_WATCH_OWN))
+        require(is_fixed(user) ? strcmp(claim->name, ZKL_NAME_FIXED) == 0
+                               : is_complete_name(claim->name));
+    if (actions & ZKL_DO_REMOVE) check_removed(user);
     if (actions & ZKL_DO_SHARE) require(claim->state == ZKL_SHARE && zkl_claim_may_share(claim));
-    if (actions & ZKL_DO_CREATE) {
-        require(claim->state == ZKL_ENTER && !is_complete_name(claim->name));
-        require(claim->nonce == w.party.nonces);
-    }
+    if (actions & ZKL_DO_CREATE) check_created(user);
+    if (is_fixed(user))
+        require(!(actions & (ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_AHEAD | ZKL_DO_SHARE)));
+    if (actions & ZKL_DO_PAUSE) require(is_fixed(user) && claim->pausing);
     if (actions & ZKL_DO_WATCH_AHEAD) require(claim->state == ZKL_WAIT && claim->ahead);
     if (actions & ZKL_DO_RANK) require(zkl_line_unranked(&w.line, claim, NULL) != NULL);
     if (actions & ZKL_DO_FORGET) require(claim->state == ZKL_GONE && !claim->ahead);
@@ -346,22 +382,23 @@ static void check_nearest(const struct zkl_claim *claim) {
 }
 
 static void perform_looking(struct user *user, zkl_actions actions) {
-    if (actions & ZKL_DO_GRANT || (actions & ZKL_DO_SYNC && user->claim.state == ZKL_PROVE))
-        check_first(&user->claim);
-    if (actions & ZKL_DO_QUEUED) check_nearest(&user->claim);
+    bool admitted =
+        actions & ZKL_DO_GRANT || (actions & ZKL_DO_SYNC && user->claim.state == ZKL_PROVE);
+    if (admitted && !is_fixed(user)) check_first(&user->claim);
+    if (actions & ZKL_DO_QUEUED && !is_fixed(user)) check_nearest(&user->claim);
     perform(user, actions);
 }
 
 /* By a list, a proof or the own czxid: the own node is in the line. */
 static void perform_placed(struct user *user, zkl_actions actions) {
-    if (actions & (ZKL_DO_GRANT | ZKL_DO_WATCH_AHEAD | ZKL_DO_RANK))
+    if (actions & (ZKL_DO_GRANT | ZKL_DO_WATCH_AHEAD | ZKL_DO_RANK) && !is_fixed(user))
         require(zkl_line_find(&w.line, user->claim.name) != NULL);
     perform_looking(user, actions);
 }
 
 /* It may also ask again for a proof that it wants since long. */
 static void perform_resumed(struct user *user, zkl_actions actions) {
-    if (actions & ZKL_DO_GRANT) check_first(&user->claim);
+    if (actions & ZKL_DO_GRANT && !is_fixed(user)) check_first(&user->claim);
     perform(user, actions);
 }
 
@@ -375,7 +412,41 @@ static void feed_list(struct user *user, enum zkl_reply reply) {
     perform_placed(user, zkl_claim_listed(&user->claim, reply, pick_code(), w.now));
 }
 
+/* A create of a fixed name that landed late. */
+static void adopt_stray(uint64_t owner, int64_t czxid) {
+    enum zkl_stray stray = zkl_line_stray(&w.line, w.party.session, owner, czxid);
+    struct user *user = stray == ZKL_STRAY ? new_user(CLAIMS, ZKL_UNFAIR, ZKL_NEVER, false) : NULL;
+    w.doubted = w.doubted || stray == ZKL_PERHAPS;
+    if (!user) return;
+    user->answered = true;
+    perform(user, zkl_claim_adopt_stray(&user->claim, czxid));
+}
+
+/* Whosever the node is that has the name. */
+static void feed_fixed(struct user *user, enum zkl_reply reply) {
+    uint8_t from = byte();
+    const struct user *other = &w.users[from / 4 % CLAIMS];
+    uint64_t owner = from % 4 < 3 ? w.party.session : 7;
+    int64_t czxid = ++w.zxid;
+    if (from % 4 == 1 && user->claim.czxid) czxid = user->claim.czxid;
+    if (from % 4 == 2 && other->used && is_fixed(other) && other->claim.czxid)
+        czxid = other->claim.czxid;
+    zkl_actions did = zkl_claim_got_own(&user->claim, reply, pick_code(), czxid, owner, w.now);
+    user->watching = reply == ZKL_DONE;
+    if (did & ZKL_DO_GRANT) require(owner == w.party.session && reply == ZKL_DONE);
+    if (reply == ZKL_DONE) adopt_stray(owner, czxid);
+    perform(user, did);
+}
+
+static bool feed_fixed_create(struct user *user, enum zkl_reply reply) {
+    if (reply == ZKL_DONE) perform(user, zkl_claim_placed(&user->claim, ++w.zxid, w.now));
+    else if (reply == ZKL_REFUSED && byte() < 0xc0) perform(user, zkl_claim_taken(&user->claim));
+    else return false;
+    return true;
+}
+
 static void feed_created(struct user *user, enum zkl_reply reply) {
+    if (is_fixed(user) && feed_fixed_create(user, reply)) return;
     char name[2 * ZKL_NAME_SIZE] = "";
     if (reply == ZKL_DONE) name_attempt(name, user->claim.kind, user->claim.nonce, byte());
     perform(user, zkl_claim_created(&user->claim, reply, pick_code(), name, ++w.zxid));
@@ -394,6 +465,10 @@ static void feed_ranked(struct user *user, struct zkl_contender *contender, enum
 }
 
 static void feed_own(struct user *user, enum zkl_reply reply) {
+    if (is_fixed(user)) {
+        feed_fixed(user, reply);
+        return;
+    }
     uint64_t owner = byte() < 0xe0 ? w.party.session : 7;
     int64_t czxid = user->claim.czxid ? user->claim.czxid : ++w.zxid;
     perform_placed(user, zkl_claim_got_own(&user->claim, reply, pick_code(), czxid, owner, w.now));
@@ -489,10 +564,11 @@ static void watch_event(const struct user *about, bool own, bool deleted) {
     EACH_USER(user) {
         struct zkl_claim *claim = &user->claim;
         struct zkl_contender *ahead = claim->ahead;
-        if (strcmp(claim->name, name) == 0)
+        if (strcmp(claim->name, name) == 0) {
+            user->watching = false;
             perform_looking(user,
                             deleted ? zkl_claim_own_deleted(claim) : zkl_claim_own_changed(claim));
-        else if (ahead && strcmp(ahead->name, name) == 0) {
+        } else if (ahead && strcmp(ahead->name, name) == 0) {
             user->watched = NULL; /* the event used the watch up */
             perform_looking(user, deleted ? zkl_claim_ahead_deleted(claim, ahead, w.now)
                                           : zkl_claim_ahead_changed(claim, ahead));
@@ -503,6 +579,7 @@ static void watch_event(const struct user *about, bool own, bool deleted) {
 static void pass(zkl_time time) {
     w.now += time;
     EACH_USER(user) perform(user, zkl_claim_tick(&user->claim, w.now));
+    EACH_USER(user) perform(user, time ? zkl_claim_wake(&user->claim) : 0);
 }
 
 static void beat(void) {
@@ -532,7 +609,7 @@ static void start(uint8_t how) {
     bool trying = how & 1;
     zkl_time deadline = how & 2 ? w.now + how * (TIMEOUT / 64) : ZKL_NEVER;
     if (trying && !connected()) return;
-    struct user *user = new_user(USERS, (enum zkl_kind)(how / 4 % 3), deadline, trying);
+    struct user *user = new_user(USERS, (enum zkl_kind)(how / 4 % 4), deadline, trying);
     if (user) perform(user, zkl_claim_start(&user->claim));
 }
 
@@ -544,16 +621,18 @@ static bool has_alarm(const struct user *user) {
     const struct zkl_claim *claim = &user->claim;
     if (claim->stalled) return true;
     switch (claim->state) {
-    case ZKL_NEW: return false;
+    case ZKL_NEW: return claim->pausing;
+    case ZKL_SEEK: return user->out[is_fixed(user) ? OWN : LIST] > 0;
     case ZKL_TRY:
-    case ZKL_SEEK:
     case ZKL_LIST: return user->out[LIST] > 0;
     case ZKL_ENTER: return user->out[CREATE] > 0;
     case ZKL_LOOK:
     case ZKL_PROVE: return user->out[SYNC] > 0;
     case ZKL_KNOW: return user->out[OWN] > 0;
     case ZKL_RANK: return claim->ranks > 0;
-    case ZKL_WAIT: return user->out[AHEAD] > 0 || user->watched == claim->ahead;
+    case ZKL_WAIT:
+        if (is_fixed(user)) return user->out[OWN] > 0 || user->watching;
+        return user->out[AHEAD] > 0 || user->watched == claim->ahead;
     case ZKL_SHARE: return user->out[SHARE] > 0;
     case ZKL_LEAVE: return user->out[REMOVE] > 0;
     case ZKL_HELD:
@@ -568,7 +647,7 @@ static void check(void) {
         require(has_alarm(user));
         require((claim->state == ZKL_GONE) == user->forgotten);
         require(claim->wanted == !(user->answered && (!user->granted || !zkl_claim_holds(claim))));
-        require((claim->state == ZKL_WAIT) == (claim->ahead != NULL));
+        require((claim->state == ZKL_WAIT && !is_fixed(user)) == (claim->ahead != NULL));
         require(claim->ranks == (uint32_t)user->out[RANK]);
         if (zkl_claim_holds(claim)) require(user->granted && !user->lost && !user->given_up);
     }

@@ -37,8 +37,8 @@ return {
         name = "BUG-03-deadline",
         what = "a wait that ends by its deadline leaves its node in the line",
         file = "src/core/claim.c",
-        find = "case ZKL_PROVE: return fail(claim, why) | leave(claim);",
-        replace = "case ZKL_PROVE: return fail(claim, why) | gone(claim);",
+        find = "return fail(claim, why) | leave(claim);\n    case ZKL_KNOW:",
+        replace = "return fail(claim, why) | gone(claim);\n    case ZKL_KNOW:",
     },
     {
         name = "BUG-07",
@@ -214,7 +214,7 @@ zkl_actions actions = 0;
     {
         name = "etcd-11456-session",
         what = "after a wait nobody asks whether the session still lives",
-        file = "src/core/claim.c",
+        file = "src/core/claim_steps.h",
         find = "    if (!certain(claim, now)) {",
         replace = "    if (false) {",
     },
@@ -396,8 +396,8 @@ if (claim->state != ZKL_HELD || claim->own_watched) return 0;
         name = "no-second-doubt",
         what = "a release does not look for what a lost create may have left",
         file = "src/core/claim.c",
-        find = "    if (claim->doubted && actions) actions |= ZKL_DO_LIST;\n",
-        replace = "",
+        find = "if (claim->doubted && actions && !zkl_kind_is_fixed(claim->kind))",
+        replace = "if (false)",
     },
     {
         name = "no-late-look",
@@ -634,7 +634,7 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
     {
         name = "part-granted-alone",
         what = "a part of a multi-lock is granted before the others are first in line",
-        file = "src/core/claim.c",
+        file = "src/core/claim_steps.h",
         find = "    if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);",
         replace = "",
     },
@@ -655,7 +655,7 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
     {
         name = "part-unwanted",
         what = "a multi-lock is granted though one of its parts was given up",
-        file = "src/core/claim.c",
+        file = "src/core/claim_steps.h",
         find = "if (!part->wanted || part->state != state) return false;",
         replace = "if (part->wanted && part->state != state) return false;",
     },
@@ -679,5 +679,119 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
         file = "src/core/claim.c",
         find = "return fail(claim, why) | gone(claim) | make_way(claim);",
         replace = "return fail(claim, why) | gone(claim);",
+    },
+
+    -- --- one node of a fixed name ------------------------------------------------------
+
+    {
+        name = "unfair-blind-delete",
+        what = "a delete of unknown outcome is repeated: perhaps of the next one's node",
+        file = "src/core/claim.c",
+        find = [[
+    if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_LOOK;
+]],
+        replace = "",
+    },
+    {
+        name = "unfair-foreign",
+        what = "after a lost reply any node of the name is taken for the own one",
+        file = "src/core/unfair.c",
+        find = "    bool ours = owner == claim->party->session;\n",
+        replace = "    bool ours = owner != 0;\n",
+    },
+    {
+        name = "unfair-own-other",
+        what = "a delete is repeated if the node is the session's, be it another claim's",
+        file = "src/core/unfair.c",
+        find = "claim->czxid ? czxid == claim->czxid",
+        replace = "claim->czxid ? czxid != 0",
+    },
+    {
+        name = "unfair-confused",
+        what = "after a lost reply another claim's node is taken for the own one",
+        file = "src/core/unfair.c",
+        find = "if (is_other(claim, each) && each->czxid == czxid) return false;",
+        replace = "if (is_other(claim, each) && each->czxid == 1) return false;",
+    },
+    {
+        name = "unfair-two-unsure",
+        what = "two claims of a session create at once",
+        file = "src/core/unfair.c",
+        find = "        if (is_unsure(each)) return true;\n",
+        replace = "",
+    },
+    {
+        name = "unfair-late-grant",
+        what = "a waiter takes a create that landed late for its own",
+        file = "src/core/unfair.c",
+        find = "if (claim->state == ZKL_SEEK) return sought(claim, ours, czxid, now);",
+        replace = [[
+bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, czxid);
+    if (claim->state == ZKL_SEEK || late) return sought(claim, ours, czxid, now);]],
+    },
+    {
+        name = "unfair-stray",
+        what = "a create that landed late stays until the session ends",
+        file = "src/core/unfair.c",
+        find = "    return ZKL_STRAY;",
+        replace = "    return ZKL_ANSWERED;",
+    },
+    {
+        name = "unfair-perhaps",
+        what = "a node that a claim may have without knowing is removed",
+        file = "src/core/unfair.c",
+        find = "return ZKL_PERHAPS;",
+        replace = "continue;",
+    },
+    {
+        name = "unfair-replaced",
+        what = "a holder whose name another one has goes on",
+        file = "src/core/unfair.c",
+        find = "return ours && czxid == claim->czxid ? 0 : zkl_unfair_own_gone(claim);",
+        replace = "return 0;",
+    },
+    {
+        name = "unfair-no-sync",
+        what = "a get that is answered before its sync tells that there is no node",
+        file = "src/core/unfair.c",
+        find = "        if (claim->state != ZKL_SEEK) return zkl_unfair_own_gone(claim);",
+        replace = [[
+        if (claim->state != ZKL_SEEK && claim->state != ZKL_LOOK)
+            return zkl_unfair_own_gone(claim);]],
+    },
+    {
+        name = "unfair-wait-removes",
+        what = "a wait that ends removes the node, which is another's",
+        file = "src/core/claim.c",
+        find = "if (zkl_kind_is_fixed(claim->kind)) return fail(claim, why) | gone(claim);",
+        replace = "",
+    },
+    {
+        name = "unfair-no-follow",
+        what = "who waits in the same session is not told when its turn has come",
+        file = "src/core/claim_steps.h",
+        find = "zkl_kind_is_fixed(claim->kind) && has_followers(claim) ?",
+        replace = "false ?",
+    },
+    {
+        name = "unfair-local-herd",
+        what = "each waiter of a session asks for itself",
+        file = "src/core/unfair.c",
+        find = "if (!claim->trying && stands_for_all(each)) return true;",
+        replace = "",
+    },
+    {
+        name = "unfair-refused-delete",
+        what = "a create goes behind a delete that was refused",
+        file = "src/core/unfair.c",
+        find = "return claim->state != ZKL_LEAVE || claim->stalled;",
+        replace = "return claim->state != ZKL_LEAVE;",
+    },
+    {
+        name = "unfair-short-pause",
+        what = "a heartbeat ends a pause: all come at once again",
+        file = "src/core/unfair.c",
+        find = "        claim->stalled = false;\n        claim->pausing = true;",
+        replace = "        claim->stalled = true;\n        claim->pausing = true;",
     },
 }

@@ -7,6 +7,57 @@ end
 
 return {
 
+    -- --- one node of a fixed name --------------------------------------------------------
+
+    {
+        name = "unfair-no-stray",
+        what = "nobody looks whose the node is that a waiter found",
+        file = "src/zookeeper/stake.c",
+        find = "if (stat && zkl_kind_is_fixed(stake->claim.kind))",
+        replace = "if (false)",
+        catch = by("unfair", "to a create that landed late: who comes next removes that node"),
+    },
+    {
+        name = "unfair-no-late-look",
+        what = "the late look lists only, which does not tell whose a node of a fixed name is",
+        file = "src/zookeeper/stake.c",
+        find = "    path->fixed = path->fixed || zkl_kind_is_fixed(wish->kind);\n",
+        replace = "",
+        catch = by("unfair", "to a create is looked after once more, a session timeout later"),
+    },
+    {
+        name = "unfair-check-name",
+        what = "a check is content with any node of the name",
+        file = "src/zookeeper/inquiry.c",
+        find = "    if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));\n",
+        replace = "",
+        catch = by("unfair", "whose node somebody deleted is lost, also if it is made again"),
+    },
+    {
+        name = "unfair-mixed",
+        what = "a path is used with an order and without one, by one session",
+        file = "src/zookeeper/lease.c",
+        find = "if ((claim->kind == ZKL_UNFAIR) != (kind == ZKL_UNFAIR)) return true;",
+        replace = "",
+        catch = by("unfair", "is in use as one kind of lock at a time in a session"),
+    },
+    {
+        name = "unfair-no-jitter",
+        what = "nobody pauses",
+        file = "src/zookeeper/stake.c",
+        find = "if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);",
+        replace = "if (stake->jitter >= 0) return zkl_claim_wake(&stake->claim);",
+        catch = by("unfair", "pause before they come, for any part of the jitter"),
+    },
+    {
+        name = "unfair-never-wakes",
+        what = "a pause does not end",
+        file = "src/zookeeper/stake.c",
+        find = "bool over = claim->pausing && now >= ((struct stake *)claim)->wake_at;",
+        replace = "bool over = claim->pausing && now < 0;",
+        catch = by("unfair", "exclude each other also with pauses"),
+    },
+
     -- --- seen elsewhere ---------------------------------------------------------------
 
     {

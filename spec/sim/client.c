@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "choice.h"
 #include "coverage.h"
 #include "rules.h"
 #include "story.h"
@@ -51,14 +52,16 @@ static void perform(struct client *client, struct wish *wish, zkl_actions action
 
 static void ask(struct client *client, struct wish *wish, enum what what, const char *name,
                 struct zkl_contender *contender) {
-    struct node *node = what == CREATE || !name ? NULL : node_find(name);
+    bool fixed = name && is_fixed(name); /* whose node it is, its server will know */
+    struct node *node = what == CREATE || !name || fixed ? NULL : node_find(name);
     struct item item = {.what = what,
                         .wish = index_of_wish(client, wish),
                         .node = node ? (int)(node - world.nodes) : NOBODY,
                         .issued = clock_of(client),
                         .look = client->look,
+                        .czxid = wish ? wish->claim.czxid : 0,
                         .contender = contender ? zkl_contender_hold(contender) : NULL};
-    if (what == CREATE || what == SHARE) memcpy(item.name, name, sizeof item.name);
+    if (what == CREATE || what == SHARE || fixed) strcpy(item.name, name);
     if (wish) wish->out++;
     if (client->party.clock.connected && !client->expiring) {
         client->sent = world.now;
@@ -100,6 +103,18 @@ static void resume_followers(struct client *client) {
     }
 }
 
+static void wake(struct client *client, struct zkl_claim *claim) {
+    cover(claim->state, EVENT_WAKE);
+    perform(client, (struct wish *)claim, zkl_claim_wake(claim));
+}
+
+/* Of any length, or none. */
+static void pause(struct client *client, struct wish *wish) {
+    zkl_time length = world.setting.plain ? 0 : choose(4) * (TIMEOUT / 16);
+    wish->wake = clock_of(client) + length;
+    if (!length) wake(client, &wish->claim);
+}
+
 static void perform_one(struct client *client, struct wish *wish, zkl_actions action) {
     struct zkl_claim *claim = &wish->claim;
     switch (action) {
@@ -120,6 +135,7 @@ static void perform_one(struct client *client, struct wish *wish, zkl_actions ac
     case ZKL_DO_LOSE: rules_on_loss(client, wish); break;
     case ZKL_DO_SHARED: rules_on_shared(wish); break;
     case ZKL_DO_FORGET: forget(wish); break;
+    case ZKL_DO_PAUSE: pause(client, wish); break;
     default: require(false, "an action is one of the known"); break;
     }
 }
@@ -158,8 +174,34 @@ static void take_list(struct client *client, zxid view) {
     adopt_orphans(client);
 }
 
+/* A create of a fixed name that landed late is known by its owner only. */
+static void adopt_stray(struct client *client, const struct item *item) {
+    const struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
+    uint64_t session = client->party.session;
+    if (item->reply != ZKL_DONE || !node || !is_fixed(node->name)) return;
+    uint64_t owner = node->session == NOBODY ? 0 : world.sessions[node->session].id;
+    enum zkl_stray stray = zkl_line_stray(&client->line, session, owner, node->born);
+    if (stray == ZKL_PERHAPS) /* another doubt: the look that this is of does not end it */
+        client->look = clock_of(client) + client->party.clock.timeout + 1;
+    if (stray != ZKL_STRAY) return;
+    struct wish *wish = new_wish(client, ZKL_UNFAIR, ZKL_NEVER, false);
+    if (!wish) return;
+    tell("a stray is found");
+    cover(ZKL_NEW, EVENT_ADOPT);
+    perform(client, wish, zkl_claim_adopt_stray(&wish->claim, node->born));
+}
+
+/* The sync or the get ahead of a late look's list is lost: that list does not end the doubt. */
+static void doubt_again(struct client *client, const struct item *item) {
+    bool lost = item->reply == ZKL_UNKNOWN || item->reply == ZKL_REFUSED;
+    if (lost && client->look == item->look && client->look != ZKL_NEVER) client->look++;
+}
+
 /* The late look, without a wish, is repeated if there is no answer. */
 static void answer_look(struct client *client, const struct item *item) {
+    if (item->what == OWN) adopt_stray(client, item);
+    if (item->what != LIST) doubt_again(client, item);
+    if (item->what != LIST) return;
     if (item->reply == ZKL_UNKNOWN || item->reply == ZKL_REFUSED) return;
     if (item->reply == ZKL_DONE) take_list(client, item->view);
     if (client->look == item->look) client->look = ZKL_NEVER; /* no other doubt since */
@@ -172,10 +214,13 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
     zkl_time now = clock_of(client);
     if (reply != ZKL_DONE) node = NULL;
     if (item->what == LIST && reply == ZKL_DONE) take_list(client, item->view);
-    cover_reply(claim->state, item->what, reply);
+    if (item->taken) cover(claim->state, EVENT_TAKEN);
+    else cover_reply(claim->state, item->what, reply);
     switch (item->what) {
     case PARENTS: zkl_claim_parents(claim, reply, ZKL_AUTH); return 0;
     case CREATE:
+        if (item->taken && reply == ZKL_REFUSED) return zkl_claim_taken(claim);
+        if (node && is_fixed(node->name)) return zkl_claim_placed(claim, node->born, now);
         return zkl_claim_created(claim, reply, ZKL_AUTH, node ? node->name : NULL,
                                  node ? node->born : 0);
     case LIST: return zkl_claim_listed(claim, reply, ZKL_AUTH, now);
@@ -211,7 +256,8 @@ static void answer(struct client *client, struct item *item) {
     }
     if (wish && --wish->out == 0 && wish->gone) wish->used = false;
     if (wish && !wish->gone) perform(client, wish, answer_wish(client, wish, item));
-    if (!wish && item->what == LIST) answer_look(client, item);
+    if (wish && item->what == OWN) adopt_stray(client, item);
+    if (!wish) answer_look(client, item);
     zkl_contender_drop(item->contender);
 }
 
@@ -340,7 +386,8 @@ static zkl_time claim_due(const struct client *client, const struct zkl_claim *c
                           zkl_time now) {
     const struct zkl_clock *clock = &client->party.clock;
     if (!claim->wanted) return ZKL_NEVER;
-    if (!zkl_claim_holds(claim)) return claim->deadline;
+    zkl_time wake_at = claim->pausing ? ((const struct wish *)claim)->wake : ZKL_NEVER;
+    if (!zkl_claim_holds(claim)) return wake_at < claim->deadline ? wake_at : claim->deadline;
     bool over = zkl_clock_phase(clock, claim->epoch, now) == ZKL_PHASE_LOST;
     return over ? now : zkl_clock_next(clock, now);
 }
@@ -369,6 +416,9 @@ zkl_time client_next_due(const struct client *client) {
 static void tick_all(struct client *client, zkl_time now) {
     EACH_CLAIM(client, claim) tick(client, claim, now);
     rules_on_tick(client, now);
+    EACH_CLAIM(client, claim) {
+        if (claim->pausing && now >= ((struct wish *)claim)->wake) wake(client, claim);
+    }
 }
 
 static void beat(struct client *client, zkl_time now) {
@@ -389,6 +439,7 @@ void client_keep(struct client *client) {
     if (client->party.clock.connected && now >= client->look) {
         client->look = now + client->party.clock.timeout; /* if there is no answer */
         ask(client, NULL, SYNC, NULL, NULL);
+        if (world.setting.mix == MIX_UNFAIR) ask(client, NULL, OWN, ZKL_NAME_FIXED, NULL);
         ask(client, NULL, LIST, NULL, NULL);
     }
 }

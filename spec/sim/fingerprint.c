@@ -71,11 +71,12 @@ static void mix_node(const struct node *node) {
     mix((uint64_t)node->died);
     mix((uint64_t)node->changed);
     mix((uint64_t)node->session);
-    mix((uint64_t)(node->watched << 8 | node->kept) << 1 | node->robbed);
+    mix((uint64_t)(node->watched << 8 | node->kept) << 2 | node->robbed << 1 | node->late);
 }
 
 static void mix_item(const struct item *item, zkl_time now) {
-    mix((uint64_t)item->what << 8 | item->reply << 4 | item->arrived);
+    mix((uint64_t)item->what << 8 | item->reply << 4 | item->taken << 1 | item->arrived);
+    mix((uint64_t)item->czxid);
     mix((uint64_t)item->wish << 32 ^ (uint64_t)item->node);
     mix((uint64_t)item->view);
     mix_time(item->issued, now);
@@ -92,7 +93,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)claim->state << 16 | (uint64_t)claim->code << 8 | claim->refusal);
     mix(claim->kind);
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
-                   claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5));
+                   claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
+                   claim->pausing << 6));
     mix((uint64_t)claim->czxid);
     mix((uint64_t)claim->listed << 32 | claim->ranks);
     mix((uint64_t)claim->epoch);
@@ -142,6 +144,7 @@ static void mix_client(struct client *client) {
         mix((uint64_t)(wish - client->wishes) << 8 | wish->gone << 4 | wish->granted << 3 |
             wish->failed << 2 | wish->lost << 1 | wish->given_up);
         mix(wish->ended);
+        mix_time(wish->wake, now);
         mix(wish->out);
         if (!wish->gone) mix_claim(&wish->claim, now);
     }

@@ -170,6 +170,7 @@ static enum zkl_kind some_kind(const struct client *c) {
     case MIX_READ_WRITE: return kinds[choose(2)];
     case MIX_ALL: return kinds[choose(3)];
     case MIX_DOWNGRADE: return index_of(c) == 0 ? ZKL_WRITE : kinds[choose(2)];
+    case MIX_UNFAIR: return ZKL_UNFAIR;
     case MIX_MUTEX:
     case MIXES: break;
     }
@@ -235,11 +236,20 @@ static void leave(void) {
     node_remove(node);
 }
 
+/* Where nobody queues another client takes the name, if it is free. */
+static bool enter_fixed(void) {
+    if (world.setting.mix != MIX_UNFAIR || node_at(ZKL_NAME_FIXED, world.zxid)) return false;
+    node_add(ZKL_NAME_FIXED, NOBODY, true);
+    tell("another client takes the lock");
+    return true;
+}
+
 static void enter(void) {
     static const char *const markers[] = {"lock-",    "__WRIT__",  "__READ__",
                                           "__lock__", "__rlock__", "junk-"};
     char name[ZKL_NAME_SIZE];
     enum { JUNK = 5 };
+    if (enter_fixed()) return;
     unsigned which = choose(JUNK + 1);
     snprintf(name, sizeof name, "%s%08x%024" PRIx32 "-%s", which < 3 ? "_c_" : "", 0xfedU,
              (uint32_t)world.node_count, markers[which]);

@@ -95,7 +95,8 @@ static zkl_time slow_way(const struct client *client) {
 
 /*
  * The last of what was sent may still get to the leader, by a server that has lost its client.
- * A delete that comes late does nothing new.
+ * A delete that comes late does nothing new; but one of a fixed name could take another's
+ * node, and nobody can help that but by waiting: docs/design.md, "Known and left alone".
  */
 static void delay(struct client *client, const struct item *item) {
     if (item->what != CREATE && item->what != SHARE) return;
@@ -180,7 +181,8 @@ static void set_watches(struct client *client) {
     zxid view = world.servers[client->server].seen;
     EACH_NODE(node) {
         if (!(node->kept & bit)) continue;
-        if (!alive_at(node, view)) push(client, DELETED, (int)(node - world.nodes));
+        bool gone = !alive_at(node, view), again = gone && node_at(node->name, view);
+        if (gone) push(client, again ? CHANGED : DELETED, (int)(node - world.nodes));
         else if (node->changed > client->last && node->changed <= view)
             push(client, CHANGED, (int)(node - world.nodes));
         else node->watched |= bit;
@@ -228,14 +230,18 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     set_watches(client);
 }
 
-/* A whole name is that of a writer, which is to become a reader. */
+/* A whole name is that of a writer, which is to become a reader; or the fixed one. */
 void network_land(struct client *client) {
     const char *name = client->late;
-    struct node *node = node_find(name);
+    struct node *node = is_fixed(name) ? node_at(name, world.zxid) : node_find(name);
     if (world.sessions[client->late_of].alive && path_at(world.zxid) && !nodes_full()) {
-        if (node) node_share(node);
+        if (is_fixed(name) && !node) node = node_add(name, client->late_of, true);
+        else if (is_fixed(name)) node = NULL; /* refused: it is taken */
+        else if (node) node_share(node);
         else node = node_make(name, client->late_of, true);
-        tell("what was on a slow way lands: %s", story_node((int)(node - world.nodes)));
+        tell("what was on a slow way lands: %s",
+             node ? story_node((int)(node - world.nodes)) : "in vain");
+        if (node) node->late = true;
     }
     client->late[0] = '\0';
 }

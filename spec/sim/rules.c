@@ -15,6 +15,7 @@ void require(bool holds, const char *rule) {
 /* Of a writer it may be its reader already, before the claim knows. */
 static struct node *node_of(const struct zkl_claim *claim) {
     char name[ZKL_NAME_SIZE];
+    if (zkl_kind_is_fixed(claim->kind)) return claim->czxid ? node_born(claim->czxid) : NULL;
     struct node *node = claim->czxid == 0 ? NULL : node_find(claim->name);
     if (!node || alive(node) || claim->kind != ZKL_WRITE) return node;
     zkl_name_downgrade(name, node->name);
@@ -46,11 +47,16 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     rules_grants++;
     tell("%s HOLDS, token %lld", story_client(client), (long long)wish->claim.czxid);
     require(node && node->born == wish->claim.czxid, "the token is the czxid of the own node");
-    require(node && node->died > client->shown, "a list that lacks the own node grants nothing");
+    if (!zkl_kind_is_fixed(wish->claim.kind)) /* it asks for none */
+        require(node && node->died > client->shown,
+                "a list that lacks the own node grants nothing");
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
     require(alive(node), "a grant is for a node that exists");
     require(node->kind == wish->claim.kind, "a grant is of the kind that was wished for");
     require(!node_before(node->place, node->kind), "who is granted is the first");
+    require(!node->late || wish->claim.doubted, "what landed late is granted to nobody else");
+    require(world.sessions[node->session].id == client->party.session,
+            "a grant is for a node of the own session");
     note_token(node);
 }
 
@@ -180,9 +186,18 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
         require(node_before(own->place, own->kind) == ahead, "who waits watches the nearest");
 }
 
+/* Whoever has the name is watched. */
+static void check_unfair_waiter(const struct client *client) {
+    const struct node *node = node_at(ZKL_NAME_FIXED, world.zxid);
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    require(node, "who waits waits for somebody");
+    require(node && node->watched & bit, "who waits watches whom it waits for");
+}
+
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
     uint8_t bit = (uint8_t)(1U << index_of(client));
-    if (claim->state == ZKL_WAIT) check_waiter(client, claim);
+    if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind)) check_unfair_waiter(client);
+    else if (claim->state == ZKL_WAIT) check_waiter(client, claim);
     if (claim->state != ZKL_HELD) return;
     const struct node *own = node_of(claim);
     require(own && (own->watched & bit || world.setting.refusals),
@@ -203,7 +218,8 @@ void rules_in_calm(void) {
         EACH_CLIENT(c) {
             const struct zkl_claim *claim = c->line.claims;
             for (; claim && !answered_for; claim = claim->next)
-                answered_for = strcmp(claim->name, node->name) == 0;
+                answered_for = is_fixed(node->name) ? claim->czxid == node->born
+                                                    : strcmp(claim->name, node->name) == 0;
         }
         require(answered_for, "in a calm every node is waiting or held");
     }

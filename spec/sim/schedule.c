@@ -68,7 +68,16 @@ static bool is_abandoned(int index) {
     return true;
 }
 
+/* Another claim of the session waits or holds for this one, too. */
+static bool is_behind_another(const struct zkl_claim *claim) {
+    if (!zkl_kind_is_fixed(claim->kind) || claim->state != ZKL_NEW || claim->pausing) return false;
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next)
+        if (each->state == ZKL_WAIT || each->state == ZKL_HELD) return true;
+    return false;
+}
+
 static bool is_settled(const struct zkl_claim *claim) {
+    if (is_behind_another(claim)) return true;
     if (claim->stalled || claim->state == ZKL_GONE) return claim->state == ZKL_GONE;
     return (claim->state == ZKL_WAIT || claim->state == ZKL_HELD) && claim->own_watched;
 }

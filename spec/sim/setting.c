@@ -32,6 +32,8 @@ static const struct small {
      ALWAYS | BIT(MOVE_ROB) | BIT(MOVE_CHANGE) | BIT(MOVE_CLEAR)},
     {"share", "a writer that becomes a reader, one behind it; two cuts", MIX_DOWNGRADE, 2, 1, 1, 2,
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_SHARE)},
+    {"unfair", "2 clients without an order, one cut or passage of time", MIX_UNFAIR, 2, 1, 1, 1,
+     ALWAYS | BIT(MOVE_SEVER)},
 };
 
 enum { SMALLS = sizeof smalls / sizeof *smalls };
@@ -72,7 +74,8 @@ static void set_any(void) {
                                   ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) | BIT(MOVE_SHARE),
                               .faults = UNLIMITED};
     static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};
-    static const enum mix mixes[] = {MIX_MUTEX, MIX_READ_WRITE, MIX_ALL, MIX_READ_WRITE};
+    static const enum mix mixes[] = {MIX_MUTEX, MIX_READ_WRITE, MIX_ALL, MIX_READ_WRITE,
+                                     MIX_UNFAIR};
     static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
     setting.clients = clients[choose(8)];
     setting.servers = servers[choose(3)];
@@ -83,7 +86,7 @@ static void set_any(void) {
     if (setting.moves & BIT(MOVE_STOP)) setting.moves |= BIT(MOVE_CONTINUE);
     if (setting.moves & BIT(MOVE_APART)) setting.moves |= BIT(MOVE_REJOIN);
     if (setting.moves & BIT(MOVE_ENTER)) setting.moves |= BIT(MOVE_LEAVE);
-    setting.mix = mixes[choose(4)];
+    setting.mix = mixes[choose(5)];
     setting.brisk = choose(3) == 2;
     setting.tick = ticks[choose(3)];
     setting.grace = choose(3) == 2;
@@ -121,7 +124,7 @@ static void connect_all(void) {
 }
 
 void setting_choose(void) {
-    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1};
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1};
     unsigned which = choose_weighted(odds, SMALLS + 1);
     if (which) set_small(&smalls[which - 1]);
     else set_any();

@@ -34,7 +34,7 @@ static double seconds(void) {
 static void print_setting(void) {
     const struct setting *setting = &world.setting;
     static const char *const mixes[] = {"mutexes", "readers and writers", "all kinds",
-                                        "a writer and others"};
+                                        "a writer and others", "no order"};
     printf("%u clients, %u servers, %s%s%s%s\n", setting->clients, setting->servers,
            mixes[setting->mix], setting->refusals ? ", refusals" : "",
            setting->wild ? ", wild clocks" : "",

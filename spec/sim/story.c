@@ -76,7 +76,7 @@ const char *story_reply(enum zkl_reply reply) {
 }
 
 const char *story_kind(enum zkl_kind kind) {
-    static const char *const names[] = {"the lock", "to read", "to write"};
+    static const char *const names[] = {"the lock", "to read", "to write", "the lock, in no order"};
     return names[kind];
 }
 
@@ -91,7 +91,7 @@ const char *story_actions(zkl_actions actions) {
         "create the path", "create",      "sync",   "list",  "rank",
         "watch own",       "watch ahead", "delete", "share", "doubt",
         "followers go on", "queued",      "GRANT",  "FAIL",  "LOSE",
-        "SHARED",          "forget"};
+        "SHARED",          "forget",      "pause"};
     char *text = buffer();
     size_t length = 0;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {

@@ -13,6 +13,8 @@
 #ifndef WORLD_H
 #define WORLD_H
 
+#include <string.h>
+
 #include "claim.h"
 
 enum { CLIENTS = 8, SERVERS = 3, NODES = 120, SESSIONS = 40, PATHS = 6, ROOM = 10, QUEUE = 256 };
@@ -34,6 +36,7 @@ struct node {
     enum zkl_kind kind;
     bool contender;  /* its name is one */
     bool robbed;     /* a stranger removed it */
+    bool late;       /* its create was on a slow way */
     uint8_t watched; /* clients whose server would tell them, a bit each */
     uint8_t kept;    /* clients whose library keeps the watch */
 };
@@ -88,8 +91,10 @@ struct item {
     zkl_time issued;                 /* by the client's clock */
     zkl_time look;                   /* the client's next look then */
     struct zkl_contender *contender; /* RANK, AHEAD: a reference */
+    int64_t czxid;                   /* REMOVE: of the node that is meant */
     bool arrived;                    /* at the client's library */
-    char name[ZKL_NAME_SIZE];        /* CREATE: the prefix; SHARE: the writer's */
+    bool taken;                      /* CREATE: refused, for there is such a node */
+    char name[ZKL_NAME_SIZE];        /* CREATE: the prefix; SHARE: the writer's; or the fixed one */
 };
 
 struct queue {
@@ -107,6 +112,7 @@ struct wish {
     bool asked;                           /* a user made it: it is no orphan's */
     bool granted, failed, lost, given_up; /* what the user was told, and did */
     bool ended;                           /* as a lease, by the own clock */
+    zkl_time wake;                        /* the end of its pause, by the client's clock */
     unsigned out;                         /* its requests */
 };
 
@@ -141,6 +147,7 @@ enum mix {
     MIX_READ_WRITE,
     MIX_ALL,
     MIX_DOWNGRADE, /* the first client's are writers, all others' readers or writers */
+    MIX_UNFAIR,
     MIXES
 };
 
@@ -215,6 +222,10 @@ static inline bool alive_at(const struct node *node, zxid view) {
     return node->born <= view && view < node->died;
 }
 
+static inline bool is_fixed(const char *name) {
+    return strcmp(name, ZKL_NAME_FIXED) == 0;
+}
+
 static inline bool alive(const struct node *node) {
     return node->died == NEVER;
 }
@@ -224,6 +235,8 @@ void path_make(void);
 void path_remove(void);
 
 struct node *node_find(const char *name);
+struct node *node_at(const char *name, zxid view); /* of a name that many have had */
+struct node *node_born(zxid born);
 struct node *node_make(const char *prefix, int session, bool contender); /* sequential */
 struct node *node_add(const char *name, int session, bool contender);
 enum zkl_reply node_share(struct node *writer); /* the transaction of ZKL_DO_SHARE */

@@ -40,6 +40,20 @@ struct node *node_find(const char *name) {
     return NULL;
 }
 
+struct node *node_at(const char *name, zxid view) {
+    for (int i = world.node_count - 1; i >= 0; i--)
+        if (alive_at(&world.nodes[i], view) && strcmp(world.nodes[i].name, name) == 0)
+            return &world.nodes[i];
+    return NULL;
+}
+
+struct node *node_born(zxid born) {
+    EACH_NODE(node) {
+        if (node->born == born) return node;
+    }
+    return NULL;
+}
+
 bool nodes_full(void) {
     return world.node_count > NODES - 40; /* whoever is robbed makes another */
 }
@@ -53,6 +67,7 @@ static struct node *new_node(const char *name, int session, bool contender) {
     snprintf(node->name, sizeof node->name, "%s", name);
     node->contender = contender;
     if (contender && zkl_name_parse(name, &parsed)) node->kind = parsed.kind;
+    if (is_fixed(name)) node->kind = ZKL_UNFAIR;
     return node;
 }
 
@@ -100,6 +115,7 @@ struct node *node_before(zxid place, enum zkl_kind kind) {
     struct node *nearest = NULL;
     EACH_NODE(node) {
         if (!alive(node) || !node->contender || node->place >= place) continue;
+        if (zkl_kind_is_fixed(kind) != zkl_kind_is_fixed(node->kind)) continue;
         if (!zkl_kinds_exclude(kind, node->kind)) continue;
         if (!nearest || node->place > nearest->place) nearest = node;
     }
@@ -258,6 +274,32 @@ static void create(const struct client *client, struct item *item) {
     item->node = (int)(node_make(item->name, client->session, true) - world.nodes);
 }
 
+/* There is one node of a fixed name at a time. */
+static void create_fixed(const struct client *client, struct item *item) {
+    item->taken = path_at(world.zxid) && node_at(item->name, world.zxid);
+    if (!path_at(world.zxid)) item->reply = ZKL_ABSENT;
+    else if (item->taken) item->reply = ZKL_REFUSED;
+    else item->node = (int)(node_add(item->name, client->session, true) - world.nodes);
+}
+
+/* Of whoever has the name now: a stranger's delete of the own is what no client can know in time.
+ */
+static void remove_fixed(const struct client *client, struct item *item) {
+    struct node *node = node_at(item->name, world.zxid), *own = node_born(item->czxid);
+    if (!node) {
+        item->reply = ZKL_ABSENT;
+        return;
+    }
+    require(node == own || (own && own->robbed), "a name's node is removed by its own claim");
+    EACH_WISH(client, wish) {
+        bool other = wish - client->wishes != item->wish && zkl_claim_holds(&wish->claim);
+        require(!other || wish->claim.czxid != node->born || (own && own->robbed),
+                "no claim removes another one's node");
+    }
+    node->robbed = node != own;
+    node_remove(node);
+}
+
 static void remove_one(const struct client *client, struct item *item) {
     struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
     if (!node || !alive(node)) {
@@ -277,6 +319,8 @@ static void share(const struct client *client, struct item *item) {
 }
 
 static void get(const struct client *client, zxid view, struct item *item) {
+    struct node *fixed = item->name[0] ? node_at(item->name, view) : NULL;
+    if (fixed) item->node = (int)(fixed - world.nodes);
     struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
     if (!node || !alive_at(node, view)) item->reply = ZKL_ABSENT;
     else if (item->what != RANK) node->watched |= (uint8_t)(1U << index_of(client));
@@ -302,8 +346,14 @@ bool request_carry_out(const struct client *client, int server, struct item *ite
     if (item->reply == ZKL_REFUSED) return true;
     switch (item->what) {
     case PARENTS: path_make(); break;
-    case CREATE: create(client, item); break;
-    case REMOVE: remove_one(client, item); break;
+    case CREATE:
+        if (is_fixed(item->name)) create_fixed(client, item);
+        else create(client, item);
+        break;
+    case REMOVE:
+        if (is_fixed(item->name)) remove_fixed(client, item);
+        else remove_one(client, item);
+        break;
     case SHARE: share(client, item); break;
     case LIST:
         item->view = world.servers[server].seen;

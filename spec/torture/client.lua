@@ -17,7 +17,7 @@ local zklock = require "zklock"
 local now, random = core.now, math.random
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
-local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS = unpack(arg)
+local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS, UNFAIR = unpack(arg)
 TIMEOUT = tonumber(TIMEOUT)
 
 local WORKERS = 4
@@ -67,6 +67,9 @@ end
 --- The lock that it wants, of the session as it is now.
 function Claim:lock()
     local opts = { data = self.id }
+    if self.path == UNFAIR then
+        opts.order, opts.jitter = "none", chance(0.5) and between(0, 0.05) or nil
+    end
     if self.kind == "mutex" then return session:mutex(self.path, opts) end
     local rwlock = session:rwlock(self.path, opts)
     return rwlock[self.kind](rwlock)
@@ -427,7 +430,7 @@ end
 
 
 local function open_stores()
-    for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do
+    for path in (MUTEXES .. "," .. RWLOCKS .. "," .. UNFAIR):gmatch("[^,]+") do
         paths[#paths + 1] = path
         stores[path] = store.open(FOLDER .. "/store/" .. path:gsub("/", "_"),
                                   function() zklock.sleep(0.002) end)

@@ -2,13 +2,16 @@
 # expire.pl HOST:PORT SESSION - ends somebody's ZooKeeper session, as an expiry does: a
 # second connection with the same id and password closes it. Prints "ok" when it did.
 #
+# expire.pl HOST:PORT SESSION NODE - that connection creates an ephemeral node instead, of the
+# session, as one of its creates does that lands late; and goes.
+#
 # The password is no secret: the server makes it from the id, with Java's Random.
 use strict;
 use warnings;
 no warnings 'portable'; # 64 bits
 use IO::Socket::INET;
 
-my ($host, $id) = @ARGV;
+my ($host, $id, $node) = @ARGV;
 my $session = hex $id;
 my $socket = IO::Socket::INET->new(PeerAddr => $host) or die "no connection: $!\n";
 
@@ -41,6 +44,13 @@ sub frame { bytes(unpack 'l>', bytes(4)) }
 send_frame(pack('l> q> l> Q>', 0, 0, 10000, $session) . pack('l>/a', $password) . "\0");
 my (undef, undef, $got) = unpack 'l> l> Q>', frame();
 die "refused\n" if $got != $session;
-send_frame(pack 'l> l>', 1, -11);
-frame();
+if (defined $node) {
+    my $acl = pack('l> l>', 1, 31) . pack('l>/a l>/a', 'world', 'anyone');
+    send_frame(pack('l> l>', 1, 1) . pack('l>/a l>/a', $node, '') . $acl . pack 'l>', 1);
+    my (undef, undef, $error) = unpack 'l> q> l>', frame();
+    die "error $error\n" if $error;
+} else {
+    send_frame(pack 'l> l>', 1, -11);
+    frame();
+}
 print "ok\n";

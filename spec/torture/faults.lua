@@ -61,11 +61,13 @@ end
 local function contenders(world, path)
     local names = {}
     for _, name in ipairs(children(world, path)) do
-        if name:find("^_c_.*lock%-%-?%d+$") or name:find("^_c_.*__%u%u%u%u__%-?%d+$") then
+        if name:find("^_c_.*lock%-%-?%d+$") or name:find("^_c_.*__%u%u%u%u__%-?%d+$")
+            or name == "lock" then
             names[#names + 1] = name
         end
     end
-    table.sort(names, function(a, b) return a:match("%d+$") < b:match("%d+$") end)
+    local function number(name) return name:match("%d+$") or "" end
+    table.sort(names, function(a, b) return number(a) < number(b) end)
     return names
 end
 
@@ -78,8 +80,11 @@ local function count_holders(names)
 end
 
 
--- The session that made a node: its name begins with it.
-local function session_in(name)
+-- The session that made a node: its name begins with it. Of an unfair lock the server knows.
+local function session_of(world, path, name)
+    if name == "lock" then
+        return meddle(world, "stat", path .. "/lock"):match("owner=(%x+)")
+    end
     local high, middle, low = name:match("^_c_(%x+)%-(%x+)%-(%x+)%-")
     return high and (high .. middle .. low):gsub("^0+", "") or nil
 end
@@ -94,7 +99,7 @@ function faults.find_holder(world)
         if name and name == first then break end
         first = name
     end
-    local session = first and session_in(first)
+    local session = first and session_of(world, path, first)
     for _, place in ipairs(world.places) do
         if session and world.session_of(place) == session then
             return { path = path, node = path .. "/" .. first, place = place, session = session }

@@ -234,9 +234,22 @@ function happen.created(self, event, line, living)
 end
 
 
-function happen.deleted(_, event, _, living)
+-- A session whose unfair lock's node a stranger deleted may delete the next one's, before it
+-- learns of that: the name is the same. Once for each.
+local function note_robbed(self, node)
+    if node.name ~= "lock" or node.cause ~= "delete" or node.by == node.session then return end
+    local robbed = self.robbed[node.path] or {}
+    self.robbed[node.path] = robbed
+    node.misled = (robbed[node.by] or 0) > 0
+    if node.misled then robbed[node.by] = robbed[node.by] - 1 end
+    robbed[node.session] = (robbed[node.session] or 0) + 1
+end
+
+
+function happen.deleted(self, event, _, living)
     local node = living[event.name]
     node.deleted, node.cause, node.by = event.at, event.cause, event.session
+    note_robbed(self, node)
 end
 
 
@@ -399,6 +412,7 @@ end
 --- The fault that took a node from its owner, if it was one: its name.
 function Model:taken(node, skew)
     if not node or not node.deleted then return nil end
+    if node.misled then return "the delete of another node of the name" end
     local spans
     if node.cause == "close" then
         spans = self.expiring[node.session]
@@ -415,7 +429,7 @@ end
 function model.build(events, settle)
     local self = setmetatable({
         claims = {}, claim = {},
-        nodes = {}, made = {}, node_events = {},
+        nodes = {}, made = {}, node_events = {}, robbed = {},
         faults = {}, fault = {},
         killed = {}, ended = {}, last = {}, places = {},
         closings = {}, stalls = {}, states = {}, errors = {},

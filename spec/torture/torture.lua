@@ -42,7 +42,10 @@ local function exists(path)
 end
 
 
--- Two of three paths are of a mutex; the counter's is of a mutex in two of three seeds.
+local UNFAIR_PATH = "/torture/none"
+
+-- Two of four paths are of a mutex, one of an unfair one; the counter's is of a mutex in two of
+-- three seeds.
 local function choose_paths(seed)
     local mutexes, rwlocks = { "/torture/a", "/torture/b" }, { "/torture/rw" }
     local counters = seed % 3 == 0 and rwlocks or mutexes
@@ -50,6 +53,7 @@ local function choose_paths(seed)
     local paths = {}
     for _, path in ipairs(mutexes) do paths[#paths + 1] = path end
     for _, path in ipairs(rwlocks) do paths[#paths + 1] = path end
+    paths[#paths + 1] = UNFAIR_PATH
     return paths, mutexes, rwlocks
 end
 
@@ -98,7 +102,8 @@ local function start_client(world, place)
         "WALL_CLOCK=" .. place.clock, "LD_PRELOAD=" .. CLOCK, lua,
         "spec/torture/client.lua", place.process, place.hosts,
         world.seed * 1000 + place.index * 100 + place.number, quote(world.folder), TIMEOUT,
-        table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), "2>&1" }, " ")))
+        table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), UNFAIR_PATH,
+        "2>&1" }, " ")))
     place.pid = place.output:read("*n", "*l")
 end
 

@@ -1,27 +1,6 @@
-#include "claim.h"
-
-#include <string.h>
-
-static bool connected(const struct zkl_claim *claim) {
-    return claim->party->clock.connected;
-}
+#include "claim_steps.h"
 
 /* --- the parts of a multi-lock ------------------------------------------------------------ */
-
-static bool is_part(const struct zkl_claim *claim) {
-    return claim->next_part != claim;
-}
-
-/* Every part is wanted, and in this state; in ENTER: with its create not sent. */
-static bool all_are(const struct zkl_claim *claim, enum zkl_claim_state state) {
-    const struct zkl_claim *part = claim;
-    do {
-        if (!part->wanted || part->state != state) return false;
-        if (state == ZKL_ENTER && !part->unsent) return false;
-        part = part->next_part;
-    } while (part != claim);
-    return true;
-}
 
 /* The last part that comes sends the transaction for all. */
 static zkl_actions gather(struct zkl_claim *claim) {
@@ -35,36 +14,7 @@ static zkl_actions gather(struct zkl_claim *claim) {
     return ZKL_DO_CREATE;
 }
 
-/* Held from now on, with all that belongs to it. */
-static void hold(struct zkl_claim *claim) {
-    struct zkl_claim *part = claim;
-    do {
-        part->state = ZKL_HELD;
-        part->epoch = claim->party->clock.epoch;
-        part = part->next_part;
-    } while (part != claim);
-}
-
-/* --- the ways out of a state ------------------------------------------------------------ */
-
-static void drop_ahead(struct zkl_claim *claim) {
-    zkl_contender_drop(claim->ahead);
-    claim->ahead = NULL;
-}
-
-/* The own node is gone for certain; the line need not wait for the next list. */
-static void forget_own(struct zkl_claim *claim) {
-    struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
-    if (own) zkl_line_forget(claim->line, own);
-}
-
-static zkl_actions gone(struct zkl_claim *claim) {
-    drop_ahead(claim);
-    forget_own(claim);
-    claim->state = ZKL_GONE;
-    claim->wanted = false;
-    return ZKL_DO_FORGET;
-}
+/* --- the way to the front -------------------------------------------------------------- */
 
 /* A new attempt, with a nonce of its own. */
 static zkl_actions enter(struct zkl_claim *claim) {
@@ -77,59 +27,12 @@ static zkl_actions enter(struct zkl_claim *claim) {
     return is_part(claim) ? gather(claim) : ZKL_DO_CREATE | ZKL_DO_LIST;
 }
 
-/* The node exists and nobody wants it. */
-static zkl_actions leave(struct zkl_claim *claim) {
-    drop_ahead(claim);
-    claim->state = ZKL_LEAVE;
-    claim->wanted = false;
-    claim->stalled = !connected(claim);
-    return claim->stalled ? 0 : ZKL_DO_REMOVE;
-}
-
-/* Tells the user why not. What becomes of the node is the caller's matter. */
-static zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
-    claim->code = why;
-    claim->wanted = false;
-    return ZKL_DO_FAIL;
-}
-
-static zkl_actions stall(struct zkl_claim *claim) {
-    claim->stalled = true;
-    return 0;
-}
-
 /* Somebody removed the own node while it waited: never a grant. */
 static zkl_actions requeue(struct zkl_claim *claim) {
     if (is_part(claim)) return fail(claim, ZKL_LOST) | gone(claim);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
     forget_own(claim);
     return enter(claim);
-}
-
-/* The lease clock is certain that the session lives. */
-static bool certain(const struct zkl_claim *claim, zkl_time now) {
-    const struct zkl_clock *clock = &claim->party->clock;
-    return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
-}
-
-/* It is not told of its end before it holds, unless it watches. */
-static zkl_actions watch_own(struct zkl_claim *claim) {
-    if (claim->own_watched) return 0;
-    claim->own_watched = true;
-    return ZKL_DO_WATCH_OWN;
-}
-
-/* First in line. */
-static zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
-    drop_ahead(claim);
-    if (!certain(claim, now)) {
-        claim->state = ZKL_PROVE;
-        return ZKL_DO_SYNC;
-    }
-    claim->state = ZKL_FIRST;
-    if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
-    hold(claim);
-    return ZKL_DO_GRANT;
 }
 
 static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead) {
@@ -168,11 +71,6 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
     if (!ahead) return admit(claim, now);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
     return wait_for(claim, ahead);
-}
-
-static zkl_actions lose(struct zkl_claim *claim) {
-    claim->code = ZKL_LOST;
-    return ZKL_DO_LOSE;
 }
 
 /* --- what the user does ------------------------------------------------------------------ */
@@ -229,19 +127,13 @@ static bool follows(const struct zkl_claim *claim) {
     return false;
 }
 
-static bool has_followers(const struct zkl_claim *claim) {
-    for (const struct zkl_claim *each = claim->next; each; each = each->next) {
-        if (each->state == ZKL_NEW) return true;
-    }
-    return false;
-}
-
 /* Nobody comes from ENTER any more: who followed it goes on. */
 static zkl_actions make_way(const struct zkl_claim *claim) {
     return has_followers(claim) ? ZKL_DO_FOLLOW : 0;
 }
 
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
+    if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
     claim->stalled = false;
@@ -260,11 +152,13 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
         return fail(claim, why);
     case ZKL_LOOK:
     case ZKL_SEEK: return fail(claim, why);
-    case ZKL_FIRST:
+    case ZKL_WAIT:
+        if (zkl_kind_is_fixed(claim->kind)) return fail(claim, why) | gone(claim);
+        return fail(claim, why) | leave(claim);
     case ZKL_KNOW:
     case ZKL_LIST:
     case ZKL_RANK:
-    case ZKL_WAIT:
+    case ZKL_FIRST:
     case ZKL_PROVE: return fail(claim, why) | leave(claim);
     case ZKL_HELD:
     case ZKL_SHARE:
@@ -279,7 +173,7 @@ zkl_actions zkl_claim_release(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) return 0;
     zkl_actions actions = leave(claim);
     /* A create that stayed unknown may have landed since: look now. */
-    if (claim->doubted && actions) actions |= ZKL_DO_LIST;
+    if (claim->doubted && actions && !zkl_kind_is_fixed(claim->kind)) actions |= ZKL_DO_LIST;
     return actions;
 }
 
@@ -329,6 +223,7 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid) {
     if (claim->state != ZKL_ENTER) return 0;
+    if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_created(claim, reply, why);
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
     if (claim->line->opened || claim->state == ZKL_ENTER) return actions;
     claim->line->opened = reply == ZKL_DONE;
@@ -382,6 +277,11 @@ static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
     return 0;
 }
 
+static zkl_actions proven(struct zkl_claim *claim, zkl_time now) {
+    if (!certain(claim, now)) return stall(claim);
+    return zkl_kind_is_fixed(claim->kind) ? admit(claim, now) : advance(claim, now);
+}
+
 zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                              zkl_time now) {
     switch (claim->state) {
@@ -408,7 +308,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
 zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
     if ((claim->state != ZKL_LOOK && claim->state != ZKL_PROVE) || claim->stalled) return 0;
     if (reply != ZKL_DONE) return stall(claim);
-    if (claim->state == ZKL_PROVE) return certain(claim, now) ? advance(claim, now) : stall(claim);
+    if (claim->state == ZKL_PROVE) return proven(claim, now);
     claim->state = ZKL_SEEK;
     return 0;
 }
@@ -446,6 +346,8 @@ static zkl_actions own_gone(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               int64_t czxid, uint64_t owner, zkl_time now) {
+    if (zkl_kind_is_fixed(claim->kind))
+        return zkl_unfair_got_own(claim, reply, why, czxid, owner, now);
     switch (reply) {
     case ZKL_DONE: return known(claim, czxid, owner, now);
     case ZKL_ABSENT: return own_gone(claim);
@@ -521,13 +423,15 @@ zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_LEAVE) return 0;
     if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);
+    /* Of a name that others use: look whose node it is now. */
+    if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_LOOK;
     return stall(claim);
 }
 
 /* --- watch events --------------------------------------------------------------------------- */
 
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
-    return own_gone(claim);
+    return zkl_kind_is_fixed(claim->kind) ? zkl_unfair_own_gone(claim) : own_gone(claim);
 }
 
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
@@ -553,6 +457,8 @@ zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contende
 zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     if (!claim->stalled) return 0;
     claim->stalled = false;
+    zkl_actions unfair = zkl_kind_is_fixed(claim->kind) ? zkl_unfair_resume(claim) : 0;
+    if (unfair) return unfair;
     switch (claim->state) {
     case ZKL_NEW: return zkl_claim_start(claim);
     case ZKL_TRY:

@@ -11,7 +11,9 @@
  *   - counts claim->ranks up for each get of DO_RANK;
  *   - feeds zkl_claim_tick() before it takes a release or a re-entry, so that a
  *     lease that the clock ended is lost first;
- *   - refuses a try itself while the session is suspended.
+ *   - refuses a try itself while the session is suspended;
+ *   - looks after each reply to DO_WATCH_OWN of a claim of ZKL_UNFAIR whether the node is
+ *     a stray (zkl_line_stray), and with DO_DOUBT gets that node, too.
  *
  * The life of a claim:
  *
@@ -43,6 +45,10 @@
  * others in FIRST; with the last of them all are granted. A part whose node is gone fails
  * with ZKL_LOST and does not queue again: it would be behind in one line, ahead in another.
  *
+ * A claim of ZKL_UNFAIR (unfair.c) has neither list nor line: LOOK and SEEK ask with a get
+ * instead of a list, also after a delete of unknown outcome; a node that is not its own is
+ * waited for in WAIT, and DO_WATCH_OWN watches it, for it has the same name.
+ *
  * A request that failed for lack of a connection leaves the claim `stalled`;
  * zkl_claim_resume() asks again. The table of transitions is in docs/design.md.
  */
@@ -58,8 +64,9 @@ typedef uint32_t zkl_actions;
 
 enum {
     ZKL_DO_PARENTS = 1 << 0,     /* create the missing parents of the path */
-    ZKL_DO_CREATE = 1 << 1,      /* create2, sequential, ephemeral: claim->name; of a multi-lock
-                                    every part's at once, in one transaction of creates */
+    ZKL_DO_CREATE = 1 << 1,      /* create2, ephemeral: claim->name; sequential, unless
+                                    zkl_kind_is_fixed(claim->kind); of a multi-lock every
+                                    part's at once, in one transaction of creates */
     ZKL_DO_SYNC = 1 << 2,        /* sync the path */
     ZKL_DO_LIST = 1 << 3,        /* get_children of the path */
     ZKL_DO_RANK = 1 << 4,        /* get of each zkl_line_unranked() */
@@ -77,7 +84,8 @@ enum {
                                     parts of a multi-lock before anything else */
     ZKL_DO_LOSE = 1 << 14,       /* tell the holder: lost; release the other parts */
     ZKL_DO_SHARED = 1 << 15,     /* tell the holder: it is a reader now, or claim->refusal */
-    ZKL_DO_FORGET = 1 << 16      /* GONE: free it when none of its requests is out */
+    ZKL_DO_FORGET = 1 << 16,     /* GONE: free it when none of its requests is out */
+    ZKL_DO_PAUSE = 1 << 17       /* zkl_claim_wake() after a pause of any length, or none */
 };
 
 enum zkl_claim_state {
@@ -138,6 +146,7 @@ struct zkl_claim {
     bool unsettled;           /* SHARE: a transaction of it stayed unknown */
     bool announced;           /* DO_QUEUED was given */
     bool own_watched;         /* the own node is watched, or the get is out */
+    bool pausing;             /* NEW: until zkl_claim_wake() */
     char name[ZKL_NAME_SIZE]; /* ENTER: without the counter */
 };
 
@@ -167,6 +176,9 @@ void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first);
 /* A claim in LEAVE for a node that lost its claim (zkl_line_orphan). */
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan);
 
+/* A claim in LEAVE for a node of ZKL_NAME_FIXED that no claim answers for (zkl_line_stray). */
+zkl_actions zkl_claim_adopt_stray(struct zkl_claim *claim, int64_t czxid);
+
 /* --- what the user does ------------------------------------------------------------ */
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
@@ -183,6 +195,9 @@ zkl_actions zkl_claim_share(struct zkl_claim *claim);
 void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid);
+/* Of ZKL_UNFAIR: it was carried out; or there was a node. All else by zkl_claim_created(). */
+zkl_actions zkl_claim_placed(struct zkl_claim *claim, int64_t czxid, zkl_time now);
+zkl_actions zkl_claim_taken(struct zkl_claim *claim);
 /* The line was replaced before, if the reply is ZKL_DONE. */
 zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                              zkl_time now);
@@ -213,6 +228,8 @@ zkl_actions zkl_claim_suspend(struct zkl_claim *claim);
 zkl_actions zkl_claim_expire(struct zkl_claim *claim);
 /* Time passed: deadlines, and the end of the lease by the own clock. */
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now);
+/* The pause of ZKL_DO_PAUSE is over. */
+zkl_actions zkl_claim_wake(struct zkl_claim *claim);
 /* A heartbeat is being sent: a holder watches its node from its first one on. */
 zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now);
 

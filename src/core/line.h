@@ -89,6 +89,18 @@ size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim 
  */
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t session);
 
+/*
+ * The same of a node of ZKL_NAME_FIXED, as a get tells: who owns it, and its czxid. The caller
+ * removes a stray (zkl_claim_adopt_stray); of what may be one it gets the node again, later.
+ */
+enum zkl_stray {
+    ZKL_ANSWERED, /* another session's, or some claim's */
+    ZKL_PERHAPS,  /* or of a claim that does not know yet */
+    ZKL_STRAY
+};
+enum zkl_stray zkl_line_stray(const struct zkl_line *line, uint64_t session, uint64_t owner,
+                              int64_t czxid);
+
 struct zkl_contender *zkl_contender_hold(struct zkl_contender *contender);
 void zkl_contender_drop(struct zkl_contender *contender);
 

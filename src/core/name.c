@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const zkl_kind_names[] = {
-    [ZKL_MUTEX] = "mutex", [ZKL_READ] = "read", [ZKL_WRITE] = "write", NULL};
+const char *const zkl_kind_names[] = {[ZKL_MUTEX] = "mutex",
+                                      [ZKL_READ] = "read",
+                                      [ZKL_WRITE] = "write",
+                                      [ZKL_UNFAIR] = "unfair",
+                                      NULL};
 
 static const struct marker {
     const char *text;

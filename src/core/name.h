@@ -33,9 +33,9 @@
  */
 #define ZKL_SEQUENCE_LIMIT INT32_MAX
 
-enum zkl_kind { ZKL_MUTEX, ZKL_READ, ZKL_WRITE };
+enum zkl_kind { ZKL_MUTEX, ZKL_READ, ZKL_WRITE, ZKL_UNFAIR };
 
-/* "mutex", "read", "write", by kind; NULL at the end. */
+/* "mutex", "read", "write", "unfair", by kind; NULL at the end. */
 extern const char *const zkl_kind_names[];
 
 struct zkl_name {
@@ -60,6 +60,17 @@ void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t sess
  * and, as Curator does it, the same number.
  */
 void zkl_name_downgrade(char text[ZKL_NAME_SIZE], const char *writer);
+
+/*
+ * The node of ZKL_UNFAIR, a child of the lock's path: one name for all, so that it says
+ * neither whose node it is nor which one. It is no contender in a line.
+ */
+#define ZKL_NAME_FIXED "lock"
+
+/* True when the node that has the name may be another one by now. */
+static inline bool zkl_kind_is_fixed(enum zkl_kind kind) {
+    return kind == ZKL_UNFAIR;
+}
 
 /* True when the two may not hold the lock at once. */
 static inline bool zkl_kinds_exclude(enum zkl_kind a, enum zkl_kind b) {

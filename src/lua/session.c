@@ -154,6 +154,7 @@ static int stats(lua_State *L) {
     set_count(L, "reconnects", counted.reconnects);
     set_count(L, "expiries", counted.expiries);
     set_count(L, "orphans", counted.orphans);
+    set_count(L, "events", counted.events);
     set_count(L, "in_flight", counted.in_flight);
     set_count(L, "claims", counted.claims);
     set_count(L, "watches", counted.watches);
@@ -251,7 +252,7 @@ static int ready(lua_State *L) {
     return zkl_lua_push_request(L, box, zkl_session_ready(session, limit));
 }
 
-/* session:acquire(path, kind, owner, timeout, trying, reentrant, data) -> request */
+/* session:acquire(path, kind, owner, timeout, trying, reentrant, data, jitter) -> request */
 static int acquire(lua_State *L) {
     zkl_session *session = zkl_lua_check_session(L, 1);
     struct zkl_wish wish = {
@@ -262,6 +263,7 @@ static int acquire(lua_State *L) {
         .trying = lua_toboolean(L, 6),
         .reentrant = lua_toboolean(L, 7),
         .data = luaL_optstring(L, 8, NULL),
+        .jitter = lua_isnoneornil(L, 9) ? 0 : zkl_lua_time(L, 9),
     };
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
     return zkl_lua_push_request(L, box, zkl_acquire(session, &wish));
@@ -299,12 +301,14 @@ static int acquire_all(lua_State *L) {
     return zkl_lua_push_request(L, box, zkl_acquire_all(session, wishes, count));
 }
 
+/* session:queue(path, kind, timeout) -> request */
 static int queue(lua_State *L) {
     zkl_session *session = zkl_lua_check_session(L, 1);
     const char *path = luaL_checkstring(L, 2);
-    zkl_time limit = zkl_lua_time(L, 3);
+    enum zkl_kind kind = (enum zkl_kind)luaL_checkoption(L, 3, NULL, zkl_kind_names);
+    zkl_time limit = zkl_lua_time(L, 4);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_queue(session, path, limit));
+    return zkl_lua_push_request(L, box, zkl_queue(session, path, kind, limit));
 }
 
 /* session:get(path, timeout) -> request */

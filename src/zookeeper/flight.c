@@ -138,6 +138,7 @@ static bool is_proof(enum verb verb) {
     case VERB_GET_AHEAD:
     case VERB_RANK:
     case VERB_REVISE:
+    case VERB_LOOK_FIXED:
     case VERB_LOOK:
     case VERB_READY:
     case VERB_CHECK_GET:
@@ -161,6 +162,7 @@ static void answer_look(const struct flight *flight, const struct answer *answer
         zkl_stake_look_for_orphans(path, session);
     }
     if (path->look_at != flight->look_at) return; /* another doubt since */
+    if (path->fixed && !path->fixed_seen) return;
     path->look_at = 0;
     zkl_path_idle(session, path);
 }
@@ -173,6 +175,16 @@ static void answer_look_sync(const struct flight *flight, const struct answer *a
     if (answer->reply == ZKL_DONE || !flight->node) return;
     struct path *path = zkl_path_find(flight->session, flight->node, strlen(flight->node));
     if (path && path->look_at == flight->look_at) path->look_at++;
+}
+
+/* The get of the fixed name, between the two: without an answer the look is repeated, too. */
+static void answer_look_fixed(const struct flight *flight, const struct answer *answer) {
+    size_t tail = strlen("/" ZKL_NAME_FIXED);
+    if (!flight->node) return;
+    struct path *path = zkl_path_find(flight->session, flight->node, strlen(flight->node) - tail);
+    if (!path || path->look_at != flight->look_at) return;
+    path->fixed_seen = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
+    if (answer->reply == ZKL_DONE) zkl_stake_look_for_stray(path, flight->session, answer->stat);
 }
 
 static void deliver(struct flight *flight, const struct answer *answer) {
@@ -189,6 +201,7 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_REMOVE: zkl_stake_answer(flight, answer); break;
     case VERB_CREATE_ALL: zkl_multi_created(flight, answer); break;
     case VERB_LOOK: answer_look(flight, answer); break;
+    case VERB_LOOK_FIXED: answer_look_fixed(flight, answer); break;
     case VERB_LOOK_SYNC: answer_look_sync(flight, answer); break;
     case VERB_BEAT: break;
     case VERB_READY:
@@ -259,6 +272,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *node, v
     (void)state;
     if (type == ZOO_SESSION_EVENT) return; /* handle.c's own watcher gets those */
     zkl_lock(session);
+    session->stats.events++;
     zkl_watches_fired(&session->watches, node);
     zkl_stake_event(session, type, node);
     zkl_path_tidy(session);

@@ -132,10 +132,13 @@ void zkl_guard_answer(struct flight *flight, const struct answer *answer) {
 
 /* --- the way in, and what it tells ----------------------------------------------------------- */
 
+/* A node of a fixed name may be another's by now, and a check of it tells nothing. */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {
     struct zkl_session *session = zkl_lease_session(lease);
     zkl_lock(session);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_GUARD, timeout);
+    if (request && zkl_kind_is_fixed(zkl_stakes_at(&lease->stakes, 0)->claim.kind))
+        zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
     if (request && !request->done) {
         request->guard = copy(ops, count, lease->stakes.count);
         if (request->guard) zkl_inquiry_begin(request);

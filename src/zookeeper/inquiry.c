@@ -65,6 +65,8 @@ static void ask_to_give_way(struct zkl_request *request) {
     if (flight) zkl_flight_set(flight, request->path, ZKL_REVOKE_DATA);
 }
 
+static void ask_fixed(struct zkl_request *request); /* below, with the line */
+
 void zkl_inquiry_start(struct zkl_request *request) {
     struct zkl_session *session = request->session;
     if (request->done || request->flights || session->state != ZKL_SESSION_CONNECTED) return;
@@ -75,7 +77,10 @@ void zkl_inquiry_start(struct zkl_request *request) {
         if (atomic_load(&session->credentials_known)) ask_ready(request);
         break;
     case REQUEST_CHECK: ask_check(request); break;
-    case REQUEST_QUEUE: ask_queue(request); break;
+    case REQUEST_QUEUE:
+        if (zkl_kind_is_fixed(request->asked)) ask_fixed(request);
+        else ask_queue(request);
+        break;
     case REQUEST_GET: ask_get(request); break;
     case REQUEST_REVOKE: ask_to_give_way(request); break;
     case REQUEST_GUARD: zkl_guard_send(request); break;
@@ -165,6 +170,21 @@ static void ask_each(struct zkl_request *request) {
     }
 }
 
+/* There is one node at most, and its name is known. */
+static void ask_fixed(struct zkl_request *request) {
+    forget_queue(request);
+    request->queue = calloc(1, sizeof *request->queue);
+    char *name = strdup(ZKL_NAME_FIXED);
+    if (!request->queue || !name) {
+        free(name);
+        zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+        return;
+    }
+    request->queue[0] = (struct zkl_queued){.name = name, .kind = ZKL_MUTEX};
+    request->queued = 1;
+    ask_each(request);
+}
+
 static void queue_listed(struct zkl_request *request, const struct answer *answer) {
     const struct String_vector *names = answer->names;
     size_t count = answer->reply == ZKL_DONE ? (size_t)names->count : 0;
@@ -207,6 +227,10 @@ static void check_got(struct zkl_request *request, const struct flight *flight,
         zkl_inquiry_again(request); /* by its new name */
         return;
     }
+    const struct Stat *stat = answer->stat;
+    bool another =
+        stat && zkl_kind_is_fixed(stake->claim.kind) && stat->czxid != stake->claim.czxid;
+    if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
     enum zkl_code ended = zkl_stakes_ended(&request->stakes);
     if (ended != ZKL_OK || request->flights == 0) zkl_request_finish(request, ended, 0);
 }
@@ -280,10 +304,11 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
-                              zkl_time timeout) {
+static zkl_request *ask_about(zkl_session *session, enum request_kind kind, enum zkl_kind asked,
+                              const char *path, zkl_time timeout) {
     zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, kind, timeout);
+    if (request) request->asked = asked;
     if (request) {
         request->path = strdup(path);
         if (request->path) zkl_inquiry_begin(request);
@@ -293,14 +318,15 @@ static zkl_request *ask_about(zkl_session *session, enum request_kind kind, cons
     return request;
 }
 
-zkl_request *zkl_queue(zkl_session *session, const char *path, zkl_time timeout) {
-    return ask_about(session, REQUEST_QUEUE, path, timeout);
+zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
+                       zkl_time timeout) {
+    return ask_about(session, REQUEST_QUEUE, kind, path, timeout);
 }
 
 zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout) {
-    return ask_about(session, REQUEST_GET, path, timeout);
+    return ask_about(session, REQUEST_GET, ZKL_MUTEX, path, timeout);
 }
 
 zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout) {
-    return ask_about(session, REQUEST_REVOKE, node, timeout);
+    return ask_about(session, REQUEST_REVOKE, ZKL_MUTEX, node, timeout);
 }

@@ -41,6 +41,8 @@ struct path {
     struct path *next_idle; /* in session->idle_paths, while `idle` */
     bool idle;              /* perhaps not used any more; zkl_path_tidy() looks */
     struct zkl_line line;   /* its `claims` are the stakes' */
+    bool fixed;             /* there was a claim of ZKL_UNFAIR */
+    bool fixed_seen;        /* the look got an answer about its name */
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
     size_t length;
@@ -70,8 +72,10 @@ struct stake {
     char *data;  /* of the node: the session's identity, and the lock's data in a line of its own */
     char *owner; /* "": nobody's (an orphan) */
     int error;   /* the server's error code of the last refusal */
-    bool joint;  /* part of a multi-lock, whose lease has not given it up */
-    bool unlisted; /* the list behind the create or sync that is out could not be sent */
+    zkl_time jitter;  /* the longest pause of the claim; 0: none */
+    zkl_time wake_at; /* the end of its pause, while it is pausing */
+    bool joint;       /* part of a multi-lock, whose lease has not given it up */
+    bool unlisted;    /* the list behind the create or sync that is out could not be sent */
 };
 
 /* What a request or a lease is about: one stake, or the parts of a multi-lock. Counted. */
@@ -108,6 +112,7 @@ struct zkl_request {
     struct news done_news, queued_news;
     struct stakes stakes; /* ACQUIRE, CHECK, SHARE, RELEASE, GUARD */
     char *path;           /* QUEUE, REVOKE, GET */
+    enum zkl_kind asked;  /* QUEUE: the kind of the lock that asks */
     struct guard *guard;  /* GUARD */
     char *data;           /* GET: of the node, with `size` bytes */
     size_t size;
@@ -143,6 +148,7 @@ enum verb {
     VERB_REMOVE,
     VERB_BEAT,       /* heartbeat */
     VERB_LOOK_SYNC,  /* sync before the list for orphans */
+    VERB_LOOK_FIXED, /* get of the node of the fixed name, before that list */
     VERB_LOOK,       /* list for orphans */
     VERB_READY,      /* get of the chroot */
     VERB_CHECK_SYNC, /* zkl_check: the sync, and the get behind it */
@@ -165,7 +171,7 @@ struct flight {
     size_t index;                    /* QUEUE_GET: which entry; CHECK_GET: which stake */
     char *node;                      /* what the request is about */
     struct transaction *transaction; /* what libzookeeper fills in */
-    zkl_time look_at;                /* LOOK: what path->look_at was set to with it */
+    zkl_time look_at;                /* LOOK...: what path->look_at was set to with it */
     bool watching;                   /* a watch on it is set, if the answer comes */
 };
 
@@ -256,6 +262,7 @@ struct zkl_session {
     struct watches watches;
     size_t node_bytes; /* of the stakes' node paths */
     uint64_t last_id;
+    uint64_t random; /* of pauses */
     struct zkl_stats stats;
 
     struct news *inbox, **inbox_end;
@@ -326,8 +333,13 @@ void zkl_stake_expire_all(struct zkl_session *session);
 void zkl_stake_close_all(struct zkl_session *session);
 void zkl_stake_tick_all(struct zkl_session *session, zkl_time now);
 void zkl_stake_beat_all(struct zkl_session *session, zkl_time now);
+void zkl_stake_wake_all(struct zkl_session *session, zkl_time now); /* pauses that are over */
+zkl_time zkl_stake_wake_due(const struct zkl_session *session);     /* the end of the first */
 void zkl_stake_notice_all(struct zkl_session *session, zkl_time now);
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
+/* The same after a get of the node of the fixed name. */
+void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
+                              const struct Stat *stat);
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_wish *wish, zkl_time deadline); /* NULL: no memory */

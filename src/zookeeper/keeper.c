@@ -43,10 +43,17 @@ static zkl_time look_due(struct zkl_session *session) {
 /* A sync and a list; the answer ends the doubt (flight.c). */
 static void look_at(struct zkl_session *session, struct path *path, zkl_time now) {
     struct flight *sync = zkl_flight_new(session, VERB_LOOK_SYNC, NULL, NULL);
-    struct flight *list = sync ? zkl_flight_new(session, VERB_LOOK, NULL, NULL) : NULL;
+    struct flight *fixed =
+        path->fixed ? zkl_flight_new(session, VERB_LOOK_FIXED, NULL, NULL) : NULL;
+    bool enough = sync && (fixed || !path->fixed);
+    struct flight *list = enough ? zkl_flight_new(session, VERB_LOOK, NULL, NULL) : NULL;
     path->look_at = now + session->party.clock.timeout; /* if there is no answer */
-    if (list) sync->look_at = list->look_at = path->look_at;
+    path->fixed_seen = false;
+    if (sync) sync->look_at = path->look_at;
+    if (fixed) fixed->look_at = path->look_at;
+    if (list) list->look_at = path->look_at;
     if (sync) zkl_flight_sync(sync, path->text);
+    if (fixed) zkl_flight_get(fixed, path->text, ZKL_NAME_FIXED);
     if (list) zkl_flight_list(list, path->text);
 }
 
@@ -88,6 +95,7 @@ static zkl_time earlier(zkl_time a, zkl_time b) {
 static zkl_time next_due(struct zkl_session *session, zkl_time now) {
     zkl_time due = earlier(beat_due(session), look_due(session));
     if (session->stakes) due = earlier(due, zkl_clock_next(&session->party.clock, now));
+    due = earlier(due, zkl_stake_wake_due(session));
     for (const struct zkl_request *each = session->requests; each; each = each->next) {
         due = earlier(due, each->deadline);
         if (each->ask_at && !each->flights && session->state == ZKL_SESSION_CONNECTED)
@@ -104,6 +112,7 @@ static void work(struct zkl_session *session, zkl_time now) {
     zkl_clock_attend(&session->party.clock, now);
     zkl_request_overdue(session, now);
     zkl_stake_tick_all(session, now);
+    zkl_stake_wake_all(session, now);
     zkl_stake_notice_all(session, now);
     beat(session, now);
     look(session, now);

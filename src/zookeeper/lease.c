@@ -38,11 +38,16 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/* One path is a mutex or a read-write lock: another use of it goes on in this session. */
+/*
+ * One path is a mutex of one order, or a read-write lock: another use of it goes on in this
+ * session.
+ */
 static bool is_mixed(const struct path *path, enum zkl_kind kind) {
     if (!path) return false;
     for (const struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
-        if (claim->wanted && (claim->kind == ZKL_MUTEX) != (kind == ZKL_MUTEX)) return true;
+        if (!claim->wanted) continue;
+        if ((claim->kind == ZKL_MUTEX) != (kind == ZKL_MUTEX)) return true;
+        if ((claim->kind == ZKL_UNFAIR) != (kind == ZKL_UNFAIR)) return true;
     }
     return false;
 }

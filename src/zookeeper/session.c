@@ -72,6 +72,7 @@ zkl_session *zkl_session_new(const struct zkl_options *options) {
     session->keeper_due = ZKL_NEVER;
     session->party.clock.patience = options->timeout / 12;
     session->stakes_end = &session->stakes;
+    session->random = (uint64_t)zkl_now() ^ (uint64_t)session->process << 40;
     session->watches.overhead = strlen(options->chroot) + 4;
     init_threading(session);
     zkl_inbox_init(session);

@@ -89,6 +89,7 @@ struct zkl_stats {
     uint64_t creates, sets, deletes, lists, gets, syncs; /* requests sent */
     uint64_t grants, losses, waits, timeouts;
     uint64_t reconnects, expiries, orphans;
+    uint64_t events;  /* of watches, received */
     size_t in_flight; /* requests without an answer yet */
     size_t claims;    /* contenders of this session, from wish to gone */
     size_t watches;   /* node watches set */
@@ -151,6 +152,7 @@ struct zkl_wish {
     zkl_time timeout;  /* ZKL_NEVER: wait for ever */
     bool trying;       /* do not queue */
     bool reentrant;    /* else a second acquire by the owner would deadlock */
+    zkl_time jitter;   /* UNFAIR: the longest pause after the end of a hold; 0: none */
 };
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish);
 
@@ -175,8 +177,9 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
 /* Gives the handle up; done when the server has removed the node. */
 zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout);
 
-/* The contenders on a path. */
-zkl_request *zkl_queue(zkl_session *session, const char *path, zkl_time timeout);
+/* The contenders on a path, as a lock of this kind has them. */
+zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
+                       zkl_time timeout);
 
 struct zkl_queued {
     char *name;

@@ -56,6 +56,8 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     zkl_claim_init(&stake->claim, &session->party, &path->line, wish->kind, deadline, wish->trying);
     stake->session = session;
     stake->path = path;
+    stake->jitter = wish->jitter;
+    path->fixed = path->fixed || zkl_kind_is_fixed(wish->kind);
     stake->id = ++session->last_id;
     if (!session->stakes) busy_again(session);
     stake->link = session->stakes_end;
@@ -143,7 +145,9 @@ static void queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
     stake->session->stats.waits++;
     if (!request || request->position) return;
-    request->position = zkl_line_count_ahead(stake->claim.line, &stake->claim) + 1;
+    request->position = zkl_kind_is_fixed(stake->claim.kind)
+                            ? 2 /* whoever is quickest is next */
+                            : zkl_line_count_ahead(stake->claim.line, &stake->claim) + 1;
     zkl_request_hold(request);
     zkl_inbox_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
 }
@@ -183,7 +187,8 @@ enum zkl_code zkl_stake_ended(struct stake *stake) {
 /* The own node's data, each time that it is seen; the mark stays, whatever is written later. */
 static void own_data(struct stake *stake, const struct answer *answer) {
     static const char mark[] = ZKL_REVOKE_DATA;
-    if (answer->reply != ZKL_DONE) return;
+    bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* it may be another's by this name */
+    if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.czxid)) return;
     stake->version = answer->stat->version;
     if (stake->revoked || answer->size != (int)strlen(mark)) return;
     stake->revoked = memcmp(answer->text, mark, strlen(mark)) == 0;
@@ -212,10 +217,11 @@ static void create_node(struct stake *stake) {
         zkl_multi_create(stake);
         return;
     }
+    bool fixed = zkl_kind_is_fixed(stake->claim.kind);
     struct flight *flight = flight_for(stake, VERB_CREATE, NULL);
     if (flight)
         zkl_flight_create(flight, stake->path->text, stake->claim.name, stake->data,
-                          ZOO_EPHEMERAL_SEQUENTIAL);
+                          fixed ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
 }
 
 static void create_parent(struct stake *stake, const char *node) {
@@ -292,12 +298,20 @@ static bool may_watch(const struct stake *stake, const char *name) {
     return may;
 }
 
+/* Whose the node of a fixed name is: what nobody waits for needs no watch. */
+static void get_own(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);
+    if (flight) zkl_flight_get(flight, stake->path->text, stake->claim.name);
+}
+
 /* A holder that may not is asked again at the next beat. */
 static zkl_actions watch_own(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!may_watch(stake, claim->name)) {
         claim->own_watched = false;
-        return zkl_claim_cancel(claim, ZKL_TOO_MANY);
+        zkl_actions failed = zkl_claim_cancel(claim, ZKL_TOO_MANY);
+        if (claim->state == ZKL_LOOK) get_own(stake);
+        return failed;
     }
     struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);
     if (flight) zkl_flight_watch(flight, stake->path->text, claim->name);
@@ -329,6 +343,24 @@ static void resume_followers(struct stake *stake) {
     }
 }
 
+/* splitmix64. https://prng.di.unimi.it/splitmix64.c */
+static uint64_t next_random(struct zkl_session *session) {
+    uint64_t x = session->random += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* What all who wait would do at once is spread over time. */
+static zkl_actions pause_claim(struct stake *stake) {
+    struct zkl_session *session = stake->session;
+    if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);
+    zkl_time length = (zkl_time)(next_random(session) % (uint64_t)stake->jitter);
+    stake->wake_at = zkl_due(length);
+    if (stake->wake_at < session->keeper_due) zkl_keeper_wake(session, stake->wake_at);
+    return 0;
+}
+
 static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     switch (action) {
     case ZKL_DO_PARENTS: create_parents(stake); break;
@@ -348,6 +380,7 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_LOSE: lost(stake); break;
     case ZKL_DO_SHARED: finish_sharing(stake, stake->claim.refusal); break;
     case ZKL_DO_FORGET: forget(stake); break;
+    case ZKL_DO_PAUSE: return pause_claim(stake);
     default: break;
     }
     return 0;
@@ -375,6 +408,22 @@ void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) 
         session->stats.orphans++;
         zkl_stake_perform(stake, zkl_claim_adopt(&stake->claim, orphan));
     }
+}
+
+void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
+                              const struct Stat *stat) {
+    static const struct zkl_wish nobodys = {.owner = "", .kind = ZKL_UNFAIR};
+    enum zkl_stray stray = zkl_line_stray(&path->line, session->party.session,
+                                          (uint64_t)stat->ephemeralOwner, stat->czxid);
+    if (stray == ZKL_ANSWERED) return;
+    struct stake *stake =
+        stray == ZKL_STRAY ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
+    if (!stake) {
+        look_later(session, path);
+        return;
+    }
+    session->stats.orphans++;
+    zkl_stake_perform(stake, zkl_claim_adopt_stray(&stake->claim, stat->czxid));
 }
 
 /* The create or sync that was sent ahead of a list is not answered yet. */
@@ -441,24 +490,41 @@ static zkl_actions answer_revise(struct stake *stake, const struct answer *answe
     return 0;
 }
 
+static zkl_actions answer_create(struct stake *stake, const struct answer *answer) {
+    struct zkl_claim *claim = &stake->claim;
+    int64_t czxid = answer->stat ? answer->stat->czxid : 0;
+    if (zkl_kind_is_fixed(claim->kind)) {
+        if (answer->reply == ZKL_DONE) return zkl_claim_placed(claim, czxid, answer->now);
+        if (answer->rc == ZNODEEXISTS) return zkl_claim_taken(claim);
+    }
+    zkl_actions did =
+        zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
+    return answer_unlisted(stake, did, answer->now);
+}
+
+static zkl_actions answer_own(struct stake *stake, const struct answer *answer) {
+    const struct Stat *stat = answer->stat;
+    own_data(stake, answer);
+    zkl_actions did =
+        zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
+                          stat ? (uint64_t)stat->ephemeralOwner : 0, answer->now);
+    if (stat && zkl_kind_is_fixed(stake->claim.kind))
+        zkl_stake_look_for_stray(stake->path, stake->session, stat);
+    return did;
+}
+
 static zkl_actions answer_stake(struct flight *flight, const struct answer *answer) {
     struct zkl_claim *claim = &flight->stake->claim;
     const struct Stat *stat = answer->stat;
     zkl_actions did;
     switch (flight->verb) {
     case VERB_PARENT: answer_parent(flight, answer); return 0;
-    case VERB_CREATE:
-        did = zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text),
-                                stat ? stat->czxid : 0);
-        return answer_unlisted(flight->stake, did, answer->now);
+    case VERB_CREATE: return answer_create(flight->stake, answer);
     case VERB_LIST: return answer_list(flight->stake, answer);
     case VERB_SYNC:
         did = zkl_claim_synced(claim, answer->reply, answer->now);
         return answer_unlisted(flight->stake, did, answer->now);
-    case VERB_GET_OWN:
-        own_data(flight->stake, answer);
-        return zkl_claim_got_own(claim, answer->reply, answer->why, stat ? stat->czxid : 0,
-                                 stat ? (uint64_t)stat->ephemeralOwner : 0, answer->now);
+    case VERB_GET_OWN: return answer_own(flight->stake, answer);
     case VERB_GET_AHEAD:
         return zkl_claim_got_ahead(claim, flight->contender, answer->reply, answer->why,
                                    answer->now);
@@ -542,6 +608,11 @@ static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
     return zkl_claim_release(claim);
 }
 
+static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
+    bool over = claim->pausing && now >= ((struct stake *)claim)->wake_at;
+    return over ? zkl_claim_wake(claim) : 0;
+}
+
 static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
     if (zkl_claim_holds(claim))
         notice((struct stake *)claim, zkl_clock_phase(&claim->party->clock, claim->epoch, now));
@@ -570,6 +641,18 @@ void zkl_stake_tick_all(struct zkl_session *session, zkl_time now) {
 
 void zkl_stake_beat_all(struct zkl_session *session, zkl_time now) {
     feed_all(session, zkl_claim_beat, now);
+}
+
+void zkl_stake_wake_all(struct zkl_session *session, zkl_time now) {
+    feed_all(session, wake, now);
+}
+
+zkl_time zkl_stake_wake_due(const struct zkl_session *session) {
+    zkl_time due = ZKL_NEVER;
+    for (const struct stake *stake = session->stakes; stake; stake = stake->next) {
+        if (stake->claim.pausing && stake->wake_at < due) due = stake->wake_at;
+    }
+    return due;
 }
 
 void zkl_stake_notice_all(struct zkl_session *session, zkl_time now) {

@@ -19,7 +19,8 @@
 
 local catalogue = {}
 
-for _, kind in ipairs { "oversell", "read_write", "turns", "orders", "crash", "late_write" } do
+for _, kind in ipairs { "oversell", "read_write", "turns", "orders", "herd", "crash",
+    "late_write" } do
     local scenarios = require("zklock.seckill.scenario." .. kind).scenarios
     for _, scenario in ipairs(scenarios) do
         catalogue[#catalogue + 1] = scenario

@@ -1,0 +1,695 @@
+-- The mutex without an order: one node of a fixed name, and whoever is quickest has it.
+-- Seeds S1, ALG-05, PIT-01, BUG-03, DEMO-17.
+
+local core = require "zklock.core"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
+local UNFAIR = { order = "none" }
+
+local server, path, kept
+
+
+-- What another program may do to nodes; see raw.pl.
+local function foreign(command, ...)
+    return rig.shell("perl spec/fault/raw.pl %s " .. command, server:host(1), ...)
+end
+
+local function czxid(node)
+    return foreign("stat %s", node):match("czxid=(%d+)")
+end
+
+-- A lease that nothing refers to is released.
+local function keep(lease, ...)
+    assert(lease, ...)
+    kept[#kept + 1] = lease
+    return lease
+end
+
+local function hold(lock, arg) return keep(lock:acquire(arg or 5)) end
+
+local function code_of(lock, arg)
+    local lease, _, code = lock:acquire(arg)
+    assert.is_nil(lease)
+    return code
+end
+
+local function released(lease) assert.is_true(lease:release{ wait = 5 }) end
+
+local function no_node()
+    rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
+end
+
+local function at_rest(session)
+    rig.wait_for("the session at rest", function()
+        local stats = session:stats()
+        return stats.claims == 0 and stats.in_flight == 0
+    end)
+end
+
+-- The path exists from then on.
+local function used(lock)
+    released(hold(lock))
+    return lock
+end
+
+-- Runs `during` once `waiting` waits; gives what it is granted.
+local function wait_while(waiting, arg, during)
+    local queued, granted, message, code
+    arg.on_queued = function() queued = true end
+    zklock.run(function() granted, message, code = waiting:acquire(arg) end, function()
+        rig.wait_for("a wait", function() return queued end)
+        during()
+    end)
+    if granted then keep(granted) end
+    return granted, message, code
+end
+
+
+before_each(function()
+    server, path, kept = rig.shared(), rig.path(), {}
+end)
+
+after_each(function()
+    rig.close_sessions()
+    kept = {}
+end)
+
+
+describe("an unfair mutex", function()
+    local a, b, one, other
+    before_each(function()
+        a, b = rig.session(server.hosts), rig.session(server.hosts)
+        one, other = a:mutex(path, UNFAIR), b:mutex(path, UNFAIR)
+    end)
+
+    it("is one node of a fixed name (ALG-05)", function()
+        local lease = hold(one)
+        assert.same({ path .. "/lock" }, server:nodes(path))
+        assert.equal(czxid(path .. "/lock"), lease:token_string())
+        assert.equal("held", lease:state())
+        assert.is_true(lease:check(5))
+        released(lease)
+        no_node()
+    end)
+
+    it("keeps everybody else out, and leaves nothing of who tried", function()
+        local lease = hold(one)
+        assert.equal("timeout", code_of(other, 0))
+        assert.equal("timeout", code_of(other, 0.1))
+        assert.equal("timeout", code_of(one, { timeout = 0, owner = "x" }))
+        assert.equal("timeout", code_of(one, { timeout = 0.1, owner = "x" }))
+        assert.equal(1, #server:nodes(path))
+        released(lease)
+        at_rest(a)
+        at_rest(b)
+        assert.equal("held", hold(other, 0):state())
+    end)
+
+    it("is had by who waits once it is free, with a larger token", function()
+        local first = hold(one)
+        local second = wait_while(other, { timeout = 5 }, function() first:release() end)
+        assert.is_true(second.token > first.token)
+        assert.is_true(second:check(5))
+    end)
+
+    it("tells who waits that it does, and nobody is ahead of anybody: position 2", function()
+        local lease, positions = hold(one), {}
+        local function wait(lock, owner)
+            return function()
+                local got = assert(lock:acquire{ timeout = 10, owner = owner,
+                    on_queued = function(position) table.insert(positions, position) end })
+                got:release()
+            end
+        end
+        zklock.run(wait(other, "x"), wait(other, "y"), wait(one, "z"), function()
+            rig.wait_for("all to wait", function() return #positions == 3 end)
+            lease:release()
+        end)
+        assert.same({ 2, 2, 2 }, positions)
+    end)
+
+    it("gives its owner another handle, and the node goes with the last", function()
+        local first = hold(one)
+        local second = hold(one)
+        assert.equal(first:token_string(), second:token_string())
+        released(first)
+        assert.equal("held", second:state())
+        assert.equal(1, #server:nodes(path))
+        released(second)
+        no_node()
+    end)
+
+    it("not re-entrant tells its owner so", function()
+        local lock = a:mutex(path, { order = "none", reentrant = false })
+        local lease = hold(lock)
+        assert.equal("would_deadlock", code_of(lock, 1))
+        released(lease)
+    end)
+
+    it("shows its one node, of a mutex", function()
+        assert.same({}, one:queue())
+        local lease = hold(b:mutex(path, { order = "none", data = "order-service" }))
+        local queue = one:queue()
+        assert.equal(1, #queue)
+        local entry = queue[1]
+        assert.equal("mutex", entry.kind)
+        assert.equal("lock", entry.name)
+        assert.equal("order-service", entry.data)
+        assert.is_true(entry.held)
+        assert.is_false(entry.mine)
+        assert.equal(lease.token, entry.token)
+        assert.equal(b:id(), entry.session)
+        assert.is_true(other:queue()[1].mine)
+        released(lease)
+        assert.same({}, one:queue())
+    end)
+
+    it("cannot be downgraded", function()
+        assert.equal("unsupported", select(3, hold(one):downgrade(5)))
+    end)
+
+    it("ends a wait at its deadline, or when it is interrupted, and goes to the next", function()
+        local lease = hold(one)
+        local _, _, code = wait_while(other, { timeout = 10, owner = "x" }, function()
+            assert.equal(1, b:interrupt("x"))
+        end)
+        assert.equal("interrupted", code)
+        local waited
+        zklock.run(function()
+            assert.equal("timeout", code_of(other, { timeout = 0.3, owner = "y" }))
+            waited = true
+        end, function()
+            rig.wait_for("the first wait", function() return b:stats().claims > 0 end)
+            keep(other:acquire{ timeout = 10, owner = "z" })
+        end, function()
+            rig.wait_for("the end of that wait", function() return waited end)
+            lease:release()
+        end)
+        assert.is_true(waited)
+    end)
+
+    it("closed with its session, is free, and a wait in it ends", function()
+        local lease, ended = hold(one), nil
+        zklock.run(function() ended = code_of(other, 10) end, function()
+            rig.wait_for("a wait", function() return b:stats().waits == 1 end)
+            b:close()
+        end)
+        assert.equal("closed", ended)
+        a:close()
+        assert.equal("released", lease:state())
+        no_node()
+    end)
+
+    it("is in use as one kind of lock at a time in a session", function()
+        local lease = hold(one)
+        assert.equal("conflict", code_of(a:mutex(path), 0))
+        assert.equal("conflict", code_of(a:rwlock(path):read(), { timeout = 1, owner = "x" }))
+        released(lease)
+        lease = hold(a:mutex(path))
+        local _, message, code = one:acquire(1)
+        assert.equal("conflict", code)
+        assert.truthy(message:find("another order", 1, true), message)
+        released(lease)
+        lease = hold(a:rwlock(path):read())
+        assert.equal("conflict", code_of(one, 0))
+        released(lease)
+        assert.equal("held", hold(one, 0):state())
+    end)
+
+    it("and one in order of arrival do not see each other: a path has one use", function()
+        local lease = hold(one)
+        local fifo = hold(b:mutex(path), 1)
+        assert.equal("held", lease:state())
+        assert.equal(2, #server:nodes(path))
+        released(fifo)
+    end)
+
+    it("whose node somebody deleted is lost, also if it is made again by another", function()
+        for _, again in ipairs{ false, true } do
+            local lease, told = hold(one), nil
+            lease:on_lost(function(_, state) told = state end)
+            foreign("delete %s/lock", path)
+            local next_lease = again and hold(other)
+            assert.equal("lost", select(3, lease:check(5)))
+            assert.equal("lost", lease:state())
+            rig.wait_for("the news", function()
+                a:dispatch()
+                return told == "lost"
+            end)
+            assert.equal("lost", select(3, lease:release()))
+            if again then
+                at_rest(a)
+                assert.is_true(next_lease:check(5)) -- it was not removed with the lost one
+                released(next_lease)
+            end
+        end
+    end)
+
+    it("whose node somebody wrote to stays held", function()
+        local lease = hold(one)
+        foreign("set %s/lock x", path)
+        assert.is_true(lease:check(5))
+        assert.equal("held", lease:state())
+    end)
+
+    it("waits for a node of the name that another program made", function()
+        used(one)
+        foreign("create 0 %s/lock", path) -- persistent, nobody's
+        assert.equal("timeout", code_of(one, 0))
+        local lease = wait_while(one, { timeout = 10 }, function()
+            foreign("delete %s/lock", path)
+        end)
+        assert.equal("held", lease:state())
+    end)
+end)
+
+
+describe("an unfair mutex, refused", function()
+    local function refused(fn, text)
+        local ok, message = pcall(fn)
+        assert.is_false(ok)
+        assert.truthy(message:find(text, 1, true), message)
+    end
+
+    it("options that do not belong to it", function()
+        local session = rig.session(server.hosts)
+        refused(function() session:mutex(path, { jitter = 1 }) end, 'belongs to order = "none"')
+        refused(function() session:mutex(path, { jitter = 1, order = "turns" }) end, '"turns"')
+        for _, jitter in ipairs{ -1, math.huge, 0 / 0, "1" } do
+            local options = { order = "none", jitter = jitter }
+            refused(function() session:mutex(path, options) end, "jitter")
+        end
+        local lock, _, code = session:mutex(path, { order = "none", batch = 2 })
+        assert.is_nil(lock)
+        assert.equal("unsupported", code)
+    end)
+end)
+
+
+describe("the requests of an unfair mutex", function()
+    local proxy, session, lock
+
+    setup(function() proxy = rig.proxy(rig.shared().hosts) end)
+    teardown(function() proxy:stop() end)
+
+    before_each(function()
+        session = rig.session(proxy.hosts, { timeout = LONG })
+        lock = used(session:mutex(path, UNFAIR))
+        proxy:reset()
+    end)
+
+    -- The server has answered what was sent before; nothing follows by itself.
+    local function assert_counts(expected)
+        rig.wait_for("the answers", function() return session:stats().in_flight == 0 end)
+        local seen = {}
+        for name, count in pairs(proxy:counts()) do
+            if count > 0 and name ~= "events" then seen[name] = count end
+        end
+        assert.same(expected, seen)
+    end
+
+    it("are one create to take it, and one delete to release it", function()
+        local lease = hold(lock)
+        assert_counts{ create2 = 1, flights = 1 }
+        proxy:reset()
+        released(lease)
+        assert_counts{ delete = 1, flights = 1 }
+    end)
+
+    it("are one create for a try, had or not", function()
+        released(hold(lock, 0))
+        local holder = hold(rig.session(server.hosts):mutex(path, UNFAIR))
+        proxy:reset()
+        assert.equal("timeout", code_of(lock, 0))
+        assert_counts{ create2 = 1, flights = 1 }
+        released(holder)
+    end)
+
+    it("are a create and a get to wait, and one create more when it is free", function()
+        local holder = hold(rig.session(server.hosts):mutex(path, UNFAIR))
+        local lease = wait_while(lock, { timeout = 10 }, function()
+            assert_counts{ create2 = 1, getData = 1, flights = 2 }
+            proxy:reset()
+            holder:release()
+        end)
+        assert_counts{ create2 = 1, flights = 1 }
+        released(lease)
+    end)
+
+    it("are those of one, however many of a session wait", function()
+        local holder = hold(rig.session(server.hosts):mutex(path, UNFAIR))
+        local count = 0
+        local function wait(owner)
+            return function()
+                local lease = assert(lock:acquire{ timeout = 20, owner = owner })
+                count = count + 1
+                lease:release()
+            end
+        end
+        zklock.run(wait("a"), wait("b"), wait("c"), wait("d"), function()
+            rig.wait_for("all to wait", function() return session:stats().waits == 4 end)
+            assert_counts{ create2 = 1, getData = 1, flights = 2 }
+            holder:release()
+        end)
+        assert.equal(4, count)
+        rig.wait_for("the deletes", function() return session:stats().claims == 0 end)
+        assert.equal(5, proxy:counts().create2)
+        assert.equal(4, proxy:counts().delete)
+        assert.equal(1, proxy:counts().getData)
+    end)
+
+    it("of a release and the next acquire are in one flight", function()
+        proxy:command("delay 40")
+        local lease = hold(lock)
+        proxy:reset()
+        lease:release()
+        local seconds = rig.timed(hold, lock)
+        proxy:command("delay 0")
+        assert.equal(1, proxy:counts().flights)
+        assert.is_true(seconds >= 0.04)
+    end)
+end)
+
+
+describe("a lost reply of an unfair mutex", function()
+    local proxy, session, other, lock, others
+
+    setup(function() proxy = rig.proxy(rig.shared().hosts) end)
+    teardown(function() proxy:stop() end)
+
+    before_each(function()
+        session = rig.session(proxy.hosts, { timeout = 6 })
+        other = rig.session(server.hosts)
+        lock = used(session:mutex(path, UNFAIR))
+        others = other:mutex(path, UNFAIR)
+    end)
+
+    after_each(function()
+        proxy:command("accept")
+        rig.close_sessions()
+    end)
+
+    local function cut(fault)
+        proxy:command(fault)
+        return session:stats().reconnects
+    end
+
+    local function was_cut(before)
+        rig.wait_for("the reconnect", function() return session:stats().reconnects > before end)
+    end
+
+    it("to a create that was carried out: that node is held", function()
+        local before, creates = cut("drop-reply create2 1"), session:stats().creates
+        local lease = hold(lock)
+        was_cut(before)
+        assert.equal(creates + 1, session:stats().creates)
+        assert.equal(czxid(path .. "/lock"), lease:token_string())
+        assert.is_true(lease:check(5))
+        released(lease)
+        no_node()
+        at_rest(session)
+    end)
+
+    it("to a create that never arrived: another is made", function()
+        local before, creates = cut("drop-request create2 1"), session:stats().creates
+        local lease = hold(lock)
+        was_cut(before)
+        assert.equal(creates + 2, session:stats().creates)
+        assert.is_true(lease:check(5))
+        released(lease)
+        at_rest(session)
+    end)
+
+    -- Between the cut and the look another client has the lock.
+    local function taken_meanwhile(fault, begin)
+        local theirs, mine
+        cut(fault)
+        proxy:command("refuse")
+        zklock.run(function() mine = begin() end, function()
+            rig.wait_for("the cut", function() return session:state() == "suspended" end)
+            theirs = hold(others)
+            proxy:command("accept")
+            rig.wait_for("the reconnect", function() return session:state() == "connected" end)
+            rig.wait_for("the look", function() return session:stats().in_flight == 0 end)
+            assert.is_true(theirs:check(5), "another session's node was removed")
+            released(theirs)
+        end)
+        return theirs, mine
+    end
+
+    it("to a create that never arrived: who took the lock meanwhile is waited for", function()
+        local theirs, mine = taken_meanwhile("drop-request create2 1", function()
+            return hold(lock, 20)
+        end)
+        assert.is_true(mine.token > theirs.token)
+        assert.is_true(mine:check(5))
+        released(mine)
+        at_rest(session)
+    end)
+
+    it("to a delete that was carried out: the next one's node is left alone", function()
+        local lease = hold(lock)
+        local deletes = session:stats().deletes
+        local theirs = taken_meanwhile("drop-reply delete 1", function()
+            assert.is_true(lease:release{ wait = 20 })
+        end)
+        assert.is_true(theirs.token > lease.token)
+        assert.equal(deletes + 1, session:stats().deletes)
+        at_rest(session)
+    end)
+
+    it("to a delete that never arrived: it is made again, once it is known whose node it is",
+       function()
+        local lease = hold(lock)
+        local deletes = session:stats().deletes
+        local before = cut("drop-request delete 1")
+        assert.is_true(lease:release{ wait = 20 })
+        was_cut(before)
+        assert.equal(deletes + 2, session:stats().deletes)
+        no_node()
+        at_rest(session)
+    end)
+
+    it("does not outlast the deadline, and the node is removed", function()
+        cut("drop-reply create2 1")
+        proxy:command("refuse")
+        assert.equal("timeout", code_of(lock, 0.5))
+        proxy:command("accept")
+        no_node()
+        at_rest(session)
+    end)
+
+    -- A create of the session that nobody knows of.
+    local function land(who)
+        proxy:command("refuse") -- or it would reconnect at once, and end the other connection
+        local answer = rig.shell("perl spec/torture/expire.pl %s %s %s/lock 2>&1",
+                                 server:host(1), who:id(), path)
+        proxy:command("accept")
+        assert.equal("ok\n", answer)
+        rig.wait_for("the reconnect", function()
+            return who:stats().reconnects > 0 and who:state() == "connected"
+        end)
+    end
+
+    it("to a create that landed late: who comes next removes that node, and has its own", function()
+        land(session)
+        local stray = czxid(path .. "/lock")
+        local lease = hold(lock)
+        assert.equal(1, session:stats().orphans)
+        assert.is_true(tonumber(lease:token_string()) > tonumber(stray))
+        assert.is_true(lease:check(5))
+        released(lease)
+        at_rest(session)
+    end)
+
+    it("to a create is looked after once more, a session timeout later", function()
+        local brief = rig.session(proxy.hosts, { timeout = 2 })
+        proxy:command("drop-reply create2 1")
+        released(hold(brief:mutex(path, UNFAIR)))
+        at_rest(brief)
+        land(brief)
+        assert.equal(1, #server:nodes(path))
+        rig.wait_for("the late look", function() return brief:stats().orphans == 1 end)
+        no_node()
+        at_rest(brief)
+    end)
+
+    it("that left another session's node is no reason to remove it", function()
+        land(rig.session(proxy.hosts))
+        assert.equal("timeout", code_of(lock, 0.3))
+        assert.equal(0, session:stats().orphans)
+        assert.equal(1, #server:nodes(path))
+    end)
+
+    it("to the get of who waits: it is asked again", function()
+        local lease = hold(others)
+        local before = cut("drop-reply getData 1")
+        local mine = wait_while(lock, { timeout = 20 }, function()
+            was_cut(before)
+            rig.wait_for("the watch", function() return session:stats().in_flight == 0 end)
+            lease:release()
+        end)
+        assert.is_true(mine.token > lease.token)
+    end)
+end)
+
+
+describe("the holder of an unfair mutex", function()
+    after_each(rig.close_sessions)
+
+    it("expired, has lost; who waits has it, also in the same session", function()
+        local proxy = rig.proxy(server.hosts)
+        local session = rig.session(proxy.hosts, { timeout = 1 })
+        local lease = hold(session:mutex(path, UNFAIR))
+        local other, code = rig.session(server.hosts), nil
+        zklock.run(function() code = code_of(session:mutex(path, UNFAIR), { owner = "x" }) end,
+            function()
+                rig.wait_for("a wait", function() return session:stats().waits == 1 end)
+                proxy:command("blackhole")
+                local theirs = hold(other:mutex(path, UNFAIR), 20)
+                assert.equal("lost", lease:state())
+                proxy:command("flow")
+                rig.wait_for("the expiry", function() return code end)
+                assert.is_true(theirs:check(5))
+            end)
+        assert.equal("expired", code)
+        proxy:stop()
+    end)
+
+    it("stopped past its session knows that it lost when it wakes (DEMO-17)", function()
+        local holder = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
+            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local lease = assert(session:mutex(PATH, { order = "none" }):acquire(5))
+            say(lease:token_string())
+            while lease:state() == "held" do zklock.sleep(0.01) end
+            while lease:state() ~= "lost" do zklock.sleep(0.01) end
+            say((select(3, lease:check(5))))
+            say((select(3, lease:release())))
+            session:close()
+        ]])
+        local token = tonumber((assert(holder:line(), "no holder")))
+        holder:signal("STOP")
+        local session = rig.session(server.hosts)
+        local lease = hold(session:mutex(path, UNFAIR), 20)
+        assert.is_true(lease.token > token)
+        holder:signal("CONT")
+        assert.equal("lost", holder:line())
+        assert.equal("lost", holder:line())
+        local _, errors, status = holder:finish()
+        assert.equal("", errors)
+        assert.equal(0, status)
+        assert.is_true(lease:check(5))
+    end)
+end)
+
+
+describe("many sessions with an unfair mutex", function()
+    after_each(rig.close_sessions)
+
+    -- Each wants it `rounds` times; a counter that is read, and written later.
+    local function count_up(sessions, rounds, options)
+        local counter, inside, tasks = 0, 0, {}
+        for n, session in ipairs(sessions) do
+            tasks[n] = function()
+                local lock = session:mutex(path, options)
+                for _ = 1, rounds do
+                    assert(lock:with(30, function()
+                        inside = inside + 1
+                        assert.equal(1, inside)
+                        local seen = counter
+                        zklock.sleep(0.001)
+                        counter = seen + 1
+                        inside = inside - 1
+                    end))
+                end
+            end
+        end
+        zklock.run(unpack(tasks))
+        return counter
+    end
+
+    it("exclude each other", function()
+        local sessions = { rig.session(server.hosts), rig.session(server.hosts) }
+        assert.equal(40, count_up(sessions, 20, UNFAIR))
+        for _, session in ipairs(sessions) do at_rest(session) end
+        no_node()
+    end)
+
+    it("exclude each other also with pauses", function()
+        local sessions = { rig.session(server.hosts), rig.session(server.hosts) }
+        assert.equal(20, count_up(sessions, 10, { order = "none", jitter = 0.01 }))
+        no_node()
+    end)
+
+    -- What `count` waiting sessions send when the lock is released, all in all, until one has it.
+    local function herd(count, options)
+        local sessions, tasks, first = {}, {}, nil
+        local holder = hold(rig.session(server.hosts):mutex(path, UNFAIR))
+        for n = 1, count do
+            sessions[n] = rig.session(server.hosts, { timeout = LONG })
+            tasks[n] = function()
+                local lease = sessions[n]:mutex(path, options):acquire(60)
+                first = first or lease
+                if lease then kept[#kept + 1] = lease end
+            end
+        end
+        local function sum(what)
+            local total = 0
+            for _, session in ipairs(sessions) do total = total + session:stats()[what] end
+            return total
+        end
+        local creates, begin, seconds
+        tasks[count + 1] = function()
+            rig.wait_for("all to wait", function()
+                return sum("waits") == count and sum("in_flight") == 0
+            end)
+            creates, begin = sum("creates"), core.now()
+            holder:release()
+            rig.wait_for("a grant", function() return first end)
+            seconds = core.now() - begin
+            rig.wait_for("the others' new watches", function()
+                return sum("creates") == creates + count and sum("in_flight") == 0
+            end)
+            creates = sum("creates") - creates
+            for _, session in ipairs(sessions) do session:close() end
+        end
+        zklock.run(unpack(tasks))
+        return creates, seconds
+    end
+
+    it("all come when it is free: the herd (PIT-01)", function()
+        assert.equal(8, (herd(8, UNFAIR)))
+    end)
+
+    it("come one after the other with jitter", function()
+        -- The first of eight pauses of up to 4 s: 0.5 s in the mean, and never none of them.
+        local creates, seconds = herd(8, { order = "none", jitter = 4 })
+        assert.equal(8, creates)
+        assert.is_true(seconds < 4.5, ("took %.2f s"):format(seconds))
+    end)
+
+    it("pause before they come, for any part of the jitter", function()
+        local other = rig.session(server.hosts):mutex(path, UNFAIR)
+        local lock = rig.session(server.hosts):mutex(path, { order = "none", jitter = 1 })
+        local shortest, longest = math.huge, 0
+        for _ = 1, 6 do
+            local lease, begin = hold(other), nil
+            local mine = wait_while(lock, { timeout = 10 }, function()
+                begin = core.now()
+                lease:release()
+            end)
+            local pause = core.now() - begin
+            shortest, longest = math.min(shortest, pause), math.max(longest, pause)
+            released(mine)
+        end
+        -- Six of 0 to 1 s: that all are shorter than a tenth, or longer than nine, is one
+        -- chance in a million.
+        assert.is_true(longest > 0.1, "nobody paused")
+        assert.is_true(shortest < 0.9 and longest < 3, ("%.2f to %.2f s"):format(shortest, longest))
+    end)
+end)

@@ -1,0 +1,131 @@
+/*
+ * claim_steps.h - the steps that claims of every kind are made of: the ways out of a
+ * state. For claim.c, which has the machine, and unfair.c, which has what is different
+ * in a claim of ZKL_UNFAIR.
+ */
+#ifndef ZKL_CLAIM_STEPS_H
+#define ZKL_CLAIM_STEPS_H
+
+#include <string.h>
+
+#include "claim.h"
+
+static inline bool connected(const struct zkl_claim *claim) {
+    return claim->party->clock.connected;
+}
+
+static inline void drop_ahead(struct zkl_claim *claim) {
+    zkl_contender_drop(claim->ahead);
+    claim->ahead = NULL;
+}
+
+/* The own node is gone for certain; the line need not wait for the next list. */
+static inline void forget_own(struct zkl_claim *claim) {
+    struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
+    if (own) zkl_line_forget(claim->line, own);
+}
+
+/* Others of the session have not begun: they wait for a sign from those that have. */
+static inline bool has_followers(const struct zkl_claim *claim) {
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        if (each != claim && each->state == ZKL_NEW) return true;
+    }
+    return false;
+}
+
+static inline zkl_actions gone(struct zkl_claim *claim) {
+    drop_ahead(claim);
+    forget_own(claim);
+    claim->state = ZKL_GONE;
+    claim->wanted = false;
+    return zkl_kind_is_fixed(claim->kind) && has_followers(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW
+                                                                  : ZKL_DO_FORGET;
+}
+
+/* The node exists and nobody wants it. */
+static inline zkl_actions leave(struct zkl_claim *claim) {
+    drop_ahead(claim);
+    claim->state = ZKL_LEAVE;
+    claim->wanted = false;
+    claim->stalled = !connected(claim);
+    return claim->stalled ? 0 : ZKL_DO_REMOVE;
+}
+
+/* Tells the user why not. What becomes of the node is the caller's matter. */
+static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
+    claim->code = why;
+    claim->wanted = false;
+    return ZKL_DO_FAIL;
+}
+
+static inline zkl_actions stall(struct zkl_claim *claim) {
+    claim->stalled = true;
+    return 0;
+}
+
+/* The lease clock is certain that the session lives. */
+static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
+    const struct zkl_clock *clock = &claim->party->clock;
+    return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
+}
+
+static inline bool is_part(const struct zkl_claim *claim) {
+    return claim->next_part != claim;
+}
+
+/* Every part is wanted, and in this state; in ENTER: with its create not sent. */
+static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state state) {
+    const struct zkl_claim *part = claim;
+    do {
+        if (!part->wanted || part->state != state) return false;
+        if (state == ZKL_ENTER && !part->unsent) return false;
+        part = part->next_part;
+    } while (part != claim);
+    return true;
+}
+
+/* It is not told of its end before it holds, unless it watches. */
+static inline zkl_actions watch_own(struct zkl_claim *claim) {
+    if (claim->own_watched) return 0;
+    claim->own_watched = true;
+    return ZKL_DO_WATCH_OWN;
+}
+
+/* Held from now on, with all that belongs to it. */
+static inline void hold(struct zkl_claim *claim) {
+    struct zkl_claim *part = claim;
+    do {
+        part->state = ZKL_HELD;
+        part->epoch = claim->party->clock.epoch;
+        part = part->next_part;
+    } while (part != claim);
+}
+
+/* First in line. */
+static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
+    drop_ahead(claim);
+    if (!certain(claim, now)) {
+        claim->state = ZKL_PROVE;
+        return ZKL_DO_SYNC;
+    }
+    claim->state = ZKL_FIRST;
+    if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
+    hold(claim);
+    return ZKL_DO_GRANT;
+}
+
+static inline zkl_actions lose(struct zkl_claim *claim) {
+    claim->code = ZKL_LOST;
+    return ZKL_DO_LOSE;
+}
+
+/* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */
+
+zkl_actions zkl_unfair_start(struct zkl_claim *claim);
+zkl_actions zkl_unfair_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
+zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                               int64_t czxid, uint64_t owner, zkl_time now);
+zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim);
+zkl_actions zkl_unfair_resume(struct zkl_claim *claim);
+
+#endif

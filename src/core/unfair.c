@@ -1,0 +1,224 @@
+/*
+ * unfair.c - a claim of ZKL_UNFAIR: one node of a fixed name, for whoever is quickest.
+ *
+ * The name says nothing of whose node it is, or of which attempt. What tells is the get's
+ * reply: the owner, and the czxid. A node is a claim's if this session owns it and no
+ * other claim has its czxid; therefore no claim creates while another one of the session
+ * may have a node that it does not know of (is_unsure). Nor does one ask the server while
+ * another waits, holds or leaves: one waits there for all of them, the others in NEW.
+ *
+ * A delete whose outcome is unknown is not repeated: LOOK and SEEK tell first whether
+ * the node that is there is still the one with the claim's czxid.
+ */
+#include "claim_steps.h"
+
+/* --- claims of one session on one path --------------------------------------------------- */
+
+static bool is_other(const struct zkl_claim *claim, const struct zkl_claim *each) {
+    return each != claim && zkl_kind_is_fixed(each->kind) && each->state != ZKL_GONE;
+}
+
+/* It may have a node whose czxid it does not know. */
+static bool is_unsure(const struct zkl_claim *claim) {
+    bool looks = claim->state == ZKL_LOOK || claim->state == ZKL_SEEK;
+    return claim->state == ZKL_ENTER || (looks && claim->czxid == 0);
+}
+
+/* It stands for all; a create may go right behind a delete that is out. */
+static bool stands_for_all(const struct zkl_claim *claim) {
+    if (claim->state == ZKL_NEW) return claim->pausing;
+    return claim->state != ZKL_LEAVE || claim->stalled;
+}
+
+static bool follows(const struct zkl_claim *claim) {
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        if (!is_other(claim, each)) continue;
+        if (is_unsure(each)) return true;
+        if (!claim->trying && stands_for_all(each)) return true;
+    }
+    return false;
+}
+
+/* This session's node, and no claim's but perhaps this one's (NULL: nobody's). */
+static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *claim, int64_t czxid) {
+    for (const struct zkl_claim *each = line->claims; each; each = each->next) {
+        if (is_other(claim, each) && each->czxid == czxid) return false;
+    }
+    return true;
+}
+
+enum zkl_stray zkl_line_stray(const struct zkl_line *line, uint64_t session, uint64_t owner,
+                              int64_t czxid) {
+    if (session == 0 || owner != session || !is_free_for(line, NULL, czxid)) return ZKL_ANSWERED;
+    for (const struct zkl_claim *each = line->claims; each; each = each->next) {
+        if (is_other(NULL, each) && is_unsure(each)) return ZKL_PERHAPS;
+    }
+    return ZKL_STRAY;
+}
+
+/* --- the ways into a state ----------------------------------------------------------------- */
+
+static zkl_actions announce(struct zkl_claim *claim) {
+    if (claim->announced) return 0;
+    claim->announced = true;
+    return ZKL_DO_QUEUED;
+}
+
+static zkl_actions enter(struct zkl_claim *claim) {
+    claim->state = ZKL_ENTER;
+    claim->own_watched = false;
+    strcpy(claim->name, ZKL_NAME_FIXED);
+    return ZKL_DO_CREATE;
+}
+
+zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
+    claim->state = ZKL_NEW;
+    claim->name[0] = '\0';
+    claim->czxid = 0;
+    claim->pausing = false;
+    claim->stalled = !connected(claim) || follows(claim);
+    if (!claim->stalled) return enter(claim);
+    return connected(claim) && !claim->trying ? announce(claim) : 0;
+}
+
+/* Somebody else has the lock. */
+static zkl_actions wait_for_end(struct zkl_claim *claim) {
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+    claim->state = ZKL_WAIT;
+    claim->czxid = 0;
+    return announce(claim);
+}
+
+/* --- replies --------------------------------------------------------------------------------- */
+
+zkl_actions zkl_claim_placed(struct zkl_claim *claim, int64_t czxid, zkl_time now) {
+    if (claim->state != ZKL_ENTER) return 0;
+    claim->line->opened = true;
+    claim->refusal = ZKL_OK;
+    claim->czxid = czxid;
+    return claim->wanted ? admit(claim, now) : leave(claim);
+}
+
+zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
+    if (claim->state != ZKL_ENTER) return 0;
+    claim->line->opened = true;
+    claim->refusal = ZKL_OK;
+    if (!claim->wanted) return gone(claim);
+    zkl_actions actions = wait_for_end(claim);
+    if (claim->state != ZKL_WAIT) return actions;
+    claim->own_watched = true;
+    return actions | ZKL_DO_WATCH_OWN;
+}
+
+zkl_actions zkl_unfair_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    switch (reply) {
+    case ZKL_DONE: break; /* zkl_claim_placed() */
+    case ZKL_ABSENT:
+        if (!claim->wanted) return gone(claim);
+        if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | gone(claim);
+        return enter(claim) | ZKL_DO_PARENTS;
+    case ZKL_REFUSED: return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
+    case ZKL_UNKNOWN:
+        claim->state = ZKL_LOOK;
+        claim->stalled = claim->doubted = true;
+        return ZKL_DO_DOUBT;
+    }
+    return 0;
+}
+
+/* SEEK: the get follows a sync, so it tells of the node after all that was in doubt. */
+static zkl_actions sought(struct zkl_claim *claim, bool ours, int64_t czxid, zkl_time now) {
+    bool own =
+        ours && (claim->czxid ? czxid == claim->czxid : is_free_for(claim->line, claim, czxid));
+    claim->own_watched = true;
+    if (own) {
+        claim->czxid = czxid;
+        return claim->wanted ? admit(claim, now) : leave(claim);
+    }
+    return claim->wanted ? wait_for_end(claim) : gone(claim);
+}
+
+/* The name is in use. */
+static zkl_actions found(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
+    bool ours = owner == claim->party->session;
+    if (claim->state == ZKL_SEEK) return sought(claim, ours, czxid, now);
+    if (claim->state != ZKL_PROVE && claim->state != ZKL_HELD) return 0;
+    return ours && czxid == claim->czxid ? 0 : zkl_unfair_own_gone(claim);
+}
+
+static zkl_actions refused(struct zkl_claim *claim, enum zkl_code why) {
+    if (claim->state == ZKL_WAIT) return fail(claim, why) | gone(claim);
+    if (claim->state != ZKL_SEEK) return 0; /* the lease clock still guards a holder */
+    claim->state = ZKL_LOOK;
+    claim->stalled = true;
+    return claim->wanted ? fail(claim, why) : 0;
+}
+
+static zkl_actions unanswered(struct zkl_claim *claim) {
+    claim->own_watched = false;
+    if (claim->state == ZKL_SEEK) claim->state = ZKL_LOOK;
+    return claim->state == ZKL_LOOK || claim->state == ZKL_WAIT ? stall(claim) : 0;
+}
+
+zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                               int64_t czxid, uint64_t owner, zkl_time now) {
+    switch (reply) {
+    case ZKL_DONE: return found(claim, czxid, owner, now);
+    case ZKL_ABSENT:
+        if (claim->state != ZKL_SEEK) return zkl_unfair_own_gone(claim);
+        return claim->wanted ? zkl_unfair_start(claim) : gone(claim);
+    case ZKL_REFUSED: return refused(claim, why);
+    case ZKL_UNKNOWN: return unanswered(claim);
+    }
+    return 0;
+}
+
+/* --- events ------------------------------------------------------------------------------------
+ */
+
+zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim) {
+    switch (claim->state) {
+    case ZKL_WAIT:
+        claim->state = ZKL_NEW;
+        claim->name[0] = '\0';
+        claim->stalled = false;
+        claim->pausing = true;
+        return ZKL_DO_PAUSE;
+    case ZKL_PROVE:
+        if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+        return zkl_unfair_start(claim);
+    case ZKL_HELD: return lose(claim) | gone(claim);
+    case ZKL_NEW:
+    case ZKL_TRY:
+    case ZKL_ENTER:
+    case ZKL_LOOK:
+    case ZKL_SEEK: /* the get's reply decides */
+    case ZKL_KNOW:
+    case ZKL_LIST:
+    case ZKL_RANK:
+    case ZKL_FIRST:
+    case ZKL_SHARE:
+    case ZKL_LEAVE: /* the delete's */
+    case ZKL_GONE: break;
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_wake(struct zkl_claim *claim) {
+    return claim->pausing && claim->state == ZKL_NEW ? zkl_unfair_start(claim) : 0;
+}
+
+/* LOOK and WAIT ask for the node of the name, whosever it is. */
+zkl_actions zkl_unfair_resume(struct zkl_claim *claim) {
+    switch (claim->state) {
+    case ZKL_LOOK: return ZKL_DO_SYNC | ZKL_DO_WATCH_OWN;
+    case ZKL_WAIT: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
+    default: return 0;
+    }
+}
+
+zkl_actions zkl_claim_adopt_stray(struct zkl_claim *claim, int64_t czxid) {
+    claim->czxid = czxid;
+    strcpy(claim->name, ZKL_NAME_FIXED);
+    return leave(claim);
+}
