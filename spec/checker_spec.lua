@@ -194,7 +194,9 @@ describe("a history of an unfair lock", function()
 
     passes("that was not granted in order of arrival", {
         of = UNFAIR,
-        change = { "c2.1%-2", "c2.1-3", "c2.1%-1", "c2.1-2", "c2.1%-3", "c2.1-1" },
+        change = { "2.10 c2.1 c2.1%-1 invoked", "2.30 c2.1 c2.1-1 invoked",
+                   "2.11 c2.1 c2.1%-1 queued", "2.25 c2.1 c2.1-2 queued",
+                   "begun=2.1 ", "begun=2.3 " },
     })
 
     fails("own", "once more, without a reason", {
