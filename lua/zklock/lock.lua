@@ -1,4 +1,5 @@
---- A lock: a mutex, or one side of a read-write lock. In order of arrival over all processes.
+--- A lock: a mutex, one side of a read-write lock, or a semaphore. In order of arrival over
+-- all processes.
 
 local Lease = require "zklock.lease"
 local Request = require "zklock.request"
@@ -11,10 +12,12 @@ local scope = require "zklock.scope"
 local wait = require "zklock.wait"
 
 local now = core.now
+local huge = math.huge
 local error, ipairs, setmetatable, type = error, ipairs, setmetatable, type
 
 ---@class zklock.Lock
----@field kind "mutex"|"read"|"write"
+---@field kind "mutex"|"read"|"write"|"permit"
+---@field limit? integer of a semaphore
 local Lock = {}
 Lock.__index = Lock
 Lock.__name = "zklock.lock"
@@ -29,19 +32,11 @@ local function why_not(lock, timeout, begun)
 end
 
 
-local other_use = {
-    mutex = "this session uses it as a read-write lock",
-    read = "this session uses it as a mutex",
-    write = "this session uses it as a mutex",
-}
-
-
 local function take_lease(request, lock, timeout, begun)
     local handle = request.handle
     local code, detail = handle:result()
     if code == "ok" then return Lease.new(lock, handle:lease()) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
-    if code == "conflict" then detail = detail or other_use[lock.kind] end
     return failure(code, lock.path, detail)
 end
 
@@ -56,10 +51,17 @@ local function acquire(self, opts)
     local limit = trying and session.connect_timeout or timeout
     local owner = owner_key(opts.owner)
     local handle = session.handle:acquire(self.path, self.kind, owner, limit, trying,
-                                          self.reentrant, self.data)
+                                          self.reentrant, self.data, opts.permits, self.limit)
     local request = Request.new(session, handle, owner)
     request.on_queued = opts.on_queued
     return wait.wait(session, request, limit, take_lease, self, timeout, now())
+end
+
+
+-- What acquire() and with() may be given.
+local function check(self, arg)
+    if self.limit then return options.permits(arg, self.limit) end
+    return options.acquire(arg)
 end
 
 
@@ -69,7 +71,7 @@ end
 ---@return string? message
 ---@return string? code
 function Lock:acquire(arg)
-    return acquire(self, options.acquire(arg))
+    return acquire(self, check(self, arg))
 end
 
 
@@ -89,11 +91,11 @@ end
 -- lock and releases it after, also when fn raises; the error passes unchanged.
 ---@return true? ok then what fn gives; nil, message, code if the lock was not had
 function Lock:with(arg, fn, ...)
-    if type(arg) == "function" then return with(self, {}, arg, fn, ...) end
+    if type(arg) == "function" then return with(self, check(self), arg, fn, ...) end
     if type(fn) ~= "function" then
         error("with takes ([timeout or options,] function, arguments...)", 2)
     end
-    return with(self, options.acquire(arg), fn, ...)
+    return with(self, check(self, arg), fn, ...)
 end
 
 
@@ -110,10 +112,11 @@ local function take_queue(request, path)
     local code, detail = request.handle:result()
     if code ~= "ok" then return failure(code, path, detail) end
     local queue = request.handle:queue()
-    local readers_so_far = true
+    local readers_so_far, taken = true, 0
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
-        describe(entry, position == 1 or readers_so_far)
+        taken = taken + (entry.permits or huge)
+        describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
     end
     return queue
 end
@@ -141,6 +144,7 @@ end
 
 
 function Lock:__tostring()
+    if self.limit then return ("zklock.semaphore (%s, %d)"):format(self.path, self.limit) end
     return ("zklock.%s (%s)"):format(self.kind, self.path)
 end
 
@@ -155,6 +159,7 @@ function Lock.new(session, path, kind, opts)
         kind = kind,
         reentrant = opts.reentrant,
         data = opts.data,
+        limit = opts.limit,
     }, Lock)
 end
 

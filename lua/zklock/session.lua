@@ -172,8 +172,17 @@ function Session:rwlock(path, opts)
 end
 
 
+---@param limit integer permits in all; the same for everybody who uses the path
+---@return zklock.Lock whose acquire and with take { permits = n }, all or none
+function Session:semaphore(path, limit, opts)
+    path, opts = options.path(path), options.semaphore(limit, opts)
+    opts.limit = limit
+    return Lock.new(self, path, "permit", opts)
+end
+
+
 -- The rest of the family is not built yet, and says so.
-for _, name in ipairs{ "semaphore", "multi" } do
+for _, name in ipairs{ "multi" } do
     Session[name] = function(_, path)
         return failure("unsupported", type(path) == "string" and path or name,
                        ("session:%s is not built yet"):format(name))

@@ -143,6 +143,7 @@ static int stats(lua_State *L) {
     lua_newtable(L);
     set_count(L, "creates", counted.creates);
     set_count(L, "deletes", counted.deletes);
+    set_count(L, "sets", counted.sets);
     set_count(L, "lists", counted.lists);
     set_count(L, "gets", counted.gets);
     set_count(L, "syncs", counted.syncs);
@@ -256,7 +257,10 @@ static int ready(lua_State *L) {
     return zkl_lua_push_request(L, box, zkl_session_ready(session, limit));
 }
 
-/* session:acquire(path, kind, owner, timeout, trying, reentrant, data) -> request */
+/*
+ * session:acquire(path, kind, owner, timeout, trying, reentrant, data, permits, limit)
+ * -> request; the last two of kind "permit" only
+ */
 static int acquire(lua_State *L) {
     zkl_session *session = zkl_lua_check_session(L, 1);
     struct zkl_wish wish = {
@@ -267,6 +271,8 @@ static int acquire(lua_State *L) {
         .trying = lua_toboolean(L, 6),
         .reentrant = lua_toboolean(L, 7),
         .data = luaL_optstring(L, 8, NULL),
+        .permits = (int32_t)luaL_optinteger(L, 9, 0),
+        .limit = (int32_t)luaL_optinteger(L, 10, 0),
     };
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
     return zkl_lua_push_request(L, box, zkl_acquire(session, &wish));

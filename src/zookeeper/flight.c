@@ -107,6 +107,7 @@ static bool is_proof(enum verb verb) {
     case VERB_CREATE:
     case VERB_SYNC:
     case VERB_SHARE:
+    case VERB_MARK:
     case VERB_REMOVE:
     case VERB_BEAT:
     case VERB_LOOK_SYNC:
@@ -162,6 +163,7 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_GET_AHEAD:
     case VERB_RANK:
     case VERB_SHARE:
+    case VERB_MARK:
     case VERB_REMOVE: zkl_stake_answer(flight, answer); break;
     case VERB_LOOK: answer_look(flight, answer); break;
     case VERB_LOOK_SYNC: answer_look_sync(flight, answer); break;
@@ -202,6 +204,10 @@ static void complete(const void *data, struct answer answer) {
 
 static void on_string_stat(int rc, const char *text, const struct Stat *stat, const void *data) {
     complete(data, (struct answer){.rc = rc, .text = text, .stat = stat});
+}
+
+static void on_stat(int rc, const struct Stat *stat, const void *data) {
+    complete(data, (struct answer){.rc = rc, .stat = stat});
 }
 
 static void on_void(int rc, const void *data) {
@@ -283,6 +289,14 @@ void zkl_flight_delete(struct flight *flight, const char *parent, const char *na
     flight->session->stats.deletes++;
     handed_over(flight,
                 handle ? zoo_adelete(handle, flight->node, -1, on_void, flight) : ZINVALIDSTATE);
+}
+
+void zkl_flight_set(struct flight *flight, const char *parent, const char *name, const char *data) {
+    zhandle_t *handle = address(flight, parent, name);
+    int rc = ZINVALIDSTATE;
+    flight->session->stats.sets++;
+    if (handle) rc = zoo_aset(handle, flight->node, data, (int)strlen(data), -1, on_stat, flight);
+    handed_over(flight, rc);
 }
 
 void zkl_flight_replace(struct flight *flight, const char *parent, const char *old,

@@ -120,8 +120,11 @@ static bool queue_add(struct zkl_request *request, const char *name) {
     struct zkl_name parsed;
     if (!zkl_name_parse(name, &parsed)) return true;
     struct zkl_queued *entry = &request->queue[request->queued];
-    *entry =
-        (struct zkl_queued){.name = strdup(name), .kind = parsed.kind, .sequence = parsed.sequence};
+    *entry = (struct zkl_queued){.name = strdup(name),
+                                 .kind = parsed.kind,
+                                 .sequence = parsed.sequence,
+                                 .permits = parsed.permits,
+                                 .limit = parsed.limit};
     if (!entry->name) return false;
     request->queued++;
     return true;

@@ -104,6 +104,7 @@ struct zkl_request {
     int error;           /* the server's error code behind `code` */
     enum request_kind kind;
     enum zkl_code code;
+    char found[96]; /* ZKL_CONFLICT: what the path is used for; else "" */
     enum zkl_kind lease_kind;
     bool done;
     bool lease;      /* a handle of lease_kind is there to be taken */
@@ -121,6 +122,7 @@ enum verb {
     VERB_GET_AHEAD,
     VERB_RANK,
     VERB_SHARE,
+    VERB_MARK,
     VERB_REMOVE,
     VERB_BEAT,       /* heartbeat */
     VERB_LOOK_SYNC,  /* sync before the list for orphans */
@@ -273,6 +275,9 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
 void zkl_request_hold(struct zkl_request *request);
 void zkl_request_unhold(struct zkl_request *request);
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
+/* Ends it with ZKL_CONFLICT: `where` there is a lock of this kind and limit already. */
+void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
+                          int32_t limit);
 void zkl_request_overdue(struct zkl_session *session, zkl_time now);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
 
@@ -319,6 +324,7 @@ struct flight *zkl_flight_new(struct zkl_session *session, enum verb verb, struc
 void zkl_flight_create(struct flight *flight, const char *parent, const char *name,
                        const char *data, int mode);
 void zkl_flight_delete(struct flight *flight, const char *parent, const char *name);
+void zkl_flight_set(struct flight *flight, const char *parent, const char *name, const char *data);
 /* Creates `name`, ephemeral, and deletes `old`: both or neither. */
 void zkl_flight_replace(struct flight *flight, const char *parent, const char *old,
                         const char *name, const char *data);

@@ -39,19 +39,26 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/* One path is a mutex or a read-write lock: another use of it goes on in this session. */
-static bool is_mixed(const struct path *path, enum zkl_kind kind) {
+static bool is_read_write(enum zkl_kind kind) {
+    return kind == ZKL_READ || kind == ZKL_WRITE;
+}
+
+/*
+ * One path is a mutex, a read-write lock, or a semaphore of one limit: a claim of this
+ * session that uses it otherwise, or NULL.
+ */
+static const struct zkl_claim *other_use(const struct path *path, const struct zkl_wish *wish) {
     for (const struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
-        if (claim->wanted && (claim->kind == ZKL_MUTEX) != (kind == ZKL_MUTEX)) return true;
+        bool same =
+            claim->kind == wish->kind || (is_read_write(claim->kind) && is_read_write(wish->kind));
+        if (claim->wanted && (!same || claim->limit != wish->limit)) return claim;
     }
-    return false;
+    return NULL;
 }
 
 /* Why the session takes no wish now; ZKL_OK: it does. */
-static enum zkl_code refusal(const struct zkl_session *session, const struct path *path,
-                             const struct zkl_wish *wish) {
+static enum zkl_code refusal(const struct zkl_session *session, const struct zkl_wish *wish) {
     if (session->closing) return ZKL_CLOSED;
-    if (is_mixed(path, wish->kind)) return ZKL_CONFLICT;
     if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
     if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
     if (session->node_bytes + zkl_stake_cost(session, strlen(wish->path)) > ZKL_PATHS_MAX)
@@ -71,13 +78,41 @@ static bool contend(struct zkl_request *request, struct path *path, const struct
     return true;
 }
 
+/* Those that the owner has of a semaphore. */
+static int64_t permits_of(struct path *path, const char *owner) {
+    zkl_time now = zkl_now();
+    int64_t permits = 0;
+    for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
+        struct stake *stake = (struct stake *)claim;
+        next = claim->next;
+        if (!zkl_claim_holds(claim) || strcmp(stake->owner, owner) != 0) continue;
+        if (!zkl_stake_lost(stake, now)) permits += claim->permits;
+    }
+    return permits;
+}
+
+/* False: the request is answered, by what the owner has already. */
+static bool is_new(struct zkl_request *request, struct path *path, const struct zkl_wish *wish) {
+    if (wish->kind == ZKL_PERMIT) {
+        if (permits_of(path, wish->owner) + wish->permits <= wish->limit) return true;
+        zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
+        return false;
+    }
+    struct stake *held = held_by(path, wish->owner);
+    if (held) enter_again(request, held, wish);
+    return !held;
+}
+
 /* False: out of memory. */
 static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
     struct path *path = zkl_path_use(request->session, wish->path);
     if (!path) return false;
-    enum zkl_code code = refusal(request->session, path, wish);
-    struct stake *held = held_by(path, wish->owner);
-    if (held && code != ZKL_CLOSED && code != ZKL_CONFLICT) enter_again(request, held, wish);
+    enum zkl_code code = refusal(request->session, wish);
+    const struct zkl_claim *other = other_use(path, wish);
+    if (code == ZKL_CLOSED) zkl_request_finish(request, code, 0);
+    else if (other)
+        zkl_request_conflict(request, "this session uses it as", other->kind, other->limit);
+    else if (!is_new(request, path, wish)) return true;
     else if (code != ZKL_OK) zkl_request_finish(request, code, 0);
     else return contend(request, path, wish);
     return true;

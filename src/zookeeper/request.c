@@ -1,4 +1,6 @@
 /* request.c - an operation that the host waits for, from its start to its end. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "internal.h"
@@ -47,6 +49,18 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
     if (request->next) request->next->link = request->link;
     /* The list's reference becomes the inbox's. */
     zkl_inbox_post(request->session, &request->done_news, ZKL_EVENT_REQUEST);
+}
+
+void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
+                          int32_t limit) {
+    static const char *const uses[] = {[ZKL_MUTEX] = "a mutex",
+                                       [ZKL_READ] = "a read-write lock",
+                                       [ZKL_WRITE] = "a read-write lock"};
+    size_t size = sizeof request->found;
+    if (kind == ZKL_PERMIT)
+        snprintf(request->found, size, "%s a semaphore of %" PRId32 " permits", where, limit);
+    else snprintf(request->found, size, "%s %s", where, uses[kind]);
+    zkl_request_finish(request, ZKL_CONFLICT, 0);
 }
 
 /* Ends a request before its answer. */
@@ -103,6 +117,7 @@ const char *zkl_request_detail(zkl_request *request) {
     zkl_lock(request->session);
     int error = request->error;
     zkl_unlock(request->session);
+    if (request->found[0]) return request->found; /* constant once the request is done */
     return error ? zerror(error) : NULL;
 }
 

@@ -54,6 +54,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
         return NULL;
     }
     zkl_claim_init(&stake->claim, &session->party, &path->line, wish->kind, deadline, wish->trying);
+    zkl_claim_want(&stake->claim, wish->permits, wish->limit);
     stake->session = session;
     stake->path = path;
     stake->id = ++session->last_id;
@@ -111,6 +112,15 @@ static void finish(struct stake *stake, enum zkl_code code, int error) {
     stake->request = NULL;
     zkl_request_finish(request, code, error);
     zkl_request_unhold(request);
+}
+
+/* Not granted: claim->code. */
+static void failed(struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    struct zkl_request *request = stake->request;
+    if (request && claim->found)
+        zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
+    finish(stake, claim->code, is_refusal(claim->code) ? stake->error : 0);
 }
 
 static void granted(struct stake *stake) {
@@ -207,6 +217,11 @@ static void share_node(struct stake *stake) {
         zkl_flight_replace(flight, stake->path->text, stake->claim.name, reader, stake->data);
 }
 
+static void mark_node(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_MARK, NULL);
+    if (flight) zkl_flight_set(flight, stake->path->text, stake->claim.name, stake->data);
+}
+
 static void list(struct stake *stake) {
     struct flight *flight = flight_for(stake, VERB_LIST, NULL);
     if (flight) zkl_flight_list(flight, stake->path->text);
@@ -255,6 +270,20 @@ static zkl_actions watch_ahead(struct stake *stake) {
     return 0;
 }
 
+/* Who heads watches each that is ahead. */
+static zkl_actions watch_holders(struct stake *stake) {
+    struct zkl_claim *claim = &stake->claim;
+    const struct zkl_line *line = claim->line;
+    for (size_t i = 0; i < line->count && claim->state == ZKL_WAIT; i++) {
+        struct zkl_contender *holder = line->contenders[i];
+        if (!zkl_line_precedes(line, holder, claim)) continue;
+        if (!may_watch(stake, holder->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
+        struct flight *flight = flight_for(stake, VERB_GET_AHEAD, holder);
+        if (flight) zkl_flight_watch(flight, stake->path->text, holder->name);
+    }
+    return 0;
+}
+
 static void look_later(struct zkl_session *session, struct path *path) {
     path->look_at = zkl_now() + session->party.clock.timeout;
     if (path->look_at < session->keeper_due) zkl_keeper_wake(session, path->look_at);
@@ -286,12 +315,12 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: queued(stake); break;
     case ZKL_DO_GRANT: granted(stake); break;
-    case ZKL_DO_FAIL:
-        finish(stake, stake->claim.code, is_refusal(stake->claim.code) ? stake->error : 0);
-        break;
+    case ZKL_DO_FAIL: failed(stake); break;
     case ZKL_DO_LOSE: lost(stake); break;
     case ZKL_DO_SHARED: finish_sharing(stake, stake->claim.refusal); break;
     case ZKL_DO_FORGET: forget(stake); break;
+    case ZKL_DO_HOLDERS: return watch_holders(stake);
+    case ZKL_DO_MARK: mark_node(stake); break;
     default: break;
     }
     return 0;
@@ -370,6 +399,18 @@ static const char *last_segment(const char *node) {
     return slash ? slash + 1 : "";
 }
 
+/* A get of whom it waits for; of a semaphore, the mark may have come before it. */
+static zkl_actions answer_ahead(const struct flight *flight, const struct answer *answer) {
+    struct zkl_claim *claim = &flight->stake->claim;
+    const struct Stat *stat = answer->stat;
+    bool marked = answer->reply == ZKL_DONE && stat->version > 0;
+    zkl_actions did =
+        zkl_claim_got_ahead(claim, flight->contender, answer->reply, answer->why, answer->now);
+    if (marked && flight->contender->kind == ZKL_PERMIT && claim->kind == ZKL_PERMIT)
+        did |= zkl_claim_ahead_marked(claim, flight->contender, stat->mzxid);
+    return did;
+}
+
 static zkl_actions answer_stake(struct flight *flight, const struct answer *answer) {
     struct zkl_claim *claim = &flight->stake->claim;
     const struct Stat *stat = answer->stat;
@@ -387,15 +428,14 @@ static zkl_actions answer_stake(struct flight *flight, const struct answer *answ
     case VERB_GET_OWN:
         return zkl_claim_got_own(claim, answer->reply, answer->why, stat ? stat->czxid : 0,
                                  stat ? (uint64_t)stat->ephemeralOwner : 0, answer->now);
-    case VERB_GET_AHEAD:
-        return zkl_claim_got_ahead(claim, flight->contender, answer->reply, answer->why,
-                                   answer->now);
+    case VERB_GET_AHEAD: return answer_ahead(flight, answer);
     case VERB_RANK:
         return zkl_claim_ranked(claim, flight->contender, answer->reply, stat ? stat->czxid : 0,
                                 answer->now);
     case VERB_SHARE:
         return zkl_claim_shared(claim, answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply,
                                 answer->why);
+    case VERB_MARK: return zkl_claim_marked(claim, answer->reply);
     case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);
     default: return 0; /* not a stake's */
     }
@@ -415,10 +455,14 @@ static zkl_actions own_event(struct stake *stake, int type) {
     return zkl_claim_own_changed(&stake->claim);
 }
 
-static zkl_actions ahead_event(struct stake *stake, int type, zkl_time now) {
-    struct zkl_contender *ahead = stake->claim.ahead;
+static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead, int type,
+                               zkl_time now) {
     if (type == ZOO_DELETED_EVENT) return zkl_claim_ahead_deleted(&stake->claim, ahead, now);
     return zkl_claim_ahead_changed(&stake->claim, ahead);
+}
+
+static bool waits_for(const struct zkl_claim *claim, const char *name) {
+    return claim->ahead && strcmp(claim->ahead->name, name) == 0;
 }
 
 /* Feeds the event to the claims on the path whose own node or predecessor it is about. */
@@ -428,13 +472,18 @@ void zkl_stake_event(struct zkl_session *session, int type, const char *node) {
     struct path *path = zkl_path_find(session, node, (size_t)(name - 1 - node));
     zkl_time now = zkl_now();
     if (!path) return;
+    struct zkl_contender *about = zkl_line_find(&path->line, name);
+    if (about) zkl_contender_hold(about);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         struct stake *stake = (struct stake *)claim;
         next = claim->next;
         if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, type));
-        else if (claim->ahead && strcmp(claim->ahead->name, name) == 0)
-            zkl_stake_perform(stake, ahead_event(stake, type, now));
+        else if (waits_for(claim, name))
+            zkl_stake_perform(stake, ahead_event(stake, claim->ahead, type, now));
+        else if (claim->state == ZKL_WAIT && claim->heading)
+            zkl_stake_perform(stake, ahead_event(stake, about, type, now));
     }
+    zkl_contender_drop(about);
 }
 
 /* Feeds an event to every claim; one may be gone after it. */
