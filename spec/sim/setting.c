@@ -32,6 +32,8 @@ static const struct small {
      ALWAYS | BIT(MOVE_ROB) | BIT(MOVE_CHANGE) | BIT(MOVE_CLEAR)},
     {"share", "a writer that becomes a reader, one behind it; two cuts", MIX_DOWNGRADE, 2, 1, 1, 2,
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_SHARE)},
+    {"permits", "one wants both permits, two want one each; no fault", MIX_PERMITS, 3, 1, 1, 0,
+     ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))},
 };
 
 enum { SMALLS = sizeof smalls / sizeof *smalls };
@@ -60,6 +62,7 @@ static void set_small(const struct small *small) {
                                      .faults = small->faults,
                                      .moves = small->moves,
                                      .mix = small->mix,
+                                     .limit = small->mix == MIX_PERMITS ? 2 : 0,
                                      .steps = SMALL_STEPS,
                                      .tick = TIMEOUT / 2,
                                      .plain = true};
@@ -72,7 +75,8 @@ static void set_any(void) {
                                   ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) | BIT(MOVE_SHARE),
                               .faults = UNLIMITED};
     static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};
-    static const enum mix mixes[] = {MIX_MUTEX, MIX_READ_WRITE, MIX_ALL, MIX_READ_WRITE};
+    static const enum mix mixes[] = {MIX_MUTEX,      MIX_READ_WRITE, MIX_ALL,
+                                     MIX_READ_WRITE, MIX_PERMITS,    MIX_QUARREL};
     static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
     setting.clients = clients[choose(8)];
     setting.servers = servers[choose(3)];
@@ -83,7 +87,8 @@ static void set_any(void) {
     if (setting.moves & BIT(MOVE_STOP)) setting.moves |= BIT(MOVE_CONTINUE);
     if (setting.moves & BIT(MOVE_APART)) setting.moves |= BIT(MOVE_REJOIN);
     if (setting.moves & BIT(MOVE_ENTER)) setting.moves |= BIT(MOVE_LEAVE);
-    setting.mix = mixes[choose(4)];
+    setting.mix = mixes[choose(6)];
+    if (setting.mix >= MIX_PERMITS) setting.limit = 1 + (int32_t)choose(4);
     setting.brisk = choose(3) == 2;
     setting.tick = ticks[choose(3)];
     setting.grace = choose(3) == 2;
@@ -121,7 +126,7 @@ static void connect_all(void) {
 }
 
 void setting_choose(void) {
-    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1};
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1};
     unsigned which = choose_weighted(odds, SMALLS + 1);
     if (which) set_small(&smalls[which - 1]);
     else set_any();

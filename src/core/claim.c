@@ -559,7 +559,7 @@ zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contende
 
 /* Who heads, of one of those that it watches. */
 static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *contender) {
-    if (!contender || !zkl_line_precedes(claim->line, contender, claim)) return 0;
+    if (!contender) return 0;
     zkl_contender_hold(contender);
     drop_ahead(claim);
     claim->ahead = contender;
