@@ -14,7 +14,7 @@
  *   - no action without its object: a delete without a counter in the name, a watch on nobody,
  *     a rank with nobody to rank, a create of an earlier attempt's name;
  *   - a grant has a token and a certain clock, and no contender of the line that excludes it
- *     is ahead of it;
+ *     is ahead of it; of permits, as many as there are, and nobody of another use ahead;
  *   - a writer that shares holds meanwhile, keeps its token and its number, and is told once
  *     what came of it; it becomes a reader only by a reply that says so;
  *   - nobody sleeps without an alarm: a claim that is neither held nor forgotten has a request
@@ -27,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "claim.h"
+#include "permits.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,7 +41,7 @@ static void require(bool holds) {
 
 /* --- the world ------------------------------------------------------------------------------ */
 
-enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, SHARE, BACK };
+enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, SHARE, MARK, BACK };
 
 struct user {
     struct zkl_claim claim;
@@ -49,6 +49,7 @@ struct user {
     bool sharing;  /* it asked to be a reader, and was not told yet */
     int out[BACK]; /* requests, by verb */
     const struct zkl_contender *watched;
+    bool heads; /* it watches a holder, or more */
 };
 
 struct request {
@@ -101,8 +102,13 @@ static const char *const strangers[] = {
     "_c_11111111-2222-3333-4444-555555555559-lock-2147483647",
     "0123456789abcdef0123456789abcdef__lock__0000000003",
     "x-lock--2147483646",
+    "_c_11111111-2222-3333-4444-55555555555a-permit-2-of-3-0000000001",
+    "_c_11111111-2222-3333-4444-55555555555b-permit-1-of-3-0000000004",
+    "_c_11111111-2222-3333-4444-55555555555c-permit-3-of-3-0000000006",
     "no contender",
 };
+
+enum { STRANGERS = sizeof strangers / sizeof *strangers };
 
 /* A node's number: small, or at the end of the counter. */
 static int32_t number(uint8_t from) {
@@ -110,9 +116,12 @@ static int32_t number(uint8_t from) {
 }
 
 /* The name of an attempt of this session, made or not, of the past or another claim's. */
-static void name_attempt(char text[2 * ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t nonce,
-                         uint8_t from) {
-    zkl_name_prefix(text, kind, w.party.session, nonce);
+static void name_attempt(char text[2 * ZKL_NAME_SIZE], const struct zkl_claim *claim,
+                         uint64_t nonce, uint8_t from) {
+    uint64_t session = w.party.session;
+    if (claim->kind != ZKL_PERMIT || !claim->limit)
+        zkl_name_prefix(text, claim->kind, session, nonce);
+    else zkl_name_permits(text, claim->permits, claim->limit, session, nonce);
     snprintf(text + strlen(text), 16, "%010" PRId32, number(from));
 }
 
@@ -123,10 +132,10 @@ static void pick_name(char text[2 * ZKL_NAME_SIZE]) {
     case 0:
     case 1:
     case 2:
-    case 3: snprintf(text, ZKL_NAME_SIZE, "%s", strangers[from / 8 % 8]); break;
+    case 3: snprintf(text, ZKL_NAME_SIZE, "%s", strangers[from / 8 % STRANGERS]); break;
     case 4:
     case 5: snprintf(text, ZKL_NAME_SIZE, "%s", user->used ? user->claim.name : ""); break;
-    default: name_attempt(text, user->claim.kind, w.party.nonces - from / 8 % 4, byte()); break;
+    default: name_attempt(text, &user->claim, w.party.nonces - from / 8 % 4, byte()); break;
     }
 }
 
@@ -168,6 +177,14 @@ static void ask_ranks(struct user *user) {
     while ((contender = zkl_line_unranked(&w.line, &user->claim, contender))) {
         user->claim.ranks++;
         ask(user, RANK, contender);
+    }
+}
+
+static void ask_holders(struct user *user) {
+    user->heads = false;
+    for (size_t i = 0; i < w.line.count && user->claim.state == ZKL_WAIT; i++) {
+        struct zkl_contender *holder = w.line.contenders[i];
+        if (zkl_line_precedes(&w.line, holder, &user->claim)) ask(user, AHEAD, holder);
     }
 }
 
@@ -225,6 +242,8 @@ static void perform_one(struct user *user, zkl_actions action) {
     case ZKL_DO_LOSE: lose(user); break;
     case ZKL_DO_SHARED: tell_shared(user); break;
     case ZKL_DO_FORGET: forget(user); break;
+    case ZKL_DO_HOLDERS: ask_holders(user); break;
+    case ZKL_DO_MARK: ask(user, MARK, NULL); break;
     default: require(action == ZKL_DO_QUEUED); break;
     }
 }
@@ -239,7 +258,9 @@ static void check_actions(const struct user *user, zkl_actions actions) {
     const struct zkl_claim *claim = &user->claim;
     require(claim->state <= ZKL_GONE);
     require(actions == 0 || !user->forgotten);
-    require(actions < ZKL_DO_FORGET << 1);
+    require(actions < ZKL_DO_MARK << 1);
+    if (actions & ZKL_DO_HOLDERS) require(claim->state == ZKL_WAIT && claim->heading);
+    if (actions & ZKL_DO_MARK) require(claim->state == ZKL_HELD && claim->kind == ZKL_PERMIT);
     if (actions & (ZKL_DO_REMOVE | ZKL_DO_WATCH_OWN)) require(is_complete_name(claim->name));
     if (actions & ZKL_DO_REMOVE) require(claim->state == ZKL_LEAVE);
     if (actions & ZKL_DO_SHARE) require(claim->state == ZKL_SHARE && zkl_claim_may_share(claim));
@@ -311,7 +332,7 @@ static void replace_line(const struct user *user) {
     for (; count < from % 6; count++) pick_name(text[count]);
     if (user && from < 0xc0) {
         if (is_complete_name(user->claim.name)) strcpy(text[count++], user->claim.name);
-        else name_attempt(text[count++], user->claim.kind, user->claim.nonce, byte());
+        else name_attempt(text[count++], &user->claim, user->claim.nonce, byte());
     }
     size_t distinct = 0; /* the server has no name twice */
     for (size_t i = 0; i < count; i++) {
@@ -332,6 +353,10 @@ static bool is_ahead(const struct zkl_claim *claim, const struct zkl_contender *
 /* Who is admitted by a list, a proof, a czxid or an event has nobody ahead in the line. */
 static void check_first(const struct zkl_claim *claim) {
     require(!w.line.incomplete);
+    if (claim->kind == ZKL_PERMIT) {
+        require(!zkl_permits_stranger(&w.line, claim) && zkl_permits_fit(&w.line, claim));
+        return;
+    }
     for (size_t i = 0; i < w.line.count; i++) require(!is_ahead(claim, w.line.contenders[i]));
 }
 
@@ -377,13 +402,16 @@ static void feed_list(struct user *user, enum zkl_reply reply) {
 
 static void feed_created(struct user *user, enum zkl_reply reply) {
     char name[2 * ZKL_NAME_SIZE] = "";
-    if (reply == ZKL_DONE) name_attempt(name, user->claim.kind, user->claim.nonce, byte());
+    if (reply == ZKL_DONE) name_attempt(name, &user->claim, user->claim.nonce, byte());
     perform(user, zkl_claim_created(&user->claim, reply, pick_code(), name, ++w.zxid));
 }
 
 static void feed_ahead(struct user *user, struct zkl_contender *contender, enum zkl_reply reply) {
     zkl_actions did = zkl_claim_got_ahead(&user->claim, contender, reply, pick_code(), w.now);
     if (reply == ZKL_DONE && user->claim.ahead == contender) user->watched = contender;
+    if (reply == ZKL_DONE) user->heads = true;
+    if (reply == ZKL_DONE && user->claim.kind == ZKL_PERMIT && byte() & 1)
+        did |= zkl_claim_ahead_marked(&user->claim, contender, byte());
     perform_looking(user, did);
 }
 
@@ -414,7 +442,7 @@ static void feed_shared(struct user *user, enum zkl_reply reply) {
 static void feed(struct request *request, enum zkl_reply reply) {
     struct user *user = request->user;
     bool proof = request->verb == CREATE || request->verb == SYNC || request->verb == REMOVE ||
-                 request->verb == SHARE;
+                 request->verb == SHARE || request->verb == MARK;
     if (proof && reply == ZKL_DONE) zkl_clock_prove(&w.party.clock, request->issued, w.now);
     if (request->verb == LIST) feed_list(user, reply);
     if (!user || request->verb == LIST) return;
@@ -429,6 +457,7 @@ static void feed(struct request *request, enum zkl_reply reply) {
     case AHEAD: feed_ahead(user, request->contender, reply); break;
     case REMOVE: perform(user, zkl_claim_removed(claim, reply)); break;
     case SHARE: feed_shared(user, reply); break;
+    case MARK: perform(user, zkl_claim_marked(claim, reply)); break;
     case LIST:
     case BACK: break;
     }
@@ -496,6 +525,9 @@ static void watch_event(const struct user *about, bool own, bool deleted) {
             user->watched = NULL; /* the event used the watch up */
             perform_looking(user, deleted ? zkl_claim_ahead_deleted(claim, ahead, w.now)
                                           : zkl_claim_ahead_changed(claim, ahead));
+        } else if (claim->state == ZKL_WAIT && claim->heading && deleted) {
+            perform_looking(user,
+                            zkl_claim_ahead_deleted(claim, zkl_line_find(&w.line, name), w.now));
         }
     }
 }
@@ -532,7 +564,8 @@ static void start(uint8_t how) {
     bool trying = how & 1;
     zkl_time deadline = how & 2 ? w.now + how * (TIMEOUT / 64) : ZKL_NEVER;
     if (trying && !connected()) return;
-    struct user *user = new_user(USERS, (enum zkl_kind)(how / 4 % 3), deadline, trying);
+    struct user *user = new_user(USERS, (enum zkl_kind)(how / 4 % 4), deadline, trying);
+    if (user && user->claim.kind == ZKL_PERMIT) zkl_claim_want(&user->claim, 1 + how / 16 % 3, 3);
     if (user) perform(user, zkl_claim_start(&user->claim));
 }
 
@@ -553,7 +586,9 @@ static bool has_alarm(const struct user *user) {
     case ZKL_PROVE: return user->out[SYNC] > 0;
     case ZKL_KNOW: return user->out[OWN] > 0;
     case ZKL_RANK: return claim->ranks > 0;
-    case ZKL_WAIT: return user->out[AHEAD] > 0 || user->watched == claim->ahead;
+    case ZKL_WAIT:
+        return user->out[AHEAD] > 0 ||
+               (claim->heading ? user->heads : user->watched == claim->ahead);
     case ZKL_SHARE: return user->out[SHARE] > 0;
     case ZKL_LEAVE: return user->out[REMOVE] > 0;
     case ZKL_HELD:
