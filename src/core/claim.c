@@ -461,24 +461,6 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
     return 0;
 }
 
-/*
- * A list that is asked after a change shows what was so at the change: each change is
- * followed by one list, though a stranger may have made it.
- */
-zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
-                                   int64_t zxid) {
-    if (!awaits(claim, contender) || claim->heading || zxid <= claim->heard) return 0;
-    claim->heard = zxid;
-    return list_again(claim);
-}
-
-/* A refused mark is left: who is behind is told when the node goes. */
-zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
-    if (claim->state != ZKL_HELD) return 0; /* the node goes, and that tells as well */
-    if (reply == ZKL_ABSENT) return own_gone(claim);
-    return reply == ZKL_UNKNOWN ? stall(claim) : 0;
-}
-
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now) {
     claim->ranks--;
@@ -525,6 +507,24 @@ zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum
     return ZKL_DO_SHARED;
 }
 
+/*
+ * A list that is asked after a change shows what was so at the change: each change is
+ * followed by one list, though a stranger may have made it.
+ */
+zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
+                                   int64_t zxid) {
+    if (!awaits(claim, contender) || claim->heading || zxid <= claim->heard) return 0;
+    claim->heard = zxid;
+    return list_again(claim);
+}
+
+/* A refused mark is left: who is behind is told when the node goes. */
+zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
+    if (claim->state != ZKL_HELD) return 0; /* the node goes, and that tells as well */
+    if (reply == ZKL_ABSENT) return own_gone(claim);
+    return reply == ZKL_UNKNOWN ? stall(claim) : 0;
+}
+
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_LEAVE) return 0;
     if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);
@@ -543,18 +543,17 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
     return ZKL_DO_WATCH_OWN;
 }
 
-/* Who heads: the line is certain, one holder less is not enough, and the others are watched. */
+/* Who heads, and has not enough with one holder less: the others are watched already. */
 static bool still_waits(const struct zkl_claim *claim) {
-    const struct zkl_line *line = claim->line;
-    if (claim->stalled || line->incomplete || zkl_line_unranked(line, claim, NULL)) return false;
-    return !zkl_permits_fit(line, claim);
+    if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
+    return !zkl_permits_fit(claim->line, claim);
 }
 
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now) {
     if (!awaits(claim, contender)) return 0;
     if (contender) zkl_line_forget(claim->line, contender);
-    return claim->heading && still_waits(claim) ? 0 : advance(claim, now);
+    return still_waits(claim) ? 0 : advance(claim, now);
 }
 
 /* Who heads, of one of those that it watches. */
