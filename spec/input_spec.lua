@@ -284,8 +284,7 @@ describe("what is not built yet", function()
         end)
     end
 
-    it("says so: semaphore, multi", function()
-        unsupported(session:semaphore(rig.path(), 10))
+    it("says so: multi", function()
         unsupported(session:multi{ session:mutex(rig.path()) })
     end)
 

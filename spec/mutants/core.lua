@@ -711,7 +711,9 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
         name = "head-unranked",
         what = "who heads counts those ahead whose czxids it does not know as nobody",
         file = "src/core/claim.c",
-        find = "    if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;\n",
+        find = [[
+    if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
+]],
         replace = "    if (!claim->heading) return false;\n    claim->line->exhausted = false;\n",
     },
     {

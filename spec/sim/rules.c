@@ -209,7 +209,8 @@ void rules_at_any_time(void) {
  * Who fits does not wait; the first that does not watches each holder, who is behind it
  * only the one before. A mark that was refused cannot tell.
  */
-static void check_permits(const struct client *client, const struct node *own) {
+static void check_permits(const struct client *client, const struct zkl_claim *claim,
+                          const struct node *own) {
     uint8_t bit = (uint8_t)(1U << index_of(client));
     int64_t taken = node_taken(own->place, own->limit);
     const struct node *nearest = node_before(own->place, ZKL_PERMIT);
@@ -219,6 +220,7 @@ static void check_permits(const struct client *client, const struct node *own) {
     if (!nearest) return;
     require(nearest->watched & bit, "who waits watches the nearest");
     if (taken > own->limit || world.setting.refusals) return;
+    require(claim->heading, "who is the first that does not fit knows it");
     EACH_NODE(node) {
         bool ahead = alive(node) && node->contender && node->place < own->place;
         if (ahead) require(node->watched & bit, "who heads watches each holder");
@@ -232,7 +234,7 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
     require(own && alive(own), "who waits has its node");
     require(own && own->watched & bit, "who waits watches its own node");
     if (own && own->kind == ZKL_PERMIT) {
-        check_permits(client, own);
+        check_permits(client, claim, own);
         return;
     }
     require(ahead && alive(ahead), "who waits is behind somebody");
