@@ -620,6 +620,23 @@ describe("permits, when something fails,", function()
         end)
     end
 
+    it("keep their node's data when they mark it", function()
+        local all = hold(holder, { permits = 3, timeout = 5 })
+        local exports = session:semaphore(path, 3, { data = "export" })
+        zklock.run(function() keep(exports:acquire{ timeout = 30 }) end, function()
+            nodes_are(2)
+            rig.wait_for("the watches", function() return session:stats().in_flight == 0 end)
+            all:release()
+        end)
+        rig.wait_for("the mark", function()
+            local stats = session:stats()
+            return stats.sets == 1 and stats.in_flight == 0
+        end)
+        local entry = exports:queue()[1]
+        assert.equal("export", entry.data)
+        assert.is_truthy(entry.identity:find(":", 1, true))
+    end)
+
     it("are told of to the next when the mark is late, and came before its watch", function()
         local all, watcher = hold(holder, { permits = 3, timeout = 5 }), rig.proxy(server.hosts)
         local late = rig.session(watcher.hosts, { timeout = 20 }):semaphore(path, 3)

@@ -58,15 +58,6 @@ zoo_awget(handle, flight->node, on_watch,
         replace = [[
 zoo_awexists(handle, flight->node, on_watch,
                                                      flight->session, on_stat, flight)]],
-        also = { {
-            find = "/* The one watcher:",
-            replace = [[
-static void on_stat(int rc, const struct Stat *stat, const void *data) {
-    complete(data, (struct answer){.rc = rc, .stat = stat});
-}
-
-/* The one watcher:]],
-        } },
         catch = by("requests", "of queueing are two gets more"),
     },
 
@@ -538,5 +529,48 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
         find = "return strtoul(target + 6, NULL, 10);",
         replace = "return (unsigned long)fd;",
         catch = by("fault/process", "do not leak while a handle is being made by a slow thread"),
+    },
+
+    -- --- permits ------------------------------------------------------------------------
+
+    {
+        name = "deaf-head",
+        what = "who heads hears of the nearest holder only",
+        file = "src/zookeeper/stake.c",
+        find = "else if (claim->state == ZKL_WAIT && claim->heading)",
+        replace = "else if (false)",
+        catch = by("semaphore", "are a watch on each holder for the first"),
+    },
+    {
+        name = "late-watch",
+        what = "a mark that came before the watch is not seen",
+        file = "src/zookeeper/stake.c",
+        find = "bool marked = answer->reply == ZKL_DONE && stat->version > 0;",
+        replace = "bool marked = false;",
+        catch = by("semaphore", "when the mark is late, and came before its watch"),
+    },
+    {
+        name = "mark-wipes",
+        what = "a mark wipes the node's data",
+        file = "src/zookeeper/stake.c",
+        find = "zkl_flight_set(flight, stake->path->text, stake->claim.name, stake->data);",
+        replace = 'zkl_flight_set(flight, stake->path->text, stake->claim.name, "");',
+        catch = by("semaphore", "keep their node's data when they mark it"),
+    },
+    {
+        name = "own-permits",
+        what = "an owner's permits do not count: it waits for itself",
+        file = "src/zookeeper/lease.c",
+        find = "if (!zkl_stake_lost(stake, now)) permits += claim->permits;",
+        replace = "if (!zkl_stake_lost(stake, now)) permits += 0;",
+        catch = by("semaphore", "gets would_deadlock for what can never be"),
+    },
+    {
+        name = "mixed-limits",
+        what = "a session uses one path as semaphores of two limits",
+        file = "src/zookeeper/lease.c",
+        find = "if (claim->wanted && (!same || claim->limit != wish->limit)) return claim;",
+        replace = "if (claim->wanted && !same) return claim;",
+        catch = by("semaphore", "are a conflict with a semaphore of another limit"),
     },
 }
