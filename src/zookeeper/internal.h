@@ -95,6 +95,7 @@ struct zkl_request {
     struct news done_news, queued_news;
     struct stake *stake; /* counted; ACQUIRE, CHECK, SHARE, RELEASE */
     char *path;          /* QUEUE */
+    char *found;         /* ZKL_CONFLICT: what the path is used for, if known; else NULL */
     struct zkl_queued *queue;
     size_t queued, position;
     zkl_time deadline;
@@ -104,7 +105,6 @@ struct zkl_request {
     int error;           /* the server's error code behind `code` */
     enum request_kind kind;
     enum zkl_code code;
-    char found[96]; /* ZKL_CONFLICT: what the path is used for; else "" */
     enum zkl_kind lease_kind;
     bool done;
     bool lease;      /* a handle of lease_kind is there to be taken */

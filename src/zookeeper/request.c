@@ -36,6 +36,7 @@ void zkl_request_unhold(struct zkl_request *request) {
     if (request->stake) zkl_stake_unhold(request->stake);
     free(request->queue);
     free(request->path);
+    free(request->found);
     free(request);
 }
 
@@ -56,10 +57,11 @@ void zkl_request_conflict(struct zkl_request *request, const char *where, enum z
     static const char *const uses[] = {[ZKL_MUTEX] = "a mutex",
                                        [ZKL_READ] = "a read-write lock",
                                        [ZKL_WRITE] = "a read-write lock"};
-    size_t size = sizeof request->found;
-    if (kind == ZKL_PERMIT)
+    const size_t size = 96;
+    request->found = malloc(size);
+    if (request->found && kind == ZKL_PERMIT)
         snprintf(request->found, size, "%s a semaphore of %" PRId32 " permits", where, limit);
-    else snprintf(request->found, size, "%s %s", where, uses[kind]);
+    else if (request->found) snprintf(request->found, size, "%s %s", where, uses[kind]);
     zkl_request_finish(request, ZKL_CONFLICT, 0);
 }
 
@@ -117,7 +119,7 @@ const char *zkl_request_detail(zkl_request *request) {
     zkl_lock(request->session);
     int error = request->error;
     zkl_unlock(request->session);
-    if (request->found[0]) return request->found; /* constant once the request is done */
+    if (request->found) return request->found; /* constant once the request is done */
     return error ? zerror(error) : NULL;
 }
 

@@ -20,9 +20,12 @@ void zkl_stake_unhold(struct stake *stake) {
     free(stake);
 }
 
+/* Room for a name as it usually is; the longest, of many permits, has 19 bytes more. */
+enum { USUAL_NAME = 64 };
+
 /* What a node costs in the server's list of the session's ephemerals. */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
-    return session->watches.overhead + path_length + 1 + ZKL_NAME_SIZE;
+    return session->watches.overhead + path_length + 1 + USUAL_NAME;
 }
 
 /* The node's data: who, and on a line of its own what for. */
