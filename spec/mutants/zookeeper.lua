@@ -451,8 +451,8 @@ if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
         name = "mixed-kinds",
         what = "a session uses one path as a mutex and as a read-write lock",
         file = "src/zookeeper/lease.c",
-        find = "const struct zkl_claim *other = other_use(path, wish);",
-        replace = "const struct zkl_claim *other = NULL;",
+        find = "*other = code == ZKL_CLOSED ? NULL : other_use(path, wish);",
+        replace = "*other = NULL;",
         catch = by("rwlock", "and a mutex on one path are a conflict in one session"),
     },
     {

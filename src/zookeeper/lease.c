@@ -108,13 +108,14 @@ static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
     struct path *path = zkl_path_use(request->session, wish->path);
     if (!path) return false;
     enum zkl_code code = refusal(request->session, wish);
-    const struct zkl_claim *other = other_use(path, wish);
-    if (code == ZKL_CLOSED) zkl_request_finish(request, code, 0);
-    else if (other)
+    const struct zkl_claim *other = code == ZKL_CLOSED ? NULL : other_use(path, wish);
+    if (other) {
         zkl_request_conflict(request, "this session uses it as", other->kind, other->limit);
-    else if (!is_new(request, path, wish)) return true;
-    else if (code != ZKL_OK) zkl_request_finish(request, code, 0);
-    else return contend(request, path, wish);
+        return true;
+    }
+    if (code != ZKL_CLOSED && !is_new(request, path, wish)) return true;
+    if (code == ZKL_OK) return contend(request, path, wish);
+    zkl_request_finish(request, code, 0);
     return true;
 }
 
