@@ -2,9 +2,9 @@
 -- acquire, hold, write or read, re-enter, downgrade, give up and let go at random, and
 -- write a history.
 --
---   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH...
+--   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH... PATH
 --
--- The first paths are mutexes, the others read-write locks.
+-- The first paths are mutexes, the others read-write locks, the last one a semaphore.
 -- It works until the file FOLDER/calm is there; then everything waiting is interrupted,
 -- the session closed, and the process ends with status 0. An error is recorded and ends
 -- it with status 1.
@@ -17,10 +17,11 @@ local zklock = require "zklock"
 local now, random = core.now, math.random
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
-local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS = unpack(arg)
+local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS, GATE = unpack(arg)
 TIMEOUT = tonumber(TIMEOUT)
 
 local WORKERS = 4
+local PERMITS = 3 -- of the semaphore
 local CONNECT_TIMEOUT = 3
 local CLOSE_LIMIT = 5
 local TICK = 0.05
@@ -48,7 +49,7 @@ local Claim = {}
 Claim.__index = Claim
 
 
-local function new_claim(path, kind, way, limit, inside)
+local function new_claim(path, kind, way, limit, inside, permits)
     last_claim = last_claim + 1
     local self = setmetatable({
         id = ("%s-%d"):format(PROCESS, last_claim),
@@ -56,10 +57,11 @@ local function new_claim(path, kind, way, limit, inside)
         kind = kind,
         limit = limit,
         begun = now(),
-        writes = kind ~= "read", -- now
+        permits = permits,
+        writes = kind ~= "read" and kind ~= "permit", -- now
     }, Claim)
-    self:record("invoked", { path = path, kind = kind, way = way, limit = limit, inside = inside },
-                self.begun)
+    self:record("invoked", { path = path, kind = kind, way = way, limit = limit, inside = inside,
+                             permits = permits }, self.begun)
     return self
 end
 
@@ -67,6 +69,7 @@ end
 --- The lock that it wants, of the session as it is now.
 function Claim:lock()
     local opts = { data = self.id }
+    if self.kind == "permit" then return session:semaphore(self.path, PERMITS, opts) end
     if self.kind == "mutex" then return session:mutex(self.path, opts) end
     local rwlock = session:rwlock(self.path, opts)
     return rwlock[self.kind](rwlock)
@@ -217,14 +220,15 @@ local function work(claim, owner)
     local finish = now() + (chance(0.02) and between(0.5, 2.5) or between(0, 0.03))
     local writes = 0
     repeat
-        if not claim.writes then
+        if claim.kind == "read" or claim.kind == "write" and not claim.writes then
             read_set(claim)
-        elseif writes < 2 and chance(0.6) then
+        elseif claim.writes and writes < 2 and chance(0.6) then
             writes = writes + 1
             add_element(claim, writes)
         end
         if claim.kind == "write" and claim.writes and chance(0.2) then downgrade(claim) end
-        if session == mine and claim.state == "held" and chance(0.1) then
+        local again = claim.kind ~= "permit" and session == mine and claim.state == "held"
+        if again and chance(0.1) then
             reenter(claim, owner)
         end
         zklock.sleep(between(0, 0.01))
@@ -293,13 +297,16 @@ end
 local function cycle(owner)
     local path, limit = paths[random(#paths)], pick_limit()
     local kind = not is_rwlock[path] and "mutex" or chance(0.6) and "read" or "write"
+    if path == GATE then kind = "permit" end
     local trying = limit == 0
     local claim = new_claim(path, kind, trying and "try" or "acquire",
-                            trying and CONNECT_TIMEOUT or limit)
+                            trying and CONNECT_TIMEOUT or limit, nil,
+                            kind == "permit" and random(PERMITS) or nil)
     local use = chance(0.15) and in_scope or plainly
     use(claim:lock(), claim, {
         timeout = limit,
         owner = owner,
+        permits = claim.permits,
         on_queued = function(position) claim:record("queued", { position = position }) end,
     })
 end
@@ -402,6 +409,7 @@ local function open_stores()
                                   function() zklock.sleep(0.002) end)
     end
     for path in RWLOCKS:gmatch("[^,]+") do is_rwlock[path] = true end
+    paths[#paths + 1] = GATE
 end
 
 

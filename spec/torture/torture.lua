@@ -21,6 +21,7 @@ local zklock = require "zklock"
 local PLACES = 5
 local COUNTER_PATH = "/counter" -- its sequence numbers end soon; it has no parent to be made
 local COUNTER_LEFT = 100
+local GATE_PATH = "/torture/gate" -- a semaphore
 local TIMEOUT = 2
 local TICK = 200 -- milliseconds, of the servers
 
@@ -41,7 +42,8 @@ local function exists(path)
 end
 
 
--- Two of three paths are of a mutex; the counter's is of a mutex in two of three seeds.
+-- Two paths are of a mutex, one of a read-write lock, one of a semaphore; the counter's is of
+-- a mutex in two of three seeds.
 local function choose_paths(seed)
     local mutexes, rwlocks = { "/torture/a", "/torture/b" }, { "/torture/rw" }
     local counters = seed % 3 == 0 and rwlocks or mutexes
@@ -49,6 +51,7 @@ local function choose_paths(seed)
     local paths = {}
     for _, path in ipairs(mutexes) do paths[#paths + 1] = path end
     for _, path in ipairs(rwlocks) do paths[#paths + 1] = path end
+    paths[#paths + 1] = GATE_PATH
     return paths, mutexes, rwlocks
 end
 
@@ -97,7 +100,8 @@ local function start_client(world, place)
         "WALL_CLOCK=" .. place.clock, "LD_PRELOAD=" .. CLOCK, lua,
         "spec/torture/client.lua", place.process, place.hosts,
         world.seed * 1000 + place.index * 100 + place.number, quote(world.folder), TIMEOUT,
-        table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), "2>&1" }, " ")))
+        table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), GATE_PATH,
+        "2>&1" }, " ")))
     place.pid = place.output:read("*n", "*l")
 end
 
