@@ -39,6 +39,7 @@ build = {
             "src/core/code.c",
             "src/core/line.c",
             "src/core/name.c",
+            "src/core/permits.c",
             "src/core/unfair.c",
             "src/lua/lease.c",
             "src/lua/module.c",

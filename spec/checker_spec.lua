@@ -3,8 +3,9 @@
 --
 -- Each history begins with a lawful one. LAWFUL is of two clients: c1 holds, c2 waits and
 -- holds after it. SHARED is of a read-write lock: c1 writes, c2 waits to read and c3 to write
--- behind it; c1 becomes a reader, so that c2 comes in; when both have gone, c3. A test says
--- what is otherwise: lines to add, to take away (by a pattern), to change.
+-- behind it; c1 becomes a reader, so that c2 comes in; when both have gone, c3. PERMITS is of a
+-- semaphore of 3: c1 has 2, c2 waits for 2, c3 for one behind it. A test says what is otherwise:
+-- lines to add, to take away (by a pattern), to change.
 
 local check = require "spec.torture.checker"
 local history = require "spec.torture.history"
@@ -110,6 +111,31 @@ local SECOND_PATH = [[
 4.02 c2.1 c2.1-2 granted token=101 state=held held=4.02 begun=3 limit=5
 5.50 c2.1 c2.1-2 released result=ok begun=5.5 limit=0 held=5.5
 5.51 zookeeper c2.1-2 deleted path=/m name=x-lock-7 session=b2 zxid=104 cause=delete
+]]
+
+local PERMITS = [[
+1.00 c1.1 - connected session=a1 timeout=2
+1.00 c2.1 - connected session=b2 timeout=2
+1.00 c3.1 - connected session=d3 timeout=2
+2.00 c1.1 c1.1-1 invoked path=/l kind=permit way=acquire limit=5 permits=2
+2.01 zookeeper c1.1-1 created path=/l name=x-permit-2-of-3-0 session=a1 zxid=100
+2.02 c1.1 c1.1-1 granted token=100 state=held held=2.02 begun=2 limit=5
+2.10 c2.1 c2.1-1 invoked path=/l kind=permit way=acquire limit=9 permits=2
+2.11 zookeeper c2.1-1 created path=/l name=x-permit-2-of-3-1 session=b2 zxid=101
+2.20 c3.1 c3.1-1 invoked path=/l kind=permit way=acquire limit=9 permits=1
+2.21 zookeeper c3.1-1 created path=/l name=x-permit-1-of-3-2 session=d3 zxid=102
+3.00 c1.1 c1.1-1 released result=ok begun=3 limit=0 held=3
+3.01 zookeeper c1.1-1 deleted path=/l name=x-permit-2-of-3-0 session=a1 zxid=103 cause=delete
+3.02 c2.1 c2.1-1 granted token=101 state=held held=3.02 begun=2.1 limit=9
+3.03 c3.1 c3.1-1 granted token=102 state=held held=3.03 begun=2.2 limit=9
+4.00 c2.1 c2.1-1 released result=ok begun=4 limit=0 held=4
+4.01 zookeeper c2.1-1 deleted path=/l name=x-permit-2-of-3-1 session=b2 zxid=105 cause=delete
+5.00 c3.1 c3.1-1 released result=ok begun=5 limit=0 held=5
+5.01 zookeeper c3.1-1 deleted path=/l name=x-permit-1-of-3-2 session=d3 zxid=106 cause=delete
+9.01 c1.1 - ended
+9.01 c2.1 - ended
+9.01 c3.1 - ended
+10.0 torture - residue nodes=0 watches=0
 ]]
 
 
@@ -402,6 +428,38 @@ describe("a history that breaks one rule", function()
 end)
 
 
+describe("a history of a semaphore", function()
+    passes("is lawful", { of = PERMITS })
+
+    passes("is lawful though the one behind is told first", {
+        of = PERMITS,
+        change = { "3%.03 c3", "3.015 c3", "held=3%.03", "held=3.015" },
+    })
+
+    fails_with_order("overlap", "more permits than there are", {
+        of = PERMITS,
+        change = { "3%.02 c2", "2.50 c2", "held=3%.02", "held=2.5" },
+    }, "before it was its turn")
+
+    fails("order", "a small request passes a big one that waits", {
+        of = PERMITS,
+        change = { "3%.03 c3", "2.50 c3", "held=3%.03", "held=2.5" },
+    }, "before it was its turn")
+
+    fails_with_order("overlap", "a node of another kind", {
+        of = PERMITS,
+        change = { "x%-permit%-1%-of%-3%-2", "x-lock-2" },
+    }, "wants to permit, by the node")
+
+    fails("handoff", "who has its permits is not served", {
+        of = PERMITS,
+        change = { "3%.03 c3", "8.03 c3", "held=3%.03", "held=8.03", "5%.00 c3", "8.50 c3",
+                   "5%.01 zookeeper", "8.51 zookeeper", "begun=5 ", "begun=8.5 ", "held=5\n",
+                   "held=8.5\n" },
+    }, "and it was not served")
+end)
+
+
 describe("a history of a read-write lock that breaks a rule", function()
     fails_with_order("overlap", "a reader beside a writer", {
         of = SHARED,
@@ -550,7 +608,7 @@ describe("a lawful history of a read-write lock", function()
 
     passes("with a downgrade: a waiting reader comes in, a waiting writer stays", { of = SHARED },
            function(report)
-        assert.same({ mutex = 0, read = 1, write = 2 }, report.figures.granted)
+        assert.same({ mutex = 0, read = 1, write = 2, permit = 0 }, report.figures.granted)
         assert.equal(1, report.figures.downgrades)
         assert.equal(3, report.figures.reads)
         assert.equal(0, #report.explained)
@@ -1011,8 +1069,8 @@ describe("the page", function()
         assert.is_truthy(html:find('"c1.1-1","token 100",2000.0,"write"', 1, true))
         assert.is_truthy(html:find('"c2.1-1","token 101",2030.0,"read"', 1, true))
         assert.is_truthy(html:find('"c3.1-1","token 102",-1,"write"', 1, true))
-        assert.is_truthy(html:find("3: 0 mutex, 1 read, 2 write; and 0 re-entries, 1 downgrades", 1,
-                                   true))
+        assert.is_truthy(html:find("3: 0 mutex, 1 read, 2 write, 0 of permits; 0 re-entries, " ..
+                                   "1 downgrades", 1, true))
     end)
 
     it("is one file, with all that is to be seen, and text that cannot leave its place", function()

@@ -284,10 +284,6 @@ describe("what is not built yet", function()
         end)
     end
 
-    it("says so: semaphore", function()
-        unsupported(session:semaphore(rig.path(), 10))
-    end)
-
     it("says so: condition", function()
         unsupported(session:mutex(rig.path()):condition("not_empty"))
     end)

@@ -1,5 +1,5 @@
---- A lock: a mutex, or one side of a read-write lock. In order of arrival over all processes,
--- but for a mutex whose order is "none".
+--- A lock: a mutex, one side of a read-write lock, a semaphore, or several as one. In order
+-- of arrival over all processes, but for a mutex whose order is "none".
 
 local Lease = require "zklock.lease"
 local Request = require "zklock.request"
@@ -12,12 +12,14 @@ local scope = require "zklock.scope"
 local wait = require "zklock.wait"
 
 local now = core.now
+local huge = math.huge
 local error, ipairs, setmetatable, type = error, ipairs, setmetatable, type
 local max = math.max
 
 ---@class zklock.Lock
----@field kind "mutex"|"read"|"write"
----@field claim "mutex"|"read"|"write"|"unfair" how it contends
+---@field kind "mutex"|"read"|"write"|"permit"|"multi"
+---@field claim "mutex"|"read"|"write"|"permit"|"unfair" how it contends
+---@field limit? integer of a semaphore
 local Lock = {}
 Lock.__index = Lock
 Lock.__name = "zklock.lock"
@@ -32,35 +34,28 @@ local function why_not(lock, timeout, begun)
 end
 
 
-local other_use = {
-    mutex = "this session uses it as a read-write lock, or with order = \"none\"",
-    unfair = "this session uses it with another order, or as a read-write lock",
-    read = "this session uses it as a mutex",
-    write = "this session uses it as a mutex",
-}
-
-
 local function take_lease(request, lock, timeout, begun)
     local handle = request.handle
     local code, detail = handle:result()
     if code == "ok" then return Lease.new(lock, handle:lease()) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
-    if code == "conflict" then detail = detail or other_use[lock.claim] end
     return failure(code, lock.path, detail)
 end
 
 
 -- Begins to contend; a multi-lock has its own.
-local function ask(self, owner, limit, trying)
-    return self.session.handle:acquire(self.path, self.claim, owner, limit, trying,
-                                       self.reentrant, self.data, self.jitter)
+local function ask(self, owner, timeout, trying, permits)
+    return self.session.handle:acquire(self.path, self.claim, owner, timeout, trying,
+                                       self.reentrant, self.data, self.jitter,
+                                       permits, self.limit)
 end
 
 
 local function attempt(self, opts, limit, begun)
     local session, owner = self.session, owner_key(opts.owner)
     local left = limit and max(limit - (now() - begun), 0)
-    local request = Request.new(session, self.ask(self, owner, left, opts.timeout == 0), owner)
+    local handle = self:ask(owner, left, opts.timeout == 0, opts.permits)
+    local request = Request.new(session, handle, owner)
     request.on_queued = opts.on_queued
     return wait.wait(session, request, left, take_lease, self, opts.timeout, begun)
 end
@@ -82,13 +77,20 @@ local function acquire(self, opts)
 end
 
 
+-- What acquire() and with() may be given.
+local function check(self, arg)
+    if self.limit then return options.permits(arg, self.limit) end
+    return options.acquire(arg)
+end
+
+
 --- Waits for the lock.
 ---@param arg? number|table seconds (nil: for ever, 0: try), or { timeout, owner, on_queued }
 ---@return zklock.Lease? lease
 ---@return string? message
 ---@return string? code
 function Lock:acquire(arg)
-    return acquire(self, options.acquire(arg))
+    return acquire(self, check(self, arg))
 end
 
 
@@ -108,11 +110,11 @@ end
 -- lock and releases it after, also when fn raises; the error passes unchanged.
 ---@return true? ok then what fn gives; nil, message, code if the lock was not had
 function Lock:with(arg, fn, ...)
-    if type(arg) == "function" then return with(self, {}, arg, fn, ...) end
+    if type(arg) == "function" then return with(self, check(self), arg, fn, ...) end
     if type(fn) ~= "function" then
         error("with takes ([timeout or options,] function, arguments...)", 2)
     end
-    return with(self, options.acquire(arg), fn, ...)
+    return with(self, check(self, arg), fn, ...)
 end
 
 
@@ -131,10 +133,11 @@ local function take_queue(request, path)
     local code, detail = request.handle:result()
     if code ~= "ok" then return failure(code, path, detail) end
     local queue = request.handle:queue()
-    local readers_so_far = true
+    local readers_so_far, taken = true, 0
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
-        describe(entry, position == 1 or readers_so_far)
+        taken = taken + (entry.permits or huge)
+        describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
     end
     return queue
 end
@@ -195,6 +198,7 @@ end
 
 
 function Lock:__tostring()
+    if self.limit then return ("zklock.semaphore (%s, %d)"):format(self.path, self.limit) end
     return ("zklock.%s (%s)"):format(self.kind, self.path)
 end
 
@@ -212,6 +216,7 @@ function Lock.new(session, path, kind, opts)
         reentrant = opts.reentrant,
         data = opts.data,
         jitter = opts.jitter,
+        limit = opts.limit,
     }, Lock)
 end
 

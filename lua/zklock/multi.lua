@@ -27,8 +27,8 @@ local function check(session, locks)
 end
 
 
-local function ask(self, owner, limit, trying)
-    return self.session.handle:acquire_all(self.wishes, owner, limit, trying)
+local function ask(self, owner, timeout, trying)
+    return self.session.handle:acquire_all(self.wishes, owner, timeout, trying)
 end
 
 

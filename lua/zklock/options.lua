@@ -272,6 +272,23 @@ function _M.rwlock(given)
 end
 
 
+local function check_permits(value, name, limit)
+    check_type(value, "number", name)
+    if not (value >= 1 and value <= limit and value % 1 == 0) then
+        refuse("%s must be a whole number, 1 to %d, not %s", name, limit, show(value))
+    end
+end
+
+
+local semaphore_fields = { data = check.data }
+
+--- The limit and the options of semaphore().
+function _M.semaphore(limit, given)
+    check_permits(limit, "the limit of a semaphore", 2147483647) -- it has 31 bits in a node's name
+    return complete(given, semaphore_fields, {}, "the options of semaphore")
+end
+
+
 local acquire_fields = {
     timeout = check.duration,
     owner = check.anything,
@@ -289,6 +306,22 @@ function _M.acquire(given)
         refuse("acquire takes seconds or a table of options, not %s", show(given))
     end
     return complete(given, acquire_fields, {}, "the options of acquire")
+end
+
+
+local permits_fields = { permits = check.anything } -- the limit is known below
+for name, checker in pairs(acquire_fields) do permits_fields[name] = checker end
+
+--- The same of a semaphore of that limit.
+function _M.permits(given, limit)
+    if type(given) ~= "table" then
+        local opts = _M.acquire(given)
+        opts.permits = 1
+        return opts
+    end
+    local opts = complete(given, permits_fields, { permits = 1 }, "the options of acquire")
+    check_permits(opts.permits, "permits", limit)
+    return opts
 end
 
 

@@ -181,9 +181,12 @@ function Session:multi(locks)
 end
 
 
--- The rest of the family is not built yet, and says so.
-function Session.semaphore(_, path)
-    return failure("unsupported", path, "session:semaphore is not built yet")
+---@param limit integer permits in all; the same for everybody who uses the path
+---@return zklock.Lock whose acquire and with take { permits = n }, all or none
+function Session:semaphore(path, limit, opts)
+    path, opts = options.path(path), options.semaphore(limit, opts)
+    opts.limit = limit
+    return Lock.new(self, path, "permit", opts)
 end
 
 

@@ -109,10 +109,9 @@ function chapters.try(book)
     if lease then lease:release() end
 end
 
--- A holder, one behind it, one behind that: granted in turn.
-function chapters.wait(book)
-    local lock, tasks, queued = book.lock, {}, 0
-    local first = assert(lock:acquire(PATIENCE))
+-- One holds, two come behind it.
+local function wait_in_turn(book, lock, first)
+    local tasks, queued = {}, 0
     book.arm()
     for i = 1, 2 do
         tasks[i] = function()
@@ -129,6 +128,32 @@ function chapters.wait(book)
     end
     try(zklock.run, table.unpack(tasks))
     first:release()
+end
+
+-- A holder, one behind it, one behind that: granted in turn.
+function chapters.wait(book)
+    wait_in_turn(book, book.lock, assert(book.lock:acquire(PATIENCE)))
+end
+
+-- The same for permits: the first heads, and when it is granted it tells the second.
+function chapters.permits(book)
+    local gate = book.session:semaphore(book.lock.path, 2)
+    local all = { permits = 2, timeout = PATIENCE }
+    wait_in_turn(book, gate, assert(gate:acquire(all)))
+end
+
+-- One asks for what another limit has, and is told what is in its way.
+function chapters.conflict(book)
+    local other = assert(connect(server.hosts))
+    local lease = assert(other:semaphore(book.lock.path, 2):acquire(PATIENCE))
+    local gate = book.session:semaphore(book.lock.path, 3)
+    codes.conflict = true
+    book.arm()
+    for _, timeout in ipairs{ 0, PATIENCE } do try(gate.acquire, gate, timeout) end
+    failing.disarm()
+    codes.conflict = nil
+    lease:release()
+    other:close()
 end
 
 function chapters.queue(book)

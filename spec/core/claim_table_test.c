@@ -6,12 +6,13 @@
 
 /* --- where a claim can be ----------------------------------------------------------------- */
 
-enum setting { PLAIN, STALLED, UNWANTED, CUT, RAN_OUT, AS_READER, AS_WRITER, SETTINGS };
+enum setting { PLAIN, STALLED, UNWANTED, CUT, RAN_OUT, AS_READER, AS_WRITER, AS_PERMIT, SETTINGS };
 static const char *const settings[] = {
-    "", " stalled", " unwanted", " cut off", " clock ran out", " reader", " writer"};
+    "", " stalled", " unwanted", " cut off", " clock ran out", " reader", " writer", " permit"};
 
 static enum zkl_kind kind_in(int state, int setting) {
     if (setting == AS_WRITER || state == ZKL_SHARE) return ZKL_WRITE;
+    if (setting == AS_PERMIT) return ZKL_PERMIT;
     return setting == AS_READER ? ZKL_READ : ZKL_MUTEX;
 }
 
@@ -28,8 +29,9 @@ static void build(struct scene *s, int state, int setting) {
     if (setting == CUT) s->party.clock.connected = false;
     if (setting == RAN_OUT) s->now += 2 * T;
     if (!s->other) { /* somebody to have news of */
-        LINE(s, AHEAD);
-        if (s->claim.name[0]) LINE(s, AHEAD, s->claim.name);
+        const char *ahead = setting == AS_PERMIT ? HOLDER : AHEAD;
+        LINE(s, ahead);
+        if (s->claim.name[0]) LINE(s, ahead, s->claim.name);
     }
 }
 
@@ -53,11 +55,13 @@ enum event {
     GOT_OTHER,
     RANKED,
     SHARED,
+    MARKED,
     REMOVED,
     OWN_DELETED,
     OWN_CHANGED,
     AHEAD_DELETED,
     AHEAD_CHANGED,
+    AHEAD_MARKED,
     OTHER_DELETED,
     OTHER_CHANGED,
     RESUME,
@@ -69,21 +73,23 @@ enum event {
     EVENTS
 };
 static const char *const events[] = {
-    "start",         "cancel",        "release",       "share",         "parents",
-    "created",       "listed own",    "listed first",  "listed none",   "listed limit",
-    "synced",        "got own",       "got foreign",   "got ahead",     "got other",
-    "ranked",        "shared",        "removed",       "own deleted",   "own changed",
-    "ahead deleted", "ahead changed", "other deleted", "other changed", "resume",
-    "suspend",       "expire",        "tick",          "tick late",     "beat"};
+    "start",         "cancel",        "release",       "share",        "parents",
+    "created",       "listed own",    "listed first",  "listed none",  "listed limit",
+    "synced",        "got own",       "got foreign",   "got ahead",    "got other",
+    "ranked",        "shared",        "marked",        "removed",      "own deleted",
+    "own changed",   "ahead deleted", "ahead changed", "ahead marked", "other deleted",
+    "other changed", "resume",        "suspend",       "expire",       "tick",
+    "tick late",     "beat"};
 static const char *const replies[] = {"", " absent", " refused", " unknown"};
 
 static zkl_actions list_event(struct scene *s, int event, enum zkl_reply reply) {
     const char *own = scene_name(s, event == LISTED_LIMIT ? INT32_MAX : 42);
+    const char *ahead = s->claim.kind == ZKL_PERMIT ? HOLDER : AHEAD;
     if (reply != ZKL_DONE) return zkl_claim_listed(&s->claim, reply, ZKL_AUTH, s->now);
-    if (event == LISTED_OWN) LINE(s, AHEAD, own, BEHIND);
+    if (event == LISTED_OWN) LINE(s, ahead, own, BEHIND);
     else if (event == LISTED_FIRST) LINE(s, own, BEHIND, "config");
     else if (event == LISTED_LIMIT) LINE(s, LIMITED, own);
-    else LINE(s, AHEAD, BEHIND);
+    else LINE(s, ahead, BEHIND);
     return zkl_claim_listed(&s->claim, reply, ZKL_OK, s->now);
 }
 
@@ -104,6 +110,7 @@ static zkl_actions reply_event(struct scene *s, int event, enum zkl_reply reply)
     case RANKED:
         if (!claim->ranks) claim->ranks = 1;
         return zkl_claim_ranked(claim, s->other, reply, 1000, s->now);
+    case MARKED: return zkl_claim_marked(claim, reply);
     case SHARED: return zkl_claim_shared(claim, reply, ZKL_AUTH);
     case REMOVED: return zkl_claim_removed(claim, reply);
     default: return list_event(s, event, reply);
@@ -131,6 +138,7 @@ static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
     case OWN_CHANGED: return zkl_claim_own_changed(claim);
     case AHEAD_DELETED: return deleted(s, ahead);
     case AHEAD_CHANGED: return zkl_claim_ahead_changed(claim, ahead);
+    case AHEAD_MARKED: return zkl_claim_ahead_marked(claim, ahead, 2000);
     case OTHER_DELETED: return deleted(s, s->other);
     case OTHER_CHANGED: return zkl_claim_ahead_changed(claim, s->other);
     case RESUME: s->party.clock.connected = true; return zkl_claim_resume(claim, s->now);
@@ -197,6 +205,8 @@ static void check_asked(const struct scene *s, const struct zkl_claim *was, zkl_
     }
     if (did & ZKL_DO_WATCH_OWN) CHECK(complete(is->name) && is->own_watched);
     if (did & ZKL_DO_WATCH_AHEAD) CHECK(is->state == ZKL_WAIT && is->ahead);
+    if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->heading);
+    if (did & ZKL_DO_MARK) CHECK(is->state == ZKL_HELD && is->kind == ZKL_PERMIT);
     if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s->line, is, NULL) != NULL);
     if (did & ZKL_DO_REMOVE) CHECK(is->state == ZKL_LEAVE && complete(is->name));
     if (did & ZKL_DO_SHARE) CHECK(is->state == ZKL_SHARE && zkl_claim_may_share(is));
@@ -227,7 +237,8 @@ static void check_all(const struct scene *s, const struct zkl_claim *was, zkl_ac
     check_told(s, was, did);
     check_asked(s, was, did);
     check_state(s);
-    if (s->claim.state == ZKL_HELD && possible(was, event)) CHECK(!s->claim.stalled);
+    bool asked = s->claim.state == ZKL_HELD && event != MARKED;
+    if (asked && possible(was, event)) CHECK(!s->claim.stalled);
     if (!was->wanted && event != PARENTS) CHECK_IS(s->claim.code, was->code);
 }
 

@@ -45,6 +45,75 @@ static void contenders(void) {
     }
 }
 
+static void permits(void) {
+    static const struct {
+        const char *text;
+        int32_t permits, limit, sequence;
+    } rows[] = {
+        {UUID "permit-3-of-10-0000000042", 3, 10, 42},
+        {UUID "permit-10-of-10-0000000042", 10, 10, 42},
+        {UUID "permit-1-of-1--000000042", 1, 1, -42},
+        {UUID "permit-2-of-3--2147483648", 2, 3, -INT32_MAX},
+        {UUID "permit-2147483647-of-2147483647-2147483647", INT32_MAX, INT32_MAX, INT32_MAX},
+    };
+    static const char *const bad[] = {"permit-0-of-10-0000000042",
+                                      "permit-11-of-10-0000000042",
+                                      "permit-1-of-0-0000000042",
+                                      "permit-01-of-10-0000000042",
+                                      "permit-1-of-010-0000000042",
+                                      "permit--of-10-0000000042",
+                                      "permit-1-of--0000000042",
+                                      "permit-1-of-10-42",
+                                      "permit-1-of-2147483648-0000000042",
+                                      "permit-1-0000000042",
+                                      "permit--1-of-3-0000000042",
+                                      "permit-1-of-99999999999-0000000042",
+                                      "permit-1-in-10-0000000042",
+                                      "permits-1-of-2-0000000042",
+                                      "1-of-2-0000000042",
+                                      "-of-2-0000000042",
+                                      "of-0000000042"};
+    struct zkl_name name;
+    TEST("a permit's name says how many of how many it is, and its number") {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            CHECK_CASE("%s", rows[i].text);
+            CHECK(zkl_name_parse(rows[i].text, &name));
+            CHECK_IS(name.kind, ZKL_PERMIT);
+            CHECK_IS(name.permits, rows[i].permits);
+            CHECK_IS(name.limit, rows[i].limit);
+            CHECK_IS(name.sequence, rows[i].sequence);
+            CHECK_IS(name.session, 0x550e8400e29b41d4);
+        }
+    }
+    TEST("a name that no semaphore of ours writes is no permit") {
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            CHECK_CASE("%s", bad[i]);
+            CHECK(!zkl_name_parse(bad[i], &name));
+        }
+    }
+    TEST("the longest name of a permit has room, and is read back") {
+        char text[2 * ZKL_NAME_SIZE];
+        zkl_name_permits(text, INT32_MAX, INT32_MAX, UINT64_MAX, UINT64_MAX);
+        snprintf(text + strlen(text), ZKL_NAME_SIZE, "%d", INT32_MIN);
+        CHECK(strlen(text) < ZKL_NAME_SIZE);
+        CHECK(zkl_name_parse(text, &name));
+        CHECK_IS(name.permits, INT32_MAX);
+        CHECK_IS(name.limit, INT32_MAX);
+        CHECK_IS(name.sequence, -INT32_MAX);
+        CHECK(name.session == UINT64_MAX && name.nonce == UINT64_MAX);
+    }
+    TEST("a permit is written with how many of how many") {
+        char text[ZKL_NAME_SIZE];
+        zkl_name_permits(text, 3, 10, 0x550e8400e29b41d4, 0xa716446655440000);
+        CHECK_TEXT(text, UUID "permit-3-of-10-");
+    }
+    TEST("no other name has permits") {
+        CHECK(zkl_name_parse(UUID "lock-0000000042", &name));
+        CHECK_IS(name.permits, 0);
+        CHECK_IS(name.limit, 0);
+    }
+}
+
 static void others(void) {
     static const char *const rows[] = {
         "",
@@ -273,6 +342,7 @@ static void downgrading(void) {
 
 int main(void) {
     contenders();
+    permits();
     others();
     counters();
     uuids();

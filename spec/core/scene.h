@@ -23,10 +23,11 @@
 #define AHEAD "_c_11111111-2222-3333-4444-555555555555-lock-0000000041"
 #define WRITER "_c_11111111-2222-3333-4444-555555555555-__WRIT__0000000041"
 #define BEHIND "_c_66666666-7777-8888-9999-000000000000-lock-0000000043"
+#define HOLDER "_c_11111111-2222-3333-4444-555555555555-permit-2-of-3-0000000041"
 #define LIMITED "_c_11111111-2222-3333-4444-555555555555-lock-2147483647"
 #define NETWORK                                                                                    \
     (ZKL_DO_PARENTS | ZKL_DO_CREATE | ZKL_DO_SYNC | ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_OWN | \
-     ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE | ZKL_DO_SHARE)
+     ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE | ZKL_DO_SHARE | ZKL_DO_HOLDERS | ZKL_DO_MARK)
 
 struct scene {
     struct zkl_party party;
@@ -64,6 +65,7 @@ static inline void scene_open(struct scene *s, enum zkl_kind kind, zkl_time dead
     s->party.clock.connected = true;
     scene_prove(s);
     zkl_claim_init(&s->claim, &s->party, &s->line, kind, deadline, trying);
+    if (kind == ZKL_PERMIT) zkl_claim_want(&s->claim, 2, 3);
 }
 
 /* The claim becomes a part of a multi-lock of two; neither was started. */
@@ -94,7 +96,9 @@ static inline void scene_enter(struct scene *s, enum zkl_kind kind) {
 /* The name that the server gives to the claim's latest attempt. */
 static inline const char *scene_name_of(const struct zkl_claim *claim, int32_t sequence) {
     static char name[2 * ZKL_NAME_SIZE];
-    zkl_name_prefix(name, claim->kind, claim->party->session, claim->nonce);
+    uint64_t session = claim->party->session;
+    if (claim->kind != ZKL_PERMIT) zkl_name_prefix(name, claim->kind, session, claim->nonce);
+    else zkl_name_permits(name, claim->permits, claim->limit, session, claim->nonce);
     snprintf(name + strlen(name), ZKL_NAME_SIZE, "%010" PRId32, sequence);
     return name;
 }
@@ -187,6 +191,10 @@ static inline zkl_actions scene_shared(struct scene *s, enum zkl_reply reply) {
     return scene_did(s, zkl_claim_shared(&s->claim, reply, ZKL_AUTH));
 }
 
+static inline zkl_actions scene_marked(struct scene *s, enum zkl_reply reply) {
+    return scene_did(s, zkl_claim_marked(&s->claim, reply));
+}
+
 static inline zkl_actions scene_release(struct scene *s) {
     return scene_did(s, zkl_claim_release(&s->claim));
 }
@@ -227,7 +235,9 @@ static inline void scene_reach_first(struct scene *s, enum zkl_kind kind, zkl_ti
     scene_got_own(s, ZKL_DONE, 1042);
 }
 
-/* Drives a fresh claim into the state. It has node 42 (2147483647 in RANK), behind AHEAD in WAIT.
+/*
+ * Drives a fresh claim into the state. It has node 42 (2147483647 in RANK), behind AHEAD in
+ * WAIT; a permit, which wants 2 of 3, behind HOLDER.
  */
 static inline void scene_reach_as(struct scene *s, enum zkl_kind kind, enum zkl_claim_state state,
                                   zkl_time deadline) {
@@ -235,6 +245,7 @@ static inline void scene_reach_as(struct scene *s, enum zkl_kind kind, enum zkl_
         scene_reach_first(s, kind, deadline);
         return;
     }
+    const char *ahead = kind == ZKL_PERMIT ? HOLDER : AHEAD;
     scene_open(s, kind, deadline, state == ZKL_TRY);
     s->party.clock.connected = state != ZKL_NEW;
     scene_start(s);
@@ -244,14 +255,14 @@ static inline void scene_reach_as(struct scene *s, enum zkl_kind kind, enum zkl_
         scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
         scene_resume(s);
         if (state >= ZKL_SEEK) scene_synced(s, ZKL_DONE);
-        if (state == ZKL_KNOW) LISTED(s, AHEAD, scene_name(s, 42));
+        if (state == ZKL_KNOW) LISTED(s, ahead, scene_name(s, 42));
         return;
     }
     scene_created(s, state == ZKL_RANK ? INT32_MAX : 42, 1042);
     if (state == ZKL_LIST) return;
     if (state == ZKL_PROVE) s->now += T * 6 / 10;
     if (state == ZKL_RANK) LISTED(s, LIMITED, s->claim.name);
-    else if (state == ZKL_WAIT) LISTED(s, AHEAD, s->claim.name);
+    else if (state == ZKL_WAIT) LISTED(s, ahead, s->claim.name);
     else LISTED(s, s->claim.name);
     if (state == ZKL_RANK) scene_ask_ranks(s);
     if (state == ZKL_SHARE) scene_share(s);

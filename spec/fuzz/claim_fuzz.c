@@ -15,7 +15,7 @@
  *     a rank with nobody to rank, a create of an earlier attempt's name; of a fixed name, a delete
  *     without a czxid, or of the node that another claim holds;
  *   - a grant has a token and a certain clock, and no contender of the line that excludes it
- *     is ahead of it;
+ *     is ahead of it; of permits, as many as there are, and nobody of another use ahead;
  *   - a writer that shares holds meanwhile, keeps its token and its number, and is told once
  *     what came of it; it becomes a reader only by a reply that says so;
  *   - nobody sleeps without an alarm: a claim that is neither held nor forgotten has a request
@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "claim.h"
+#include "permits.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,7 +42,7 @@ static void require(bool holds) {
 
 /* --- the world ------------------------------------------------------------------------------ */
 
-enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, SHARE, BACK };
+enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, SHARE, MARK, BACK };
 
 struct user {
     struct zkl_claim claim;
@@ -51,6 +51,7 @@ struct user {
     bool watching; /* of a fixed name: the node that is there */
     int out[BACK]; /* requests, by verb */
     const struct zkl_contender *watched;
+    bool heads; /* it watches a holder, or more */
 };
 
 struct request {
@@ -103,8 +104,13 @@ static const char *const strangers[] = {
     "_c_11111111-2222-3333-4444-555555555559-lock-2147483647",
     "0123456789abcdef0123456789abcdef__lock__0000000003",
     "x-lock--2147483646",
+    "_c_11111111-2222-3333-4444-55555555555a-permit-2-of-3-0000000001",
+    "_c_11111111-2222-3333-4444-55555555555b-permit-1-of-3-0000000004",
+    "_c_11111111-2222-3333-4444-55555555555c-permit-3-of-3-0000000006",
     "no contender",
 };
+
+enum { STRANGERS = sizeof strangers / sizeof *strangers };
 
 /* A node's number: small, or at the end of the counter. */
 static int32_t number(uint8_t from) {
@@ -112,9 +118,12 @@ static int32_t number(uint8_t from) {
 }
 
 /* The name of an attempt of this session, made or not, of the past or another claim's. */
-static void name_attempt(char text[2 * ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t nonce,
-                         uint8_t from) {
-    zkl_name_prefix(text, zkl_kind_is_fixed(kind) ? ZKL_MUTEX : kind, w.party.session, nonce);
+static void name_attempt(char text[2 * ZKL_NAME_SIZE], const struct zkl_claim *claim,
+                         uint64_t nonce, uint8_t from) {
+    uint64_t session = w.party.session;
+    enum zkl_kind kind = zkl_kind_is_fixed(claim->kind) ? ZKL_MUTEX : claim->kind;
+    if (claim->kind != ZKL_PERMIT || !claim->limit) zkl_name_prefix(text, kind, session, nonce);
+    else zkl_name_permits(text, claim->permits, claim->limit, session, nonce);
     snprintf(text + strlen(text), 16, "%010" PRId32, number(from));
 }
 
@@ -125,10 +134,10 @@ static void pick_name(char text[2 * ZKL_NAME_SIZE]) {
     case 0:
     case 1:
     case 2:
-    case 3: snprintf(text, ZKL_NAME_SIZE, "%s", strangers[from / 8 % 8]); break;
+    case 3: snprintf(text, ZKL_NAME_SIZE, "%s", strangers[from / 8 % STRANGERS]); break;
     case 4:
     case 5: snprintf(text, ZKL_NAME_SIZE, "%s", user->used ? user->claim.name : ""); break;
-    default: name_attempt(text, user->claim.kind, w.party.nonces - from / 8 % 4, byte()); break;
+    default: name_attempt(text, &user->claim, w.party.nonces - from / 8 % 4, byte()); break;
     }
 }
 
@@ -170,6 +179,14 @@ static void ask_ranks(struct user *user) {
     while ((contender = zkl_line_unranked(&w.line, &user->claim, contender))) {
         user->claim.ranks++;
         ask(user, RANK, contender);
+    }
+}
+
+static void ask_holders(struct user *user) {
+    user->heads = false;
+    for (size_t i = 0; i < w.line.count && user->claim.state == ZKL_WAIT; i++) {
+        struct zkl_contender *holder = w.line.contenders[i];
+        if (zkl_line_precedes(&w.line, holder, &user->claim)) ask(user, AHEAD, holder);
     }
 }
 
@@ -230,6 +247,8 @@ static void perform_one(struct user *user, zkl_actions action) {
     case ZKL_DO_PAUSE:
         if (byte() & 1) perform(user, zkl_claim_wake(claim));
         break;
+    case ZKL_DO_HOLDERS: ask_holders(user); break;
+    case ZKL_DO_MARK: ask(user, MARK, NULL); break;
     default: require(action == ZKL_DO_QUEUED); break;
     }
 }
@@ -273,7 +292,9 @@ static void check_actions(const struct user *user, zkl_actions actions) {
     const struct zkl_claim *claim = &user->claim;
     require(claim->state <= ZKL_GONE);
     require(actions == 0 || !user->forgotten);
-    require(actions < ZKL_DO_PAUSE << 1);
+    require(actions < ZKL_DO_MARK << 1);
+    if (actions & ZKL_DO_HOLDERS) require(claim->state == ZKL_WAIT && claim->heading);
+    if (actions & ZKL_DO_MARK) require(claim->state == ZKL_HELD && claim->kind == ZKL_PERMIT);
     if (actions & (ZKL_DO_REMOVE | ZKL_DO_WATCH_OWN))
         require(is_fixed(user) ? strcmp(claim->name, ZKL_NAME_FIXED) == 0
                                : is_complete_name(claim->name));
@@ -347,7 +368,7 @@ static void replace_line(const struct user *user) {
     for (; count < from % 6; count++) pick_name(text[count]);
     if (user && from < 0xc0) {
         if (is_complete_name(user->claim.name)) strcpy(text[count++], user->claim.name);
-        else name_attempt(text[count++], user->claim.kind, user->claim.nonce, byte());
+        else name_attempt(text[count++], &user->claim, user->claim.nonce, byte());
     }
     size_t distinct = 0; /* the server has no name twice */
     for (size_t i = 0; i < count; i++) {
@@ -368,6 +389,10 @@ static bool is_ahead(const struct zkl_claim *claim, const struct zkl_contender *
 /* Who is admitted by a list, a proof, a czxid or an event has nobody ahead in the line. */
 static void check_first(const struct zkl_claim *claim) {
     require(!w.line.incomplete);
+    if (claim->kind == ZKL_PERMIT) {
+        require(!zkl_permits_stranger(&w.line, claim) && zkl_permits_fit(&w.line, claim));
+        return;
+    }
     for (size_t i = 0; i < w.line.count; i++) require(!is_ahead(claim, w.line.contenders[i]));
 }
 
@@ -448,13 +473,16 @@ static bool feed_fixed_create(struct user *user, enum zkl_reply reply) {
 static void feed_created(struct user *user, enum zkl_reply reply) {
     if (is_fixed(user) && feed_fixed_create(user, reply)) return;
     char name[2 * ZKL_NAME_SIZE] = "";
-    if (reply == ZKL_DONE) name_attempt(name, user->claim.kind, user->claim.nonce, byte());
+    if (reply == ZKL_DONE) name_attempt(name, &user->claim, user->claim.nonce, byte());
     perform(user, zkl_claim_created(&user->claim, reply, pick_code(), name, ++w.zxid));
 }
 
 static void feed_ahead(struct user *user, struct zkl_contender *contender, enum zkl_reply reply) {
     zkl_actions did = zkl_claim_got_ahead(&user->claim, contender, reply, pick_code(), w.now);
     if (reply == ZKL_DONE && user->claim.ahead == contender) user->watched = contender;
+    if (reply == ZKL_DONE) user->heads = true;
+    if (reply == ZKL_DONE && user->claim.kind == ZKL_PERMIT && byte() & 1)
+        did |= zkl_claim_ahead_marked(&user->claim, contender, byte());
     perform_looking(user, did);
 }
 
@@ -489,7 +517,7 @@ static void feed_shared(struct user *user, enum zkl_reply reply) {
 static void feed(struct request *request, enum zkl_reply reply) {
     struct user *user = request->user;
     bool proof = request->verb == CREATE || request->verb == SYNC || request->verb == REMOVE ||
-                 request->verb == SHARE;
+                 request->verb == SHARE || request->verb == MARK;
     if (proof && reply == ZKL_DONE) zkl_clock_prove(&w.party.clock, request->issued, w.now);
     if (request->verb == LIST) feed_list(user, reply);
     if (!user || request->verb == LIST) return;
@@ -504,6 +532,7 @@ static void feed(struct request *request, enum zkl_reply reply) {
     case AHEAD: feed_ahead(user, request->contender, reply); break;
     case REMOVE: perform(user, zkl_claim_removed(claim, reply)); break;
     case SHARE: feed_shared(user, reply); break;
+    case MARK: perform(user, zkl_claim_marked(claim, reply)); break;
     case LIST:
     case BACK: break;
     }
@@ -572,6 +601,9 @@ static void watch_event(const struct user *about, bool own, bool deleted) {
             user->watched = NULL; /* the event used the watch up */
             perform_looking(user, deleted ? zkl_claim_ahead_deleted(claim, ahead, w.now)
                                           : zkl_claim_ahead_changed(claim, ahead));
+        } else if (claim->state == ZKL_WAIT && claim->heading && deleted) {
+            perform_looking(user,
+                            zkl_claim_ahead_deleted(claim, zkl_line_find(&w.line, name), w.now));
         }
     }
 }
@@ -610,6 +642,7 @@ static void start(uint8_t how) {
     zkl_time deadline = how & 2 ? w.now + how * (TIMEOUT / 64) : ZKL_NEVER;
     if (trying && !connected()) return;
     struct user *user = new_user(USERS, (enum zkl_kind)(how / 4 % 4), deadline, trying);
+    if (user && user->claim.kind == ZKL_PERMIT) zkl_claim_want(&user->claim, 1 + how / 16 % 3, 3);
     if (user) perform(user, zkl_claim_start(&user->claim));
 }
 
@@ -632,7 +665,8 @@ static bool has_alarm(const struct user *user) {
     case ZKL_RANK: return claim->ranks > 0;
     case ZKL_WAIT:
         if (is_fixed(user)) return user->out[OWN] > 0 || user->watching;
-        return user->out[AHEAD] > 0 || user->watched == claim->ahead;
+        return user->out[AHEAD] > 0 ||
+               (claim->heading ? user->heads : user->watched == claim->ahead);
     case ZKL_SHARE: return user->out[SHARE] > 0;
     case ZKL_LEAVE: return user->out[REMOVE] > 0;
     case ZKL_HELD:

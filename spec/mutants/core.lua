@@ -13,8 +13,8 @@ return {
         what = "a deletion wakes every waiter, also one that waits for somebody else",
         file = "src/core/claim.c",
         find = [[
-    if (claim->state != ZKL_WAIT || claim->ahead != contender) return 0;
-    zkl_line_forget(claim->line, contender);]],
+    if (!awaits(claim, contender)) return 0;
+    if (contender) zkl_line_forget(claim->line, contender);]],
         replace = [[
     if (claim->state != ZKL_WAIT) return 0;
     zkl_line_forget(claim->line, claim->ahead);]],
@@ -30,8 +30,12 @@ return {
         name = "BUG-03-try",
         what = "a failed try leaves its node in the line",
         file = "src/core/claim.c",
-        find = "if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);",
-        replace = "if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);",
+        find = [[
+    if (!ahead) return admit(claim, now);
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);]],
+        replace = [[
+    if (!ahead) return admit(claim, now);
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);]],
     },
     {
         name = "BUG-03-deadline",
@@ -87,11 +91,9 @@ zkl_actions zkl_claim_ranked(]],
         what = "the predecessor is gone: granted without a look who else is ahead",
         file = "src/core/claim.c",
         find = [[
-    zkl_line_forget(claim->line, contender);
-    return advance(claim, now);]],
+    return still_waits(claim) ? 0 : advance(claim, now);]],
         replace = [[
-    zkl_line_forget(claim->line, contender);
-    return admit(claim, now);]],
+    return still_waits(claim) ? 0 : admit(claim, now);]],
     },
     {
         name = "BUG-13-waiter",
@@ -282,8 +284,15 @@ if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;]],
         name = "foreign-children",
         what = "a child that is no contender is waited for",
         file = "src/core/name.c",
-        find = "    if (!find_marker(text, length - width, &name->kind)) return false;",
-        replace = "    find_marker(text, length - width, &name->kind);",
+        find = [[
+    if (!find_marker(text, length - width, &name->kind) &&
+        !parse_permits(text, length - width, name))
+        return false;
+]],
+        replace = [[
+    if (!find_marker(text, length - width, &name->kind))
+        parse_permits(text, length - width, name);
+]],
     },
     {
         name = "negative-numbers",
@@ -433,7 +442,7 @@ if (claim->state != ZKL_HELD || claim->own_watched) return 0;
         what = "what is learned of a former predecessor counts for the present one",
         file = "src/core/claim.c",
         find = [[
-    if (claim->state != ZKL_WAIT || claim->ahead != contender) return 0;
+    if (!awaits(claim, contender)) return 0;
     switch (reply) {]],
         replace = [[
     if (claim->state != ZKL_WAIT) return 0;
@@ -793,5 +802,145 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         file = "src/core/unfair.c",
         find = "        claim->stalled = false;\n        claim->pausing = true;",
         replace = "        claim->stalled = true;\n        claim->pausing = true;",
+    },
+
+    -- --- permits -----------------------------------------------------------------------
+
+    {
+        name = "mark-unsent",
+        what = "who is granted after a wait does not tell the next one",
+        file = "src/core/claim.c",
+        find = "claim->unseen || claim->state != ZKL_HELD ? actions : actions | ZKL_DO_MARK;",
+        replace = "actions;",
+    },
+    {
+        name = "mark-once",
+        what = "a mark whose reply is lost is not repeated",
+        file = "src/core/claim.c",
+        find = "return reply == ZKL_UNKNOWN ? stall(claim) : 0;",
+        replace = "return 0;",
+    },
+    {
+        name = "mark-before-watch",
+        what = "a mark that came before the watch is not seen",
+        file = "src/core/claim.c",
+        find = "|| claim->heading || zxid <= claim->heard) return 0;",
+        replace = "|| zxid > 0) return 0;",
+    },
+    {
+        name = "mark-again",
+        what = "one mark is answered with one list after the other",
+        file = "src/core/claim.c",
+        find = "    claim->heard = zxid;\n",
+        replace = "",
+    },
+    {
+        name = "mark-too-early",
+        what = "who fits by its first list tells nobody, though others may have seen it wait",
+        file = "src/core/permits.c",
+        find = "return last->sequence <= claim->sequence && zkl_permits_fit(line, claim);",
+        replace = "return last && zkl_permits_fit(line, claim);",
+    },
+    {
+        name = "mark-unseen-by-list",
+        what = "who was granted by its list before its czxid was known tells nobody",
+        file = "src/core/claim.c",
+        find = "    if (!claim->wanted) return leave(claim);\n    claim->state = ZKL_KNOW;\n",
+        replace = [[
+    if (!claim->wanted) return leave(claim);
+    claim->state = ZKL_KNOW;
+    claim->unseen = true;
+]],
+    },
+    {
+        name = "head-watches-one",
+        what = "who heads watches its predecessor only",
+        file = "src/core/claim.c",
+        find = "    return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;",
+        replace = "    return actions;",
+    },
+    {
+        name = "head-forgets",
+        what = "who heads does not watch a holder again that wrote to its node",
+        file = "src/core/claim.c",
+        find = "    if (!contender) return 0;\n",
+        replace = "    return 0;\n",
+    },
+    {
+        name = "head-asks-one-again",
+        what = "who heads asks again for one holder only when gets were lost",
+        file = "src/core/claim.c",
+        find = "        if (claim->heading) return advance(claim, now);\n",
+        replace = "",
+    },
+    {
+        name = "head-unranked",
+        what = "who heads counts those ahead whose czxids it does not know as nobody",
+        file = "src/core/claim.c",
+        find = [[
+    if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
+]],
+        replace = "    if (!claim->heading) return false;\n    claim->line->exhausted = false;\n",
+    },
+    {
+        name = "head-off-by-one",
+        what = "who is behind exactly as many permits as there are does not head",
+        file = "src/core/permits.c",
+        find = "return taken(line, claim) <= claim->limit;",
+        replace = "return taken(line, claim) < claim->limit;",
+    },
+    {
+        name = "permits-uncounted",
+        what = "each holder counts as one permit",
+        file = "src/core/permits.c",
+        find = "sum += line->contenders[i]->permits;",
+        replace = "sum += 1;",
+    },
+    {
+        name = "permits-31-bits",
+        what = "the sum of permits overflows",
+        file = "src/core/permits.c",
+        find = "    return sum;\n",
+        replace = "    return (int32_t)(uint32_t)sum;\n",
+    },
+    {
+        name = "limit-off-by-one",
+        what = "one permit more than there are",
+        file = "src/core/permits.c",
+        find = "return taken(line, claim) + claim->permits <= claim->limit;",
+        replace = "return taken(line, claim) + claim->permits <= claim->limit + 1;",
+    },
+    {
+        name = "small-passes-big",
+        what = "a small request passes a big one that waits",
+        file = "src/core/permits.c",
+        find = "        if (is_ahead(line, line->contenders[i], claim)) sum",
+        replace = [[
+        if (is_ahead(line, line->contenders[i], claim) &&
+            sum + line->contenders[i]->permits <= claim->limit)
+            sum]],
+    },
+    {
+        name = "other-limit",
+        what = "a limit that is not its own is nobody's concern",
+        file = "src/core/claim.c",
+        find = "    if (stranger) return conflict(claim, stranger) | leave(claim);\n",
+        replace = "",
+    },
+    {
+        name = "conflict-stays",
+        what = "a conflict leaves its node in the line",
+        file = "src/core/claim.c",
+        find = "conflict(claim, stranger) | leave(claim);",
+        replace = "conflict(claim, stranger) | gone(claim);",
+    },
+    {
+        name = "try-writes",
+        what = "a try for permits that are taken writes",
+        file = "src/core/claim.c",
+        find = [[
+    if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+]],
+        replace = "",
     },
 }

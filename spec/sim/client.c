@@ -82,6 +82,15 @@ static void rank(struct client *client, struct wish *wish) {
     }
 }
 
+static void watch_holders(struct client *client, struct wish *wish) {
+    const struct zkl_line *line = &client->line;
+    for (size_t i = 0; i < line->count; i++) {
+        struct zkl_contender *holder = line->contenders[i];
+        if (zkl_line_precedes(line, holder, &wish->claim))
+            ask(client, wish, AHEAD, holder->name, holder);
+    }
+}
+
 /* In order of arrival; what is done with one claim may end it, but no other. */
 #define EACH_CLAIM(client, claim)                                                                  \
     for (struct zkl_claim *claim = (client)->line.claims, *next_ = claim ? claim->next : NULL;     \
@@ -136,6 +145,8 @@ static void perform_one(struct client *client, struct wish *wish, zkl_actions ac
     case ZKL_DO_SHARED: rules_on_shared(wish); break;
     case ZKL_DO_FORGET: forget(wish); break;
     case ZKL_DO_PAUSE: pause(client, wish); break;
+    case ZKL_DO_HOLDERS: watch_holders(client, wish); break;
+    case ZKL_DO_MARK: ask(client, wish, MARK, claim->name, NULL); break;
     default: require(false, "an action is one of the known"); break;
     }
 }
@@ -207,6 +218,15 @@ static void answer_look(struct client *client, const struct item *item) {
     if (client->look == item->look) client->look = ZKL_NEVER; /* no other doubt since */
 }
 
+/* The mark may have come before the watch. */
+static zkl_actions answer_ahead(struct zkl_claim *claim, const struct item *item, zkl_time now) {
+    zkl_actions did = zkl_claim_got_ahead(claim, item->contender, item->reply, ZKL_AUTH, now);
+    bool permits = claim->kind == ZKL_PERMIT && item->contender->kind == ZKL_PERMIT;
+    if (item->reply != ZKL_DONE || !item->changed || !permits) return did;
+    cover(claim->state, EVENT_AHEAD_MARKED);
+    return did | zkl_claim_ahead_marked(claim, item->contender, item->changed);
+}
+
 static zkl_actions answer_wish(struct client *client, struct wish *wish, const struct item *item) {
     struct zkl_claim *claim = &wish->claim;
     const struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
@@ -229,10 +249,11 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
         return zkl_claim_got_own(
             claim, reply, ZKL_AUTH, node ? node->born : 0,
             node && node->session != NOBODY ? world.sessions[node->session].id : 0, now);
-    case AHEAD: return zkl_claim_got_ahead(claim, item->contender, reply, ZKL_AUTH, now);
+    case AHEAD: return answer_ahead(claim, item, now);
     case RANK: return zkl_claim_ranked(claim, item->contender, reply, node ? node->born : 0, now);
     case REMOVE: return zkl_claim_removed(claim, reply);
     case SHARE: return zkl_claim_shared(claim, reply, ZKL_AUTH);
+    case MARK: return zkl_claim_marked(claim, reply);
     case DELETED:
     case CHANGED:
     case CUT:
@@ -244,8 +265,9 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
 
 /* A write or a sync that was carried out shows that the session lived when it was issued. */
 static bool is_proof(const struct item *item) {
-    return item->reply == ZKL_DONE && (item->what == CREATE || item->what == SYNC ||
-                                       item->what == REMOVE || item->what == SHARE);
+    return item->reply == ZKL_DONE &&
+           (item->what == CREATE || item->what == SYNC || item->what == REMOVE ||
+            item->what == SHARE || item->what == MARK);
 }
 
 static void answer(struct client *client, struct item *item) {
@@ -268,20 +290,27 @@ static zkl_actions own_event(struct zkl_claim *claim, enum what what) {
     return what == DELETED ? zkl_claim_own_deleted(claim) : zkl_claim_own_changed(claim);
 }
 
-static zkl_actions ahead_event(struct zkl_claim *claim, enum what what, zkl_time now) {
+static zkl_actions ahead_event(struct zkl_claim *claim, struct zkl_contender *ahead, enum what what,
+                               zkl_time now) {
     cover(claim->state, what == DELETED ? EVENT_AHEAD_DELETED : EVENT_AHEAD_CHANGED);
-    if (what == DELETED) return zkl_claim_ahead_deleted(claim, claim->ahead, now);
-    return zkl_claim_ahead_changed(claim, claim->ahead);
+    if (what == DELETED) return zkl_claim_ahead_deleted(claim, ahead, now);
+    return zkl_claim_ahead_changed(claim, ahead);
 }
 
 static void watched(struct client *client, const struct item *item) {
     const char *name = world.nodes[item->node].name;
+    struct zkl_contender *about = zkl_line_find(&client->line, name);
+    zkl_time now = clock_of(client);
+    if (about) zkl_contender_hold(about);
     EACH_CLAIM(client, claim) {
         struct wish *wish = (struct wish *)claim;
         if (strcmp(claim->name, name) == 0) perform(client, wish, own_event(claim, item->what));
         else if (claim->ahead && strcmp(claim->ahead->name, name) == 0)
-            perform(client, wish, ahead_event(claim, item->what, clock_of(client)));
+            perform(client, wish, ahead_event(claim, claim->ahead, item->what, now));
+        else if (claim->state == ZKL_WAIT && claim->heading)
+            perform(client, wish, ahead_event(claim, about, item->what, now));
     }
+    zkl_contender_drop(about);
 }
 
 /* --- the connection ----------------------------------------------------------------- */
@@ -353,7 +382,8 @@ bool client_deliver(struct client *client) {
     case OWN:
     case AHEAD:
     case REMOVE:
-    case SHARE: answer(client, &item); break;
+    case SHARE:
+    case MARK: answer(client, &item); break;
     }
     return true;
 }
@@ -446,10 +476,12 @@ void client_keep(struct client *client) {
 
 /* --- what users do ------------------------------------------------------------------ */
 
-void client_wish(struct client *client, enum zkl_kind kind, zkl_time deadline, bool trying) {
-    struct wish *wish = new_wish(client, kind, deadline, trying);
+void client_wish(struct client *client, struct desire desire, zkl_time deadline, bool trying) {
+    struct wish *wish = new_wish(client, desire.kind, deadline, trying);
     if (!wish) return;
-    tell("%s wants %s%s", story_client(client), story_kind(kind), trying ? ", now or never" : "");
+    zkl_claim_want(&wish->claim, desire.permits, desire.limit);
+    tell("%s wants %s%s", story_client(client), story_desire(&desire),
+         trying ? ", now or never" : "");
     client->wished++;
     wish->asked = true;
     cover(ZKL_NEW, EVENT_START);

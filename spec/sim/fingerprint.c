@@ -79,6 +79,7 @@ static void mix_item(const struct item *item, zkl_time now) {
     mix((uint64_t)item->czxid);
     mix((uint64_t)item->wish << 32 ^ (uint64_t)item->node);
     mix((uint64_t)item->view);
+    mix((uint64_t)item->changed);
     mix_time(item->issued, now);
     mix_text(item->name);
     if (item->contender) mix_text(item->contender->name);
@@ -95,6 +96,9 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
                    claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
                    claim->pausing << 6));
+    mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
+    mix((uint64_t)claim->heard << 3 | (uint64_t)claim->found << 2 | claim->heading << 1 |
+        claim->unseen);
     mix((uint64_t)claim->czxid);
     mix((uint64_t)claim->listed << 32 | claim->ranks);
     mix((uint64_t)claim->epoch);

@@ -171,22 +171,36 @@ static enum zkl_kind some_kind(const struct client *c) {
     case MIX_ALL: return kinds[choose(3)];
     case MIX_DOWNGRADE: return index_of(c) == 0 ? ZKL_WRITE : kinds[choose(2)];
     case MIX_UNFAIR: return ZKL_UNFAIR;
+    case MIX_PERMITS: return ZKL_PERMIT;
+    case MIX_QUARREL: return choose(8) == 7 ? ZKL_MUTEX : ZKL_PERMIT;
     case MIX_MUTEX:
     case MIXES: break;
     }
     return ZKL_MUTEX;
 }
 
+/* In a small case the first client wants all permits, the others one. */
+static struct desire some_desire(const struct client *c) {
+    struct desire desire = {.kind = some_kind(c)};
+    int32_t limit = world.setting.limit;
+    if (desire.kind != ZKL_PERMIT) return desire;
+    if (world.setting.mix == MIX_QUARREL && choose(8) == 7) limit++;
+    desire.limit = limit;
+    if (world.setting.plain) desire.permits = index_of(c) == 0 ? limit : 1;
+    else desire.permits = 1 + (int32_t)choose((unsigned)limit);
+    return desire;
+}
+
 static void wish(struct client *c) {
-    enum zkl_kind kind = some_kind(c);
+    struct desire desire = some_desire(c);
     if (world.setting.plain) {
-        client_wish(c, kind, ZKL_NEVER, false);
+        client_wish(c, desire, ZKL_NEVER, false);
         return;
     }
     bool trying = choose(6) == 5;
     zkl_time deadline = ZKL_NEVER;
     if (choose(2)) deadline = clock_of(c) + choose(20) * (TIMEOUT / 10);
-    client_wish(c, kind, deadline, trying);
+    client_wish(c, desire, deadline, trying);
 }
 
 /* The next moment at which a client, a server or a session comes to a turn. */

@@ -31,12 +31,17 @@ static struct node *node_of(const struct zkl_claim *claim) {
  */
 static void note_token(const struct node *node) {
     require(node->place > world.token, "tokens of grants only grow");
-    if (node->kind == ZKL_READ) {
+    if (node->kind == ZKL_READ || node->kind == ZKL_PERMIT) {
         if (node->place > world.read_token) world.read_token = node->place;
         return;
     }
     require(node->place > world.read_token, "a writer's token is larger than all before it");
     world.token = node->place;
+}
+
+static bool may_hold(const struct node *node) {
+    if (node->kind != ZKL_PERMIT) return !node_before(node->place, node->kind);
+    return node_taken(node->place, node->limit) + node->permits <= node->limit;
 }
 
 /* A stranger's delete is the one thing that no client can know of in time. */
@@ -53,7 +58,7 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
     require(alive(node), "a grant is for a node that exists");
     require(node->kind == wish->claim.kind, "a grant is of the kind that was wished for");
-    require(!node_before(node->place, node->kind), "who is granted is the first");
+    require(may_hold(node), "who is granted is the first, or there are permits for it");
     require(!node->late || wish->claim.doubted, "what landed late is granted to nobody else");
     require(world.sessions[node->session].id == client->party.session,
             "a grant is for a node of the own session");
@@ -64,6 +69,15 @@ static bool ran_out(const struct client *client) {
     return clock_of(client) >= client->proved + client->party.clock.timeout;
 }
 
+/* Somebody uses the path for something else, or has: a follower's list may be old. */
+static bool was_in_conflict(const struct wish *wish) {
+    EACH_NODE(node) {
+        bool other = node->kind != ZKL_PERMIT || node->limit != wish->claim.limit;
+        if (node->contender && other) return true;
+    }
+    return false;
+}
+
 /* Whether the user may be told so. */
 static bool is_true(const struct client *client, const struct wish *wish) {
     const struct zkl_claim *claim = &wish->claim;
@@ -71,6 +85,7 @@ static bool is_true(const struct client *client, const struct wish *wish) {
     case ZKL_TIMEOUT: return claim->trying || clock_of(client) >= claim->deadline;
     case ZKL_EXPIRED: return client->party.session == 0;
     case ZKL_AUTH: return world.setting.refusals;
+    case ZKL_CONFLICT: return claim->kind == ZKL_PERMIT && was_in_conflict(wish);
     default: return claim->code == wish->cancelled && wish->cancelled != ZKL_OK;
     }
 }
@@ -144,7 +159,7 @@ static const struct node *check_holder(const struct client *client, const struct
     if (node && node->robbed) return NULL;
     require(node && alive(node), "who holds for certain has its node");
     if (!node) return NULL;
-    require(!node_before(node->place, node->kind), "who holds for certain is the first");
+    require(may_hold(node), "who holds for certain is the first, or has its permits");
     require(node->kind == claim->kind || claim->state == ZKL_SHARE,
             "a holder's node is of its kind");
     require(world.sessions[node->session].id == client->party.session,
@@ -152,8 +167,31 @@ static const struct node *check_holder(const struct client *client, const struct
     return node;
 }
 
+/* Those who hold for certain, at one moment. */
+struct tally {
+    unsigned alone, readers, sharers; /* sharers: of permits */
+    int64_t permits;
+    int32_t limit;
+};
+
+static void count_holder(struct tally *tally, const struct node *node) {
+    if (node->kind == ZKL_READ) tally->readers++;
+    else if (node->kind != ZKL_PERMIT) tally->alone++;
+    if (node->kind != ZKL_PERMIT) return;
+    tally->sharers++;
+    require(tally->limit == 0 || tally->limit == node->limit, "who holds permits has one limit");
+    tally->limit = node->limit;
+    tally->permits += node->permits;
+}
+
+static void check_tally(const struct tally *tally) {
+    unsigned kinds = tally->alone + (tally->readers > 0) + (tally->sharers > 0);
+    require(kinds <= 1, "no two hold for certain that exclude one another");
+    require(tally->permits <= tally->limit, "no more permits are held than there are");
+}
+
 void rules_at_any_time(void) {
-    unsigned holders = 0, exclusive = 0;
+    struct tally tally = {0};
     if (world.setting.wild) return;
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue; /* it can ask nothing */
@@ -165,14 +203,35 @@ void rules_at_any_time(void) {
             if (!lease) continue;
             enum zkl_phase phase = zkl_clock_phase(&c->party.clock, claim->epoch, clock_of(c));
             const struct node *node = phase == ZKL_PHASE_HELD ? check_holder(c, claim) : NULL;
-            holders += node != NULL;
-            exclusive += node && node->kind != ZKL_READ;
+            if (node) count_holder(&tally, node);
         }
     }
-    require(!exclusive || holders == 1, "no two hold for certain that exclude one another");
+    check_tally(&tally);
 }
 
 /* --- in calm, and at rest ----------------------------------------------------------- */
+
+/*
+ * Who fits does not wait; the first that does not watches each holder, who is behind it
+ * only the one before. A mark that was refused cannot tell.
+ */
+static void check_permits(const struct client *client, const struct zkl_claim *claim,
+                          const struct node *own) {
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    int64_t taken = node_taken(own->place, own->limit);
+    const struct node *nearest = node_before(own->place, ZKL_PERMIT);
+    if (!world.setting.refusals)
+        require(taken + own->permits > own->limit, "who has its permits does not wait");
+    require(nearest != NULL, "who waits is behind somebody");
+    if (!nearest) return;
+    require(nearest->watched & bit, "who waits watches the nearest");
+    if (taken > own->limit || world.setting.refusals) return;
+    require(claim->heading, "who is the first that does not fit knows it");
+    EACH_NODE(node) {
+        bool ahead = alive(node) && node->contender && node->place < own->place;
+        if (ahead) require(node->watched & bit, "who heads watches each holder");
+    }
+}
 
 /* Nobody waits for nothing: its predecessor lives, is the nearest, and is watched. */
 static void check_waiter(const struct client *client, const struct zkl_claim *claim) {
@@ -180,6 +239,10 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
     uint8_t bit = (uint8_t)(1U << index_of(client));
     require(own && alive(own), "who waits has its node");
     require(own && own->watched & bit, "who waits watches its own node");
+    if (own && own->kind == ZKL_PERMIT) {
+        check_permits(client, claim, own);
+        return;
+    }
     require(ahead && alive(ahead), "who waits is behind somebody");
     require(ahead && ahead->watched & bit, "who waits watches whom it waits for");
     if (own && ahead)

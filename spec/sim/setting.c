@@ -34,6 +34,8 @@ static const struct small {
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_SHARE)},
     {"unfair", "2 clients without an order, one cut or passage of time", MIX_UNFAIR, 2, 1, 1, 1,
      ALWAYS | BIT(MOVE_SEVER)},
+    {"permits", "one wants both permits, two want one each; no fault", MIX_PERMITS, 3, 1, 1, 0,
+     ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))},
 };
 
 enum { SMALLS = sizeof smalls / sizeof *smalls };
@@ -62,6 +64,7 @@ static void set_small(const struct small *small) {
                                      .faults = small->faults,
                                      .moves = small->moves,
                                      .mix = small->mix,
+                                     .limit = small->mix == MIX_PERMITS ? 2 : 0,
                                      .steps = SMALL_STEPS,
                                      .tick = TIMEOUT / 2,
                                      .plain = true};
@@ -74,8 +77,8 @@ static void set_any(void) {
                                   ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) | BIT(MOVE_SHARE),
                               .faults = UNLIMITED};
     static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};
-    static const enum mix mixes[] = {MIX_MUTEX, MIX_READ_WRITE, MIX_ALL, MIX_READ_WRITE,
-                                     MIX_UNFAIR};
+    static const enum mix mixes[] = {MIX_MUTEX,   MIX_READ_WRITE, MIX_ALL,   MIX_READ_WRITE,
+                                     MIX_PERMITS, MIX_QUARREL,    MIX_UNFAIR};
     static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
     setting.clients = clients[choose(8)];
     setting.servers = servers[choose(3)];
@@ -86,7 +89,8 @@ static void set_any(void) {
     if (setting.moves & BIT(MOVE_STOP)) setting.moves |= BIT(MOVE_CONTINUE);
     if (setting.moves & BIT(MOVE_APART)) setting.moves |= BIT(MOVE_REJOIN);
     if (setting.moves & BIT(MOVE_ENTER)) setting.moves |= BIT(MOVE_LEAVE);
-    setting.mix = mixes[choose(5)];
+    setting.mix = mixes[choose(7)];
+    if (setting.mix >= MIX_PERMITS) setting.limit = 1 + (int32_t)choose(4);
     setting.brisk = choose(3) == 2;
     setting.tick = ticks[choose(3)];
     setting.grace = choose(3) == 2;

@@ -58,6 +58,7 @@ const char *story_what(const struct item *item) {
                                         [AHEAD] = "get (ahead) of",
                                         [REMOVE] = "delete of",
                                         [SHARE] = "downgrade of",
+                                        [MARK] = "mark of",
                                         [DELETED] = "the deletion of",
                                         [CHANGED] = "the change of",
                                         [CUT] = "the cut",
@@ -75,23 +76,27 @@ const char *story_reply(enum zkl_reply reply) {
     return names[reply];
 }
 
-const char *story_kind(enum zkl_kind kind) {
+const char *story_desire(const struct desire *desire) {
     static const char *const names[] = {"the lock", "to read", "to write", "the lock, in no order"};
-    return names[kind];
+    char *text = buffer();
+    if (desire->kind != ZKL_PERMIT) return names[desire->kind];
+    snprintf(text, TEXT, "%d of %d permits", (int)desire->permits, (int)desire->limit);
+    return text;
 }
 
 const char *story_state(enum zkl_claim_state state) {
-    static const char *const names[] = {"NEW",  "TRY",  "ENTER", "LOOK", "SEEK",  "KNOW",  "LIST",
-                                        "RANK", "WAIT", "PROVE", "HELD", "SHARE", "LEAVE", "GONE"};
+    static const char *const names[] = {"NEW",   "TRY",  "ENTER", "LOOK",  "SEEK",
+                                        "KNOW",  "LIST", "RANK",  "WAIT",  "PROVE",
+                                        "FIRST", "HELD", "SHARE", "LEAVE", "GONE"};
     return names[state];
 }
 
 const char *story_actions(zkl_actions actions) {
     static const char *const names[] = {
-        "create the path", "create",      "sync",   "list",  "rank",
-        "watch own",       "watch ahead", "delete", "share", "doubt",
-        "followers go on", "queued",      "GRANT",  "FAIL",  "LOSE",
-        "SHARED",          "forget",      "pause"};
+        "create the path", "create",      "sync",   "list",          "rank",
+        "watch own",       "watch ahead", "delete", "share",         "doubt",
+        "followers go on", "queued",      "GRANT",  "FAIL",          "LOSE",
+        "SHARED",          "forget",      "pause",  "watch holders", "mark"};
     char *text = buffer();
     size_t length = 0;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {

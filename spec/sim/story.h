@@ -21,7 +21,7 @@ const char *story_node(int node);
 const char *story_what(const struct item *item);
 const char *story_reply(enum zkl_reply reply);
 const char *story_actions(zkl_actions actions);
-const char *story_kind(enum zkl_kind kind);
+const char *story_desire(const struct desire *desire);
 const char *story_state(enum zkl_claim_state state);
 
 #endif

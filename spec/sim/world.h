@@ -34,6 +34,7 @@ struct node {
     zxid place;  /* in the true order: born; of a downgraded reader its writer's */
     int session; /* index of its owner; NOBODY: another client's */
     enum zkl_kind kind;
+    int32_t permits, limit;
     bool contender;  /* its name is one */
     bool robbed;     /* a stranger removed it */
     bool late;       /* its create was on a slow way */
@@ -72,6 +73,7 @@ enum what {
     AHEAD,
     REMOVE,
     SHARE,
+    MARK,
     /* watch events */
     DELETED,
     CHANGED,
@@ -87,6 +89,7 @@ struct item {
     int wish;                        /* whose; NOBODY: the client's own */
     int node;                        /* asked for, created, or what happened to it */
     zxid view;                       /* what its server had seen */
+    zxid changed;                    /* AHEAD: when the node was last written to; 0: never */
     int session;                     /* BACK: in this one */
     zkl_time issued;                 /* by the client's clock */
     zkl_time look;                   /* the client's next look then */
@@ -148,6 +151,8 @@ enum mix {
     MIX_ALL,
     MIX_DOWNGRADE, /* the first client's are writers, all others' readers or writers */
     MIX_UNFAIR,
+    MIX_PERMITS,
+    MIX_QUARREL, /* permits; now and then somebody has another limit, or wants a mutex */
     MIXES
 };
 
@@ -159,6 +164,7 @@ struct setting {
     unsigned faults; /* how many of the moves that are faults may happen */
     unsigned steps;  /* by a seed: moves before the calm */
     enum mix mix;
+    int32_t limit;   /* of the semaphore */
     zkl_time tick;   /* of the servers: half of the timeout at most */
     bool grace;      /* sessions live up to a tick longer than their timeout */
     bool brisk;      /* the network has no delay: faults and time make the difference */
@@ -247,6 +253,12 @@ bool nodes_full(void);
 /* The nearest living contender before this place in the true order that excludes this kind. */
 struct node *node_before(zxid place, enum zkl_kind kind);
 
+/*
+ * The permits of all living contenders before this place; of one that is no permit of this
+ * limit, more than any.
+ */
+int64_t node_taken(zxid place, int32_t limit);
+
 /* A server learns of commits up to `view`, and tells whoever watches. */
 void server_see(int server, zxid view);
 void server_report(int server);
@@ -283,7 +295,11 @@ void client_run(struct client *client, zkl_time until); /* without a stop */
 void client_keep(struct client *client); /* what the time asks for: deadlines, beats, looks */
 bool client_is_due(const struct client *client);
 zkl_time client_next_due(const struct client *client); /* world time */
-void client_wish(struct client *client, enum zkl_kind kind, zkl_time deadline, bool trying);
+struct desire {
+    enum zkl_kind kind;
+    int32_t permits, limit;
+};
+void client_wish(struct client *client, struct desire desire, zkl_time deadline, bool trying);
 void client_cancel(struct client *client, struct wish *wish, enum zkl_code why);
 void client_release(struct client *client, struct wish *wish);
 void client_share(struct client *client, struct wish *wish);

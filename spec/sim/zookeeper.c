@@ -66,7 +66,11 @@ static struct node *new_node(const char *name, int session, bool contender) {
     node->place = node->born;
     snprintf(node->name, sizeof node->name, "%s", name);
     node->contender = contender;
-    if (contender && zkl_name_parse(name, &parsed)) node->kind = parsed.kind;
+    if (contender && zkl_name_parse(name, &parsed)) {
+        node->kind = parsed.kind;
+        node->permits = parsed.permits;
+        node->limit = parsed.limit;
+    }
     if (is_fixed(name)) node->kind = ZKL_UNFAIR;
     return node;
 }
@@ -120,6 +124,15 @@ struct node *node_before(zxid place, enum zkl_kind kind) {
         if (!nearest || node->place > nearest->place) nearest = node;
     }
     return nearest;
+}
+
+int64_t node_taken(zxid place, int32_t limit) {
+    int64_t taken = 0;
+    EACH_NODE(node) {
+        if (!alive(node) || !node->contender || node->place >= place) continue;
+        taken += node->limit == limit ? node->permits : INT64_C(1) << 40;
+    }
+    return taken;
 }
 
 /* --- servers ------------------------------------------------------------------------ */
@@ -318,17 +331,28 @@ static void share(const struct client *client, struct item *item) {
     item->reply = node_share(writer);
 }
 
+static void mark(const struct client *client, struct item *item) {
+    struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
+    if (!node || !alive(node)) {
+        item->reply = ZKL_ABSENT;
+        return;
+    }
+    require(node->session == client->session, "nobody's node is marked by another session");
+    node_change(node);
+}
+
 static void get(const struct client *client, zxid view, struct item *item) {
     struct node *fixed = item->name[0] ? node_at(item->name, view) : NULL;
     if (fixed) item->node = (int)(fixed - world.nodes);
     struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
     if (!node || !alive_at(node, view)) item->reply = ZKL_ABSENT;
     else if (item->what != RANK) node->watched |= (uint8_t)(1U << index_of(client));
+    item->changed = node && node->changed <= view ? node->changed : 0;
 }
 
 static bool is_write(const struct item *item) {
     return item->what == PARENTS || item->what == CREATE || item->what == SYNC ||
-           item->what == REMOVE || item->what == SHARE;
+           item->what == REMOVE || item->what == SHARE || item->what == MARK;
 }
 
 bool request_waits(int server, const struct item *item) {
@@ -355,6 +379,7 @@ bool request_carry_out(const struct client *client, int server, struct item *ite
         else remove_one(client, item);
         break;
     case SHARE: share(client, item); break;
+    case MARK: mark(client, item); break;
     case LIST:
         item->view = world.servers[server].seen;
         if (!path_at(item->view)) item->reply = ZKL_ABSENT;

@@ -54,7 +54,7 @@ local function by_token(a, b) return a.token < b.token end
 
 
 -- Later grants of one path, in O(1) a question: the most by compare(a, b) of those put in
--- so far that exclude a claim; readers do not exclude each other.
+-- so far that exclude a claim; readers do not exclude each other, nor do permits.
 local Most = {}
 Most.__index = Most
 
@@ -67,12 +67,13 @@ end
 function Most:put(claim)
     local function better(old) return (not old or self.compare(claim, old)) and claim or old end
     self.any = better(self.any)
-    if claim.kind ~= "read" then self.alone = better(self.alone) end
+    local shared = claim.kind == "read" or claim.kind == "permit"
+    if not shared then self.alone = better(self.alone) end
 end
 
 
 function Most:excluding(claim)
-    if claim.kind == "read" then return self.alone end
+    if claim.kind == "read" or claim.kind == "permit" then return self.alone end
     return self.any
 end
 
@@ -110,7 +111,8 @@ local function check_turn(report, claim, options)
 end
 
 
-rule("order", "one holder, or readers, at a time in ZooKeeper's order", function(m, report, options)
+rule("order", "who is granted has its turn in ZooKeeper's order: alone, with readers, or as many"
+     .. " as there are permits", function(m, report, options)
     for _, claim in ipairs(m.claims) do
         if claim.granted then check_turn(report, claim, options) end
     end
@@ -176,9 +178,37 @@ local function judge_overlaps(m, report, grants, options)
 end
 
 
+-- More permits at once than there are: somebody of those who still hold is to explain it.
+local function judge_sum(m, report, still, newer, options)
+    local sum, limit = 0, newer.node and newer.node.limit or 0
+    for _, claim in ipairs(still) do sum = sum + claim.permits end
+    if sum <= limit then return end
+    for _, older in ipairs(still) do
+        local why = older ~= newer and why_overlap(m, older, newer, options)
+        if why then
+            return report:explain(newer.granted, older, "%s was granted in its time: %s",
+                                  newer.id, why)
+        end
+    end
+    report:violation(newer.granted, newer, "%d of %d permits are held, no fault explains it", sum,
+                     limit)
+end
+
+
+local function judge_permits(m, report, grants, options)
+    local still = {}
+    for _, claim in ipairs(grants) do
+        still = part(still, "over", claim.granted)
+        still[#still + 1] = claim
+        judge_sum(m, report, still, claim, options)
+    end
+end
+
+
 rule("overlap", "overlaps in client time are explained by a fault", function(m, report, options)
     for _, grants in pairs(grants_by_path(m, by_grant)) do
-        judge_overlaps(m, report, grants, options)
+        local judge = grants[1].kind == "permit" and judge_permits or judge_overlaps
+        judge(m, report, grants, options)
     end
 end)
 
@@ -364,7 +394,8 @@ rule("handoff", "who has its turn gets the lock", function(m, report, options)
         local turn = node and node.turn
         local over = min(claim.granted or huge, claim.given_up)
         if turn and turn > node.created and not m:taken(node, options.skew) then
-            local trouble = m.trouble[claim.place]
+            -- Who has a permit's turn is told by the one ahead, who may be in trouble.
+            local trouble = claim.kind == "permit" and m.any_trouble or m.trouble[claim.place]
             local latest = trouble:undisturbed(turn, options.bound)
             local calm = not trouble:overlapping(turn, over)
             if calm and claim.granted then

@@ -2,9 +2,9 @@
 -- acquire, hold, write or read, re-enter, downgrade, give up and let go at random, and
 -- write a history.
 --
---   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH...
+--   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH... PATH
 --
--- The first paths are mutexes, the others read-write locks.
+-- The first paths are mutexes, the others read-write locks, the last one a semaphore.
 -- It works until the file FOLDER/calm is there; then everything waiting is interrupted,
 -- the session closed, and the process ends with status 0. An error is recorded and ends
 -- it with status 1.
@@ -17,10 +17,11 @@ local zklock = require "zklock"
 local now, random = core.now, math.random
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
-local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS, UNFAIR = unpack(arg)
+local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS, UNFAIR, GATE = unpack(arg)
 TIMEOUT = tonumber(TIMEOUT)
 
 local WORKERS = 4
+local PERMITS = 3 -- of the semaphore
 local CONNECT_TIMEOUT = 3
 local CLOSE_LIMIT = 5
 local TICK = 0.05
@@ -28,6 +29,7 @@ local STALL = 0.25 -- a tick that is later tells that the process did not run
 
 local writer = history.writer(FOLDER .. "/history/" .. PROCESS, PROCESS)
 local paths, is_rwlock, stores = {}, {}, {}
+local lines = {} -- those of them that a multi-lock may have
 local session, calm
 local last_claim = 0
 
@@ -48,7 +50,7 @@ local Claim = {}
 Claim.__index = Claim
 
 
-local function new_claim(path, kind, way, limit, inside)
+local function new_claim(path, kind, way, limit, inside, permits)
     last_claim = last_claim + 1
     local self = setmetatable({
         id = ("%s-%d"):format(PROCESS, last_claim),
@@ -56,10 +58,11 @@ local function new_claim(path, kind, way, limit, inside)
         kind = kind,
         limit = limit,
         begun = now(),
-        writes = kind ~= "read", -- now
+        permits = permits,
+        writes = kind ~= "read" and kind ~= "permit", -- now
     }, Claim)
-    self:record("invoked", { path = path, kind = kind, way = way, limit = limit, inside = inside },
-                self.begun)
+    self:record("invoked", { path = path, kind = kind, way = way, limit = limit, inside = inside,
+                             permits = permits }, self.begun)
     return self
 end
 
@@ -70,6 +73,7 @@ function Claim:lock()
     if self.path == UNFAIR then
         opts.order, opts.jitter = "none", chance(0.5) and between(0, 0.05) or nil
     end
+    if self.kind == "permit" then return session:semaphore(self.path, PERMITS, opts) end
     if self.kind == "mutex" then return session:mutex(self.path, opts) end
     local rwlock = session:rwlock(self.path, opts)
     return rwlock[self.kind](rwlock)
@@ -220,15 +224,16 @@ local function work(claim, owner)
     local finish = now() + (chance(0.02) and between(0.5, 2.5) or between(0, 0.03))
     local writes = 0
     repeat
-        if not claim.writes then
+        if claim.kind == "read" or claim.kind == "write" and not claim.writes then
             read_set(claim)
-        elseif writes < 2 and chance(0.6) then
+        elseif claim.writes and writes < 2 and chance(0.6) then
             writes = writes + 1
             add_element(claim, writes)
         end
         local may_share = not claim.joint and claim.kind == "write" and claim.writes
         if may_share and chance(0.2) then downgrade(claim) end
-        if session == mine and claim.state == "held" and chance(0.1) then
+        local again = claim.kind ~= "permit" and session == mine and claim.state == "held"
+        if again and chance(0.1) then
             reenter(claim, owner)
         end
         zklock.sleep(between(0, 0.01))
@@ -287,6 +292,7 @@ end
 
 
 local function pick_kind(path)
+    if path == GATE then return "permit" end
     return not is_rwlock[path] and "mutex" or chance(0.6) and "read" or "write"
 end
 
@@ -301,8 +307,8 @@ end
 
 --- Two paths at once. Each is a claim of its own, with a node in its own line.
 local function both(owner)
-    local limit, first, claims, locks = pick_limit(), random(#paths), {}, {}
-    for n, path in ipairs{ paths[first], paths[first % #paths + 1] } do
+    local limit, first, claims, locks = pick_limit(), random(#lines), {}, {}
+    for n, path in ipairs{ lines[first], lines[first % #lines + 1] } do
         claims[n] = new_claim(path, pick_kind(path), limit == 0 and "try" or "acquire",
                               limit == 0 and CONNECT_TIMEOUT or limit)
         claims[n].scoped, claims[n].joint = true, true -- it is given up with the other
@@ -329,11 +335,13 @@ local function cycle(owner)
     local path, limit = paths[random(#paths)], pick_limit()
     local kind, trying = pick_kind(path), limit == 0
     local claim = new_claim(path, kind, trying and "try" or "acquire",
-                            trying and CONNECT_TIMEOUT or limit)
+                            trying and CONNECT_TIMEOUT or limit, nil,
+                            kind == "permit" and random(PERMITS) or nil)
     local use = chance(0.15) and in_scope or plainly
     use(claim:lock(), claim, {
         timeout = limit,
         owner = owner,
+        permits = claim.permits,
         on_queued = function(position) claim:record("queued", { position = position }) end,
     })
 end
@@ -435,7 +443,9 @@ local function open_stores()
         stores[path] = store.open(FOLDER .. "/store/" .. path:gsub("/", "_"),
                                   function() zklock.sleep(0.002) end)
     end
+    for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do lines[#lines + 1] = path end
     for path in RWLOCKS:gmatch("[^,]+") do is_rwlock[path] = true end
+    paths[#paths + 1] = GATE
 end
 
 

@@ -62,7 +62,7 @@ local function contenders(world, path)
     local names = {}
     for _, name in ipairs(children(world, path)) do
         if name:find("^_c_.*lock%-%-?%d+$") or name:find("^_c_.*__%u%u%u%u__%-?%d+$")
-            or name == "lock" then
+            or name == "lock" or name:find("^_c_.*permit%-%d+%-of%-%d+%-%-?%d+$") then
             names[#names + 1] = name
         end
     end
@@ -72,9 +72,15 @@ local function contenders(world, path)
 end
 
 
--- How many of these hold: the first, and readers together.
+-- How many of these hold: the first, and readers together, or as many as there are permits.
 local function count_holders(names)
-    local count = 0
+    local count, taken = 0, 0
+    for _, name in ipairs(names) do
+        local permits, limit = name:match("permit%-(%d+)%-of%-(%d+)%-")
+        taken = taken + (permits or math.huge)
+        if taken > tonumber(limit or 0) then break end
+        count = count + 1
+    end
     while names[count + 1] and names[count + 1]:find("__READ__") do count = count + 1 end
     return math.max(1, count)
 end
@@ -133,7 +139,7 @@ network("delay", { "delay 60" }, "delay 0", 0.5, 1.5)
 
 -- The connection is lost with, before or after a certain request: one of these, the first to
 -- third from now on. A downgrade is a rare one, and is lost by kinds of its own.
-local OPERATIONS = { "create2", "delete", "getChildren", "getData", "sync" }
+local OPERATIONS = { "create2", "delete", "getChildren", "getData", "setData", "sync" }
 
 local function lose(action, operations, latest)
     kinds[#kinds + 1] = { name = action, needs = "place", begin = function(_, place, fault)

@@ -56,7 +56,7 @@ function figures.count(m, report)
         claims = #m.claims,
         grants = 0, reentries = 0, losses = 0, writes = 0, fenced = 0, reads = 0,
         downgrades = 0,
-        granted = { mutex = 0, read = 0, write = 0 }, -- grants by kind
+        granted = { mutex = 0, read = 0, write = 0, permit = 0 }, -- grants by kind
         failures = {},
         faults = {},
         processes = 0,
@@ -107,9 +107,9 @@ function figures.rows(report, facts)
                                 or ("%.1f"):format(f.minutes) },
         { "client processes", tostring(f.processes) },
         { "acquires", tostring(f.claims) },
-        { "grants", ("%d: %d mutex, %d read, %d write; and %d re-entries, %d downgrades"):format(
-            f.grants, f.granted.mutex, f.granted.read, f.granted.write, f.reentries,
-            f.downgrades) },
+        { "grants", ("%d: %d mutex, %d read, %d write, %d of permits; %d re-entries, %d downgrades")
+            :format(f.grants, f.granted.mutex, f.granted.read, f.granted.write, f.granted.permit,
+                    f.reentries, f.downgrades) },
         { "ended without a grant", tostring(failures), by_code },
         { "faults", tostring(faults), by_kind },
         { "leases lost", tostring(f.losses) },

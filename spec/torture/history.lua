@@ -18,9 +18,9 @@
 --   unconnected  code begun limit       connect() failed
 --   state        state                  of the session
 --   stalled      seconds                the process did not run until now
---   invoked      path kind way [limit] [inside]   kind: mutex, read, write; way: acquire,
---                                       try, reenter; inside: the claim whose owner
---                                       acquires once more
+--   invoked      path kind way [limit] [inside] [permits]   kind: mutex, read, write, permit;
+--                                       way: acquire, try, reenter; inside: the claim whose
+--                                       owner acquires once more
 --   queued       position               the claim stands in line
 --   granted      token begun [limit] state [held]    state: right after the grant
 --   failed       code begun [limit]

@@ -20,6 +20,8 @@
 --          One that became a reader's is the same still, with another name and kind; it has
 --          shared (when), was (its name before).
 -- faults   { id, name, scope, path, session, from, to }
+-- permits, limit   of a claim or node of a semaphore
+-- any_trouble   Intervals: that of all places
 -- stops[process], trouble[place], meddling[path], expiring[session]   Intervals
 
 local intervals = require "spec.torture.intervals"
@@ -39,7 +41,10 @@ end
 
 local KINDS = { __READ__ = "read", __rlock__ = "read", __WRIT__ = "write", __lock__ = "write" }
 
+local PERMIT = "permit%-(%d+)%-of%-(%d+)%-%-?%d+$"
+
 local function kind_of(name)
+    if name:find(PERMIT) then return "permit" end
     return KINDS[name:match("(__%a+__)%-?%d+$")] or "mutex"
 end
 
@@ -60,6 +65,7 @@ function take.invoked(self, event)
         id = event.claim,
         path = event.path,
         kind = event.kind,
+        permits = tonumber(event.permits),
         inside = event.inside,
         process = event.process,
         place = place_of(event.process),
@@ -225,6 +231,8 @@ function happen.created(self, event, line, living)
     local node = { path = event.path, name = event.name, kind = kind_of(event.name),
                    session = event.session, zxid = tonumber(event.zxid), created = event.at,
                    claim = self.claim[event.claim] }
+    local permits, limit = event.name:match(PERMIT)
+    node.permits, node.limit = tonumber(permits), tonumber(limit)
     self.nodes[#self.nodes + 1] = node
     self.made[node.zxid] = self.made[node.zxid] or {}
     self.made[node.zxid][node.path] = node
@@ -275,6 +283,20 @@ local function take_turns(line, at)
 end
 
 
+-- The same of a semaphore: theirs whose permits, with those of all who live ahead, are there.
+local function take_permits(line, at)
+    local taken = 0
+    while line[line.head] and line[line.head].deleted do line.head = line.head + 1 end
+    for i = line.head, #line do
+        local node = line[i]
+        if not node.deleted then
+            taken = taken + (node.permits or huge)
+            if taken <= (node.limit or 0) then node.turn = node.turn or at end
+        end
+    end
+end
+
+
 -- The turn of a multi-lock is when it is that of all its parts.
 local function join_turns(self)
     for _, made in pairs(self.made) do
@@ -298,7 +320,8 @@ local function stand_in_line(self)
         lines[path] = lines[path] or { head = 1, barred = 1 }
         living[path] = living[path] or {}
         happen[event.event](self, event, lines[path], living[path])
-        take_turns(lines[path], event.at)
+        local take_turn = kind_of(event.name) == "permit" and take_permits or take_turns
+        take_turn(lines[path], event.at)
     end
     join_turns(self)
 end
@@ -396,6 +419,11 @@ local function find_trouble(self, settle)
         end
     end
     self.trouble = finish(lists)
+    local all = {}
+    for _, list in pairs(lists) do
+        for _, span in ipairs(list) do all[#all + 1] = span end
+    end
+    self.any_trouble = intervals.new(all)
 end
 
 

@@ -22,6 +22,7 @@ local zklock = require "zklock"
 local PLACES = 5
 local COUNTER_PATH = "/counter" -- its sequence numbers end soon; it has no parent to be made
 local COUNTER_LEFT = 100
+local GATE_PATH = "/torture/gate" -- a semaphore
 local TIMEOUT = 2
 local TICK = 200 -- milliseconds, of the servers
 
@@ -44,8 +45,8 @@ end
 
 local UNFAIR_PATH = "/torture/none"
 
--- Two of four paths are of a mutex, one of an unfair one; the counter's is of a mutex in two of
--- three seeds.
+-- Two paths are of a mutex, one of an unfair one, one of a read-write lock, one of a semaphore;
+-- the counter's is of a mutex in two of three seeds.
 local function choose_paths(seed)
     local mutexes, rwlocks = { "/torture/a", "/torture/b" }, { "/torture/rw" }
     local counters = seed % 3 == 0 and rwlocks or mutexes
@@ -54,6 +55,7 @@ local function choose_paths(seed)
     for _, path in ipairs(mutexes) do paths[#paths + 1] = path end
     for _, path in ipairs(rwlocks) do paths[#paths + 1] = path end
     paths[#paths + 1] = UNFAIR_PATH
+    paths[#paths + 1] = GATE_PATH
     return paths, mutexes, rwlocks
 end
 
@@ -102,7 +104,7 @@ local function start_client(world, place)
         "WALL_CLOCK=" .. place.clock, "LD_PRELOAD=" .. CLOCK, lua,
         "spec/torture/client.lua", place.process, place.hosts,
         world.seed * 1000 + place.index * 100 + place.number, quote(world.folder), TIMEOUT,
-        table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), UNFAIR_PATH,
+        table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), UNFAIR_PATH, GATE_PATH,
         "2>&1" }, " ")))
     place.pid = place.output:read("*n", "*l")
 end

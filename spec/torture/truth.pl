@@ -22,8 +22,8 @@ use warnings;
 use Time::HiRes 'clock_gettime';
 
 my $offset = clock_gettime(7) - clock_gettime(0); # CLOCK_BOOTTIME - CLOCK_REALTIME
-my $contender = 
-    qr{^(.*)/([^/]*(?:lock-|__lock__|__rlock__|__READ__|__WRIT__)(?:\d{10}|-\d{9,10})|lock)$};
+my $marker = qr{lock-|__lock__|__rlock__|__READ__|__WRIT__|permit-\d+-of-\d+-};
+my $contender = qr{^(.*)/([^/]*(?:$marker)(?:\d{10}|-\d{9,10})|lock)$};
 
 sub text { my $value = unpack 'l>/a', $_[0]; substr $_[0], 0, 4 + length $value, ''; $value }
 

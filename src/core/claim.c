@@ -2,6 +2,8 @@
 
 /* --- the parts of a multi-lock ------------------------------------------------------------ */
 
+#include "permits.h"
+
 /* The last part that comes sends the transaction for all. */
 static zkl_actions gather(struct zkl_claim *claim) {
     claim->unsent = true;
@@ -20,10 +22,13 @@ static zkl_actions gather(struct zkl_claim *claim) {
 static zkl_actions enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_ENTER;
-    claim->stalled = claim->own_watched = false;
+    claim->stalled = claim->own_watched = claim->unseen = false;
     claim->czxid = 0;
     claim->nonce = ++claim->party->nonces;
     zkl_name_prefix(claim->name, claim->kind, claim->party->session, claim->nonce);
+    if (claim->kind == ZKL_PERMIT)
+        zkl_name_permits(claim->name, claim->permits, claim->limit, claim->party->session,
+                         claim->nonce);
     return is_part(claim) ? gather(claim) : ZKL_DO_CREATE | ZKL_DO_LIST;
 }
 
@@ -38,11 +43,49 @@ static zkl_actions requeue(struct zkl_claim *claim) {
 static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead) {
     zkl_actions actions = ZKL_DO_WATCH_AHEAD;
     claim->state = ZKL_WAIT;
+    claim->heading = false;
     claim->ahead = zkl_contender_hold(ahead);
     if (!claim->own_watched) actions |= ZKL_DO_WATCH_OWN;
     if (!claim->announced) actions |= ZKL_DO_QUEUED;
     claim->own_watched = claim->announced = true;
     return actions;
+}
+
+/* --- permits ---------------------------------------------------------------------------- */
+
+/* Somebody uses the path for something else. */
+static zkl_actions conflict(struct zkl_claim *claim, const struct zkl_contender *stranger) {
+    claim->found = true;
+    claim->found_kind = stranger->kind;
+    claim->found_limit = stranger->limit;
+    return fail(claim, ZKL_CONFLICT);
+}
+
+/* The first that does not fit: whoever of those ahead goes may let it in. */
+static zkl_actions wait_for_any(struct zkl_claim *claim) {
+    zkl_actions actions = wait_for(claim, zkl_permits_before(claim->line, claim));
+    claim->heading = true;
+    return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;
+}
+
+static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
+    const struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
+    if (stranger) return conflict(claim, stranger) | leave(claim);
+    if (zkl_permits_fit(claim->line, claim)) {
+        zkl_actions actions = admit(claim, now);
+        return claim->unseen || claim->state != ZKL_HELD ? actions : actions | ZKL_DO_MARK;
+    }
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
+    if (zkl_permits_head(claim->line, claim)) return wait_for_any(claim);
+    return wait_for(claim, zkl_permits_before(claim->line, claim));
+}
+
+/* Who was behind another, and hears that it was granted, heads now, or fits. */
+static zkl_actions list_again(struct zkl_claim *claim) {
+    drop_ahead(claim);
+    claim->state = ZKL_LIST;
+    claim->stalled = false;
+    return ZKL_DO_LIST;
 }
 
 /*
@@ -67,6 +110,7 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
         claim->state = ZKL_RANK;
         return ZKL_DO_RANK;
     }
+    if (claim->kind == ZKL_PERMIT) return advance_permits(claim, now);
     struct zkl_contender *ahead = zkl_line_ahead(claim->line, claim);
     if (!ahead) return admit(claim, now);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
@@ -88,6 +132,11 @@ void zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl
                                 .wanted = true};
     *line->claims_end = claim;
     line->claims_end = &claim->next;
+}
+
+void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit) {
+    claim->permits = permits;
+    claim->limit = limit;
 }
 
 void zkl_claim_detach(struct zkl_claim *claim) {
@@ -230,10 +279,19 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
     return actions | make_way(claim);
 }
 
+/* TRY: free if there are permits left behind all others. */
+static zkl_actions try_permits(struct zkl_claim *claim) {
+    const struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
+    if (stranger) return conflict(claim, stranger) | gone(claim);
+    if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+    return enter(claim);
+}
+
 /* TRY: free if no contender is in the way. */
 static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     switch (reply) {
     case ZKL_DONE:
+        if (claim->kind == ZKL_PERMIT) return try_permits(claim);
         if (!zkl_line_is_free(claim->line, claim->kind))
             return fail(claim, ZKL_TIMEOUT) | gone(claim);
         return enter(claim);
@@ -269,7 +327,10 @@ static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, en
 static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               zkl_time now) {
     switch (reply) {
-    case ZKL_DONE: claim->listed = claim->line->serial; return advance(claim, now);
+    case ZKL_DONE:
+        claim->listed = claim->line->serial;
+        claim->unseen = claim->kind == ZKL_PERMIT && zkl_permits_unseen(claim->line, claim);
+        return advance(claim, now);
     case ZKL_ABSENT: return requeue(claim);
     case ZKL_REFUSED: return fail(claim, why) | leave(claim);
     case ZKL_UNKNOWN: return stall(claim);
@@ -362,9 +423,13 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     return 0;
 }
 
+static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+    return claim->state == ZKL_WAIT && (claim->ahead == contender || claim->heading);
+}
+
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now) {
-    if (claim->state != ZKL_WAIT || claim->ahead != contender) return 0;
+    if (!awaits(claim, contender)) return 0;
     switch (reply) {
     case ZKL_DONE: break; /* watched: its event will come */
     case ZKL_ABSENT: return zkl_claim_ahead_deleted(claim, contender, now);
@@ -420,6 +485,24 @@ zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum
     return ZKL_DO_SHARED;
 }
 
+/*
+ * A list that is asked after a change shows what was so at the change: each change is
+ * followed by one list, though a stranger may have made it.
+ */
+zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
+                                   int64_t zxid) {
+    if (!awaits(claim, contender) || claim->heading || zxid <= claim->heard) return 0;
+    claim->heard = zxid;
+    return list_again(claim);
+}
+
+/* A refused mark is left: who is behind is told when the node goes. */
+zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
+    if (claim->state != ZKL_HELD) return 0; /* the node goes, and that tells as well */
+    if (reply == ZKL_ABSENT) return own_gone(claim);
+    return reply == ZKL_UNKNOWN ? stall(claim) : 0;
+}
+
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_LEAVE) return 0;
     if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);
@@ -440,15 +523,32 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
     return ZKL_DO_WATCH_OWN;
 }
 
+/* Who heads, and has not enough with one holder less: the others are watched already. */
+static bool still_waits(const struct zkl_claim *claim) {
+    if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
+    return !zkl_permits_fit(claim->line, claim);
+}
+
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now) {
-    if (claim->state != ZKL_WAIT || claim->ahead != contender) return 0;
-    zkl_line_forget(claim->line, contender);
-    return advance(claim, now);
+    if (!awaits(claim, contender)) return 0;
+    if (contender) zkl_line_forget(claim->line, contender);
+    return still_waits(claim) ? 0 : advance(claim, now);
+}
+
+/* Who heads, of one of those that it watches. */
+static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *contender) {
+    if (!contender) return 0;
+    zkl_contender_hold(contender);
+    drop_ahead(claim);
+    claim->ahead = contender;
+    return ZKL_DO_WATCH_AHEAD;
 }
 
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender) {
-    if (claim->state != ZKL_WAIT || claim->ahead != contender) return 0;
+    if (!awaits(claim, contender)) return 0;
+    if (claim->heading) return watch_again(claim, contender);
+    if (claim->kind == ZKL_PERMIT) return list_again(claim);
     return ZKL_DO_WATCH_AHEAD; /* the event used the watch up */
 }
 
@@ -469,7 +569,9 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_SHARE: return ZKL_DO_SHARE;
     case ZKL_LEAVE: return ZKL_DO_REMOVE;
     case ZKL_KNOW: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
+    case ZKL_HELD: return ZKL_DO_MARK;
     case ZKL_WAIT: {
+        if (claim->heading) return advance(claim, now);
         zkl_actions own_too = claim->own_watched ? 0 : ZKL_DO_WATCH_OWN;
         claim->own_watched = true;
         return ZKL_DO_WATCH_AHEAD | own_too;
@@ -477,7 +579,6 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_ENTER:
     case ZKL_SEEK:
     case ZKL_FIRST:
-    case ZKL_HELD:
     case ZKL_GONE: break;
     }
     return 0;

@@ -49,6 +49,9 @@
  * instead of a list, also after a delete of unknown outcome; a node that is not its own is
  * waited for in WAIT, and DO_WATCH_OWN watches it, for it has the same name.
  *
+ * A claim of permits that is granted writes to its node, if somebody behind may have to
+ * be told (permits.h): the mark. It holds already; in HELD `stalled` is the mark's.
+ *
  * A request that failed for lack of a connection leaves the claim `stalled`;
  * zkl_claim_resume() asks again. The table of transitions is in docs/design.md.
  */
@@ -85,7 +88,9 @@ enum {
     ZKL_DO_LOSE = 1 << 14,       /* tell the holder: lost; release the other parts */
     ZKL_DO_SHARED = 1 << 15,     /* tell the holder: it is a reader now, or claim->refusal */
     ZKL_DO_FORGET = 1 << 16,     /* GONE: free it when none of its requests is out */
-    ZKL_DO_PAUSE = 1 << 17       /* zkl_claim_wake() after a pause of any length, or none */
+    ZKL_DO_PAUSE = 1 << 17,      /* zkl_claim_wake() after a pause of any length, or none */
+    ZKL_DO_HOLDERS = 1 << 18,    /* WAIT: get with watch: each that zkl_line_precedes() */
+    ZKL_DO_MARK = 1 << 19        /* HELD: write to claim->name, the same data again */
 };
 
 enum zkl_claim_state {
@@ -127,13 +132,17 @@ struct zkl_claim {
     struct zkl_claim *next, **link; /* in line->claims */
     struct zkl_claim *next_part;    /* of a multi-lock, in a ring; itself: it is no part */
     struct zkl_contender *ahead;    /* WAIT: who is watched; a reference */
-    int64_t czxid;                  /* of the own node: the fencing token; 0: not known */
-    uint64_t nonce;                 /* of the latest attempt */
-    zkl_time deadline;              /* for the grant; ZKL_NEVER: none */
-    uint32_t epoch;                 /* HELD: of the lease clock at the grant */
-    uint32_t listed;                /* serial of the list that came with the own node */
-    uint32_t ranks;                 /* gets for czxids that are out */
+    int64_t heard;     /* PERMIT: zxid of the newest mark that a list was asked after */
+    int64_t czxid;     /* of the own node: the fencing token; 0: not known */
+    uint64_t nonce;    /* of the latest attempt */
+    zkl_time deadline; /* for the grant; ZKL_NEVER: none */
+    uint32_t epoch;    /* HELD: of the lease clock at the grant */
+    uint32_t listed;   /* serial of the list that came with the own node */
+    uint32_t ranks;    /* gets for czxids that are out */
     int32_t sequence;
+    int32_t permits, limit;   /* PERMIT; else 0 */
+    int32_t found_limit;      /* `found`: of the contender in the way */
+    enum zkl_kind found_kind; /* likewise */
     enum zkl_kind kind;
     enum zkl_claim_state state;
     enum zkl_code code;       /* why it failed, or ZKL_LOST */
@@ -147,6 +156,9 @@ struct zkl_claim {
     bool announced;           /* DO_QUEUED was given */
     bool own_watched;         /* the own node is watched, or the get is out */
     bool pausing;             /* NEW: until zkl_claim_wake() */
+    bool heading;             /* WAIT: each ahead is watched, `ahead` is only one of them */
+    bool found;               /* failed with ZKL_CONFLICT, for a contender of another use */
+    bool unseen;              /* nobody can have seen it wait: zkl_permits_unseen() */
     char name[ZKL_NAME_SIZE]; /* ENTER: without the counter */
 };
 
@@ -172,6 +184,9 @@ void zkl_claim_detach(struct zkl_claim *claim);
 
 /* Makes a claim that was not started another part of a multi-lock. */
 void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first);
+
+/* Of a new PERMIT: how many, 1 to limit. */
+void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
 
 /* A claim in LEAVE for a node that lost its claim (zkl_line_orphan). */
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan);
@@ -207,6 +222,13 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
                               int64_t czxid, uint64_t owner, zkl_time now);
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now);
+/*
+ * After ZKL_DONE of a PERMIT's node: it was written to, at this zxid. The mark may have
+ * come before the watch.
+ */
+zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
+                                   int64_t zxid);
+zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply);
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now);
 /* ZKL_DONE also when the reader's node exists: an earlier transaction was carried out. */
@@ -216,7 +238,7 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
 /* --- watch events ------------------------------------------------------------------- */
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim);
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
-/* The line forgets the contender. */
+/* The line forgets the contender. Who heads hears of each; NULL: of one not in the line. */
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);

@@ -24,6 +24,8 @@ static struct zkl_contender *contender_new(const char *text, const struct zkl_na
     contender->session = name->session;
     contender->nonce = name->nonce;
     contender->sequence = name->sequence;
+    contender->permits = name->permits;
+    contender->limit = name->limit;
     contender->kind = name->kind;
     contender->seen = serial;
     contender->references = 1;
@@ -194,6 +196,12 @@ struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct z
         if (!nearest || contender->czxid > nearest->czxid) nearest = contender;
     }
     return nearest;
+}
+
+bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,
+                       const struct zkl_claim *claim) {
+    if (line->exhausted) return ranks_ahead(claim, contender);
+    return contender->sequence < claim->sequence;
 }
 
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind) {

@@ -31,6 +31,7 @@ struct zkl_contender {
     uint32_t seen; /* serial of the list that showed it first */
     uint32_t references;
     int32_t sequence;
+    int32_t permits, limit; /* PERMIT */
     enum zkl_kind kind;
     bool listed;  /* still in the line */
     bool claimed; /* a claim of ours answers for it; see zkl_line_orphan */
@@ -79,6 +80,10 @@ struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct z
 
 /* True when no contender excludes one of this kind that would come now. */
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind);
+
+/* The contender is ahead of the claim, as far as can be known. */
+bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,
+                       const struct zkl_claim *claim);
 
 /* How many contenders are ahead of the claim. */
 size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim *claim);

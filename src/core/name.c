@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const zkl_kind_names[] = {[ZKL_MUTEX] = "mutex",
-                                      [ZKL_READ] = "read",
-                                      [ZKL_WRITE] = "write",
-                                      [ZKL_UNFAIR] = "unfair",
-                                      NULL};
+const char *const zkl_kind_names[] = {
+    [ZKL_MUTEX] = "mutex",   [ZKL_READ] = "read",     [ZKL_WRITE] = "write",
+    [ZKL_UNFAIR] = "unfair", [ZKL_PERMIT] = "permit", NULL};
 
 static const struct marker {
     const char *text;
@@ -33,6 +31,35 @@ static bool find_marker(const char *text, size_t length, enum zkl_kind *kind) {
     return false;
 }
 
+/* Reads the number that ends text[0..*length), without leading zeros; 0: there is none. */
+static int32_t parse_count(const char *text, size_t *length) {
+    int64_t value = 0, unit = 1;
+    size_t end = *length;
+    while (*length > 0 && is_digit(text[*length - 1]) && end - *length < 10) {
+        value += unit * (text[--*length] - '0');
+        unit *= 10;
+    }
+    bool plain = *length < end && text[*length] != '0';
+    return plain && value <= INT32_MAX ? (int32_t)value : 0;
+}
+
+static bool cut_off(const char *text, size_t *length, const char *tail) {
+    size_t size = strlen(tail);
+    if (*length < size || memcmp(text + *length - size, tail, size) != 0) return false;
+    *length -= size;
+    return true;
+}
+
+/* Reads the "permit-<permits>-of-<limit>-" that ends text[0..length), if any. */
+static bool parse_permits(const char *text, size_t length, struct zkl_name *name) {
+    if (!cut_off(text, &length, "-")) return false;
+    name->limit = parse_count(text, &length);
+    if (!cut_off(text, &length, "-of-")) return false;
+    name->permits = parse_count(text, &length);
+    name->kind = ZKL_PERMIT;
+    return cut_off(text, &length, "permit-") && name->permits >= 1 && name->permits <= name->limit;
+}
+
 /*
  * Reads the counter's `digits` digits at the end of the name, with the sign
  * before them if `negative`, and the marker before that.
@@ -48,7 +75,10 @@ static bool parse_counter(const char *text, size_t length, size_t digits, bool n
         if (!is_digit(number[i])) return false;
         value = value * 10 + (number[i] - '0');
     }
-    if (!find_marker(text, length - width, &name->kind)) return false;
+    name->permits = name->limit = 0;
+    if (!find_marker(text, length - width, &name->kind) &&
+        !parse_permits(text, length - width, name))
+        return false;
     if (value > ZKL_SEQUENCE_LIMIT) value = ZKL_SEQUENCE_LIMIT;
     name->sequence = (int32_t)(negative ? -value : value);
     return true;
@@ -99,10 +129,19 @@ void zkl_name_downgrade(char text[ZKL_NAME_SIZE], const char *writer) {
 
 void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t session,
                      uint64_t nonce) {
-    static const char *const markers_of[] = {
-        [ZKL_MUTEX] = "lock-", [ZKL_READ] = "__READ__", [ZKL_WRITE] = "__WRIT__"};
+    static const char *const markers_of[] = {[ZKL_MUTEX] = "lock-",
+                                             [ZKL_READ] = "__READ__",
+                                             [ZKL_WRITE] = "__WRIT__",
+                                             [ZKL_PERMIT] = "permit-"};
     snprintf(text, ZKL_NAME_SIZE,
              "_c_%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64 "-%s",
              session >> 32, session >> 16 & 0xffff, session & 0xffff, nonce >> 48,
              nonce & UINT64_C(0xffffffffffff), markers_of[kind]);
+}
+
+void zkl_name_permits(char text[ZKL_NAME_SIZE], int32_t permits, int32_t limit, uint64_t session,
+                      uint64_t nonce) {
+    zkl_name_prefix(text, ZKL_PERMIT, session, nonce);
+    size_t length = strlen(text);
+    snprintf(text + length, ZKL_NAME_SIZE - length, "%" PRId32 "-of-%" PRId32 "-", permits, limit);
 }

@@ -14,6 +14,7 @@
  *   lock-       Curator, go-zookeeper, zookeeper-client (Rust), ours
  *   __lock__    kazoo Lock and WriteLock      __rlock__  kazoo ReadLock
  *   __WRIT__    Curator write lock            __READ__   Curator read lock
+ *   permit-3-of-10-                           ours: 3 permits of a semaphore of 10
  */
 #ifndef ZKL_NAME_H
 #define ZKL_NAME_H
@@ -23,7 +24,7 @@
 #include <stdint.h>
 
 /* Room for any name of ours, with its counter and the final NUL. */
-#define ZKL_NAME_SIZE 64
+#define ZKL_NAME_SIZE 88
 
 /*
  * The counter in a name is the parent's count of creations, an int32. At its
@@ -33,14 +34,16 @@
  */
 #define ZKL_SEQUENCE_LIMIT INT32_MAX
 
-enum zkl_kind { ZKL_MUTEX, ZKL_READ, ZKL_WRITE, ZKL_UNFAIR };
+enum zkl_kind { ZKL_MUTEX, ZKL_READ, ZKL_WRITE, ZKL_UNFAIR, ZKL_PERMIT };
 
-/* "mutex", "read", "write", "unfair", by kind; NULL at the end. */
+/* "mutex", "read", "write", "unfair", "permit", by kind; NULL at the end. */
 extern const char *const zkl_kind_names[];
 
 struct zkl_name {
     enum zkl_kind kind;
     int32_t sequence; /* ZKL_SEQUENCE_LIMIT also for a number above it */
+    int32_t permits;  /* PERMIT: how many, 1 to limit; else 0 */
+    int32_t limit;    /* PERMIT: of the semaphore; else 0 */
     uint64_t session; /* of the uuid; 0 when the name has none */
     uint64_t nonce;
 };
@@ -54,6 +57,10 @@ bool zkl_name_parse(const char *text, struct zkl_name *name);
 /* Writes the name of a new node, without the counter that the server adds. */
 void zkl_name_prefix(char text[ZKL_NAME_SIZE], enum zkl_kind kind, uint64_t session,
                      uint64_t nonce);
+
+/* The same of a PERMIT. */
+void zkl_name_permits(char text[ZKL_NAME_SIZE], int32_t permits, int32_t limit, uint64_t session,
+                      uint64_t nonce);
 
 /*
  * Writes the name of the reader that this writer of ours becomes: the same uuid
@@ -72,7 +79,7 @@ static inline bool zkl_kind_is_fixed(enum zkl_kind kind) {
     return kind == ZKL_UNFAIR;
 }
 
-/* True when the two may not hold the lock at once. */
+/* True when the two may not hold the lock at once; of two PERMITs permits.h tells. */
 static inline bool zkl_kinds_exclude(enum zkl_kind a, enum zkl_kind b) {
     return a != ZKL_READ || b != ZKL_READ;
 }

@@ -44,7 +44,7 @@ static int lease(lua_State *L) {
 }
 
 static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t position) {
-    lua_createtable(L, 0, 9);
+    lua_createtable(L, 0, 11);
     lua_pushinteger(L, (lua_Integer)position);
     lua_setfield(L, -2, "position");
     lua_pushstring(L, entry->name);
@@ -57,6 +57,12 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
     lua_setfield(L, -2, "data");
     zkl_lua_push_hex(L, entry->session);
     lua_setfield(L, -2, "session");
+    if (entry->kind == ZKL_PERMIT) {
+        lua_pushinteger(L, entry->permits);
+        lua_setfield(L, -2, "permits");
+        lua_pushinteger(L, entry->limit);
+        lua_setfield(L, -2, "limit");
+    }
     if (zkl_lua_push_int64(L, entry->czxid)) lua_setfield(L, -2, "token");
 }
 

@@ -252,7 +252,10 @@ static int ready(lua_State *L) {
     return zkl_lua_push_request(L, box, zkl_session_ready(session, limit));
 }
 
-/* session:acquire(path, kind, owner, timeout, trying, reentrant, data, jitter) -> request */
+/*
+ * session:acquire(path, kind, owner, timeout, trying, reentrant, data, jitter, permits, limit)
+ * -> request; jitter of kind "unfair" only, the last two of kind "permit"
+ */
 static int acquire(lua_State *L) {
     zkl_session *session = zkl_lua_check_session(L, 1);
     struct zkl_wish wish = {
@@ -264,6 +267,8 @@ static int acquire(lua_State *L) {
         .reentrant = lua_toboolean(L, 7),
         .data = luaL_optstring(L, 8, NULL),
         .jitter = lua_isnoneornil(L, 9) ? 0 : zkl_lua_time(L, 9),
+        .permits = (int32_t)luaL_optinteger(L, 10, 0),
+        .limit = (int32_t)luaL_optinteger(L, 11, 0),
     };
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
     return zkl_lua_push_request(L, box, zkl_acquire(session, &wish));

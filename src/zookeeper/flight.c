@@ -126,6 +126,7 @@ static bool is_proof(enum verb verb) {
     case VERB_CREATE_ALL:
     case VERB_SYNC:
     case VERB_SHARE:
+    case VERB_MARK:
     case VERB_REMOVE:
     case VERB_BEAT:
     case VERB_LOOK_SYNC:
@@ -198,6 +199,7 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_RANK:
     case VERB_SHARE:
     case VERB_REVISE:
+    case VERB_MARK:
     case VERB_REMOVE: zkl_stake_answer(flight, answer); break;
     case VERB_CREATE_ALL: zkl_multi_created(flight, answer); break;
     case VERB_LOOK: answer_look(flight, answer); break;
@@ -245,6 +247,10 @@ static void on_string_stat(int rc, const char *text, const struct Stat *stat, co
     complete(data, (struct answer){.rc = rc, .text = text, .stat = stat});
 }
 
+static void on_stat(int rc, const struct Stat *stat, const void *data) {
+    complete(data, (struct answer){.rc = rc, .stat = stat});
+}
+
 static void on_void(int rc, const void *data) {
     complete(data, (struct answer){.rc = rc});
 }
@@ -255,10 +261,6 @@ static void on_string(int rc, const char *text, const void *data) {
 
 static void on_strings(int rc, const struct String_vector *names, const void *data) {
     complete(data, (struct answer){.rc = rc, .names = names});
-}
-
-static void on_stat(int rc, const struct Stat *stat, const void *data) {
-    complete(data, (struct answer){.rc = rc, .stat = stat});
 }
 
 static void on_data(int rc, const char *text, int size, const struct Stat *stat, const void *data) {
@@ -331,10 +333,11 @@ void zkl_flight_delete(struct flight *flight, const char *parent, const char *na
                 handle ? zoo_adelete(handle, flight->node, -1, on_void, flight) : ZINVALIDSTATE);
 }
 
-void zkl_flight_set(struct flight *flight, const char *node, const char *data) {
-    zhandle_t *handle = address(flight, node, NULL);
+void zkl_flight_set(struct flight *flight, const char *parent, const char *name, const char *data,
+                    int32_t version) {
+    zhandle_t *handle = address(flight, parent, name);
     flight->session->stats.sets++;
-    handed_over(flight, handle ? zoo_aset(handle, flight->node, data, (int)strlen(data), -1,
+    handed_over(flight, handle ? zoo_aset(handle, flight->node, data, (int)strlen(data), version,
                                           on_stat, flight)
                                : ZINVALIDSTATE);
 }

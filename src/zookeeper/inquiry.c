@@ -62,7 +62,7 @@ static void ask_get(struct zkl_request *request) {
 
 static void ask_to_give_way(struct zkl_request *request) {
     struct flight *flight = flight_for(request, VERB_REVOKE);
-    if (flight) zkl_flight_set(flight, request->path, ZKL_REVOKE_DATA);
+    if (flight) zkl_flight_set(flight, request->path, NULL, ZKL_REVOKE_DATA, -1);
 }
 
 static void ask_fixed(struct zkl_request *request); /* below, with the line */
@@ -154,8 +154,11 @@ static bool queue_add(struct zkl_request *request, const char *name) {
     struct zkl_name parsed;
     if (!zkl_name_parse(name, &parsed)) return true;
     struct zkl_queued *entry = &request->queue[request->queued];
-    *entry =
-        (struct zkl_queued){.name = strdup(name), .kind = parsed.kind, .sequence = parsed.sequence};
+    *entry = (struct zkl_queued){.name = strdup(name),
+                                 .kind = parsed.kind,
+                                 .sequence = parsed.sequence,
+                                 .permits = parsed.permits,
+                                 .limit = parsed.limit};
     if (!entry->name) return false;
     request->queued++;
     return true;

@@ -117,6 +117,7 @@ struct zkl_request {
     char *data;           /* GET: of the node, with `size` bytes */
     size_t size;
     int32_t version;
+    char *found; /* ZKL_CONFLICT: what the path is used for, if known; else NULL */
     struct zkl_queued *queue;
     size_t queued, position;
     zkl_time deadline;
@@ -144,7 +145,8 @@ enum verb {
     VERB_GET_AHEAD,
     VERB_RANK,
     VERB_SHARE,
-    VERB_REVISE, /* get of the own node, whose data is not what SHARE took it to be */
+    VERB_REVISE, /* get of the own node, whose data is not what SHARE or MARK took it to be */
+    VERB_MARK,
     VERB_REMOVE,
     VERB_BEAT,       /* heartbeat */
     VERB_LOOK_SYNC,  /* sync before the list for orphans */
@@ -307,6 +309,9 @@ struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kin
 void zkl_request_hold(struct zkl_request *request);
 void zkl_request_unhold(struct zkl_request *request);
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
+/* Ends it with ZKL_CONFLICT: `where` there is a lock of this kind and limit already. */
+void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
+                          int32_t limit);
 void zkl_request_overdue(struct zkl_session *session, zkl_time now);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
 
@@ -388,7 +393,8 @@ struct flight *zkl_flight_new(struct zkl_session *session, enum verb verb, struc
 void zkl_flight_create(struct flight *flight, const char *parent, const char *name,
                        const char *data, int mode);
 void zkl_flight_delete(struct flight *flight, const char *parent, const char *name);
-void zkl_flight_set(struct flight *flight, const char *node, const char *data);
+void zkl_flight_set(struct flight *flight, const char *parent, const char *name, const char *data,
+                    int32_t version); /* -1: whatever it is */
 /* All or none; creates nodes without a counter. It is about the node of the first. */
 void zkl_flight_transact(struct flight *flight, const struct zkl_op *ops, size_t count);
 /* Which one the server refused, from 0; the count: none. */

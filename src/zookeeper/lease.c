@@ -38,28 +38,30 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/*
- * One path is a mutex of one order, or a read-write lock: another use of it goes on in this
- * session.
- */
-static bool is_mixed(const struct path *path, enum zkl_kind kind) {
-    if (!path) return false;
-    for (const struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
-        if (!claim->wanted) continue;
-        if ((claim->kind == ZKL_MUTEX) != (kind == ZKL_MUTEX)) return true;
-        if ((claim->kind == ZKL_UNFAIR) != (kind == ZKL_UNFAIR)) return true;
-    }
-    return false;
+static bool is_read_write(enum zkl_kind kind) {
+    return kind == ZKL_READ || kind == ZKL_WRITE;
 }
 
-/* Why the session takes no wish now; ZKL_OK: it does. */
-static enum zkl_code refusal(const struct zkl_session *session, const struct path *path,
-                             const struct zkl_wish *wish) {
-    if (session->closing) return ZKL_CLOSED;
-    if (is_mixed(path, wish->kind)) return ZKL_CONFLICT;
-    if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
-    if (wish->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
-    return ZKL_OK;
+/*
+ * One path is a mutex of one order, a read-write lock, or a semaphore of one limit: a claim
+ * of this session that uses it otherwise, or NULL.
+ */
+static const struct zkl_claim *other_use(const struct path *path, const struct zkl_wish *wish) {
+    if (!path) return NULL;
+    for (const struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
+        bool same =
+            claim->kind == wish->kind || (is_read_write(claim->kind) && is_read_write(wish->kind));
+        if (claim->wanted && (!same || claim->limit != wish->limit)) return claim;
+    }
+    return NULL;
+}
+
+/* True: the request is answered, this session uses the path otherwise. */
+static bool is_mixed(struct zkl_request *request, const struct path *path,
+                     const struct zkl_wish *wish) {
+    const struct zkl_claim *other = other_use(path, wish);
+    if (other) zkl_request_conflict(request, "this session uses it as", other->kind, other->limit);
+    return other != NULL;
 }
 
 static bool is_too_much(const struct zkl_session *session, const struct zkl_wish *wishes,
@@ -67,6 +69,15 @@ static bool is_too_much(const struct zkl_session *session, const struct zkl_wish
     size_t bytes = session->node_bytes;
     for (size_t i = 0; i < count; i++) bytes += zkl_stake_cost(session, strlen(wishes[i].path));
     return bytes > ZKL_PATHS_MAX;
+}
+
+/* Why the session takes no wish now, or not so many; ZKL_OK: it does. */
+static enum zkl_code refusal(const struct zkl_session *session, const struct zkl_wish *wishes,
+                             size_t count) {
+    if (session->closing) return ZKL_CLOSED;
+    if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
+    if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
+    return is_too_much(session, wishes, count) ? ZKL_TOO_MANY : ZKL_OK;
 }
 
 /* Has the request wait for the stake's grant. */
@@ -85,16 +96,40 @@ static bool contend(struct zkl_request *request, struct path *path, const struct
     return true;
 }
 
+/* Those that the owner has of a semaphore. */
+static int64_t permits_of(struct path *path, const char *owner) {
+    zkl_time now = zkl_now();
+    int64_t permits = 0;
+    for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
+        struct stake *stake = (struct stake *)claim;
+        next = claim->next;
+        if (!zkl_claim_holds(claim) || strcmp(stake->owner, owner) != 0) continue;
+        if (!zkl_stake_lost(stake, now)) permits += claim->permits;
+    }
+    return permits;
+}
+
+/* False: the request is answered, by what the owner has already. */
+static bool is_new(struct zkl_request *request, struct path *path, const struct zkl_wish *wish) {
+    if (wish->kind == ZKL_PERMIT) {
+        if (permits_of(path, wish->owner) + wish->permits <= wish->limit) return true;
+        zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
+        return false;
+    }
+    struct stake *held = held_by(path, wish->owner);
+    if (held) enter_again(request, held, wish);
+    return !held;
+}
+
 /* False: out of memory. */
 static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
     struct path *path = zkl_path_use(request->session, wish->path);
     if (!path) return false;
-    enum zkl_code code = refusal(request->session, path, wish);
-    struct stake *held = held_by(path, wish->owner);
-    if (held && code != ZKL_CLOSED && code != ZKL_CONFLICT) enter_again(request, held, wish);
-    else if (code != ZKL_OK) zkl_request_finish(request, code, 0);
-    else if (is_too_much(request->session, wish, 1)) zkl_request_finish(request, ZKL_TOO_MANY, 0);
-    else return contend(request, path, wish);
+    enum zkl_code code = refusal(request->session, wish, 1);
+    if (code != ZKL_CLOSED && (is_mixed(request, path, wish) || !is_new(request, path, wish)))
+        return true;
+    if (code == ZKL_OK) return contend(request, path, wish);
+    zkl_request_finish(request, code, 0);
     return true;
 }
 
@@ -149,25 +184,25 @@ static void contend_all(struct zkl_request *request, const struct zkl_wish *wish
     zkl_stake_perform(first, zkl_claim_cancel(&first->claim, ZKL_TOO_MANY));
 }
 
-/* Why they cannot be had now; ZKL_OK: they can. */
-static enum zkl_code refusal_of_all(struct zkl_session *session, const struct zkl_wish *wishes,
-                                    size_t count) {
+/* False: the request is answered, by another use of a path or by what the owner has already. */
+static bool are_new(struct zkl_request *request, const struct zkl_wish *wishes, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        struct path *path = zkl_path_find(session, wishes[i].path, strlen(wishes[i].path));
-        enum zkl_code code = refusal(session, path, &wishes[i]);
-        if (code != ZKL_OK) return code;
-        if (path && held_by(path, wishes[i].owner)) return ZKL_WOULD_DEADLOCK;
+        struct path *path = zkl_path_find(request->session, wishes[i].path, strlen(wishes[i].path));
+        if (is_mixed(request, path, &wishes[i])) return false;
+        if (!path || !held_by(path, wishes[i].owner)) continue;
+        zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
+        return false;
     }
-    return is_too_much(session, wishes, count) ? ZKL_TOO_MANY : ZKL_OK;
+    return true;
 }
 
 zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_wish *wishes, size_t count) {
     zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, wishes[0].timeout);
     if (request) {
-        enum zkl_code code = refusal_of_all(session, wishes, count);
+        enum zkl_code code = refusal(session, wishes, count);
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
-        else contend_all(request, wishes, count);
+        else if (are_new(request, wishes, count)) contend_all(request, wishes, count);
     }
     zkl_path_tidy(session);
     zkl_unlock(session);

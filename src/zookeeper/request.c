@@ -1,4 +1,6 @@
 /* request.c - an operation that the host waits for, from its start to its end. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "internal.h"
@@ -51,6 +53,7 @@ void zkl_request_unhold(struct zkl_request *request) {
     free(request->path);
     free(request->data);
     zkl_guard_free(request->guard);
+    free(request->found);
     free(request);
 }
 
@@ -64,6 +67,20 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
     if (request->next) request->next->link = request->link;
     /* The list's reference becomes the inbox's. */
     zkl_inbox_post(request->session, &request->done_news, ZKL_EVENT_REQUEST);
+}
+
+void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
+                          int32_t limit) {
+    static const char *const uses[] = {[ZKL_MUTEX] = "a mutex with order = \"fifo\"",
+                                       [ZKL_UNFAIR] = "a mutex with order = \"none\"",
+                                       [ZKL_READ] = "a read-write lock",
+                                       [ZKL_WRITE] = "a read-write lock"};
+    const size_t size = 96;
+    request->found = malloc(size);
+    if (request->found && kind == ZKL_PERMIT)
+        snprintf(request->found, size, "%s a semaphore of %" PRId32 " permits", where, limit);
+    else if (request->found) snprintf(request->found, size, "%s %s", where, uses[kind]);
+    zkl_request_finish(request, ZKL_CONFLICT, 0);
 }
 
 /* Ends a request before its answer. */
@@ -132,6 +149,7 @@ const char *zkl_request_detail(zkl_request *request) {
     zkl_lock(request->session);
     int error = request->error;
     zkl_unlock(request->session);
+    if (request->found) return request->found; /* constant once the request is done */
     return error ? zerror(error) : NULL;
 }
 

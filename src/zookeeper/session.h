@@ -151,8 +151,10 @@ struct zkl_wish {
     const char *data;  /* shown to others; may be NULL */
     zkl_time timeout;  /* ZKL_NEVER: wait for ever */
     bool trying;       /* do not queue */
-    bool reentrant;    /* else a second acquire by the owner would deadlock */
+    bool reentrant;    /* else a second acquire by the owner would deadlock; not of a PERMIT */
     zkl_time jitter;   /* UNFAIR: the longest pause after the end of a hold; 0: none */
+    int32_t permits;   /* PERMIT: 1 to limit; each acquire is a grant of its own */
+    int32_t limit;     /* PERMIT: of the semaphore */
 };
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish);
 
@@ -187,6 +189,7 @@ struct zkl_queued {
     size_t size;
     enum zkl_kind kind;
     int32_t sequence;
+    int32_t permits, limit; /* PERMIT */
     int64_t czxid;
     uint64_t session;
     bool ours;
@@ -228,7 +231,8 @@ bool zkl_request_foreign(const zkl_request *request);
 uint64_t zkl_request_id(const zkl_request *request);
 bool zkl_request_done(zkl_request *request);
 enum zkl_code zkl_request_code(zkl_request *request); /* when done */
-const char *zkl_request_detail(zkl_request *request); /* the server's reason, or NULL */
+const char *zkl_request_detail(zkl_request *request); /* what was found, or the server's
+                                                         reason, or NULL */
 zkl_lease *zkl_request_lease(zkl_request *request);   /* takes it; NULL: none or taken */
 const struct zkl_queued *zkl_request_queue(zkl_request *request, size_t *count);
 const char *zkl_request_data(zkl_request *request, size_t *size, int32_t *version); /* get's */

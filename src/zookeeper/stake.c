@@ -20,9 +20,12 @@ void zkl_stake_unhold(struct stake *stake) {
     free(stake);
 }
 
+/* Room for a name as it usually is; the longest, of many permits, has 19 bytes more. */
+enum { USUAL_NAME = 64 };
+
 /* What a node costs in the server's list of the session's ephemerals. */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
-    return session->watches.overhead + path_length + 1 + ZKL_NAME_SIZE;
+    return session->watches.overhead + path_length + 1 + USUAL_NAME;
 }
 
 /* The node's data: who, and on a line of its own what for. */
@@ -54,6 +57,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
         return NULL;
     }
     zkl_claim_init(&stake->claim, &session->party, &path->line, wish->kind, deadline, wish->trying);
+    zkl_claim_want(&stake->claim, wish->permits, wish->limit);
     stake->session = session;
     stake->path = path;
     stake->jitter = wish->jitter;
@@ -128,17 +132,21 @@ void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error) {
     zkl_request_unhold(request);
 }
 
+/* Not granted: claim->code. */
+static void failed(struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    struct zkl_request *request = stake->request;
+    if (request && claim->found)
+        zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
+    zkl_stake_finish(stake, claim->code, is_refusal(claim->code) ? stake->error : 0);
+    zkl_multi_failed(stake);
+}
+
 static void granted(struct stake *stake) {
     stake->session->stats.grants++;
     stake->request->lease = true;
     stake->request->lease_kind = stake->claim.kind;
     zkl_multi_grant(stake);
-}
-
-static void failed(struct stake *stake) {
-    enum zkl_code code = stake->claim.code;
-    zkl_stake_finish(stake, code, is_refusal(code) ? stake->error : 0);
-    zkl_multi_failed(stake);
 }
 
 static void queued(struct stake *stake) {
@@ -265,10 +273,16 @@ static void share_node(struct stake *stake) {
     free(reader);
 }
 
-/* Somebody wrote into the writer's node: what it was, and once more. */
+/* Somebody wrote into the own node: what it was, and once more. */
 static void revise(struct stake *stake) {
     struct flight *flight = flight_for(stake, VERB_REVISE, NULL);
     if (flight) zkl_flight_get(flight, stake->path->text, stake->claim.name);
+}
+
+static void mark_node(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_MARK, NULL);
+    const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
+    if (flight) zkl_flight_set(flight, stake->path->text, stake->claim.name, data, stake->version);
 }
 
 static void list(struct stake *stake) {
@@ -327,6 +341,20 @@ static zkl_actions watch_ahead(struct stake *stake) {
     return 0;
 }
 
+/* Who heads watches each that is ahead. */
+static zkl_actions watch_holders(struct stake *stake) {
+    struct zkl_claim *claim = &stake->claim;
+    const struct zkl_line *line = claim->line;
+    for (size_t i = 0; i < line->count && claim->state == ZKL_WAIT; i++) {
+        struct zkl_contender *holder = line->contenders[i];
+        if (!zkl_line_precedes(line, holder, claim)) continue;
+        if (!may_watch(stake, holder->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
+        struct flight *flight = flight_for(stake, VERB_GET_AHEAD, holder);
+        if (flight) zkl_flight_watch(flight, stake->path->text, holder->name);
+    }
+    return 0;
+}
+
 static void look_later(struct zkl_session *session, struct path *path) {
     path->look_at = zkl_now() + session->party.clock.timeout;
     if (path->look_at < session->keeper_due) zkl_keeper_wake(session, path->look_at);
@@ -381,6 +409,8 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_SHARED: finish_sharing(stake, stake->claim.refusal); break;
     case ZKL_DO_FORGET: forget(stake); break;
     case ZKL_DO_PAUSE: return pause_claim(stake);
+    case ZKL_DO_HOLDERS: return watch_holders(stake);
+    case ZKL_DO_MARK: mark_node(stake); break;
     default: break;
     }
     return 0;
@@ -482,11 +512,21 @@ static zkl_actions answer_share(struct stake *stake, const struct answer *answer
     return 0;
 }
 
+static zkl_actions answer_mark(struct stake *stake, const struct answer *answer) {
+    if (answer->stat) stake->version = answer->stat->version;
+    if (answer->rc != ZBADVERSION) return zkl_claim_marked(&stake->claim, answer->reply);
+    revise(stake);
+    return 0;
+}
+
 static zkl_actions answer_revise(struct stake *stake, const struct answer *answer) {
+    bool shares = stake->claim.state == ZKL_SHARE;
     own_data(stake, answer);
     if (answer->reply != ZKL_DONE)
-        return zkl_claim_shared(&stake->claim, answer->reply, answer->why);
-    share_node(stake);
+        return shares ? zkl_claim_shared(&stake->claim, answer->reply, answer->why)
+                      : zkl_claim_marked(&stake->claim, answer->reply);
+    if (shares) share_node(stake);
+    else mark_node(stake);
     return 0;
 }
 
@@ -513,6 +553,18 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
     return did;
 }
 
+/* A get of whom it waits for; of a semaphore, the mark may have come before it. */
+static zkl_actions answer_ahead(const struct flight *flight, const struct answer *answer) {
+    struct zkl_claim *claim = &flight->stake->claim;
+    const struct Stat *stat = answer->stat;
+    bool marked = answer->reply == ZKL_DONE && stat->version > 0;
+    zkl_actions did =
+        zkl_claim_got_ahead(claim, flight->contender, answer->reply, answer->why, answer->now);
+    if (marked && flight->contender->kind == ZKL_PERMIT && claim->kind == ZKL_PERMIT)
+        did |= zkl_claim_ahead_marked(claim, flight->contender, stat->mzxid);
+    return did;
+}
+
 static zkl_actions answer_stake(struct flight *flight, const struct answer *answer) {
     struct zkl_claim *claim = &flight->stake->claim;
     const struct Stat *stat = answer->stat;
@@ -525,14 +577,13 @@ static zkl_actions answer_stake(struct flight *flight, const struct answer *answ
         did = zkl_claim_synced(claim, answer->reply, answer->now);
         return answer_unlisted(flight->stake, did, answer->now);
     case VERB_GET_OWN: return answer_own(flight->stake, answer);
-    case VERB_GET_AHEAD:
-        return zkl_claim_got_ahead(claim, flight->contender, answer->reply, answer->why,
-                                   answer->now);
+    case VERB_GET_AHEAD: return answer_ahead(flight, answer);
     case VERB_RANK:
         return zkl_claim_ranked(claim, flight->contender, answer->reply, stat ? stat->czxid : 0,
                                 answer->now);
     case VERB_SHARE: return answer_share(flight->stake, answer);
     case VERB_REVISE: return answer_revise(flight->stake, answer);
+    case VERB_MARK: return answer_mark(flight->stake, answer);
     case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);
     default: return 0; /* not a stake's */
     }
@@ -552,8 +603,8 @@ static zkl_actions own_event(struct stake *stake, int type) {
     return zkl_claim_own_changed(&stake->claim);
 }
 
-static zkl_actions ahead_event(struct stake *stake, int type, zkl_time now) {
-    struct zkl_contender *ahead = stake->claim.ahead;
+static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead, int type,
+                               zkl_time now) {
     if (type == ZOO_DELETED_EVENT) return zkl_claim_ahead_deleted(&stake->claim, ahead, now);
     return zkl_claim_ahead_changed(&stake->claim, ahead);
 }
@@ -565,6 +616,10 @@ bool zkl_stake_absent(struct stake *stake, const char *node) {
     return true;
 }
 
+static bool waits_for(const struct zkl_claim *claim, const char *name) {
+    return claim->ahead && strcmp(claim->ahead->name, name) == 0;
+}
+
 /* Feeds the event to the claims on the path whose own node or predecessor it is about. */
 void zkl_stake_event(struct zkl_session *session, int type, const char *node) {
     const char *name = last_segment(node);
@@ -572,13 +627,18 @@ void zkl_stake_event(struct zkl_session *session, int type, const char *node) {
     struct path *path = zkl_path_find(session, node, (size_t)(name - 1 - node));
     zkl_time now = zkl_now();
     if (!path) return;
+    struct zkl_contender *about = zkl_line_find(&path->line, name);
+    if (about) zkl_contender_hold(about);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         struct stake *stake = (struct stake *)claim;
         next = claim->next;
         if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, type));
-        else if (claim->ahead && strcmp(claim->ahead->name, name) == 0)
-            zkl_stake_perform(stake, ahead_event(stake, type, now));
+        else if (waits_for(claim, name))
+            zkl_stake_perform(stake, ahead_event(stake, claim->ahead, type, now));
+        else if (claim->state == ZKL_WAIT && claim->heading)
+            zkl_stake_perform(stake, ahead_event(stake, about, type, now));
     }
+    zkl_contender_drop(about);
 }
 
 /* Feeds an event to every claim; it may be gone after that, and with it others (multi.c). */

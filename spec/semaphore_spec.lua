@@ -1,0 +1,765 @@
+-- The semaphore: how many hold together, all or none, in order of arrival, who is told.
+-- What its requests cost, and what happens when they get lost.
+
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local server, path, kept
+
+-- A lease that nothing refers to is released.
+local function keep(lease, ...)
+    assert(lease, ...)
+    kept[#kept + 1] = lease
+    return lease
+end
+
+local function hold(gate, arg) return keep(gate:acquire(arg or 5)) end
+
+local function refused(gate, arg)
+    local lease, message, code = gate:acquire(arg)
+    assert.is_nil(lease)
+    return code, message
+end
+
+local function released(lease) assert.is_true(lease:release{ wait = 5 }) end
+
+local function no_node()
+    rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
+end
+
+local function nodes_are(count)
+    rig.wait_for(count .. " nodes", function() return #server:nodes(path) == count end)
+end
+
+-- One for each permit that some lease keeps.
+local function held(leases)
+    local count = 0
+    for _, lease in pairs(leases) do count = count + (lease:held() and 1 or 0) end
+    return count
+end
+
+-- Tasks that come one after the other, wait, note when they are granted, and keep it until
+-- `go` says so. arrivals: { {gate, permits, name}, ... }
+local function come(arrivals, order, go, before)
+    local tasks = {}
+    for n, each in ipairs(arrivals) do
+        tasks[n] = function()
+            nodes_are(before + n - 1)
+            local lease = assert(each[1]:acquire{ permits = each[2], owner = each[3],
+                                                  timeout = 30 })
+            order[#order + 1] = each[3]
+            rig.wait_for("leave", function() return go(each[3]) end, 30)
+            lease:release()
+        end
+    end
+    return tasks
+end
+
+
+before_each(function()
+    server, path, kept = rig.shared(), rig.path(), {}
+end)
+
+after_each(function()
+    rig.close_sessions()
+    kept = {}
+end)
+
+
+describe("a semaphore", function()
+    local a, b, one, other
+    before_each(function()
+        a, b = rig.session(server.hosts), rig.session(server.hosts)
+        one, other = a:semaphore(path, 3), b:semaphore(path, 3)
+    end)
+
+    it("shares its permits over all processes, and no more than there are", function()
+        local leases = { hold(one), hold(other), hold(other, { owner = "x" }) }
+        assert.equal(3, held(leases))
+        for _, gate in ipairs{ one, other } do
+            assert.equal("timeout", refused(gate, { timeout = 0, owner = "y" }))
+            assert.equal("timeout", refused(gate, { timeout = 0.1, owner = "y" }))
+        end
+        released(leases[2])
+        assert.equal("held", hold(one, { timeout = 0, owner = "y" }):state())
+        assert.equal("timeout", refused(other, { timeout = 0, owner = "z" }))
+    end)
+
+    it("gives all that is asked for or none, and what is refused is left to others", function()
+        local two = hold(one, { permits = 2, timeout = 5 })
+        assert.equal("timeout", refused(other, { permits = 2, timeout = 0 }))
+        assert.equal("timeout", refused(other, { permits = 2, timeout = 0.1 }))
+        nodes_are(1)
+        local third = hold(other, 0)
+        released(two)
+        assert.equal("held", hold(one, { permits = 2, timeout = 0 }):state())
+        assert.equal("held", third:state())
+    end)
+
+    it("with one permit is a lock", function()
+        local gate, inside, most = a:semaphore(path .. "/one", 1), 0, 0
+        local tasks = {}
+        for n = 1, 8 do
+            tasks[n] = function()
+                assert(gate:with({ owner = n, timeout = 30 }, function()
+                    inside = inside + 1
+                    most = math.max(most, inside)
+                    zklock.sleep(0.005)
+                    inside = inside - 1
+                end))
+            end
+        end
+        zklock.run(unpack(tasks))
+        assert.equal(1, most)
+    end)
+
+    it("is fair: a small request behind a big one waits, though it would fit", function()
+        local first, order = hold(one), {}
+        local done = false
+        local tasks = come({ { other, 3, "all" }, { one, 1, "small" }, { other, 1, "late" } },
+                           order, function() return done end, 1)
+        tasks[#tasks + 1] = function()
+            nodes_are(4)
+            assert.equal("timeout", refused(one, { timeout = 0, owner = "try" }))
+            assert.same({}, order)
+            first:release()
+            rig.wait_for("all", function() return #order == 1 end)
+            done = true
+        end
+        zklock.run(unpack(tasks))
+        assert.equal("all", order[1])
+        table.sort(order)
+        assert.same({ "all", "late", "small" }, order)
+    end)
+
+    it("lets in at once whom one release makes room for, one tells the next", function()
+        local all, order, done = hold(one, { permits = 3, timeout = 5 }), {}, false
+        local arrivals = {}
+        for n = 1, 5 do arrivals[n] = { n % 2 == 0 and one or other, 1, n } end
+        local tasks = come(arrivals, order, function() return done end, 1)
+        tasks[#tasks + 1] = function()
+            nodes_are(6)
+            all:release()
+            rig.wait_for("three", function() return #order == 3 end)
+            zklock.sleep(0.2)
+            table.sort(order)
+            assert.same({ 1, 2, 3 }, order)
+            done = true
+        end
+        zklock.run(unpack(tasks))
+        assert.equal(5, #order)
+        no_node()
+    end)
+
+    it("goes on behind a big waiter that gives up, or that is interrupted", function()
+        for _, how in ipairs{ "deadline", "interrupt" } do
+            local first, order = hold(one), {}
+            zklock.run(function()
+                local code = refused(other, { permits = 3, owner = "big",
+                                              timeout = how == "deadline" and 0.5 or 30 })
+                order[#order + 1] = code
+            end, function()
+                nodes_are(2)
+                local lease = assert(one:acquire{ owner = "small", timeout = 30 })
+                order[#order + 1] = "small"
+                lease:release()
+            end, function()
+                nodes_are(3)
+                if how == "interrupt" then assert.equal(1, b:interrupt("big")) end
+            end)
+            table.sort(order)
+            assert.same(how == "deadline" and { "small", "timeout" } or { "interrupted", "small" },
+                        order)
+            released(first)
+        end
+        no_node()
+    end)
+
+    it("does not deadlock two clients that each want all, again and again", function()
+        local rounds, tasks, inside = 40, {}, 0
+        for n, gate in ipairs{ one, other } do
+            tasks[n] = function()
+                for _ = 1, rounds do
+                    assert(gate:with({ permits = 3, timeout = 30, owner = n }, function()
+                        inside = inside + 1
+                        assert.equal(1, inside)
+                        zklock.sleep(0)
+                        inside = inside - 1
+                    end))
+                end
+            end
+        end
+        zklock.run(unpack(tasks))
+        no_node()
+    end)
+
+    it("runs a function with so many permits, and gives its results", function()
+        local function work(lease, x, y)
+            local queue = one:queue()
+            assert.equal(2, queue[1].permits)
+            assert.equal("held", lease:state())
+            return x + y, "done"
+        end
+        local ok, sum, text = other:with({ permits = 2, timeout = 5 }, work, 1, 2)
+        assert.is_true(ok)
+        assert.equal(3, sum)
+        assert.equal("done", text)
+        no_node()
+        assert.is_true(one:with(function(lease) assert.is_true(lease:held()) end))
+        assert.is_true(one:with(5, function(lease) assert.is_true(lease:held()) end))
+        assert.has_error(function() one:with({ permits = 3 }, function() error("mine", 0) end) end,
+                         "mine")
+        no_node()
+    end)
+
+    it("shows who has how many, who waits, and what for", function()
+        local gate = a:semaphore(path, 3, { data = "export" })
+        hold(gate, { permits = 2, timeout = 5 })
+        zklock.run(function() assert(other:acquire{ permits = 2, timeout = 30 }):release() end,
+            function()
+                nodes_are(2)
+                local small = refused(one, { timeout = 0.05, owner = "x" })
+                assert.equal("timeout", small)
+                local first, second = unpack(one:queue())
+                assert.same({ 1, "permit", 2, 3, true, true, "export" },
+                            { first.position, first.kind, first.permits, first.limit, first.held,
+                              first.mine, first.data })
+                assert.same({ 2, "permit", 2, 3, false, false },
+                            { second.position, second.kind, second.permits, second.limit,
+                              second.held, second.mine })
+                assert.is_truthy(first.name:find("^_c_%x+%-.*%-permit%-2%-of%-3%-%d+$"))
+                kept[1]:release()
+            end)
+    end)
+
+    it("has a name of its own, and says when it is called with a dot", function()
+        assert.equal(("zklock.semaphore (%s, 3)"):format(path), tostring(one))
+        assert.has_error(function() one.acquire(1) end, "call it with a colon: lock:acquire(...)")
+    end)
+end)
+
+
+describe("an owner of permits", function()
+    local session, gate
+    before_each(function()
+        session = rig.session(server.hosts)
+        gate = session:semaphore(path, 3)
+    end)
+
+    it("that takes more has another lease, with a token of its own", function()
+        local first, second = hold(gate), hold(gate, { permits = 2, timeout = 5 })
+        assert.is_true(second.token > first.token)
+        nodes_are(2)
+        released(first)
+        assert.equal("held", second:state())
+        assert.equal("timeout", refused(gate, { permits = 2, timeout = 0, owner = "x" }))
+        assert.equal("held", hold(gate, 0):state())
+    end)
+
+    it("gets would_deadlock for what can never be, as long as it holds", function()
+        local first = hold(gate, { permits = 2, timeout = 5 })
+        for _, timeout in ipairs{ 0, 5 } do
+            local seconds, code = rig.timed(refused, gate, { permits = 2, timeout = timeout })
+            assert.equal("would_deadlock", code)
+            assert.is_true(seconds < 1)
+        end
+        nodes_are(1)
+        assert.equal("held", hold(gate):state())
+        assert.equal("would_deadlock", refused(gate, 5))
+        released(first)
+        assert.equal("held", hold(gate, { permits = 2, timeout = 5 }):state())
+    end)
+
+    it("gives them all up with release_all, and with the session", function()
+        hold(gate)
+        hold(gate, { permits = 2, timeout = 5 })
+        assert.equal(2, session:release_all())
+        no_node()
+        hold(gate, { permits = 3, timeout = 5 })
+        session:close()
+        no_node()
+    end)
+
+    it("has leases with all that leases have, but no downgrade", function()
+        local lease = hold(gate, { permits = 2, timeout = 5 })
+        assert.is_true(lease:check(5))
+        assert.is_true(lease:remaining() > 0)
+        assert.equal(tostring(lease.token):match("^%d+"), lease:token_string())
+        local _, _, code = lease:downgrade(5)
+        assert.equal("unsupported", code)
+        assert.equal("held", lease:state())
+        released(lease)
+        assert.equal("released", lease:state())
+        assert.equal("released", (select(3, lease:release())))
+    end)
+end)
+
+
+describe("permits that somebody else takes for something else", function()
+    local a, b
+    before_each(function()
+        a, b = rig.session(server.hosts), rig.session(server.hosts)
+    end)
+
+    local function conflict(gate, text, arg)
+        for _, timeout in ipairs{ 0, 5 } do
+            local code, message = refused(gate, { timeout = timeout, owner = arg })
+            assert.equal("conflict", code)
+            assert.is_truthy(message:find(text, 1, true), message)
+        end
+    end
+
+    it("are a conflict with a semaphore of another limit, which leaves no node", function()
+        hold(a:semaphore(path, 10))
+        conflict(b:semaphore(path, 5), "it is used as a semaphore of 10 permits")
+        conflict(a:semaphore(path, 5), "this session uses it as a semaphore of 10 permits")
+        nodes_are(1)
+        assert.equal("held", hold(b:semaphore(path, 10)):state())
+    end)
+
+    it("are a conflict with a mutex, or with a read-write lock", function()
+        local mutex = hold(a:mutex(path))
+        conflict(b:semaphore(path, 5), "it is used as a mutex")
+        conflict(a:semaphore(path, 5), "this session uses it as a mutex")
+        released(mutex)
+        local reader = hold(a:rwlock(path):read())
+        conflict(b:semaphore(path, 5), "it is used as a read-write lock")
+        conflict(a:semaphore(path, 5), "this session uses it as a read-write lock")
+        nodes_are(1)
+        released(reader)
+        assert.equal("held", hold(b:semaphore(path, 5), 0):state())
+    end)
+
+    it("keep a mutex and a read-write lock of other sessions out until they are back", function()
+        local lease = hold(a:semaphore(path, 3))
+        for _, lock in ipairs{ b:mutex(path), b:rwlock(path):read(), b:rwlock(path):write() } do
+            assert.equal("timeout", refused(lock, 0))
+            zklock.run(function() assert(lock:acquire(30)):release() end, function()
+                nodes_are(2)
+                lease:release()
+            end)
+            no_node()
+            lease = hold(a:semaphore(path, 3))
+        end
+        local code, message = refused(a:mutex(path), 5)
+        assert.equal("conflict", code)
+        assert.is_truthy(message:find("this session uses it as a semaphore of 3 permits", 1, true))
+    end)
+end)
+
+
+describe("bad input to a semaphore", function()
+    local session
+    before_each(function() session = rig.session(server.hosts) end)
+
+    local function says(text, fn, ...)
+        local ok, message = pcall(fn, ...)
+        assert.is_false(ok)
+        assert.is_truthy(tostring(message):find(text, 1, true), message)
+        assert.is_truthy(message:find("semaphore_spec.lua", 1, true), message)
+    end
+
+    for _, limit in ipairs{ 0, -1, 1.5, 2147483648, math.huge, 0 / 0 } do
+        it("is a limit of " .. tostring(limit), function()
+            says("the limit of a semaphore must be a whole number, 1 to 2147483647",
+                 function() session:semaphore(path, limit) end)
+        end)
+    end
+
+    it("is a limit that is no number, or none", function()
+        says("the limit of a semaphore must be a number", function()
+            session:semaphore(path, "3")
+        end)
+        says("the limit of a semaphore must be a number", function() session:semaphore(path) end)
+    end)
+
+    it("is reentrant: each acquire is a grant of its own", function()
+        says('unknown option "reentrant" in the options of semaphore; known: data', function()
+            session:semaphore(path, 3, { reentrant = false })
+        end)
+    end)
+
+    for _, permits in ipairs{ 0, -1, 4, 1.5, math.huge } do
+        it("is a wish for " .. tostring(permits) .. " of 3", function()
+            local gate = session:semaphore(path, 3)
+            for _, method in ipairs{ "acquire", "with" } do
+                says("permits must be a whole number, 1 to 3", function()
+                    gate[method](gate, { permits = permits }, print)
+                end)
+            end
+        end)
+    end
+
+    it("is a wish that is no number; and for permits of a lock that has none", function()
+        local gate, mutex = session:semaphore(path, 3), session:mutex(path)
+        says("permits must be a number", function() gate:acquire{ permits = "2" } end)
+        says("seconds", function() gate:acquire("2") end)
+        says('unknown option "permits"', function() mutex:acquire{ permits = 1 } end)
+    end)
+
+    it("is none at the bounds", function()
+        local most = session:semaphore(path, 2147483647)
+        local lease = hold(most, { permits = 2147483647, timeout = 5 })
+        assert.equal("timeout", refused(most, { timeout = 0, owner = "x" }))
+        released(lease)
+    end)
+end)
+
+
+describe("the requests of a semaphore", function()
+    local proxy, session, gate, holder
+
+    -- Replies take a while: what a client sends meanwhile is one flight.
+    setup(function()
+        proxy = rig.proxy(rig.shared().hosts)
+        proxy:command("delay 40")
+    end)
+    teardown(function() proxy:stop() end)
+
+    -- A session whose first heartbeat is far away, and a path that was used before.
+    before_each(function()
+        session = rig.session(proxy.hosts, { timeout = 60 })
+        holder = rig.session(server.hosts, { timeout = 60 }):semaphore(path, 3)
+        gate = session:semaphore(path, 3)
+        released(assert(gate:acquire(5)))
+        proxy:reset()
+    end)
+
+    local function seen()
+        local counts = {}
+        for name, count in pairs(proxy:counts()) do
+            if count > 0 then counts[name] = count end
+        end
+        return counts
+    end
+
+    -- As expected, and still so after a while: more may be on their way.
+    local function assert_counts(expected)
+        rig.eventually(function()
+            for name, count in pairs(expected) do
+                if proxy:counts()[name] ~= count then return false end
+            end
+            return true
+        end, 5)
+        zklock.sleep(0.2)
+        local counts = seen()
+        if not expected.flights then counts.flights = nil end -- how they join is a matter of chance
+        assert.same(expected, counts)
+    end
+
+    it("are one create and one list for free permits, and one delete for their end", function()
+        hold(holder)
+        local lease = hold(gate, { permits = 2, timeout = 5 })
+        assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
+        proxy:reset()
+        lease:release()
+        assert_counts{ delete = 1, flights = 1 }
+    end)
+
+    it("are one list, and no write, for a try that fails", function()
+        hold(holder, { permits = 2, timeout = 5 })
+        assert.equal("timeout", refused(gate, { permits = 2, timeout = 0 }))
+        assert_counts{ getChildren = 1, flights = 1 }
+    end)
+
+    it("are none for who is told that it would deadlock", function()
+        local lease = hold(gate, { permits = 2, timeout = 5 })
+        proxy:reset()
+        assert.equal("would_deadlock", refused(gate, { permits = 2, timeout = 5 }))
+        assert_counts{}
+        released(lease)
+    end)
+
+    -- Waits behind what `holds` keeps; `before` is called when it waits, then counts begin.
+    local function wait_behind(nodes, permits, release)
+        local lease
+        zklock.run(function() lease = assert(gate:acquire{ permits = permits, timeout = 30 }) end,
+            function()
+                nodes_are(nodes)
+                rig.wait_for("the watches", function() return session:stats().in_flight == 0 end)
+                release()
+            end)
+        return keep(lease)
+    end
+
+    it("are a watch on each holder for the first that does not fit, and none when it is granted",
+        function()
+            local leases = { hold(holder), hold(holder, { owner = "x" }) }
+            wait_behind(3, 2, function()
+                assert_counts{ create2 = 1, getChildren = 1, getData = 3, flights = 2 }
+                proxy:reset()
+                leases[1]:release()
+            end)
+            -- The mark, which nobody awaits; and its own node is watched again after it.
+            assert_counts{ events = 2, setData = 1, getData = 1 }
+        end)
+
+    it("are a watch on one for who is behind that one, whoever holds", function()
+        local leases = { hold(holder), hold(holder, { owner = "x" }) }
+        zklock.run(function()
+            assert(holder:acquire{ permits = 3, timeout = 30, owner = "big" }):release()
+        end, function()
+            nodes_are(3)
+            assert(gate:acquire{ timeout = 30 }):release()
+        end, function()
+            nodes_are(4)
+            rig.wait_for("the watches", function() return session:stats().in_flight == 0 end)
+            assert_counts{ create2 = 1, getChildren = 1, getData = 2, flights = 2 }
+            for _, lease in ipairs(leases) do lease:release() end
+        end)
+    end)
+
+    it("are for one of 40 waiters, and the next behind it, when one is released", function()
+        local all, queued, granted, go, tasks = {}, 0, 0, false, {}
+        for n = 1, 3 do all[n] = hold(holder, { owner = n }) end
+        for n = 1, 40 do
+            local waiter = rig.session(proxy.hosts, { timeout = 60 }):semaphore(path, 3)
+            tasks[n] = function()
+                rig.wait_for("turn", function() return queued == n - 1 end, 60)
+                local lease = assert(waiter:acquire{
+                    timeout = 60, on_queued = function() queued = queued + 1 end })
+                granted = granted + 1
+                rig.wait_for("go", function() return go end, 60)
+                lease:release()
+            end
+        end
+        tasks[41] = function()
+            rig.wait_for("all in line", function() return queued == 40 end, 60)
+            zklock.sleep(0.3)
+            proxy:reset()
+            all[1]:release()
+            rig.wait_for("one", function() return granted == 1 end)
+            -- It is told, marks, and watches its own node again. The next is told by the mark,
+            -- lists, and watches the three who hold now. The other 38 hear of nothing.
+            assert_counts{ events = 3, setData = 1, getChildren = 1, getData = 4 }
+            assert.equal(1, granted)
+            go = true
+            for n = 2, 3 do all[n]:release() end
+        end
+        zklock.run(unpack(tasks))
+        assert.equal(40, granted)
+        no_node()
+    end)
+end)
+
+
+describe("permits, when something fails,", function()
+    local proxy, session, gate, holder
+
+    setup(function() proxy = rig.proxy(rig.shared().hosts) end)
+    teardown(function() proxy:stop() end)
+
+    before_each(function()
+        session = rig.session(proxy.hosts, { timeout = 6 })
+        holder = rig.session(server.hosts):semaphore(path, 3)
+        gate = session:semaphore(path, 3)
+        released(assert(gate:acquire(5)))
+        proxy:reset()
+    end)
+
+    after_each(function()
+        proxy:command("accept")
+        proxy:command("flow")
+    end)
+
+    for _, fault in ipairs{ "drop-reply create2 1", "drop-request create2 1",
+                            "drop-reply getChildren 1", "drop-request getChildren 1" } do
+        it("are had all the same, with one node: " .. fault, function()
+            hold(holder)
+            proxy:command(fault)
+            local lease = hold(gate, { permits = 2, timeout = 20 })
+            assert.is_true(session:stats().reconnects >= 1, "the fault did not happen")
+            nodes_are(2)
+            assert.is_true(lease:check(5))
+            assert.equal("timeout", refused(holder, { timeout = 0, owner = "x" }))
+            released(lease)
+            nodes_are(1)
+        end)
+    end
+
+    for _, fault in ipairs{ "drop-reply getData 1", "drop-reply getData 2", "drop-reply getData 3",
+                            "drop-request getData 2" } do
+        it("are had by who heads, after a lost watch: " .. fault, function()
+            local leases = { hold(holder), hold(holder, { owner = "x" }) }
+            proxy:command(fault)
+            zklock.run(function() released(assert(gate:acquire{ permits = 2, timeout = 30 })) end,
+                function()
+                    nodes_are(3)
+                    rig.wait_for("the fault", function()
+                        return session:stats().reconnects >= 1 and session:state() == "connected"
+                    end)
+                    leases[2]:release()
+                end)
+            released(leases[1])
+            no_node()
+        end)
+    end
+
+    -- One behind another: the first of them is granted by a release, and its mark gets lost.
+    for _, fault in ipairs{ "drop-request", "drop-reply", "cut-after" } do
+        it("are told of to the next, though the mark is lost: " .. fault, function()
+            local all = hold(holder, { permits = 3, timeout = 5 })
+            local first
+            zklock.run(function() first = keep(gate:acquire{ timeout = 30 }) end, function()
+                nodes_are(2)
+                local lease = assert(holder:acquire{ timeout = 30, owner = "second" })
+                rig.wait_for("the first", function() return first end)
+                assert.is_false(first:state() == "lost")
+                lease:release()
+            end, function()
+                nodes_are(3)
+                proxy:command("%s setData 1", fault)
+                all:release()
+            end)
+            rig.wait_for("the fault", function() return session:stats().reconnects >= 1 end)
+            assert.is_true(first:check(5))
+            released(first)
+            no_node()
+        end)
+    end
+
+    it("keep their node's data when they mark it", function()
+        local all = hold(holder, { permits = 3, timeout = 5 })
+        local exports = session:semaphore(path, 3, { data = "export" })
+        zklock.run(function() keep(exports:acquire{ timeout = 30 }) end, function()
+            nodes_are(2)
+            rig.wait_for("the watches", function() return session:stats().in_flight == 0 end)
+            all:release()
+        end)
+        rig.wait_for("the mark", function()
+            local stats = session:stats()
+            return stats.sets == 1 and stats.in_flight == 0
+        end)
+        local entry = exports:queue()[1]
+        assert.equal("export", entry.data)
+        assert.is_truthy(entry.identity:find(":", 1, true))
+    end)
+
+    it("are told of to the next when the mark is late, and came before its watch", function()
+        local all, watcher = hold(holder, { permits = 3, timeout = 5 }), rig.proxy(server.hosts)
+        local late = rig.session(watcher.hosts, { timeout = 20 }):semaphore(path, 3)
+        zklock.run(function() keep(gate:acquire{ timeout = 30 }) end, function()
+            nodes_are(2)
+            -- Its gets stay on the way until the one before has marked.
+            watcher:command("hold getData 1")
+            local lease = assert(late:acquire{ timeout = 30 })
+            lease:release()
+        end, function()
+            nodes_are(3)
+            all:release()
+            rig.wait_for("the mark", function() return session:stats().sets == 1 end)
+            rig.wait_for("its answer", function() return session:stats().in_flight == 0 end)
+            watcher:command("flow")
+        end)
+        watcher:stop()
+    end)
+
+    it("come back when their holder's session expires", function()
+        local owner = rig.session(proxy.hosts, { timeout = 1.2 })
+        local lost
+        local lease = hold(owner:semaphore(path, 3), { permits = 3, timeout = 5 })
+        lease:on_lost(function(_, state) lost = state end)
+        proxy:command("blackhole")
+        assert.equal("held", hold(holder, 20):state())
+        rig.wait_for("the loss", function() return lease:state() == "lost" end)
+        owner:dispatch()
+        assert.equal("lost", lost)
+    end)
+
+    it("come back, and those behind go on, when a holder or a waiter is killed", function()
+        local child = rig.child(server.hosts, ([[
+            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local gate = session:semaphore(%q, 3)
+            local lease = assert(gate:acquire(5))
+            say("holds")
+            gate:acquire{ permits = 3, owner = "waits" }
+        ]]):format(path))
+        assert.equal("holds", child:line())
+        nodes_are(2)
+        zklock.run(function() released(assert(holder:acquire{ permits = 3, timeout = 30 })) end,
+            function()
+                nodes_are(3)
+                child:signal("KILL")
+            end)
+        child:finish()
+        no_node()
+    end)
+
+    it("are lost to a process that was stopped, as soon as it goes on", function()
+        local child = rig.child(server.hosts, ([[
+            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local lease = assert(session:semaphore(%q, 3):acquire{ permits = 2, timeout = 5 })
+            say("holds")
+            while lease:state() == "held" do end
+            say(lease:state())
+        ]]):format(path))
+        assert.equal("holds", child:line())
+        child:signal("STOP")
+        assert.equal("held", hold(holder, { permits = 3, timeout = 20 }):state())
+        child:signal("CONT")
+        assert.equal("lost", child:line())
+        child:finish()
+    end)
+
+    it("are those of the first in line when somebody deletes a waiter's node", function()
+        local all = hold(holder, { permits = 3, timeout = 5 })
+        zklock.run(function()
+            local lease = assert(gate:acquire{ permits = 2, timeout = 30 })
+            assert.equal(1, #server:nodes(path))
+            released(lease)
+        end, function()
+            nodes_are(2)
+            for _, node in ipairs(server:nodes(path)) do
+                if node:find("permit-2", 1, true) then
+                    rig.shell("perl spec/fault/raw.pl %s delete %s", server.hosts, node)
+                end
+            end
+            nodes_are(2) -- it queues again
+            assert.equal("held", all:state())
+            released(all)
+        end)
+        no_node()
+    end)
+end)
+
+
+describe("at the end of the counter (Q-02), permits", function()
+    local own, gate
+    after_each(function()
+        rig.close_sessions()
+        if own then own:stop() end
+    end)
+
+    it("are given in order, by czxid", function()
+        own = rig.server()
+        own:kill()
+        rig.shell("perl spec/fault/counter.pl %s/1/data /gate 2147483645", own.dir)
+        own:restart()
+        local session = rig.session(own.hosts, { timeout = 20 })
+        gate = session:semaphore("/gate", 2)
+        local all, order, tasks = hold(gate, { permits = 2, timeout = 5 }), {}, {}
+        for n = 1, 6 do
+            tasks[n] = function()
+                rig.wait_for("turn", function() return #own:nodes("/gate") == n end)
+                local permits = n % 3 == 0 and 2 or 1
+                local lease = assert(gate:acquire{ permits = permits, timeout = 30, owner = n })
+                order[#order + 1] = n
+                if n % 3 ~= 0 then
+                    rig.wait_for("its companion", function()
+                        return #order >= (n < 3 and 2 or 5)
+                    end)
+                end
+                lease:release()
+            end
+        end
+        tasks[7] = function()
+            rig.wait_for("all", function() return #own:nodes("/gate") == 7 end)
+            all:release()
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ 3, 6 }, { order[3], order[6] })
+        assert.equal(6, #order)
+    end)
+end)

@@ -1,0 +1,55 @@
+#include "permits.h"
+
+static bool is_ahead(const struct zkl_line *line, const struct zkl_contender *contender,
+                     const struct zkl_claim *claim) {
+    return claim->state == ZKL_TRY || zkl_line_precedes(line, contender, claim);
+}
+
+/* The permits of all who are ahead. */
+static int64_t taken(const struct zkl_line *line, const struct zkl_claim *claim) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < line->count; i++) {
+        if (is_ahead(line, line->contenders[i], claim)) sum += line->contenders[i]->permits;
+    }
+    return sum;
+}
+
+bool zkl_permits_fit(const struct zkl_line *line, const struct zkl_claim *claim) {
+    return taken(line, claim) + claim->permits <= claim->limit;
+}
+
+bool zkl_permits_head(const struct zkl_line *line, const struct zkl_claim *claim) {
+    return taken(line, claim) <= claim->limit;
+}
+
+static bool is_nearer(const struct zkl_line *line, const struct zkl_contender *contender,
+                      const struct zkl_contender *other) {
+    if (line->exhausted) return contender->czxid > other->czxid;
+    return contender->sequence > other->sequence;
+}
+
+struct zkl_contender *zkl_permits_before(const struct zkl_line *line,
+                                         const struct zkl_claim *claim) {
+    struct zkl_contender *nearest = NULL;
+    for (size_t i = 0; i < line->count; i++) {
+        struct zkl_contender *contender = line->contenders[i];
+        if (!zkl_line_precedes(line, contender, claim)) continue;
+        if (!nearest || is_nearer(line, contender, nearest)) nearest = contender;
+    }
+    return nearest;
+}
+
+const struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
+                                                 const struct zkl_claim *claim) {
+    for (size_t i = 0; i < line->count; i++) {
+        const struct zkl_contender *contender = line->contenders[i];
+        if (contender->limit != claim->limit && is_ahead(line, contender, claim)) return contender;
+    }
+    return NULL;
+}
+
+bool zkl_permits_unseen(const struct zkl_line *line, const struct zkl_claim *claim) {
+    if (line->exhausted || line->count == 0) return false;
+    const struct zkl_contender *last = line->contenders[line->count - 1];
+    return last->sequence <= claim->sequence && zkl_permits_fit(line, claim);
+}

@@ -1,0 +1,43 @@
+/*
+ * permits.h - what a line means to a claim of a semaphore's permits.
+ *
+ * A claim holds when the permits of all who are ahead of it, and its own, are
+ * no more than the limit. Who waits counts like who holds, so nobody is passed
+ * by: the order is FIFO, and the names alone tell who holds. Those ahead only
+ * become fewer: who fits once, fits for ever.
+ *
+ *   fits   permits ahead + own <= limit         it holds
+ *   heads  permits ahead <= limit, but not so   all ahead hold, and it is next: it
+ *                                               watches each of them
+ *   else   the one before it does not fit       it watches that one only, and is told
+ *
+ * Who is granted tells the next one by writing to its node (the mark), unless nobody
+ * can have seen it wait: zkl_permits_unseen().
+ *
+ * All ahead of a claim are PERMITs of its own limit, or it gives up: conflict.
+ */
+#ifndef ZKL_PERMITS_H
+#define ZKL_PERMITS_H
+
+#include "claim.h"
+
+/* In TRY the claim has no place yet: all are ahead of it. */
+bool zkl_permits_fit(const struct zkl_line *line, const struct zkl_claim *claim);
+
+bool zkl_permits_head(const struct zkl_line *line, const struct zkl_claim *claim);
+
+/* The nearest contender ahead, of any kind; NULL: it is the first. */
+struct zkl_contender *zkl_permits_before(const struct zkl_line *line,
+                                         const struct zkl_claim *claim);
+
+/* A contender ahead that is no PERMIT of this limit, or NULL. */
+const struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
+                                                 const struct zkl_claim *claim);
+
+/*
+ * For a list that just came: the claim fits, and nobody is behind it. Whoever comes
+ * after that list sees in its own that the claim fits, and waits for no mark of it.
+ */
+bool zkl_permits_unseen(const struct zkl_line *line, const struct zkl_claim *claim);
+
+#endif
