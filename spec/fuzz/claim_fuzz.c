@@ -641,7 +641,7 @@ static void start(uint8_t how) {
     bool trying = how & 1;
     zkl_time deadline = how & 2 ? w.now + how * (TIMEOUT / 64) : ZKL_NEVER;
     if (trying && !connected()) return;
-    struct user *user = new_user(USERS, (enum zkl_kind)(how / 4 % 4), deadline, trying);
+    struct user *user = new_user(USERS, (enum zkl_kind)(how / 4 % 5), deadline, trying);
     if (user && user->claim.kind == ZKL_PERMIT) zkl_claim_want(&user->claim, 1 + how / 16 % 3, 3);
     if (user) perform(user, zkl_claim_start(&user->claim));
 }
@@ -669,6 +669,7 @@ static bool has_alarm(const struct user *user) {
                (claim->heading ? user->heads : user->watched == claim->ahead);
     case ZKL_SHARE: return user->out[SHARE] > 0;
     case ZKL_LEAVE: return user->out[REMOVE] > 0;
+    case ZKL_FIRST: /* of a multi-lock; there is none here */
     case ZKL_HELD:
     case ZKL_GONE: return true;
     }

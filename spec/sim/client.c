@@ -26,12 +26,12 @@ bool client_may_wish(const struct client *client) {
     return client->life == RUNS && used < world.setting.wishes && !nodes_full();
 }
 
-static struct wish *new_wish(struct client *client, enum zkl_kind kind, zkl_time deadline,
+static struct wish *new_wish(struct client *client, int line, enum zkl_kind kind, zkl_time deadline,
                              bool trying) {
     for (struct wish *wish = client->wishes; wish < client->wishes + ROOM; wish++) {
         if (wish->used) continue;
         *wish = (struct wish){.used = true};
-        zkl_claim_init(&wish->claim, &client->party, &client->line, kind, deadline, trying);
+        zkl_claim_init(&wish->claim, &client->party, &client->lines[line], kind, deadline, trying);
         return wish;
     }
     return NULL;
@@ -50,18 +50,21 @@ static void forget(struct wish *wish) {
 static void answer(struct client *client, struct item *item);
 static void perform(struct client *client, struct wish *wish, zkl_actions actions);
 
-static void ask(struct client *client, struct wish *wish, enum what what, const char *name,
-                struct zkl_contender *contender) {
+static void ask_on(struct client *client, int line, struct wish *wish, enum what what,
+                   const char *name, struct zkl_contender *contender) {
     bool fixed = name && is_fixed(name); /* whose node it is, its server will know */
-    struct node *node = what == CREATE || !name || fixed ? NULL : node_find(name);
+    bool creates = what == CREATE || what == CREATE_ALL;
+    struct node *node = creates || !name || fixed ? NULL : node_find(name);
     struct item item = {.what = what,
                         .wish = index_of_wish(client, wish),
+                        .line = line,
                         .node = node ? (int)(node - world.nodes) : NOBODY,
                         .issued = clock_of(client),
                         .look = client->look,
                         .czxid = wish ? wish->claim.czxid : 0,
                         .contender = contender ? zkl_contender_hold(contender) : NULL};
-    if (what == CREATE || what == SHARE || fixed) strcpy(item.name, name);
+    if (creates || what == SHARE || fixed) strcpy(item.name, name);
+    if (what == CREATE_ALL) strcpy(item.other, other_part(wish)->claim.name);
     if (wish) wish->out++;
     if (client->party.clock.connected && !client->expiring) {
         client->sent = world.now;
@@ -74,16 +77,21 @@ static void ask(struct client *client, struct wish *wish, enum what what, const 
     answer(client, &item);
 }
 
+static void ask(struct client *client, struct wish *wish, enum what what, const char *name,
+                struct zkl_contender *contender) {
+    ask_on(client, wish ? line_of(client, &wish->claim) : 0, wish, what, name, contender);
+}
+
 static void rank(struct client *client, struct wish *wish) {
     struct zkl_contender *contender = NULL;
-    while ((contender = zkl_line_unranked(&client->line, &wish->claim, contender))) {
+    while ((contender = zkl_line_unranked(wish->claim.line, &wish->claim, contender))) {
         wish->claim.ranks++;
         ask(client, wish, RANK, contender->name, contender);
     }
 }
 
 static void watch_holders(struct client *client, struct wish *wish) {
-    const struct zkl_line *line = &client->line;
+    const struct zkl_line *line = wish->claim.line;
     for (size_t i = 0; i < line->count; i++) {
         struct zkl_contender *holder = line->contenders[i];
         if (zkl_line_precedes(line, holder, &wish->claim))
@@ -91,10 +99,14 @@ static void watch_holders(struct client *client, struct wish *wish) {
     }
 }
 
-/* In order of arrival; what is done with one claim may end it, but no other. */
+/*
+ * In order of arrival; what is done with one claim may end it, but no other of its line (of a
+ * multi-lock, others of the other).
+ */
 #define EACH_CLAIM(client, claim)                                                                  \
-    for (struct zkl_claim *claim = (client)->line.claims, *next_ = claim ? claim->next : NULL;     \
-         claim; claim = still_there(next_), next_ = claim ? claim->next : NULL)
+    EACH_LINE(client, line_)                                                                       \
+    for (struct zkl_claim *claim = line_->claims, *next_ = claim ? claim->next : NULL; claim;      \
+         claim = still_there(next_), next_ = claim ? claim->next : NULL)
 
 static struct zkl_claim *still_there(struct zkl_claim *claim) {
     require(!claim || !((struct wish *)claim)->gone, "a claim ends no other claim");
@@ -106,9 +118,10 @@ static void resume(struct client *client, struct zkl_claim *claim) {
     perform(client, (struct wish *)claim, zkl_claim_resume(claim, clock_of(client)));
 }
 
-static void resume_followers(struct client *client) {
+static void resume_followers(struct client *client, const struct wish *wish) {
     EACH_CLAIM(client, claim) {
-        if (claim->state == ZKL_NEW) resume(client, claim);
+        bool follows = claim->line == wish->claim.line && claim->state == ZKL_NEW;
+        if (follows) resume(client, claim);
     }
 }
 
@@ -124,11 +137,41 @@ static void pause(struct client *client, struct wish *wish) {
     if (!length) wake(client, &wish->claim);
 }
 
+/* --- a multi-lock's two parts ---------------------------------------------------------- */
+
+static void grant(struct client *client, struct wish *wish) {
+    struct wish *other = other_part(wish);
+    rules_on_grant(client, wish);
+    if (other) rules_on_grant(client, other);
+}
+
+/* The other need not wait. */
+static void fail(struct client *client, struct wish *wish) {
+    struct wish *other = other_part(wish);
+    rules_on_fail(client, wish);
+    if (!other || !other->claim.wanted) return;
+    other->cancelled = wish->claim.code;
+    cover(other->claim.state, EVENT_CANCEL);
+    perform(client, other, zkl_claim_cancel(&other->claim, wish->claim.code));
+}
+
+/* The other is given up. */
+static void lose(struct client *client, struct wish *wish) {
+    struct wish *other = other_part(wish);
+    rules_on_loss(client, wish);
+    if (!other || !zkl_claim_holds(&other->claim)) return;
+    other->given_up = true;
+    cover(other->claim.state, EVENT_RELEASE);
+    perform(client, other, zkl_claim_release(&other->claim));
+}
+
 static void perform_one(struct client *client, struct wish *wish, zkl_actions action) {
     struct zkl_claim *claim = &wish->claim;
     switch (action) {
     case ZKL_DO_PARENTS: ask(client, wish, PARENTS, NULL, NULL); break;
-    case ZKL_DO_CREATE: ask(client, wish, CREATE, claim->name, NULL); break;
+    case ZKL_DO_CREATE:
+        ask(client, wish, wish->joint ? CREATE_ALL : CREATE, claim->name, NULL);
+        break;
     case ZKL_DO_SYNC: ask(client, wish, SYNC, NULL, NULL); break;
     case ZKL_DO_LIST: ask(client, wish, LIST, NULL, NULL); break;
     case ZKL_DO_RANK: rank(client, wish); break;
@@ -137,11 +180,11 @@ static void perform_one(struct client *client, struct wish *wish, zkl_actions ac
     case ZKL_DO_REMOVE: ask(client, wish, REMOVE, claim->name, NULL); break;
     case ZKL_DO_SHARE: ask(client, wish, SHARE, claim->name, NULL); break;
     case ZKL_DO_DOUBT: client->look = clock_of(client) + client->party.clock.timeout; break;
-    case ZKL_DO_FOLLOW: resume_followers(client); break;
+    case ZKL_DO_FOLLOW: resume_followers(client, wish); break;
     case ZKL_DO_QUEUED: break;
-    case ZKL_DO_GRANT: rules_on_grant(client, wish); break;
-    case ZKL_DO_FAIL: rules_on_fail(client, wish); break;
-    case ZKL_DO_LOSE: rules_on_loss(client, wish); break;
+    case ZKL_DO_GRANT: grant(client, wish); break;
+    case ZKL_DO_FAIL: fail(client, wish); break;
+    case ZKL_DO_LOSE: lose(client, wish); break;
     case ZKL_DO_SHARED: rules_on_shared(wish); break;
     case ZKL_DO_FORGET: forget(wish); break;
     case ZKL_DO_PAUSE: pause(client, wish); break;
@@ -163,10 +206,10 @@ static void perform(struct client *client, struct wish *wish, zkl_actions action
 
 /* --- replies ------------------------------------------------------------------------ */
 
-static void adopt_orphans(struct client *client) {
+static void adopt_orphans(struct client *client, int line) {
     struct zkl_contender *orphan;
-    while ((orphan = zkl_line_orphan(&client->line, client->party.session))) {
-        struct wish *wish = new_wish(client, ZKL_MUTEX, ZKL_NEVER, false);
+    while ((orphan = zkl_line_orphan(&client->lines[line], client->party.session))) {
+        struct wish *wish = new_wish(client, line, ZKL_MUTEX, ZKL_NEVER, false);
         if (!wish) return;
         tell("  an orphan is found: %s", orphan->name);
         cover(ZKL_NEW, EVENT_ADOPT);
@@ -174,15 +217,15 @@ static void adopt_orphans(struct client *client) {
     }
 }
 
-static void take_list(struct client *client, zxid view) {
+static void take_list(struct client *client, int line, zxid view) {
     const char *names[NODES];
     size_t count = 0;
     EACH_NODE(node) {
-        if (alive_at(node, view)) names[count++] = node->name;
+        if (node->line == line && alive_at(node, view)) names[count++] = node->name;
     }
-    client->shown = view;
-    require(zkl_line_replace(&client->line, names, count), "(out of memory)");
-    adopt_orphans(client);
+    client->shown[line] = view;
+    require(zkl_line_replace(&client->lines[line], names, count), "(out of memory)");
+    adopt_orphans(client, line);
 }
 
 /* A create of a fixed name that landed late is known by its owner only. */
@@ -191,11 +234,11 @@ static void adopt_stray(struct client *client, const struct item *item) {
     uint64_t session = client->party.session;
     if (item->reply != ZKL_DONE || !node || !is_fixed(node->name)) return;
     uint64_t owner = node->session == NOBODY ? 0 : world.sessions[node->session].id;
-    enum zkl_stray stray = zkl_line_stray(&client->line, session, owner, node->born);
+    enum zkl_stray stray = zkl_line_stray(&client->lines[0], session, owner, node->born);
     if (stray == ZKL_PERHAPS) /* another doubt: the look that this is of does not end it */
         client->look = clock_of(client) + client->party.clock.timeout + 1;
     if (stray != ZKL_STRAY) return;
-    struct wish *wish = new_wish(client, ZKL_UNFAIR, ZKL_NEVER, false);
+    struct wish *wish = new_wish(client, 0, ZKL_UNFAIR, ZKL_NEVER, false);
     if (!wish) return;
     tell("a stray is found");
     cover(ZKL_NEW, EVENT_ADOPT);
@@ -208,14 +251,21 @@ static void doubt_again(struct client *client, const struct item *item) {
     if (lost && client->look == item->look && client->look != ZKL_NEVER) client->look++;
 }
 
+/* Of those that are used in this run. */
+static int last_line(void) {
+    return world.setting.mix == MIX_MULTI ? LINES - 1 : 0;
+}
+
 /* The late look, without a wish, is repeated if there is no answer. */
 static void answer_look(struct client *client, const struct item *item) {
     if (item->what == OWN) adopt_stray(client, item);
     if (item->what != LIST) doubt_again(client, item);
     if (item->what != LIST) return;
-    if (item->reply == ZKL_UNKNOWN || item->reply == ZKL_REFUSED) return;
-    if (item->reply == ZKL_DONE) take_list(client, item->view);
-    if (client->look == item->look) client->look = ZKL_NEVER; /* no other doubt since */
+    bool answered = item->reply == ZKL_DONE || item->reply == ZKL_ABSENT;
+    if (item->reply == ZKL_DONE) take_list(client, item->line, item->view);
+    if (client->look != item->look) return; /* another doubt since */
+    if (item->line < last_line()) client->look += answered ? 0 : 1;
+    else if (answered) client->look = ZKL_NEVER;
 }
 
 /* The mark may have come before the watch. */
@@ -233,7 +283,7 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
     enum zkl_reply reply = item->reply;
     zkl_time now = clock_of(client);
     if (reply != ZKL_DONE) node = NULL;
-    if (item->what == LIST && reply == ZKL_DONE) take_list(client, item->view);
+    if (item->what == LIST && reply == ZKL_DONE) take_list(client, item->line, item->view);
     if (item->taken) cover(claim->state, EVENT_TAKEN);
     else cover_reply(claim->state, item->what, reply);
     switch (item->what) {
@@ -254,6 +304,7 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
     case REMOVE: return zkl_claim_removed(claim, reply);
     case SHARE: return zkl_claim_shared(claim, reply, ZKL_AUTH);
     case MARK: return zkl_claim_marked(claim, reply);
+    case CREATE_ALL: /* answer_all() */
     case DELETED:
     case CHANGED:
     case CUT:
@@ -263,11 +314,30 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
     return 0;
 }
 
+static const char *name_begun(const char *prefix) {
+    EACH_NODE(node) {
+        if (strncmp(node->name, prefix, strlen(prefix)) == 0) return node->name;
+    }
+    return NULL;
+}
+
+/* What is done with one part may end both. */
+static void answer_all(struct client *client, struct wish *wish, const struct item *item) {
+    struct wish *parts[LINES] = {wish, other_part(wish)};
+    for (int i = 0; i < LINES; i++) {
+        struct zkl_claim *claim = &parts[i]->claim;
+        const char *name = item->reply == ZKL_DONE ? name_begun(claim->name) : NULL;
+        if (parts[i]->gone) continue;
+        cover_reply(claim->state, CREATE, item->reply);
+        perform(client, parts[i], zkl_claim_created(claim, item->reply, ZKL_AUTH, name, 0));
+    }
+}
+
 /* A write or a sync that was carried out shows that the session lived when it was issued. */
 static bool is_proof(const struct item *item) {
     return item->reply == ZKL_DONE &&
-           (item->what == CREATE || item->what == SYNC || item->what == REMOVE ||
-            item->what == SHARE || item->what == MARK);
+           (item->what == CREATE || item->what == CREATE_ALL || item->what == SYNC ||
+            item->what == REMOVE || item->what == SHARE || item->what == MARK);
 }
 
 static void answer(struct client *client, struct item *item) {
@@ -277,7 +347,8 @@ static void answer(struct client *client, struct item *item) {
         zkl_clock_prove(&client->party.clock, item->issued, clock_of(client));
     }
     if (wish && --wish->out == 0 && wish->gone) wish->used = false;
-    if (wish && !wish->gone) perform(client, wish, answer_wish(client, wish, item));
+    if (wish && !wish->gone && item->what == CREATE_ALL) answer_all(client, wish, item);
+    else if (wish && !wish->gone) perform(client, wish, answer_wish(client, wish, item));
     if (wish && item->what == OWN) adopt_stray(client, item);
     if (!wish) answer_look(client, item);
     zkl_contender_drop(item->contender);
@@ -299,7 +370,7 @@ static zkl_actions ahead_event(struct zkl_claim *claim, struct zkl_contender *ah
 
 static void watched(struct client *client, const struct item *item) {
     const char *name = world.nodes[item->node].name;
-    struct zkl_contender *about = zkl_line_find(&client->line, name);
+    struct zkl_contender *about = zkl_line_find(&client->lines[world.nodes[item->node].line], name);
     zkl_time now = clock_of(client);
     if (about) zkl_contender_hold(about);
     EACH_CLAIM(client, claim) {
@@ -352,7 +423,7 @@ static void resume_all(struct client *client, const struct item *back) {
 /* Expired, or closed: the session and all that belonged to it is gone. */
 static void retire(struct client *client) {
     zkl_clock_stop(&client->party.clock);
-    zkl_line_clear(&client->line);
+    for (int i = 0; i < LINES; i++) zkl_line_clear(&client->lines[i]);
     client->party.session = 0;
     client->expiring = false;
     client->last = 0;
@@ -383,7 +454,8 @@ bool client_deliver(struct client *client) {
     case AHEAD:
     case REMOVE:
     case SHARE:
-    case MARK: answer(client, &item); break;
+    case MARK:
+    case CREATE_ALL: answer(client, &item); break;
     }
     return true;
 }
@@ -404,7 +476,10 @@ void client_run(struct client *client, zkl_time until) {
 }
 
 static bool is_busy(const struct client *client) {
-    return client->line.claims != NULL;
+    EACH_LINE(client, line) {
+        if (line->claims) return true;
+    }
+    return false;
 }
 
 static zkl_time beat_due(const struct client *client) {
@@ -425,7 +500,7 @@ static zkl_time claim_due(const struct client *client, const struct zkl_claim *c
 static zkl_time next_due(const struct client *client, zkl_time now) {
     zkl_time due = beat_due(client);
     if (client->party.clock.connected && client->look < due) due = client->look;
-    for (const struct zkl_claim *claim = client->line.claims; claim; claim = claim->next) {
+    EACH_OWN(client, claim) {
         zkl_time each = claim_due(client, claim, now);
         if (each < due) due = each;
     }
@@ -470,22 +545,44 @@ void client_keep(struct client *client) {
         client->look = now + client->party.clock.timeout; /* if there is no answer */
         ask(client, NULL, SYNC, NULL, NULL);
         if (world.setting.mix == MIX_UNFAIR) ask(client, NULL, OWN, ZKL_NAME_FIXED, NULL);
-        ask(client, NULL, LIST, NULL, NULL);
+        for (int i = 0; i <= last_line(); i++) ask_on(client, i, NULL, LIST, NULL, NULL);
     }
 }
 
 /* --- what users do ------------------------------------------------------------------ */
 
-void client_wish(struct client *client, struct desire desire, zkl_time deadline, bool trying) {
-    struct wish *wish = new_wish(client, desire.kind, deadline, trying);
+static void begin(struct client *client, struct wish *wish) {
+    wish->asked = true;
+    cover(ZKL_NEW, EVENT_START);
+    perform(client, wish, zkl_claim_start(&wish->claim));
+}
+
+void client_wish(struct client *client, int line, struct desire desire, zkl_time deadline,
+                 bool trying) {
+    struct wish *wish = new_wish(client, line, desire.kind, deadline, trying);
     if (!wish) return;
     zkl_claim_want(&wish->claim, desire.permits, desire.limit);
     tell("%s wants %s%s", story_client(client), story_desire(&desire),
          trying ? ", now or never" : "");
     client->wished++;
-    wish->asked = true;
-    cover(ZKL_NEW, EVENT_START);
-    perform(client, wish, zkl_claim_start(&wish->claim));
+    begin(client, wish);
+}
+
+void client_wish_all(struct client *client, const struct desire desires[LINES], zkl_time deadline,
+                     bool trying) {
+    struct wish *parts[LINES];
+    for (int i = 0; i < LINES; i++) {
+        parts[i] = new_wish(client, i, desires[i].kind, deadline, trying);
+        require(parts[i], "(the simulator is out of wishes)");
+        if (!parts[i]) return;
+        parts[i]->joint = true;
+    }
+    zkl_claim_join(&parts[1]->claim, &parts[0]->claim);
+    tell("%s wants both: %s, and %s%s", story_client(client), story_desire(&desires[0]),
+         story_desire(&desires[1]), trying ? ", now or never" : "");
+    client->wished++;
+    for (int i = 0; i < LINES; i++)
+        if (parts[i]->claim.wanted) begin(client, parts[i]);
 }
 
 void client_cancel(struct client *client, struct wish *wish, enum zkl_code why) {
@@ -497,12 +594,17 @@ void client_cancel(struct client *client, struct wish *wish, enum zkl_code why) 
 
 /* A lease that the clock ended is lost first. */
 void client_release(struct client *client, struct wish *wish) {
+    struct wish *other = other_part(wish);
     tell("%s releases", story_client(client));
     tick(client, &wish->claim, clock_of(client));
     wish->given_up = true;
     if (wish->gone) return;
     cover(wish->claim.state, EVENT_RELEASE);
     perform(client, wish, zkl_claim_release(&wish->claim));
+    if (!other || !zkl_claim_holds(&other->claim)) return;
+    other->given_up = true;
+    cover(other->claim.state, EVENT_RELEASE);
+    perform(client, other, zkl_claim_release(&other->claim));
 }
 
 /* As for a release. */

@@ -70,7 +70,7 @@ static void mix_node(const struct node *node) {
     mix((uint64_t)node->born);
     mix((uint64_t)node->died);
     mix((uint64_t)node->changed);
-    mix((uint64_t)node->session);
+    mix((uint64_t)node->session << 1 | (uint64_t)node->line);
     mix((uint64_t)(node->watched << 8 | node->kept) << 2 | node->robbed << 1 | node->late);
 }
 
@@ -81,7 +81,9 @@ static void mix_item(const struct item *item, zkl_time now) {
     mix((uint64_t)item->view);
     mix((uint64_t)item->changed);
     mix_time(item->issued, now);
+    mix((uint64_t)item->line);
     mix_text(item->name);
+    mix_text(item->other);
     if (item->contender) mix_text(item->contender->name);
 }
 
@@ -95,7 +97,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->kind);
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
                    claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
-                   claim->pausing << 6));
+                   claim->pausing << 6 | claim->unsent << 7));
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 3 | (uint64_t)claim->found << 2 | claim->heading << 1 |
         claim->unseen);
@@ -138,16 +140,17 @@ static void mix_client(struct client *client) {
     mix_time(client->look, now);
     mix_text(client->late);
     if (client->late[0]) mix_time(client->lands, world.now);
-    mix((uint64_t)client->shown << 1 | client->expiring);
+    for (int i = 0; i < LINES; i++) mix((uint64_t)client->shown[i] << 1 | client->expiring);
     mix_time(client->proved, now);
     mix_clock(&client->party.clock, now);
     mix_queue(&client->up, now);
     mix_queue(&client->down, now);
-    mix_line(&client->line);
+    EACH_LINE(client, line) mix_line(line);
     EACH_WISH(client, wish) {
         mix((uint64_t)(wish - client->wishes) << 8 | wish->gone << 4 | wish->granted << 3 |
             wish->failed << 2 | wish->lost << 1 | wish->given_up);
-        mix(wish->ended);
+        mix((uint64_t)wish->ended << 1 | wish->joint);
+        if (!wish->gone) mix((uint64_t)line_of(client, &wish->claim));
         mix_time(wish->wake, now);
         mix(wish->out);
         if (!wish->gone) mix_claim(&wish->claim, now);
@@ -164,8 +167,8 @@ bool fingerprint_seen(void) {
     print = UINT64_C(0x9e3779b97f4a7c15);
     mix(world.faults);
     mix((uint64_t)world.zxid);
-    mix((uint64_t)world.token);
-    mix((uint64_t)world.read_token);
+    for (int i = 0; i < LINES; i++)
+        mix((uint64_t)world.token[i] << 32 ^ (uint64_t)world.read_token[i]);
     mix((uint64_t)world.counter);
     for (int i = 0; i < world.path_count; i++) mix((uint64_t)world.paths[i].died);
     EACH_NODE(node) mix_node(node);

@@ -55,21 +55,24 @@ static bool is_awaited(const struct zkl_claim *claim) {
 }
 
 static bool may_share(const struct zkl_claim *claim) {
-    return claim->state == ZKL_HELD && zkl_claim_may_share(claim);
+    bool joint = ((const struct wish *)claim)->joint;
+    return claim->state == ZKL_HELD && zkl_claim_may_share(claim) && !joint;
 }
 
 static struct wish *some_wish(const struct client *client,
                               bool (*fits)(const struct zkl_claim *claim)) {
     struct zkl_claim *found[ROOM];
     unsigned count = 0;
-    for (struct zkl_claim *claim = client->line.claims; claim; claim = claim->next)
+    EACH_OWN(client, claim) {
         if (fits(claim)) found[count++] = claim;
+    }
     return (struct wish *)(count ? found[count > 1 ? choose(count) : 0] : NULL);
 }
 
 static bool has_claim(const struct client *client, bool (*fits)(const struct zkl_claim *claim)) {
-    for (const struct zkl_claim *claim = client->line.claims; claim; claim = claim->next)
+    EACH_OWN(client, claim) {
         if (fits(claim)) return true;
+    }
     return false;
 }
 
@@ -168,6 +171,7 @@ static enum zkl_kind some_kind(const struct client *c) {
     static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE, ZKL_MUTEX};
     switch (world.setting.mix) {
     case MIX_READ_WRITE: return kinds[choose(2)];
+    case MIX_MULTI: return world.setting.plain ? ZKL_MUTEX : kinds[choose(3)];
     case MIX_ALL: return kinds[choose(3)];
     case MIX_DOWNGRADE: return index_of(c) == 0 ? ZKL_WRITE : kinds[choose(2)];
     case MIX_UNFAIR: return ZKL_UNFAIR;
@@ -191,16 +195,28 @@ static struct desire some_desire(const struct client *c) {
     return desire;
 }
 
+/* On one path, or on both. */
+static void want(struct client *c, zkl_time deadline, bool trying) {
+    bool multi = world.setting.mix == MIX_MULTI;
+    if (!multi || (!world.setting.plain && choose(2))) {
+        int line = multi ? (int)choose(LINES) : 0;
+        client_wish(c, line, some_desire(c), deadline, trying);
+        return;
+    }
+    struct desire desires[LINES];
+    for (int i = 0; i < LINES; i++) desires[i] = some_desire(c);
+    client_wish_all(c, desires, deadline, trying);
+}
+
 static void wish(struct client *c) {
-    struct desire desire = some_desire(c);
     if (world.setting.plain) {
-        client_wish(c, desire, ZKL_NEVER, false);
+        want(c, ZKL_NEVER, false);
         return;
     }
     bool trying = choose(6) == 5;
     zkl_time deadline = ZKL_NEVER;
     if (choose(2)) deadline = clock_of(c) + choose(20) * (TIMEOUT / 10);
-    client_wish(c, desire, deadline, trying);
+    want(c, deadline, trying);
 }
 
 /* The next moment at which a client, a server or a session comes to a turn. */
@@ -236,11 +252,10 @@ static void stop_for_good(struct client *c) {
 static void downgrade(const struct node *node) {
     const char *marker = strstr(node->name, "__WRIT__");
     char reader[ZKL_NAME_SIZE];
-    if (!marker || !world.setting.downgrades || node_before(node->place, ZKL_WRITE) || choose(2))
-        return;
+    if (!marker || !world.setting.downgrades || node_before(node, ZKL_WRITE) || choose(2)) return;
     zkl_name_downgrade(reader, node->name);
     zxid place = node->place;
-    node_add(reader, NOBODY, true)->place = place;
+    node_add(reader, NOBODY, node->line, true)->place = place;
 }
 
 static void leave(void) {
@@ -253,7 +268,7 @@ static void leave(void) {
 /* Where nobody queues another client takes the name, if it is free. */
 static bool enter_fixed(void) {
     if (world.setting.mix != MIX_UNFAIR || node_at(ZKL_NAME_FIXED, world.zxid)) return false;
-    node_add(ZKL_NAME_FIXED, NOBODY, true);
+    node_add(ZKL_NAME_FIXED, NOBODY, 0, true);
     tell("another client takes the lock");
     return true;
 }
@@ -267,7 +282,8 @@ static void enter(void) {
     unsigned which = choose(JUNK + 1);
     snprintf(name, sizeof name, "%s%08x%024" PRIx32 "-%s", which < 3 ? "_c_" : "", 0xfedU,
              (uint32_t)world.node_count, markers[which]);
-    struct node *node = node_make(name, NOBODY, which < JUNK);
+    int line = world.setting.mix == MIX_MULTI ? (int)choose(LINES) : 0;
+    struct node *node = node_make(name, NOBODY, line, which < JUNK);
     tell("another client enters: %s", story_node((int)(node - world.nodes)));
 }
 

@@ -104,6 +104,7 @@ static void delay(struct client *client, const struct item *item) {
     tell("the cut's first lost request, the %s, is still on its way", story_what(item));
     memcpy(client->late, item->name, sizeof client->late);
     client->late_of = client->session;
+    client->late_line = item->line;
     client->lands = world.now + slow_way(client);
 }
 
@@ -235,10 +236,11 @@ void network_land(struct client *client) {
     const char *name = client->late;
     struct node *node = is_fixed(name) ? node_at(name, world.zxid) : node_find(name);
     if (world.sessions[client->late_of].alive && path_at(world.zxid) && !nodes_full()) {
-        if (is_fixed(name) && !node) node = node_add(name, client->late_of, true);
+        if (is_fixed(name) && !node)
+            node = node_add(name, client->late_of, client->late_line, true);
         else if (is_fixed(name)) node = NULL; /* refused: it is taken */
         else if (node) node_share(node);
-        else node = node_make(name, client->late_of, true);
+        else node = node_make(name, client->late_of, client->late_line, true);
         tell("what was on a slow way lands: %s",
              node ? story_node((int)(node - world.nodes)) : "in vain");
         if (node) node->late = true;

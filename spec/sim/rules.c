@@ -30,18 +30,19 @@ static struct node *node_of(const struct zkl_claim *claim) {
  * it and came later: that one had to wait for the reader's node.
  */
 static void note_token(const struct node *node) {
-    require(node->place > world.token, "tokens of grants only grow");
+    int64_t *token = &world.token[node->line], *read_token = &world.read_token[node->line];
+    require(node->place > *token, "tokens of grants only grow");
     if (node->kind == ZKL_READ || node->kind == ZKL_PERMIT) {
-        if (node->place > world.read_token) world.read_token = node->place;
+        if (node->place > *read_token) *read_token = node->place;
         return;
     }
-    require(node->place > world.read_token, "a writer's token is larger than all before it");
-    world.token = node->place;
+    require(node->place > *read_token, "a writer's token is larger than all before it");
+    *token = node->place;
 }
 
 static bool may_hold(const struct node *node) {
-    if (node->kind != ZKL_PERMIT) return !node_before(node->place, node->kind);
-    return node_taken(node->place, node->limit) + node->permits <= node->limit;
+    if (node->kind != ZKL_PERMIT) return !node_before(node, node->kind);
+    return node_taken(node) + node->permits <= node->limit;
 }
 
 /* A stranger's delete is the one thing that no client can know of in time. */
@@ -53,7 +54,7 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     tell("%s HOLDS, token %lld", story_client(client), (long long)wish->claim.czxid);
     require(node && node->born == wish->claim.czxid, "the token is the czxid of the own node");
     if (!zkl_kind_is_fixed(wish->claim.kind)) /* it asks for none */
-        require(node && node->died > client->shown,
+        require(node && node->died > client->shown[node->line],
                 "a list that lacks the own node grants nothing");
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
     require(alive(node), "a grant is for a node that exists");
@@ -78,6 +79,14 @@ static bool was_in_conflict(const struct wish *wish) {
     return false;
 }
 
+/* A part of it is gone, or was never made. */
+static bool lost_its_place(const struct wish *wish) {
+    const struct wish *other = other_part(wish);
+    const struct node *own = node_of(&wish->claim);
+    const struct node *others = other ? node_of(&other->claim) : NULL;
+    return !own || !alive(own) || !other || !others || !alive(others);
+}
+
 /* Whether the user may be told so. */
 static bool is_true(const struct client *client, const struct wish *wish) {
     const struct zkl_claim *claim = &wish->claim;
@@ -85,6 +94,7 @@ static bool is_true(const struct client *client, const struct wish *wish) {
     case ZKL_TIMEOUT: return claim->trying || clock_of(client) >= claim->deadline;
     case ZKL_EXPIRED: return client->party.session == 0;
     case ZKL_AUTH: return world.setting.refusals;
+    case ZKL_LOST: return wish->joint && lost_its_place(wish);
     case ZKL_CONFLICT: return claim->kind == ZKL_PERMIT && was_in_conflict(wish);
     default: return claim->code == wish->cancelled && wish->cancelled != ZKL_OK;
     }
@@ -140,8 +150,7 @@ void rules_on_proof(struct client *client, zkl_time issued) {
 }
 
 void rules_on_tick(const struct client *client, zkl_time now) {
-    const struct zkl_claim *claim = client->line.claims;
-    for (; claim; claim = claim->next) {
+    EACH_OWN(client, claim) {
         bool held = zkl_claim_holds(claim);
         require(!claim->wanted || held || now < claim->deadline, "no wait outlives its deadline");
         require(!held || !ran_out(client), "a holder is told when its clock runs out");
@@ -191,22 +200,22 @@ static void check_tally(const struct tally *tally) {
 }
 
 void rules_at_any_time(void) {
-    struct tally tally = {0};
+    struct tally tallies[LINES] = {0};
     if (world.setting.wild) return;
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue; /* it can ask nothing */
         note_ends(c);
-        for (const struct zkl_claim *claim = c->line.claims; claim; claim = claim->next) {
+        EACH_OWN(c, claim) {
             const struct wish *wish = (const struct wish *)claim;
             bool lease = wish->granted && !wish->given_up && !wish->lost;
             require(lease == zkl_claim_holds(claim), "a grant is not taken back");
             if (!lease) continue;
             enum zkl_phase phase = zkl_clock_phase(&c->party.clock, claim->epoch, clock_of(c));
             const struct node *node = phase == ZKL_PHASE_HELD ? check_holder(c, claim) : NULL;
-            if (node) count_holder(&tally, node);
+            if (node) count_holder(&tallies[node->line], node);
         }
     }
-    check_tally(&tally);
+    for (int i = 0; i < LINES; i++) check_tally(&tallies[i]);
 }
 
 /* --- in calm, and at rest ----------------------------------------------------------- */
@@ -218,8 +227,8 @@ void rules_at_any_time(void) {
 static void check_permits(const struct client *client, const struct zkl_claim *claim,
                           const struct node *own) {
     uint8_t bit = (uint8_t)(1U << index_of(client));
-    int64_t taken = node_taken(own->place, own->limit);
-    const struct node *nearest = node_before(own->place, ZKL_PERMIT);
+    int64_t taken = node_taken(own);
+    const struct node *nearest = node_before(own, ZKL_PERMIT);
     if (!world.setting.refusals)
         require(taken + own->permits > own->limit, "who has its permits does not wait");
     require(nearest != NULL, "who waits is behind somebody");
@@ -228,7 +237,8 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
     if (taken > own->limit || world.setting.refusals) return;
     require(claim->heading, "who is the first that does not fit knows it");
     EACH_NODE(node) {
-        bool ahead = alive(node) && node->contender && node->place < own->place;
+        bool ahead =
+            alive(node) && node->contender && node->place < own->place && node->line == own->line;
         if (ahead) require(node->watched & bit, "who heads watches each holder");
     }
 }
@@ -246,7 +256,7 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
     require(ahead && alive(ahead), "who waits is behind somebody");
     require(ahead && ahead->watched & bit, "who waits watches whom it waits for");
     if (own && ahead)
-        require(node_before(own->place, own->kind) == ahead, "who waits watches the nearest");
+        require(node_before(own, own->kind) == ahead, "who waits watches the nearest");
 }
 
 /* Whoever has the name is watched. */
@@ -257,10 +267,46 @@ static void check_unfair_waiter(const struct client *client) {
     require(node && node->watched & bit, "who waits watches whom it waits for");
 }
 
+static const struct zkl_claim *claim_of(const struct node *node) {
+    EACH_CLIENT(c) {
+        EACH_OWN(c, claim) {
+            if (c->life == RUNS && strcmp(claim->name, node->name) == 0) return claim;
+        }
+    }
+    return NULL;
+}
+
+/* Whom it waits for: its predecessor, or that of the part that is not the first. */
+static const struct node *waited_for(const struct zkl_claim *claim) {
+    if (claim->state == ZKL_FIRST) claim = claim->next_part;
+    return claim->state == ZKL_WAIT && claim->ahead ? node_find(claim->ahead->name) : NULL;
+}
+
+/* Not in a ring: from one to the next, a holder is found in the end. */
+static bool comes_to_a_holder(const struct zkl_claim *claim) {
+    for (int i = 0; i < NODES; i++) {
+        const struct node *ahead = waited_for(claim);
+        claim = ahead ? claim_of(ahead) : NULL;
+        if (!claim) return true;
+    }
+    return false;
+}
+
+/* First in its line; some other part is not. */
+static void check_part(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = node_of(claim);
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    require(own && alive(own) && !node_before(own, own->kind), "who is first in line is");
+    require(own && own->watched & bit, "who is first in line watches its own node");
+    require(claim->next_part->state == ZKL_WAIT, "a multi-lock whose parts are first is granted");
+}
+
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
     uint8_t bit = (uint8_t)(1U << index_of(client));
     if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind)) check_unfair_waiter(client);
     else if (claim->state == ZKL_WAIT) check_waiter(client, claim);
+    if (claim->state == ZKL_FIRST) check_part(client, claim);
+    require(comes_to_a_holder(claim), "nobody waits for itself, by way of others");
     if (claim->state != ZKL_HELD) return;
     const struct node *own = node_of(claim);
     require(own && (own->watched & bit || world.setting.refusals),
@@ -272,17 +318,17 @@ void rules_in_calm(void) {
     if (world.setting.wild) return;
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
-        for (const struct zkl_claim *claim = c->line.claims; claim; claim = claim->next)
-            check_calm(c, claim);
+        EACH_OWN(c, claim) check_calm(c, claim);
     }
     EACH_NODE(node) {
         if (!alive(node) || node->session == NOBODY) continue;
         bool answered_for = false;
         EACH_CLIENT(c) {
-            const struct zkl_claim *claim = c->line.claims;
-            for (; claim && !answered_for; claim = claim->next)
-                answered_for = is_fixed(node->name) ? claim->czxid == node->born
-                                                    : strcmp(claim->name, node->name) == 0;
+            EACH_OWN(c, claim) {
+                if (is_fixed(node->name) ? claim->czxid == node->born
+                                         : strcmp(claim->name, node->name) == 0)
+                    answered_for = true;
+            }
         }
         require(answered_for, "in a calm every node is waiting or held");
     }
@@ -294,7 +340,7 @@ void rules_at_rest(void) {
         require(!left || world.setting.wild, "no node is left");
     }
     EACH_CLIENT(c) {
-        require(!c->line.claims, "no claim is left");
+        EACH_LINE(c, line) require(!line->claims, "no claim is left");
         EACH_WISH(c, wish) require(!wish->used, "no request is left unanswered");
     }
 }

@@ -40,7 +40,7 @@ void world_end(void) {
         EACH_WISH(c, wish) {
             if (!wish->gone) zkl_claim_detach(&wish->claim);
         }
-        zkl_line_clear(&c->line);
+        for (int i = 0; i < LINES; i++) zkl_line_clear(&c->lines[i]);
     }
 }
 
@@ -79,7 +79,9 @@ static bool is_behind_another(const struct zkl_claim *claim) {
 static bool is_settled(const struct zkl_claim *claim) {
     if (is_behind_another(claim)) return true;
     if (claim->stalled || claim->state == ZKL_GONE) return claim->state == ZKL_GONE;
-    return (claim->state == ZKL_WAIT || claim->state == ZKL_HELD) && claim->own_watched;
+    bool in_place =
+        claim->state == ZKL_WAIT || claim->state == ZKL_HELD || claim->state == ZKL_FIRST;
+    return in_place && claim->own_watched;
 }
 
 /* Nothing goes on any more but heartbeats. */
@@ -89,8 +91,9 @@ static bool is_calm(void) {
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
         if (c->look != ZKL_NEVER) return false;
-        for (const struct zkl_claim *claim = c->line.claims; claim; claim = claim->next)
+        EACH_OWN(c, claim) {
             if (!is_settled(claim)) return false;
+        }
     }
     return true;
 }
@@ -135,7 +138,11 @@ static void answer_all(void) {
 
 static bool is_at_rest(void) {
     EACH_CLIENT(c) {
-        if (c->life == RUNS && (c->line.claims || c->look != ZKL_NEVER)) return false;
+        if (c->life != RUNS) continue;
+        if (c->look != ZKL_NEVER) return false;
+        EACH_LINE(c, line) {
+            if (line->claims) return false;
+        }
     }
     return true;
 }

@@ -34,6 +34,8 @@ static const struct small {
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_SHARE)},
     {"unfair", "2 clients without an order, one cut or passage of time", MIX_UNFAIR, 2, 1, 1, 1,
      ALWAYS | BIT(MOVE_SEVER)},
+    {"multi", "2 clients that want two paths at once; one cut", MIX_MULTI, 2, 1, 1, 1,
+     (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER)},
     {"permits", "one wants both permits, two want one each; no fault", MIX_PERMITS, 3, 1, 1, 0,
      ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))},
 };
@@ -77,8 +79,8 @@ static void set_any(void) {
                                   ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) | BIT(MOVE_SHARE),
                               .faults = UNLIMITED};
     static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};
-    static const enum mix mixes[] = {MIX_MUTEX,   MIX_READ_WRITE, MIX_ALL,   MIX_READ_WRITE,
-                                     MIX_PERMITS, MIX_QUARREL,    MIX_UNFAIR};
+    static const enum mix mixes[] = {MIX_MUTEX,   MIX_READ_WRITE, MIX_ALL,    MIX_READ_WRITE,
+                                     MIX_PERMITS, MIX_QUARREL,    MIX_UNFAIR, MIX_MULTI};
     static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
     setting.clients = clients[choose(8)];
     setting.servers = servers[choose(3)];
@@ -89,7 +91,7 @@ static void set_any(void) {
     if (setting.moves & BIT(MOVE_STOP)) setting.moves |= BIT(MOVE_CONTINUE);
     if (setting.moves & BIT(MOVE_APART)) setting.moves |= BIT(MOVE_REJOIN);
     if (setting.moves & BIT(MOVE_ENTER)) setting.moves |= BIT(MOVE_LEAVE);
-    setting.mix = mixes[choose(7)];
+    setting.mix = mixes[choose(8)];
     if (setting.mix >= MIX_PERMITS) setting.limit = 1 + (int32_t)choose(4);
     setting.brisk = choose(3) == 2;
     setting.tick = ticks[choose(3)];
@@ -128,7 +130,7 @@ static void connect_all(void) {
 }
 
 void setting_choose(void) {
-    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     unsigned which = choose_weighted(odds, SMALLS + 1);
     if (which) set_small(&smalls[which - 1]);
     else set_any();

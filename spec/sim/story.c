@@ -59,6 +59,7 @@ const char *story_what(const struct item *item) {
                                         [REMOVE] = "delete of",
                                         [SHARE] = "downgrade of",
                                         [MARK] = "mark of",
+                                        [CREATE_ALL] = "creates",
                                         [DELETED] = "the deletion of",
                                         [CHANGED] = "the change of",
                                         [CUT] = "the cut",

@@ -17,7 +17,16 @@
 
 #include "claim.h"
 
-enum { CLIENTS = 8, SERVERS = 3, NODES = 120, SESSIONS = 40, PATHS = 6, ROOM = 10, QUEUE = 256 };
+enum {
+    CLIENTS = 8,
+    SERVERS = 3,
+    NODES = 120,
+    SESSIONS = 40,
+    PATHS = 6,
+    LINES = 2,
+    ROOM = 10,
+    QUEUE = 256
+};
 
 #define NOBODY (-1)
 #define UNLIMITED 255U
@@ -35,6 +44,7 @@ struct node {
     int session; /* index of its owner; NOBODY: another client's */
     enum zkl_kind kind;
     int32_t permits, limit;
+    int line;        /* which of the paths it is in */
     bool contender;  /* its name is one */
     bool robbed;     /* a stranger removed it */
     bool late;       /* its create was on a slow way */
@@ -56,7 +66,7 @@ struct session {
     bool heard; /* by its server, since that server's last report */
 };
 
-struct generation { /* of the lock path */
+struct generation { /* of the lock paths, which come and go together, and count together */
     zxid born, died;
 };
 
@@ -74,6 +84,7 @@ enum what {
     REMOVE,
     SHARE,
     MARK,
+    CREATE_ALL, /* of a multi-lock's two parts */
     /* watch events */
     DELETED,
     CHANGED,
@@ -87,6 +98,7 @@ struct item {
     enum what what;
     enum zkl_reply reply;
     int wish;                        /* whose; NOBODY: the client's own */
+    int line;                        /* LIST, CREATE...: which path */
     int node;                        /* asked for, created, or what happened to it */
     zxid view;                       /* what its server had seen */
     zxid changed;                    /* AHEAD: when the node was last written to; 0: never */
@@ -98,6 +110,7 @@ struct item {
     bool arrived;                    /* at the client's library */
     bool taken;                      /* CREATE: refused, for there is such a node */
     char name[ZKL_NAME_SIZE];        /* CREATE: the prefix; SHARE: the writer's; or the fixed one */
+    char other[ZKL_NAME_SIZE]; /* CREATE_ALL: the prefix of the other part, on the other path */
 };
 
 struct queue {
@@ -113,6 +126,7 @@ struct wish {
     bool used, gone;                      /* gone: forgotten by the claim machine */
     enum zkl_code cancelled;              /* why the user, or a close, gave it up */
     bool asked;                           /* a user made it: it is no orphan's */
+    bool joint;                           /* it is a part of a multi-lock */
     bool granted, failed, lost, given_up; /* what the user was told, and did */
     bool ended;                           /* as a lease, by the own clock */
     zkl_time wake;                        /* the end of its pause, by the client's clock */
@@ -124,14 +138,14 @@ enum life { RUNS, STOPPED, DEAD };
 struct client {
     struct queue up, down;
     struct zkl_party party; /* from here on all is zero when a run begins */
-    struct zkl_line line;
+    struct zkl_line lines[LINES];
     struct wish wishes[ROOM];
     enum life life;
     unsigned wished;          /* how many wishes it had */
     int session;              /* index; NOBODY: none */
     int server;               /* connected to; NOBODY: to none */
     bool expiring;            /* the library knows that its session is gone, the claims do not */
-    zxid shown;               /* what the newest list showed */
+    zxid shown[LINES];        /* what the newest list showed */
     zkl_time proved;          /* issue time of the newest proof: the rules' own account of it */
     zxid last;                /* the newest zxid that its library saw */
     zkl_time sent;            /* world time of its last packet, for the library's ping */
@@ -141,7 +155,7 @@ struct client {
     char late[ZKL_NAME_SIZE]; /* a write on a slow way, of session `late_of`: a create's
                                  prefix, or the writer's name that is to be a reader's */
     zkl_time lands;           /* until then at most */
-    int late_of;
+    int late_of, late_line;
 };
 
 /* What kinds of lock are wished for. */
@@ -151,6 +165,7 @@ enum mix {
     MIX_ALL,
     MIX_DOWNGRADE, /* the first client's are writers, all others' readers or writers */
     MIX_UNFAIR,
+    MIX_MULTI, /* of all kinds, on two paths: on one of them, or on both at once */
     MIX_PERMITS,
     MIX_QUARREL, /* permits; now and then somebody has another limit, or wants a mutex */
     MIXES
@@ -180,10 +195,10 @@ struct world {
     zxid zxid;
     int32_t counter; /* of the path's children */
     int node_count, session_count, path_count;
-    unsigned faults;    /* left */
-    int64_t token;      /* of the latest grant to a mutex or writer */
-    int64_t read_token; /* the largest of a grant to a reader */
-    const char *broken; /* the first rule that did not hold */
+    unsigned faults;           /* left */
+    int64_t token[LINES];      /* of the latest grant to a mutex or writer */
+    int64_t read_token[LINES]; /* the largest of a grant to a reader */
+    const char *broken;        /* the first rule that did not hold */
     struct server servers[SERVERS];
     struct session sessions[SESSIONS];
     struct generation paths[PATHS];
@@ -200,6 +215,11 @@ extern struct world world;
          wish++)                                                                                   \
         if (!wish->used) continue;                                                                 \
         else
+#define EACH_LINE(client, line)                                                                    \
+    for (const struct zkl_line *line = (client)->lines; line < (client)->lines + LINES; line++)
+#define EACH_OWN(client, claim) /* may not end any */                                              \
+    EACH_LINE(client, own_line_)                                                                   \
+    for (struct zkl_claim *claim = own_line_->claims; claim; claim = claim->next)
 #define EACH_NODE(node)                                                                            \
     for (struct node *node = world.nodes; node < world.nodes + world.node_count; node++)
 
@@ -243,21 +263,21 @@ void path_remove(void);
 struct node *node_find(const char *name);
 struct node *node_at(const char *name, zxid view); /* of a name that many have had */
 struct node *node_born(zxid born);
-struct node *node_make(const char *prefix, int session, bool contender); /* sequential */
-struct node *node_add(const char *name, int session, bool contender);
+struct node *node_make(const char *prefix, int session, int line, bool contender); /* sequential */
+struct node *node_add(const char *name, int session, int line, bool contender);
 enum zkl_reply node_share(struct node *writer); /* the transaction of ZKL_DO_SHARE */
 void node_remove(struct node *node);
 void node_change(struct node *node);
 bool nodes_full(void);
 
-/* The nearest living contender before this place in the true order that excludes this kind. */
-struct node *node_before(zxid place, enum zkl_kind kind);
+/* The nearest living contender before the node in the true order that excludes this kind. */
+struct node *node_before(const struct node *node, enum zkl_kind kind);
 
 /*
- * The permits of all living contenders before this place; of one that is no permit of this
+ * The permits of all living contenders before the node; of one that is no permit of its
  * limit, more than any.
  */
-int64_t node_taken(zxid place, int32_t limit);
+int64_t node_taken(const struct node *node);
 
 /* A server learns of commits up to `view`, and tells whoever watches. */
 void server_see(int server, zxid view);
@@ -299,11 +319,24 @@ struct desire {
     enum zkl_kind kind;
     int32_t permits, limit;
 };
-void client_wish(struct client *client, struct desire desire, zkl_time deadline, bool trying);
+void client_wish(struct client *client, int line, struct desire desire, zkl_time deadline,
+                 bool trying);
+void client_wish_all(struct client *client, const struct desire desires[LINES], zkl_time deadline,
+                     bool trying);
 void client_cancel(struct client *client, struct wish *wish, enum zkl_code why);
 void client_release(struct client *client, struct wish *wish);
 void client_share(struct client *client, struct wish *wish);
 void client_close(struct client *client);
 bool client_may_wish(const struct client *client);
+
+static inline int line_of(const struct client *client, const struct zkl_claim *claim) {
+    return (int)(claim->line - client->lines);
+}
+
+/* The other part of a multi-lock, while it has claims of both. */
+static inline struct wish *other_part(const struct wish *wish) {
+    struct wish *other = (struct wish *)wish->claim.next_part;
+    return other == wish ? NULL : other;
+}
 
 #endif

@@ -58,11 +58,11 @@ bool nodes_full(void) {
     return world.node_count > NODES - 40; /* whoever is robbed makes another */
 }
 
-static struct node *new_node(const char *name, int session, bool contender) {
+static struct node *new_node(const char *name, int session, int line, bool contender) {
     struct zkl_name parsed;
     require(world.node_count < NODES, "(the simulator is out of nodes)");
     struct node *node = &world.nodes[world.node_count < NODES ? world.node_count++ : NODES - 1];
-    *node = (struct node){.born = commit(), .died = NEVER, .session = session};
+    *node = (struct node){.born = commit(), .died = NEVER, .session = session, .line = line};
     node->place = node->born;
     snprintf(node->name, sizeof node->name, "%s", name);
     node->contender = contender;
@@ -75,8 +75,8 @@ static struct node *new_node(const char *name, int session, bool contender) {
     return node;
 }
 
-struct node *node_add(const char *name, int session, bool contender) {
-    struct node *node = new_node(name, session, contender);
+struct node *node_add(const char *name, int session, int line, bool contender) {
+    struct node *node = new_node(name, session, line, contender);
     server_see(0, world.zxid);
     return node;
 }
@@ -88,7 +88,7 @@ enum zkl_reply node_share(struct node *writer) {
     struct node *reader = node_find(name);
     if (reader && alive(reader)) return ZKL_DONE;
     if (!alive(writer)) return ZKL_ABSENT;
-    reader = new_node(name, writer->session, true);
+    reader = new_node(name, writer->session, writer->line, true);
     reader->place = writer->place;
     writer->died = reader->born;
     server_see(0, world.zxid);
@@ -96,13 +96,17 @@ enum zkl_reply node_share(struct node *writer) {
 }
 
 /* ZOOKEEPER-3249: at its limit the counter sticks, but for creates in one pipeline. */
-struct node *node_make(const char *prefix, int session, bool contender) {
-    char name[2 * ZKL_NAME_SIZE];
+static const char *numbered(const char *prefix) {
+    static char name[2 * ZKL_NAME_SIZE];
     int32_t number = world.counter;
     if (number < INT32_MAX) world.counter++;
     else if (choose(4) == 3) number = -(int32_t)choose(256) - 1;
     snprintf(name, sizeof name, "%s%010" PRId32, prefix, number);
-    return node_add(name, session, contender);
+    return name;
+}
+
+struct node *node_make(const char *prefix, int session, int line, bool contender) {
+    return node_add(numbered(prefix), session, line, contender);
 }
 
 void node_remove(struct node *node) {
@@ -115,10 +119,15 @@ void node_change(struct node *node) {
     server_see(0, world.zxid);
 }
 
-struct node *node_before(zxid place, enum zkl_kind kind) {
+static bool is_before(const struct node *node, const struct node *other) {
+    return alive(node) && node->contender && node->line == other->line &&
+           node->place < other->place;
+}
+
+struct node *node_before(const struct node *behind, enum zkl_kind kind) {
     struct node *nearest = NULL;
     EACH_NODE(node) {
-        if (!alive(node) || !node->contender || node->place >= place) continue;
+        if (!is_before(node, behind)) continue;
         if (zkl_kind_is_fixed(kind) != zkl_kind_is_fixed(node->kind)) continue;
         if (!zkl_kinds_exclude(kind, node->kind)) continue;
         if (!nearest || node->place > nearest->place) nearest = node;
@@ -126,11 +135,11 @@ struct node *node_before(zxid place, enum zkl_kind kind) {
     return nearest;
 }
 
-int64_t node_taken(zxid place, int32_t limit) {
+int64_t node_taken(const struct node *behind) {
     int64_t taken = 0;
     EACH_NODE(node) {
-        if (!alive(node) || !node->contender || node->place >= place) continue;
-        taken += node->limit == limit ? node->permits : INT64_C(1) << 40;
+        if (!is_before(node, behind)) continue;
+        taken += node->limit == behind->limit ? node->permits : INT64_C(1) << 40;
     }
     return taken;
 }
@@ -276,15 +285,34 @@ void world_pass(zkl_time time) {
 
 /* --- requests ----------------------------------------------------------------------- */
 
+static void check_fresh(const char *prefix) {
+    EACH_NODE(node) {
+        require(strncmp(node->name, prefix, strlen(prefix)) != 0, "no nonce is used twice");
+    }
+}
+
 static void create(const struct client *client, struct item *item) {
     if (!path_at(world.zxid)) {
         item->reply = ZKL_ABSENT;
         return;
     }
-    EACH_NODE(node) {
-        require(strncmp(node->name, item->name, strlen(item->name)) != 0, "no nonce is used twice");
+    check_fresh(item->name);
+    item->node = (int)(node_make(item->name, client->session, item->line, true) - world.nodes);
+}
+
+/* Both in one commit. */
+static void create_all(const struct client *client, struct item *item) {
+    if (!path_at(world.zxid)) {
+        item->reply = ZKL_ABSENT;
+        return;
     }
-    item->node = (int)(node_make(item->name, client->session, true) - world.nodes);
+    check_fresh(item->name);
+    check_fresh(item->other);
+    struct node *one = new_node(numbered(item->name), client->session, item->line, true);
+    item->node = (int)(one - world.nodes);
+    world.zxid--; /* the other's commit is the same */
+    new_node(numbered(item->other), client->session, 1 - item->line, true);
+    server_see(0, world.zxid);
 }
 
 /* There is one node of a fixed name at a time. */
@@ -292,7 +320,7 @@ static void create_fixed(const struct client *client, struct item *item) {
     item->taken = path_at(world.zxid) && node_at(item->name, world.zxid);
     if (!path_at(world.zxid)) item->reply = ZKL_ABSENT;
     else if (item->taken) item->reply = ZKL_REFUSED;
-    else item->node = (int)(node_add(item->name, client->session, true) - world.nodes);
+    else item->node = (int)(node_add(item->name, client->session, item->line, true) - world.nodes);
 }
 
 /* Of whoever has the name now: a stranger's delete of the own is what no client can know in time.
@@ -351,8 +379,8 @@ static void get(const struct client *client, zxid view, struct item *item) {
 }
 
 static bool is_write(const struct item *item) {
-    return item->what == PARENTS || item->what == CREATE || item->what == SYNC ||
-           item->what == REMOVE || item->what == SHARE || item->what == MARK;
+    return item->what == PARENTS || item->what == CREATE || item->what == CREATE_ALL ||
+           item->what == SYNC || item->what == REMOVE || item->what == SHARE || item->what == MARK;
 }
 
 bool request_waits(int server, const struct item *item) {
@@ -374,6 +402,7 @@ bool request_carry_out(const struct client *client, int server, struct item *ite
         if (is_fixed(item->name)) create_fixed(client, item);
         else create(client, item);
         break;
+    case CREATE_ALL: create_all(client, item); break;
     case REMOVE:
         if (is_fixed(item->name)) remove_fixed(client, item);
         else remove_one(client, item);

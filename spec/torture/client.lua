@@ -320,12 +320,12 @@ local function both(owner)
     end
     if not lease then return end
     for _, claim in ipairs(claims) do work(claim, owner) end
-    local ok, why
-    for n, claim in ipairs(claims) do
-        claim:let_go(function()
-            if n == 1 then ok, _, why = lease:release() end
-            return ok, nil, why
-        end)
+    for _, claim in ipairs(claims) do claim:look() end
+    local begun = now()
+    local ok, _, why = lease:release()
+    for _, claim in ipairs(claims) do
+        claim.lease = nil
+        claim:record("released", { result = ok and "ok" or why, begun = begun, limit = 0 })
     end
 end
 

@@ -423,8 +423,16 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     return 0;
 }
 
+/* NULL is one that the line has forgotten. */
+static bool may_precede(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+    if (!contender || (claim->line->exhausted && !contender->czxid)) return true;
+    return zkl_line_precedes(claim->line, contender, claim);
+}
+
+/* Who heads awaits all that precede it. */
 static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
-    return claim->state == ZKL_WAIT && (claim->ahead == contender || claim->heading);
+    if (claim->state != ZKL_WAIT) return false;
+    return claim->ahead == contender || (claim->heading && may_precede(claim, contender));
 }
 
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
