@@ -17,7 +17,7 @@ static void require(bool holds) {
 
 static bool has_marker(const char *text) {
     return strstr(text, "lock-") || strstr(text, "__lock__") || strstr(text, "__rlock__") ||
-           strstr(text, "__WRIT__") || strstr(text, "__READ__");
+           strstr(text, "__WRIT__") || strstr(text, "__READ__") || strstr(text, "permit-");
 }
 
 static void parse(const char *text) {
@@ -26,7 +26,9 @@ static void parse(const char *text) {
     if (!zkl_name_parse(text, &name)) return;
     require(length >= 15 && has_marker(text));
     for (size_t i = length - 9; i < length; i++) require(text[i] >= '0' && text[i] <= '9');
-    require(name.kind == ZKL_MUTEX || name.kind == ZKL_READ || name.kind == ZKL_WRITE);
+    bool permits = name.kind == ZKL_PERMIT;
+    require(permits || name.kind == ZKL_MUTEX || name.kind == ZKL_READ || name.kind == ZKL_WRITE);
+    if (permits) require(name.permits >= 1 && name.permits <= name.limit);
     if (strncmp(text, "_c_", 3) != 0) require(name.session == 0 && name.nonce == 0);
 }
 

@@ -43,15 +43,17 @@ static uint64_t bytes(size_t count) {
 static void push_value(lua_State *L, int depth);
 
 static const char *const names[] = {
-    "timeout",  "connect_timeout", "auth",  "acl",  "parents",   "margin", "reopen", "identity",
-    "on_state", "order",           "batch", "data", "reentrant", "owner",  "wait",   "on_queued",
+    "timeout",   "connect_timeout", "auth",     "acl",       "parents", "margin",
+    "reopen",    "identity",        "on_state", "order",     "batch",   "data",
+    "reentrant", "owner",           "wait",     "on_queued", "jitter",  "permits",
 };
 
 /* What some option takes, and what almost. */
 static const char *const words[] = {
-    "open",       "creator", "read",  "container", "persistent", "digest:user:password",
-    "fifo",       "none",    "turns", "host:1",    "Timeout",    "/locks/sku-42",
-    "/locks/a/b", "/",       "/a//b", "/a/../b",   "/\xc3\xa4",  "/\xef\xbf\xbf",
+    "open",       "creator", "read",   "container", "persistent", "digest:user:password",
+    "fifo",       "none",    "turns",  "host:1",    "Timeout",    "/locks/sku-42",
+    "/locks/a/b", "/",       "/a//b",  "/a/../b",   "/\xc3\xa4",  "/\xef\xbf\xbf",
+    "set",        "create",  "delete", "check",
 };
 
 static void push_number(lua_State *L) {
@@ -174,13 +176,13 @@ static lua_State *start(void) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const char *const calls[] = {"connect", "mutex", "acquire", "release",
-                                        "timeout", "path",  "hosts",   "callback"};
+    static const char *const calls[] = {"connect", "mutex", "acquire",  "release", "timeout",
+                                        "path",    "hosts", "callback", "guard",   "permits"};
     static lua_State *L;
     if (!L) L = start();
     input.data = data;
     input.size = size;
-    const char *call = calls[byte() % 8];
+    const char *call = calls[byte() % 10];
     lua_settop(L, 1);
     lua_pushvalue(L, 1);
     lua_pushstring(L, call);

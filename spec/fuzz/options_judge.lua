@@ -20,6 +20,8 @@ local user = {
     path = "options.path(...)",
     hosts = "options.hosts(...)",
     callback = 'options.callback(..., "the argument")',
+    guard = "options.guard(...)",
+    permits = "options.permits(..., 10)",
 }
 
 for call, text in pairs(user) do
@@ -31,8 +33,9 @@ end
 
 local known = {
     connect = "acl auth connect_timeout identity margin on_state parents reopen timeout",
-    mutex = "batch data order reentrant",
+    mutex = "batch data jitter order reentrant",
     acquire = "on_queued owner timeout",
+    permits = "on_queued owner permits timeout",
     release = "wait",
 }
 
@@ -44,7 +47,12 @@ end
 -- Each refusal names what is wrong, from its beginning: what follows may be the user's text.
 local refusals = {
     connect = { '^acl = "%a+" needs auth: ' },
-    mutex = { "^a lock path must be ", "^the lock path .* must ", "^the lock path .* contains " },
+    mutex = { "^a lock path must be ", "^the lock path .* must ", "^the lock path .* contains ",
+              '^jitter belongs to order = "none": ' },
+    guard = { "^guard takes a list of one write or more, such as ", "^guard writes at most ",
+              "^write %d+ of guard", "^unknown option .* in guard; known: timeout, ",
+              "^timeout must be seconds" },
+    permits = { "^acquire takes seconds or a table of options, not ", "^permits must be " },
     acquire = { "^acquire takes seconds or a table of options, not " },
     release = {},
     timeout = { "^timeout must be " },
@@ -57,9 +65,10 @@ local refusals = {
 local function names_an_option(call, text, given)
     local name = text:match("^([%w_]+) must ")
     if name then return is_known(call, name) and type(given) == "table" and given[name] ~= nil end
-    local list = text:match("^unknown option .+ in the options of " .. call .. "; known: (.*)$")
+    local of = call == "permits" and "acquire" or call
+    local list = text:match("^unknown option .+ in the options of " .. of .. "; known: (.*)$")
     if list then return list:gsub(",", "") == known[call] end
-    return text:find("^the options of " .. call .. " must be a table, not ")
+    return text:find("^the options of " .. of .. " must be a table, not ")
 end
 
 local function check_refusal(call, message, given)
@@ -69,7 +78,7 @@ local function check_refusal(call, message, given)
     for _, pattern in ipairs(refusals[call]) do
         if text:find(pattern) then return end
     end
-    if call == "acquire" and type(given) == "number" then given = { timeout = given } end
+    if (call == "acquire" or call == "permits") and type(given) == "number" then given = { timeout = given } end
     assert(known[call] and names_an_option(call, text, given),
            "it does not say what is allowed: " .. message)
 end
@@ -91,6 +100,8 @@ local allowed = {
     connect_timeout = function(value) return is_duration(value) and value > 0 end,
     data = is_text,
     identity = function(value) return is_text(value) and not value:find("%c") end,
+    jitter = function(value) return value >= 0 and to_time(value) >= 0 end,
+    permits = function(value) return value >= 1 and value <= 10 and value % 1 == 0 end,
     margin = function(value) return value > 0 and value <= 0.5 end,
     on_queued = function(value) return type(value) == "function" end,
     on_state = function(value) return type(value) == "function" end,
@@ -112,8 +123,14 @@ end
 
 
 local function check_result(call, result, ...)
-    if call == "connect" or call == "acquire" or call == "release" then
+    if call == "connect" or call == "acquire" or call == "release" or call == "permits" then
         check_accepted(call, result)
+    elseif call == "guard" then
+        for _, write in ipairs(result) do
+            assert(("set create delete check"):find(write[1], 1, true), "it passes another write")
+            assert(write[2]:sub(1, 1) == "/" and type(write[3]) == "string", "it passes another form")
+            assert(write[4] >= -1 and write[4] % 1 == 0, "it passes another version")
+        end
     elseif call == "mutex" then
         local _, code = ...
         if not result then return assert(code == "unsupported", "mutex() fails otherwise") end
