@@ -51,7 +51,7 @@ local refusals = {
               '^jitter belongs to order = "none": ' },
     guard = { "^guard takes a list of one write or more, such as ", "^guard writes at most ",
               "^write %d+ of guard", "^unknown option .* in guard; known: timeout, ",
-              "^timeout must be seconds" },
+              "^timeout must be " },
     permits = { "^acquire takes seconds or a table of options, not ", "^permits must be " },
     acquire = { "^acquire takes seconds or a table of options, not " },
     release = {},
@@ -78,7 +78,8 @@ local function check_refusal(call, message, given)
     for _, pattern in ipairs(refusals[call]) do
         if text:find(pattern) then return end
     end
-    if (call == "acquire" or call == "permits") and type(given) == "number" then given = { timeout = given } end
+    local in_short = (call == "acquire" or call == "permits") and type(given) == "number"
+    if in_short then given = { timeout = given } end
     assert(known[call] and names_an_option(call, text, given),
            "it does not say what is allowed: " .. message)
 end
@@ -128,7 +129,7 @@ local function check_result(call, result, ...)
     elseif call == "guard" then
         for _, write in ipairs(result) do
             assert(("set create delete check"):find(write[1], 1, true), "it passes another write")
-            assert(write[2]:sub(1, 1) == "/" and type(write[3]) == "string", "it passes another form")
+            assert(write[2]:sub(1, 1) == "/" and type(write[3]) == "string", "another form")
             assert(write[4] >= -1 and write[4] % 1 == 0, "it passes another version")
         end
     elseif call == "mutex" then

@@ -103,6 +103,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
         claim->unseen);
     mix((uint64_t)claim->czxid);
     mix((uint64_t)claim->listed << 32 | claim->ranks);
+    mix(claim->headed);
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
     mix_text(claim->name);

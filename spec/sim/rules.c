@@ -279,7 +279,8 @@ static const struct zkl_claim *claim_of(const struct node *node) {
 /* Whom it waits for: its predecessor, or that of the part that is not the first. */
 static const struct node *waited_for(const struct zkl_claim *claim) {
     if (claim->state == ZKL_FIRST) claim = claim->next_part;
-    return claim->state == ZKL_WAIT && claim->ahead ? node_find(claim->ahead->name) : NULL;
+    const struct node *own = claim->state == ZKL_WAIT ? node_of(claim) : NULL;
+    return own ? node_before(own, own->kind) : NULL;
 }
 
 /* Not in a ring: from one to the next, a holder is found in the end. */

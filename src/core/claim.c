@@ -65,6 +65,7 @@ static zkl_actions conflict(struct zkl_claim *claim, const struct zkl_contender 
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
     zkl_actions actions = wait_for(claim, zkl_permits_before(claim->line, claim));
     claim->heading = true;
+    claim->headed = claim->line->serial;
     return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;
 }
 
@@ -423,10 +424,12 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     return 0;
 }
 
-/* NULL is one that the line has forgotten. */
+/*
+ * NULL is one that the line has forgotten. When numbers come to their end the order is
+ * another one: who was ahead by number is looked at again, though it may be behind.
+ */
 static bool may_precede(const struct zkl_claim *claim, const struct zkl_contender *contender) {
-    if (!contender || (claim->line->exhausted && !contender->czxid)) return true;
-    return zkl_line_precedes(claim->line, contender, claim);
+    return !contender || claim->line->exhausted || zkl_line_precedes(claim->line, contender, claim);
 }
 
 /* Who heads awaits all that precede it. */
@@ -531,10 +534,13 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
     return ZKL_DO_WATCH_OWN;
 }
 
-/* Who heads, and has not enough with one holder less: the others are watched already. */
+/*
+ * Who heads, and has not enough with one holder less: the others are watched already, unless
+ * a list that came since shows more.
+ */
 static bool still_waits(const struct zkl_claim *claim) {
     if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
-    return !zkl_permits_fit(claim->line, claim);
+    return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
 }
 
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,

@@ -138,6 +138,7 @@ struct zkl_claim {
     zkl_time deadline; /* for the grant; ZKL_NEVER: none */
     uint32_t epoch;    /* HELD: of the lease clock at the grant */
     uint32_t listed;   /* serial of the list that came with the own node */
+    uint32_t headed;   /* serial of the list by which it is `heading` */
     uint32_t ranks;    /* gets for czxids that are out */
     int32_t sequence;
     int32_t permits, limit;   /* PERMIT; else 0 */
