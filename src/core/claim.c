@@ -1,8 +1,7 @@
 #include "claim_steps.h"
+#include "permits.h"
 
 /* --- the parts of a multi-lock ------------------------------------------------------------ */
-
-#include "permits.h"
 
 /* The last part that comes sends the transaction for all. */
 static zkl_actions gather(struct zkl_claim *claim) {
