@@ -21,7 +21,7 @@ local SPREAD = 0.15 * JITTER
 
 -- How long a waiter waits for what must come of the release.
 local PATIENCE = 10
-local POLL = 0.001
+local POLL = 0.005
 
 
 local herd = {}

@@ -4,7 +4,12 @@
 --- its lease says "lost" at once, by its own clock, before any packet; and who
 --- does not ask is refused by the store, for its token is too old.
 
+local clock = require "zklock.seckill.clock"
 local store = require "zklock.seckill.store"
+
+
+-- Seconds; whoever does not come round for so long was stopped.
+local STOPPED = 1
 
 
 local late_write = {}
@@ -86,7 +91,18 @@ end
 local parts = {}
 
 
--- Busy, so that it serves no event: the state can only come from the clock.
+-- Busy until it was stopped; so it serves no event, and the state can only come
+-- from the clock.
+local function be_stopped()
+    local now = clock.now()
+    while true do
+        local before = now
+        now = clock.now()
+        if now - before > STOPPED then return end
+    end
+end
+
+
 -- After waking, the first thing that it does is to ask. Then it carries on all
 -- the same, like a program that never asks.
 function parts.first(worker, lock)
@@ -94,8 +110,8 @@ function parts.first(worker, lock)
     worker:note("got the lock", lease)
     local left = worker.store:stock()
     worker:say "holds"
-    local state
-    repeat state = lease:state() until state ~= "held"
+    be_stopped()
+    local state = lease:state()
     worker:note("finds its lease " .. state, lease)
     finish_purchase(worker, lease, left)
     worker:say("woke", state)
