@@ -4,20 +4,11 @@
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local server, path, store, kept
+local server, path, store
 
-local function foreign(command, ...)
-    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
-    assert(not output:find("error"), output)
-    return output:match("([^\n]*)\n$")
-end
+local function foreign(...) return (server:foreign(...)) end
 
--- A lease that nothing refers to is released.
-local function hold(session, arg)
-    local lease = assert(session:mutex(path):acquire(arg or 5))
-    kept[#kept + 1] = lease
-    return lease
-end
+local function hold(session, arg) return rig.hold(session:mutex(path), arg) end
 
 local function refused(code, ok, message, why)
     assert.is_nil(ok)
@@ -26,7 +17,7 @@ local function refused(code, ok, message, why)
 end
 
 before_each(function()
-    server, path, kept = rig.shared(), rig.path(), {}
+    server, path = rig.shared(), rig.path()
     store = "/stock" .. path:match("[^/]*$")
     foreign("create %s 10", store)
 end)

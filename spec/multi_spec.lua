@@ -6,25 +6,11 @@ local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
-local server, path, one, two, kept
+local server, path, one, two
 
-local function foreign(command, ...)
-    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
-    assert(not output:find("error"), output)
-end
+local function foreign(...) return server:foreign(...) end
 
--- A lease that nothing refers to is released.
-local function hold(lock, arg)
-    local lease = assert(lock:acquire(arg or 5))
-    kept[#kept + 1] = lease
-    return lease
-end
-
-local function code_of(lock, arg)
-    local lease, _, code = lock:acquire(arg)
-    assert.is_nil(lease)
-    return code
-end
+local hold, code_of = rig.hold, rig.code_of
 
 -- Mutexes on path-a, path-b…
 local function mutexes(session, names)
@@ -37,12 +23,10 @@ local function multi(session, names) return session:multi(mutexes(session, names
 
 local function nodes() return #server:nodes(path) end
 
-local function nodes_are(count)
-    rig.wait_for(count .. " nodes", function() return nodes() == count end)
-end
+local function nodes_are(count) server:wait_for_nodes(path, count) end
 
 before_each(function()
-    server, path, kept = rig.shared(), rig.path(), {}
+    server, path = rig.shared(), rig.path()
     one, two = rig.session(server.hosts), rig.session(server.hosts)
 end)
 

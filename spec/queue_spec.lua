@@ -3,39 +3,25 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server = rig.shared()
-local kept
 
 
 --- Another client's commands; see spec/foreign.pl. Gives the last node it made.
 local function foreign(command, ...)
-    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
-    assert(not output:find("error"), output)
-    return output:match("([^\n/]+)\n$")
+    return select(2, server:foreign(command, ...))
 end
 
 
-local function hold(lock, ...)
-    local lease = assert(lock:acquire(...))
-    kept[#kept + 1] = lease -- a lease that nothing refers to is released
-    return lease
-end
-
-
-local function clean_up()
-    rig.close_sessions()
-    kept = {}
-end
+local hold = rig.hold
 
 
 describe("queue()", function()
     local session, path, lock
     before_each(function()
-        kept = {}
         session = rig.session(server.hosts, { identity = "shop 1" })
         path = rig.path()
         lock = session:mutex(path, { data = "order-service" })
     end)
-    after_each(clean_up)
+    after_each(rig.close_sessions)
 
     it("is empty for a path that nobody used, or uses now", function()
         assert.same({}, lock:queue())
@@ -146,7 +132,7 @@ describe("queue()", function()
         hold(lock, 5)
         local tasks = {}
         for n = 1, owners do
-            tasks[n] = function() kept[-n] = waiting:mutex(path):acquire{ owner = n } end
+            tasks[n] = function() rig.kept[-n] = waiting:mutex(path):acquire{ owner = n } end
         end
         tasks[owners + 1] = function()
             rig.wait_for("all", function() return waiting:stats().waits == owners end)
@@ -163,12 +149,11 @@ end)
 describe("another client's node", function()
     local path, lock
     before_each(function()
-        kept = {}
         path = rig.path() .. "-foreign"
         lock = rig.session(server.hosts):mutex(path)
         assert.is_true(hold(lock, 5):release{ wait = 5 }) -- makes the path
     end)
-    after_each(clean_up)
+    after_each(rig.close_sessions)
 
     for name, kind in pairs{
         ["lock-0000000000"] = "mutex", -- Curator, go-zookeeper, zookeeper-client

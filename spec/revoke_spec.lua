@@ -4,19 +4,11 @@
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local server, path, one, two, kept
+local server, path, one, two
 
-local function foreign(command, ...)
-    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
-    assert(not output:find("error"), output)
-end
+local function foreign(...) return server:foreign(...) end
 
--- A lease that nothing refers to is released.
-local function hold(lock, arg)
-    local lease = assert(lock:acquire(arg or 5))
-    kept[#kept + 1] = lease
-    return lease
-end
+local hold = rig.hold
 
 -- Counts the calls.
 local function listen(lease)
@@ -37,7 +29,7 @@ local function hears(heard)
 end
 
 before_each(function()
-    server, path, kept = rig.shared(), rig.path(), {}
+    server, path = rig.shared(), rig.path()
     one, two = rig.session(server.hosts), rig.session(server.hosts)
 end)
 
@@ -142,8 +134,8 @@ describe("lock:revoke", function()
             assert.equal(2, other:write():revoke(5))
             hears(heard[1])
             hears(heard[2])
-            kept[1]:release()
-            kept[2]:release()
+            rig.kept[1]:release()
+            rig.kept[2]:release()
         end)
     end)
 
@@ -191,7 +183,7 @@ describe("lock:revoke", function()
         assert.same({ "nil", "auth" }, { tostring(count), code })
         assert.equal("timeout", (select(3, two:mutex(path):revoke(0))))
         assert.has_error(function() two:mutex(path):revoke("soon") end)
-        assert.has_error(function() kept[1]:on_revoke("me") end)
+        assert.has_error(function() rig.kept[1]:on_revoke("me") end)
     end)
 end)
 

@@ -168,6 +168,20 @@ function Server:nodes(path)
 end
 
 
+--- Waits until there are that many under a path.
+function Server:wait_for_nodes(path, count)
+    rig.wait_for(count .. " nodes", function() return #self:nodes(path) == count end)
+end
+
+
+--- What another client does (see foreign.pl); gives the last node made, if any: path, name.
+function Server:foreign(command, ...)
+    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", self.hosts, ...)
+    assert(not output:find("error"), output)
+    return output:match("([^\n]-([^\n/]*))\n$")
+end
+
+
 --- How many watches the server has.
 function Server:watches()
     return tonumber(self:ask("wchs"):match("Total watches:(%d+)"))
@@ -314,7 +328,38 @@ end
 
 function rig.close_sessions()
     for _, session in ipairs(opened) do session:close() end
-    opened = {}
+    opened, rig.kept = {}, {}
+end
+
+
+-- --- leases --------------------------------------------------------------------------
+
+--- Until the sessions are closed: a lease that nothing refers to is released.
+rig.kept = {}
+
+function rig.keep(lease, ...)
+    assert(lease, ...)
+    rig.kept[#rig.kept + 1] = lease
+    return lease
+end
+
+
+function rig.hold(lock, arg)
+    return rig.keep(lock:acquire(arg or 5))
+end
+
+
+--- Why it cannot be had: code, message.
+function rig.code_of(lock, arg)
+    local lease, message, code = lock:acquire(arg)
+    assert(lease == nil, "it can be had")
+    return code, message
+end
+
+
+--- Gives it up, and waits for that.
+function rig.released(lease)
+    assert(lease:release{ wait = 5 } == true)
 end
 
 

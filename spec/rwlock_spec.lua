@@ -6,13 +6,11 @@ local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
-local server, path, kept
+local server, path
 
 
 local function foreign(command, ...)
-    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
-    assert(not output:find("error"), output)
-    return output:match("([^\n/]+)\n$")
+    return select(2, server:foreign(command, ...))
 end
 
 -- What another client holds while fn runs: a node that stays until it is deleted.
@@ -22,30 +20,11 @@ local function besides(name, fn)
     foreign("delete %s/%s", path, name)
 end
 
--- A lease that nothing refers to is released.
-local function keep(lease, ...)
-    assert(lease, ...)
-    kept[#kept + 1] = lease
-    return lease
-end
+local keep, hold, code_of, released = rig.keep, rig.hold, rig.code_of, rig.released
 
-local function hold(lock, arg) return keep(lock:acquire(arg or 5)) end
+local function no_node() server:wait_for_nodes(path, 0) end
 
-local function code_of(lock, arg)
-    local lease, _, code = lock:acquire(arg)
-    assert.is_nil(lease)
-    return code
-end
-
-local function released(lease) assert.is_true(lease:release{ wait = 5 }) end
-
-local function no_node()
-    rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
-end
-
-local function nodes_are(count)
-    rig.wait_for(count .. " nodes", function() return #server:nodes(path) == count end)
-end
+local function nodes_are(count) server:wait_for_nodes(path, count) end
 
 -- "READ" or "WRIT", and the number, of each node.
 local function shape()
@@ -57,13 +36,10 @@ end
 
 
 before_each(function()
-    server, path, kept = rig.shared(), rig.path(), {}
+    server, path = rig.shared(), rig.path()
 end)
 
-after_each(function()
-    rig.close_sessions()
-    kept = {}
-end)
+after_each(rig.close_sessions)
 
 
 describe("a read-write lock", function()
@@ -352,9 +328,9 @@ describe("a downgrade", function()
                 table.sort(order)
                 assert.same({ "reader", "too" }, order)
                 released(lease)
-                for n = 2, 3 do released(kept[n]) end
+                for n = 2, 3 do released(rig.kept[n]) end
                 rig.wait_for("the writer", function() return order[3] end)
-                released(kept[4])
+                released(rig.kept[4])
             end)
         assert.same({ "reader", "too", "writer", "late" }, order)
     end)

@@ -6,32 +6,13 @@ local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
-local server, path, kept
+local server, path
 
--- A lease that nothing refers to is released.
-local function keep(lease, ...)
-    assert(lease, ...)
-    kept[#kept + 1] = lease
-    return lease
-end
+local keep, hold, refused, released = rig.keep, rig.hold, rig.code_of, rig.released
 
-local function hold(gate, arg) return keep(gate:acquire(arg or 5)) end
+local function no_node() server:wait_for_nodes(path, 0) end
 
-local function refused(gate, arg)
-    local lease, message, code = gate:acquire(arg)
-    assert.is_nil(lease)
-    return code, message
-end
-
-local function released(lease) assert.is_true(lease:release{ wait = 5 }) end
-
-local function no_node()
-    rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
-end
-
-local function nodes_are(count)
-    rig.wait_for(count .. " nodes", function() return #server:nodes(path) == count end)
-end
+local function nodes_are(count) server:wait_for_nodes(path, count) end
 
 -- One for each permit that some lease keeps.
 local function held(leases)
@@ -59,13 +40,10 @@ end
 
 
 before_each(function()
-    server, path, kept = rig.shared(), rig.path(), {}
+    server, path = rig.shared(), rig.path()
 end)
 
-after_each(function()
-    rig.close_sessions()
-    kept = {}
-end)
+after_each(rig.close_sessions)
 
 
 describe("a semaphore", function()
@@ -230,7 +208,7 @@ describe("a semaphore", function()
                             { second.position, second.kind, second.permits, second.limit,
                               second.held, second.mine })
                 assert.is_truthy(first.name:find("^_c_%x+%-.*%-permit%-2%-of%-3%-%d+$"))
-                kept[1]:release()
+                rig.kept[1]:release()
             end)
     end)
 

@@ -11,7 +11,7 @@ local unpack = table.unpack or unpack -- luacheck: globals unpack
 local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
 local UNFAIR = { order = "none" }
 
-local server, path, kept
+local server, path
 
 
 -- What another program may do to nodes; see raw.pl.
@@ -23,26 +23,9 @@ local function czxid(node)
     return foreign("stat %s", node):match("czxid=(%d+)")
 end
 
--- A lease that nothing refers to is released.
-local function keep(lease, ...)
-    assert(lease, ...)
-    kept[#kept + 1] = lease
-    return lease
-end
+local keep, hold, code_of, released = rig.keep, rig.hold, rig.code_of, rig.released
 
-local function hold(lock, arg) return keep(lock:acquire(arg or 5)) end
-
-local function code_of(lock, arg)
-    local lease, _, code = lock:acquire(arg)
-    assert.is_nil(lease)
-    return code
-end
-
-local function released(lease) assert.is_true(lease:release{ wait = 5 }) end
-
-local function no_node()
-    rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
-end
+local function no_node() server:wait_for_nodes(path, 0) end
 
 local function at_rest(session)
     rig.wait_for("the session at rest", function()
@@ -71,13 +54,10 @@ end
 
 
 before_each(function()
-    server, path, kept = rig.shared(), rig.path(), {}
+    server, path = rig.shared(), rig.path()
 end)
 
-after_each(function()
-    rig.close_sessions()
-    kept = {}
-end)
+after_each(rig.close_sessions)
 
 
 describe("an unfair mutex", function()
@@ -635,7 +615,7 @@ describe("many sessions with an unfair mutex", function()
             tasks[n] = function()
                 local lease = sessions[n]:mutex(path, options):acquire(60)
                 first = first or lease
-                if lease then kept[#kept + 1] = lease end
+                if lease then rig.keep(lease) end
             end
         end
         local function sum(what)

@@ -55,13 +55,6 @@ function methods:remaining()
 end
 
 
-local function take_code(request, path)
-    local code, detail = request.handle:result()
-    if code == "ok" then return true end
-    return failure(code, path, detail)
-end
-
-
 --- Asks the server, in one round trip.
 ---@param timeout? number seconds, default: the session timeout
 ---@return true? ok
@@ -71,7 +64,7 @@ function methods:check(timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
-    return session:await(self.handle:check(timeout), timeout, take_code, self.path)
+    return session:await(self.handle:check(timeout), timeout, wait.take_code, self.path)
 end
 
 
@@ -153,7 +146,7 @@ function methods:release(opts)
     local limit = options.release(opts).wait
     if session:forked() then return failure("forked", self.path) end
     if limit then
-        return session:await(self.handle:release_wait(limit), limit, take_code, self.path)
+        return session:await(self.handle:release_wait(limit), limit, wait.take_code, self.path)
     end
     local code = self.handle:release()
     if code == "ok" then return true end

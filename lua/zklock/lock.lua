@@ -143,14 +143,6 @@ local function take_queue(request, path)
 end
 
 
--- The wait for an answer that says no more than "ok".
-local function take_code(request, path)
-    local code, detail = request.handle:result()
-    if code == "ok" then return true end
-    return failure(code, path, detail)
-end
-
-
 --- Asks whoever holds the lock now to give way: its lease:on_revoke is called. Whether it
 -- does is up to it. Curator's makeRevocable() hears it, too.
 ---@param timeout? number seconds, default: the session timeout
@@ -169,7 +161,7 @@ function Lock:revoke(timeout)
         local left = max(deadline - now(), 0)
         local handle = session.handle:revoke(self.path .. "/" .. entry.name, left)
         local ok
-        ok, message, code = session:await(handle, left, take_code, self.path)
+        ok, message, code = session:await(handle, left, wait.take_code, self.path)
         if not ok then return nil, message, code end
         count = count + 1
     end

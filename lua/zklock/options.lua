@@ -359,9 +359,13 @@ local function check_version(value, name)
     end
 end
 
+local function is_place(key, length)
+    return type(key) == "number" and key >= 1 and key <= length and key % 1 == 0
+end
+
 local function check_fields(given, form, what)
     for key in pairs(given) do
-        if type(key) ~= "number" or key % 1 ~= 0 or key < 1 or key > form.length then
+        if not is_place(key, form.length) then
             refuse("%s has an unknown field %s; its form is %s", what, show(key), form.text)
         end
     end
@@ -394,7 +398,7 @@ function _M.guard(given)
         if key == "timeout" then
             check.duration(value, key)
             timeout = value
-        elseif type(key) ~= "number" or key < 1 or key > #given or key % 1 ~= 0 then
+        elseif not is_place(key, #given) then
             refuse("unknown option %s in guard; known: timeout, and a list of writes", show(key))
         end
     end
@@ -416,7 +420,7 @@ function _M.locks(given)
         refuse("multi takes a list of one lock or more")
     end
     for key in pairs(given) do
-        if type(key) ~= "number" or key < 1 or key > #given or key % 1 ~= 0 then
+        if not is_place(key, #given) then
             refuse("unknown option %s in multi; it takes a list of locks", show(key))
         end
     end

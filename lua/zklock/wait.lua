@@ -2,6 +2,7 @@
 -- ends nothing is left behind.
 
 local core = require "zklock.core"
+local failure = require "zklock.failure"
 local scope = require "zklock.scope"
 local tasks = require "zklock.tasks"
 
@@ -67,6 +68,14 @@ end
 function _M.wait(session, request, timeout, take, ...)
     local deadline = timeout and now() + timeout
     return scope(request, attend, session, request, deadline, take, ...)
+end
+
+
+--- For an answer that says no more than "ok".
+function _M.take_code(request, path)
+    local code, detail = request.handle:result()
+    if code == "ok" then return true end
+    return failure(code, path, detail)
 end
 
 

@@ -143,7 +143,7 @@ zkl_actions zkl_claim_ranked(]],
     {
         name = "CURATOR-264",
         what = "a create whose reply is lost is made again while the first may stand: two nodes",
-        file = "src/core/claim.c",
+        file = "src/core/claim_steps.h",
         find = [[
         claim->state = ZKL_LOOK;
         claim->stalled = claim->doubted = true;
@@ -187,7 +187,7 @@ zkl_actions actions = 0;
     {
         name = "go-zookeeper-self-orphan",
         what = "a create whose reply is lost is reported as failed, and its node forgotten",
-        file = "src/core/claim.c",
+        file = "src/core/claim_steps.h",
         find = [[
         claim->state = ZKL_LOOK;
         claim->stalled = claim->doubted = true;
@@ -411,7 +411,7 @@ if (claim->state != ZKL_HELD || claim->own_watched) return 0;
     {
         name = "no-late-look",
         what = "a create that stayed unknown is not looked for a session timeout later",
-        file = "src/core/claim.c",
+        file = "src/core/claim_steps.h",
         find = "        return ZKL_DO_DOUBT;",
         replace = "        return 0;",
     },
@@ -434,8 +434,8 @@ if (claim->state != ZKL_HELD || claim->own_watched) return 0;
         name = "old-refusal",
         what = "a refusal of parents that did not matter ends a later attempt",
         file = "src/core/claim.c",
-        find = "        claim->refusal = ZKL_OK;\n",
-        replace = "",
+        find = "    claim->czxid = czxid;\n    claim->refusal = ZKL_OK;\n",
+        replace = "    claim->czxid = czxid;\n",
     },
     {
         name = "stale-news",
@@ -672,8 +672,8 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
         name = "part-not-watched",
         what = "a part that is first in line does not watch its node",
         file = "src/core/claim.c",
-        find = "        return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;",
-        replace = "        return is_part(claim) ? ZKL_DO_LIST : 0;",
+        find = "    return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;",
+        replace = "    return is_part(claim) ? ZKL_DO_LIST : 0;",
     },
     {
         name = "part-not-looked-again",

@@ -248,25 +248,13 @@ static void own(struct zkl_claim *claim, const char *name) {
 
 static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                    const char *name, int64_t czxid) {
-    switch (reply) {
-    case ZKL_DONE:
-        own(claim, name);
-        claim->czxid = czxid;
-        claim->refusal = ZKL_OK;
-        if (!claim->wanted) return leave(claim);
-        claim->state = ZKL_LIST; /* out already, in the same flight */
-        return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;
-    case ZKL_ABSENT:
-        if (!claim->wanted) return gone(claim);
-        if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | gone(claim);
-        return enter(claim) | ZKL_DO_PARENTS;
-    case ZKL_REFUSED: return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
-    case ZKL_UNKNOWN:
-        claim->state = ZKL_LOOK;
-        claim->stalled = claim->doubted = true;
-        return ZKL_DO_DOUBT;
-    }
-    return 0;
+    if (reply != ZKL_DONE) return not_created(claim, reply, why, enter);
+    own(claim, name);
+    claim->czxid = czxid;
+    claim->refusal = ZKL_OK;
+    if (!claim->wanted) return leave(claim);
+    claim->state = ZKL_LIST; /* out already, in the same flight */
+    return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;
 }
 
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,

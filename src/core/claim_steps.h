@@ -119,6 +119,25 @@ static inline zkl_actions lose(struct zkl_claim *claim) {
     return ZKL_DO_LOSE;
 }
 
+/* The reply to a create that is not ZKL_DONE; `enter` makes another attempt. */
+static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply reply,
+                                      enum zkl_code why,
+                                      zkl_actions (*enter)(struct zkl_claim *claim)) {
+    switch (reply) {
+    case ZKL_DONE: break;
+    case ZKL_ABSENT:
+        if (!claim->wanted) return gone(claim);
+        if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | gone(claim);
+        return enter(claim) | ZKL_DO_PARENTS;
+    case ZKL_REFUSED: return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
+    case ZKL_UNKNOWN:
+        claim->state = ZKL_LOOK;
+        claim->stalled = claim->doubted = true;
+        return ZKL_DO_DOUBT;
+    }
+    return 0;
+}
+
 /* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */
 
 zkl_actions zkl_unfair_start(struct zkl_claim *claim);

@@ -111,19 +111,7 @@ zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_unfair_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
-    switch (reply) {
-    case ZKL_DONE: break; /* zkl_claim_placed() */
-    case ZKL_ABSENT:
-        if (!claim->wanted) return gone(claim);
-        if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | gone(claim);
-        return enter(claim) | ZKL_DO_PARENTS;
-    case ZKL_REFUSED: return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
-    case ZKL_UNKNOWN:
-        claim->state = ZKL_LOOK;
-        claim->stalled = claim->doubted = true;
-        return ZKL_DO_DOUBT;
-    }
-    return 0;
+    return not_created(claim, reply, why, enter); /* it was: zkl_claim_placed() */
 }
 
 /* SEEK: the get follows a sync, so it tells of the node after all that was in doubt. */

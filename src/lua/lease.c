@@ -49,18 +49,20 @@ static int release(lua_State *L) {
     return 1;
 }
 
-static int release_wait(lua_State *L) {
+/* lease:...(timeout) -> request */
+static int begin(lua_State *L, zkl_request *(*begin_it)(zkl_lease *lease, zkl_time timeout)) {
     zkl_lease *lease = check_lease(L);
     zkl_time limit = zkl_lua_time(L, 2);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_release_wait(lease, limit));
+    return zkl_lua_push_request(L, box, begin_it(lease, limit));
+}
+
+static int release_wait(lua_State *L) {
+    return begin(L, zkl_release_wait);
 }
 
 static int downgrade(lua_State *L) {
-    zkl_lease *lease = check_lease(L);
-    zkl_time limit = zkl_lua_time(L, 2);
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_downgrade(lease, limit));
+    return begin(L, zkl_downgrade);
 }
 
 /* From { kind, path, data, version }, at the top of the stack, which keeps the texts. */
@@ -102,10 +104,7 @@ static int listen(lua_State *L) {
 }
 
 static int check(lua_State *L) {
-    zkl_lease *lease = check_lease(L);
-    zkl_time limit = zkl_lua_time(L, 2);
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_check(lease, limit));
+    return begin(L, zkl_check);
 }
 
 static int drop(lua_State *L) {

@@ -316,22 +316,23 @@ static int queue(lua_State *L) {
     return zkl_lua_push_request(L, box, zkl_queue(session, path, kind, limit));
 }
 
-/* session:get(path, timeout) -> request */
-static int get(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
-    const char *path = luaL_checkstring(L, 2);
-    zkl_time limit = zkl_lua_time(L, 3);
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_get(session, path, limit));
-}
-
-/* session:revoke(node, timeout) -> request */
-static int revoke(lua_State *L) {
+static int begin_about(lua_State *L, zkl_request *(*begin)(zkl_session *session, const char *node,
+                                                           zkl_time timeout)) {
     zkl_session *session = zkl_lua_check_session(L, 1);
     const char *node = luaL_checkstring(L, 2);
     zkl_time limit = zkl_lua_time(L, 3);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_revoke(session, node, limit));
+    return zkl_lua_push_request(L, box, begin(session, node, limit));
+}
+
+/* session:get(path, timeout) -> request */
+static int get(lua_State *L) {
+    return begin_about(L, zkl_get);
+}
+
+/* session:revoke(node, timeout) -> request */
+static int revoke(lua_State *L) {
+    return begin_about(L, zkl_revoke);
 }
 
 void zkl_lua_open_session(lua_State *L) {
