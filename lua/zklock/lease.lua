@@ -26,6 +26,7 @@ function Lease.new(lock, handle)
         handle = handle,
         session = lock.session,
         path = lock.path,
+        kind = lock.kind,
     }, Lease)
 end
 
@@ -110,9 +111,12 @@ function methods:guard(writes)
 end
 
 
-local function take_downgrade(request, path)
+local function take_downgrade(request, lease, path)
     local code, detail = request.handle:result()
-    if code == "ok" then return true end
+    if code == "ok" then
+        lease.kind = "read"
+        return true
+    end
     if code == "unsupported" then
         detail = detail or "only a write lease can be downgraded, with a number below 2130706431"
     end
@@ -132,7 +136,7 @@ function methods:downgrade(timeout)
     local refusal, code = wait.refusal()
     if refusal then return nil, refusal, code end
     timeout = options.timeout(timeout, session:timeout())
-    return session:await(self.handle:downgrade(timeout), timeout, take_downgrade, self.path)
+    return session:await(self.handle:downgrade(timeout), timeout, take_downgrade, self, self.path)
 end
 
 

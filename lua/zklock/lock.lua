@@ -1,6 +1,7 @@
 --- A lock: a mutex, one side of a read-write lock, a semaphore, or several as one. In order
 -- of arrival over all processes, but for a mutex whose order is "none".
 
+local Condition = require "zklock.condition"
 local Lease = require "zklock.lease"
 local Request = require "zklock.request"
 local core = require "zklock.core"
@@ -183,9 +184,18 @@ function Lock:queue(timeout)
 end
 
 
--- Parts of the family that are not built yet say so.
-function Lock:condition()
-    return failure("unsupported", self.path, "lock:condition is not built yet")
+--- A condition that whoever holds the lock waits in, and signals. A name is one condition for
+-- everybody who uses the lock; a lock has as many as there are names.
+---@param name string
+---@return zklock.Condition? condition
+---@return string? message
+---@return string? code "unsupported"
+function Lock:condition(name)
+    if self.claim ~= "mutex" and self.claim ~= "write" then
+        return failure("unsupported", self.path,
+                       'only a mutex with order = "fifo" or a write lock has conditions')
+    end
+    return Condition.new(self, name)
 end
 
 

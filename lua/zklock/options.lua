@@ -428,6 +428,16 @@ function _M.locks(given)
 end
 
 
+--- One part of a path: a condition's name.
+function _M.segment(name)
+    if type(name) ~= "string" or name == "" or name:find("/", 1, true) then
+        refuse('a condition\'s name must be a string that is not empty, without "/", not %s',
+               show(name))
+    end
+    return name
+end
+
+
 --- The path of any node.
 function _M.node(path)
     check_node(path, "the path")

@@ -17,8 +17,7 @@ static zkl_actions gather(struct zkl_claim *claim) {
 
 /* --- the way to the front -------------------------------------------------------------- */
 
-/* A new attempt, with a nonce of its own. */
-static zkl_actions enter(struct zkl_claim *claim) {
+zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_ENTER;
     claim->stalled = claim->own_watched = claim->unseen = false;
@@ -28,15 +27,16 @@ static zkl_actions enter(struct zkl_claim *claim) {
     if (claim->kind == ZKL_PERMIT)
         zkl_name_permits(claim->name, claim->permits, claim->limit, claim->party->session,
                          claim->nonce);
-    return is_part(claim) ? gather(claim) : ZKL_DO_CREATE | ZKL_DO_LIST;
+    if (is_part(claim)) return gather(claim);
+    return claim->waits ? ZKL_DO_CREATE : ZKL_DO_CREATE | ZKL_DO_LIST;
 }
 
 /* Somebody removed the own node while it waited: never a grant. */
 static zkl_actions requeue(struct zkl_claim *claim) {
-    if (is_part(claim)) return fail(claim, ZKL_LOST) | gone(claim);
+    if (is_part(claim) || claim->waits) return fail(claim, ZKL_LOST) | gone(claim);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
     forget_own(claim);
-    return enter(claim);
+    return zkl_claim_enter(claim);
 }
 
 static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead) {
@@ -144,6 +144,7 @@ void zkl_claim_detach(struct zkl_claim *claim) {
     if (claim->next) claim->next->link = claim->link;
     else claim->line->claims_end = claim->link;
     drop_ahead(claim);
+    if (claim->partner) claim->partner->partner = NULL;
     struct zkl_claim *before = claim;
     while (before->next_part != claim) before = before->next_part;
     before->next_part = claim->next_part;
@@ -157,6 +158,7 @@ void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first) {
 
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan) {
     orphan->claimed = true;
+    claim->waits = claim->line->condition;
     claim->nonce = orphan->nonce;
     claim->czxid = orphan->czxid;
     claim->sequence = orphan->sequence;
@@ -186,7 +188,7 @@ zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
     claim->stalled = false;
-    if (!claim->trying) return enter(claim);
+    if (!claim->trying) return zkl_claim_enter(claim);
     claim->state = ZKL_TRY;
     return ZKL_DO_LIST;
 }
@@ -200,7 +202,9 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
         if (claim->unsent) return fail(claim, why) | gone(claim) | make_way(claim);
         return fail(claim, why);
     case ZKL_LOOK:
-    case ZKL_SEEK: return fail(claim, why);
+    case ZKL_SEEK:
+    case ZKL_AWAY: return fail(claim, why);
+    case ZKL_CALLED: return fail(claim, why) | zkl_waiter_pass(claim);
     case ZKL_WAIT:
         if (zkl_kind_is_fixed(claim->kind)) return fail(claim, why) | gone(claim);
         return fail(claim, why) | leave(claim);
@@ -211,6 +215,7 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_PROVE: return fail(claim, why) | leave(claim);
     case ZKL_HELD:
     case ZKL_SHARE:
+    case ZKL_PASS:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -218,6 +223,7 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
 }
 
 zkl_actions zkl_claim_release(struct zkl_claim *claim) {
+    if (claim->state == ZKL_CALLED) return zkl_waiter_take(claim);
     if (claim->state == ZKL_SHARE) claim->wanted = false; /* once its name is known */
     if (claim->state != ZKL_HELD) return 0;
     zkl_actions actions = leave(claim);
@@ -248,10 +254,11 @@ static void own(struct zkl_claim *claim, const char *name) {
 
 static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                    const char *name, int64_t czxid) {
-    if (reply != ZKL_DONE) return not_created(claim, reply, why, enter);
+    if (reply != ZKL_DONE) return not_created(claim, reply, why, zkl_claim_enter);
     own(claim, name);
     claim->czxid = czxid;
     claim->refusal = ZKL_OK;
+    if (claim->waits) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_LIST; /* out already, in the same flight */
     return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;
@@ -272,7 +279,7 @@ static zkl_actions try_permits(struct zkl_claim *claim) {
     const struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
     if (stranger) return conflict(claim, stranger) | gone(claim);
     if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
-    return enter(claim);
+    return zkl_claim_enter(claim);
 }
 
 /* TRY: free if no contender is in the way. */
@@ -282,9 +289,9 @@ static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
         if (claim->kind == ZKL_PERMIT) return try_permits(claim);
         if (!zkl_line_is_free(claim->line, claim->kind))
             return fail(claim, ZKL_TIMEOUT) | gone(claim);
-        return enter(claim);
+        return zkl_claim_enter(claim);
     case ZKL_ABSENT: /* a part writes nothing before all are known to be free */
-        return enter(claim) | (is_part(claim) ? 0 : ZKL_DO_PARENTS);
+        return zkl_claim_enter(claim) | (is_part(claim) ? 0 : ZKL_DO_PARENTS);
     case ZKL_REFUSED: return fail(claim, why) | gone(claim);
     case ZKL_UNKNOWN: return stall(claim);
     }
@@ -301,10 +308,11 @@ static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, en
     }
     if (reply == ZKL_DONE)
         found = zkl_line_find_nonce(claim->line, claim->party->session, claim->nonce);
-    if (!found && claim->wanted) return is_part(claim) ? requeue(claim) : enter(claim);
+    if (!found && claim->wanted) return is_part(claim) ? requeue(claim) : zkl_claim_enter(claim);
     if (!found) return gone(claim);
     own(claim, found->name);
     claim->listed = claim->line->serial;
+    if (claim->waits) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_KNOW;
     claim->own_watched = true;
@@ -337,6 +345,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_TRY: return try_listed(claim, reply, why);
     case ZKL_SEEK: return seek_listed(claim, reply, why);
     case ZKL_LIST: return own_listed(claim, reply, why, now);
+    case ZKL_PASS: return zkl_waiter_listed(claim, reply);
     case ZKL_FIRST:
     /* Not asked for in this state: it came with a create that failed, or late. */
     case ZKL_NEW:
@@ -348,6 +357,8 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_PROVE:
     case ZKL_HELD:
     case ZKL_SHARE:
+    case ZKL_AWAY:
+    case ZKL_CALLED:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -381,12 +392,15 @@ static zkl_actions own_gone(struct zkl_claim *claim) {
     case ZKL_WAIT:
     case ZKL_PROVE: return requeue(claim);
     case ZKL_HELD: return lose(claim) | gone(claim);
+    case ZKL_CALLED: return gone(claim); /* the lock's claim goes on */
     case ZKL_NEW:
     case ZKL_TRY:
     case ZKL_ENTER:
     case ZKL_LOOK:
     case ZKL_SEEK:
     case ZKL_SHARE: /* the transaction's own reply decides */
+    case ZKL_AWAY:  /* likewise, its waiter's */
+    case ZKL_PASS:  /* likewise */
     case ZKL_LEAVE: /* the delete's */
     case ZKL_GONE: break;
     }
@@ -504,6 +518,7 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_LEAVE) return 0;
     if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);
+    if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_pass(claim);
     /* Of a name that others use: look whose node it is now. */
     if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_LOOK;
     return stall(claim);
@@ -516,6 +531,7 @@ zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
+    if (claim->waits) return zkl_claim_called(claim);
     if (claim->state < ZKL_KNOW || claim->state > ZKL_HELD) return 0;
     claim->own_watched = true;
     return ZKL_DO_WATCH_OWN;
@@ -563,7 +579,8 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     switch (claim->state) {
     case ZKL_NEW: return zkl_claim_start(claim);
     case ZKL_TRY:
-    case ZKL_LIST: return ZKL_DO_LIST;
+    case ZKL_LIST:
+    case ZKL_PASS: return ZKL_DO_LIST;
     case ZKL_LOOK: return ZKL_DO_SYNC | ZKL_DO_LIST;
     case ZKL_RANK: return claim->ranks ? stall(claim) : advance(claim, now);
     case ZKL_PROVE: return ZKL_DO_SYNC;
@@ -572,6 +589,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_KNOW: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
     case ZKL_HELD: return ZKL_DO_MARK;
     case ZKL_WAIT: {
+        if (claim->waits) return watch_own(claim);
         if (claim->heading) return advance(claim, now);
         zkl_actions own_too = claim->own_watched ? 0 : ZKL_DO_WATCH_OWN;
         claim->own_watched = true;
@@ -580,6 +598,8 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_ENTER:
     case ZKL_SEEK:
     case ZKL_FIRST:
+    case ZKL_AWAY:
+    case ZKL_CALLED:
     case ZKL_GONE: break;
     }
     return 0;

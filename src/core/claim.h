@@ -13,7 +13,9 @@
  *     lease that the clock ended is lost first;
  *   - refuses a try itself while the session is suspended;
  *   - looks after each reply to DO_WATCH_OWN of a claim of ZKL_UNFAIR whether the node is
- *     a stray (zkl_line_stray), and with DO_DOUBT gets that node, too.
+ *     a stray (zkl_line_stray), and with DO_DOUBT gets that node, too;
+ *   - of a lock's claim with a waiter: with DO_GRANT feeds the waiter zkl_claim_release(),
+ *     with DO_FAIL zkl_claim_cancel(), before anything else.
  *
  * The life of a claim:
  *
@@ -33,6 +35,10 @@
  *   HELD    granted
  *   SHARE   a writer becomes a reader; create and delete are out, in one
  *           transaction. It holds meanwhile.
+ *   AWAY    its user waits in a condition
+ *   CALLED  a waiter: its signal came, and the lock's claim contends
+ *   PASS    a waiter whose signal another one shall have: a list, or the transaction
+ *           that passes it on, is out
  *   LEAVE   not wanted any more; the node is being removed
  *   GONE    nothing of it is left
  *
@@ -52,6 +58,11 @@
  * A claim of permits that is granted writes to its node, if somebody behind may have to
  * be told (permits.h): the mark. It holds already; in HELD `stalled` is the mark's.
  *
+ * A condition (condition.c) has a second claim for each user who waits in it: the waiter,
+ * with a node in the condition's own line. One transaction makes that node and deletes the
+ * lock's, and the lock's claim is AWAY. A signal is a write to the waiter's node. It is
+ * there until the lock's claim is granted again; if that fails, the waiter passes it on.
+ *
  * A request that failed for lack of a connection leaves the claim `stalled`;
  * zkl_claim_resume() asks again. The table of transitions is in docs/design.md.
  */
@@ -69,28 +80,34 @@ enum {
     ZKL_DO_PARENTS = 1 << 0,     /* create the missing parents of the path */
     ZKL_DO_CREATE = 1 << 1,      /* create2, ephemeral: claim->name; sequential, unless
                                     zkl_kind_is_fixed(claim->kind); of a multi-lock every
-                                    part's at once, in one transaction of creates */
+                                    part's at once, in one transaction of creates; of a
+                                    waiter in one with the delete of partner->name */
     ZKL_DO_SYNC = 1 << 2,        /* sync the path */
     ZKL_DO_LIST = 1 << 3,        /* get_children of the path */
     ZKL_DO_RANK = 1 << 4,        /* get of each zkl_line_unranked() */
     ZKL_DO_WATCH_OWN = 1 << 5,   /* get with watch: claim->name */
     ZKL_DO_WATCH_AHEAD = 1 << 6, /* get with watch: claim->ahead */
-    ZKL_DO_REMOVE = 1 << 7,      /* delete claim->name */
+    ZKL_DO_REMOVE = 1 << 7,      /* delete claim->name; of a waiter that is not `settled`
+                                    only while nobody has written to it (version 0) */
     ZKL_DO_SHARE = 1 << 8,       /* one transaction: create zkl_name_downgrade(claim->name),
                                     ephemeral, and delete claim->name */
-    ZKL_DO_DOUBT = 1 << 9,       /* sync and list the path once more, a session timeout
+    ZKL_DO_PASS = 1 << 9,        /* one transaction: delete claim->name, and write to
+                                    claim->ahead while nobody has (version 0) */
+    ZKL_DO_DOUBT = 1 << 10,      /* sync and list the path once more, a session timeout
                                     from now, for zkl_line_orphan() */
-    ZKL_DO_FOLLOW = 1 << 10,     /* resume the claims of the line that are in NEW, in order */
-    ZKL_DO_QUEUED = 1 << 11,     /* tell the user: waiting in line */
-    ZKL_DO_GRANT = 1 << 12,      /* tell the user: granted, token claim->czxid */
-    ZKL_DO_FAIL = 1 << 13,       /* tell the user: not granted, claim->code; cancel the other
+    ZKL_DO_FOLLOW = 1 << 11,     /* resume the claims of the line that are in NEW, in order */
+    ZKL_DO_QUEUED = 1 << 12,     /* tell the user: waiting in line */
+    ZKL_DO_GRANT = 1 << 13,      /* tell the user: granted, token claim->czxid */
+    ZKL_DO_FAIL = 1 << 14,       /* tell the user: not granted, claim->code; cancel the other
                                     parts of a multi-lock before anything else */
-    ZKL_DO_LOSE = 1 << 14,       /* tell the holder: lost; release the other parts */
-    ZKL_DO_SHARED = 1 << 15,     /* tell the holder: it is a reader now, or claim->refusal */
-    ZKL_DO_FORGET = 1 << 16,     /* GONE: free it when none of its requests is out */
-    ZKL_DO_PAUSE = 1 << 17,      /* zkl_claim_wake() after a pause of any length, or none */
-    ZKL_DO_HOLDERS = 1 << 18,    /* WAIT: get with watch: each that zkl_line_precedes() */
-    ZKL_DO_MARK = 1 << 19        /* HELD: write to claim->name, the same data again */
+    ZKL_DO_LOSE = 1 << 15,       /* tell the holder: lost; release the other parts */
+    ZKL_DO_SHARED = 1 << 16,     /* tell the holder: it is a reader now, or claim->refusal */
+    ZKL_DO_STAYED = 1 << 17,     /* tell the holder: it could not wait, for claim->refusal */
+    ZKL_DO_TURN = 1 << 18,       /* of a waiter: zkl_claim_turn() of its partner, if any */
+    ZKL_DO_FORGET = 1 << 19,     /* GONE: free it when none of its requests is out */
+    ZKL_DO_PAUSE = 1 << 20,      /* zkl_claim_wake() after a pause of any length, or none */
+    ZKL_DO_HOLDERS = 1 << 21,    /* WAIT: get with watch: each that zkl_line_precedes() */
+    ZKL_DO_MARK = 1 << 22        /* HELD: write to claim->name, the same data again */
 };
 
 enum zkl_claim_state {
@@ -107,6 +124,9 @@ enum zkl_claim_state {
     ZKL_FIRST,
     ZKL_HELD,
     ZKL_SHARE,
+    ZKL_AWAY,
+    ZKL_CALLED,
+    ZKL_PASS,
     ZKL_LEAVE,
     ZKL_GONE
 };
@@ -131,7 +151,9 @@ struct zkl_claim {
     struct zkl_line *line;
     struct zkl_claim *next, **link; /* in line->claims */
     struct zkl_claim *next_part;    /* of a multi-lock, in a ring; itself: it is no part */
-    struct zkl_contender *ahead;    /* WAIT: who is watched; a reference */
+    struct zkl_claim *partner;      /* of a lock's claim its waiter, and of that the lock's */
+    struct zkl_contender *ahead;    /* WAIT: who is watched; PASS: who shall have the signal; a
+                                       reference */
     int64_t heard;     /* PERMIT: zxid of the newest mark that a list was asked after */
     int64_t czxid;     /* of the own node: the fencing token; 0: not known */
     uint64_t nonce;    /* of the latest attempt */
@@ -147,7 +169,8 @@ struct zkl_claim {
     enum zkl_kind kind;
     enum zkl_claim_state state;
     enum zkl_code code;       /* why it failed, or ZKL_LOST */
-    enum zkl_code refusal;    /* why its parents could not be made, or why it stays a writer */
+    enum zkl_code refusal;    /* why its parents could not be made, why it stays a writer, or
+                                 cannot wait */
     bool trying;              /* must not queue */
     bool wanted;              /* its user still waits for it or holds it */
     bool stalled;             /* its request failed; zkl_claim_resume() asks again */
@@ -160,6 +183,9 @@ struct zkl_claim {
     bool heading;             /* WAIT: each ahead is watched, `ahead` is only one of them */
     bool found;               /* failed with ZKL_CONFLICT, for a contender of another use */
     bool unseen;              /* nobody can have seen it wait: zkl_permits_unseen() */
+    bool waits;               /* it is a waiter of a condition */
+    bool left;                /* of a waiter: the lock's node is gone */
+    bool settled;             /* of a waiter: its signal was taken, or nobody is to have it */
     char name[ZKL_NAME_SIZE]; /* ENTER: without the counter */
 };
 
@@ -188,6 +214,14 @@ void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first);
 
 /* Of a new PERMIT: how many, 1 to limit. */
 void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
+
+/*
+ * The user of a lock's claim in HELD, which is no part, begins to wait in a condition; the
+ * waiter is new, of kind MUTEX, in the condition's line. The actions are the waiter's.
+ */
+zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zkl_time deadline);
+/* After ZKL_DO_TURN: what its waiter came to. The actions are the lock's claim's. */
+zkl_actions zkl_claim_turn(struct zkl_claim *lock);
 
 /* A claim in LEAVE for a node that lost its claim (zkl_line_orphan). */
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan);
@@ -234,7 +268,14 @@ zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *cont
                              enum zkl_reply reply, int64_t czxid, zkl_time now);
 /* ZKL_DONE also when the reader's node exists: an earlier transaction was carried out. */
 zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
+/* ZKL_REFUSED of a waiter that is not `settled`: somebody has written to the node. */
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
+/* A waiter's create was not carried out, for the lock's node is gone. */
+zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim);
+/* A get of the own node shows that somebody has written to it: the signal. */
+zkl_actions zkl_claim_called(struct zkl_claim *claim);
+/* To ZKL_DO_PASS; `next`: what was refused is the write to the next one. */
+zkl_actions zkl_claim_passed(struct zkl_claim *claim, enum zkl_reply reply, bool next);
 
 /* --- watch events ------------------------------------------------------------------- */
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim);

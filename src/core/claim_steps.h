@@ -1,7 +1,7 @@
 /*
  * claim_steps.h - the steps that claims of every kind are made of: the ways out of a
- * state. For claim.c, which has the machine, and unfair.c, which has what is different
- * in a claim of ZKL_UNFAIR.
+ * state. For claim.c, which has the machine, and for unfair.c and condition.c, which have
+ * what is different in a claim of ZKL_UNFAIR, and in a waiter.
  */
 #ifndef ZKL_CLAIM_STEPS_H
 #define ZKL_CLAIM_STEPS_H
@@ -38,6 +38,7 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     forget_own(claim);
     claim->state = ZKL_GONE;
     claim->wanted = false;
+    if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TURN;
     return zkl_kind_is_fixed(claim->kind) && has_followers(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW
                                                                   : ZKL_DO_FORGET;
 }
@@ -51,11 +52,11 @@ static inline zkl_actions leave(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_REMOVE;
 }
 
-/* Tells the user why not. What becomes of the node is the caller's matter. */
+/* Tells the user why not, or the lock's claim. What becomes of the node is the caller's matter. */
 static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
     claim->code = why;
     claim->wanted = false;
-    return ZKL_DO_FAIL;
+    return claim->waits ? ZKL_DO_TURN : ZKL_DO_FAIL;
 }
 
 static inline zkl_actions stall(struct zkl_claim *claim) {
@@ -129,7 +130,9 @@ static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply re
         if (!claim->wanted) return gone(claim);
         if (claim->refusal != ZKL_OK) return fail(claim, claim->refusal) | gone(claim);
         return enter(claim) | ZKL_DO_PARENTS;
-    case ZKL_REFUSED: return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
+    case ZKL_REFUSED:
+        claim->refusal = why;
+        return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
     case ZKL_UNKNOWN:
         claim->state = ZKL_LOOK;
         claim->stalled = claim->doubted = true;
@@ -137,6 +140,16 @@ static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply re
     }
     return 0;
 }
+
+/* A new attempt of a claim in a line, with a nonce of its own; claim.c. */
+zkl_actions zkl_claim_enter(struct zkl_claim *claim);
+
+/* --- condition.c: transitions of a waiter ------------------------------------------------- */
+
+zkl_actions zkl_waiter_began(struct zkl_claim *claim); /* its transaction was carried out */
+zkl_actions zkl_waiter_take(struct zkl_claim *claim);  /* the lock's claim was granted */
+zkl_actions zkl_waiter_pass(struct zkl_claim *claim);  /* a signal that nobody takes */
+zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply);
 
 /* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */
 

@@ -48,6 +48,7 @@ struct zkl_line {
     bool incomplete; /* list before the next grant: a writer went, and may have left a
                         reader with its number; or the connection was lost */
     bool opened;     /* a create succeeded: the path exists */
+    bool condition;  /* whoever is in it waits for a signal */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
 };
 

@@ -51,6 +51,9 @@ struct zkl_name {
 /* A node with this data asks its holder to give way: Curator's word for it. */
 #define ZKL_REVOKE_DATA "__REVOKE__"
 
+/* The signal in the node of one who waits in a condition. */
+#define ZKL_SIGNAL_DATA "__SIGNAL__"
+
 /* Reads a child's name. False: it is no contender. */
 bool zkl_name_parse(const char *text, struct zkl_name *name);
 

@@ -186,6 +186,9 @@ zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim) {
     case ZKL_RANK:
     case ZKL_FIRST:
     case ZKL_SHARE:
+    case ZKL_AWAY:
+    case ZKL_CALLED:
+    case ZKL_PASS:
     case ZKL_LEAVE: /* the delete's */
     case ZKL_GONE: break;
     }

@@ -93,6 +93,15 @@ static int guard(lua_State *L) {
     return zkl_lua_push_request(L, box, zkl_guard(lease, ops, count, limit));
 }
 
+/* lease:wait(folder, timeout) -> request */
+static int wait(lua_State *L) {
+    zkl_lease *lease = check_lease(L);
+    const char *folder = luaL_checkstring(L, 2);
+    zkl_time limit = zkl_lua_time(L, 3);
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, box, zkl_wait(lease, folder, limit));
+}
+
 static int revoked(lua_State *L) {
     lua_pushboolean(L, zkl_lease_revoked(check_lease(L)));
     return 1;
@@ -129,6 +138,7 @@ void zkl_lua_open_lease(lua_State *L) {
         {"state", state},
         {"token", token},
         {"token_string", token_string},
+        {"wait", wait},
         {"__gc", drop},
         {NULL, NULL},
     };

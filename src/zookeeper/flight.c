@@ -126,6 +126,8 @@ static bool is_proof(enum verb verb) {
     case VERB_CREATE_ALL:
     case VERB_SYNC:
     case VERB_SHARE:
+    case VERB_WAIT:
+    case VERB_PASS:
     case VERB_MARK:
     case VERB_REMOVE:
     case VERB_BEAT:
@@ -198,6 +200,8 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_GET_AHEAD:
     case VERB_RANK:
     case VERB_SHARE:
+    case VERB_WAIT:
+    case VERB_PASS:
     case VERB_REVISE:
     case VERB_MARK:
     case VERB_REMOVE: zkl_stake_answer(flight, answer); break;
@@ -326,11 +330,12 @@ void zkl_flight_create(struct flight *flight, const char *parent, const char *na
     handed_over(flight, rc);
 }
 
-void zkl_flight_delete(struct flight *flight, const char *parent, const char *name) {
+void zkl_flight_delete(struct flight *flight, const char *parent, const char *name,
+                       int32_t version) {
     zhandle_t *handle = address(flight, parent, name);
     flight->session->stats.deletes++;
-    handed_over(flight,
-                handle ? zoo_adelete(handle, flight->node, -1, on_void, flight) : ZINVALIDSTATE);
+    handed_over(flight, handle ? zoo_adelete(handle, flight->node, version, on_void, flight)
+                               : ZINVALIDSTATE);
 }
 
 void zkl_flight_set(struct flight *flight, const char *parent, const char *name, const char *data,

@@ -86,6 +86,7 @@ void zkl_inquiry_start(struct zkl_request *request) {
     case REQUEST_GUARD: zkl_guard_send(request); break;
     case REQUEST_ACQUIRE:
     case REQUEST_SHARE:
+    case REQUEST_WAIT:
     case REQUEST_RELEASE: break;
     }
 }
@@ -140,7 +141,7 @@ static bool exhausted(const struct zkl_request *request) {
 static void queue_complete(struct zkl_request *request) {
     size_t kept = 0;
     for (size_t i = 0; i < request->queued; i++) {
-        if (request->queue[i].czxid) request->queue[kept++] = request->queue[i];
+        if (request->queue[i].czxid || request->brief) request->queue[kept++] = request->queue[i];
         else free(request->queue[i].name);
     }
     request->queued = kept;
@@ -197,6 +198,7 @@ static void queue_listed(struct zkl_request *request, const struct answer *answe
     for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, names->data[i]);
     if (!enough) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
     else if (request->queued == 0) zkl_request_finish(request, ZKL_OK, 0);
+    else if (request->brief && !exhausted(request)) queue_complete(request);
     else ask_each(request);
 }
 
@@ -307,29 +309,39 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-static zkl_request *ask_about(zkl_session *session, enum request_kind kind, enum zkl_kind asked,
-                              const char *path, zkl_time timeout) {
+/* The mutex is held. */
+static void begin_about(struct zkl_request *request, const char *path) {
+    request->path = strdup(path);
+    if (request->path) zkl_inquiry_begin(request);
+    else zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+}
+
+static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
+                              zkl_time timeout) {
     zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, kind, timeout);
-    if (request) request->asked = asked;
+    if (request) begin_about(request, path);
+    zkl_unlock(session);
+    return request;
+}
+
+zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind, bool brief,
+                       zkl_time timeout) {
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_new(session, REQUEST_QUEUE, timeout);
     if (request) {
-        request->path = strdup(path);
-        if (request->path) zkl_inquiry_begin(request);
-        else zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+        request->asked = kind;
+        request->brief = brief;
+        begin_about(request, path);
     }
     zkl_unlock(session);
     return request;
 }
 
-zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
-                       zkl_time timeout) {
-    return ask_about(session, REQUEST_QUEUE, kind, path, timeout);
-}
-
 zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout) {
-    return ask_about(session, REQUEST_GET, ZKL_MUTEX, path, timeout);
+    return ask_about(session, REQUEST_GET, path, timeout);
 }
 
 zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout) {
-    return ask_about(session, REQUEST_REVOKE, ZKL_MUTEX, node, timeout);
+    return ask_about(session, REQUEST_REVOKE, node, timeout);
 }

@@ -66,6 +66,7 @@ struct stake {
     int32_t version;             /* of the own node's data, as last seen */
     bool revoked;                /* somebody wrote into it that he wants the lock */
     uint64_t id;
+    int64_t token;       /* of the latest grant */
     unsigned handles;    /* not given up */
     unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
     unsigned references; /* the session's list, handles, request, flights */
@@ -98,6 +99,7 @@ enum request_kind {
     REQUEST_ACQUIRE,
     REQUEST_CHECK,
     REQUEST_SHARE,
+    REQUEST_WAIT,
     REQUEST_RELEASE,
     REQUEST_QUEUE,
     REQUEST_GUARD,
@@ -110,9 +112,10 @@ struct zkl_request {
     struct zkl_request *next, **link; /* in session->requests, until done */
     struct zkl_request *next_leaving; /* in stake->leaving */
     struct news done_news, queued_news;
-    struct stakes stakes; /* ACQUIRE, CHECK, SHARE, RELEASE, GUARD */
+    struct stakes stakes; /* ACQUIRE, CHECK, SHARE, WAIT, RELEASE, GUARD */
     char *path;           /* QUEUE, REVOKE, GET */
     enum zkl_kind asked;  /* QUEUE: the kind of the lock that asks */
+    bool brief;           /* QUEUE: only what names tell */
     struct guard *guard;  /* GUARD */
     char *data;           /* GET: of the node, with `size` bytes */
     size_t size;
@@ -145,6 +148,8 @@ enum verb {
     VERB_GET_AHEAD,
     VERB_RANK,
     VERB_SHARE,
+    VERB_WAIT,   /* create of a waiter's node, and delete of the lock's */
+    VERB_PASS,   /* delete of a waiter's node, and the signal to the next one */
     VERB_REVISE, /* get of the own node, whose data is not what SHARE or MARK took it to be */
     VERB_MARK,
     VERB_REMOVE,
@@ -354,6 +359,10 @@ enum zkl_code zkl_stake_ended(struct stake *stake); /* RELEASED, LOST, or OK: it
 bool zkl_stake_absent(struct stake *stake, const char *node);
 /* Tells whoever waits for the grant. */
 void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error);
+/* The same, with the server's reason if it refused. */
+void zkl_stake_refuse(struct stake *stake, enum zkl_code code);
+/* Out of memory: the claim is told that the reply is lost. */
+void zkl_stake_never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender);
 /* The request to release ends when the stakes that nobody holds any more are gone. */
 void zkl_stake_await_end(struct zkl_request *request);
 void zkl_stake_hold(struct stake *stake);
@@ -373,7 +382,21 @@ void zkl_multi_grant(struct stake *stake); /* the first handle on each part, or 
 void zkl_multi_failed(struct stake *stake); /* a part: the others need not wait */
 void zkl_multi_lost(struct stake *stake);   /* a part: the others are given up */
 
+/* condition.c; the mutex is held */
+void zkl_condition_create(struct stake *waiter);
+void zkl_condition_pass(struct stake *waiter);
+void zkl_condition_turn(struct stake *waiter);   /* it matters to the lock's stake */
+void zkl_condition_failed(struct stake *stake);  /* its waiter, if any, need not go on */
+bool zkl_condition_granted(struct stake *stake); /* false: it was not away */
+zkl_actions zkl_condition_waited(const struct flight *flight, const struct answer *answer);
+zkl_actions zkl_condition_passed(const struct flight *flight, const struct answer *answer);
+
 /* lease.c; the mutex is held */
+/* Why the session takes no wish now, or not so many; ZKL_OK: it does. */
+enum zkl_code zkl_lease_refusal(const struct zkl_session *session, const struct zkl_wish *wishes,
+                                size_t count);
+/* Has the request wait for the stake's grant. */
+void zkl_lease_attend(struct zkl_request *request, struct stake *stake);
 void zkl_lease_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
 void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind);
 enum zkl_code zkl_lease_ended(const zkl_lease *lease); /* as zkl_stake_ended() */
@@ -392,7 +415,8 @@ struct flight *zkl_flight_new(struct zkl_session *session, enum verb verb, struc
                               struct zkl_request *request);
 void zkl_flight_create(struct flight *flight, const char *parent, const char *name,
                        const char *data, int mode);
-void zkl_flight_delete(struct flight *flight, const char *parent, const char *name);
+void zkl_flight_delete(struct flight *flight, const char *parent, const char *name,
+                       int32_t version); /* -1: whatever it is */
 void zkl_flight_set(struct flight *flight, const char *parent, const char *name, const char *data,
                     int32_t version); /* -1: whatever it is */
 /* All or none; creates nodes without a counter. It is about the node of the first. */

@@ -71,17 +71,15 @@ static bool is_too_much(const struct zkl_session *session, const struct zkl_wish
     return bytes > ZKL_PATHS_MAX;
 }
 
-/* Why the session takes no wish now, or not so many; ZKL_OK: it does. */
-static enum zkl_code refusal(const struct zkl_session *session, const struct zkl_wish *wishes,
-                             size_t count) {
+enum zkl_code zkl_lease_refusal(const struct zkl_session *session, const struct zkl_wish *wishes,
+                                size_t count) {
     if (session->closing) return ZKL_CLOSED;
     if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
     if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
     return is_too_much(session, wishes, count) ? ZKL_TOO_MANY : ZKL_OK;
 }
 
-/* Has the request wait for the stake's grant. */
-static void attend(struct zkl_request *request, struct stake *stake) {
+void zkl_lease_attend(struct zkl_request *request, struct stake *stake) {
     zkl_request_hold(request);
     stake->request = request;
 }
@@ -91,7 +89,7 @@ static bool contend(struct zkl_request *request, struct path *path, const struct
     struct stake *stake = zkl_stake_new(request->session, path, wish, request->deadline);
     if (!stake) return false;
     zkl_stakes_set(&request->stakes, stake);
-    attend(request, stake);
+    zkl_lease_attend(request, stake);
     zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
     return true;
 }
@@ -125,7 +123,7 @@ static bool is_new(struct zkl_request *request, struct path *path, const struct 
 static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
     struct path *path = zkl_path_use(request->session, wish->path);
     if (!path) return false;
-    enum zkl_code code = refusal(request->session, wish, 1);
+    enum zkl_code code = zkl_lease_refusal(request->session, wish, 1);
     if (code != ZKL_CLOSED && (is_mixed(request, path, wish) || !is_new(request, path, wish)))
         return true;
     if (code == ZKL_OK) return contend(request, path, wish);
@@ -154,7 +152,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_wish *wish) {
     if (!part) return false;
     zkl_stake_hold(part);
     stakes->many[stakes->count++] = part;
-    attend(request, part);
+    zkl_lease_attend(request, part);
     if (stakes->count == 1) return true;
     part->id = stakes->many[0]->id; /* it is one grant */
     zkl_claim_join(&part->claim, &stakes->many[stakes->count - 2]->claim);
@@ -200,7 +198,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_wish *wishes
     zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, wishes[0].timeout);
     if (request) {
-        enum zkl_code code = refusal(session, wishes, count);
+        enum zkl_code code = zkl_lease_refusal(session, wishes, count);
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
         else if (are_new(request, wishes, count)) contend_all(request, wishes, count);
     }
@@ -222,7 +220,9 @@ void zkl_lease_give_up(struct stake *stake, enum zkl_kind kind) {
     stake->handles--;
     if (kind == ZKL_WRITE) stake->writers--;
     if (stake->handles > 0) share(stake);
-    else zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
+    else if (zkl_claim_holds(&stake->claim))
+        zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
+    else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */
 }
 
 void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
@@ -310,6 +310,11 @@ void zkl_lease_drop(zkl_lease *lease) {
     zkl_session_drop(session);
 }
 
+/* Granted to the owner; it may be away. */
+static bool is_had_by(const struct stake *stake, const char *owner) {
+    return stake->handles > 0 && stake->claim.wanted && strcmp(stake->owner, owner) == 0;
+}
+
 /* The parts of a multi-lock, which have one id, are next to each other. */
 size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     size_t released = 0;
@@ -317,7 +322,7 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     zkl_lock(session);
     for (struct stake *stake = session->stakes, *next; stake; stake = next) {
         next = stake->next;
-        if (!zkl_claim_holds(&stake->claim) || strcmp(stake->owner, owner) != 0) continue;
+        if (!is_had_by(stake, owner)) continue;
         if (stake->id != last) released++;
         last = stake->id;
         stake->joint = false;
@@ -340,7 +345,11 @@ uint64_t zkl_lease_id(const zkl_lease *lease) {
 }
 
 int64_t zkl_lease_token(const zkl_lease *lease) {
-    return zkl_stakes_at(&lease->stakes, 0)->claim.czxid;
+    struct zkl_session *session = zkl_lease_session(lease);
+    zkl_lock(session);
+    int64_t token = zkl_stakes_at(&lease->stakes, 0)->token;
+    zkl_unlock(session);
+    return token;
 }
 
 bool zkl_lease_revoked(zkl_lease *lease) {

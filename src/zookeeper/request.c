@@ -83,12 +83,16 @@ void zkl_request_conflict(struct zkl_request *request, const char *where, enum z
     zkl_request_finish(request, ZKL_CONFLICT, 0);
 }
 
+/* Its user hears from its claim. */
+static bool contends(const struct zkl_request *request) {
+    return request->kind == REQUEST_ACQUIRE || request->kind == REQUEST_WAIT;
+}
+
 /* Ends a request before its answer. */
 static void end(struct zkl_request *request, enum zkl_code why) {
     if (request->done) return;
     struct stake *stake = zkl_stakes_at(&request->stakes, 0);
-    if (request->kind == REQUEST_ACQUIRE)
-        zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
+    if (contends(request)) zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
     else zkl_request_finish(request, why, 0);
 }
 
@@ -110,7 +114,7 @@ static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code co
 
 /* Its user hears from its claim, or from its own answer: it may have been carried out. */
 static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
-    if (request->kind == REQUEST_ACQUIRE) return true;
+    if (contends(request)) return true;
     return request->kind == REQUEST_GUARD && request->flights && code == ZKL_EXPIRED;
 }
 

@@ -176,11 +176,19 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout);
  */
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
 
+/*
+ * Gives the lock up and waits in a condition, in one transaction; `folder` has a node for each
+ * who waits. ZKL_OK: it was signalled, and the lock is had again by all the lease's handles,
+ * with another token. Else they are released or, when the wait could not begin (ZKL_AUTH...),
+ * as before. ZKL_UNSUPPORTED: the handle is not of a mutex or writer, or of a multi-lock.
+ */
+zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
+
 /* Gives the handle up; done when the server has removed the node. */
 zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout);
 
-/* The contenders on a path, as a lock of this kind has them. */
-zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
+/* The contenders on a path, as a lock of this kind has them; `brief`: only what names tell. */
+zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind, bool brief,
                        zkl_time timeout);
 
 struct zkl_queued {

@@ -132,18 +132,24 @@ void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error) {
     zkl_request_unhold(request);
 }
 
+void zkl_stake_refuse(struct stake *stake, enum zkl_code code) {
+    zkl_stake_finish(stake, code, is_refusal(code) ? stake->error : 0);
+}
+
 /* Not granted: claim->code. */
 static void failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct zkl_request *request = stake->request;
+    zkl_condition_failed(stake);
     if (request && claim->found)
         zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
-    zkl_stake_finish(stake, claim->code, is_refusal(claim->code) ? stake->error : 0);
+    zkl_stake_refuse(stake, claim->code);
     zkl_multi_failed(stake);
 }
 
 static void granted(struct stake *stake) {
     stake->session->stats.grants++;
+    if (zkl_condition_granted(stake)) return;
     stake->request->lease = true;
     stake->request->lease_kind = stake->claim.kind;
     zkl_multi_grant(stake);
@@ -189,7 +195,8 @@ bool zkl_stake_lost(struct stake *stake, zkl_time now) {
 
 enum zkl_code zkl_stake_ended(struct stake *stake) {
     if (stake->handles == 0) return ZKL_RELEASED;
-    return zkl_stake_lost(stake, zkl_now()) ? ZKL_LOST : ZKL_OK;
+    if (zkl_stake_lost(stake, zkl_now())) return ZKL_LOST;
+    return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* away, or it did not return */
 }
 
 /* The own node's data, each time that it is seen; the mark stays, whatever is written later. */
@@ -205,8 +212,7 @@ static void own_data(struct stake *stake, const struct answer *answer) {
 
 /* --- requests ------------------------------------------------------------------------------ */
 
-/* Out of memory: the claim is told that the reply is lost. */
-static void never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
+void zkl_stake_never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
     struct flight never = {.verb = verb, .stake = stake, .contender = contender};
     zkl_stake_answer(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = zkl_now()});
 }
@@ -215,21 +221,25 @@ static void never_sent(struct stake *stake, enum verb verb, struct zkl_contender
 static struct flight *flight_for(struct stake *stake, enum verb verb,
                                  struct zkl_contender *contender) {
     struct flight *flight = zkl_flight_new(stake->session, verb, stake, NULL);
-    if (!flight) never_sent(stake, verb, contender);
+    if (!flight) zkl_stake_never_sent(stake, verb, contender);
     else if (contender) flight->contender = zkl_contender_hold(contender);
     return flight;
 }
 
-static void create_node(struct stake *stake) {
-    if (zkl_multi_is_part(stake)) {
-        zkl_multi_create(stake);
-        return;
-    }
+static void create_one(struct stake *stake) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
     struct flight *flight = flight_for(stake, VERB_CREATE, NULL);
     if (flight)
         zkl_flight_create(flight, stake->path->text, stake->claim.name, stake->data,
                           fixed ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
+}
+
+static void create_node(struct stake *stake) {
+    stake->version = 0;
+    stake->revoked = false;
+    if (stake->claim.waits) zkl_condition_create(stake);
+    else if (zkl_multi_is_part(stake)) zkl_multi_create(stake);
+    else create_one(stake);
 }
 
 static void create_parent(struct stake *stake, const char *node) {
@@ -253,7 +263,8 @@ static void create_parents(struct stake *stake) {
 
 static void remove_node(struct stake *stake) {
     struct flight *flight = flight_for(stake, VERB_REMOVE, NULL);
-    if (flight) zkl_flight_delete(flight, stake->path->text, stake->claim.name);
+    int32_t version = stake->claim.waits && !stake->claim.settled ? 0 : -1;
+    if (flight) zkl_flight_delete(flight, stake->path->text, stake->claim.name, version);
 }
 
 static void share_node(struct stake *stake) {
@@ -267,7 +278,7 @@ static void share_node(struct stake *stake) {
     };
     struct flight *flight = NULL;
     if (writer && reader) flight = flight_for(stake, VERB_SHARE, NULL);
-    else never_sent(stake, VERB_SHARE, NULL);
+    else zkl_stake_never_sent(stake, VERB_SHARE, NULL);
     if (flight) zkl_flight_transact(flight, ops, 2);
     free(writer);
     free(reader);
@@ -407,6 +418,9 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_FAIL: failed(stake); break;
     case ZKL_DO_LOSE: lost(stake); break;
     case ZKL_DO_SHARED: finish_sharing(stake, stake->claim.refusal); break;
+    case ZKL_DO_STAYED: zkl_stake_refuse(stake, stake->claim.refusal); break;
+    case ZKL_DO_PASS: zkl_condition_pass(stake); break;
+    case ZKL_DO_TURN: zkl_condition_turn(stake); break;
     case ZKL_DO_FORGET: forget(stake); break;
     case ZKL_DO_PAUSE: return pause_claim(stake);
     case ZKL_DO_HOLDERS: return watch_holders(stake);
@@ -550,6 +564,7 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
                           stat ? (uint64_t)stat->ephemeralOwner : 0, answer->now);
     if (stat && zkl_kind_is_fixed(stake->claim.kind))
         zkl_stake_look_for_stray(stake->path, stake->session, stat);
+    if (stat && stat->version > 0) did |= zkl_claim_called(&stake->claim);
     return did;
 }
 
@@ -582,6 +597,8 @@ static zkl_actions answer_stake(struct flight *flight, const struct answer *answ
         return zkl_claim_ranked(claim, flight->contender, answer->reply, stat ? stat->czxid : 0,
                                 answer->now);
     case VERB_SHARE: return answer_share(flight->stake, answer);
+    case VERB_WAIT: return zkl_condition_waited(flight, answer);
+    case VERB_PASS: return zkl_condition_passed(flight, answer);
     case VERB_REVISE: return answer_revise(flight->stake, answer);
     case VERB_MARK: return answer_mark(flight->stake, answer);
     case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);

@@ -1,0 +1,140 @@
+/*
+ * condition.c - a user that holds a lock waits in a condition: the lock's claim, and the
+ * waiter, whose node in the condition's line takes the place of the lock's.
+ *
+ * The signal is in the waiter's node: whoever holds the lock writes to it. It is not lost
+ * as long as that node is there, and the node goes only
+ *   - when the lock's claim is granted again: the signal was taken;
+ *   - with version 0: there was none;
+ *   - in one transaction with a write to another waiter's node: it was passed on;
+ *   - when no other waiter can have it;
+ *   - with its session: whoever had the signal is dead.
+ * A list that is asked for after the signal was seen shows everybody who waited then, for on
+ * one connection views only grow, also from server to server; so no sync is needed.
+ */
+#include "claim_steps.h"
+
+/* --- the lock's claim --------------------------------------------------------------------- */
+
+zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zkl_time deadline) {
+    lock->state = ZKL_AWAY;
+    lock->deadline = deadline;
+    lock->trying = lock->stalled = false;
+    lock->partner = waiter;
+    waiter->partner = lock;
+    waiter->waits = waiter->line->condition = true;
+    return zkl_claim_start(waiter);
+}
+
+/* The transaction was refused: the lock is held as before. */
+static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
+    lock->state = ZKL_HELD;
+    lock->own_watched = false; /* its event may have been taken for the transaction's */
+    lock->refusal = why;
+    return ZKL_DO_STAYED;
+}
+
+/* It may still have its node, or not: its waiter is finding out. */
+static bool is_open(const struct zkl_claim *waiter) {
+    return waiter->state == ZKL_ENTER || waiter->state == ZKL_LOOK || waiter->state == ZKL_SEEK;
+}
+
+zkl_actions zkl_claim_turn(struct zkl_claim *lock) {
+    const struct zkl_claim *waiter = lock->partner;
+    if (lock->state != ZKL_AWAY) return 0;
+    if (lock->wanted && waiter->state == ZKL_CALLED) return zkl_claim_enter(lock);
+    if (lock->wanted && !waiter->left && waiter->refusal != ZKL_OK)
+        return stay(lock, waiter->refusal);
+    zkl_actions actions = lock->wanted ? fail(lock, waiter->code) : 0;
+    if (is_open(waiter)) return actions;
+    return actions | (waiter->left ? gone(lock) : leave(lock));
+}
+
+/* --- the waiter ----------------------------------------------------------------------------- */
+
+zkl_actions zkl_waiter_began(struct zkl_claim *claim) {
+    claim->left = true;
+    if (!claim->wanted) return leave(claim) | ZKL_DO_TURN;
+    claim->state = ZKL_WAIT;
+    return watch_own(claim);
+}
+
+zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim) {
+    if (claim->state != ZKL_ENTER) return 0;
+    claim->left = true;
+    return (claim->wanted ? fail(claim, ZKL_LOST) : 0) | gone(claim);
+}
+
+zkl_actions zkl_claim_called(struct zkl_claim *claim) {
+    if (!claim->waits || claim->state != ZKL_WAIT) return 0;
+    claim->state = ZKL_CALLED;
+    claim->stalled = false;
+    return ZKL_DO_TURN;
+}
+
+zkl_actions zkl_waiter_take(struct zkl_claim *claim) {
+    if (claim->partner) claim->partner->partner = NULL; /* it may wait again */
+    claim->partner = NULL;
+    claim->settled = true;
+    return leave(claim);
+}
+
+/* --- a signal that is not taken --------------------------------------------------------------- */
+
+zkl_actions zkl_waiter_pass(struct zkl_claim *claim) {
+    drop_ahead(claim);
+    claim->state = ZKL_PASS;
+    claim->stalled = !connected(claim);
+    return claim->stalled ? 0 : ZKL_DO_LIST;
+}
+
+/* Whoever came after it, for those before have theirs, while numbers tell the order. */
+static size_t first_behind(const struct zkl_line *line, const struct zkl_contender *own) {
+    if (line->exhausted) return 0;
+    for (size_t i = 0; i < line->count; i++)
+        if (line->contenders[i] == own) return i + 1;
+    return 0;
+}
+
+/* Who is tried next, after `ahead`. */
+static struct zkl_contender *next_heir(const struct zkl_claim *claim,
+                                       const struct zkl_contender *own) {
+    const struct zkl_line *line = claim->line;
+    bool tried = claim->ahead && claim->ahead->listed;
+    for (size_t i = first_behind(line, own); i < line->count; i++) {
+        struct zkl_contender *each = line->contenders[i];
+        if (each == claim->ahead) tried = false;
+        else if (!tried && each != own) return each;
+    }
+    return NULL;
+}
+
+static zkl_actions bequeath(struct zkl_claim *claim) {
+    const struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
+    if (!own) return gone(claim);
+    struct zkl_contender *heir = next_heir(claim, own);
+    if (heir) zkl_contender_hold(heir);
+    drop_ahead(claim);
+    claim->ahead = heir;
+    if (heir) return ZKL_DO_PASS;
+    claim->settled = true;
+    return leave(claim);
+}
+
+zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
+    switch (reply) {
+    case ZKL_DONE: return bequeath(claim);
+    case ZKL_ABSENT: return gone(claim);
+    case ZKL_REFUSED: claim->settled = true; return leave(claim);
+    case ZKL_UNKNOWN: break;
+    }
+    return stall(claim);
+}
+
+/* After a lost reply the list tells: the own node is there as long as it was not passed on. */
+zkl_actions zkl_claim_passed(struct zkl_claim *claim, enum zkl_reply reply, bool next) {
+    if (claim->state != ZKL_PASS) return 0;
+    if (reply == ZKL_UNKNOWN) return stall(claim);
+    if (reply != ZKL_DONE && next) return bequeath(claim);
+    return reply == ZKL_REFUSED ? stall(claim) : gone(claim);
+}

@@ -1,0 +1,132 @@
+/*
+ * condition.c - waiting in a condition: the stake of a lock is away while another one, the
+ * waiter, has a node in the condition's folder. What becomes of them is the core's.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static struct stake *partner_of(const struct stake *stake) {
+    return (struct stake *)stake->claim.partner;
+}
+
+/* --- the transactions -------------------------------------------------------------------- */
+
+/* Frees the paths of the ops. */
+static void transact(struct stake *waiter, enum verb verb, struct zkl_op ops[2]) {
+    struct flight *flight = NULL;
+    if (ops[0].path && ops[1].path) flight = zkl_flight_new(waiter->session, verb, waiter, NULL);
+    if (flight) zkl_flight_transact(flight, ops, 2);
+    else zkl_stake_never_sent(waiter, verb, NULL);
+    free((char *)ops[0].path);
+    free((char *)ops[1].path);
+}
+
+void zkl_condition_create(struct stake *waiter) {
+    const struct stake *lock = partner_of(waiter);
+    struct zkl_op ops[] = {{.kind = ZKL_OP_CREATE,
+                            .mode = ZKL_SEQUENTIAL,
+                            .path = zkl_path_join(waiter->path->text, waiter->claim.name),
+                            .data = waiter->data,
+                            .size = strlen(waiter->data)},
+                           {.kind = ZKL_OP_DELETE,
+                            .version = -1,
+                            .path = zkl_path_join(lock->path->text, lock->claim.name)}};
+    transact(waiter, VERB_WAIT, ops);
+}
+
+void zkl_condition_pass(struct stake *waiter) {
+    const struct zkl_claim *claim = &waiter->claim;
+    struct zkl_op ops[] = {{.kind = ZKL_OP_DELETE,
+                            .version = -1,
+                            .path = zkl_path_join(waiter->path->text, claim->name)},
+                           {.kind = ZKL_OP_SET,
+                            .path = zkl_path_join(waiter->path->text, claim->ahead->name),
+                            .data = ZKL_SIGNAL_DATA,
+                            .size = strlen(ZKL_SIGNAL_DATA)}};
+    transact(waiter, VERB_PASS, ops);
+}
+
+/* Which of the two the server refused. */
+static size_t refused(const struct flight *flight) {
+    return flight->transaction ? zkl_flight_refused(flight) : 0;
+}
+
+zkl_actions zkl_condition_waited(const struct flight *flight, const struct answer *answer) {
+    struct zkl_claim *claim = &flight->stake->claim;
+    const char *node = answer->reply == ZKL_DONE ? zkl_flight_created(flight, 0) : NULL;
+    if (answer->reply == ZKL_ABSENT && refused(flight) == 1) return zkl_claim_left_nothing(claim);
+    return zkl_claim_created(claim, answer->reply, answer->why, node ? strrchr(node, '/') + 1 : "",
+                             0);
+}
+
+zkl_actions zkl_condition_passed(const struct flight *flight, const struct answer *answer) {
+    return zkl_claim_passed(&flight->stake->claim, answer->reply, refused(flight) == 1);
+}
+
+/* --- what the two have to do with each other ------------------------------------------------ */
+
+void zkl_condition_turn(struct stake *waiter) {
+    struct stake *lock = partner_of(waiter);
+    if (!lock) return;
+    lock->error = waiter->error;
+    zkl_stake_perform(lock, zkl_claim_turn(&lock->claim));
+}
+
+void zkl_condition_failed(struct stake *stake) {
+    struct stake *waiter = partner_of(stake);
+    if (waiter) zkl_stake_perform(waiter, zkl_claim_cancel(&waiter->claim, stake->claim.code));
+}
+
+bool zkl_condition_granted(struct stake *stake) {
+    struct stake *waiter = partner_of(stake);
+    if (stake->handles == 0) return false;
+    stake->phase = ZKL_PHASE_HELD;
+    stake->token = stake->claim.czxid;
+    zkl_stake_finish(stake, ZKL_OK, 0);
+    if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim));
+    return true;
+}
+
+/* --- the way in ------------------------------------------------------------------------------ */
+
+/* The one that waits; NULL: a multi-lock's, a reader's, or another that may not. */
+static struct stake *waits(const zkl_lease *lease) {
+    struct stake *stake = lease->stakes.one;
+    if (!stake || stake->claim.state != ZKL_HELD || lease->kind != stake->claim.kind) return NULL;
+    return lease->kind == ZKL_MUTEX || lease->kind == ZKL_WRITE ? stake : NULL;
+}
+
+/* False: out of memory. */
+static bool begin(struct zkl_request *request, struct stake *stake, const char *folder) {
+    const char *data = strchr(stake->data, '\n');
+    struct zkl_wish wish = {
+        .path = folder, .kind = ZKL_MUTEX, .owner = stake->owner, .data = data ? data + 1 : NULL};
+    enum zkl_code code = zkl_lease_refusal(request->session, &wish, 1);
+    if (code != ZKL_OK) {
+        zkl_request_finish(request, code, 0);
+        return true;
+    }
+    struct path *path = zkl_path_use(request->session, folder);
+    struct stake *waiter = path ? zkl_stake_new(request->session, path, &wish, ZKL_NEVER) : NULL;
+    if (!waiter) return false;
+    zkl_lease_attend(request, stake);
+    zkl_stake_perform(waiter, zkl_claim_await(&waiter->claim, &stake->claim, request->deadline));
+    return true;
+}
+
+zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
+    struct zkl_session *session = zkl_lease_session(lease);
+    zkl_lock(session);
+    struct zkl_request *request = zkl_request_of(lease, REQUEST_WAIT, timeout);
+    struct stake *stake = waits(lease);
+    if (request && !request->done) {
+        if (!stake) zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
+        else if (!begin(request, stake, folder))
+            zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    }
+    zkl_path_tidy(session);
+    zkl_unlock(session);
+    return request;
+}
