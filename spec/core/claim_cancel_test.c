@@ -19,6 +19,9 @@ static const zkl_actions ends[] = {[ZKL_NEW] = ZKL_DO_FAIL | ZKL_DO_FORGET,
                                    [ZKL_FIRST] = ZKL_DO_FAIL | ZKL_DO_REMOVE,
                                    [ZKL_HELD] = KEPT,
                                    [ZKL_SHARE] = KEPT,
+                                   [ZKL_AWAY] = ZKL_DO_FAIL,
+                                   [ZKL_CALLED] = ZKL_DO_TURN | ZKL_DO_LIST,
+                                   [ZKL_PASS] = KEPT,
                                    [ZKL_LEAVE] = KEPT,
                                    [ZKL_GONE] = KEPT};
 
@@ -42,6 +45,10 @@ static void everywhere(void) {
             scene_prove(&s);
             CHECK_CASE("%s", scene_states[state]);
             CHECK_IS(zkl_claim_tick(&s.claim, s.now), 0);
+            if (s.claim.waits) { /* the deadline is its lock's claim's */
+                scene_close(&s);
+                continue;
+            }
             bool held = zkl_claim_holds(&s.claim);
             CHECK_IS(zkl_claim_tick(&s.claim, 2000 * ZKL_SECOND - 1) & ~ZKL_DO_REMOVE,
                      held ? ZKL_DO_LOSE : 0);

@@ -170,6 +170,7 @@ static void stalls(void) {
                                         [ZKL_WAIT] = ZKL_DO_WATCH_AHEAD,
                                         [ZKL_PROVE] = ZKL_DO_SYNC,
                                         [ZKL_SHARE] = ZKL_DO_SHARE,
+                                        [ZKL_PASS] = ZKL_DO_LIST,
                                         [ZKL_LEAVE] = ZKL_DO_REMOVE,
                                         [ZKL_GONE] = 0};
     struct scene s;
@@ -177,6 +178,7 @@ static void stalls(void) {
         for (int i = 0; i < 2 * (ZKL_GONE + 1); i++) {
             enum zkl_claim_state state = (enum zkl_claim_state)(i / 2);
             if (state == ZKL_HELD || state == ZKL_FIRST) continue;
+            if (state == ZKL_AWAY || state == ZKL_CALLED) continue; /* nothing of them is out */
             scene_reach(&s, state, ZKL_NEVER);
             CHECK_CASE("%s by %s", scene_states[state], i % 2 ? "beat" : "resume");
             CHECK_IS(scene_stall(&s) & ~ZKL_DO_DOUBT, 0);

@@ -5,7 +5,7 @@
 #include "scene.h"
 
 static bool wanted_in(int state) {
-    return state < ZKL_HELD;
+    return state < ZKL_HELD || state == ZKL_AWAY;
 }
 
 static void expiry(void) {
@@ -20,9 +20,11 @@ static void expiry(void) {
             zkl_clock_stop(&s.party.clock);
             zkl_actions did = scene_did(&s, zkl_claim_expire(&s.claim));
             zkl_actions told = wanted_in(state) ? ZKL_DO_FAIL : held ? ZKL_DO_LOSE : 0;
+            if (s.claim.waits) told = ZKL_DO_TURN;
             CHECK_IS(did, state == ZKL_GONE ? 0 : told | ZKL_DO_FORGET);
             CHECK_IS(s.claim.state, ZKL_GONE);
-            if (told) CHECK_IS(s.claim.code, held ? ZKL_LOST : ZKL_EXPIRED);
+            if (told && state != ZKL_PASS)
+                CHECK_IS(s.claim.code, held ? ZKL_LOST : ZKL_EXPIRED);
             CHECK_IS(s.forgets, 1);
             CHECK_IS(scene_did(&s, zkl_claim_expire(&s.claim)), 0);
             scene_close(&s);

@@ -6,14 +6,34 @@
 
 /* --- where a claim can be ----------------------------------------------------------------- */
 
-enum setting { PLAIN, STALLED, UNWANTED, CUT, RAN_OUT, AS_READER, AS_WRITER, AS_PERMIT, SETTINGS };
-static const char *const settings[] = {
-    "", " stalled", " unwanted", " cut off", " clock ran out", " reader", " writer", " permit"};
+enum setting {
+    PLAIN,
+    STALLED,
+    UNWANTED,
+    CUT,
+    RAN_OUT,
+    AS_READER,
+    AS_WRITER,
+    AS_PERMIT,
+    AS_WAITER,
+    SETTINGS
+};
+static const char *const settings[] = {"",         " stalled",       " unwanted",
+                                       " cut off", " clock ran out", " reader",
+                                       " writer",  " permit",        " waiter"};
 
 static enum zkl_kind kind_in(int state, int setting) {
     if (setting == AS_WRITER || state == ZKL_SHARE) return ZKL_WRITE;
     if (setting == AS_PERMIT) return ZKL_PERMIT;
     return setting == AS_READER ? ZKL_READ : ZKL_MUTEX;
+}
+
+/* Those in which a waiter can be. */
+static bool waits_in(int state) {
+    static const bool in[] = {[ZKL_NEW] = true,  [ZKL_ENTER] = true, [ZKL_LOOK] = true,
+                              [ZKL_SEEK] = true, [ZKL_WAIT] = true,  [ZKL_CALLED] = true,
+                              [ZKL_PASS] = true, [ZKL_LEAVE] = true, [ZKL_GONE] = true};
+    return in[state];
 }
 
 static void give_up(struct scene *s) {
@@ -22,7 +42,11 @@ static void give_up(struct scene *s) {
 }
 
 static void build(struct scene *s, int state, int setting) {
-    scene_reach_as(s, kind_in(state, setting), (enum zkl_claim_state)state, 2000 * ZKL_SECOND);
+    const zkl_time deadline = 2000 * ZKL_SECOND;
+    if (setting == AS_WAITER && waits_in(state))
+        scene_reach_waiter(s, (enum zkl_claim_state)state, deadline);
+    else scene_reach_as(s, kind_in(state, setting), (enum zkl_claim_state)state, deadline);
+    if (state == ZKL_AWAY) s->grants = 0; /* there may be a second one */
     if (state == ZKL_WAIT) s->claim.own_watched = true;
     if (setting == STALLED) scene_stall(s);
     if (setting == UNWANTED) give_up(s);
@@ -42,6 +66,9 @@ enum event {
     CANCEL,
     RELEASE,
     SHARE,
+    TURN,
+    TAKEN_OVER,
+    LEFT_NOTHING,
     PARENTS,
     CREATED,
     LISTED_OWN,
@@ -56,7 +83,10 @@ enum event {
     RANKED,
     SHARED,
     MARKED,
+    PASSED,
+    PASSED_NEXT,
     REMOVED,
+    CALLED,
     OWN_DELETED,
     OWN_CHANGED,
     AHEAD_DELETED,
@@ -73,13 +103,14 @@ enum event {
     EVENTS
 };
 static const char *const events[] = {
-    "start",         "cancel",        "release",       "share",        "parents",
-    "created",       "listed own",    "listed first",  "listed none",  "listed limit",
-    "synced",        "got own",       "got foreign",   "got ahead",    "got other",
-    "ranked",        "shared",        "marked",        "removed",      "own deleted",
-    "own changed",   "ahead deleted", "ahead changed", "ahead marked", "other deleted",
-    "other changed", "resume",        "suspend",       "expire",       "tick",
-    "tick late",     "beat"};
+    "start",         "cancel",        "release",       "share",         "turn",
+    "turn, called",  "left nothing",  "parents",       "created",       "listed own",
+    "listed first",  "listed none",   "listed limit",  "synced",        "got own",
+    "got foreign",   "got ahead",     "got other",     "ranked",        "shared",
+    "marked",        "passed",        "passed next",   "removed",       "called",
+    "own deleted",   "own changed",   "ahead deleted", "ahead changed", "ahead marked",
+    "other deleted", "other changed", "resume",        "suspend",       "expire",
+    "tick",          "tick late",     "beat"};
 static const char *const replies[] = {"", " absent", " refused", " unknown"};
 
 static zkl_actions list_event(struct scene *s, int event, enum zkl_reply reply) {
@@ -113,6 +144,8 @@ static zkl_actions reply_event(struct scene *s, int event, enum zkl_reply reply)
     case MARKED: return zkl_claim_marked(claim, reply);
     case SHARED: return zkl_claim_shared(claim, reply, ZKL_AUTH);
     case REMOVED: return zkl_claim_removed(claim, reply);
+    case PASSED: return zkl_claim_passed(claim, reply, false);
+    case PASSED_NEXT: return zkl_claim_passed(claim, reply, true);
     default: return list_event(s, event, reply);
     }
 }
@@ -126,6 +159,15 @@ static zkl_actions deleted(struct scene *s, struct zkl_contender *contender) {
     return did;
 }
 
+/* The waiter of one who is away is told of a signal, and that matters to it. */
+static zkl_actions called(struct scene *s) {
+    if (s->claim.state != ZKL_AWAY) return 0;
+    if (s->part.state == ZKL_ENTER)
+        zkl_claim_created(&s->part, ZKL_DONE, ZKL_OK, scene_name_of(&s->part, 7), 0);
+    zkl_claim_called(&s->part);
+    return zkl_claim_turn(&s->claim);
+}
+
 static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
     struct zkl_claim *claim = &s->claim;
     struct zkl_contender *ahead = claim->ahead ? claim->ahead : s->other;
@@ -134,6 +176,10 @@ static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
     case CANCEL: return zkl_claim_cancel(claim, ZKL_CLOSED);
     case RELEASE: return zkl_claim_release(claim);
     case SHARE: return zkl_claim_may_share(claim) ? zkl_claim_share(claim) : 0;
+    case TURN: return claim->waits || !claim->partner ? 0 : zkl_claim_turn(claim);
+    case TAKEN_OVER: return called(s);
+    case LEFT_NOTHING: return zkl_claim_left_nothing(claim);
+    case CALLED: return zkl_claim_called(claim);
     case OWN_DELETED: return zkl_claim_own_deleted(claim);
     case OWN_CHANGED: return zkl_claim_own_changed(claim);
     case AHEAD_DELETED: return deleted(s, ahead);
@@ -171,9 +217,28 @@ static void check_shared(const struct zkl_claim *was, const struct zkl_claim *is
     if (is->kind != was->kind) CHECK(was->state == ZKL_SHARE && is->kind == ZKL_READ);
 }
 
+/* What the user of one who is away is told of its waiter. */
+static void check_stayed(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
+    bool stayed = was->state == ZKL_AWAY && is->state == ZKL_HELD;
+    CHECK_IS(stayed, (did & ZKL_DO_STAYED) != 0);
+    if (stayed) CHECK(was->wanted && is->wanted && is->czxid == was->czxid);
+}
+
+/* A waiter has no user; what ends it matters to its lock's claim. */
+static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
+    bool called = was->state != ZKL_CALLED && is->state == ZKL_CALLED;
+    bool gone = was->state != ZKL_GONE && is->state == ZKL_GONE;
+    CHECK(!(did & (ZKL_DO_GRANT | ZKL_DO_FAIL | ZKL_DO_LOSE | ZKL_DO_QUEUED)));
+    if ((was->wanted && !is->wanted && was->state != ZKL_CALLED) || called || gone)
+        CHECK(did & ZKL_DO_TURN);
+    if (did & ZKL_DO_PASS) CHECK(is->state == ZKL_PASS && is->ahead && is->ahead->listed);
+    if (is->settled) CHECK(is->state == ZKL_LEAVE || is->state == ZKL_GONE);
+}
+
 static void check_told(const struct scene *s, const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s->claim;
     const struct zkl_clock *clock = &s->party.clock;
+    zkl_actions granted = did & (ZKL_DO_GRANT | ZKL_DO_STAYED);
     if (did & ZKL_DO_GRANT) {
         CHECK(is->state == ZKL_HELD && was->state != ZKL_HELD && was->wanted);
         CHECK(is->czxid != 0 && is->epoch == clock->epoch);
@@ -183,10 +248,13 @@ static void check_told(const struct scene *s, const struct zkl_claim *was, zkl_a
     if (did & ZKL_DO_FAIL) CHECK(was->wanted && !is->wanted && is->code != ZKL_OK);
     if (did & ZKL_DO_LOSE) CHECK(zkl_claim_holds(was) && is->code == ZKL_LOST);
     if (did & ZKL_DO_QUEUED) CHECK(is->state == ZKL_WAIT && !was->announced);
-    CHECK_IS(zkl_claim_holds(is) && !zkl_claim_holds(was), (did & ZKL_DO_GRANT) != 0);
+    CHECK_IS(zkl_claim_holds(is) && !zkl_claim_holds(was), granted != 0);
     check_shared(was, is, did);
+    check_stayed(was, is, did);
+    if (is->waits) check_waiter(was, is, did);
     CHECK_IS(is->state == ZKL_GONE && was->state != ZKL_GONE, (did & ZKL_DO_FORGET) != 0);
-    if (!zkl_claim_holds(was)) CHECK_IS(was->wanted && !is->wanted, (did & ZKL_DO_FAIL) != 0);
+    if (!zkl_claim_holds(was) && !is->waits)
+        CHECK_IS(was->wanted && !is->wanted, (did & ZKL_DO_FAIL) != 0);
     if (was->state == ZKL_GONE) CHECK(!did && is->state == ZKL_GONE);
     if (did & ZKL_DO_FORGET) CHECK(!zkl_line_find(&s->line, is->name));
     CHECK(s->grants <= 1 && s->fails <= 1 && s->losses <= 1 && s->queued <= 1);
@@ -198,7 +266,7 @@ static void check_asked(const struct scene *s, const struct zkl_claim *was, zkl_
     const struct zkl_claim *is = &s->claim;
     if (is->state == ZKL_GONE) CHECK(!(did & (NETWORK | ZKL_DO_DOUBT)));
     if (did & ZKL_DO_CREATE) {
-        CHECK(is->state == ZKL_ENTER && is->wanted && did & ZKL_DO_LIST);
+        CHECK(is->state == ZKL_ENTER && is->wanted && (is->waits || did & ZKL_DO_LIST));
         CHECK(is->nonce > was->nonce && !is->czxid && !complete(is->name));
     } else {
         CHECK(is->nonce == was->nonce && !(did & ZKL_DO_PARENTS));
@@ -214,13 +282,16 @@ static void check_asked(const struct scene *s, const struct zkl_claim *was, zkl_
 }
 
 static void check_state(const struct scene *s) {
-    static const bool unwanted_ok[] = {[ZKL_ENTER] = true, [ZKL_LOOK] = true,  [ZKL_SEEK] = true,
-                                       [ZKL_SHARE] = true, [ZKL_LEAVE] = true, [ZKL_GONE] = true};
+    static const bool unwanted_ok[] = {
+        [ZKL_ENTER] = true, [ZKL_LOOK] = true, [ZKL_SEEK] = true,  [ZKL_SHARE] = true,
+        [ZKL_AWAY] = true,  [ZKL_PASS] = true, [ZKL_LEAVE] = true, [ZKL_GONE] = true};
     const struct zkl_claim *is = &s->claim;
-    CHECK_IS(is->state == ZKL_WAIT, is->ahead != NULL);
+    if (!is->waits) CHECK_IS(is->state == ZKL_WAIT, is->ahead != NULL);
+    if (is->waits) CHECK(waits_in(is->state) && (!is->ahead || is->state == ZKL_PASS));
     if (!is->wanted) CHECK(unwanted_ok[is->state]);
     if (is->state == ZKL_LEAVE || is->state == ZKL_GONE) CHECK(!is->wanted);
-    if (is->state >= ZKL_LIST && is->state <= ZKL_SHARE) CHECK(is->czxid && complete(is->name));
+    if (is->state >= ZKL_LIST && is->state <= ZKL_SHARE)
+        CHECK((is->czxid || is->waits) && complete(is->name));
 }
 
 /*

@@ -27,14 +27,15 @@
 #define LIMITED "_c_11111111-2222-3333-4444-555555555555-lock-2147483647"
 #define NETWORK                                                                                    \
     (ZKL_DO_PARENTS | ZKL_DO_CREATE | ZKL_DO_SYNC | ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_OWN | \
-     ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE | ZKL_DO_SHARE | ZKL_DO_HOLDERS | ZKL_DO_MARK)
+     ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE | ZKL_DO_SHARE | ZKL_DO_PASS | ZKL_DO_HOLDERS |            \
+     ZKL_DO_MARK)
 
 struct scene {
     struct zkl_party party;
     struct zkl_line line;
     struct zkl_claim claim;
-    struct zkl_line part_line;   /* of a multi-lock's second part: */
-    struct zkl_claim part;       /* used by scene_join() */
+    struct zkl_line part_line;   /* of a multi-lock's second part, or of the claim's partner: */
+    struct zkl_claim part;       /* used by scene_join(), scene_await(), scene_wait() */
     struct zkl_contender *other; /* a reference to a contender, or NULL */
     zkl_time now;
     int grants, fails, losses, forgets, queued, shared;
@@ -219,9 +220,55 @@ static inline zkl_actions scene_tick(struct scene *s, zkl_time passed) {
     return scene_did(s, zkl_claim_tick(&s->claim, s->now));
 }
 
-static const char *const scene_states[] = {"NEW",   "TRY",  "ENTER", "LOOK",  "SEEK",
-                                           "KNOW",  "LIST", "RANK",  "WAIT",  "PROVE",
-                                           "FIRST", "HELD", "SHARE", "LEAVE", "GONE"};
+static const char *const scene_states[] = {"NEW",   "TRY",  "ENTER",  "LOOK",  "SEEK",  "KNOW",
+                                           "LIST",  "RANK", "WAIT",   "PROVE", "FIRST", "HELD",
+                                           "SHARE", "AWAY", "CALLED", "PASS",  "LEAVE", "GONE"};
+
+/* The claim, which holds, is away: its waiter's transaction is out. */
+static inline zkl_actions scene_await(struct scene *s, zkl_time deadline) {
+    zkl_claim_init(&s->part, &s->party, &s->part_line, ZKL_MUTEX, ZKL_NEVER, false);
+    return scene_did(s, zkl_claim_await(&s->part, &s->claim, deadline));
+}
+
+/* The claim is a waiter, not started yet; its lock's claim, which is the part, holds. */
+static inline void scene_open_waiter(struct scene *s) {
+    scene_open(s, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_init(&s->part, &s->party, &s->part_line, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_start(&s->part);
+    zkl_claim_created(&s->part, ZKL_DONE, ZKL_OK, scene_name_of(&s->part, 7), 1007);
+    const char *names[] = {s->part.name};
+    CHECK(zkl_line_replace(&s->part_line, names, 1));
+    zkl_claim_listed(&s->part, ZKL_DONE, ZKL_OK, s->now);
+    CHECK_IS(s->part.state, ZKL_HELD);
+}
+
+/* What the owner does after ZKL_DO_TURN. */
+static inline zkl_actions scene_turn(struct scene *s) {
+    return zkl_claim_turn(&s->part);
+}
+
+/* Drives a waiter into the state; behind AHEAD, who waits as well. */
+static inline void scene_reach_waiter(struct scene *s, enum zkl_claim_state state,
+                                      zkl_time deadline) {
+    scene_open_waiter(s);
+    s->party.clock.connected = state != ZKL_NEW;
+    scene_did(s, zkl_claim_await(&s->claim, &s->part, deadline));
+    s->party.clock.connected = true;
+    if (state <= ZKL_ENTER) return;
+    if (state <= ZKL_SEEK) {
+        scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
+        scene_resume(s);
+        if (state == ZKL_SEEK) scene_synced(s, ZKL_DONE);
+        return;
+    }
+    scene_created(s, 42, 0);
+    if (state == ZKL_WAIT) return;
+    scene_did(s, zkl_claim_called(&s->claim));
+    scene_turn(s);
+    if (state == ZKL_PASS) scene_cancel(s, ZKL_TIMEOUT);
+    if (state >= ZKL_LEAVE) scene_release(s);
+    if (state == ZKL_GONE) scene_removed(s, ZKL_DONE);
+}
 
 /* The first part of a multi-lock in line, the second one's list is out. */
 static inline void scene_reach_first(struct scene *s, enum zkl_kind kind, zkl_time deadline) {
@@ -245,6 +292,10 @@ static inline void scene_reach_as(struct scene *s, enum zkl_kind kind, enum zkl_
         scene_reach_first(s, kind, deadline);
         return;
     }
+    if (state == ZKL_CALLED || state == ZKL_PASS) {
+        scene_reach_waiter(s, state, deadline);
+        return;
+    }
     const char *ahead = kind == ZKL_PERMIT ? HOLDER : AHEAD;
     scene_open(s, kind, deadline, state == ZKL_TRY);
     s->party.clock.connected = state != ZKL_NEW;
@@ -266,6 +317,7 @@ static inline void scene_reach_as(struct scene *s, enum zkl_kind kind, enum zkl_
     else LISTED(s, s->claim.name);
     if (state == ZKL_RANK) scene_ask_ranks(s);
     if (state == ZKL_SHARE) scene_share(s);
+    if (state == ZKL_AWAY) scene_await(s, deadline);
     if (state >= ZKL_LEAVE) scene_release(s);
     if (state == ZKL_GONE) scene_removed(s, ZKL_DONE);
 }
@@ -283,15 +335,19 @@ static inline zkl_actions scene_stall(struct scene *s) {
     case ZKL_PROVE: return scene_synced(s, ZKL_UNKNOWN);
     case ZKL_TRY:
     case ZKL_SEEK:
+    case ZKL_PASS:
     case ZKL_LIST: return scene_list_fails(s, ZKL_UNKNOWN, ZKL_OK);
     case ZKL_KNOW: return scene_got_own(s, ZKL_UNKNOWN, 0);
     case ZKL_RANK: return scene_ranked(s, LIMITED, ZKL_UNKNOWN, 0);
-    case ZKL_WAIT: return scene_got_ahead(s, ZKL_UNKNOWN);
+    case ZKL_WAIT:
+        return s->claim.waits ? scene_got_own(s, ZKL_UNKNOWN, 0) : scene_got_ahead(s, ZKL_UNKNOWN);
     case ZKL_SHARE: return scene_shared(s, ZKL_UNKNOWN);
     case ZKL_LEAVE: return scene_removed(s, ZKL_UNKNOWN);
     case ZKL_NEW:
     case ZKL_FIRST:
     case ZKL_HELD:
+    case ZKL_AWAY:
+    case ZKL_CALLED:
     case ZKL_GONE: break;
     }
     return 0;

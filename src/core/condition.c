@@ -43,6 +43,7 @@ zkl_actions zkl_claim_turn(struct zkl_claim *lock) {
     const struct zkl_claim *waiter = lock->partner;
     if (lock->state != ZKL_AWAY) return 0;
     if (lock->wanted && waiter->state == ZKL_CALLED) return zkl_claim_enter(lock);
+    if (waiter->wanted) return 0; /* it goes on */
     if (lock->wanted && !waiter->left && waiter->refusal != ZKL_OK)
         return stay(lock, waiter->refusal);
     zkl_actions actions = lock->wanted ? fail(lock, waiter->code) : 0;
@@ -134,7 +135,8 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
 /* After a lost reply the list tells: the own node is there as long as it was not passed on. */
 zkl_actions zkl_claim_passed(struct zkl_claim *claim, enum zkl_reply reply, bool next) {
     if (claim->state != ZKL_PASS) return 0;
-    if (reply == ZKL_UNKNOWN) return stall(claim);
-    if (reply != ZKL_DONE && next) return bequeath(claim);
-    return reply == ZKL_REFUSED ? stall(claim) : gone(claim);
+    if (reply == ZKL_DONE || (reply == ZKL_ABSENT && !next)) return gone(claim);
+    if (reply != ZKL_UNKNOWN && next) return bequeath(claim);
+    drop_ahead(claim); /* it may still have the signal */
+    return stall(claim);
 }
