@@ -943,4 +943,184 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
 ]],
         replace = "",
     },
+
+    -- --- conditions -----------------------------------------------------------------
+
+    {
+        name = "expiry-is-a-signal",
+        what = "a waiter whose node is gone counts as signalled (Menagerie)",
+        file = "src/core/condition.c",
+        find = "if (lock->wanted && waiter->state == ZKL_CALLED) return zkl_claim_enter(lock);",
+        replace = "if (lock->wanted && waiter->state >= ZKL_CALLED) return zkl_claim_enter(lock);",
+    },
+
+    {
+        name = "signal-swallowed",
+        what = "a deadline that meets a signal takes it along (Menagerie)",
+        file = "src/core/claim.c",
+        find = "if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_pass(claim);",
+        replace = "if (reply == ZKL_REFUSED && claim->waits) return gone(claim);",
+    },
+
+    {
+        name = "signal-not-passed-on",
+        what = "a signal whose lock is not had again in time goes with its node",
+        file = "src/core/claim.c",
+        find = "case ZKL_CALLED: return fail(claim, why) | zkl_waiter_pass(claim);",
+        replace = "case ZKL_CALLED: claim->settled = true; return fail(claim, why) | leave(claim);",
+    },
+
+    {
+        name = "signal-taken-twice",
+        what = "a signal that was taken is passed on as well",
+        file = "src/core/condition.c",
+        find = [[
+    claim->partner = NULL;
+    claim->settled = true;]],
+        replace = "    claim->partner = NULL;",
+    },
+
+    {
+        name = "signal-to-itself",
+        what = "who passes a signal on may have it again",
+        file = "src/core/condition.c",
+        find = "else if (!tried && each != own) return each;",
+        replace = "else if (!tried) return each;",
+    },
+
+    {
+        name = "signal-to-those-ahead",
+        what = "a signal is passed to those ahead, too, who have theirs",
+        file = "src/core/condition.c",
+        find = "        if (line->contenders[i] == own) return i + 1;",
+        replace = "        if (line->contenders[i] == own) return 0;",
+    },
+
+    {
+        name = "signal-by-number",
+        what = "a signal is passed on by numbers that tell no order",
+        file = "src/core/condition.c",
+        find = [[
+    if (line->exhausted) return 0;
+]],
+        replace = "",
+    },
+
+    {
+        name = "signal-lost-with-reply",
+        what = "who may still have the signal is passed over",
+        file = "src/core/condition.c",
+        find = [[
+    drop_ahead(claim); /* it may still have the signal */
+]],
+        replace = "",
+    },
+
+    {
+        name = "called-twice",
+        what = "each write to a waiter's node is a signal",
+        file = "src/core/condition.c",
+        find = "if (!claim->waits || claim->state != ZKL_WAIT) return 0;",
+        replace = "if (!claim->waits) return 0;",
+    },
+
+    {
+        name = "wait-of-a-try",
+        what = "who was granted by a try gives the wait up with the connection",
+        file = "src/core/condition.c",
+        find = "lock->trying = lock->stalled = false;",
+        replace = "lock->stalled = false;",
+    },
+
+    {
+        name = "wait-without-deadline",
+        what = "the wait has the deadline of the acquire",
+        file = "src/core/condition.c",
+        find = [[
+    lock->deadline = deadline;
+]],
+        replace = "",
+    },
+
+    {
+        name = "stays-unwatched",
+        what = "who could not wait believes that its node is watched",
+        file = "src/core/condition.c",
+        find = [[
+    lock->own_watched = false; /* its event may have been taken for the transaction's */
+]],
+        replace = "",
+    },
+
+    {
+        name = "waits-with-lock",
+        what = "a wait that is given up leaves the lock's node",
+        file = "src/core/condition.c",
+        find = "return actions | (waiter->left ? gone(lock) : leave(lock));",
+        replace = "return actions | gone(lock);",
+    },
+
+    {
+        name = "away-for-ever",
+        what = "a wait that begins too late leaves the lock's claim away",
+        file = "src/core/condition.c",
+        find = [[
+    if (!claim->wanted) return leave(claim) | ZKL_DO_TURN;
+]],
+        replace = [[
+    if (!claim->wanted) return leave(claim);
+]],
+    },
+
+    {
+        name = "lock-left-twice",
+        what = "the lock's node, which is gone, is deleted again",
+        file = "src/core/condition.c",
+        find = [[
+    claim->left = true;
+    if (!claim->wanted)]],
+        replace = "    if (!claim->wanted)",
+    },
+
+    {
+        name = "partner-dangles",
+        what = "a claim that is freed is still somebody's partner",
+        file = "src/core/claim.c",
+        find = [[
+    if (claim->partner) claim->partner->partner = NULL;
+    struct]],
+        replace = "    struct",
+    },
+
+    {
+        name = "waits-once",
+        what = "the end of one wait cuts the next one off from its lock",
+        file = "src/core/condition.c",
+        find = [[
+    if (claim->partner) claim->partner->partner = NULL; /* it may wait again */
+]],
+        replace = "",
+    },
+
+    {
+        name = "orphan-takes-signal",
+        what = "a waiter's node that landed late is removed with its signal",
+        file = "src/core/claim.c",
+        find = [[
+    claim->waits = claim->line->condition;
+]],
+        replace = "",
+    },
+
+    {
+        name = "early-list",
+        what = "the look for the next waiter is not asked again",
+        file = "src/core/claim.c",
+        find = [[
+    case ZKL_LIST:
+    case ZKL_PASS: return ZKL_DO_LIST;]],
+        replace = [[
+    case ZKL_LIST: return ZKL_DO_LIST;
+    case ZKL_PASS: return 0;]],
+    },
 }

@@ -53,7 +53,7 @@ static void perform(struct client *client, struct wish *wish, zkl_actions action
 static void ask_on(struct client *client, int line, struct wish *wish, enum what what,
                    const char *name, struct zkl_contender *contender) {
     bool fixed = name && is_fixed(name); /* whose node it is, its server will know */
-    bool creates = what == CREATE || what == CREATE_ALL;
+    bool creates = what == CREATE || what == CREATE_ALL || what == WAIT;
     struct node *node = creates || !name || fixed ? NULL : node_find(name);
     struct item item = {.what = what,
                         .wish = index_of_wish(client, wish),
@@ -65,6 +65,9 @@ static void ask_on(struct client *client, int line, struct wish *wish, enum what
                         .contender = contender ? zkl_contender_hold(contender) : NULL};
     if (creates || what == SHARE || fixed) strcpy(item.name, name);
     if (what == CREATE_ALL) strcpy(item.other, other_part(wish)->claim.name);
+    if (what == WAIT) strcpy(item.other, wish->claim.partner->name);
+    if (what == PASS) strcpy(item.other, wish->claim.ahead->name);
+    if (what == REMOVE) item.unchanged = wish->claim.waits && !wish->claim.settled;
     if (wish) wish->out++;
     if (client->party.clock.connected && !client->expiring) {
         client->sent = world.now;
@@ -140,15 +143,33 @@ static void pause(struct client *client, struct wish *wish) {
 /* --- a multi-lock's two parts ---------------------------------------------------------- */
 
 static void grant(struct client *client, struct wish *wish) {
-    struct wish *other = other_part(wish);
+    struct wish *other = other_part(wish), *waiter = partner_of(wish);
     rules_on_grant(client, wish);
     if (other) rules_on_grant(client, other);
+    if (!waiter) return;
+    waiter->taken = true;
+    cover(waiter->claim.state, EVENT_RELEASE);
+    perform(client, waiter, zkl_claim_release(&waiter->claim));
+}
+
+/* What became of the waiter matters to its lock's claim. */
+static void turn(struct client *client, struct wish *waiter) {
+    struct wish *wish = partner_of(waiter);
+    if (!wish || wish->claim.state == ZKL_GONE) return;
+    cover(wish->claim.state, EVENT_TURN);
+    zkl_actions did = zkl_claim_turn(&wish->claim);
+    if (did & ZKL_DO_CREATE) rules_on_return(&waiter->claim);
+    perform(client, wish, did);
 }
 
 /* The other need not wait. */
 static void fail(struct client *client, struct wish *wish) {
-    struct wish *other = other_part(wish);
+    struct wish *other = other_part(wish), *waiter = partner_of(wish);
     rules_on_fail(client, wish);
+    if (waiter && waiter->claim.wanted) {
+        cover(waiter->claim.state, EVENT_CANCEL);
+        perform(client, waiter, zkl_claim_cancel(&waiter->claim, wish->claim.code));
+    }
     if (!other || !other->claim.wanted) return;
     other->cancelled = wish->claim.code;
     cover(other->claim.state, EVENT_CANCEL);
@@ -170,7 +191,11 @@ static void perform_one(struct client *client, struct wish *wish, zkl_actions ac
     switch (action) {
     case ZKL_DO_PARENTS: ask(client, wish, PARENTS, NULL, NULL); break;
     case ZKL_DO_CREATE:
-        ask(client, wish, wish->joint ? CREATE_ALL : CREATE, claim->name, NULL);
+        ask(client, wish,
+            claim->waits  ? WAIT
+            : wish->joint ? CREATE_ALL
+                          : CREATE,
+            claim->name, NULL);
         break;
     case ZKL_DO_SYNC: ask(client, wish, SYNC, NULL, NULL); break;
     case ZKL_DO_LIST: ask(client, wish, LIST, NULL, NULL); break;
@@ -179,6 +204,7 @@ static void perform_one(struct client *client, struct wish *wish, zkl_actions ac
     case ZKL_DO_WATCH_AHEAD: ask(client, wish, AHEAD, claim->ahead->name, claim->ahead); break;
     case ZKL_DO_REMOVE: ask(client, wish, REMOVE, claim->name, NULL); break;
     case ZKL_DO_SHARE: ask(client, wish, SHARE, claim->name, NULL); break;
+    case ZKL_DO_PASS: ask(client, wish, PASS, claim->name, NULL); break;
     case ZKL_DO_DOUBT: client->look = clock_of(client) + client->party.clock.timeout; break;
     case ZKL_DO_FOLLOW: resume_followers(client, wish); break;
     case ZKL_DO_QUEUED: break;
@@ -186,6 +212,8 @@ static void perform_one(struct client *client, struct wish *wish, zkl_actions ac
     case ZKL_DO_FAIL: fail(client, wish); break;
     case ZKL_DO_LOSE: lose(client, wish); break;
     case ZKL_DO_SHARED: rules_on_shared(wish); break;
+    case ZKL_DO_STAYED: rules_on_stay(wish); break;
+    case ZKL_DO_TURN: turn(client, wish); break;
     case ZKL_DO_FORGET: forget(wish); break;
     case ZKL_DO_PAUSE: pause(client, wish); break;
     case ZKL_DO_HOLDERS: watch_holders(client, wish); break;
@@ -253,7 +281,8 @@ static void doubt_again(struct client *client, const struct item *item) {
 
 /* Of those that are used in this run. */
 static int last_line(void) {
-    return world.setting.mix == MIX_MULTI ? LINES - 1 : 0;
+    bool both = world.setting.mix == MIX_MULTI || world.setting.mix == MIX_CONDITION;
+    return both ? LINES - 1 : 0;
 }
 
 /* The late look, without a wish, is repeated if there is no answer. */
@@ -277,6 +306,23 @@ static zkl_actions answer_ahead(struct zkl_claim *claim, const struct item *item
     return did | zkl_claim_ahead_marked(claim, item->contender, item->changed);
 }
 
+/* The signal may have come before the watch. */
+static zkl_actions answer_own(struct zkl_claim *claim, const struct item *item,
+                              const struct node *node, zkl_time now) {
+    uint64_t owner = node && node->session != NOBODY ? world.sessions[node->session].id : 0;
+    zkl_actions did =
+        zkl_claim_got_own(claim, item->reply, ZKL_AUTH, node ? node->born : 0, owner, now);
+    if (item->reply != ZKL_DONE || !item->changed || !claim->waits) return did;
+    cover(claim->state, EVENT_CALLED);
+    return did | zkl_claim_called(claim);
+}
+
+static zkl_actions answer_wait(struct zkl_claim *claim, const struct item *item,
+                               const struct node *node) {
+    if (item->reply == ZKL_ABSENT && item->second) return zkl_claim_left_nothing(claim);
+    return zkl_claim_created(claim, item->reply, ZKL_AUTH, node ? node->name : NULL, 0);
+}
+
 static zkl_actions answer_wish(struct client *client, struct wish *wish, const struct item *item) {
     struct zkl_claim *claim = &wish->claim;
     const struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
@@ -284,8 +330,7 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
     zkl_time now = clock_of(client);
     if (reply != ZKL_DONE) node = NULL;
     if (item->what == LIST && reply == ZKL_DONE) take_list(client, item->line, item->view);
-    if (item->taken) cover(claim->state, EVENT_TAKEN);
-    else cover_reply(claim->state, item->what, reply);
+    cover_answer(claim->state, item);
     switch (item->what) {
     case PARENTS: zkl_claim_parents(claim, reply, ZKL_AUTH); return 0;
     case CREATE:
@@ -295,15 +340,15 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
                                  node ? node->born : 0);
     case LIST: return zkl_claim_listed(claim, reply, ZKL_AUTH, now);
     case SYNC: return zkl_claim_synced(claim, reply, now);
-    case OWN:
-        return zkl_claim_got_own(
-            claim, reply, ZKL_AUTH, node ? node->born : 0,
-            node && node->session != NOBODY ? world.sessions[node->session].id : 0, now);
+    case OWN: return answer_own(claim, item, node, now);
     case AHEAD: return answer_ahead(claim, item, now);
     case RANK: return zkl_claim_ranked(claim, item->contender, reply, node ? node->born : 0, now);
     case REMOVE: return zkl_claim_removed(claim, reply);
     case SHARE: return zkl_claim_shared(claim, reply, ZKL_AUTH);
     case MARK: return zkl_claim_marked(claim, reply);
+    case WAIT: return answer_wait(claim, item, node);
+    case PASS: return zkl_claim_passed(claim, reply, item->second);
+    case SIGNAL:     /* whoever waits hears of it */
     case CREATE_ALL: /* answer_all() */
     case DELETED:
     case CHANGED:
@@ -337,7 +382,8 @@ static void answer_all(struct client *client, struct wish *wish, const struct it
 static bool is_proof(const struct item *item) {
     return item->reply == ZKL_DONE &&
            (item->what == CREATE || item->what == CREATE_ALL || item->what == SYNC ||
-            item->what == REMOVE || item->what == SHARE || item->what == MARK);
+            item->what == REMOVE || item->what == SHARE || item->what == MARK ||
+            item->what == WAIT || item->what == PASS || item->what == SIGNAL);
 }
 
 static void answer(struct client *client, struct item *item) {
@@ -455,7 +501,10 @@ bool client_deliver(struct client *client) {
     case REMOVE:
     case SHARE:
     case MARK:
-    case CREATE_ALL: answer(client, &item); break;
+    case PASS:
+    case CREATE_ALL:
+    case WAIT:
+    case SIGNAL: answer(client, &item); break;
     }
     return true;
 }
@@ -614,6 +663,32 @@ void client_share(struct client *client, struct wish *wish) {
     if (wish->gone) return;
     cover(wish->claim.state, EVENT_SHARE);
     perform(client, wish, zkl_claim_share(&wish->claim));
+}
+
+bool client_may_wait(const struct client *client) {
+    unsigned used = 0;
+    EACH_WISH(client, wish) used++;
+    return used < ROOM - 2 && !nodes_full() && !(world.setting.plain && client->waited);
+}
+
+void client_wait(struct client *client, struct wish *wish, zkl_time deadline) {
+    tell("%s waits in the condition", story_client(client));
+    tick(client, &wish->claim, clock_of(client));
+    struct wish *waiter = wish->gone || wish->claim.state != ZKL_HELD
+                              ? NULL
+                              : new_wish(client, CONDITION, ZKL_MUTEX, ZKL_NEVER, false);
+    if (!waiter) return;
+    client->waited++;
+    wish->away = true;
+    cover(wish->claim.state, EVENT_AWAIT);
+    perform(client, waiter, zkl_claim_await(&waiter->claim, &wish->claim, deadline));
+}
+
+/* Sent once: whether it gets there is the network's matter. */
+void client_signal(struct client *client, struct wish *wish) {
+    tell("%s signals", story_client(client));
+    client->signals++;
+    ask(client, wish, SIGNAL, wish->claim.name, NULL);
 }
 
 /* The session is closed when nothing is under way, or at once: then what is left is unknown. */

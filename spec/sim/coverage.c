@@ -8,6 +8,14 @@
 
 uint64_t coverage[EVENTS][STATES];
 
+void cover_answer(enum zkl_claim_state state, const struct item *item) {
+    if (item->what == SIGNAL) return;
+    if (item->taken) cover(state, EVENT_TAKEN);
+    else if (item->what == PASS && item->second) cover(state, EVENT_PASSED_OVER);
+    else if (item->what == WAIT && item->second) cover(state, EVENT_LEFT_NOTHING);
+    else cover_reply(state, item->what == WAIT ? CREATE : item->what, item->reply);
+}
+
 /* --- which cells there are ---------------------------------------------------------- */
 
 /* A letter for each state in which the event can come, and why in no other. */
@@ -16,10 +24,16 @@ static const struct row {
 } rows[EVENTS] = {
     [EVENT_START] = {"start", "N", "a claim starts once"},
     [EVENT_ADOPT] = {"adopt", "N", "an orphan's claim is new"},
-    [EVENT_CANCEL] = {"cancel", "NTELSKIRWPFDV", "a holder's wish is not cancelled, it releases"},
-    [EVENT_RELEASE] = {"release", "LSHDV",
-                       "only what was granted is released; LS: the clock just ended it"},
+    [EVENT_CANCEL] = {"cancel", "NTELSKIRWPFDACBV",
+                      "a holder's wish is not cancelled, it releases"},
+    [EVENT_RELEASE] =
+        {"release", "LSHDCV",
+         "only what was granted, or its waiter, is released; LS: the clock just ended it"},
     [EVENT_SHARE] = {"share", "HV", "only what is held is shared; V: the clock just ended it"},
+
+    [EVENT_AWAIT] = {"await", "H", "only a holder waits"},
+    [EVENT_TURN] = {"turn", "ELSKIRWPAV",
+                    "what ends a waiter matters to who is away; else: its node was deleted"},
 
     [EVENT_PARENTS] = {"parents: ok", "E", "asked for in ENTER, answered before the create"},
     {"parents: absent", "", "the simulator's path has one level; spec/core has more"},
@@ -33,25 +47,27 @@ static const struct row {
     {"synced: absent", "", "a sync is of no node"},
     {"synced: refused", "", "a sync is for everybody"},
     {"synced: unknown", "NELPV", "as for ok"},
-    [EVENT_LISTED] = {"listed: ok", "TELSIV",
+    [EVENT_LISTED] = {"listed: ok", "TELSIBV",
                       "one list is out, and its state is left by its reply"},
-    {"listed: absent", "TELSIV", "as above; LOOK: it waited for the next connection"},
-    {"listed: refused", "TELSIV", "as above"},
-    {"listed: unknown", "TELSIV", "as above"},
+    {"listed: absent", "TELSIBV", "as above; LOOK: it waited for the next connection"},
+    {"listed: refused", "TELSIBV", "as above"},
+    {"listed: unknown", "TELSIBV", "as above"},
     [EVENT_RANKED] = {"ranked: ok", "ELRV",
                       "asked for in RANK; replies come in order, those after a cut perhaps late"},
     {"ranked: absent", "ELRV", "as above"},
     {"ranked: refused", "ELRV", "as above"},
     {"ranked: unknown", "ELRV", "as above"},
-    [EVENT_GOT_OWN] = {"got own: ok", "NELSKIRWPFHDV", "only a try is in TRY, and has no node"},
-    {"got own: absent", "NELSKIRWPFHDV", "as above"},
-    {"got own: refused", "NELSKIRWPFHDV", "as above"},
-    {"got own: unknown", "NELSKIRWPFHDV", "as above"},
+    [EVENT_GOT_OWN] =
+        {"got own: ok", "NELSKIRWPFHDAV",
+         "only a try is in TRY, and has no node; CB: nothing is asked of who was signalled"},
+    {"got own: absent", "NELSKIRWPFHDAV", "as above"},
+    {"got own: refused", "NELSKIRWPFHDAV", "as above"},
+    {"got own: unknown", "NELSKIRWPFHDAV", "as above"},
     [EVENT_GOT_AHEAD] = {"got ahead: ok", "ELIRWPFHV",
                          "asked for in WAIT; replies come in order; who heads asks for several"},
-    {"got ahead: absent", "ELIRWPFHDV", "as above"},
-    {"got ahead: refused", "ELIRWPFHDV", "as above"},
-    {"got ahead: unknown", "ELIRWPFHDV", "as above"},
+    {"got ahead: absent", "ELIRWPFHDAV", "as above"},
+    {"got ahead: refused", "ELIRWPFHDAV", "as above"},
+    {"got ahead: unknown", "ELIRWPFHDAV", "as above"},
     [EVENT_REMOVED] = {"removed: ok", "V", "LEAVE is left by this reply, or by expiry"},
     {"removed: absent", "V", "as above"},
     {"removed: refused", "V", "as above"},
@@ -65,25 +81,35 @@ static const struct row {
     {"marked: refused", "HV", "as above"},
     {"marked: unknown", "HV", "as above"},
 
-    [EVENT_OWN_DELETED] = {"own deleted", "ELSKIRWPFHDV",
+    [EVENT_PASSED] = {"passed: ok", "B", "PASS is left by this reply, or by expiry"},
+    {"passed: absent", "B", "as above"},
+    {"passed: refused", "", "the simulator refuses the second write"},
+    {"passed: unknown", "B", "as above"},
+    [EVENT_PASSED_OVER] = {"passed over", "B", "as above"},
+    [EVENT_LEFT_NOTHING] = {"left nothing", "E", "as for created"},
+    [EVENT_CALLED] = {"called", "WV", "asked for in WAIT"},
+
+    [EVENT_OWN_DELETED] = {"own deleted", "ELSKIRWPFHDACBV",
                            "the node's name is not known; ELS: unless it is fixed"},
-    [EVENT_OWN_CHANGED] = {"own changed", "ELSKIRWPFHDV", "as above"},
-    [EVENT_AHEAD_DELETED] = {"ahead deleted", "W", "nobody is waited for"},
-    [EVENT_AHEAD_CHANGED] = {"ahead changed", "W", "as above"},
+    [EVENT_OWN_CHANGED] = {"own changed", "ELSKIRWPFHDACV", "as above"},
+    [EVENT_AHEAD_DELETED] = {"ahead deleted", "WB",
+                             "nobody is waited for; B: whoever the signal is for"},
+    [EVENT_AHEAD_CHANGED] = {"ahead changed", "WB", "as above"},
     [EVENT_TAKEN] = {"created: taken", "E", "as for created"},
     [EVENT_WAKE] = {"wake", "N", "a pause is a new beginning"},
     [EVENT_AHEAD_MARKED] = {"ahead marked", "ELIRWPHV", "as for got ahead: ok"},
-    [EVENT_RESUME] = {"resume", "NTELKIRWPHDV", "the cut made LOOK of SEEK"},
-    [EVENT_SUSPEND] = {"suspend", "NTELSKIRWPFHDV", ""},
-    [EVENT_EXPIRE] = {"expire", "NELKIRWPFHDV", "the cut ended TRY, and made LOOK of SEEK"},
-    [EVENT_TICK] = {"tick", "NTELSKIRWPFHDV", ""},
-    [EVENT_DEADLINE] = {"deadline", "NTELSKIRWPF", "the deadline is for the grant"},
+    [EVENT_RESUME] = {"resume", "NTELKIRWPHDACBV", "the cut made LOOK of SEEK"},
+    [EVENT_SUSPEND] = {"suspend", "NTELSKIRWPFHDACBV", ""},
+    [EVENT_EXPIRE] = {"expire", "NELKIRWPFHDABV",
+                      "the cut ended TRY, and made LOOK of SEEK; C: with its lock"},
+    [EVENT_TICK] = {"tick", "NTELSKIRWPFHDACBV", ""},
+    [EVENT_DEADLINE] = {"deadline", "NTELSKIRWPFA", "the deadline is for the grant"},
     [EVENT_RUN_OUT] = {"clock ran out", "HD", "there is no lease"},
-    [EVENT_BEAT] = {"beat", "NTELSKIRWPFHDV", ""},
+    [EVENT_BEAT] = {"beat", "NTELSKIRWPFHDACBV", ""},
 };
 
 /* GONE has no column: the owner forgets a claim that is gone. */
-static const char letters[] = "NTELSKIRWPFHDV";
+static const char letters[] = "NTELSKIRWPFHDACBV";
 
 static bool is_possible(unsigned event, unsigned state) {
     return state < sizeof letters - 1 && strchr(rows[event].states, letters[state]);

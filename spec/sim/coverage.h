@@ -18,6 +18,8 @@ enum event {
     EVENT_CANCEL,
     EVENT_RELEASE,
     EVENT_SHARE,
+    EVENT_AWAIT,
+    EVENT_TURN,
     /* replies to requests: four each, in the order of enum what and enum zkl_reply */
     EVENT_PARENTS,
     EVENT_CREATED = EVENT_PARENTS + 4,
@@ -28,9 +30,13 @@ enum event {
     EVENT_GOT_AHEAD = EVENT_GOT_OWN + 4,
     EVENT_REMOVED = EVENT_GOT_AHEAD + 4,
     EVENT_SHARED = EVENT_REMOVED + 4,
-    /* watch events, the connection, time */
     EVENT_MARKED = EVENT_SHARED + 4,
-    EVENT_OWN_DELETED = EVENT_MARKED + 4,
+    EVENT_PASSED = EVENT_MARKED + 4,
+    EVENT_PASSED_OVER = EVENT_PASSED + 4,
+    EVENT_LEFT_NOTHING,
+    EVENT_CALLED,
+    /* watch events, the connection, time */
+    EVENT_OWN_DELETED,
     EVENT_OWN_CHANGED,
     EVENT_AHEAD_DELETED,
     EVENT_AHEAD_CHANGED,
@@ -58,6 +64,9 @@ static inline void cover(enum zkl_claim_state state, enum event event) {
 static inline void cover_reply(enum zkl_claim_state state, enum what what, enum zkl_reply reply) {
     coverage[EVENT_PARENTS + 4 * (unsigned)what + (unsigned)reply][state]++;
 }
+
+/* The same; by what it means to the claim. */
+void cover_answer(enum zkl_claim_state state, const struct item *item);
 
 /* Prints the table. False: a cell was reached that cannot be. */
 bool coverage_print(void);

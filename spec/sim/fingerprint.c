@@ -75,7 +75,8 @@ static void mix_node(const struct node *node) {
 }
 
 static void mix_item(const struct item *item, zkl_time now) {
-    mix((uint64_t)item->what << 8 | item->reply << 4 | item->taken << 1 | item->arrived);
+    mix((uint64_t)item->what << 8 | item->reply << 4 | item->second << 3 | item->unchanged << 2 |
+        item->taken << 1 | item->arrived);
     mix((uint64_t)item->czxid);
     mix((uint64_t)item->wish << 32 ^ (uint64_t)item->node);
     mix((uint64_t)item->view);
@@ -97,7 +98,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->kind);
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
                    claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
-                   claim->pausing << 6 | claim->unsent << 7));
+                   claim->pausing << 6 | claim->unsent << 7 | claim->waits << 8 | claim->left << 9 |
+                   claim->settled << 10));
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 3 | (uint64_t)claim->found << 2 | claim->heading << 1 |
         claim->unseen);
@@ -133,6 +135,7 @@ static void mix_client(struct client *client) {
     zkl_time now = clock_of(client);
     mix((uint64_t)client->life << 8 | (uint64_t)(client->server + 1) << 4);
     mix((uint64_t)client->session << 8 | client->wished);
+    mix((uint64_t)client->waited << 8 | client->signals);
     mix((uint64_t)client->last);
     mix(client->party.nonces);
     mix(client->party.session);
@@ -140,6 +143,7 @@ static void mix_client(struct client *client) {
     mix_time(client->beat, now);
     mix_time(client->look, now);
     mix_text(client->late);
+    mix_text(client->late_other);
     if (client->late[0]) mix_time(client->lands, world.now);
     for (int i = 0; i < LINES; i++) mix((uint64_t)client->shown[i] << 1 | client->expiring);
     mix_time(client->proved, now);
@@ -150,7 +154,7 @@ static void mix_client(struct client *client) {
     EACH_WISH(client, wish) {
         mix((uint64_t)(wish - client->wishes) << 8 | wish->gone << 4 | wish->granted << 3 |
             wish->failed << 2 | wish->lost << 1 | wish->given_up);
-        mix((uint64_t)wish->ended << 1 | wish->joint);
+        mix((uint64_t)wish->taken << 3 | wish->away << 2 | wish->ended << 1 | wish->joint);
         if (!wish->gone) mix((uint64_t)line_of(client, &wish->claim));
         mix_time(wish->wake, now);
         mix(wish->out);

@@ -10,9 +10,9 @@
 #include "story.h"
 
 const char *const move_names[MOVES] = {
-    "carry", "deliver", "keep",  "see",   "connect",  "pass",   "wish",   "cancel", "release",
-    "close", "share",   "sever", "stop",  "continue", "kill",   "expire", "apart",  "rejoin",
-    "land",  "reap",    "enter", "leave", "rob",      "change", "clear"};
+    "carry", "deliver", "keep", "see",    "connect", "pass",  "wish",     "cancel", "release",
+    "close", "share",   "wait", "signal", "sever",   "stop",  "continue", "kill",   "expire",
+    "apart", "rejoin",  "land", "reap",   "enter",   "leave", "rob",      "change", "clear"};
 
 uint64_t moves_made[MOVES];
 
@@ -22,11 +22,11 @@ uint64_t moves_made[MOVES];
 static const unsigned weights[MOVES] = {
     [MOVE_CARRY] = 24,  [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12, [MOVE_SEE] = 10,
     [MOVE_CONNECT] = 8, [MOVE_PASS] = 8,     [MOVE_WISH] = 10, [MOVE_CANCEL] = 2,
-    [MOVE_RELEASE] = 6, [MOVE_CLOSE] = 1,    [MOVE_SHARE] = 6, [MOVE_SEVER] = 2,
-    [MOVE_STOP] = 1,    [MOVE_CONTINUE] = 6, [MOVE_KILL] = 1,  [MOVE_EXPIRE] = 1,
-    [MOVE_APART] = 2,   [MOVE_REJOIN] = 3,   [MOVE_LAND] = 4,  [MOVE_REAP] = 2,
-    [MOVE_ENTER] = 3,   [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,   [MOVE_CHANGE] = 1,
-    [MOVE_CLEAR] = 1};
+    [MOVE_RELEASE] = 6, [MOVE_CLOSE] = 1,    [MOVE_SHARE] = 6, [MOVE_WAIT] = 20,
+    [MOVE_SIGNAL] = 10, [MOVE_SEVER] = 2,    [MOVE_STOP] = 1,  [MOVE_CONTINUE] = 6,
+    [MOVE_KILL] = 1,    [MOVE_EXPIRE] = 1,   [MOVE_APART] = 2, [MOVE_REJOIN] = 3,
+    [MOVE_LAND] = 4,    [MOVE_REAP] = 2,     [MOVE_ENTER] = 3, [MOVE_LEAVE] = 5,
+    [MOVE_ROB] = 1,     [MOVE_CHANGE] = 1,   [MOVE_CLEAR] = 1};
 
 static struct {
     enum move moves[MOVES * CLIENTS];
@@ -51,12 +51,18 @@ static void allow(enum move move, int who, bool when) {
 }
 
 static bool is_awaited(const struct zkl_claim *claim) {
-    return claim->wanted && !zkl_claim_holds(claim);
+    return claim->wanted && !zkl_claim_holds(claim) && !claim->waits;
 }
 
 static bool may_share(const struct zkl_claim *claim) {
     bool joint = ((const struct wish *)claim)->joint;
     return claim->state == ZKL_HELD && zkl_claim_may_share(claim) && !joint;
+}
+
+/* A multi-lock's part or a reader may not. */
+static bool may_use_condition(const struct zkl_claim *claim) {
+    bool alone = claim->kind == ZKL_MUTEX || claim->kind == ZKL_WRITE;
+    return claim->state == ZKL_HELD && alone && world.setting.mix == MIX_CONDITION;
 }
 
 static struct wish *some_wish(const struct client *client,
@@ -99,6 +105,9 @@ static void allow_of(const struct client *c) {
     allow(MOVE_CANCEL, who, runs && has_claim(c, is_awaited));
     allow(MOVE_RELEASE, who, runs && has_claim(c, zkl_claim_holds));
     allow(MOVE_SHARE, who, runs && has_claim(c, may_share) && !nodes_full());
+    bool may_use = runs && has_claim(c, may_use_condition);
+    allow(MOVE_WAIT, who, may_use && client_may_wait(c));
+    allow(MOVE_SIGNAL, who, may_use && !(world.setting.plain && c->signals));
     allow(MOVE_CLOSE, who, runs && c->session != NOBODY && world.session_count < SESSIONS / 2);
     allow(MOVE_SEVER, who, wired);
     allow(MOVE_STOP, who, runs);
@@ -172,6 +181,7 @@ static enum zkl_kind some_kind(const struct client *c) {
     switch (world.setting.mix) {
     case MIX_READ_WRITE: return kinds[choose(2)];
     case MIX_MULTI: return world.setting.plain ? ZKL_MUTEX : kinds[choose(3)];
+    case MIX_CONDITION: return world.setting.plain || choose(2) ? ZKL_MUTEX : kinds[choose(3)];
     case MIX_ALL: return kinds[choose(3)];
     case MIX_DOWNGRADE: return index_of(c) == 0 ? ZKL_WRITE : kinds[choose(2)];
     case MIX_UNFAIR: return ZKL_UNFAIR;
@@ -241,6 +251,12 @@ static void pass(void) {
     tell("%.3f s pass", (double)time / ZKL_SECOND);
     if (world.setting.brisk) flow_pass(time);
     else world_pass(time);
+}
+
+static void wait_in_condition(struct client *c) {
+    zkl_time deadline = ZKL_NEVER;
+    if (!world.setting.plain && choose(2)) deadline = clock_of(c) + choose(20) * (TIMEOUT / 10);
+    client_wait(c, some_wish(c, may_use_condition), deadline);
 }
 
 static void stop_for_good(struct client *c) {
@@ -332,6 +348,8 @@ static void make(enum move move, int who) {
     case MOVE_CANCEL: client_cancel(c, some_wish(c, is_awaited), ZKL_INTERRUPTED); break;
     case MOVE_RELEASE: client_release(c, some_wish(c, zkl_claim_holds)); break;
     case MOVE_SHARE: client_share(c, some_wish(c, may_share)); break;
+    case MOVE_WAIT: wait_in_condition(c); break;
+    case MOVE_SIGNAL: client_signal(c, some_wish(c, may_use_condition)); break;
     case MOVE_CLOSE: client_close(c); break;
     case MOVE_SEVER: network_sever(c); break;
     case MOVE_STOP:

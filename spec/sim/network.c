@@ -99,10 +99,12 @@ static zkl_time slow_way(const struct client *client) {
  * node, and nobody can help that but by waiting: docs/design.md, "Known and left alone".
  */
 static void delay(struct client *client, const struct item *item) {
-    if (item->what != CREATE && item->what != SHARE) return;
+    if (item->what != CREATE && item->what != SHARE && item->what != WAIT) return;
     if (client->late[0] || choose(2) == 0) return;
     tell("the cut's first lost request, the %s, is still on its way", story_what(item));
     memcpy(client->late, item->name, sizeof client->late);
+    client->late_other[0] = '\0';
+    if (item->what == WAIT) memcpy(client->late_other, item->other, sizeof client->late_other);
     client->late_of = client->session;
     client->late_line = item->line;
     client->lands = world.now + slow_way(client);
@@ -231,12 +233,19 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     set_watches(client);
 }
 
+/* A waiter's and its lock's node: both, or neither. */
+static struct node *land_wait(const struct client *client) {
+    struct node *lock = node_find(client->late_other);
+    return lock && alive(lock) ? node_wait(client->late, client->late_of, lock) : NULL;
+}
+
 /* A whole name is that of a writer, which is to become a reader; or the fixed one. */
 void network_land(struct client *client) {
     const char *name = client->late;
     struct node *node = is_fixed(name) ? node_at(name, world.zxid) : node_find(name);
     if (world.sessions[client->late_of].alive && path_at(world.zxid) && !nodes_full()) {
-        if (is_fixed(name) && !node)
+        if (client->late_other[0]) node = land_wait(client);
+        else if (is_fixed(name) && !node)
             node = node_add(name, client->late_of, client->late_line, true);
         else if (is_fixed(name)) node = NULL; /* refused: it is taken */
         else if (node) node_share(node);

@@ -48,8 +48,9 @@ static bool may_hold(const struct node *node) {
 /* A stranger's delete is the one thing that no client can know of in time. */
 void rules_on_grant(const struct client *client, struct wish *wish) {
     const struct node *node = node_of(&wish->claim);
-    require(!wish->granted && !wish->failed, "a wish is answered once");
+    require((!wish->granted || wish->away) && !wish->failed, "a wish is answered once");
     wish->granted = true;
+    wish->away = wish->ended = false;
     rules_grants++;
     tell("%s HOLDS, token %lld", story_client(client), (long long)wish->claim.czxid);
     require(node && node->born == wish->claim.czxid, "the token is the czxid of the own node");
@@ -87,6 +88,14 @@ static bool lost_its_place(const struct wish *wish) {
     return !own || !alive(own) || !other || !others || !alive(others);
 }
 
+/* The node of the lock, or that of its waiter, is gone without a signal. */
+static bool lost_its_wait(const struct wish *wish) {
+    const struct wish *waiter = wish->away ? partner_of(wish) : NULL;
+    const struct node *lock = node_find(wish->claim.name);
+    const struct node *own = waiter ? node_find(waiter->claim.name) : NULL;
+    return waiter && (!lock || !alive(lock)) && (!own || !alive(own));
+}
+
 /* Whether the user may be told so. */
 static bool is_true(const struct client *client, const struct wish *wish) {
     const struct zkl_claim *claim = &wish->claim;
@@ -94,26 +103,54 @@ static bool is_true(const struct client *client, const struct wish *wish) {
     case ZKL_TIMEOUT: return claim->trying || clock_of(client) >= claim->deadline;
     case ZKL_EXPIRED: return client->party.session == 0;
     case ZKL_AUTH: return world.setting.refusals;
-    case ZKL_LOST: return wish->joint && lost_its_place(wish);
+    case ZKL_LOST: return wish->joint ? lost_its_place(wish) : lost_its_wait(wish);
     case ZKL_CONFLICT: return claim->kind == ZKL_PERMIT && was_in_conflict(wish);
     default: return claim->code == wish->cancelled && wish->cancelled != ZKL_OK;
     }
 }
 
 void rules_on_fail(const struct client *client, struct wish *wish) {
-    require(!wish->granted && !wish->failed, "a wish is answered once");
+    require((!wish->granted || wish->away) && !wish->failed, "a wish is answered once");
     require(is_true(client, wish), "a wish fails for the reason that is given");
     wish->failed = true;
+    wish->granted = wish->away = false;
 }
 
 void rules_on_loss(const struct client *client, struct wish *wish) {
     const struct node *node = node_of(&wish->claim);
     bool over = client->party.session == 0 || ran_out(client) || wish->ended;
-    require(wish->granted, "only a holder loses");
+    require(wish->granted && !wish->away, "only a holder loses");
     require(!wish->lost, "a holder is told once");
     require(!wish->given_up, "what was given up is not lost");
     require(over || !node || !alive(node), "what is lost is gone, or may be");
     wish->lost = true;
+}
+
+/* Expiry, or a deletion, is no signal. */
+void rules_on_return(const struct zkl_claim *waiter) {
+    const struct node *node = node_find(waiter->name);
+    require(node && node->changed, "who returns was signalled");
+}
+
+/* Its node may be gone since: then it is told. */
+void rules_on_stay(struct wish *wish) {
+    require(wish->granted && wish->away, "only who is away stays");
+    require(world.setting.refusals, "nobody refused to let it wait");
+    wish->away = false;
+}
+
+/*
+ * A signal is taken or passed on. Its node goes alone only when nobody is left who waited at
+ * the signal and has none; whom it may not signal cannot have it.
+ */
+void rules_on_remove(const struct node *own, const struct wish *wish) {
+    if (world.setting.mix != MIX_CONDITION || own->line != CONDITION || !own->changed) return;
+    if (wish->taken || world.setting.refusals) return;
+    EACH_NODE(node) {
+        bool waits = alive(node) && node->contender && node->line == CONDITION;
+        if (node->place < own->place) continue; /* only a stranger passes over it */
+        require(!waits || node->changed || node->born > own->changed, "a signal is not swallowed");
+    }
 }
 
 /* What a holder is told of its wish to be a reader is so: no older request changes it later. */
@@ -207,7 +244,7 @@ void rules_at_any_time(void) {
         note_ends(c);
         EACH_OWN(c, claim) {
             const struct wish *wish = (const struct wish *)claim;
-            bool lease = wish->granted && !wish->given_up && !wish->lost;
+            bool lease = wish->granted && !wish->away && !wish->given_up && !wish->lost;
             require(lease == zkl_claim_holds(claim), "a grant is not taken back");
             if (!lease) continue;
             enum zkl_phase phase = zkl_clock_phase(&c->party.clock, claim->epoch, clock_of(c));
@@ -241,6 +278,17 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
             alive(node) && node->contender && node->place < own->place && node->line == own->line;
         if (ahead) require(node->watched & bit, "who heads watches each holder");
     }
+}
+
+/* Whoever was signalled is on its way back. */
+static void check_in_condition(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = node_find(claim->name);
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    require(own && alive(own), "who waits in the condition has its node");
+    require(own && own->watched & bit, "who waits in the condition watches its node");
+    require(own && !own->changed, "who was signalled does not wait");
+    require(claim->partner && claim->partner->state == ZKL_AWAY,
+            "who waits in the condition does not have its lock");
 }
 
 /* Nobody waits for nothing: its predecessor lives, is the nearest, and is watched. */
@@ -304,7 +352,9 @@ static void check_part(const struct client *client, const struct zkl_claim *clai
 
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
     uint8_t bit = (uint8_t)(1U << index_of(client));
-    if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind)) check_unfair_waiter(client);
+    if (claim->state == ZKL_WAIT && claim->waits) check_in_condition(client, claim);
+    else if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind))
+        check_unfair_waiter(client);
     else if (claim->state == ZKL_WAIT) check_waiter(client, claim);
     if (claim->state == ZKL_FIRST) check_part(client, claim);
     require(comes_to_a_holder(claim), "nobody waits for itself, by way of others");

@@ -15,6 +15,11 @@ void rules_on_loss(const struct client *client, struct wish *wish);
 void rules_on_shared(const struct wish *wish);
 void rules_on_forget(const struct wish *wish);
 
+/* Of the condition: a lock's claim enters again; it could not wait; a waiter's node goes. */
+void rules_on_return(const struct zkl_claim *waiter);
+void rules_on_stay(struct wish *wish);
+void rules_on_remove(const struct node *own, const struct wish *wish);
+
 extern uint64_t rules_grants; /* so far, in all runs */
 
 /* Before the clock hears of a proof that was issued then. */

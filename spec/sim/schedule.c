@@ -79,6 +79,8 @@ static bool is_behind_another(const struct zkl_claim *claim) {
 static bool is_settled(const struct zkl_claim *claim) {
     if (is_behind_another(claim)) return true;
     if (claim->stalled || claim->state == ZKL_GONE) return claim->state == ZKL_GONE;
+    if (claim->state == ZKL_AWAY) return claim->partner && claim->partner->state == ZKL_WAIT;
+    if (claim->state == ZKL_CALLED) return true; /* it is up to its lock's claim */
     bool in_place =
         claim->state == ZKL_WAIT || claim->state == ZKL_HELD || claim->state == ZKL_FIRST;
     return in_place && claim->own_watched;
@@ -113,6 +115,12 @@ static void remove_others(void) {
     }
 }
 
+/* In a calm time nobody is forgotten: whoever waits in the condition returns. */
+static void signal_all(void) {
+    struct node *waiter;
+    while ((waiter = node_unsignalled())) node_change(waiter);
+}
+
 /* Releases what is held; false: nobody wants anything any more. */
 static bool release_all(void) {
     bool wanted = false;
@@ -131,6 +139,7 @@ static void answer_all(void) {
     int rounds = 0;
     tell("-- everybody else leaves; who holds releases --");
     remove_others();
+    signal_all();
     flow(true);
     while (release_all() && rounds++ < 100 && !world.broken) wait_a_beat();
     require(rounds < 100, "in a calm time every wish is answered");

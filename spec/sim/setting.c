@@ -38,6 +38,10 @@ static const struct small {
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER)},
     {"permits", "one wants both permits, two want one each; no fault", MIX_PERMITS, 3, 1, 1, 0,
      ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))},
+    {"signal", "one waits in the condition, one signals it; one cut or change of mind",
+     MIX_CONDITION, 2, 1, 1, 1,
+     (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL) |
+         BIT(MOVE_WAIT) | BIT(MOVE_SIGNAL)},
 };
 
 enum { SMALLS = sizeof smalls / sizeof *smalls };
@@ -75,12 +79,13 @@ static void set_small(const struct small *small) {
 /* --- any kind ----------------------------------------------------------------------- */
 
 static void set_any(void) {
-    struct setting setting = {.moves =
-                                  ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) | BIT(MOVE_SHARE),
+    struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) |
+                                       BIT(MOVE_SHARE) | BIT(MOVE_WAIT) | BIT(MOVE_SIGNAL),
                               .faults = UNLIMITED};
     static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};
-    static const enum mix mixes[] = {MIX_MUTEX,   MIX_READ_WRITE, MIX_ALL,    MIX_READ_WRITE,
-                                     MIX_PERMITS, MIX_QUARREL,    MIX_UNFAIR, MIX_MULTI};
+    static const enum mix mixes[] = {MIX_MUTEX,     MIX_READ_WRITE, MIX_ALL,    MIX_READ_WRITE,
+                                     MIX_PERMITS,   MIX_QUARREL,    MIX_UNFAIR, MIX_MULTI,
+                                     MIX_CONDITION, MIX_CONDITION};
     static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
     setting.clients = clients[choose(8)];
     setting.servers = servers[choose(3)];
@@ -91,7 +96,7 @@ static void set_any(void) {
     if (setting.moves & BIT(MOVE_STOP)) setting.moves |= BIT(MOVE_CONTINUE);
     if (setting.moves & BIT(MOVE_APART)) setting.moves |= BIT(MOVE_REJOIN);
     if (setting.moves & BIT(MOVE_ENTER)) setting.moves |= BIT(MOVE_LEAVE);
-    setting.mix = mixes[choose(8)];
+    setting.mix = mixes[choose(sizeof mixes / sizeof *mixes)];
     if (setting.mix >= MIX_PERMITS) setting.limit = 1 + (int32_t)choose(4);
     setting.brisk = choose(3) == 2;
     setting.tick = ticks[choose(3)];
@@ -130,7 +135,7 @@ static void connect_all(void) {
 }
 
 void setting_choose(void) {
-    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     unsigned which = choose_weighted(odds, SMALLS + 1);
     if (which) set_small(&smalls[which - 1]);
     else set_any();

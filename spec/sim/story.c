@@ -59,6 +59,9 @@ const char *story_what(const struct item *item) {
                                         [REMOVE] = "delete of",
                                         [SHARE] = "downgrade of",
                                         [MARK] = "mark of",
+                                        [PASS] = "passing on of",
+                                        [WAIT] = "wait",
+                                        [SIGNAL] = "signal by",
                                         [CREATE_ALL] = "creates",
                                         [DELETED] = "the deletion of",
                                         [CHANGED] = "the change of",
@@ -86,18 +89,36 @@ const char *story_desire(const struct desire *desire) {
 }
 
 const char *story_state(enum zkl_claim_state state) {
-    static const char *const names[] = {"NEW",   "TRY",  "ENTER", "LOOK",  "SEEK",
-                                        "KNOW",  "LIST", "RANK",  "WAIT",  "PROVE",
-                                        "FIRST", "HELD", "SHARE", "LEAVE", "GONE"};
+    static const char *const names[] = {"NEW",   "TRY",  "ENTER",  "LOOK",  "SEEK",  "KNOW",
+                                        "LIST",  "RANK", "WAIT",   "PROVE", "FIRST", "HELD",
+                                        "SHARE", "AWAY", "CALLED", "PASS",  "LEAVE", "GONE"};
     return names[state];
 }
 
 const char *story_actions(zkl_actions actions) {
-    static const char *const names[] = {
-        "create the path", "create",      "sync",   "list",          "rank",
-        "watch own",       "watch ahead", "delete", "share",         "doubt",
-        "followers go on", "queued",      "GRANT",  "FAIL",          "LOSE",
-        "SHARED",          "forget",      "pause",  "watch holders", "mark"};
+    static const char *const names[] = {"create the path",
+                                        "create",
+                                        "sync",
+                                        "list",
+                                        "rank",
+                                        "watch own",
+                                        "watch ahead",
+                                        "delete",
+                                        "share",
+                                        "pass on",
+                                        "doubt",
+                                        "followers go on",
+                                        "queued",
+                                        "GRANT",
+                                        "FAIL",
+                                        "LOSE",
+                                        "SHARED",
+                                        "STAYED",
+                                        "turn",
+                                        "forget",
+                                        "pause",
+                                        "watch holders",
+                                        "mark"};
     char *text = buffer();
     size_t length = 0;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {

@@ -84,7 +84,10 @@ enum what {
     REMOVE,
     SHARE,
     MARK,
+    PASS,       /* delete of a waiter's node, and the signal for the next */
     CREATE_ALL, /* of a multi-lock's two parts */
+    WAIT,       /* create of a waiter's node, and delete of the lock's */
+    SIGNAL,     /* of the first who has none, if the signaller's node is there */
     /* watch events */
     DELETED,
     CHANGED,
@@ -109,8 +112,11 @@ struct item {
     int64_t czxid;                   /* REMOVE: of the node that is meant */
     bool arrived;                    /* at the client's library */
     bool taken;                      /* CREATE: refused, for there is such a node */
+    bool second;                     /* WAIT, PASS: what was refused is the second write */
+    bool unchanged;                  /* REMOVE: only if nobody has written to it */
     char name[ZKL_NAME_SIZE];        /* CREATE: the prefix; SHARE: the writer's; or the fixed one */
-    char other[ZKL_NAME_SIZE]; /* CREATE_ALL: the prefix of the other part, on the other path */
+    char other[ZKL_NAME_SIZE];       /* CREATE_ALL: the prefix of the other part, on the other path;
+                                        WAIT: the lock's node; PASS: the next waiter's */
 };
 
 struct queue {
@@ -128,6 +134,8 @@ struct wish {
     bool asked;                           /* a user made it: it is no orphan's */
     bool joint;                           /* it is a part of a multi-lock */
     bool granted, failed, lost, given_up; /* what the user was told, and did */
+    bool away;                            /* granted, and waiting in the condition */
+    bool taken;                           /* a waiter: its lock was granted again */
     bool ended;                           /* as a lease, by the own clock */
     zkl_time wake;                        /* the end of its pause, by the client's clock */
     unsigned out;                         /* its requests */
@@ -142,6 +150,7 @@ struct client {
     struct wish wishes[ROOM];
     enum life life;
     unsigned wished;          /* how many wishes it had */
+    unsigned waited, signals; /* how often it waited in the condition, and signalled */
     int session;              /* index; NOBODY: none */
     int server;               /* connected to; NOBODY: to none */
     bool expiring;            /* the library knows that its session is gone, the claims do not */
@@ -154,7 +163,8 @@ struct client {
     zkl_time beat, look;      /* by its clock: the last beat; the next look, or ZKL_NEVER */
     char late[ZKL_NAME_SIZE]; /* a write on a slow way, of session `late_of`: a create's
                                  prefix, or the writer's name that is to be a reader's */
-    zkl_time lands;           /* until then at most */
+    char late_other[ZKL_NAME_SIZE]; /* with a waiter's prefix: the lock's node */
+    zkl_time lands;                 /* until then at most */
     int late_of, late_line;
 };
 
@@ -165,7 +175,8 @@ enum mix {
     MIX_ALL,
     MIX_DOWNGRADE, /* the first client's are writers, all others' readers or writers */
     MIX_UNFAIR,
-    MIX_MULTI, /* of all kinds, on two paths: on one of them, or on both at once */
+    MIX_MULTI,     /* of all kinds, on two paths: on one of them, or on both at once */
+    MIX_CONDITION, /* of all kinds; who waits in the condition is on the second path */
     MIX_PERMITS,
     MIX_QUARREL, /* permits; now and then somebody has another limit, or wants a mutex */
     MIXES
@@ -266,6 +277,8 @@ struct node *node_born(zxid born);
 struct node *node_make(const char *prefix, int session, int line, bool contender); /* sequential */
 struct node *node_add(const char *name, int session, int line, bool contender);
 enum zkl_reply node_share(struct node *writer); /* the transaction of ZKL_DO_SHARE */
+struct node *node_wait(const char *prefix, int session, struct node *lock); /* a waiter's */
+struct node *node_unsignalled(void); /* the first who waits in the condition for a signal */
 void node_remove(struct node *node);
 void node_change(struct node *node);
 bool nodes_full(void);
@@ -326,6 +339,9 @@ void client_wish_all(struct client *client, const struct desire desires[LINES], 
 void client_cancel(struct client *client, struct wish *wish, enum zkl_code why);
 void client_release(struct client *client, struct wish *wish);
 void client_share(struct client *client, struct wish *wish);
+void client_wait(struct client *client, struct wish *wish, zkl_time deadline);
+void client_signal(struct client *client, struct wish *wish);
+bool client_may_wait(const struct client *client);
 void client_close(struct client *client);
 bool client_may_wish(const struct client *client);
 
@@ -333,10 +349,18 @@ static inline int line_of(const struct client *client, const struct zkl_claim *c
     return (int)(claim->line - client->lines);
 }
 
+/* The path of the condition; the lock's is the first. */
+enum { CONDITION = 1 };
+
 /* The other part of a multi-lock, while it has claims of both. */
 static inline struct wish *other_part(const struct wish *wish) {
     struct wish *other = (struct wish *)wish->claim.next_part;
     return other == wish ? NULL : other;
+}
+
+/* Of one who is away its waiter, and of that the lock's. */
+static inline struct wish *partner_of(const struct wish *wish) {
+    return (struct wish *)wish->claim.partner;
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "choice.h"
+#include "rules.h"
 #include "story.h"
 #include "world.h"
 
@@ -95,6 +96,15 @@ enum zkl_reply node_share(struct node *writer) {
     return ZKL_DONE;
 }
 
+struct node *node_unsignalled(void) {
+    struct node *first = NULL;
+    EACH_NODE(node) {
+        bool waits = alive(node) && node->contender && node->line == CONDITION && !node->changed;
+        if (waits && (!first || node->place < first->place)) first = node;
+    }
+    return first;
+}
+
 /* ZOOKEEPER-3249: at its limit the counter sticks, but for creates in one pipeline. */
 static const char *numbered(const char *prefix) {
     static char name[2 * ZKL_NAME_SIZE];
@@ -107,6 +117,13 @@ static const char *numbered(const char *prefix) {
 
 struct node *node_make(const char *prefix, int session, int line, bool contender) {
     return node_add(numbered(prefix), session, line, contender);
+}
+
+struct node *node_wait(const char *prefix, int session, struct node *lock) {
+    struct node *waiter = new_node(numbered(prefix), session, CONDITION, true);
+    lock->died = waiter->born;
+    server_see(0, world.zxid);
+    return waiter;
 }
 
 void node_remove(struct node *node) {
@@ -348,7 +365,44 @@ static void remove_one(const struct client *client, struct item *item) {
         return;
     }
     require(node->session == client->session, "nobody's node is removed by another session");
+    if (item->unchanged && node->changed) {
+        item->reply = ZKL_REFUSED;
+        return;
+    }
+    rules_on_remove(node, &client->wishes[item->wish]);
     node_remove(node);
+}
+
+static void begin_wait(const struct client *client, struct item *item) {
+    struct node *lock = node_find(item->other);
+    item->second = lock && !alive(lock) && path_at(world.zxid);
+    if (!path_at(world.zxid) || !lock || !alive(lock)) {
+        item->reply = ZKL_ABSENT;
+        return;
+    }
+    require(lock->session == client->session, "nobody's lock is given up by another session");
+    item->node = (int)(node_wait(item->name, client->session, lock) - world.nodes);
+}
+
+/* Both in one commit, or neither. */
+static void pass_on(const struct client *client, struct item *item) {
+    struct node *own = item->node == NOBODY ? NULL : &world.nodes[item->node];
+    struct node *next = node_find(item->other);
+    bool there = own && alive(own);
+    if (!there || !next || !alive(next)) item->reply = ZKL_ABSENT;
+    else if (next->changed) item->reply = ZKL_REFUSED;
+    item->second = there && item->reply != ZKL_DONE;
+    if (item->reply != ZKL_DONE) return;
+    require(own->session == client->session, "nobody's signal is passed on by another session");
+    own->died = next->changed = commit();
+    server_see(0, world.zxid);
+}
+
+static void carry_signal(struct item *item) {
+    const struct node *own = item->node == NOBODY ? NULL : &world.nodes[item->node];
+    struct node *waiter = node_unsignalled();
+    if (!own || !alive(own)) item->reply = ZKL_ABSENT;
+    else if (waiter) node_change(waiter);
 }
 
 static void share(const struct client *client, struct item *item) {
@@ -380,7 +434,8 @@ static void get(const struct client *client, zxid view, struct item *item) {
 
 static bool is_write(const struct item *item) {
     return item->what == PARENTS || item->what == CREATE || item->what == CREATE_ALL ||
-           item->what == SYNC || item->what == REMOVE || item->what == SHARE || item->what == MARK;
+           item->what == SYNC || item->what == REMOVE || item->what == SHARE ||
+           item->what == MARK || item->what == WAIT || item->what == PASS || item->what == SIGNAL;
 }
 
 bool request_waits(int server, const struct item *item) {
@@ -395,7 +450,10 @@ static bool is_refused(const struct item *item) {
 bool request_carry_out(const struct client *client, int server, struct item *item) {
     if (request_waits(server, item)) return false;
     item->reply = is_refused(item) ? ZKL_REFUSED : ZKL_DONE;
-    if (item->reply == ZKL_REFUSED) return true;
+    if (item->reply == ZKL_REFUSED) {
+        item->second = item->what == PASS;
+        return true;
+    }
     switch (item->what) {
     case PARENTS: path_make(); break;
     case CREATE:
@@ -409,6 +467,9 @@ bool request_carry_out(const struct client *client, int server, struct item *ite
         break;
     case SHARE: share(client, item); break;
     case MARK: mark(client, item); break;
+    case WAIT: begin_wait(client, item); break;
+    case PASS: pass_on(client, item); break;
+    case SIGNAL: carry_signal(item); break;
     case LIST:
         item->view = world.servers[server].seen;
         if (!path_at(item->view)) item->reply = ZKL_ABSENT;
