@@ -336,6 +336,8 @@ if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;]],
     case ZKL_PROVE:
     case ZKL_HELD:
     case ZKL_SHARE:
+    case ZKL_AWAY:
+    case ZKL_CALLED:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -346,6 +348,8 @@ zkl_actions zkl_claim_synced(]],
                    replace = [[
     case ZKL_PROVE:
     case ZKL_SHARE:
+    case ZKL_AWAY:
+    case ZKL_CALLED:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -419,8 +423,14 @@ if (claim->state != ZKL_HELD || claim->own_watched) return 0;
         name = "forgotten-cancel",
         what = "a cancelled claim whose create is on its way is forgotten at once",
         file = "src/core/claim.c",
-        find = "    case ZKL_SEEK: return fail(claim, why);",
-        replace = "    case ZKL_SEEK: return fail(claim, why) | gone(claim);",
+        find = [[
+    case ZKL_LOOK:
+    case ZKL_SEEK:
+    case ZKL_AWAY: return fail(claim, why);]],
+        replace = [[
+    case ZKL_LOOK:
+    case ZKL_SEEK: return fail(claim, why) | gone(claim);
+    case ZKL_AWAY: return fail(claim, why);]],
     },
 
     {
@@ -651,8 +661,8 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
         name = "part-requeued",
         what = "a part of a multi-lock queues again alone: opposite orders deadlock",
         file = "src/core/claim.c",
-        find = "    if (is_part(claim)) return fail(claim, ZKL_LOST) | gone(claim);\n",
-        replace = "",
+        find = "    if (is_part(claim) || claim->waits) return fail(claim, ZKL_LOST)",
+        replace = "    if (claim->waits) return fail(claim, ZKL_LOST)",
     },
     {
         name = "parts-one-by-one",
@@ -953,15 +963,14 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         find = "if (lock->wanted && waiter->state == ZKL_CALLED) return zkl_claim_enter(lock);",
         replace = "if (lock->wanted && waiter->state >= ZKL_CALLED) return zkl_claim_enter(lock);",
     },
-
     {
         name = "signal-swallowed",
         what = "a deadline that meets a signal takes it along (Menagerie)",
         file = "src/core/claim.c",
-        find = "if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_pass(claim);",
+        find = "    if (reply == ZKL_REFUSED && claim->waits && !claim->settled) " ..
+               "return zkl_waiter_pass(claim);",
         replace = "if (reply == ZKL_REFUSED && claim->waits) return gone(claim);",
     },
-
     {
         name = "signal-not-passed-on",
         what = "a signal whose lock is not had again in time goes with its node",
@@ -969,7 +978,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         find = "case ZKL_CALLED: return fail(claim, why) | zkl_waiter_pass(claim);",
         replace = "case ZKL_CALLED: claim->settled = true; return fail(claim, why) | leave(claim);",
     },
-
     {
         name = "signal-taken-twice",
         what = "a signal that was taken is passed on as well",
@@ -979,7 +987,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
     claim->settled = true;]],
         replace = "    claim->partner = NULL;",
     },
-
     {
         name = "signal-to-itself",
         what = "who passes a signal on may have it again",
@@ -987,7 +994,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         find = "else if (!tried && each != own) return each;",
         replace = "else if (!tried) return each;",
     },
-
     {
         name = "signal-to-those-ahead",
         what = "a signal is passed to those ahead, too, who have theirs",
@@ -995,7 +1001,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         find = "        if (line->contenders[i] == own) return i + 1;",
         replace = "        if (line->contenders[i] == own) return 0;",
     },
-
     {
         name = "signal-by-number",
         what = "a signal is passed on by numbers that tell no order",
@@ -1005,7 +1010,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
 ]],
         replace = "",
     },
-
     {
         name = "signal-lost-with-reply",
         what = "who may still have the signal is passed over",
@@ -1015,7 +1019,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
 ]],
         replace = "",
     },
-
     {
         name = "called-twice",
         what = "each write to a waiter's node is a signal",
@@ -1023,7 +1026,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         find = "if (!claim->waits || claim->state != ZKL_WAIT) return 0;",
         replace = "if (!claim->waits) return 0;",
     },
-
     {
         name = "wait-of-a-try",
         what = "who was granted by a try gives the wait up with the connection",
@@ -1031,7 +1033,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         find = "lock->trying = lock->stalled = false;",
         replace = "lock->stalled = false;",
     },
-
     {
         name = "wait-without-deadline",
         what = "the wait has the deadline of the acquire",
@@ -1041,7 +1042,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
 ]],
         replace = "",
     },
-
     {
         name = "stays-unwatched",
         what = "who could not wait believes that its node is watched",
@@ -1051,7 +1051,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
 ]],
         replace = "",
     },
-
     {
         name = "waits-with-lock",
         what = "a wait that is given up leaves the lock's node",
@@ -1059,7 +1058,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         find = "return actions | (waiter->left ? gone(lock) : leave(lock));",
         replace = "return actions | gone(lock);",
     },
-
     {
         name = "away-for-ever",
         what = "a wait that begins too late leaves the lock's claim away",
@@ -1071,7 +1069,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
     if (!claim->wanted) return leave(claim);
 ]],
     },
-
     {
         name = "lock-left-twice",
         what = "the lock's node, which is gone, is deleted again",
@@ -1081,7 +1078,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
     if (!claim->wanted)]],
         replace = "    if (!claim->wanted)",
     },
-
     {
         name = "partner-dangles",
         what = "a claim that is freed is still somebody's partner",
@@ -1091,7 +1087,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
     struct]],
         replace = "    struct",
     },
-
     {
         name = "waits-once",
         what = "the end of one wait cuts the next one off from its lock",
@@ -1101,7 +1096,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
 ]],
         replace = "",
     },
-
     {
         name = "orphan-takes-signal",
         what = "a waiter's node that landed late is removed with its signal",
@@ -1111,7 +1105,6 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
 ]],
         replace = "",
     },
-
     {
         name = "early-list",
         what = "the look for the next waiter is not asked again",
