@@ -669,7 +669,10 @@ static bool has_alarm(const struct user *user) {
                (claim->heading ? user->heads : user->watched == claim->ahead);
     case ZKL_SHARE: return user->out[SHARE] > 0;
     case ZKL_LEAVE: return user->out[REMOVE] > 0;
-    case ZKL_FIRST: /* of a multi-lock; there is none here */
+    case ZKL_FIRST: /* of a multi-lock, and of a condition; there is none here */
+    case ZKL_AWAY:
+    case ZKL_CALLED:
+    case ZKL_PASS:
     case ZKL_HELD:
     case ZKL_GONE: return true;
     }
