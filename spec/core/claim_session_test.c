@@ -23,8 +23,7 @@ static void expiry(void) {
             if (s.claim.waits) told = ZKL_DO_TURN;
             CHECK_IS(did, state == ZKL_GONE ? 0 : told | ZKL_DO_FORGET);
             CHECK_IS(s.claim.state, ZKL_GONE);
-            if (told && state != ZKL_PASS)
-                CHECK_IS(s.claim.code, held ? ZKL_LOST : ZKL_EXPIRED);
+            if (told && state != ZKL_PASS) CHECK_IS(s.claim.code, held ? ZKL_LOST : ZKL_EXPIRED);
             CHECK_IS(s.forgets, 1);
             CHECK_IS(scene_did(&s, zkl_claim_expire(&s.claim)), 0);
             scene_close(&s);
