@@ -35,6 +35,8 @@ build = {
       ["zklock.core"] = {
          sources = {
             "src/core/claim.c",
+            "src/core/claim_replies.c",
+            "src/core/claim_way.c",
             "src/core/clock.c",
             "src/core/code.c",
             "src/core/condition.c",

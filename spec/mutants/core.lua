@@ -11,7 +11,7 @@ return {
     {
         name = "BUG-01",
         what = "a deletion wakes every waiter, also one that waits for somebody else",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = [[
     if (!awaits(claim, contender)) return 0;
     if (contender) zkl_line_forget(claim->line, contender);]],
@@ -22,14 +22,14 @@ return {
     {
         name = "BUG-02",
         what = "each answer asks anew: requests pile up, as calls do where a wait is a recursion",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "case ZKL_DONE: break; /* watched: its event will come */",
         replace = "case ZKL_DONE: return ZKL_DO_WATCH_AHEAD;",
     },
     {
         name = "BUG-03-try",
         what = "a failed try leaves its node in the line",
-        file = "src/core/claim.c",
+        file = "src/core/claim_way.c",
         find = [[
     if (!ahead) return admit(claim, now);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);]],
@@ -54,21 +54,21 @@ return {
     {
         name = "BUG-11-missing",
         what = "the own node is not in the list: taken for the lock",
-        file = "src/core/claim.c",
-        find = "if (!own) return requeue(claim);",
+        file = "src/core/claim_way.c",
+        find = "if (!own) return zkl_claim_requeue(claim);",
         replace = "if (!own) return admit(claim, now);",
     },
     {
         name = "BUG-11-vanished",
         what = "the predecessor vanished before it could be watched: taken for the lock",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "case ZKL_ABSENT: return zkl_claim_ahead_deleted(claim, contender, now);",
         replace = "case ZKL_ABSENT: return admit(claim, now);",
     },
     {
         name = "BUG-11-error",
         what = "the predecessor cannot be looked at: taken for the lock",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = [[
     case ZKL_REFUSED: return fail(claim, why) | leave(claim);
     case ZKL_UNKNOWN: return stall(claim);
@@ -89,9 +89,9 @@ zkl_actions zkl_claim_ranked(]],
     {
         name = "BUG-12",
         what = "the predecessor is gone: granted without a look who else is ahead",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = [[
-    return still_waits(claim) ? 0 : advance(claim, now);]],
+    return still_waits(claim) ? 0 : zkl_claim_advance(claim, now);]],
         replace = [[
     return still_waits(claim) ? 0 : admit(claim, now);]],
     },
@@ -112,7 +112,7 @@ zkl_actions zkl_claim_ranked(]],
     {
         name = "BUG-13-latch",
         what = "a watch that was used up by a change is not set again",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "return ZKL_DO_WATCH_AHEAD; /* the event used the watch up */",
         replace = "return 0;",
     },
@@ -136,8 +136,8 @@ zkl_actions zkl_claim_ranked(]],
     {
         name = "CURATOR-604",
         what = "a node of the previous session is adopted, and granted",
-        file = "src/core/claim.c",
-        find = "    if (owner != claim->party->session) return requeue(claim);\n",
+        file = "src/core/claim_replies.c",
+        find = "    if (owner != claim->party->session) return zkl_claim_requeue(claim);\n",
         replace = "",
     },
     {
@@ -173,14 +173,14 @@ zkl_actions actions = 0;
     {
         name = "kazoo-leak-A",
         what = "a delete whose reply is lost is not repeated (kazoo #732)",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);",
         replace = "if (reply != ZKL_REFUSED) return gone(claim);",
     },
     {
         name = "kazoo-leak-B",
         what = "a found node is given up by another name than its own, and stays",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    own(claim, found->name);\n",
         replace = "",
     },
@@ -205,10 +205,13 @@ zkl_actions actions = 0;
     {
         name = "etcd-11456-node",
         what = "after a wait nobody looks whether the own node still stands",
-        file = "src/core/claim.c",
-        find = "    case ZKL_WAIT:\n    case ZKL_PROVE: return requeue(claim);\n    case ZKL_HELD:",
+        file = "src/core/claim_replies.c",
+        find = [[
+    case ZKL_WAIT:
+    case ZKL_PROVE: return zkl_claim_requeue(claim);
+    case ZKL_HELD:]],
         replace = [[
-        return requeue(claim);
+        return zkl_claim_requeue(claim);
     case ZKL_WAIT:
     case ZKL_PROVE: break;
     case ZKL_HELD:]],
@@ -307,7 +310,7 @@ if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;]],
     {
         name = "list-without-create",
         what = "the list that came with a lost create counts as the look after it",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    case ZKL_SEEK: return seek_listed(claim, reply, why);",
         replace = "    case ZKL_LOOK:\n    case ZKL_SEEK: return seek_listed(claim, reply, why);",
         also = { { find = [[
@@ -327,7 +330,7 @@ if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;]],
     {
         name = "ungranted",
         what = "a list that comes late takes a grant back",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    case ZKL_LIST: return own_listed(claim, reply, why, now);",
         replace = [[
     case ZKL_HELD:
@@ -361,7 +364,7 @@ zkl_actions zkl_claim_synced(]], } },
     {
         name = "nonce-reused",
         what = "the attempt after a lost one has the same nonce",
-        file = "src/core/claim.c",
+        file = "src/core/claim_way.c",
         find = "claim->nonce = ++claim->party->nonces;",
         replace = "if (!claim->nonce) claim->nonce = ++claim->party->nonces;",
     },
@@ -390,7 +393,7 @@ return now >= claim->deadline && !claim->stalled ? zkl_claim_cancel(claim, ZKL_T
     {
         name = "stranded-followers",
         what = "claims that let the first on a path go alone are forgotten when it fails",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "return actions | make_way(claim);",
         replace = [[
 return claim->line->opened && has_followers(claim) ? actions | ZKL_DO_FOLLOW : actions;]],
@@ -436,21 +439,21 @@ if (claim->state != ZKL_HELD || claim->own_watched) return 0;
     {
         name = "found-unranked",
         what = "a node that was found takes its place before the czxids are known",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    own(claim, found->name);\n    claim->listed = claim->line->serial;\n",
         replace = "    own(claim, found->name);\n",
     },
     {
         name = "old-refusal",
         what = "a refusal of parents that did not matter ends a later attempt",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    claim->czxid = czxid;\n    claim->refusal = ZKL_OK;\n",
         replace = "    claim->czxid = czxid;\n",
     },
     {
         name = "stale-news",
         what = "what is learned of a former predecessor counts for the present one",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = [[
     if (!awaits(claim, contender)) return 0;
     switch (reply) {]],
@@ -461,7 +464,7 @@ if (claim->state != ZKL_HELD || claim->own_watched) return 0;
     {
         name = "always-one-by-one",
         what = "a path is never known to exist: claims enter one after the other",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    claim->line->opened = reply == ZKL_DONE;\n",
         replace = "",
     },
@@ -509,28 +512,28 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
     {
         name = "share-absent",
         what = "a writer whose node is gone becomes a reader",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);",
         replace = "case ZKL_ABSENT: become_reader(claim); break;",
     },
     {
         name = "share-unknown-done",
         what = "a writer counts as a reader although the reply is lost",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "case ZKL_UNKNOWN: claim->unsettled = true; return stall(claim);",
         replace = "case ZKL_UNKNOWN: become_reader(claim); break;",
     },
     {
         name = "share-unknown-refused",
         what = "a writer counts as one although a lost reply may have made it a reader",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "case ZKL_UNKNOWN: claim->unsettled = true; return stall(claim);",
         replace = "case ZKL_UNKNOWN: claim->refusal = ZKL_CONNECTION; break;",
     },
     {
         name = "share-refused-again",
         what = "a refusal after a lost reply counts, though the first may have been carried out",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "        if (claim->unsettled) return stall(claim);\n",
         replace = "",
     },
@@ -551,7 +554,7 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
     {
         name = "share-own-deleted",
         what = "the deletion of the writer's node, which is its own doing, is taken for a loss",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    case ZKL_HELD: return lose(claim) | gone(claim);",
         replace = "    case ZKL_HELD:\n    case ZKL_SHARE: return lose(claim) | gone(claim);",
         also = { { find = "    case ZKL_SHARE: /* the transaction's own reply decides */\n",
@@ -560,7 +563,7 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
     {
         name = "share-unwatched",
         what = "the reader's node is not watched, for the writer's was",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    claim->own_watched = false; /* the next heartbeat's */\n",
         replace = "",
     },
@@ -660,14 +663,14 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
     {
         name = "part-requeued",
         what = "a part of a multi-lock queues again alone: opposite orders deadlock",
-        file = "src/core/claim.c",
+        file = "src/core/claim_way.c",
         find = "    if (is_part(claim) || claim->waits) return fail(claim, ZKL_LOST)",
         replace = "    if (claim->waits) return fail(claim, ZKL_LOST)",
     },
     {
         name = "parts-one-by-one",
         what = "the parts of a multi-lock enter one after another",
-        file = "src/core/claim.c",
+        file = "src/core/claim_way.c",
         find = "    if (!all_are(claim, ZKL_ENTER)) return 0;\n",
         replace = "",
     },
@@ -681,7 +684,7 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
     {
         name = "part-not-watched",
         what = "a part that is first in line does not watch its node",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;",
         replace = "    return is_part(claim) ? ZKL_DO_LIST : 0;",
     },
@@ -705,7 +708,7 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
     {
         name = "unfair-blind-delete",
         what = "a delete of unknown outcome is repeated: perhaps of the next one's node",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = [[
     if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_LOOK;
 ]],
@@ -819,28 +822,28 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
     {
         name = "mark-unsent",
         what = "who is granted after a wait does not tell the next one",
-        file = "src/core/claim.c",
+        file = "src/core/claim_way.c",
         find = "claim->unseen || claim->state != ZKL_HELD ? actions : actions | ZKL_DO_MARK;",
         replace = "actions;",
     },
     {
         name = "mark-once",
         what = "a mark whose reply is lost is not repeated",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "return reply == ZKL_UNKNOWN ? stall(claim) : 0;",
         replace = "return 0;",
     },
     {
         name = "mark-before-watch",
         what = "a mark that came before the watch is not seen",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "|| claim->heading || zxid <= claim->heard) return 0;",
         replace = "|| zxid > 0) return 0;",
     },
     {
         name = "mark-again",
         what = "one mark is answered with one list after the other",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    claim->heard = zxid;\n",
         replace = "",
     },
@@ -854,7 +857,7 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
     {
         name = "mark-unseen-by-list",
         what = "who was granted by its list before its czxid was known tells nobody",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    if (!claim->wanted) return leave(claim);\n    claim->state = ZKL_KNOW;\n",
         replace = [[
     if (!claim->wanted) return leave(claim);
@@ -865,14 +868,14 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
     {
         name = "head-watches-one",
         what = "who heads watches its predecessor only",
-        file = "src/core/claim.c",
+        file = "src/core/claim_way.c",
         find = "    return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;",
         replace = "    return actions;",
     },
     {
         name = "head-forgets",
         what = "who heads does not watch a holder again that wrote to its node",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    if (!contender) return 0;\n",
         replace = "    return 0;\n",
     },
@@ -880,13 +883,13 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         name = "head-asks-one-again",
         what = "who heads asks again for one holder only when gets were lost",
         file = "src/core/claim.c",
-        find = "        if (claim->heading) return advance(claim, now);\n",
+        find = "        if (claim->heading) return zkl_claim_advance(claim, now);\n",
         replace = "",
     },
     {
         name = "head-unranked",
         what = "who heads counts those ahead whose czxids it does not know as nobody",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = [[
     if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
 ]],
@@ -933,21 +936,21 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
     {
         name = "other-limit",
         what = "a limit that is not its own is nobody's concern",
-        file = "src/core/claim.c",
-        find = "    if (stranger) return conflict(claim, stranger) | leave(claim);\n",
+        file = "src/core/claim_way.c",
+        find = "    if (stranger) return zkl_claim_conflict(claim, stranger) | leave(claim);\n",
         replace = "",
     },
     {
         name = "conflict-stays",
         what = "a conflict leaves its node in the line",
-        file = "src/core/claim.c",
-        find = "conflict(claim, stranger) | leave(claim);",
-        replace = "conflict(claim, stranger) | gone(claim);",
+        file = "src/core/claim_way.c",
+        find = "zkl_claim_conflict(claim, stranger) | leave(claim);",
+        replace = "zkl_claim_conflict(claim, stranger) | gone(claim);",
     },
     {
         name = "try-writes",
         what = "a try for permits that are taken writes",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = [[
     if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
 ]],
@@ -966,7 +969,7 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
     {
         name = "signal-swallowed",
         what = "a deadline that meets a signal takes it along (Menagerie)",
-        file = "src/core/claim.c",
+        file = "src/core/claim_replies.c",
         find = "    if (reply == ZKL_REFUSED && claim->waits && !claim->settled) " ..
                "return zkl_waiter_pass(claim);",
         replace = "if (reply == ZKL_REFUSED && claim->waits) return gone(claim);",

@@ -141,8 +141,20 @@ static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply re
     return 0;
 }
 
-/* A new attempt of a claim in a line, with a nonce of its own; claim.c. */
-zkl_actions zkl_claim_enter(struct zkl_claim *claim);
+/* Nobody comes from ENTER any more: who followed it goes on. */
+static inline zkl_actions make_way(const struct zkl_claim *claim) {
+    return has_followers(claim) ? ZKL_DO_FOLLOW : 0;
+}
+
+/* --- claim_way.c: the way of a claim in a line ---------------------------------------------- */
+
+zkl_actions zkl_claim_enter(struct zkl_claim *claim);   /* a new attempt, with its own nonce */
+zkl_actions zkl_claim_requeue(struct zkl_claim *claim); /* the own node is gone: never a grant */
+zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
+/* Finds its place in the line, as far as that is known. */
+zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
+/* Somebody uses the path for something else. */
+zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contender *stranger);
 
 /* --- condition.c: transitions of a waiter ------------------------------------------------- */
 

@@ -1,0 +1,334 @@
+/* claim_replies.c - what a claim makes of replies and of watch events. */
+#include "claim_steps.h"
+#include "permits.h"
+
+/* --- replies ------------------------------------------------------------------------------ */
+
+void zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    if (claim->refusal != ZKL_OK) return; /* the topmost says why */
+    if (reply == ZKL_REFUSED || reply == ZKL_ABSENT) claim->refusal = why;
+}
+
+static void own(struct zkl_claim *claim, const char *name) {
+    struct zkl_name parsed;
+    strncpy(claim->name, name, sizeof claim->name - 1);
+    claim->sequence = zkl_name_parse(name, &parsed) ? parsed.sequence : ZKL_SEQUENCE_LIMIT;
+}
+
+static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                                   const char *name, int64_t czxid) {
+    if (reply != ZKL_DONE) return not_created(claim, reply, why, zkl_claim_enter);
+    own(claim, name);
+    claim->czxid = czxid;
+    claim->refusal = ZKL_OK;
+    if (claim->waits) return zkl_waiter_began(claim);
+    if (!claim->wanted) return leave(claim);
+    claim->state = ZKL_LIST; /* out already, in the same flight */
+    return is_part(claim) ? watch_own(claim) | ZKL_DO_LIST : 0;
+}
+
+zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                              const char *name, int64_t czxid) {
+    if (claim->state != ZKL_ENTER) return 0;
+    if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_created(claim, reply, why);
+    zkl_actions actions = create_answered(claim, reply, why, name, czxid);
+    if (claim->line->opened || claim->state == ZKL_ENTER) return actions;
+    claim->line->opened = reply == ZKL_DONE;
+    return actions | make_way(claim);
+}
+
+/* TRY: free if there are permits left behind all others. */
+static zkl_actions try_permits(struct zkl_claim *claim) {
+    const struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
+    if (stranger) return zkl_claim_conflict(claim, stranger) | gone(claim);
+    if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+    return zkl_claim_enter(claim);
+}
+
+/* TRY: free if no contender is in the way. */
+static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    switch (reply) {
+    case ZKL_DONE:
+        if (claim->kind == ZKL_PERMIT) return try_permits(claim);
+        if (!zkl_line_is_free(claim->line, claim->kind))
+            return fail(claim, ZKL_TIMEOUT) | gone(claim);
+        return zkl_claim_enter(claim);
+    case ZKL_ABSENT: /* a part writes nothing before all are known to be free */
+        return zkl_claim_enter(claim) | (is_part(claim) ? 0 : ZKL_DO_PARENTS);
+    case ZKL_REFUSED: return fail(claim, why) | gone(claim);
+    case ZKL_UNKNOWN: return stall(claim);
+    }
+    return 0;
+}
+
+/* SEEK: the list follows a sync, so a node that is not in it was not created. */
+static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    struct zkl_contender *found = NULL;
+    if (reply == ZKL_UNKNOWN || reply == ZKL_REFUSED) {
+        claim->state = ZKL_LOOK;
+        claim->stalled = true;
+        return reply == ZKL_REFUSED && claim->wanted ? fail(claim, why) : 0;
+    }
+    if (reply == ZKL_DONE)
+        found = zkl_line_find_nonce(claim->line, claim->party->session, claim->nonce);
+    if (!found && claim->wanted)
+        return is_part(claim) ? zkl_claim_requeue(claim) : zkl_claim_enter(claim);
+    if (!found) return gone(claim);
+    own(claim, found->name);
+    claim->listed = claim->line->serial;
+    if (claim->waits) return zkl_waiter_began(claim);
+    if (!claim->wanted) return leave(claim);
+    claim->state = ZKL_KNOW;
+    claim->own_watched = true;
+    return ZKL_DO_WATCH_OWN;
+}
+
+/* LIST: it shows the own node, unless somebody removed it. */
+static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                              zkl_time now) {
+    switch (reply) {
+    case ZKL_DONE:
+        claim->listed = claim->line->serial;
+        claim->unseen = claim->kind == ZKL_PERMIT && zkl_permits_unseen(claim->line, claim);
+        return zkl_claim_advance(claim, now);
+    case ZKL_ABSENT: return zkl_claim_requeue(claim);
+    case ZKL_REFUSED: return fail(claim, why) | leave(claim);
+    case ZKL_UNKNOWN: return stall(claim);
+    }
+    return 0;
+}
+
+static zkl_actions proven(struct zkl_claim *claim, zkl_time now) {
+    if (!certain(claim, now)) return stall(claim);
+    return zkl_kind_is_fixed(claim->kind) ? admit(claim, now) : zkl_claim_advance(claim, now);
+}
+
+zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                             zkl_time now) {
+    switch (claim->state) {
+    case ZKL_TRY: return try_listed(claim, reply, why);
+    case ZKL_SEEK: return seek_listed(claim, reply, why);
+    case ZKL_LIST: return own_listed(claim, reply, why, now);
+    case ZKL_PASS: return zkl_waiter_listed(claim, reply);
+    case ZKL_FIRST:
+    /* Not asked for in this state: it came with a create that failed, or late. */
+    case ZKL_NEW:
+    case ZKL_ENTER:
+    case ZKL_LOOK:
+    case ZKL_KNOW:
+    case ZKL_RANK:
+    case ZKL_WAIT:
+    case ZKL_PROVE:
+    case ZKL_HELD:
+    case ZKL_SHARE:
+    case ZKL_AWAY:
+    case ZKL_CALLED:
+    case ZKL_LEAVE:
+    case ZKL_GONE: break;
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
+    if ((claim->state != ZKL_LOOK && claim->state != ZKL_PROVE) || claim->stalled) return 0;
+    if (reply != ZKL_DONE) return stall(claim);
+    if (claim->state == ZKL_PROVE) return proven(claim, now);
+    claim->state = ZKL_SEEK;
+    return 0;
+}
+
+/* The node that was found is ours if the server says so. */
+static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
+    bool listed = claim->state == ZKL_KNOW;
+    if (!listed && (claim->state != ZKL_LIST || claim->czxid)) return 0;
+    if (owner != claim->party->session) return zkl_claim_requeue(claim);
+    claim->czxid = czxid;
+    return listed ? zkl_claim_advance(claim, now) : 0;
+}
+
+/* The own node is known to be gone, by a reply or by an event. */
+static zkl_actions own_gone(struct zkl_claim *claim) {
+    switch (claim->state) {
+    case ZKL_FIRST:
+    case ZKL_KNOW:
+    case ZKL_LIST:
+    case ZKL_RANK:
+    case ZKL_WAIT:
+    case ZKL_PROVE: return zkl_claim_requeue(claim);
+    case ZKL_HELD: return lose(claim) | gone(claim);
+    case ZKL_CALLED: return gone(claim); /* the lock's claim goes on */
+    case ZKL_NEW:
+    case ZKL_TRY:
+    case ZKL_ENTER:
+    case ZKL_LOOK:
+    case ZKL_SEEK:
+    case ZKL_SHARE: /* the transaction's own reply decides */
+    case ZKL_AWAY:  /* likewise, its waiter's */
+    case ZKL_PASS:  /* likewise */
+    case ZKL_LEAVE: /* the delete's */
+    case ZKL_GONE: break;
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
+                              int64_t czxid, uint64_t owner, zkl_time now) {
+    if (zkl_kind_is_fixed(claim->kind))
+        return zkl_unfair_got_own(claim, reply, why, czxid, owner, now);
+    switch (reply) {
+    case ZKL_DONE: return known(claim, czxid, owner, now);
+    case ZKL_ABSENT: return own_gone(claim);
+    case ZKL_REFUSED:
+        if (claim->state >= ZKL_KNOW && claim->state <= ZKL_WAIT)
+            return fail(claim, why) | leave(claim);
+        return 0; /* it cannot be watched; the lease clock still guards it */
+    case ZKL_UNKNOWN: break;
+    }
+    claim->own_watched = false;
+    if (claim->state == ZKL_KNOW || claim->state == ZKL_WAIT) return stall(claim);
+    return 0;
+}
+
+/*
+ * NULL is one that the line has forgotten. When numbers come to their end the order is
+ * another one: who was ahead by number is looked at again, though it may be behind.
+ */
+static bool may_precede(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+    return !contender || claim->line->exhausted || zkl_line_precedes(claim->line, contender, claim);
+}
+
+/* Who heads awaits all that precede it. */
+static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+    if (claim->state != ZKL_WAIT) return false;
+    return claim->ahead == contender || (claim->heading && may_precede(claim, contender));
+}
+
+zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
+                                enum zkl_reply reply, enum zkl_code why, zkl_time now) {
+    if (!awaits(claim, contender)) return 0;
+    switch (reply) {
+    case ZKL_DONE: break; /* watched: its event will come */
+    case ZKL_ABSENT: return zkl_claim_ahead_deleted(claim, contender, now);
+    case ZKL_REFUSED: return fail(claim, why) | leave(claim);
+    case ZKL_UNKNOWN: return stall(claim);
+    }
+    return 0;
+}
+
+zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
+                             enum zkl_reply reply, int64_t czxid, zkl_time now) {
+    claim->ranks--;
+    if (reply == ZKL_DONE) contender->czxid = czxid;
+    if (reply == ZKL_ABSENT) zkl_line_forget(claim->line, contender);
+    if (claim->state != ZKL_RANK) return 0;
+    if (reply == ZKL_UNKNOWN) claim->stalled = true;
+    if (reply == ZKL_REFUSED) return fail(claim, ZKL_AUTH) | leave(claim);
+    if (claim->ranks > 0 || claim->stalled) return 0;
+    return zkl_claim_advance(claim, now);
+}
+
+/*
+ * The node has another name now, and a czxid of its own; the claim keeps its token. The
+ * line lists again before the next grant, and shows the reader then.
+ */
+static void become_reader(struct zkl_claim *claim) {
+    char name[ZKL_NAME_SIZE];
+    forget_own(claim);
+    zkl_name_downgrade(name, claim->name);
+    memcpy(claim->name, name, sizeof name);
+    claim->kind = ZKL_READ;
+}
+
+/*
+ * A transaction whose outcome is unknown is simply sent again: nobody else has these
+ * names, so a second one finds the reader's node, or finds the writer's node gone. If
+ * the second is refused, the first may have been carried out all the same.
+ */
+zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    if (claim->state != ZKL_SHARE) return 0;
+    switch (reply) {
+    case ZKL_UNKNOWN: claim->unsettled = true; return stall(claim);
+    case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);
+    case ZKL_REFUSED:
+        if (claim->unsettled) return stall(claim);
+        claim->refusal = why;
+        break;
+    case ZKL_DONE: become_reader(claim); break;
+    }
+    if (!claim->wanted) return leave(claim);
+    claim->state = ZKL_HELD;
+    claim->own_watched = false; /* the next heartbeat's */
+    return ZKL_DO_SHARED;
+}
+
+/*
+ * A list that is asked after a change shows what was so at the change: each change is
+ * followed by one list, though a stranger may have made it.
+ */
+zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
+                                   int64_t zxid) {
+    if (!awaits(claim, contender) || claim->heading || zxid <= claim->heard) return 0;
+    claim->heard = zxid;
+    return zkl_claim_list_again(claim);
+}
+
+/* A refused mark is left: who is behind is told when the node goes. */
+zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
+    if (claim->state != ZKL_HELD) return 0; /* the node goes, and that tells as well */
+    if (reply == ZKL_ABSENT) return own_gone(claim);
+    return reply == ZKL_UNKNOWN ? stall(claim) : 0;
+}
+
+zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
+    if (claim->state != ZKL_LEAVE) return 0;
+    if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);
+    if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_pass(claim);
+    /* Of a name that others use: look whose node it is now. */
+    if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_LOOK;
+    return stall(claim);
+}
+
+/* --- watch events --------------------------------------------------------------------------- */
+
+zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
+    return zkl_kind_is_fixed(claim->kind) ? zkl_unfair_own_gone(claim) : own_gone(claim);
+}
+
+zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
+    if (claim->waits) return zkl_claim_called(claim);
+    if (claim->state < ZKL_KNOW || claim->state > ZKL_HELD) return 0;
+    claim->own_watched = true;
+    return ZKL_DO_WATCH_OWN;
+}
+
+/*
+ * Who heads, and has not enough with one holder less: the others are watched already, unless
+ * a list that came since shows more.
+ */
+static bool still_waits(const struct zkl_claim *claim) {
+    if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
+    return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
+}
+
+zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
+                                    zkl_time now) {
+    if (!awaits(claim, contender)) return 0;
+    if (contender) zkl_line_forget(claim->line, contender);
+    return still_waits(claim) ? 0 : zkl_claim_advance(claim, now);
+}
+
+/* Who heads, of one of those that it watches. */
+static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *contender) {
+    if (!contender) return 0;
+    zkl_contender_hold(contender);
+    drop_ahead(claim);
+    claim->ahead = contender;
+    return ZKL_DO_WATCH_AHEAD;
+}
+
+zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender) {
+    if (!awaits(claim, contender)) return 0;
+    if (claim->heading) return watch_again(claim, contender);
+    if (claim->kind == ZKL_PERMIT) return zkl_claim_list_again(claim);
+    return ZKL_DO_WATCH_AHEAD; /* the event used the watch up */
+}

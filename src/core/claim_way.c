@@ -1,0 +1,122 @@
+/*
+ * claim_way.c - the way of a claim to the front of its line: attempts, the place in line,
+ * the grant.
+ */
+#include "claim_steps.h"
+#include "permits.h"
+
+/* --- the parts of a multi-lock ------------------------------------------------------------ */
+
+/* The last part that comes sends the transaction for all. */
+static zkl_actions gather(struct zkl_claim *claim) {
+    claim->unsent = true;
+    if (!all_are(claim, ZKL_ENTER)) return 0;
+    struct zkl_claim *part = claim;
+    do {
+        part->unsent = false;
+        part = part->next_part;
+    } while (part != claim);
+    return ZKL_DO_CREATE;
+}
+
+/* --- the way to the front -------------------------------------------------------------- */
+
+zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
+    drop_ahead(claim);
+    claim->state = ZKL_ENTER;
+    claim->stalled = claim->own_watched = claim->unseen = false;
+    claim->czxid = 0;
+    claim->nonce = ++claim->party->nonces;
+    zkl_name_prefix(claim->name, claim->kind, claim->party->session, claim->nonce);
+    if (claim->kind == ZKL_PERMIT)
+        zkl_name_permits(claim->name, claim->permits, claim->limit, claim->party->session,
+                         claim->nonce);
+    if (is_part(claim)) return gather(claim);
+    return claim->waits ? ZKL_DO_CREATE : ZKL_DO_CREATE | ZKL_DO_LIST;
+}
+
+/* Somebody removed the own node while it waited: never a grant. */
+zkl_actions zkl_claim_requeue(struct zkl_claim *claim) {
+    if (is_part(claim) || claim->waits) return fail(claim, ZKL_LOST) | gone(claim);
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+    forget_own(claim);
+    return zkl_claim_enter(claim);
+}
+
+static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead) {
+    zkl_actions actions = ZKL_DO_WATCH_AHEAD;
+    claim->state = ZKL_WAIT;
+    claim->heading = false;
+    claim->ahead = zkl_contender_hold(ahead);
+    if (!claim->own_watched) actions |= ZKL_DO_WATCH_OWN;
+    if (!claim->announced) actions |= ZKL_DO_QUEUED;
+    claim->own_watched = claim->announced = true;
+    return actions;
+}
+
+/* --- permits ---------------------------------------------------------------------------- */
+
+/* Somebody uses the path for something else. */
+zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contender *stranger) {
+    claim->found = true;
+    claim->found_kind = stranger->kind;
+    claim->found_limit = stranger->limit;
+    return fail(claim, ZKL_CONFLICT);
+}
+
+/* The first that does not fit: whoever of those ahead goes may let it in. */
+static zkl_actions wait_for_any(struct zkl_claim *claim) {
+    zkl_actions actions = wait_for(claim, zkl_permits_before(claim->line, claim));
+    claim->heading = true;
+    claim->headed = claim->line->serial;
+    return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;
+}
+
+static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
+    const struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
+    if (stranger) return zkl_claim_conflict(claim, stranger) | leave(claim);
+    if (zkl_permits_fit(claim->line, claim)) {
+        zkl_actions actions = admit(claim, now);
+        return claim->unseen || claim->state != ZKL_HELD ? actions : actions | ZKL_DO_MARK;
+    }
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
+    if (zkl_permits_head(claim->line, claim)) return wait_for_any(claim);
+    return wait_for(claim, zkl_permits_before(claim->line, claim));
+}
+
+/* Who was behind another, and hears that it was granted, heads now, or fits. */
+zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
+    drop_ahead(claim);
+    claim->state = ZKL_LIST;
+    claim->stalled = false;
+    return ZKL_DO_LIST;
+}
+
+/*
+ * Finds the place in the line, as far as that is known. A list that another claim asked
+ * for may have shown that the own node is gone.
+ */
+zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
+    struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
+    drop_ahead(claim);
+    claim->stalled = false;
+    if (!own) return zkl_claim_requeue(claim);
+    if (!claim->czxid) {
+        claim->state = ZKL_KNOW;
+        return watch_own(claim);
+    }
+    own->czxid = claim->czxid; /* need not be asked for */
+    if (claim->line->incomplete) {
+        claim->state = ZKL_LIST;
+        return ZKL_DO_LIST;
+    }
+    if (zkl_line_unranked(claim->line, claim, NULL)) {
+        claim->state = ZKL_RANK;
+        return ZKL_DO_RANK;
+    }
+    if (claim->kind == ZKL_PERMIT) return advance_permits(claim, now);
+    struct zkl_contender *ahead = zkl_line_ahead(claim->line, claim);
+    if (!ahead) return admit(claim, now);
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
+    return wait_for(claim, ahead);
+}
