@@ -64,6 +64,8 @@ build = {
             "src/zookeeper/request.c",
             "src/zookeeper/session.c",
             "src/zookeeper/stake.c",
+            "src/zookeeper/stake_actions.c",
+            "src/zookeeper/stake_news.c",
             "src/zookeeper/thread.c",
             "src/zookeeper/watches.c",
          },

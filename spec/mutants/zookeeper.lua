@@ -12,7 +12,7 @@ return {
     {
         name = "unfair-no-stray",
         what = "nobody looks whose the node is that a waiter found",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = "if (stat && zkl_kind_is_fixed(stake->claim.kind))",
         replace = "if (false)",
         catch = by("unfair", "to a create that landed late: who comes next removes that node"),
@@ -44,7 +44,7 @@ return {
     {
         name = "unfair-no-jitter",
         what = "nobody pauses",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_actions.c",
         find = "if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);",
         replace = "if (stake->jitter >= 0) return zkl_claim_wake(&stake->claim);",
         catch = by("unfair", "pause before they come, for any part of the jitter"),
@@ -63,7 +63,7 @@ return {
     {
         name = "BUG-01-herd",
         what = "a deletion wakes every waiter on the path, each as if it were its predecessor's",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = "else if (waits_for(claim, name))",
         replace = "else if (claim->ahead)",
         catch = by("lock", "is had by one at a time, of many waiters of one session"),
@@ -197,8 +197,8 @@ zoo_awexists(handle, flight->node, on_watch,
         name = "clock-not-asked",
         what = "a handle tells what it was told last, not what the clock says",
         file = "src/zookeeper/stake.c",
-        find = "    return zkl_stake_lost(stake, zkl_now()) ? ZKL_LOST : ZKL_OK;",
-        replace = "    return stake->claim.state == ZKL_GONE ? ZKL_LOST : ZKL_OK;",
+        find = "    if (zkl_stake_lost(stake, zkl_now())) return ZKL_LOST;",
+        replace = "    if (stake->claim.state == ZKL_GONE) return ZKL_LOST;",
         catch = by("lease", "that the clock ended stays lost"),
     },
     {
@@ -227,7 +227,7 @@ zoo_awexists(handle, flight->node, on_watch,
     {
         name = "wrong-order",
         what = "the actions of a flight go out in the wrong order: the list before its create",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_actions.c",
         find = "zkl_actions lowest = actions & -actions;",
         replace = "zkl_actions lowest = 1;\n        while (actions >> 1 >= lowest) lowest <<= 1;",
         catch = by("lock", "is held by one at a time"),
@@ -243,7 +243,7 @@ zoo_awexists(handle, flight->node, on_watch,
     {
         name = "loss-as-absence",
         what = "a lost reply to a delete counts as its success: the node stays",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = "case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);",
         replace = "case VERB_REMOVE: return zkl_claim_removed(claim, ZKL_DONE);",
         catch = by("fault/replies", "to a delete: the node is gone all the same"),
@@ -251,7 +251,7 @@ zoo_awexists(handle, flight->node, on_watch,
     {
         name = "line-not-replaced",
         what = "a list is looked at, but the line stays what it was",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = [[
         !zkl_line_replace(&path->line, (const char *const *)answer->names->data,
                           (size_t)answer->names->count))]],
@@ -261,7 +261,7 @@ zoo_awexists(handle, flight->node, on_watch,
     {
         name = "no-sweep",
         what = "no orphan is looked for in a list",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = "    if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, stake->session);\n",
         replace = "",
         catch = by("fault/replies", "that left a node of this session that nobody knows"),
@@ -277,7 +277,7 @@ zoo_awexists(handle, flight->node, on_watch,
     {
         name = "watch-not-set-again",
         what = "an event of the predecessor that is no deletion is dropped: its watch is used up",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = "    return zkl_claim_ahead_changed(&stake->claim, ahead);",
         replace = "    return 0;",
         catch = by("fault/replies", "that changes the holder's node, again and again"),
@@ -328,7 +328,7 @@ return *find(watches, path) || watches->bytes + cost(watches, path) <= ZKL_PATHS
     {
         name = "own-watch-ignored",
         what = "the event of the own node is dropped",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = [[
 if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, type));
         else if]],
@@ -338,7 +338,7 @@ if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, ty
     {
         name = "one-parent",
         what = "of missing parents only the last is made",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_actions.c",
         find = [[
         create_parent(stake, node);
         *slash = '/';]],
@@ -391,8 +391,8 @@ if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, ty
         name = "first-handle",
         what = "the node goes with the first handle that is given up, not with the last",
         file = "src/zookeeper/lease.c",
-        find = "if (stake->handles > 0) share(stake);\n    else zkl_stake_perform",
-        replace = "zkl_stake_perform",
+        find = "if (stake->handles > 0) share(stake);\n    else if (zkl_claim_holds",
+        replace = "if (zkl_claim_holds",
         catch = by("owner", "gives up each handle once; the node goes with the last"),
     },
     {
@@ -478,7 +478,7 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
         name = "ghosts-in-line",
         what = "the queue shows who went between its list and its look",
         file = "src/zookeeper/inquiry.c",
-        find = "if (request->queue[i].czxid) request",
+        find = "if (request->queue[i].czxid || request->brief) request",
         replace = "if (request) request",
         catch = by("queue", "leaves out who went between the list and the look"),
     },
@@ -512,7 +512,7 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
     {
         name = "exists-is-refused",
         what = "a downgrade that was carried out before is taken for one that is refused",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = "answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply;",
         replace = "answer->reply;",
         catch = by("rwlock", "whose request or reply is lost is made, once"),
@@ -539,7 +539,7 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
     {
         name = "guard-by-old-name",
         what = "a lease that became a reader's is taken for lost when its old node is gone",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = "if (claim->state == ZKL_SHARE || strcmp(last_segment(node), claim->name) != 0) " ..
             "return false;",
         replace = "(void)node;",
@@ -556,7 +556,7 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
     {
         name = "revoke-overwritten",
         what = "a wish that comes while a writer becomes a reader goes with its node",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_actions.c",
         find = "{ZKL_OP_DELETE, 0, stake->version, writer, NULL, 0},",
         replace = "{ZKL_OP_DELETE, 0, -1, writer, NULL, 0},",
         catch = by("revoke", "hears it: its node is replaced only as it knows it"),
@@ -669,7 +669,7 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
     {
         name = "deaf-head",
         what = "who heads hears of the nearest holder only",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = "else if (claim->state == ZKL_WAIT && claim->heading)",
         replace = "else if (false)",
         catch = by("semaphore", "are a watch on each holder for the first"),
@@ -677,7 +677,7 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
     {
         name = "late-watch",
         what = "a mark that came before the watch is not seen",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_news.c",
         find = "bool marked = answer->reply == ZKL_DONE && stat->version > 0;",
         replace = "bool marked = false;",
         catch = by("semaphore", "when the mark is late, and came before its watch"),
@@ -685,7 +685,7 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
     {
         name = "mark-wipes",
         what = "a mark wipes the node's data",
-        file = "src/zookeeper/stake.c",
+        file = "src/zookeeper/stake_actions.c",
         find = "const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;",
         replace = 'const char *data = stake->revoked ? ZKL_REVOKE_DATA : "";',
         catch = by("semaphore", "keep their node's data when they mark it"),

@@ -334,9 +334,28 @@ void zkl_guard_answer(struct flight *flight, const struct answer *answer);
 void zkl_guard_free(struct guard *guard);
 
 /* stake.c; the mutex is held */
-void zkl_stake_perform(struct stake *stake, zkl_actions actions);
-void zkl_stake_answer(struct flight *flight, const struct answer *answer);
-void zkl_stake_event(struct zkl_session *session, int type, const char *node);
+struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
+                            const struct zkl_wish *wish, zkl_time deadline); /* NULL: no memory */
+void zkl_stake_hold(struct stake *stake);
+void zkl_stake_unhold(struct stake *stake);
+void zkl_stake_forget(struct stake *stake); /* GONE; handles may still ask for its state */
+size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
+bool zkl_stake_lost(struct stake *stake, zkl_time now);
+enum zkl_code zkl_stake_ended(struct stake *stake); /* RELEASED, LOST, or OK: it has not */
+/* The request to release ends when the stakes that nobody holds any more are gone. */
+void zkl_stake_await_end(struct zkl_request *request);
+/* Tells whoever waits for the grant. */
+void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error);
+/* The same, with the server's reason if it refused. */
+void zkl_stake_refuse(struct stake *stake, enum zkl_code code);
+/* Whoever waits for the grant to be a reader's, if anybody does. */
+void zkl_stake_finish_sharing(struct stake *stake, enum zkl_code code);
+void zkl_stake_granted(struct stake *stake);
+void zkl_stake_failed(struct stake *stake); /* claim->code */
+void zkl_stake_queued(struct stake *stake);
+void zkl_stake_tell_loss(struct stake *stake);
+/* The own node's data, each time that it is seen. */
+void zkl_stake_take_data(struct stake *stake, const struct answer *answer);
 void zkl_stake_resume_all(struct zkl_session *session, zkl_time now);
 void zkl_stake_suspend_all(struct zkl_session *session);
 void zkl_stake_expire_all(struct zkl_session *session);
@@ -346,27 +365,25 @@ void zkl_stake_beat_all(struct zkl_session *session, zkl_time now);
 void zkl_stake_wake_all(struct zkl_session *session, zkl_time now); /* pauses that are over */
 zkl_time zkl_stake_wake_due(const struct zkl_session *session);     /* the end of the first */
 void zkl_stake_notice_all(struct zkl_session *session, zkl_time now);
+
+/* stake_actions.c; the mutex is held */
+void zkl_stake_perform(struct stake *stake, zkl_actions actions);
+/* Out of memory: the claim is told that the reply is lost. */
+void zkl_stake_never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender);
+void zkl_stake_share(struct stake *stake);
+void zkl_stake_mark(struct stake *stake);
+void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */
+void zkl_stake_look_later(struct zkl_session *session, struct path *path);
+
+/* stake_news.c; the mutex is held */
+void zkl_stake_answer(struct flight *flight, const struct answer *answer);
+void zkl_stake_event(struct zkl_session *session, int type, const char *node);
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
 /* The same after a get of the node of the fixed name. */
 void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
                               const struct Stat *stat);
-size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
-struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
-                            const struct zkl_wish *wish, zkl_time deadline); /* NULL: no memory */
-bool zkl_stake_lost(struct stake *stake, zkl_time now);
-enum zkl_code zkl_stake_ended(struct stake *stake); /* RELEASED, LOST, or OK: it has not */
 /* That node is not there: takes note if it is the stake's. False: it has another name now. */
 bool zkl_stake_absent(struct stake *stake, const char *node);
-/* Tells whoever waits for the grant. */
-void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error);
-/* The same, with the server's reason if it refused. */
-void zkl_stake_refuse(struct stake *stake, enum zkl_code code);
-/* Out of memory: the claim is told that the reply is lost. */
-void zkl_stake_never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender);
-/* The request to release ends when the stakes that nobody holds any more are gone. */
-void zkl_stake_await_end(struct zkl_request *request);
-void zkl_stake_hold(struct stake *stake);
-void zkl_stake_unhold(struct stake *stake);
 
 /* multi.c; the mutex is held */
 void zkl_stakes_set(struct stakes *stakes, struct stake *one);

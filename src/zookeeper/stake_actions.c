@@ -1,0 +1,233 @@
+/* stake_actions.c - carries out what the claim machine asks for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* --- requests ------------------------------------------------------------------------------ */
+
+void zkl_stake_never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
+    struct flight never = {.verb = verb, .stake = stake, .contender = contender};
+    zkl_stake_answer(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = zkl_now()});
+}
+
+/* NULL: never sent. */
+static struct flight *flight_for(struct stake *stake, enum verb verb,
+                                 struct zkl_contender *contender) {
+    struct flight *flight = zkl_flight_new(stake->session, verb, stake, NULL);
+    if (!flight) zkl_stake_never_sent(stake, verb, contender);
+    else if (contender) flight->contender = zkl_contender_hold(contender);
+    return flight;
+}
+
+static void create_one(struct stake *stake) {
+    bool fixed = zkl_kind_is_fixed(stake->claim.kind);
+    struct flight *flight = flight_for(stake, VERB_CREATE, NULL);
+    if (flight)
+        zkl_flight_create(flight, stake->path->text, stake->claim.name, stake->data,
+                          fixed ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
+}
+
+static void create_node(struct stake *stake) {
+    stake->version = 0;
+    stake->revoked = false;
+    if (stake->claim.waits) zkl_condition_create(stake);
+    else if (zkl_multi_is_part(stake)) zkl_multi_create(stake);
+    else create_one(stake);
+}
+
+static void create_parent(struct stake *stake, const char *node) {
+    int mode = stake->session->containers ? ZOO_CONTAINER : ZOO_PERSISTENT;
+    struct flight *flight = flight_for(stake, VERB_PARENT, NULL);
+    if (flight) zkl_flight_create(flight, node, NULL, "", mode);
+}
+
+/* Every parent from the top down; one that exists refuses, which is as good. */
+static void create_parents(struct stake *stake) {
+    char *node = strdup(stake->path->text), *slash = node;
+    if (!node) return; /* the create fails again, and comes here again */
+    while ((slash = strchr(slash + 1, '/'))) {
+        *slash = '\0';
+        create_parent(stake, node);
+        *slash = '/';
+    }
+    create_parent(stake, node);
+    free(node);
+}
+
+static void remove_node(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_REMOVE, NULL);
+    int32_t version = stake->claim.waits && !stake->claim.settled ? 0 : -1;
+    if (flight) zkl_flight_delete(flight, stake->path->text, stake->claim.name, version);
+}
+
+void zkl_stake_share(struct stake *stake) {
+    char name[ZKL_NAME_SIZE];
+    zkl_name_downgrade(name, stake->claim.name);
+    char *writer = zkl_path_join(stake->path->text, stake->claim.name);
+    char *reader = zkl_path_join(stake->path->text, name);
+    struct zkl_op ops[] = {
+        {ZKL_OP_CREATE, ZKL_EPHEMERAL, 0, reader, stake->data, strlen(stake->data)},
+        {ZKL_OP_DELETE, 0, stake->version, writer, NULL, 0},
+    };
+    struct flight *flight = NULL;
+    if (writer && reader) flight = flight_for(stake, VERB_SHARE, NULL);
+    else zkl_stake_never_sent(stake, VERB_SHARE, NULL);
+    if (flight) zkl_flight_transact(flight, ops, 2);
+    free(writer);
+    free(reader);
+}
+
+/* Somebody wrote into the own node: what it was, and once more. */
+void zkl_stake_revise(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_REVISE, NULL);
+    if (flight) zkl_flight_get(flight, stake->path->text, stake->claim.name);
+}
+
+void zkl_stake_mark(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_MARK, NULL);
+    const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
+    if (flight) zkl_flight_set(flight, stake->path->text, stake->claim.name, data, stake->version);
+}
+
+static void list(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_LIST, NULL);
+    if (flight) zkl_flight_list(flight, stake->path->text);
+}
+
+static void sync_path(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_SYNC, NULL);
+    if (flight) zkl_flight_sync(flight, stake->path->text);
+}
+
+static void rank(struct stake *stake) {
+    struct zkl_contender *contender = NULL;
+    while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
+        stake->claim.ranks++;
+        struct flight *flight = flight_for(stake, VERB_RANK, contender);
+        if (flight) zkl_flight_get(flight, stake->path->text, contender->name);
+    }
+}
+
+/* False: one path more would be too many to watch; see ZKL_PATHS_MAX. */
+static bool may_watch(const struct stake *stake, const char *name) {
+    char *node = zkl_path_join(stake->path->text, name);
+    bool may = node && zkl_watches_may(&stake->session->watches, node);
+    free(node);
+    return may;
+}
+
+/* Whose the node of a fixed name is: what nobody waits for needs no watch. */
+static void get_own(struct stake *stake) {
+    struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);
+    if (flight) zkl_flight_get(flight, stake->path->text, stake->claim.name);
+}
+
+/* A holder that may not is asked again at the next beat. */
+static zkl_actions watch_own(struct stake *stake) {
+    struct zkl_claim *claim = &stake->claim;
+    if (!may_watch(stake, claim->name)) {
+        claim->own_watched = false;
+        zkl_actions failed = zkl_claim_cancel(claim, ZKL_TOO_MANY);
+        if (claim->state == ZKL_LOOK) get_own(stake);
+        return failed;
+    }
+    struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);
+    if (flight) zkl_flight_watch(flight, stake->path->text, claim->name);
+    return 0;
+}
+
+static zkl_actions watch_ahead(struct stake *stake) {
+    struct zkl_claim *claim = &stake->claim;
+    if (!claim->ahead) return 0; /* its own watch was too many */
+    if (!may_watch(stake, claim->ahead->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
+    struct flight *flight = flight_for(stake, VERB_GET_AHEAD, claim->ahead);
+    if (flight) zkl_flight_watch(flight, stake->path->text, claim->ahead->name);
+    return 0;
+}
+
+/* Who heads watches each that is ahead. */
+static zkl_actions watch_holders(struct stake *stake) {
+    struct zkl_claim *claim = &stake->claim;
+    const struct zkl_line *line = claim->line;
+    for (size_t i = 0; i < line->count && claim->state == ZKL_WAIT; i++) {
+        struct zkl_contender *holder = line->contenders[i];
+        if (!zkl_line_precedes(line, holder, claim)) continue;
+        if (!may_watch(stake, holder->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
+        struct flight *flight = flight_for(stake, VERB_GET_AHEAD, holder);
+        if (flight) zkl_flight_watch(flight, stake->path->text, holder->name);
+    }
+    return 0;
+}
+
+void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
+    path->look_at = zkl_now() + session->party.clock.timeout;
+    if (path->look_at < session->keeper_due) zkl_keeper_wake(session, path->look_at);
+}
+
+/* In order of arrival; the first of them may have to go alone again. */
+static void resume_followers(struct stake *stake) {
+    struct zkl_claim *claim = stake->claim.line->claims, *next;
+    zkl_time now = zkl_now();
+    for (; claim; claim = next) {
+        next = claim->next;
+        if (claim->state == ZKL_NEW)
+            zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
+    }
+}
+
+/* splitmix64. https://prng.di.unimi.it/splitmix64.c */
+static uint64_t next_random(struct zkl_session *session) {
+    uint64_t x = session->random += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* What all who wait would do at once is spread over time. */
+static zkl_actions pause_claim(struct stake *stake) {
+    struct zkl_session *session = stake->session;
+    if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);
+    zkl_time length = (zkl_time)(next_random(session) % (uint64_t)stake->jitter);
+    stake->wake_at = zkl_due(length);
+    if (stake->wake_at < session->keeper_due) zkl_keeper_wake(session, stake->wake_at);
+    return 0;
+}
+
+static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
+    switch (action) {
+    case ZKL_DO_PARENTS: create_parents(stake); break;
+    case ZKL_DO_CREATE: create_node(stake); break;
+    case ZKL_DO_SYNC: sync_path(stake); break;
+    case ZKL_DO_LIST: list(stake); break;
+    case ZKL_DO_RANK: rank(stake); break;
+    case ZKL_DO_WATCH_OWN: return watch_own(stake);
+    case ZKL_DO_WATCH_AHEAD: return watch_ahead(stake);
+    case ZKL_DO_REMOVE: remove_node(stake); break;
+    case ZKL_DO_SHARE: zkl_stake_share(stake); break;
+    case ZKL_DO_DOUBT: zkl_stake_look_later(stake->session, stake->path); break;
+    case ZKL_DO_FOLLOW: resume_followers(stake); break;
+    case ZKL_DO_QUEUED: zkl_stake_queued(stake); break;
+    case ZKL_DO_GRANT: zkl_stake_granted(stake); break;
+    case ZKL_DO_FAIL: zkl_stake_failed(stake); break;
+    case ZKL_DO_LOSE: zkl_stake_tell_loss(stake); break;
+    case ZKL_DO_SHARED: zkl_stake_finish_sharing(stake, stake->claim.refusal); break;
+    case ZKL_DO_STAYED: zkl_stake_refuse(stake, stake->claim.refusal); break;
+    case ZKL_DO_PASS: zkl_condition_pass(stake); break;
+    case ZKL_DO_TURN: zkl_condition_turn(stake); break;
+    case ZKL_DO_FORGET: zkl_stake_forget(stake); break;
+    case ZKL_DO_PAUSE: return pause_claim(stake);
+    case ZKL_DO_HOLDERS: return watch_holders(stake);
+    case ZKL_DO_MARK: zkl_stake_mark(stake); break;
+    default: break;
+    }
+    return 0;
+}
+
+void zkl_stake_perform(struct stake *stake, zkl_actions actions) {
+    while (actions) {
+        zkl_actions lowest = actions & -actions;
+        actions &= ~lowest;
+        actions |= perform_one(stake, lowest);
+    }
+}

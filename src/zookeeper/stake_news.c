@@ -1,0 +1,224 @@
+/* stake_news.c - feeds the claim machine replies and watch events. */
+#include <string.h>
+
+#include "internal.h"
+
+/* --- replies --------------------------------------------------------------------------------- */
+
+void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) {
+    static const struct zkl_wish nobodys = {.owner = ""};
+    struct zkl_contender *orphan;
+    while ((orphan = zkl_line_orphan(&path->line, session->party.session))) {
+        struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
+        if (!stake) {
+            zkl_stake_look_later(session, path); /* the next list shows it again */
+            return;
+        }
+        session->stats.orphans++;
+        zkl_stake_perform(stake, zkl_claim_adopt(&stake->claim, orphan));
+    }
+}
+
+void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
+                              const struct Stat *stat) {
+    static const struct zkl_wish nobodys = {.owner = "", .kind = ZKL_UNFAIR};
+    enum zkl_stray stray = zkl_line_stray(&path->line, session->party.session,
+                                          (uint64_t)stat->ephemeralOwner, stat->czxid);
+    if (stray == ZKL_ANSWERED) return;
+    struct stake *stake =
+        stray == ZKL_STRAY ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
+    if (!stake) {
+        zkl_stake_look_later(session, path);
+        return;
+    }
+    session->stats.orphans++;
+    zkl_stake_perform(stake, zkl_claim_adopt_stray(&stake->claim, stat->czxid));
+}
+
+/* The create or sync that was sent ahead of a list is not answered yet. */
+static bool is_early(const struct zkl_claim *claim) {
+    return claim->state == ZKL_ENTER || (claim->state == ZKL_LOOK && !claim->stalled);
+}
+
+static zkl_actions answer_list(struct stake *stake, const struct answer *answer) {
+    struct path *path = stake->path;
+    enum zkl_reply reply = answer->reply;
+    if (reply == ZKL_UNKNOWN && is_early(&stake->claim)) {
+        stake->unlisted = true;
+        return 0;
+    }
+    if (reply == ZKL_DONE &&
+        !zkl_line_replace(&path->line, (const char *const *)answer->names->data,
+                          (size_t)answer->names->count))
+        reply = ZKL_UNKNOWN;
+    if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, stake->session);
+    return zkl_claim_listed(&stake->claim, reply, answer->why, answer->now);
+}
+
+/*
+ * After a create or sync: the list behind it that could not be sent (out of memory). The
+ * machine takes replies in the order of the requests.
+ */
+static zkl_actions answer_unlisted(struct stake *stake, zkl_actions actions, zkl_time now) {
+    bool awaited = stake->claim.state == ZKL_LIST || stake->claim.state == ZKL_SEEK;
+    bool unlisted = stake->unlisted;
+    stake->unlisted = false;
+    if (!unlisted || !awaited) return actions;
+    return actions | zkl_claim_listed(&stake->claim, ZKL_UNKNOWN, ZKL_OK, now);
+}
+
+/* Below the topmost, absent only says that the create above it got lost. */
+static void answer_parent(const struct flight *flight, const struct answer *answer) {
+    struct stake *stake = flight->stake;
+    bool topmost = flight->node && strrchr(flight->node, '/') == flight->node;
+    if (answer->rc == ZNODEEXISTS || (answer->reply == ZKL_ABSENT && !topmost)) return;
+    if (answer->rc == ZUNIMPLEMENTED && stake->session->containers) {
+        stake->session->containers = false; /* a server before 3.5.3 */
+        return;
+    }
+    zkl_claim_parents(&stake->claim, answer->reply, answer->why);
+}
+
+static const char *last_segment(const char *node) {
+    const char *slash = node ? strrchr(node, '/') : NULL;
+    return slash ? slash + 1 : "";
+}
+
+static zkl_actions answer_share(struct stake *stake, const struct answer *answer) {
+    enum zkl_reply reply = answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply;
+    if (answer->rc != ZBADVERSION) return zkl_claim_shared(&stake->claim, reply, answer->why);
+    zkl_stake_revise(stake);
+    return 0;
+}
+
+static zkl_actions answer_mark(struct stake *stake, const struct answer *answer) {
+    if (answer->stat) stake->version = answer->stat->version;
+    if (answer->rc != ZBADVERSION) return zkl_claim_marked(&stake->claim, answer->reply);
+    zkl_stake_revise(stake);
+    return 0;
+}
+
+static zkl_actions answer_revise(struct stake *stake, const struct answer *answer) {
+    bool shares = stake->claim.state == ZKL_SHARE;
+    zkl_stake_take_data(stake, answer);
+    if (answer->reply != ZKL_DONE)
+        return shares ? zkl_claim_shared(&stake->claim, answer->reply, answer->why)
+                      : zkl_claim_marked(&stake->claim, answer->reply);
+    if (shares) zkl_stake_share(stake);
+    else zkl_stake_mark(stake);
+    return 0;
+}
+
+static zkl_actions answer_create(struct stake *stake, const struct answer *answer) {
+    struct zkl_claim *claim = &stake->claim;
+    int64_t czxid = answer->stat ? answer->stat->czxid : 0;
+    if (zkl_kind_is_fixed(claim->kind)) {
+        if (answer->reply == ZKL_DONE) return zkl_claim_placed(claim, czxid, answer->now);
+        if (answer->rc == ZNODEEXISTS) return zkl_claim_taken(claim);
+    }
+    zkl_actions did =
+        zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
+    return answer_unlisted(stake, did, answer->now);
+}
+
+static zkl_actions answer_own(struct stake *stake, const struct answer *answer) {
+    const struct Stat *stat = answer->stat;
+    zkl_stake_take_data(stake, answer);
+    zkl_actions did =
+        zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
+                          stat ? (uint64_t)stat->ephemeralOwner : 0, answer->now);
+    if (stat && zkl_kind_is_fixed(stake->claim.kind))
+        zkl_stake_look_for_stray(stake->path, stake->session, stat);
+    if (stat && stat->version > 0) did |= zkl_claim_called(&stake->claim);
+    return did;
+}
+
+/* A get of whom it waits for; of a semaphore, the mark may have come before it. */
+static zkl_actions answer_ahead(const struct flight *flight, const struct answer *answer) {
+    struct zkl_claim *claim = &flight->stake->claim;
+    const struct Stat *stat = answer->stat;
+    bool marked = answer->reply == ZKL_DONE && stat->version > 0;
+    zkl_actions did =
+        zkl_claim_got_ahead(claim, flight->contender, answer->reply, answer->why, answer->now);
+    if (marked && flight->contender->kind == ZKL_PERMIT && claim->kind == ZKL_PERMIT)
+        did |= zkl_claim_ahead_marked(claim, flight->contender, stat->mzxid);
+    return did;
+}
+
+static zkl_actions answer_stake(struct flight *flight, const struct answer *answer) {
+    struct zkl_claim *claim = &flight->stake->claim;
+    const struct Stat *stat = answer->stat;
+    zkl_actions did;
+    switch (flight->verb) {
+    case VERB_PARENT: answer_parent(flight, answer); return 0;
+    case VERB_CREATE: return answer_create(flight->stake, answer);
+    case VERB_LIST: return answer_list(flight->stake, answer);
+    case VERB_SYNC:
+        did = zkl_claim_synced(claim, answer->reply, answer->now);
+        return answer_unlisted(flight->stake, did, answer->now);
+    case VERB_GET_OWN: return answer_own(flight->stake, answer);
+    case VERB_GET_AHEAD: return answer_ahead(flight, answer);
+    case VERB_RANK:
+        return zkl_claim_ranked(claim, flight->contender, answer->reply, stat ? stat->czxid : 0,
+                                answer->now);
+    case VERB_SHARE: return answer_share(flight->stake, answer);
+    case VERB_WAIT: return zkl_condition_waited(flight, answer);
+    case VERB_PASS: return zkl_condition_passed(flight, answer);
+    case VERB_REVISE: return answer_revise(flight->stake, answer);
+    case VERB_MARK: return answer_mark(flight->stake, answer);
+    case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);
+    default: return 0; /* not a stake's */
+    }
+}
+
+void zkl_stake_answer(struct flight *flight, const struct answer *answer) {
+    if (flight->stake->claim.state == ZKL_GONE) return;
+    if (answer->reply == ZKL_REFUSED && answer->rc != ZNODEEXISTS)
+        flight->stake->error = answer->rc;
+    zkl_stake_perform(flight->stake, answer_stake(flight, answer));
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static zkl_actions own_event(struct stake *stake, int type) {
+    if (type == ZOO_DELETED_EVENT) return zkl_claim_own_deleted(&stake->claim);
+    return zkl_claim_own_changed(&stake->claim);
+}
+
+static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead, int type,
+                               zkl_time now) {
+    if (type == ZOO_DELETED_EVENT) return zkl_claim_ahead_deleted(&stake->claim, ahead, now);
+    return zkl_claim_ahead_changed(&stake->claim, ahead);
+}
+
+bool zkl_stake_absent(struct stake *stake, const char *node) {
+    struct zkl_claim *claim = &stake->claim;
+    if (claim->state == ZKL_SHARE || strcmp(last_segment(node), claim->name) != 0) return false;
+    zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
+    return true;
+}
+
+static bool waits_for(const struct zkl_claim *claim, const char *name) {
+    return claim->ahead && strcmp(claim->ahead->name, name) == 0;
+}
+
+/* Feeds the event to the claims on the path whose own node or predecessor it is about. */
+void zkl_stake_event(struct zkl_session *session, int type, const char *node) {
+    const char *name = last_segment(node);
+    if (*name == '\0') return;
+    struct path *path = zkl_path_find(session, node, (size_t)(name - 1 - node));
+    zkl_time now = zkl_now();
+    if (!path) return;
+    struct zkl_contender *about = zkl_line_find(&path->line, name);
+    if (about) zkl_contender_hold(about);
+    for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
+        struct stake *stake = (struct stake *)claim;
+        next = claim->next;
+        if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, type));
+        else if (waits_for(claim, name))
+            zkl_stake_perform(stake, ahead_event(stake, claim->ahead, type, now));
+        else if (claim->state == ZKL_WAIT && claim->heading)
+            zkl_stake_perform(stake, ahead_event(stake, about, type, now));
+    }
+    zkl_contender_drop(about);
+}
