@@ -147,9 +147,18 @@ static void failed(struct stake *stake) {
     zkl_multi_failed(stake);
 }
 
+static void post_notice(struct stake *stake) {
+    if (stake->handles == 0 || stake->notice.posted) return;
+    zkl_stake_hold(stake);
+    zkl_inbox_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
+}
+
 static void granted(struct stake *stake) {
     stake->session->stats.grants++;
-    if (zkl_condition_granted(stake)) return;
+    if (zkl_condition_granted(stake)) {
+        post_notice(stake); /* callbacks that were told before may be told again */
+        return;
+    }
     stake->request->lease = true;
     stake->request->lease_kind = stake->claim.kind;
     zkl_multi_grant(stake);
@@ -164,12 +173,6 @@ static void queued(struct stake *stake) {
                             : zkl_line_count_ahead(stake->claim.line, &stake->claim) + 1;
     zkl_request_hold(request);
     zkl_inbox_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
-}
-
-static void post_notice(struct stake *stake) {
-    if (stake->handles == 0 || stake->notice.posted) return;
-    zkl_stake_hold(stake);
-    zkl_inbox_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
 }
 
 static void notice(struct stake *stake, enum zkl_phase phase) {
