@@ -35,6 +35,8 @@ local function refusal(self, lease, method)
     if lock.session:forked() then return failure("forked", self.folder) end
     local own = lease.session == lock.session and lease.path == lock.path
     if not own or lease.kind ~= lock.kind then return failure("not_owner", self.folder) end
+    local state = lease:state()
+    if state == "lost" or state == "released" then return failure(state, self.folder) end
     return nil, wait.refusal()
 end
 
