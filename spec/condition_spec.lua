@@ -62,7 +62,7 @@ describe("a condition", function()
     end)
 
     -- Whose release lets the signaller in has its place in the condition already.
-    it("is never missed by who waits: whoever has the lock next finds it there", function()
+    it("is never missed (Menagerie): whoever has the lock next finds who waits there", function()
         local lock, condition = scene:side(a)
         local other, same = scene:side(b)
         for round = 1, 40 do
@@ -254,6 +254,36 @@ describe("a condition", function()
 
         zklock.run(produce(a), consume(b), consume(c), produce(c))
         assert.equal("0", (a:get(store)))
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("is as the reference shows it", function()
+        local file = assert(io.open("docs/reference.md"))
+        local example = file:read("*a"):match('\n(local lock = session:mutex%("/locks/jobs.-)```')
+        file:close()
+        local jobs = "/jobs" .. path:match("[^/]*$")
+        server:foreign("create %s x", jobs)
+        example = example:gsub("/locks/jobs", path):gsub("/jobs", jobs)
+
+        local function program(session)
+            local source = "local session = ...\n" .. example .. "return put, take"
+            return assert((loadstring or load)(source))(session) -- luacheck: globals loadstring
+        end
+
+        local put, taken = program(a), {}
+        local function take_all()
+            local take = select(2, program(b))
+            repeat
+                local job = take()
+                taken[#taken + 1] = job
+            until job == "last"
+        end
+        zklock.run(take_all, function()
+            for n = 1, 60 do assert(put("job " .. n)) end
+            assert(put("last"))
+        end)
+        assert.equal(61, #taken)
+        for n = 1, 60 do assert.equal("job " .. n, taken[n]) end
         scene:nothing_left(a, b, c)
     end)
 end)
