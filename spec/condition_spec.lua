@@ -369,6 +369,41 @@ describe("the handles of who waits", function()
         assert.same({ "1lost", "2lost" }, told)
     end)
 
+    it("may be watched while they are away", function()
+        local leases, told = handles(2), {}
+        zklock.run(function()
+            assert.is_true(condition:wait(leases[1], LONG))
+        end, function()
+            scene:waiting(1)
+            leases[2]:on_lost(function(_, state) told[#told + 1] = state end)
+            leases[1]:on_revoke(function() told[#told + 1] = "wish" end)
+            assert.equal(1, scene:wake(b))
+        end)
+        assert.equal(1, b:mutex(path):revoke())
+        rig.wait_for("the wish", function()
+            a:dispatch()
+            return #told == 1
+        end)
+        server:foreign("delete %s", server:nodes(path)[1])
+        assert.equal("lost", (select(3, leases[1]:check(5))))
+        a:dispatch()
+        assert.same({ "wish", "lost" }, told)
+    end)
+
+    it("all hear when who waits with one of them is lost", function()
+        local leases, told = handles(2), {}
+        leases[2]:on_lost(function(_, state) told[#told + 1] = state end)
+        zklock.run(function()
+            assert.equal("lost", (select(3, condition:wait(leases[1], LONG))))
+        end, function()
+            scene:waiting(1)
+            server:foreign("delete %s", server:nodes(scene:folder())[1])
+        end)
+        a:dispatch()
+        all_are("lost", leases)
+        assert.same({ "lost" }, told)
+    end)
+
     it("hear of a wish before it, and of another one after it", function()
         local leases, told = handles(2), {}
         for n, lease in ipairs(leases) do

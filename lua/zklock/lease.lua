@@ -193,9 +193,9 @@ function methods:tell()
 end
 
 
--- Has `fn` called from now on; at once if there is news already. `field` has the callbacks.
+-- Has `fn` called from now on; at once if there is news already. `field` has the callbacks. Not
+-- for a lease that was released; but one that is away comes back.
 local function listen(self, field, fn, quiet)
-    if self.handle:state() == "released" then return end
     self[field] = self[field] or {}
     self[field][fn] = quiet
     self.id = self.handle:id()

@@ -136,6 +136,12 @@ void zkl_stake_refuse(struct stake *stake, enum zkl_code code) {
     zkl_stake_finish(stake, code, is_refusal(code) ? stake->error : 0);
 }
 
+static void post_notice(struct stake *stake) {
+    if (stake->handles == 0 || stake->notice.posted) return;
+    zkl_stake_hold(stake);
+    zkl_inbox_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
+}
+
 /* Not granted: claim->code. */
 static void failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
@@ -144,13 +150,8 @@ static void failed(struct stake *stake) {
     if (request && claim->found)
         zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
     zkl_stake_refuse(stake, claim->code);
+    post_notice(stake); /* it may be lost, for those who had it before */
     zkl_multi_failed(stake);
-}
-
-static void post_notice(struct stake *stake) {
-    if (stake->handles == 0 || stake->notice.posted) return;
-    zkl_stake_hold(stake);
-    zkl_inbox_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
 }
 
 static void granted(struct stake *stake) {
