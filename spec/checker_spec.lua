@@ -139,6 +139,34 @@ local PERMITS = [[
 ]]
 
 
+-- c1 waits in a condition, c2 signals and lets go, c1 is back: its node says who was first.
+local CONDITION = [[
+1.00 c1.1 - connected session=a1 timeout=2
+1.00 c2.1 - connected session=b2 timeout=2
+2.00 c1.1 c1.1-1 invoked path=/l kind=mutex way=acquire limit=5
+2.01 zookeeper c1.1-1 created path=/l name=x-lock-0 session=a1 zxid=100
+2.02 c1.1 c1.1-1 granted token=100 state=held held=2.02 begun=2 limit=5
+3.00 c1.1 c1.1-1 released result=ok begun=3 limit=0 held=3
+3.00 c1.1 c1.1-2 invoked path=/l kind=mutex way=wait limit=9 after=c1.1-1
+3.01 zookeeper c1.1-1 created path=/l-condition-c name=x-lock-0 session=a1 zxid=101
+3.01 zookeeper c1.1-1 deleted path=/l name=x-lock-0 session=a1 zxid=101 cause=delete
+4.00 c2.1 c2.1-1 invoked path=/l kind=mutex way=acquire limit=5
+4.01 zookeeper c2.1-1 created path=/l name=x-lock-1 session=b2 zxid=102
+4.02 c2.1 c2.1-1 granted token=102 state=held held=4.02 begun=4 limit=5
+4.50 c2.1 c2.1-1 signalled count=1 begun=4.49 limit=1 held=4.5
+4.51 zookeeper c1.1-1 created path=/l name=x-lock-2 session=a1 zxid=103
+5.00 c2.1 c2.1-1 released result=ok begun=5 limit=0 held=5
+5.01 zookeeper c2.1-1 deleted path=/l name=x-lock-1 session=b2 zxid=104 cause=delete
+5.02 c1.1 c1.1-2 granted token=103 state=held held=5.02 begun=3 limit=9
+5.03 zookeeper c1.1-1 deleted path=/l-condition-c name=x-lock-0 session=a1 zxid=105 cause=delete
+6.00 c1.1 c1.1-2 released result=ok begun=6 limit=0 held=6
+6.01 zookeeper c1.1-1 deleted path=/l name=x-lock-2 session=a1 zxid=106 cause=delete
+9.01 c1.1 - ended
+9.01 c2.1 - ended
+10.0 torture - residue nodes=0 watches=0
+]]
+
+
 -- The history with the changes: { of = SHARED (default: LAWFUL), without = pattern,
 -- change = { from, to }, plus = lines }.
 local function changed(changes)
@@ -243,6 +271,36 @@ describe("a history of an unfair lock", function()
         plus = "4.015 c2.1 c2.1-2 noticed state=lost held=4.012\n"
             .. "4.02 c2.1 c2.1-2 released result=lost begun=4.02 limit=1\n",
     }, "lock of session b2 was deleted by a1")
+end)
+
+
+describe("a history of a condition", function()
+    passes("in which one waits, is signalled, and is back", { of = CONDITION })
+
+    passes("in which one waits in vain, and the first of those who wait is nobody's turn", {
+        of = CONDITION,
+        without = "=103",
+        change = { "6.00 .-\n6.01 .-\n", "" },
+        plus = "5.02 c1.1 c1.1-2 failed code=timeout begun=3 limit=2\n",
+    })
+
+    fails_with_order("gone", "who has another's node, and did not wait", {
+        of = CONDITION,
+        change = { " after=c1.1%-1", "" },
+    }, "token 103 is of somebody else's node")
+
+    fails_with_order("overlap", "who is back before the other has let go", {
+        of = CONDITION,
+        change = { "5.02 c1.1 c1.1%-2 granted token=103 state=held held=5.02",
+                   "4.90 c1.1 c1.1-2 granted token=103 state=held held=4.90" },
+    }, "c1.1%-2 was granted 0.100 s before its end")
+
+    fails("gone", "whose node stays with those who wait", {
+        of = CONDITION,
+        without = "=103",
+        change = { "5.03 zookeeper", "8.50 zookeeper", "6.00 .-\n6.01 .-\n", "" },
+        plus = "5.02 c1.1 c1.1-2 failed code=timeout begun=3 limit=2\n",
+    }, "its node x%-lock%-0 stayed")
 end)
 
 

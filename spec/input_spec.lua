@@ -284,10 +284,6 @@ describe("what is not built yet", function()
         end)
     end
 
-    it("says so: condition", function()
-        unsupported(session:mutex(rig.path()):condition("not_empty"))
-    end)
-
     for _, name in ipairs{ "ngx", "cqueues", "luv", "copas" } do
         it("says so: the driver " .. name, function() unsupported(zklock.driver(name)) end)
     end

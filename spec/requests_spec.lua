@@ -246,6 +246,76 @@ describe("the requests", function()
         lease:release()
     end)
 
+    -- Somebody waits in a condition whose folder is there; then fn(). Gives the counts when he
+    -- is back.
+    local function with_waiter(waiter, fn)
+        local condition = assert(waiter:condition("c"))
+        local maker = rig.session(server.hosts, { timeout = LONG }):mutex(condition.folder)
+        assert(assert(maker:acquire(5)):release{ wait = 5 })
+        local lease = assert(waiter:acquire(5))
+        settle()
+        proxy:reset()
+        zklock.run(function()
+            assert.is_true(condition:wait(lease, 20))
+        end, function()
+            server:wait_for_nodes(condition.folder, 1)
+            settle()
+            fn()
+        end)
+        settle()
+        local counts = counted{}
+        lease:release()
+        return counts
+    end
+
+    it("of a wait in a condition are a transaction and a get; of the return create, list, delete",
+       function()
+        local holder = rig.session(server.hosts, { timeout = LONG }):mutex(lock.path)
+        local counts = with_waiter(lock, function()
+            assert.same({ multi = 1, getData = 1, flights = 2 }, counted{})
+            proxy:reset()
+            assert(holder:with(5, function(lease)
+                assert.equal(1, holder:condition("c"):signal(lease))
+            end))
+        end)
+        assert.same({ 1, 1, 1 }, { counts.create2, counts.getChildren, counts.delete })
+        assert.is_nil(counts.multi)
+        assert.is_nil(counts.sync)
+    end)
+
+    it("of a signal are one list and one transaction, however many wait", function()
+        local holder = rig.session(server.hosts, { timeout = LONG }):mutex(lock.path)
+        with_waiter(holder, function()
+            local lease = assert(lock:acquire(5))
+            settle()
+            proxy:reset()
+            assert.equal(1, lock:condition("c"):signal(lease))
+            assert_counts{ getChildren = 1, multi = 1, flights = 2 }
+            lease:release()
+        end)
+    end)
+
+    it("of a broadcast are one list, a get for each, and one transaction", function()
+        local holder = rig.session(server.hosts, { timeout = LONG }):mutex(lock.path)
+        with_waiter(holder, function()
+            local lease = assert(lock:acquire(5))
+            settle()
+            proxy:reset()
+            assert.equal(1, lock:condition("c"):broadcast(lease))
+            assert_counts{ getChildren = 1, getData = 1, multi = 1, flights = 3 }
+            lease:release()
+        end)
+    end)
+
+    it("of a signal that nobody waits for are one list", function()
+        local lease = assert(lock:acquire(5))
+        settle()
+        proxy:reset()
+        assert.equal(0, lock:condition("c"):signal(lease))
+        assert_counts{ getChildren = 1, flights = 1 }
+        lease:release()
+    end)
+
     it("of a reader behind a writer, when it is granted, are one list", function()
         local holder = rig.session(server.hosts, { timeout = LONG })
         local lease = assert(holder:rwlock(lock.path):write():acquire(5))

@@ -2,6 +2,7 @@
 -- lock up meanwhile. Who waits is in a folder beside the lock's path, in order of arrival.
 
 local Lease = require "zklock.lease"
+local Request = require "zklock.request"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
 local options = require "zklock.options"
@@ -34,13 +35,15 @@ local function refusal(self, lease, method)
     if lock.session:forked() then return failure("forked", self.folder) end
     local own = lease.session == lock.session and lease.path == lock.path
     if not own or lease.kind ~= lock.kind then return failure("not_owner", self.folder) end
+    local state = lease:state()
+    if state == "lost" or state == "released" then return failure(state, self.folder) end
     return nil, wait.refusal()
 end
 
 
 local function take_wait(request, lease, folder, timeout)
     local code, detail = request.handle:result()
-    lease:tell()
+    if code == "ok" and lease.handle:state() == "released" then code = "released" end
     if code == "ok" then return true end
     if code == "timeout" then detail = ("waited %g s"):format(timeout) end
     return failure(code, folder, detail)
@@ -60,8 +63,8 @@ function Condition:wait(lease, timeout)
     local _, message, code = refusal(self, lease, "wait")
     if code then return nil, message, code end
     local session = self.lock.session
-    local handle = lease.handle:wait(self.folder, timeout)
-    return session:await(handle, timeout, take_wait, lease, self.folder, timeout)
+    local request = Request.new(session, lease.handle:wait(self.folder, timeout), lease.owner)
+    return wait.wait(session, request, timeout, take_wait, lease, self.folder, timeout)
 end
 
 

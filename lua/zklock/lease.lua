@@ -21,9 +21,10 @@ function Lease:__index(key)
 end
 
 
-function Lease.new(lock, handle)
+function Lease.new(lock, handle, owner)
     return setmetatable({
         handle = handle,
+        owner = owner, -- as session:interrupt() knows him
         session = lock.session,
         path = lock.path,
         kind = lock.kind,
@@ -185,13 +186,16 @@ function methods:tell()
     local state = self.handle:state()
     if state == "released" then return end
     if self.of_loss then tell(self, self.of_loss, state, "held") end
-    if self.of_revoke then tell(self, self.of_revoke, self.handle:revoked(), false) end
+    if self.of_revoke then
+        local handle = self.handle -- one that waited in a condition is another grant after
+        tell(self, self.of_revoke, handle:revoked() and handle:token_string(), false)
+    end
 end
 
 
--- Has `fn` called from now on; at once if there is news already. `field` has the callbacks.
+-- Has `fn` called from now on; at once if there is news already. `field` has the callbacks. Not
+-- for a lease that was released; but one that is away comes back.
 local function listen(self, field, fn, quiet)
-    if self.handle:state() == "released" then return end
     self[field] = self[field] or {}
     self[field][fn] = quiet
     self.id = self.handle:id()

@@ -38,7 +38,7 @@ end
 local function take_lease(request, lock, timeout, begun)
     local handle = request.handle
     local code, detail = handle:result()
-    if code == "ok" then return Lease.new(lock, handle:lease()) end
+    if code == "ok" then return Lease.new(lock, handle:lease(), request.owner) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
     return failure(code, lock.path, detail)
 end

@@ -289,6 +289,58 @@ function chapters.multi(book)
     end
 end
 
+-- One waits in a condition, is told by another, and comes back; then it waits in vain.
+function chapters.condition(book)
+    local lock = book.lock
+    local condition = assert(lock:condition("c"))
+    local lease, over = assert(lock:acquire{ timeout = PATIENCE, owner = "waiter" }), false
+    book.arm()
+    try(zklock.run, function()
+        try(condition.wait, condition, lease, PATIENCE)
+        over = true
+        pcall(condition.wait, condition, lease, 0.05)
+    end, function()
+        while not over do
+            local options = { timeout = PATIENCE, owner = "caller" }
+            local caller = try(lock.acquire, lock, options)
+            if caller then
+                try(condition.signal, condition, caller, PATIENCE)
+                caller:release()
+            end
+            zklock.sleep(0.01)
+        end
+    end)
+    lease:release()
+end
+
+-- Two wait; the first is told, and gives up: the second has the signal then.
+function chapters.pass(book)
+    local lock = book.lock
+    local condition = assert(lock:condition("c"))
+    local folder = lock.path .. "-condition-c"
+    local tasks, over = {}, 0
+    for i = 1, 2 do
+        tasks[i] = function()
+            local lease = assert(lock:acquire{ timeout = PATIENCE, owner = i })
+            server:wait_for_nodes(folder, i - 1)
+            if i == 2 then book.arm() end
+            try(condition.wait, condition, lease, PATIENCE)
+            over = over + 1
+            lease:release()
+        end
+    end
+    tasks[3] = function()
+        rig.eventually(function() return #server:nodes(folder) == 2 or over > 0 end, PATIENCE)
+        local caller = try(lock.acquire, lock, { timeout = PATIENCE, owner = "caller" })
+        if caller then try(condition.signal, condition, caller, PATIENCE) end
+        book.session:interrupt(1)
+        if caller then caller:release() end
+        rig.eventually(function() return over == 2 end, 1)
+        book.session:interrupt(2)
+    end
+    try(zklock.run, table.unpack(tasks))
+end
+
 -- What is written under the lease, and what others wish.
 function chapters.guard(book)
     local lease = assert(book.lock:acquire(PATIENCE))

@@ -46,6 +46,11 @@
 -- | Menagerie                     | broken for good by one expired wait     | here            |
 -- | Menagerie                     | a failed try gives up another's hold    | here            |
 -- | Menagerie                     | two processes of one name share a node  | here            |
+-- | Menagerie                     | a signal lost before who waits is there | condition       |
+-- | Menagerie                     | conditions of a lock wake each other    | condition       |
+-- | Menagerie                     | waits with the lock, if re-entered      | condition       |
+-- | Menagerie                     | expiry, a deleted node: "signalled"     | condition (3)   |
+-- | Menagerie                     | a signal at the deadline is swallowed   | condition_end   |
 -- | zk-ruby-34                    | a late unlock deletes another's node    | here            |
 -- | zk-ruby-54                    | a blip empties the line                 | replies         |
 -- | zk-ruby-51                    | no name of one's own: orphans           | replies         |

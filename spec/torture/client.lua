@@ -1,6 +1,6 @@
 --- A client of the torture: one process with one session and several workers, which
--- acquire, hold, write or read, re-enter, downgrade, give up and let go at random, and
--- write a history.
+-- acquire, hold, write or read, re-enter, downgrade, wait in conditions, signal, give up and
+-- let go at random, and write a history.
 --
 --   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH... PATH
 --
@@ -50,7 +50,7 @@ local Claim = {}
 Claim.__index = Claim
 
 
-local function new_claim(path, kind, way, limit, inside, permits)
+local function new_claim(path, kind, way, limit, inside, permits, after)
     last_claim = last_claim + 1
     local self = setmetatable({
         id = ("%s-%d"):format(PROCESS, last_claim),
@@ -62,7 +62,7 @@ local function new_claim(path, kind, way, limit, inside, permits)
         writes = kind ~= "read" and kind ~= "permit", -- now
     }, Claim)
     self:record("invoked", { path = path, kind = kind, way = way, limit = limit, inside = inside,
-                             permits = permits }, self.begun)
+                             permits = permits, after = after }, self.begun)
     return self
 end
 
@@ -218,7 +218,50 @@ local function make_sure(claim)
 end
 
 
--- The session may be another one than the claim's, which was closed meanwhile.
+-- --- conditions -------------------------------------------------------------------------
+
+local function may_wait(claim)
+    if claim.joint or claim.path == UNFAIR or not claim.writes then return false end
+    return claim.state == "held"
+end
+
+
+--- Others have the lock until somebody signals: a hold ends, and another one begins, or none.
+-- Both say in their node's data which claim was the first.
+local function wait_in_condition(claim)
+    local lease, limit = claim.lease, between(0.02, 2)
+    local condition = claim:lock():condition("c")
+    claim:let_go(function() return true end)
+    local back = new_claim(claim.path, claim.kind, "wait", limit, nil, nil, claim.id)
+    back.scoped = claim.scoped
+    local ok, _, code = condition:wait(lease, limit)
+    if ok then back:granted(lease) else back:failed(code) end
+    return back
+end
+
+
+local function signal(claim)
+    local condition = claim:lock():condition("c")
+    local method = chance(0.3) and "broadcast" or "signal"
+    local begun, limit = now(), between(0.02, TIMEOUT)
+    local count, _, code = condition[method](condition, claim.lease, limit)
+    claim:look()
+    claim:record("signalled", { count = count or code, begun = begun, limit = limit })
+end
+
+
+-- Gives the claim that holds now, or none.
+local function use_condition(claim)
+    if chance(0.6) then
+        signal(claim)
+        return claim
+    end
+    return wait_in_condition(claim)
+end
+
+
+-- The session may be another one than the claim's, which was closed meanwhile. Gives the claim
+-- that holds now; one that did not come back from a condition has no lease.
 local function work(claim, owner)
     local mine = session
     local finish = now() + (chance(0.02) and between(0.5, 2.5) or between(0, 0.03))
@@ -236,10 +279,12 @@ local function work(claim, owner)
         if again and chance(0.1) then
             reenter(claim, owner)
         end
-        zklock.sleep(between(0, 0.01))
+        zklock.sleep(between(0.002, 0.01)) -- ZooKeeper's times are in milliseconds
         claim:look()
-    until now() >= finish or claim.state == "lost" or claim.state == "released"
-    if chance(0.3) then make_sure(claim) end
+        if session == mine and may_wait(claim) and chance(0.3) then claim = use_condition(claim) end
+    until now() >= finish or not claim.lease or claim.state == "lost" or claim.state == "released"
+    if claim.lease and chance(0.3) then make_sure(claim) end
+    return claim
 end
 
 
@@ -266,8 +311,8 @@ local function plainly(lock, claim, options)
     if not lease then return claim:failed(code) end
     claim:granted(lease)
     lease = nil -- luacheck: ignore (for who drops the last one)
-    work(claim, options.owner)
-    leave(claim)
+    claim = work(claim, options.owner)
+    if claim.lease then leave(claim) end
 end
 
 
@@ -275,19 +320,19 @@ local BREAK = {} -- raised inside the scope, and to come out of it unchanged
 
 --- lock:with(): released when the function ends, also by an error.
 local function in_scope(lock, claim, options)
-    local breaks, begun = chance(0.2), nil
+    local breaks, begun, held = chance(0.2), nil, nil
     claim.scoped = true -- its own handle is what the scope gives up
     local ok, result, _, code = pcall(lock.with, lock, options, function(lease)
         claim:granted(lease)
-        work(claim, options.owner)
+        claim = work(claim, options.owner)
         claim:look()
-        claim.lease = nil
+        held, claim.lease = claim.lease ~= nil, nil
         begun = now()
         if breaks then error(BREAK, 0) end
     end)
     if not ok and result ~= BREAK then error(result, 0) end
     if not begun then return claim:failed(code) end
-    claim:record("released", { result = "scope", begun = begun, limit = 0 })
+    if held then claim:record("released", { result = "scope", begun = begun, limit = 0 }) end
 end
 
 

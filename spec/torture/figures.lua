@@ -16,6 +16,10 @@ end
 
 local function count_outcomes(m, counts)
     for _, claim in ipairs(m.claims) do
+        if claim.after then
+            counts.condition = counts.condition + 1
+            if claim.granted then counts.returns = counts.returns + 1 end
+        end
         if claim.second then counts.reentries = counts.reentries + 1
         elseif claim.granted then count_grant(claim, counts) end
         if claim.failed then
@@ -56,6 +60,7 @@ function figures.count(m, report)
         claims = #m.claims,
         grants = 0, reentries = 0, losses = 0, writes = 0, fenced = 0, reads = 0,
         downgrades = 0,
+        condition = 0, returns = 0, -- waits in conditions, and those that were signalled
         granted = { mutex = 0, read = 0, write = 0, permit = 0 }, -- grants by kind
         failures = {},
         faults = {},
@@ -110,6 +115,7 @@ function figures.rows(report, facts)
         { "grants", ("%d: %d mutex, %d read, %d write, %d of permits; %d re-entries, %d downgrades")
             :format(f.grants, f.granted.mutex, f.granted.read, f.granted.write, f.granted.permit,
                     f.reentries, f.downgrades) },
+        { "waits in conditions", ("%d, %d came back"):format(f.condition, f.returns) },
         { "ended without a grant", tostring(failures), by_code },
         { "faults", tostring(faults), by_kind },
         { "leases lost", tostring(f.losses) },

@@ -13,6 +13,7 @@
 --     noticed     first notice behind that which says that it is not certain
 --     over        when the claim no longer used the lock: gave it up, noticed, was closed
 --                 with its session, killed, or failed
+--   after    the claim whose hold it gave up to wait in a condition: its own begins when it is back
 --   nodes    what the server made for it, oldest first; node: of the grant
 -- nodes    { path, name, kind, claim, session, zxid, created, deleted, cause, by (session),
 --          turn (when nobody ahead excluded it any more; of a multi-lock's node: nor any other
@@ -28,6 +29,8 @@ local intervals = require "spec.torture.intervals"
 
 local huge, max, min = math.huge, math.max, math.min
 
+local ROUNDED = 0.001 -- seconds: ZooKeeper's times are rounded down to that
+
 local model = {}
 
 local Model = {}
@@ -40,6 +43,8 @@ end
 
 
 local KINDS = { __READ__ = "read", __rlock__ = "read", __WRIT__ = "write", __lock__ = "write" }
+
+local CONDITION = "%-condition%-" -- in the path of a folder: nobody there is next
 
 local PERMIT = "permit%-(%d+)%-of%-(%d+)%-%-?%d+$"
 
@@ -67,6 +72,7 @@ function take.invoked(self, event)
         kind = event.kind,
         permits = tonumber(event.permits),
         inside = event.inside,
+        after = event.after,
         process = event.process,
         place = place_of(event.process),
         invoked = event.at,
@@ -77,6 +83,7 @@ function take.invoked(self, event)
     }
     self.claims[#self.claims + 1] = claim
     self.claim[claim.id] = claim
+    if claim.after then self.claim[claim.after].next_hold = claim end
 end
 
 
@@ -227,10 +234,20 @@ take.created, take.deleted, take.became = took_node, took_node, took_node
 local happen = {} -- to the nodes; `living` are those of the path, by name
 
 
+-- The node says who was first; whoever waited in a condition had it made again, as another.
+local function claim_of(self, event)
+    local claim = self.claim[event.claim]
+    while claim and claim.next_hold and claim.next_hold.invoked <= event.at + ROUNDED do
+        claim = claim.next_hold
+    end
+    return claim
+end
+
+
 function happen.created(self, event, line, living)
     local node = { path = event.path, name = event.name, kind = kind_of(event.name),
                    session = event.session, zxid = tonumber(event.zxid), created = event.at,
-                   claim = self.claim[event.claim] }
+                   claim = claim_of(self, event) }
     local permits, limit = event.name:match(PERMIT)
     node.permits, node.limit = tonumber(permits), tonumber(limit)
     self.nodes[#self.nodes + 1] = node
@@ -321,7 +338,7 @@ local function stand_in_line(self)
         living[path] = living[path] or {}
         happen[event.event](self, event, lines[path], living[path])
         local take_turn = kind_of(event.name) == "permit" and take_permits or take_turns
-        take_turn(lines[path], event.at)
+        if not path:find(CONDITION) then take_turn(lines[path], event.at) end
     end
     join_turns(self)
 end

@@ -312,8 +312,9 @@ static int queue(lua_State *L) {
     const char *path = luaL_checkstring(L, 2);
     enum zkl_kind kind = (enum zkl_kind)luaL_checkoption(L, 3, NULL, zkl_kind_names);
     zkl_time limit = zkl_lua_time(L, 4);
+    bool brief = lua_toboolean(L, 5);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_queue(session, path, kind, lua_toboolean(L, 5), limit));
+    return zkl_lua_push_request(L, box, zkl_queue(session, path, kind, brief, limit));
 }
 
 static int begin_about(lua_State *L, zkl_request *(*begin)(zkl_session *session, const char *node,

@@ -238,8 +238,8 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
 /* The mutex is held. */
 static enum zkl_code release(zkl_lease *lease) {
     enum zkl_code ended = zkl_lease_ended(lease);
-    if (ended == ZKL_RELEASED) return ended;
-    lease->released = true;
+    if (lease->released) return ended;
+    lease->released = true; /* also while it is away */
     zkl_lease_give_up_all(&lease->stakes, lease->kind);
     return ended;
 }

@@ -133,6 +133,12 @@ void zkl_stake_refuse(struct stake *stake, enum zkl_code code) {
     zkl_stake_finish(stake, code, is_refusal(code) ? stake->error : 0);
 }
 
+static void post_notice(struct stake *stake) {
+    if (stake->handles == 0 || stake->notice.posted) return;
+    zkl_stake_hold(stake);
+    zkl_inbox_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
+}
+
 /* Not granted: claim->code. */
 void zkl_stake_failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
@@ -141,12 +147,16 @@ void zkl_stake_failed(struct stake *stake) {
     if (request && claim->found)
         zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
     zkl_stake_refuse(stake, claim->code);
+    post_notice(stake); /* it may be lost, for those who had it before */
     zkl_multi_failed(stake);
 }
 
 void zkl_stake_granted(struct stake *stake) {
     stake->session->stats.grants++;
-    if (zkl_condition_granted(stake)) return;
+    if (zkl_condition_granted(stake)) {
+        post_notice(stake); /* callbacks that were told before may be told again */
+        return;
+    }
     stake->request->lease = true;
     stake->request->lease_kind = stake->claim.kind;
     zkl_multi_grant(stake);
@@ -161,12 +171,6 @@ void zkl_stake_queued(struct stake *stake) {
                             : zkl_line_count_ahead(stake->claim.line, &stake->claim) + 1;
     zkl_request_hold(request);
     zkl_inbox_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
-}
-
-static void post_notice(struct stake *stake) {
-    if (stake->handles == 0 || stake->notice.posted) return;
-    zkl_stake_hold(stake);
-    zkl_inbox_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
 }
 
 static void notice(struct stake *stake, enum zkl_phase phase) {

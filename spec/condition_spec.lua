@@ -1,0 +1,467 @@
+-- Conditions: who holds a lock waits in one for a signal, and others have the lock meanwhile.
+-- Cerberus' Condition of the seeds (S4); the faults are those of Menagerie's ZkCondition.
+
+local conditions = require "spec.conditions"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local LONG = 30 -- seconds
+
+local server, scene, path, a, b, c
+
+
+before_each(function()
+    server = rig.shared()
+    scene = conditions(server)
+    path = scene.path
+    a, b, c = rig.session(server.hosts), rig.session(server.hosts), rig.session(server.hosts)
+end)
+
+after_each(rig.close_sessions)
+
+
+describe("a condition", function()
+    it("gives the lock up, waits for a signal, and has the lock again", function()
+        zklock.run(function()
+            local lock, condition = scene:side(a)
+            local lease = rig.hold(lock)
+            local token = lease.token
+            assert.is_true(condition:wait(lease, LONG))
+            assert.equal("held", lease:state())
+            assert.is_true(lease:check(5))
+            assert.is_true(lease.token > token)
+            assert.equal(1, #server:nodes(path))
+            scene:waiting(0)
+            rig.released(lease)
+        end, function()
+            scene:waiting(1)
+            assert.equal(0, #server:nodes(path))
+            assert.equal(1, scene:wake(b))
+        end)
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("lets nobody back before the signaller has let go", function()
+        local order = {}
+        zklock.run(function()
+            scene:await(a, LONG)
+            order[#order + 1] = "waiter"
+        end, function()
+            scene:waiting(1)
+            local lock, condition = scene:side(b)
+            local lease = rig.hold(lock)
+            assert.equal(1, condition:signal(lease))
+            scene:contending(2) -- the waiter is in line
+            assert.is_true(lease:check(5))
+            order[#order + 1] = "signaller"
+            lease:release()
+        end)
+        assert.same({ "signaller", "waiter" }, order)
+    end)
+
+    -- Whose release lets the signaller in has its place in the condition already.
+    it("is never missed (Menagerie): whoever has the lock next finds who waits there", function()
+        local lock, condition = scene:side(a)
+        local other, same = scene:side(b)
+        for round = 1, 40 do
+            local held, queued
+            zklock.run(function()
+                local lease = assert(lock:acquire(LONG))
+                held = true
+                rig.wait_for("the signaller in line", function() return queued end)
+                assert.is_true(condition:wait(lease, LONG))
+                lease:release()
+            end, function()
+                rig.wait_for("the holder", function() return held end)
+                local lease = assert(other:acquire{ timeout = LONG, on_queued = function()
+                    queued = true
+                end })
+                assert.equal(1, same:signal(lease), "round " .. round)
+                lease:release()
+            end)
+        end
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("wakes who has waited longest, over all sessions", function()
+        local order = {}
+        local tasks = scene:come({ a, b, a, c, b }, order)
+        tasks[#tasks + 1] = function()
+            for n = 1, 5 do
+                scene:waiting(6 - n)
+                assert.equal(1, scene:wake(n % 2 == 0 and a or c))
+                rig.wait_for("the return", function() return #order == n end)
+            end
+            assert.equal(0, scene:wake(a))
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ 1, 2, 3, 4, 5 }, order)
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("wakes one more with each signal, also under one lease, and says when none waits", function()
+        local order = {}
+        local tasks = scene:come({ a, b, c }, order)
+        tasks[#tasks + 1] = function()
+            scene:waiting(3)
+            local lock, condition = scene:side(a)
+            local lease = rig.hold(lock)
+            assert.equal(1, condition:signal(lease))
+            assert.equal(1, condition:signal(lease))
+            assert.equal(1, condition:broadcast(lease))
+            assert.equal(0, condition:signal(lease))
+            assert.equal(0, condition:broadcast(lease))
+            assert.same({}, order)
+            lease:release()
+        end
+        zklock.run(unpack(tasks))
+        assert.equal(3, #order)
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("that nobody ever waited in has nobody to wake", function()
+        assert.equal(0, scene:wake(a))
+        assert.equal(0, scene:wake(a, "broadcast"))
+    end)
+
+    it("keeps no signal for who comes later", function()
+        assert.equal(0, scene:wake(b))
+        assert.equal("timeout", scene:await(a, 0.2))
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("wakes all fifty, each once, one after the other", function()
+        local tasks, inside, most, back, count = {}, 0, 0, {}, nil
+        for n = 1, 50 do
+            tasks[n] = function()
+                local lock, condition = scene:side(({ a, b, c })[n % 3 + 1])
+                local lease = assert(lock:acquire(LONG))
+                assert.is_true(condition:wait(lease, LONG))
+                inside = inside + 1
+                most = math.max(most, inside)
+                back[n] = (back[n] or 0) + 1
+                zklock.sleep(0.002)
+                assert.equal("held", lease:state())
+                inside = inside - 1
+                lease:release()
+            end
+        end
+        tasks[51] = function()
+            scene:waiting(50)
+            count = scene:wake(a, "broadcast")
+        end
+        zklock.run(unpack(tasks))
+        assert.equal(50, count)
+        assert.equal(1, most)
+        for n = 1, 50 do assert.equal(1, back[n]) end
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("is no other condition of the lock, whose signals it does not hear (Menagerie)", function()
+        local woken = {}
+        zklock.run(function()
+            woken.full = scene:await(a, LONG, "full")
+        end, function()
+            woken.empty = scene:await(b, LONG, "empty")
+        end, function()
+            scene:waiting(1, "full")
+            scene:waiting(1, "empty")
+            assert.equal(0, scene:wake(c, "broadcast", "other"))
+            assert.equal(1, scene:wake(c, "broadcast", "full"))
+            rig.wait_for("one", function() return woken.full end)
+            assert.is_nil(woken.empty)
+            scene:waiting(1, "empty")
+            assert.equal(1, scene:wake(c, "signal", "empty"))
+        end)
+        assert.same({ full = true, empty = true }, woken)
+    end)
+
+    it("is not the condition of that name of another lock", function()
+        local other = b:mutex(path .. "-2")
+        zklock.run(function() assert.is_true(scene:await(a, LONG)) end, function()
+            scene:waiting(1)
+            assert(other:with(LONG, function(lease)
+                assert.equal(0, other:condition("c"):broadcast(lease))
+            end))
+            assert.equal(1, scene:wake(b))
+        end)
+    end)
+
+    it("is of a write lock, too, and others read while its writer waits", function()
+        local rw, other = a:rwlock(path), b:rwlock(path)
+        zklock.run(function()
+            local lease = rig.hold(rw:write())
+            assert.is_true(rw:write():condition("c"):wait(lease, LONG))
+            assert.equal("timeout", rig.code_of(other:read(), 0))
+            assert.is_true(lease:downgrade(5))
+            local ok, _, code = rw:write():condition("c"):wait(lease, LONG)
+            assert.is_nil(ok)
+            assert.equal("not_owner", code)
+            assert.equal("held", lease:state())
+            lease:release()
+        end, function()
+            scene:waiting(1)
+            rig.released(rig.hold(other:read()))
+            local lease = rig.hold(other:write())
+            assert.equal(1, other:write():condition("c"):signal(lease))
+            lease:release()
+        end)
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("moves what is made to what consumes, and loses nothing", function()
+        local COUNT, CAPACITY = 150, 2
+        local store = "/store" .. path:match("[^/]*$")
+        server:foreign("create %s 0", store)
+
+        -- Changes the number of items when `may` says so, then signals.
+        local function step(session, may, change, wait_in, signal_to)
+            local lock, until_then = scene:side(session, wait_in)
+            local then_tell = lock:condition(signal_to)
+            return assert(select(2, lock:with(LONG, function(lease)
+                local items = tonumber((assert(session:get(store))))
+                while not may(items) do
+                    assert(until_then:wait(lease, LONG))
+                    items = tonumber((assert(session:get(store))))
+                end
+                assert(lease:guard{ { "set", store, ("%d"):format(items + change) } })
+                assert(then_tell:signal(lease))
+                return items
+            end)))
+        end
+
+        local function produce(session)
+            return function()
+                for _ = 1, COUNT do
+                    local items = step(session, function(items) return items < CAPACITY end, 1,
+                                       "not_full", "not_empty")
+                    assert.is_true(items < CAPACITY)
+                end
+            end
+        end
+
+        local function consume(session)
+            return function()
+                for _ = 1, COUNT do
+                    local items = step(session, function(items) return items > 0 end, -1,
+                                       "not_empty", "not_full")
+                    assert.is_true(items > 0)
+                end
+            end
+        end
+
+        zklock.run(produce(a), consume(b), consume(c), produce(c))
+        assert.equal("0", (a:get(store)))
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("is as the reference shows it", function()
+        local file = assert(io.open("docs/reference.md"))
+        local example = file:read("*a"):match('\n(local lock = session:mutex%("/locks/jobs.-)```')
+        file:close()
+        local jobs = "/jobs" .. path:match("[^/]*$")
+        server:foreign("create %s x", jobs)
+        example = example:gsub("/locks/jobs", path):gsub("/jobs", jobs)
+
+        local function program(session)
+            local source = "local session = ...\n" .. example .. "return put, take"
+            return assert((loadstring or load)(source))(session) -- luacheck: globals loadstring
+        end
+
+        local put, taken = program(a), {}
+        local function take_all()
+            local take = select(2, program(b))
+            repeat
+                local job = take()
+                taken[#taken + 1] = job
+            until job == "last"
+        end
+        zklock.run(take_all, function()
+            for n = 1, 60 do assert(put("job " .. n)) end
+            assert(put("last"))
+        end)
+        assert.equal(61, #taken)
+        for n = 1, 60 do assert.equal("job " .. n, taken[n]) end
+        scene:nothing_left(a, b, c)
+    end)
+end)
+
+
+describe("the handles of who waits", function()
+    local lock, condition
+
+    before_each(function() lock, condition = scene:side(a) end)
+
+    local function handles(count)
+        local leases = {}
+        for n = 1, count do leases[n] = rig.hold(lock, { timeout = 5, owner = "me" }) end
+        return leases
+    end
+
+    local function all_are(state, leases)
+        for _, lease in ipairs(leases) do assert.equal(state, lease:state()) end
+    end
+
+    it("are all given up, and all had again with the new token (Menagerie kept the lock)",
+       function()
+        local leases = handles(3)
+        local before = leases[1]:token_string()
+        zklock.run(function()
+            assert.is_true(condition:wait(leases[2], LONG))
+        end, function()
+            scene:waiting(1)
+            all_are("released", leases)
+            assert.equal(0, leases[3]:remaining())
+            assert.equal("released", (select(3, leases[3]:check(5))))
+            assert.equal("released", (select(3, leases[3]:guard{ { "check", "/" } })))
+            assert.equal("released", (select(3, condition:wait(leases[1], LONG))))
+            assert.equal(1, scene:wake(b))
+        end)
+        all_are("held", leases)
+        for _, lease in ipairs(leases) do
+            assert.equal(leases[1]:token_string(), lease:token_string())
+            assert.is_true(tonumber(lease:token_string()) > tonumber(before))
+            assert.equal(tostring(lease.token):match("^%d+"), lease:token_string())
+        end
+        for n = 1, 3 do
+            assert.equal(1, #server:nodes(path))
+            rig.released(leases[n])
+        end
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("may wait again and again", function()
+        local leases = handles(2)
+        zklock.run(function()
+            for n = 1, 6 do
+                local last = leases[1].token
+                assert.is_true(condition:wait(leases[n % 2 + 1], LONG))
+                assert.is_true(leases[1].token > last)
+            end
+        end, function()
+            for _ = 1, 6 do
+                scene:waiting(1)
+                assert.equal(1, scene:wake(b))
+            end
+        end)
+        all_are("held", leases)
+    end)
+
+    it("hear of a loss after it, and not of the wait", function()
+        local leases, told = handles(2), {}
+        for n, lease in ipairs(leases) do
+            lease:on_lost(function(_, state) told[#told + 1] = n .. state end)
+        end
+        zklock.run(function()
+            assert.is_true(condition:wait(leases[1], LONG))
+        end, function()
+            scene:waiting(1)
+            assert.equal(1, scene:wake(b))
+        end)
+        a:dispatch()
+        assert.same({}, told)
+        server:foreign("delete %s", server:nodes(path)[1])
+        assert.equal("lost", (select(3, leases[1]:check(5))))
+        a:dispatch()
+        table.sort(told)
+        assert.same({ "1lost", "2lost" }, told)
+    end)
+
+    it("may be watched while they are away", function()
+        local leases, told = handles(2), {}
+        zklock.run(function()
+            assert.is_true(condition:wait(leases[1], LONG))
+        end, function()
+            scene:waiting(1)
+            leases[2]:on_lost(function(_, state) told[#told + 1] = state end)
+            leases[1]:on_revoke(function() told[#told + 1] = "wish" end)
+            assert.equal(1, scene:wake(b))
+        end)
+        assert.equal(1, b:mutex(path):revoke())
+        rig.wait_for("the wish", function()
+            a:dispatch()
+            return #told == 1
+        end)
+        server:foreign("delete %s", server:nodes(path)[1])
+        assert.equal("lost", (select(3, leases[1]:check(5))))
+        a:dispatch()
+        assert.same({ "wish", "lost" }, told)
+    end)
+
+    it("all hear when who waits with one of them is lost", function()
+        local leases, told = handles(2), {}
+        leases[2]:on_lost(function(_, state) told[#told + 1] = state end)
+        zklock.run(function()
+            assert.equal("lost", (select(3, condition:wait(leases[1], LONG))))
+        end, function()
+            scene:waiting(1)
+            server:foreign("delete %s", server:nodes(scene:folder())[1])
+        end)
+        a:dispatch()
+        all_are("lost", leases)
+        assert.same({ "lost" }, told)
+    end)
+
+    it("hear of a wish before it, and of another one after it", function()
+        local leases, told = handles(2), {}
+        for n, lease in ipairs(leases) do
+            lease:on_revoke(function() told[#told + 1] = n end)
+        end
+        local function ask(count)
+            assert.equal(1, b:mutex(path):revoke())
+            rig.wait_for("the wish", function()
+                a:dispatch()
+                return #told == count
+            end)
+        end
+        ask(2)
+        zklock.run(function()
+            assert.is_true(condition:wait(leases[1], LONG))
+        end, function()
+            scene:waiting(1)
+            assert.equal(1, scene:wake(b))
+        end)
+        ask(4)
+        table.sort(told)
+        assert.same({ 1, 1, 2, 2 }, told)
+    end)
+
+    for _, how in ipairs{ "released", "collected" } do
+        it(("that are %s meanwhile do not come back"):format(how), function()
+            local leases = { assert(lock:acquire{ timeout = 5, owner = "me" }),
+                             assert(lock:acquire{ timeout = 5, owner = "me" }) }
+            zklock.run(function()
+                assert.is_true(condition:wait(leases[1], LONG))
+            end, function()
+                scene:waiting(1)
+                if how == "released" then
+                    assert.equal("released", (select(3, leases[2]:release())))
+                else
+                    leases[2] = nil
+                    collectgarbage()
+                    collectgarbage()
+                end
+                assert.equal(1, scene:wake(b))
+            end)
+            all_are(how == "released" and "released" or "held", { leases[2] })
+            rig.released(leases[1])
+            scene:nothing_left(a, b, c)
+        end)
+    end
+
+    it("tell who waits with one that is released meanwhile, and keep the others", function()
+        local leases = handles(2)
+        zklock.run(function()
+            assert.equal("released", (select(3, condition:wait(leases[1], LONG))))
+        end, function()
+            scene:waiting(1)
+            leases[1]:release()
+            assert.equal(1, scene:wake(b))
+        end)
+        assert.equal("held", leases[2]:state())
+        rig.released(leases[2])
+        scene:nothing_left(a, b, c)
+    end)
+end)

@@ -1,0 +1,537 @@
+-- Conditions in trouble: requests and replies that get lost, sessions that end, servers that
+-- stop, folders that refuse.
+
+local conditions = require "spec.conditions"
+local pause = require "spec.fault.pause"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local LONG = 30 -- seconds
+
+local server, scene, path, proxy, a, b, c
+
+-- a is behind the proxy.
+before_each(function()
+    server = rig.shared()
+    scene = conditions(server)
+    path = scene.path
+    proxy = rig.proxy(server.hosts)
+    a = rig.session(proxy.hosts)
+    b, c = rig.session(server.hosts), rig.session(server.hosts)
+end)
+
+after_each(function()
+    proxy:stop()
+    rig.close_sessions()
+end)
+
+local function in_state(session, state)
+    rig.wait_for(state, function() return session:state() == state end)
+end
+
+-- What a asked for before is answered.
+local function quiet()
+    rig.wait_for("all answers", function() return a:stats().in_flight == 0 end)
+end
+
+-- The fault happened: only so is it a test.
+local function assert_cut()
+    rig.wait_for("the fault", function() return a:stats().reconnects > 0 end)
+end
+
+local FAULTS = { "drop-reply", "drop-request", "cut-after" }
+
+local function each_fault(requests, fn)
+    for _, request in ipairs(requests) do
+        for _, fault in ipairs(FAULTS) do fn(("%s %s"):format(fault, request)) end
+    end
+end
+
+
+describe("a wait in a condition", function()
+    -- multi 1 finds no folder.
+    each_fault({ "multi 1", "multi 2", "createContainer 1", "getData 1" }, function(fault)
+        it("begins once, and hears its signal, in spite of " .. fault, function()
+            zklock.run(function()
+                local lock, condition = scene:side(a)
+                local lease = rig.hold(lock)
+                local token = lease.token
+                quiet()
+                proxy:command(fault)
+                assert.is_true(condition:wait(lease, LONG))
+                assert.is_true(lease.token > token)
+                assert.is_true(lease:check(5))
+                rig.released(lease)
+            end, function()
+                scene:waiting(1)
+                assert_cut()
+                assert.equal(0, #server:nodes(path))
+                assert.equal(1, scene:wake(b))
+            end)
+            scene:nothing_left(a, b, c)
+        end)
+    end)
+
+    each_fault({ "multi 1", "multi 2" }, function(fault)
+        it("whose deadline passes meanwhile leaves nothing, after " .. fault, function()
+            local lock, condition = scene:side(a)
+            local lease = rig.hold(lock)
+            quiet()
+            proxy:command(fault)
+            proxy:command("refuse")
+            local seconds, _, _, code = rig.timed(condition.wait, condition, lease, 0.5)
+            if code == nil then error("it was not cut") end
+            assert.equal("timeout", code)
+            assert.is_true(seconds < 5, ("took %.2f s"):format(seconds))
+            assert.equal("released", lease:state())
+            proxy:command("accept")
+            scene:nothing_left(a, b, c)
+            assert.equal("held", rig.hold(lock):state())
+        end)
+    end)
+
+    each_fault({ "create2 1", "getChildren 1", "delete 1" }, function(fault)
+        it("comes back, once, in spite of " .. fault, function()
+            zklock.run(function()
+                local lock, condition = scene:side(a)
+                local lease = rig.hold(lock)
+                assert.is_true(condition:wait(lease, LONG))
+                assert.is_true(lease:check(20))
+                assert.equal(1, #server:nodes(path))
+                scene:waiting(0)
+                rig.released(lease)
+            end, function()
+                scene:waiting(1)
+                quiet()
+                proxy:command(fault)
+                assert.equal(1, scene:wake(b))
+                assert_cut()
+            end)
+            scene:nothing_left(a, b, c)
+        end)
+    end)
+
+    it("hears a signal that was given while there was no connection", function()
+        zklock.run(function() assert.is_true((scene:await(a))) end, function()
+            scene:waiting(1)
+            quiet()
+            proxy:command("refuse")
+            proxy:command("cut")
+            in_state(a, "suspended")
+            assert.equal(1, scene:wake(b))
+            proxy:command("accept")
+        end)
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("begins when the connection is back, if it was lost before", function()
+        zklock.run(function()
+            local lock, condition = scene:side(a)
+            local lease = rig.hold(lock)
+            proxy:command("refuse")
+            proxy:command("cut")
+            in_state(a, "suspended")
+            assert.is_true(condition:wait(lease, LONG))
+            lease:release()
+        end, function()
+            in_state(a, "suspended")
+            zklock.sleep(0.1)
+            proxy:command("accept")
+            scene:waiting(1)
+            assert.equal(1, scene:wake(b))
+        end)
+        scene:nothing_left(a, b, c)
+    end)
+
+    it("is not woken by a cut alone", function()
+        zklock.run(function() assert.is_true((scene:await(a))) end, function()
+            scene:waiting(1)
+            for n = 1, 3 do
+                quiet()
+                proxy:command("cut")
+                rig.wait_for("the next connection", function()
+                    return a:stats().reconnects == n and a:state() == "connected"
+                end)
+            end
+            quiet()
+            scene:waiting(1)
+            assert.equal(0, #server:nodes(path))
+            assert.equal(1, scene:wake(b))
+        end)
+    end)
+end)
+
+
+describe("a signal", function()
+    local function signalled(method, fault, waiters)
+        local order, count = {}, nil
+        local tasks = scene:come(waiters, order)
+        tasks[#tasks + 1] = function()
+            scene:waiting(#waiters)
+            local lock, condition = scene:side(a)
+            local lease = rig.hold(lock)
+            quiet()
+            proxy:command(fault)
+            count = assert(condition[method](condition, lease, 20))
+            assert_cut()
+            rig.released(lease)
+            rig.wait_for("somebody", function() return #order > 0 end)
+            if method == "signal" then scene:wake(c, "broadcast") end
+        end
+        zklock.run(unpack(tasks))
+        assert.equal(#waiters, #order)
+        scene:nothing_left(a, b, c)
+        return count
+    end
+
+    it("is sent again when it did not arrive, and wakes one", function()
+        assert.equal(1, signalled("signal", "drop-request multi 1", { b, c }))
+        assert.equal(1, signalled("signal", "drop-request getChildren 1", { b, c }))
+        assert.equal(1, signalled("signal", "drop-reply getChildren 1", { b, c }))
+    end)
+
+    it("is sent again when it may not have arrived: another one may wake, too", function()
+        assert.equal(1, signalled("signal", "drop-reply multi 1", { b, c, b }))
+        assert.equal(1, signalled("signal", "cut-after multi 1", { b, c, b }))
+    end)
+
+    it("wakes the only one, also when its answer is lost", function()
+        assert.is_true(signalled("signal", "drop-reply multi 1", { b }) <= 1)
+    end)
+
+    each_fault({ "multi 1", "getChildren 1", "getData 2" }, function(fault)
+        it("to all wakes each, in spite of " .. fault, function()
+            assert.is_true(signalled("broadcast", fault, { b, c, b, c }) <= 4)
+        end)
+    end)
+
+    it("has its own deadline, and the lease stays", function()
+        local lock, condition = scene:side(a)
+        local lease = rig.hold(lock)
+        proxy:command("refuse")
+        proxy:command("cut")
+        in_state(a, "suspended")
+        for _, method in ipairs{ "signal", "broadcast" } do
+            local seconds, count, _, code = rig.timed(condition[method], condition, lease, 0.1)
+            assert.is_nil(count)
+            assert.equal("timeout", code)
+            assert.is_true(seconds < 5)
+        end
+        proxy:command("accept")
+        assert.is_true(lease:check(20))
+        assert.equal(0, condition:signal(lease))
+    end)
+end)
+
+
+describe("a waiter that gives up", function()
+    -- a waits before b; then fn(); then a is interrupted, then after() is done.
+    local function interrupted(fn, after)
+        local result, second
+        zklock.run(function()
+            result = scene:await(a, LONG, nil, "first")
+        end, function()
+            scene:waiting(1)
+            second = scene:await(b)
+        end, function()
+            scene:waiting(2)
+            quiet()
+            fn()
+            assert.equal(1, a:interrupt("first"))
+            after(function() return second end)
+        end)
+        assert.equal("interrupted", result)
+        assert.is_true(second)
+        scene:nothing_left(a, b, c)
+    end
+
+    -- The holder, who has signalled the first, when that one is in the lock's line.
+    local function signal_first()
+        local lock, condition = scene:side(c)
+        local lease = rig.hold(lock)
+        assert.equal(1, condition:signal(lease))
+        scene:contending(2)
+        quiet()
+        return lease
+    end
+
+    -- The list, and the transaction that passes it on.
+    each_fault({ "getChildren 1", "delete 1" }, function(fault)
+        it("passes its signal on once, in spite of " .. fault, function()
+            local lease
+            interrupted(function()
+                lease = signal_first()
+                proxy:command(fault)
+            end, function()
+                assert_cut()
+                scene:waiting(1)
+                scene:contending(2)
+                lease:release()
+            end)
+        end)
+    end)
+
+    it("with a signal passes it on when the connection is back", function()
+        local lease
+        interrupted(function()
+            lease = signal_first()
+            proxy:command("refuse")
+            proxy:command("cut")
+            in_state(a, "suspended")
+        end, function()
+            scene:waiting(2)
+            proxy:command("accept")
+            scene:waiting(1)
+            lease:release()
+        end)
+    end)
+
+    each_fault({ "delete 1" }, function(fault)
+        it("without a signal wakes nobody, in spite of " .. fault, function()
+            interrupted(function() proxy:command(fault) end, function(second)
+                assert_cut()
+                scene:waiting(1)
+                assert.is_nil(second())
+                assert.equal(1, scene:wake(c))
+            end)
+        end)
+    end)
+
+    it("passes on a signal that comes before its delete", function()
+        interrupted(function() proxy:command("hold delete 1") end, function()
+            assert.equal(1, scene:wake(c)) -- it is the first's: its node is there
+            scene:waiting(2)
+            proxy:command("flow")
+        end)
+    end)
+
+    it("passes on a signal that it was not told of", function()
+        interrupted(function()
+            proxy:command("halfopen")
+            assert.equal(1, scene:wake(c))
+        end, function()
+            scene:waiting(2)
+            proxy:command("flow")
+        end)
+    end)
+
+    it("passes on a signal that came while it had no connection", function()
+        interrupted(function()
+            proxy:command("refuse")
+            proxy:command("cut")
+            in_state(a, "suspended")
+            assert.equal(1, scene:wake(c))
+        end, function()
+            scene:waiting(2)
+            proxy:command("accept")
+        end)
+    end)
+end)
+
+
+describe("a session that expires", function()
+    local session
+
+    before_each(function() session = rig.session(proxy.hosts, { timeout = 1 }) end)
+
+    local function expire(nodes)
+        proxy:command("blackhole")
+        scene:waiting(nodes)
+        proxy:command("flow")
+    end
+
+    it("while one waits: expired, which is no signal (Menagerie), and wakes nobody", function()
+        local result, state, second, told
+        zklock.run(function()
+            local lock, condition = scene:side(session)
+            local lease = rig.hold(lock)
+            lease:on_lost(function(_, news) told = news end)
+            result = select(3, condition:wait(lease, LONG))
+            state = lease:state()
+        end, function()
+            scene:waiting(1)
+            second = scene:await(b)
+        end, function()
+            scene:waiting(2)
+            expire(1)
+            rig.wait_for("the end", function() return result end)
+            assert.is_nil(second)
+            assert.equal(1, scene:wake(c))
+        end)
+        assert.equal("expired", result)
+        assert.equal("released", state)
+        assert.is_nil(told)
+        scene:nothing_left(session, b, c)
+        assert.equal("timeout", (scene:await(session, 0)))
+    end)
+
+    it("while one is to come back: expired", function()
+        local result
+        zklock.run(function() result = scene:await(session) end, function()
+            scene:waiting(1)
+            local lock, condition = scene:side(c)
+            local lease = rig.hold(lock)
+            assert.equal(1, condition:signal(lease))
+            scene:contending(2)
+            expire(0)
+            rig.wait_for("the end", function() return result end)
+            lease:release()
+        end)
+        assert.equal("expired", result)
+        scene:nothing_left(session, b, c)
+    end)
+
+    it("before one waits: lost, and nothing is done", function()
+        local lock, condition = scene:side(session)
+        local lease = rig.hold(lock)
+        proxy:command("blackhole")
+        scene:contending(0)
+        local _, _, code = condition:wait(lease, LONG)
+        assert.is_true(code == "lost" or code == "expired", code)
+        proxy:command("flow")
+        scene:nothing_left(session, b, c)
+    end)
+
+    it("of a process that was stopped: it knows when it goes on", function()
+        local child = rig.child(server.hosts, ("local PATH = %q\n"):format(path) .. [[
+            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local lock = session:mutex(PATH)
+            local lease = assert(lock:acquire(5))
+            local ok, _, code = lock:condition("c"):wait(lease, 30)
+            say(ok and "woken" or code)
+            say(lease:held())
+            session:close()
+        ]])
+        scene:waiting(1)
+        child:signal("STOP")
+        scene:waiting(0)
+        assert.equal(0, scene:wake(b))
+        child:signal("CONT")
+        -- The server tells that the node is gone before it ends the connection.
+        local code = child:line()
+        assert.is_true(code == "expired" or code == "lost", code)
+        assert.equal("false", child:line())
+        assert.equal(0, (select(2, child:finish())))
+    end)
+end)
+
+
+describe("a server that stops", function()
+    local own
+
+    before_each(function()
+        own = rig.server()
+        scene = conditions(own)
+        a = rig.session(own.hosts)
+        b = rig.session(own.hosts)
+    end)
+
+    after_each(function()
+        own:resume()
+        rig.close_sessions()
+        own:stop()
+    end)
+
+    local function stop_for_a_while()
+        pause(own)
+        zklock.sleep(0.3)
+        own:resume()
+    end
+
+    it("in any phase loses no signal: before, in and after it, and killed", function()
+        zklock.run(function()
+            local lock, condition = scene:side(a)
+            local lease = rig.hold(lock)
+            pause(own) -- the transaction is in its socket
+            for _ = 1, 3 do assert.is_true(condition:wait(lease, LONG)) end
+            lease:release()
+        end, function()
+            zklock.sleep(0.3)
+            own:resume()
+            scene:waiting(1)
+            stop_for_a_while()
+            assert.equal(1, scene:wake(b))
+
+            scene:waiting(1)
+            local lock, condition = scene:side(b)
+            local lease = rig.hold(lock)
+            assert.equal(1, condition:signal(lease))
+            stop_for_a_while()
+            lease:release()
+
+            scene:waiting(1)
+            own:kill()
+            own:restart()
+            assert.equal(1, scene:wake(b))
+        end)
+        scene:nothing_left(a, b)
+    end)
+end)
+
+
+describe("a condition's folder", function()
+    before_each(function() rig.hold(b:mutex(path .. "-x")) end) -- makes the parents
+
+    -- The wait is refused: the lease is held as before, and of use.
+    local function stays(code, name)
+        local lock, condition = scene:side(a, name)
+        local lease = rig.hold(lock)
+        local token = lease:token_string()
+        local ok, _, why = condition:wait(lease, LONG)
+        assert.is_nil(ok)
+        assert.equal(code, why)
+        assert.equal("held", lease:state())
+        assert.equal(token, lease:token_string())
+        assert.is_true(lease:check(5))
+        assert.equal(1, #server:nodes(path))
+        assert.is_true(lease:guard{ { "check", "/" } })
+        return lease
+    end
+
+    it("that others protect refuses: auth, and the lease is held", function()
+        server:foreign("create %s x protect %s", scene:folder(), scene:folder())
+        local lease = stays("auth")
+        assert.equal("timeout", (select(3, lease.session:mutex(path):condition("other"):wait(
+            lease, 0.1))))
+        scene:nothing_left(a, c)
+    end)
+
+    it("that is an ephemeral node refuses: conflict", function()
+        server:foreign("ephemeral %s x vanish", scene:folder())
+        rig.released(stays("conflict"))
+    end)
+
+    it("that is one path too many for a session refuses: too_many", function()
+        for _ = 1, 2 do rig.hold(a:mutex(path .. "-" .. #rig.kept .. ("x"):rep(200000))) end
+        rig.released(stays("too_many", ("x"):rep(200000)))
+    end)
+
+    it("is no way out of a lock's path that others protect", function()
+        local lock, condition = scene:side(a)
+        local lease = rig.hold(lock)
+        server:foreign("protect %s", path)
+        assert.equal("auth", (select(3, condition:wait(lease, LONG))))
+        assert.equal("held", lease:state())
+        assert.is_true(lease:check(5))
+        scene:waiting(0)
+    end)
+
+    it("refuses a signal to who keeps his node to himself: auth", function()
+        local owner = rig.session(server.hosts, { auth = "digest:one:pw", acl = "creator" })
+        server:foreign("create %s x create %s x", path, scene:folder())
+        zklock.run(function()
+            assert.equal("interrupted", (scene:await(owner, LONG, nil, "me")))
+        end, function()
+            scene:waiting(1)
+            local lock, condition = scene:side(b)
+            local lease = rig.hold(lock)
+            for _, method in ipairs{ "signal", "broadcast" } do
+                assert.equal("auth", (select(3, condition[method](condition, lease))))
+            end
+            assert.equal("held", lease:state())
+            owner:interrupt("me")
+        end)
+    end)
+end)
