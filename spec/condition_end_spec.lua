@@ -135,6 +135,15 @@ describe("a wait in a condition", function()
         all_over(code, "lost", lease)
     end)
 
+    it("is lost, and leaves nothing, when the lock's node went unseen", function()
+        local lock, condition = scene:side(a)
+        local lease = rig.hold(lock)
+        server:foreign("delete %s", server:nodes(path)[1])
+        assert.equal("lost", (select(3, condition:wait(lease, LONG))))
+        assert.equal("lost", lease:state())
+        scene:nothing_left(a, b, c)
+    end)
+
     it("ends when its coroutine is closed", function()
         if not close_coroutine then return end -- of Lua 5.4
         local lock, condition = scene:side(a)
