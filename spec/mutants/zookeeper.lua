@@ -706,4 +706,96 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
         replace = "if (claim->wanted && !same) return claim;",
         catch = by("semaphore", "are a conflict with a semaphore of another limit"),
     },
+
+    -- --- conditions ---------------------------------------------------------------------
+
+    {
+        name = "condition-signal-before-watch",
+        what = "a signal that came before the get is not seen in it",
+        file = "src/zookeeper/stake_news.c",
+        find = [[
+    if (stat && stat->version > 0) did |= zkl_claim_called(&stake->claim);
+]],
+        replace = "",
+        catch = by("fault/condition", "hears a signal that came before it watched its node"),
+    },
+    {
+        name = "condition-any-version",
+        what = "a waiter that gives up deletes its node whatever is in it",
+        file = "src/zookeeper/stake_actions.c",
+        find = "stake->claim.waits && !stake->claim.settled ? 0 : -1",
+        replace = "-1",
+        catch = by("fault/condition", "passes on a signal that comes before its delete"),
+    },
+    {
+        name = "condition-pass-any",
+        what = "a signal is passed to somebody who has one",
+        file = "src/zookeeper/condition.c",
+        find = [[
+                           {.kind = ZKL_OP_SET,
+]],
+        replace = [[
+                           {.kind = ZKL_OP_SET,
+                            .version = -1,
+]],
+        catch = by("condition_end", "goes by those who have one, to the first who has none"),
+    },
+    {
+        name = "condition-old-token",
+        what = "who comes back from a condition has its old token",
+        file = "src/zookeeper/condition.c",
+        find = [[
+    stake->token = stake->claim.czxid;
+]],
+        replace = "",
+        catch = by("condition", "are all given up, and all had again with the new token"),
+    },
+    {
+        name = "condition-node-left",
+        what = "the waiter's node stays when the lock is had again",
+        file = "src/zookeeper/condition.c",
+        find = [[
+    if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim));
+]],
+        replace = [[
+    (void)waiter;
+]],
+        catch = by("condition", "gives the lock up, waits for a signal, and has the lock again"),
+    },
+    {
+        name = "condition-no-reason",
+        what = "a refused wait does not tell the server's reason",
+        file = "src/zookeeper/condition.c",
+        find = [[
+    lock->error = waiter->error;
+]],
+        replace = "",
+        catch = by("fault/condition", "that others protect refuses: auth, and the lease is held"),
+    },
+    {
+        name = "condition-lost-as-parents",
+        what = "a lock whose node is gone looks like a folder that is not there",
+        file = "src/zookeeper/condition.c",
+        find = "refused(flight) == 1) return zkl_claim_left",
+        replace = "refused(flight) == 2) return zkl_claim_left",
+        catch = by("condition_end", "is lost, and leaves nothing, when the lock's node went unseen"),
+    },
+    {
+        name = "condition-waits-on",
+        what = "who waits goes on when its last handle is given up",
+        file = "src/zookeeper/lease.c",
+        find = [[
+    else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */
+]],
+        replace = "",
+        catch = by("condition_end", "ends with its last handle"),
+    },
+    {
+        name = "condition-not-of-owner",
+        what = "release_all leaves who waits",
+        file = "src/zookeeper/lease.c",
+        find = "return stake->handles > 0 && stake->claim.wanted && strcmp",
+        replace = "return zkl_claim_holds(&stake->claim) && strcmp",
+        catch = by("condition_end", "ends with all else of its owner"),
+    },
 }
