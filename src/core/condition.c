@@ -134,7 +134,10 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
 /* After a lost reply the list tells: the own node is there as long as it was not passed on. */
 zkl_actions zkl_claim_passed(struct zkl_claim *claim, enum zkl_reply reply, bool next) {
     if (claim->state != ZKL_PASS) return 0;
-    if (reply == ZKL_UNKNOWN) return stall(claim);
+    if (reply == ZKL_UNKNOWN) {
+        drop_ahead(claim);
+        return stall(claim);
+    }
     if (reply != ZKL_DONE && next) return bequeath(claim);
     return reply == ZKL_REFUSED ? stall(claim) : gone(claim);
 }
