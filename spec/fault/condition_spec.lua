@@ -301,7 +301,7 @@ describe("a waiter that gives up", function()
     end
 
     -- The list, and the transaction that passes it on.
-    each_fault({ "getChildren 1", "delete 1" }, function(fault)
+    each_fault({ "getChildren 1", "multi 1", "delete 1" }, function(fault)
         it("passes its signal on once, in spite of " .. fault, function()
             local lease
             interrupted(function()
