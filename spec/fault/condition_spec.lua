@@ -518,13 +518,14 @@ describe("a condition's folder", function()
     before_each(function() rig.hold(b:mutex(path .. "-x")) end) -- makes the parents
 
     -- The wait is refused: the lease is held as before, and of use.
-    local function stays(code, name)
+    local function stays(code, reason, name)
         local lock, condition = scene:side(a, name)
         local lease = rig.hold(lock)
         local token = lease:token_string()
-        local ok, _, why = condition:wait(lease, LONG)
+        local ok, message, why = condition:wait(lease, LONG)
         assert.is_nil(ok)
         assert.equal(code, why)
+        assert.matches(reason or "", message, 1, true)
         assert.equal("held", lease:state())
         assert.equal(token, lease:token_string())
         assert.is_true(lease:check(5))
@@ -535,7 +536,7 @@ describe("a condition's folder", function()
 
     it("that others protect refuses: auth, and the lease is held", function()
         server:foreign("create %s x protect %s", scene:folder(), scene:folder())
-        local lease = stays("auth")
+        local lease = stays("auth", "not authenticated")
         assert.equal("timeout", (select(3, lease.session:mutex(path):condition("other"):wait(
             lease, 0.1))))
         scene:nothing_left(a, c)
@@ -548,7 +549,7 @@ describe("a condition's folder", function()
 
     it("that is one path too many for a session refuses: too_many", function()
         for _ = 1, 2 do rig.hold(a:mutex(path .. "-" .. #rig.kept .. ("x"):rep(200000))) end
-        rig.released(stays("too_many", ("x"):rep(200000)))
+        rig.released(stays("too_many", nil, ("x"):rep(200000)))
     end)
 
     it("is no way out of a lock's path that others protect", function()

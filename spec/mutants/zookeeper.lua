@@ -778,7 +778,8 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
         file = "src/zookeeper/condition.c",
         find = "refused(flight) == 1) return zkl_claim_left",
         replace = "refused(flight) == 2) return zkl_claim_left",
-        catch = by("condition_end", "is lost, and leaves nothing, when the lock's node went unseen"),
+        catch = by("condition_end",
+                   "is lost, and leaves nothing, when the lock's node went unseen"),
     },
     {
         name = "condition-waits-on",
