@@ -212,7 +212,7 @@ end
 
 -- Waits for a C request and gives what take() gives.
 function Session:await(handle, timeout, take, ...)
-    local refusal, code = wait.refusal()
+    local refusal, code = wait.refusal(self)
     if refusal then
         handle:drop()
         return nil, refusal, code
