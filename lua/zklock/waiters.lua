@@ -6,7 +6,7 @@
 
 local scope = require "zklock.scope"
 
-local collectgarbage = collectgarbage
+local collectgarbage, error = collectgarbage, error
 local next, pairs, pcall, setmetatable = next, pairs, pcall, setmetatable
 
 ---@class zklock.Waiters
@@ -41,10 +41,14 @@ function Waiters:any()
 end
 
 
---- Delivers what happened. If that cannot be (after a fork) each is woken to see for itself.
+--- Delivers what happened. If that cannot be (after a fork) it is each waiter's error.
 function Waiters:dispatch()
-    if pcall(self.session.dispatch, self.session) then return end
-    for waiter in pairs(self.set) do self.driver.wake(waiter) end
+    local ok, problem = pcall(self.session.dispatch, self.session)
+    if ok then return end
+    for waiter in pairs(self.set) do
+        waiter.problem = problem
+        self.driver.wake(waiter)
+    end
 end
 
 
@@ -57,7 +61,10 @@ local function attend(self, suspend)
     local first = not waiters:any()
     waiters.set[self] = true
     if first then waiters.driver.start(waiters) end
-    while not self.request:done() do suspend(self) end
+    while not self.request:done() do
+        suspend(self)
+        if self.problem then error(self.problem, 0) end
+    end
 end
 
 

@@ -40,30 +40,25 @@ function _M.refusal(session)
 end
 
 
--- What copas, and LuaSocket's select, ask of a socket. `over` tells whether its thread is to
--- go on. One that polls has the session's descriptor looked at, and dispatches.
+-- What copas, and LuaSocket's select, ask of a socket. Copas may refer to it longer than its
+-- thread lives (1.2 keeps none, 4 those of removed threads), so it does not refer to the waiter.
 local Socket = {}
 Socket.__index = Socket
 
 
-local function receive(all, over, polls)
-    copas.receive(setmetatable({ all = all, over = over, polls = polls }, Socket))
-end
-
-
 function Socket:getfd()
-    return (self.polls or self.over()) and self.all.fd or -1
+    return self:dirty() and self.all.fd or -1
 end
 
 
+--- True once its thread is to go on.
 function Socket:dirty()
-    return self.over()
+    return self.woken
 end
 
 
 function Socket:receive()
-    if self.polls then self.all:dispatch() end
-    if self.over() then return "" end
+    if self:dirty() then return "" end
     return nil, "timeout"
 end
 
@@ -72,17 +67,35 @@ end
 function Socket.close() end
 
 
-local driver = {}
+-- The poller's: it has the session's descriptor looked at, until nobody waits.
+local Polled = setmetatable({}, Socket)
+Polled.__index = Polled
 
 
-local function watch(all)
-    pollers[running()] = true
-    receive(all, function() return not all:any() end, true)
+function Polled:getfd()
+    return self.all.fd
 end
 
 
+function Polled:dirty()
+    return not self.all:any()
+end
+
+
+function Polled:receive()
+    self.all:dispatch()
+    return Socket.receive(self)
+end
+
+
+local driver = {}
+
+
 function driver.start(all)
-    copas.addthread(function() watch(all) end)
+    copas.addthread(function()
+        pollers[running()] = true
+        copas.receive(setmetatable({ all = all }, Polled))
+    end)
 end
 
 
@@ -90,13 +103,13 @@ function driver.stop() end
 
 
 function driver.wake(waiter)
-    waiter.woken = true
+    if waiter.socket then waiter.socket.woken = true end
 end
 
 
 local function suspend(waiter)
-    waiter.woken = false
-    receive(waiter.waiters, function() return waiter.woken end)
+    waiter.socket = setmetatable({ all = waiter.waiters }, Socket)
+    copas.receive(waiter.socket)
 end
 
 
