@@ -266,17 +266,25 @@ return function(loop, it, before_each, after_each)
     end)
 
     it('tells all waiters when the session expires: "expired"; later calls go on', function()
-        local holder, codes = held_by_another(), {}
-        local waits = { times(50, wait_into(codes)) }
+        local proxy, codes = rig.proxy(server.hosts), {}
+        local short = rig.session(proxy.hosts, { timeout = 1 }):mutex(path)
+        local holder = held_by_another()
+        local waits = { times(50, function()
+            local code = rig.code_of(short)
+            codes[#codes + 1] = code
+        end) }
         waits[#waits + 1] = function()
             wait_for_waits(50)
-            rig.shell("perl spec/torture/expire.pl %s %s", server:host(), session:id())
+            proxy:command("blackhole")
+            wait_for_waits(0)
+            proxy:command("flow")
             loop:wait_for("all answers", function() return #codes == 50 end)
             holder:release()
-            assert(lock:acquire(20)):release{ wait = 5 }
+            assert(short:acquire(20)):release{ wait = 5 }
         end
         run(unpack(waits))
         for n = 1, 50 do assert.equal("expired", codes[n]) end
+        proxy:stop()
         nothing_left()
     end)
 
