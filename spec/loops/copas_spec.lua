@@ -46,6 +46,24 @@ describe("in copas", function()
         assert.equal(0, status)
     end)
 
+    it("more may wait than select() takes descriptors, and end together", function()
+        local session, path, closed = rig.session(server.hosts), rig.path(), 0
+        rig.hold(rig.session(server.hosts):mutex(path))
+        local waits = {}
+        for n = 1, 1200 do
+            waits[n] = function()
+                assert(rig.code_of(session:mutex(path)) == "closed")
+                closed = closed + 1
+            end
+        end
+        waits[1201] = function()
+            loop:wait_for("all wait", function() return session:stats().claims == 1200 end)
+            session:close()
+        end
+        loop.run(unpack(waits))
+        assert.equal(1200, closed)
+    end)
+
     it("an error after a wait goes to copas's error handler", function()
         local told
         local lock = rig.session(server.hosts):mutex(rig.path())

@@ -82,6 +82,21 @@ describe("in luv", function()
         loop.run(function() assert(lock:acquire(5)):release{ wait = 5 } end)
     end)
 
+    it("a descriptor that the user polls himself is polled once", function()
+        local had
+        local poll = uv.new_poll(session:fd())
+        poll:start("r", function() session:dispatch() end)
+        loop.run(function()
+            coroutine.wrap(function()
+                had = lock:acquire(20)
+                poll:close()
+            end)()
+            wait_for_nodes(2)
+            holder:release()
+        end)
+        assert.equal("held", had:state())
+    end)
+
     it("a coroutine resumed by something else goes on waiting", function()
         local had
         loop.run(function()

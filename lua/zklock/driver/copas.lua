@@ -40,8 +40,8 @@ function _M.refusal(session)
 end
 
 
--- What copas, and LuaSocket's select, ask of a socket. Copas may refer to it longer than its
--- thread lives (1.2 keeps none, 4 those of removed threads), so it does not refer to the waiter.
+-- What copas, and LuaSocket's select, ask of a socket. Copas 4 refers to it even if its thread
+-- was removed, so it does not refer to the waiter.
 local Socket = {}
 Socket.__index = Socket
 

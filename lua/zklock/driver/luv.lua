@@ -51,9 +51,11 @@ end
 local driver = {}
 
 
+-- A descriptor is polled once a loop: if the user does it himself, to dispatch, that will do.
 function driver.start(all)
     all.ready = {}
     all.poll = uv.new_poll(all.fd)
+    if not all.poll then return end
     all.poll:start("r", function()
         all.polled = true
         all:dispatch()
@@ -65,7 +67,7 @@ end
 
 -- Who closed all handles, with uv.walk, closed this one, too.
 function driver.stop(all)
-    if not all.poll:is_closing() then all.poll:close() end
+    if all.poll and not all.poll:is_closing() then all.poll:close() end
 end
 
 
