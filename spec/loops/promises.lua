@@ -77,6 +77,38 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
+    it("passes over those of 1000 who gave up or were interrupted, and nobody else", function()
+        local holder, order, expected, codes = held_by_another(), {}, {}, {}
+        local arrived = 0
+        local function wait()
+            arrived = arrived + 1
+            local place = arrived
+            local late, tired = place % 10 == 0, place % 10 == 5
+            local lease, _, code = lock:acquire{ timeout = late and 0.3 or 60,
+                                                 owner = tired and "tired" or place }
+            if lease then
+                order[#order + 1] = place
+                lease:release()
+            else
+                codes[code] = (codes[code] or 0) + 1
+            end
+        end
+        local waits = { times(1000, wait) }
+        waits[#waits + 1] = function()
+            loop:wait_for("the late ones", function() return codes.timeout == 100 end)
+            assert(session:interrupt("tired") == 100)
+            loop:wait_for("the tired ones", function() return codes.interrupted == 100 end)
+            holder:release()
+        end
+        run(unpack(waits))
+        for place = 1, 1000 do
+            if place % 5 ~= 0 then expected[#expected + 1] = place end
+        end
+        assert.same(expected, order)
+        assert.same({ timeout = 100, interrupted = 100 }, codes)
+        nothing_left()
+    end)
+
     it("goes on with its timers and sockets while many wait", function()
         local holder, served, had = held_by_another(), false, 0
         local function wait()
