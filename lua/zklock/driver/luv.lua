@@ -6,6 +6,7 @@ local waiters = require "zklock.waiters"
 local error, ipairs, type = error, ipairs, type
 local resume, status, yield = coroutine.resume, coroutine.status, coroutine.yield
 local running, yieldable = coroutine.running, coroutine.isyieldable
+local loop_mode = uv.loop_mode or function() end -- before luv 1.40
 local traceback = debug.traceback
 
 local _M = {}
@@ -13,7 +14,7 @@ local _M = {}
 
 --- True while the loop runs, but for zklock.run inside of it.
 function _M.here(in_run)
-    return not in_run and uv.loop_mode() ~= nil
+    return not in_run and loop_mode() ~= nil
 end
 
 
