@@ -40,6 +40,13 @@ function Loop:wait_for(what, condition)
 end
 
 
+--- Collects garbage; what LuaJIT has compiled refers to the functions in it.
+function Loop.collect()
+    if jit then jit.flush() end -- luacheck: globals jit
+    collectgarbage()
+end
+
+
 --- How often, in a second, a coroutine that sleeps 10 ms again and again does so while the
 -- functions run.
 function Loop:ticks_while(...)

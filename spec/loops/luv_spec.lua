@@ -74,7 +74,7 @@ describe("in luv", function()
             end)
         end)
         rig.wait_for("nothing left", function()
-            collectgarbage()
+            loop.collect()
             return #server:nodes(path) == 1
         end)
         assert.is_false(ended)
