@@ -76,6 +76,9 @@ build = {
       },
       ["zklock.condition"] = "lua/zklock/condition.lua",
       ["zklock.driver.block"] = "lua/zklock/driver/block.lua",
+      ["zklock.driver.copas"] = "lua/zklock/driver/copas.lua",
+      ["zklock.driver.cqueues"] = "lua/zklock/driver/cqueues.lua",
+      ["zklock.driver.luv"] = "lua/zklock/driver/luv.lua",
       ["zklock.failure"] = "lua/zklock/failure.lua",
       ["zklock.lease"] = "lua/zklock/lease.lua",
       ["zklock.lock"] = "lua/zklock/lock.lua",
@@ -113,6 +116,7 @@ build = {
       ["zklock.session"] = "lua/zklock/session.lua",
       ["zklock.tasks"] = "lua/zklock/tasks.lua",
       ["zklock.wait"] = "lua/zklock/wait.lua",
+      ["zklock.waiters"] = "lua/zklock/waiters.lua",
    },
 }
 

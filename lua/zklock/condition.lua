@@ -37,7 +37,7 @@ local function refusal(self, lease, method)
     if not own or lease.kind ~= lock.kind then return failure("not_owner", self.folder) end
     local state = lease:state()
     if state == "lost" or state == "released" then return failure(state, self.folder) end
-    return nil, wait.refusal()
+    return nil, wait.refusal(lock.session)
 end
 
 

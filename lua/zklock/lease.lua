@@ -105,7 +105,7 @@ function methods:guard(writes)
     local session = self.session
     local list, timeout = options.guard(writes)
     if session:forked() then return failure("forked", self.path) end
-    local refusal, code = wait.refusal()
+    local refusal, code = wait.refusal(session)
     if refusal then return nil, refusal, code end
     timeout = timeout or session:timeout()
     return session:await(self.handle:guard(list, timeout), timeout, take_versions, self.path, list)
@@ -134,7 +134,7 @@ end
 function methods:downgrade(timeout)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
-    local refusal, code = wait.refusal()
+    local refusal, code = wait.refusal(session)
     if refusal then return nil, refusal, code end
     timeout = options.timeout(timeout, session:timeout())
     return session:await(self.handle:downgrade(timeout), timeout, take_downgrade, self, self.path)

@@ -54,6 +54,8 @@ end
 
 local function attempt(self, opts, limit, begun)
     local session, owner = self.session, owner_key(opts.owner)
+    local refusal, code = wait.refusal(session)
+    if refusal then return nil, refusal, code end
     local left = limit and max(limit - (now() - begun), 0)
     local handle = self:ask(owner, left, opts.timeout == 0, opts.permits)
     local request = Request.new(session, handle, owner)
@@ -66,11 +68,9 @@ end
 local function acquire(self, opts)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
-    local refusal, code = wait.refusal()
-    if refusal then return nil, refusal, code end
     local begun, limit = now(), opts.timeout
     if limit == 0 then limit = session.connect_timeout end
-    local lease, message
+    local lease, message, code
     repeat
         lease, message, code = attempt(self, opts, limit, begun)
     until code ~= "lost"

@@ -11,8 +11,9 @@ local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
 local wait = require "zklock.wait"
 
-local ipairs, pairs, pcall = ipairs, pairs, pcall
+local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
 local setmetatable = setmetatable
+local this_thread = core.thread
 
 local CLOSE_BOUND = 5 -- seconds that close() may take
 local SCOPE_BOUND = 1 -- and at the end of a scope
@@ -60,10 +61,14 @@ function deliver.state(self, state)
 end
 
 
---- Delivers what happened: completed requests, callbacks. Never waits.
+--- Delivers what happened: completed requests, callbacks. Never waits. Raises in a thread (of
+-- the operating system) other than the one that opened the session: that one may run Lua now.
 ---@return integer count of what was delivered
 function Session:dispatch()
     local count, handle = 0, self.handle
+    if this_thread() ~= self.thread then
+        error("context: dispatch() in a second thread: open a session in each thread", 2)
+    end
     while true do
         local kind, subject, detail = handle:next()
         if not kind then return count end
@@ -212,7 +217,7 @@ end
 
 -- Waits for a C request and gives what take() gives.
 function Session:await(handle, timeout, take, ...)
-    local refusal, code = wait.refusal()
+    local refusal, code = wait.refusal(self)
     if refusal then
         handle:drop()
         return nil, refusal, code
@@ -268,6 +273,7 @@ function Session.connect(hosts, opts)
     if not handle then return failure("connection", hosts.text, message) end
     local self = setmetatable({
         handle = handle,
+        thread = this_thread(),
         hosts = hosts.text,
         asked_timeout = opts.timeout,
         connect_timeout = opts.connect_timeout,

@@ -6,13 +6,20 @@ local failure = require "zklock.failure"
 local scope = require "zklock.scope"
 local tasks = require "zklock.tasks"
 
-local error, require, type = error, require, type
+local error, pcall, require, type = error, pcall, require, type
+local loaded = package.loaded
 local now = core.now
 
 local _M = {}
 
-local built = { block = "zklock.driver.block" }
-local planned = { ngx = true, cqueues = true, luv = true, copas = true }
+local built = {
+    block = "zklock.driver.block",
+    cqueues = "zklock.driver.cqueues",
+    luv = "zklock.driver.luv",
+    copas = "zklock.driver.copas",
+}
+local planned = { ngx = true }
+local loops = { "cqueues", "luv", "copas" } -- libraries, by the names of their modules
 local chosen -- by the user; nil: by ourselves
 
 
@@ -35,8 +42,24 @@ function _M.use(driver)
     if not built[driver] then
         error('a driver is "block", "ngx", "cqueues", "luv", "copas" or a table with `wait`', 2)
     end
-    chosen = require(built[driver])
+    local ok, found = pcall(require, built[driver])
+    if not ok then
+        return nil, ('the driver "%s" needs a library that cannot be loaded: %s'):format(
+            driver, found), "unsupported"
+    end
+    chosen = found
     return true
+end
+
+
+-- The driver of the event loop that this runs in, if it does. A library that was never loaded
+-- has no loop.
+local function of_loop(in_run)
+    for i = 1, #loops do
+        local name = loops[i]
+        local found = loaded[name] and require(built[name])
+        if found and found.here(in_run) then return found end
+    end
 end
 
 
@@ -44,7 +67,9 @@ end
 -- to refuse.
 local function driver()
     if chosen then return chosen end
-    if tasks.active() then return tasks end
+    local in_run = tasks.active()
+    local found = of_loop(in_run) or in_run and tasks
+    if found then return found end
     if ngx then return nil end
     return require(built.block)
 end
@@ -79,12 +104,14 @@ function _M.take_code(request, path)
 end
 
 
---- nil, or why the running host cannot wait: message, code.
-function _M.refusal()
-    if not driver() then
+--- nil, or why the running host cannot wait in the session (nil: in a new one): message, code.
+function _M.refusal(session)
+    local host = driver()
+    if not host then
         return "waiting inside nginx is not built yet: use zklock.driver{ wait = ... }",
                "unsupported"
     end
+    if host.refusal then return host.refusal(session) end
 end
 
 

@@ -87,6 +87,13 @@ static int now(lua_State *L) {
     return 1;
 }
 
+/* core.thread() -> a number that the thread of the operating system has for itself */
+static int thread(lua_State *L) {
+    static _Thread_local char here;
+    lua_pushnumber(L, (lua_Number)(uintptr_t)&here);
+    return 1;
+}
+
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
@@ -103,6 +110,8 @@ int luaopen_zklock_core(lua_State *L) {
     lua_setfield(L, -2, "poll");
     lua_pushcfunction(L, now);
     lua_setfield(L, -2, "now");
+    lua_pushcfunction(L, thread);
+    lua_setfield(L, -2, "thread");
     lua_pushcfunction(L, identity);
     lua_setfield(L, -2, "identity");
     return 1;

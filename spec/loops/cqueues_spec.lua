@@ -1,0 +1,117 @@
+--- Waits inside cqueues.
+local cqueues = require "cqueues"
+local loop = require "spec.loops.loop" "cqueues"
+local promises = require "spec.loops.promises"
+local rig = require "spec.rig"
+
+local server = rig.shared()
+
+loop.start = "controller:wrap("
+describe("cqueues", function() promises(loop, it, before_each, after_each) end)
+
+
+describe("in cqueues", function()
+    local session, path, lock, holder
+    before_each(function()
+        session, path = rig.session(server.hosts), rig.path()
+        lock = session:mutex(path)
+        holder = rig.hold(rig.session(server.hosts):mutex(path))
+    end)
+    after_each(rig.close_sessions)
+
+    --- A controller with `count` coroutines that wait for the lock.
+    local function waiting(count, results)
+        local controller = cqueues.new()
+        for n = 1, count do
+            controller:wrap(function()
+                local lease, _, code = lock:acquire()
+                results[n] = lease or code
+            end)
+        end
+        rig.wait_for("all wait", function()
+            assert(controller:step(0))
+            return #server:nodes(path) == count + 1
+        end)
+        return controller
+    end
+
+    local function forgotten()
+        rig.wait_for("nothing left", function()
+            loop.collect()
+            session:dispatch()
+            return #server:nodes(path) == 1 and session:stats().claims == 0
+        end)
+        assert.is_true(holder:release{ wait = 5 })
+        assert.is_true(assert(lock:acquire(5)):release{ wait = 5 })
+        loop.run(function() assert(lock:acquire(5)):release{ wait = 5 } end)
+    end
+
+    for how, drop in pairs{ dropped = function() end,
+                            closed = function(controller) controller:close() end } do
+        it("a controller that is " .. how .. " leaves nothing of those who wait in it", function()
+            local results = {}
+            coroutine.wrap(function() drop(waiting(10, results)) end)() -- on a stack that goes
+            forgotten()
+            assert.same({}, results)
+        end)
+    end
+
+    it("a session waits in one controller at a time: context; then in another", function()
+        local results, message, code = {}, nil, nil
+        local first = waiting(1, results)
+        loop.run(function() message, code = select(2, lock:acquire{ timeout = 5, owner = 2 }) end)
+        assert.equal("context", code)
+        assert.is_truthy(message:find("open one session for each loop", 1, true), message)
+        holder:release()
+        assert(first:loop())
+        results[1]:release{ wait = 5 }
+        loop.run(function() assert(lock:acquire(5)):release{ wait = 5 } end)
+    end)
+
+    it("a wait of the top level goes between the steps of a controller", function()
+        local results = {}
+        local controller = waiting(1, results)
+        assert.equal("timeout", rig.code_of(lock, 0.05))
+        holder:release()
+        assert(controller:loop())
+        assert.equal("held", results[1]:state())
+    end)
+
+    it("a coroutine inside a coroutine waits, too, started as cqueues says", function()
+        local wrap, had = require("cqueues.auxlib").wrap, nil
+        loop.run(function()
+            had = wrap(function() return lock:acquire(20) end)()
+        end, function()
+            loop:wait_for("the wait", function() return #server:nodes(path) == 2 end)
+            holder:release()
+        end)
+        assert.equal("held", had:state())
+    end)
+
+    it("the number of a closed session's descriptor is free for others", function()
+        local socket = require "cqueues.socket"
+        loop.run(function()
+            local number
+            do
+                local own = rig.session(server.hosts)
+                number = own:fd()
+                assert(rig.code_of(own:mutex(path), 0.05) == "timeout")
+            end
+            rig.close_sessions()
+            local pairs_of_sockets, reused = {}, nil
+            loop:wait_for("the number", function()
+                loop.collect()
+                local here, there = socket.pair()
+                table.insert(pairs_of_sockets, { here, there })
+                reused = (here:pollfd() == number or there:pollfd() == number) and { here, there }
+                return reused
+            end)
+            cqueues.running():wrap(function()
+                cqueues.sleep(0.01)
+                reused[1]:write("a\n")
+                reused[2]:write("b\n")
+            end)
+            assert(reused[2]:read("*l") == "a" and reused[1]:read("*l") == "b")
+        end)
+    end)
+end)

@@ -1,0 +1,34 @@
+--- The examples of docs/loops.md run as they are written, but for the address and the path.
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+
+local server = rig.shared()
+local examples = {} -- name -> source
+for source in assert(io.open("docs/loops.md")):read("*a"):gmatch("```lua\n(.-)```") do
+    examples[source:match("^%-%- ([^\n]+)")] = source
+end
+
+local SOLD = { "sold\t1", "sold\t2", "sold\t3" }
+local said = { cqueues = SOLD, luv = { "sold" }, ["another loop"] = SOLD }
+if jit then said.copas = { "sold" } end -- luacheck: globals jit
+
+
+describe("docs/loops.md", function()
+    for name, lines in pairs(said) do
+        it("has an example that runs: " .. name, function()
+            local source, replaced = examples[name]:gsub("127%.0%.0%.1:2181", server.hosts)
+            assert.equal(1, replaced)
+            source, replaced = source:gsub("/locks/sku%-42", rig.path()) -- one may be killed
+            assert.equal(1, replaced)
+            local child = program.start(server.hosts, "io.stdout:setvbuf('line')\n" .. source)
+            local got = {}
+            for n = 1, #lines do got[n] = child:line() end
+            table.sort(got)
+            assert.same(lines, got)
+            if name == "copas" then child:signal("KILL") end -- its loop does not end
+            local rest, errors, status = child:finish()
+            assert.equal("", rest)
+            assert.equal(name == "copas" and 128 + 9 or 0, status, errors)
+        end)
+    end
+end)

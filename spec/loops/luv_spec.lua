@@ -1,0 +1,143 @@
+--- Waits inside luv.
+local loop = require "spec.loops.loop" "luv"
+local program = require "spec.fault.program"
+local promises = require "spec.loops.promises"
+local rig = require "spec.rig"
+local uv = require "luv"
+local zklock = require "zklock"
+
+local server = rig.shared()
+
+loop.start = "coroutine.wrap("
+describe("luv", function() promises(loop, it, before_each, after_each) end)
+
+
+describe("in luv", function()
+    local session, path, lock, holder
+    before_each(function()
+        session, path = rig.session(server.hosts), rig.path()
+        lock = session:mutex(path)
+        holder = rig.hold(rig.session(server.hosts):mutex(path))
+    end)
+    after_each(function() zklock.driver(nil) end)
+    after_each(rig.close_sessions)
+
+    local function wait_for_nodes(count)
+        loop:wait_for(count .. " nodes", function() return #server:nodes(path) == count end)
+    end
+
+    it("a callback has to start a coroutine: context", function()
+        local message, code
+        local timer = uv.new_timer()
+        timer:start(0, 0, function()
+            timer:close()
+            message, code = select(2, lock:acquire(5))
+        end)
+        uv.run()
+        assert.equal("context", code)
+        assert.is_truthy(message:find("coroutine.wrap(", 1, true), message)
+    end)
+
+    it("a coroutine that is started before the loop runs waits for it, if luv is named", function()
+        local had
+        zklock.driver("luv")
+        coroutine.wrap(function() had = lock:acquire(20) end)()
+        holder:release()
+        uv.run()
+        assert.equal("held", had:state())
+    end)
+
+    if coroutine.close then
+        it("a coroutine that is closed while it waits leaves nothing", function()
+            local thread = coroutine.create(function() lock:acquire() end)
+            loop.run(function()
+                coroutine.resume(thread)
+                wait_for_nodes(2)
+                coroutine.close(thread)
+                wait_for_nodes(1)
+            end)
+            assert.equal(0, session:stats().claims)
+        end)
+    end
+
+    it("closing all handles forgets those who wait", function()
+        local ended = false
+        local function wait()
+            lock:acquire()
+            ended = true
+        end
+        loop.run(function()
+            coroutine.wrap(wait)()
+            wait_for_nodes(2)
+            uv.walk(function(handle)
+                if not handle:is_closing() then handle:close() end
+            end)
+        end)
+        rig.wait_for("nothing left", function()
+            loop.collect()
+            return #server:nodes(path) == 1
+        end)
+        assert.is_false(ended)
+        holder:release{ wait = 5 }
+        loop.run(function() assert(lock:acquire(5)):release{ wait = 5 } end)
+    end)
+
+    it("a descriptor that the user polls himself is polled once", function()
+        local had
+        local poll = uv.new_poll(session:fd())
+        poll:start("r", function() session:dispatch() end)
+        loop.run(function()
+            coroutine.wrap(function()
+                had = lock:acquire(20)
+                poll:close()
+            end)()
+            wait_for_nodes(2)
+            holder:release()
+        end)
+        assert.equal("held", had:state())
+    end)
+
+    it("a coroutine resumed by something else goes on waiting", function()
+        local had
+        loop.run(function()
+            local thread = coroutine.create(function() had = lock:acquire(20) end)
+            coroutine.resume(thread)
+            assert(coroutine.resume(thread, "not this"))
+            wait_for_nodes(2)
+            holder:release()
+        end)
+        assert.equal("held", had:state())
+    end)
+
+    it("an error after a wait ends the program as an error of a callback does", function()
+        local child = program.start(server.hosts, ([[
+            local uv = require "luv"
+            local lock = assert(zklock.connect(HOSTS, { timeout = 8 })):mutex(%q)
+            local timer = uv.new_timer()
+            timer:start(0, 0, function()
+                coroutine.wrap(function()
+                    lock:acquire(0.01)
+                    error("told to luv")
+                end)()
+            end)
+            uv.run()
+        ]]):format(path))
+        local _, errors, status = child:finish()
+        assert.is_truthy(errors:find("told to luv", 1, true), errors)
+        assert.equal(255, status)
+    end)
+
+    it("a session that waits in another loop is refused: context", function()
+        local cqueues = require "cqueues"
+        local controller, code = cqueues.new(), nil
+        controller:wrap(function() lock:acquire() end)
+        rig.wait_for("the wait", function()
+            assert(controller:step(0))
+            return #server:nodes(path) == 2
+        end)
+        loop.run(function() code = select(3, lock:acquire{ timeout = 5, owner = 2 }) end)
+        assert.equal("context", code)
+        holder:release()
+        assert(controller:loop())
+    end)
+end)

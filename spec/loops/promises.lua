@@ -1,0 +1,365 @@
+--- What holds in every loop: promises(loop, it, before_each, after_each) describes it for one
+-- (see loop.lua), with busted's own, which it gives to spec files alone.
+
+local assert = require "luassert"
+local core = require "zklock.core"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+local unpack = table.unpack or unpack
+
+
+local function times(count, fn)
+    local fns = {}
+    for n = 1, count do fns[n] = fn end
+    return unpack(fns)
+end
+
+
+return function(loop, it, before_each, after_each)
+    local session, path, lock
+    local run, sleep = loop.run, loop.sleep
+
+    before_each(function()
+        session = rig.session(server.hosts)
+        path = rig.path()
+        lock = session:mutex(path)
+    end)
+    after_each(function() zklock.driver(nil) end)
+    after_each(rig.close_sessions)
+
+    --- The lock, held by another session.
+    local function held_by_another()
+        return rig.hold(rig.session(server.hosts):mutex(path))
+    end
+
+    local function wait_for_waits(count)
+        loop:wait_for(count .. " waits", function()
+            return #server:nodes(path) == count + 1
+        end)
+    end
+
+    local function wait_into(codes)
+        return function()
+            local code = rig.code_of(lock)
+            codes[#codes + 1] = code
+        end
+    end
+
+    --- Outside of the loop.
+    local function nothing_left()
+        rig.wait_for("nothing left", function()
+            session:dispatch()
+            return session:stats().claims == 0
+        end)
+        assert.same({}, server:nodes(path))
+        assert.equal(0, session:stats().watches)
+    end
+
+    it("lets 1000 coroutines have the lock, once each, in order of arrival", function()
+        local counter, arrived, order, expected = 0, 0, {}, {}
+        assert(lock:acquire(5)):release{ wait = 5 } -- the path exists now
+        run(times(1000, function()
+            arrived = arrived + 1
+            local place = arrived
+            local lease = assert(lock:acquire(60))
+            local seen = counter
+            if place % 200 == 0 then sleep(0.001) end
+            counter = seen + 1
+            order[#order + 1] = place
+            lease:release()
+        end))
+        for n = 1, 1000 do expected[n] = n end
+        assert.equal(1000, counter)
+        assert.same(expected, order)
+        nothing_left()
+    end)
+
+    it("passes over those of 1000 who gave up or were interrupted, and nobody else", function()
+        local holder, order, expected, codes = held_by_another(), {}, {}, {}
+        local arrived = 0
+        local function wait()
+            arrived = arrived + 1
+            local place = arrived
+            local late, tired = place % 10 == 0, place % 10 == 5
+            local lease, _, code = lock:acquire{ timeout = late and 0.3 or 60,
+                                                 owner = tired and "tired" or place }
+            if lease then
+                order[#order + 1] = place
+                lease:release()
+            else
+                codes[code] = (codes[code] or 0) + 1
+            end
+        end
+        local waits = { times(1000, wait) }
+        waits[#waits + 1] = function()
+            loop:wait_for("the late ones", function() return codes.timeout == 100 end)
+            assert(session:interrupt("tired") == 100)
+            loop:wait_for("the tired ones", function() return codes.interrupted == 100 end)
+            holder:release()
+        end
+        run(unpack(waits))
+        for place = 1, 1000 do
+            if place % 5 ~= 0 then expected[#expected + 1] = place end
+        end
+        assert.same(expected, order)
+        assert.same({ timeout = 100, interrupted = 100 }, codes)
+        nothing_left()
+    end)
+
+    it("goes on with its timers and sockets while many wait", function()
+        local holder, served, had = held_by_another(), false, 0
+        local function wait()
+            lock:with(30, function()
+                assert(served, "the lock was free")
+                had = had + 1
+            end)
+        end
+        local waits = { times(100, wait) }
+        waits[#waits + 1] = function()
+            wait_for_waits(100)
+            loop.echo(100)
+            for _ = 1, 10 do sleep(0.01) end
+            served = true
+            holder:release()
+        end
+        run(unpack(waits))
+        assert.equal(100, had)
+        nothing_left()
+    end)
+
+    it("ticks about as often as without us, while hundreds hand over the lock", function()
+        local function hand_over()
+            for _ = 1, 5 do lock:with(60, function() sleep(0.002) end) end
+        end
+        local holder = held_by_another()
+        local quiet = loop:ticks_while(function() sleep(0.3) end)
+        local waiting = loop:ticks_while(function()
+            loop:wait_for("all wait", function() return session:stats().claims == 300 end)
+            sleep(0.3)
+            holder:release()
+        end, times(300, function() assert(lock:acquire(60)):release() end))
+        local busy = loop:ticks_while(times(10, hand_over))
+        assert.is_true(waiting > quiet / 4, waiting .. " of " .. quiet)
+        assert.is_true(busy > quiet / 4, busy .. " of " .. quiet)
+    end)
+
+    it("is chosen by itself: a session of the top level works inside, and after", function()
+        local lease = assert(lock:acquire(5))
+        run(function()
+            assert(session:state() == "connected")
+            assert(lock:acquire{ timeout = 0.05, owner = "other" } == nil)
+            assert(lease:release{ wait = 5 } == true)
+            lease = assert(lock:acquire(5))
+        end, function() sleep(0.01) end)
+        assert.is_true(lease:check(5))
+        assert.equal("timeout", select(3, lock:acquire{ timeout = 0.05, owner = "other" }))
+        assert.is_true(lease:release{ wait = 5 })
+        run(function() assert(lock:acquire(5)):release{ wait = 5 } end)
+        nothing_left()
+    end)
+
+    it("is suspended by every call that waits, connect included", function()
+        local holder, mine = held_by_another(), rig.path()
+        run(function()
+            local own = assert(zklock.connect(server.hosts))
+            local lease = rig.hold(own:rwlock(mine):write())
+            assert(lease:guard{ { "create", mine .. "-data", "x" } })
+            assert(own:get(mine .. "-data") == "x")
+            assert(lease:check(5) and lease:downgrade(5))
+            assert(#lock:queue() == 1 and lock:revoke(5) == 1)
+            assert(lease:release{ wait = 5 })
+            local permits = assert(own:semaphore(mine .. "-permits", 2):acquire{ permits = 2 })
+            assert(own:multi{ own:mutex(mine), own:mutex(mine .. "-too") }:with(5, function()
+                sleep(0.01)
+            end))
+            permits:release()
+            holder:release()
+            assert(own:mutex(path):acquire(5)):release{ wait = 5 }
+            assert(own:close())
+        end, function() for _ = 1, 5 do sleep(0.01) end end)
+    end)
+
+    it("drives sessions side by side", function()
+        local inside, had = 0, 0
+        local function take(mutex)
+            return function()
+                assert(mutex:with(30, function()
+                    inside = inside + 1
+                    assert(inside == 1, "two hold")
+                    sleep(0.002)
+                    inside, had = inside - 1, had + 1
+                end))
+            end
+        end
+        local takes = {}
+        for n = 1, 6 do takes[n] = take(rig.session(server.hosts):mutex(path)) end
+        run(unpack(takes))
+        assert.equal(6, had)
+    end)
+
+    it("keeps deadlines, and tries without waiting", function()
+        local holder = held_by_another()
+        local began, code, tried
+        run(function()
+            began = core.now()
+            code = rig.code_of(lock, 0.2)
+        end, function() tried = rig.code_of(lock, 0) end)
+        assert.equal("timeout", code)
+        assert.equal("timeout", tried)
+        assert.is_true(core.now() - began >= 0.2)
+        assert.is_true(holder:release{ wait = 5 })
+        nothing_left()
+    end)
+
+    it("ends an owner's wait when that is interrupted, and no other", function()
+        local holder = held_by_another()
+        local code
+        run(function() code = rig.code_of(lock, { owner = "tired" }) end,
+            function() assert(lock:acquire(30)):release{ wait = 5 } end,
+            function()
+                wait_for_waits(2)
+                assert(session:interrupt("tired") == 1)
+                loop:wait_for("the answer", function() return code end)
+                holder:release()
+            end)
+        assert.equal("interrupted", code)
+        nothing_left()
+    end)
+
+    it("gives the lock up when fn returns or raises, and passes what it gives", function()
+        local trouble = {}
+        run(function()
+            local ok, problem = pcall(lock.with, lock, 5, function()
+                sleep(0.001)
+                error(trouble)
+            end)
+            assert(not ok and problem == trouble)
+            local had, a, b = lock:with(5, function(_, ...) sleep(0.001) return ... end, 1, 2)
+            assert(had == true and a == 1 and b == 2)
+        end)
+        nothing_left()
+    end)
+
+    it("calls callbacks inside a wait; one of them that waits itself is told not to", function()
+        local holder, positions, states, code = held_by_another(), {}, {}, nil
+        local lost = rig.hold(session:mutex(rig.path()))
+        lost:on_lost(function(_, state)
+            states[#states + 1] = state
+            code = code or select(3, lock:acquire(1))
+        end)
+        run(function()
+            lock:acquire{ timeout = 20, owner = 1, on_queued = function(position)
+                positions[#positions + 1] = position
+            end }
+        end, function()
+            loop:wait_for("on_queued", function() return positions[1] end)
+            server:foreign("delete %s", server:nodes(lost.path)[1])
+            loop:wait_for("on_lost", function() return states[1] end)
+            loop:wait_for("the refusal", function() return code end)
+            holder:release()
+        end)
+        assert.same({ 2 }, positions)
+        assert.same({ "lost" }, states)
+        assert.equal("context", code)
+        assert.equal(0, session:stats().callback_errors)
+    end)
+
+    it("goes on when somebody else dispatches", function()
+        local holder, had = held_by_another(), nil
+        run(function() had = assert(lock:acquire(20)) end, function()
+            wait_for_waits(1)
+            local before = session:stats().grants
+            holder:release()
+            rig.wait_for("the grant", function() -- blocks the loop: nobody else can
+                return session:stats().grants > before
+            end)
+            assert(session:dispatch() > 0)
+            loop:wait_for("the waiter", function() return had end)
+        end)
+        assert.is_true(had:release{ wait = 5 })
+        nothing_left()
+    end)
+
+    it('tells all waiters when the session is closed: "closed"', function()
+        local holder, codes = held_by_another(), {}
+        local waits = { times(50, wait_into(codes)) }
+        waits[#waits + 1] = function()
+            wait_for_waits(50)
+            session:close()
+        end
+        run(unpack(waits))
+        assert.equal(50, #codes)
+        for n = 1, 50 do assert.equal("closed", codes[n]) end
+        assert.equal("held", holder:state())
+        assert.equal(1, #server:nodes(path))
+    end)
+
+    it('tells all waiters when the session expires: "expired"; later calls go on', function()
+        local proxy, codes = rig.proxy(server.hosts), {}
+        local short = rig.session(proxy.hosts, { timeout = 1 }):mutex(path)
+        local holder = held_by_another()
+        local waits = { times(50, function()
+            local code = rig.code_of(short)
+            codes[#codes + 1] = code
+        end) }
+        waits[#waits + 1] = function()
+            wait_for_waits(50)
+            proxy:command("blackhole")
+            wait_for_waits(0)
+            proxy:command("flow")
+            loop:wait_for("all answers", function() return #codes == 50 end)
+            holder:release()
+            assert(short:acquire(20)):release{ wait = 5 }
+        end
+        run(unpack(waits))
+        for n = 1, 50 do assert.equal("expired", codes[n]) end
+        proxy:stop()
+        nothing_left()
+    end)
+
+    it("leaves nothing when a coroutine that holds a lock ends by an error", function()
+        local holder, other = held_by_another(), session:mutex(rig.path())
+        local ended = pcall(run, function()
+            assert(other:with(5, function()
+                assert(lock:acquire(0.1)) -- raises
+            end))
+        end)
+        assert.is_false(ended)
+        assert.same({}, other:queue())
+        assert.is_true(holder:release{ wait = 5 })
+        nothing_left()
+    end)
+
+    it("may be named; outside of it a wait is refused and says what to do: context", function()
+        assert.is_true(zklock.driver(loop.name))
+        local lease, message, code = lock:acquire(5)
+        assert.is_nil(lease)
+        assert.equal("context", code)
+        assert.is_truthy(message:find(loop.start, 1, true), message)
+        assert.equal("context", select(3, zklock.connect(server.hosts)))
+        run(function() assert(lock:acquire(5)):release{ wait = 5 } end)
+        zklock.driver(nil)
+        nothing_left()
+    end)
+
+    it("in a forked child refuses the parent's session, and leaves it alone", function()
+        if program.sanitizer == "tsan" then return end -- it allows no thread after a fork
+        local library = program.library("forker")
+        local forker = assert(package.loadlib(library, "luaopen_forker"))()
+        local lease = rig.hold(lock)
+        io.stdout:flush()
+        local pid = forker.fork(20)
+        if pid == 0 then
+            local code
+            local ok = pcall(run, function() code = select(3, lock:acquire(5)) end)
+            forker.exit(ok and code == "forked" and 0 or 1)
+        end
+        assert.equal(0, forker.wait(pid))
+        os.remove(library)
+        run(function() assert(lease:check(5)) end)
+        assert.equal("held", lease:state())
+    end)
+end

@@ -1,0 +1,24 @@
+--- A second thread of the operating system.
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+
+
+describe("a session in a second thread", function()
+    it("refuses dispatch(), and waits: context; in its own it goes on", function()
+        local library = program.library("thread")
+        local thread = assert(package.loadlib(library, "luaopen_thread"))()
+        local session = rig.session(rig.shared().hosts)
+        local lock = session:mutex(rig.path())
+        local holder = rig.hold(rig.session(session.hosts):mutex(lock.path))
+        for _, call in ipairs{ function() session:dispatch() end,
+                               function() lock:acquire(5) end } do
+            local ok, problem = thread.call(call)
+            assert.is_false(ok)
+            assert.is_truthy(problem:find("in a second thread: open", 1, true), problem)
+        end
+        holder:release()
+        assert.is_true(assert(lock:acquire(5)):release{ wait = 5 })
+        rig.close_sessions()
+        os.remove(library)
+    end)
+end)
