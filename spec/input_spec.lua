@@ -288,7 +288,7 @@ describe("what is not built yet", function()
         unsupported(session:mutex(rig.path()):condition("not_empty"))
     end)
 
-    for _, name in ipairs{ "ngx", "cqueues", "luv", "copas" } do
+    for _, name in ipairs{ "cqueues", "luv", "copas" } do
         it("says so: the driver " .. name, function() unsupported(zklock.driver(name)) end)
     end
 end)

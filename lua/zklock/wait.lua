@@ -11,8 +11,8 @@ local now = core.now
 
 local _M = {}
 
-local built = { block = "zklock.driver.block" }
-local planned = { ngx = true, cqueues = true, luv = true, copas = true }
+local built = { block = "zklock.driver.block", ngx = "zklock.driver.ngx" }
+local planned = { cqueues = true, luv = true, copas = true }
 local chosen -- by the user; nil: by ourselves
 
 
@@ -35,18 +35,29 @@ function _M.use(driver)
     if not built[driver] then
         error('a driver is "block", "ngx", "cqueues", "luv", "copas" or a table with `wait`', 2)
     end
+    if driver == "ngx" and not ngx then
+        return nil, 'context: the driver "ngx" is for nginx with the Lua module', "context"
+    end
     chosen = require(built[driver])
     return true
 end
 
 
--- The driver for the running coroutine. To block an nginx worker is worse than
--- to refuse.
+-- The driver for the running coroutine.
 local function driver()
     if chosen then return chosen end
     if tasks.active() then return tasks end
-    if ngx then return nil end
-    return require(built.block)
+    return require(ngx and built.ngx or built.block)
+end
+
+
+local function direct(fn, ...)
+    fn(...)
+end
+
+
+local function block(session, bound)
+    session.handle:close(bound)
 end
 
 
@@ -79,12 +90,44 @@ function _M.take_code(request, path)
 end
 
 
---- nil, or why the running host cannot wait: message, code.
+--- nil, or why the running host cannot wait here: message, code.
 function _M.refusal()
-    if not driver() then
-        return "waiting inside nginx is not built yet: use zklock.driver{ wait = ... }",
-               "unsupported"
+    local refusal = driver().refusal
+    if not refusal and ngx and ngx.get_phase() == "init" then
+        refusal = require(built.ngx).refusal
     end
+    if refusal then return refusal() end
+end
+
+
+--- Calls a callback of the user's, in a thread of its own where the host has such.
+function _M.call(fn, ...)
+    local call = driver().call or direct
+    call(fn, ...)
+end
+
+
+--- Closes a session, at most within `bound` seconds.
+function _M.close(session, bound)
+    local close = driver().close or block
+    close(session, bound)
+end
+
+
+--- The light threads of a task that were killed will not ask for what they waited for.
+function _M.abandon(task)
+    local abandon = driver().abandon
+    if abandon then abandon(task) end
+end
+
+
+--- Sleeps; others go on meanwhile where the host has others.
+function _M.sleep(seconds)
+    if type(seconds) ~= "number" or not (seconds >= 0) then
+        error("sleep takes seconds, 0 or more", 2)
+    end
+    local sleep = driver().sleep or tasks.sleep
+    return sleep(seconds)
 end
 
 
