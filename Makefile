@@ -205,7 +205,7 @@ lint:
 		$(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem src rig/*.c
-	luacheck --quiet lua spec bench
+	luacheck --quiet lua spec bench docs
 
 format:
 	clang-format -i $(C_FILES)

@@ -88,12 +88,12 @@ local defaults = {
 }
 
 
-local function launch(self, environment)
+local function launch(self, environment, path)
     local command = "exec env %s setpriv --pdeathsig TERM %s -p %s -c conf >%s/output 2>&1"
     self.output = assert(io.popen(command:format(environment or "", NGINX, self.dir, self.dir)))
     started[#started + 1] = self
     local answers = rig.eventually(function()
-        return self:master() and self:get("/ping").status == 200
+        return self:master() and self:get(path or "/ping").status > 0
     end)
     if not answers then error("nginx did not start: " .. read(self.dir .. "/output"), 3) end
     return self
@@ -115,12 +115,16 @@ function nginx.start(options)
 end
 
 
---- Starts one from a configuration file as it is.
-function nginx.run(path, port, environment)
-    local self = setmetatable({ port = port }, nginx)
+--- Starts the example of the documentation, on another port and with files of its own.
+function nginx.example()
+    local self = setmetatable({ port = nginx.free_port() }, nginx)
     self.dir = rig.shell("mktemp -d"):match("[^\n]+")
-    write(self.dir .. "/conf", read(path))
-    return launch(self, environment)
+    rig.shell("cp docs/nginx/shop.lua %s", self.dir)
+    local text = read("docs/nginx/nginx.conf"):gsub("127.0.0.1:8080", "127.0.0.1:" .. self.port)
+        :gsub("error_log stderr", "error_log error.log"):gsub("/tmp/zklock%-nginx.pid", "pid")
+        :gsub("/tmp/zklock%-nginx", self.dir .. "/temp")
+    write(self.dir .. "/conf", text)
+    return launch(self, "", "/buy")
 end
 
 

@@ -265,6 +265,24 @@ describe("in nginx #nginx", function()
         end
     end)
 
+    it("the example of docs/nginx.md sells what there is, over two workers", function()
+        host = nginx.example()
+        local tokens = {}
+        rig.wait_for("all to be sold", function()
+            local answers = nginx.finish(host:begin("40 /buy?sku=3"))
+            for _, each in ipairs(answers) do
+                local left, token = each.body:match("^sold, (%d+) left, token (%d+)$")
+                if left then
+                    assert.is_nil(tokens[10 - left])
+                    tokens[10 - left] = tonumber(token)
+                end
+            end
+            return nginx.bodies(answers)["sold out"] == 40
+        end)
+        assert.equal(10, #tokens)
+        for i = 2, 10 do assert.is_true(tokens[i] > tokens[i - 1]) end
+    end)
+
     it("close takes a second at most, and does not hold up the worker", function()
         local own = rig.server()
         host = nginx.start{ environment = "ZK_HOSTS=" .. own.hosts }
