@@ -58,7 +58,7 @@ pid @dir/pid;
 env TMPDIR;
 env ZK_HOSTS;
 @main
-events { worker_connections 4096; }
+events { worker_connections 4096; @events }
 http {
     access_log @dir/access.log;
     client_body_temp_path @dir/body;
@@ -75,7 +75,7 @@ http {
         @server
         location ~ ^/(\w+)$ {
             @location
-            content_by_lua_block { require("spec.nginx.app")[ngx.var[1]]() }
+            content_by_lua_block { require("@app")[ngx.var[1]]() }
         }
     }
 }
@@ -83,8 +83,8 @@ http {
 
 
 local defaults = {
-    workers = 1, user = "root", main = "", http = "", server = "", location = "",
-    code_cache = "on",
+    app = "spec.nginx.app", workers = 1, user = "root", code_cache = "on",
+    main = "", events = "", http = "", server = "", location = "",
 }
 
 
@@ -100,8 +100,8 @@ local function launch(self, environment, path)
 end
 
 
---- Starts one: { workers, user, main, http, server, location: configuration; code_cache =
--- "off", environment = "NAME=value" }. It serves spec/nginx/app.lua.
+--- Starts one: { workers, user, main, events, http, server, location: configuration;
+-- code_cache = "off", app = module that it serves, environment = "NAME=value" }.
 function nginx.start(options)
     options = options or {}
     local self = setmetatable({ port = nginx.free_port() }, nginx)
