@@ -239,6 +239,13 @@ function app.timer()
 end
 
 
+--- A timer that runs for that long.
+function app.long_timer()
+    ngx.timer.at(0, function(_, seconds) ngx.sleep(seconds) end, tonumber(arg("seconds")))
+    return say("runs")
+end
+
+
 --- A timer that waits for the lock, as who wants to be leader does.
 function app.timer_waits()
     local ours = lock()

@@ -173,12 +173,14 @@ describe("an end in nginx #nginx", function()
 
         it("by quit: nothing is left", function()
             start()
-            host:get("/keep?path=" .. path)
+            host:get("/keep?session_timeout=4&path=" .. path)
             contenders(1)
             local worker = host:workers()[1]
             host:signal("QUIT")
-            assert(nginx.gone(worker, 2))
-            contenders(0)
+            assert(nginx.gone(worker, 2), "it stays")
+            rig.wait_for("the node to go, before the session could expire", function()
+                return #server:nodes(path) == 0
+            end, 1)
         end)
 
         it("by a crash under load: others go on within the session timeout", function()

@@ -254,6 +254,20 @@ describe("in nginx #nginx", function()
         os.remove(library)
     end)
 
+    it("without a timer to be had each wait looks by itself", function()
+        local narrow = nginx.start{ http = "lua_max_running_timers 1;" }
+        local path = rig.path()
+        local lease = hold(path)
+        narrow:get("/long_timer?seconds=3")
+        local begun = narrow:begin("30 /with?path=" .. path)
+        contenders(path, 31)
+        lease:release()
+        assert.same({ held = 30 }, nginx.bodies(nginx.finish(begun)))
+        for _, line in ipairs(narrow:troubles()) do
+            assert.truthy(line:find("lua_max_running_timers are not enough", 1, true), line)
+        end
+    end)
+
     it("lua_code_cache off fails, and says what to do", function()
         local loaded = 'init_by_lua_block { require "zklock" }'
         for _, http in ipairs{ loaded, "" } do
