@@ -127,6 +127,7 @@ include spec/neighbours/neighbours.mk
 include spec/mutants/mutants.mk
 include spec/fuzz/fuzz.mk
 include spec/alloc/alloc.mk
+include spec/nginx/nginx.mk
 
 test: setup-tests
 	@.ci/suite
@@ -140,7 +141,7 @@ test-soak: $(BUILD)/5.1/zklock/core.so
 
 # $(call busted,<build>,<lua>): the specs, by one Lua, with one build
 busted = $(call with,$(1)) ZKLOCK_LUA=$(2) rig/zookeeper run -t 200 -- \
-	$(2) $(shell command -v busted) $(SPEC)
+	$(2) $(shell command -v busted) $(or $(SPEC),--exclude-tags=nginx)
 
 test-lua: $(BUILD)/5.4/zklock/core.so $(RIG)
 	$(call busted,5.4,$(LUA))
@@ -204,7 +205,7 @@ lint:
 		$(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem src rig/*.c
-	luacheck --quiet lua spec bench
+	luacheck --quiet lua spec bench docs
 
 format:
 	clang-format -i $(C_FILES)

@@ -283,8 +283,6 @@ describe("what is not built yet", function()
             unsupported(session:mutex(rig.path(), options))
         end)
     end
-
-    it("says so: the driver ngx", function() unsupported(zklock.driver("ngx")) end)
 end)
 
 

@@ -25,7 +25,7 @@ end
 _M.run = tasks.run
 
 --- Sleeps; in zklock.run the other coroutines go on meanwhile.
-_M.sleep = tasks.sleep
+_M.sleep = wait.sleep
 
 --- Chooses how this process waits: a name, a table with `wait`, or nil to choose by itself.
 _M.driver = wait.use

@@ -175,7 +175,7 @@ local function tell(self, callbacks, news, quiet)
     end
     for _, fn in ipairs(untold) do
         callbacks[fn] = news
-        if news ~= quiet then self.session:protect(fn, self, news) end
+        if news ~= quiet then self.session:call(fn, self, news) end
     end
 end
 

@@ -1,5 +1,7 @@
---- Who holds or waits: the running coroutine, or any value the user gives.
--- An owner is handed to C as a text; equal texts are one owner.
+--- Who holds or waits: the running coroutine within its task, or any value the user
+-- gives. An owner is handed to C as a text; equal texts are one owner.
+
+local current_task = require "zklock.host_task"
 
 local running = coroutine.running
 local format = string.format
@@ -21,13 +23,20 @@ local function number_of(object)
 end
 
 
+local function current()
+    local thread, task = running(), current_task()
+    local key = thread and number_of(thread) or "main" -- Lua 5.1 has no thread for main
+    if not task then return key end
+    key = task.name .. " " .. key
+    task.owners[key] = true
+    return key
+end
+
+
 ---@param owner any nil: the running coroutine
 ---@return string
 return function(owner)
-    if owner == nil then
-        local thread = running()
-        return thread and number_of(thread) or "main" -- Lua 5.1 has no thread for main
-    end
+    if owner == nil then return current() end
     local kind = type(owner)
     if kind == "string" then return format("string %q", owner) end -- without NUL
     if kind == "number" then

@@ -4,6 +4,7 @@ local Lock = require "zklock.lock"
 local RWLock = require "zklock.rwlock"
 local Request = require "zklock.request"
 local core = require "zklock.core"
+local current_task = require "zklock.host_task"
 local failure = require "zklock.failure"
 local multi = require "zklock.multi"
 local options = require "zklock.options"
@@ -33,6 +34,12 @@ function Session:protect(fn, ...)
 end
 
 
+--- The same where the host calls callbacks.
+function Session:call(fn, ...)
+    wait.call(self.protect, self, fn, ...)
+end
+
+
 local deliver = {}
 
 function deliver.request(self, id)
@@ -45,7 +52,7 @@ end
 
 function deliver.queued(self, id, position)
     local request = self.requests[id]
-    if request and request.on_queued then self:protect(request.on_queued, position) end
+    if request and request.on_queued then self:call(request.on_queued, position) end
 end
 
 function deliver.lease(self, id)
@@ -57,7 +64,7 @@ function deliver.lease(self, id)
 end
 
 function deliver.state(self, state)
-    if self.on_state then self:protect(self.on_state, state) end
+    if self.on_state then self:call(self.on_state, state) end
 end
 
 
@@ -122,7 +129,7 @@ end
 -- Ends everything at most within `bound` seconds.
 local function close(self, bound)
     if self:forked() then return failure("forked", self.hosts) end
-    self.handle:close(bound)
+    wait.close(self, bound)
     return true
 end
 
@@ -150,10 +157,23 @@ function Session:interrupt(owner)
 end
 
 
---- Gives up every lease of the owner (default: the current one).
+-- In nginx: what the light threads of a request hold, and what those that were killed
+-- were waiting for.
+local function release_task(self, task)
+    local count = 0
+    for key in pairs(task.owners) do count = count + self.handle:release_all(key) end
+    wait.abandon(task)
+    return count
+end
+
+
+--- Gives up every lease of the owner (default: the current one; in nginx, of all light
+-- threads of the request or timer).
 ---@return integer count
 function Session:release_all(owner)
     if self:forked() then return failure("forked", self.hosts) end
+    local task = owner == nil and current_task()
+    if task then return release_task(self, task) end
     return self.handle:release_all(owner_key(owner))
 end
 

@@ -6,6 +6,7 @@
 -- others with coroutine.wrap(fn)(): they are driven too.
 
 local core = require "zklock.core"
+local failure = require "zklock.failure"
 local scope = require "zklock.scope"
 
 local close = coroutine.close -- Lua 5.4
@@ -94,9 +95,6 @@ end
 
 
 function _M.sleep(seconds)
-    if type(seconds) ~= "number" or not (seconds >= 0) then
-        error("sleep takes seconds, 0 or more", 2)
-    end
     local due = now() + seconds
     if _M.active() then return current:sleep(due) end
     while now() < due do poll({}, min(SLICE, due - now())) end
@@ -228,6 +226,7 @@ end
 -- An error in one ends the others and is raised here, unchanged.
 function _M.run(fn, ...)
     if type(fn) ~= "function" then error("run takes functions", 2) end
+    if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end
     local scheduler = setmetatable({
         outer = current,
         host = this_thread(),

@@ -14,11 +14,11 @@ local _M = {}
 
 local built = {
     block = "zklock.driver.block",
+    ngx = "zklock.driver.ngx",
     cqueues = "zklock.driver.cqueues",
     luv = "zklock.driver.luv",
     copas = "zklock.driver.copas",
 }
-local planned = { ngx = true }
 local loops = { "cqueues", "luv", "copas" } -- libraries, by the names of their modules
 local chosen -- by the user; nil: by ourselves
 
@@ -33,14 +33,14 @@ function _M.use(driver)
         if type(driver.wait) ~= "function" then
             error("a driver is a table with a function wait(session, request, deadline)", 2)
         end
-        chosen = driver
+        chosen = { wait = driver.wait } -- what else is in it is not for us
         return true
-    end
-    if planned[driver] then
-        return nil, ('the driver "%s" is not built yet'):format(driver), "unsupported"
     end
     if not built[driver] then
         error('a driver is "block", "ngx", "cqueues", "luv", "copas" or a table with `wait`', 2)
+    end
+    if driver == "ngx" and not ngx then
+        return nil, 'context: the driver "ngx" is for nginx with the Lua module', "context"
     end
     local ok, found = pcall(require, built[driver])
     if not ok then
@@ -63,15 +63,22 @@ local function of_loop(in_run)
 end
 
 
--- The driver for the running coroutine. To block an nginx worker is worse than
--- to refuse.
+-- The driver for the running coroutine.
 local function driver()
     if chosen then return chosen end
     local in_run = tasks.active()
     local found = of_loop(in_run) or in_run and tasks
-    if found then return found end
-    if ngx then return nil end
-    return require(built.block)
+    return found or require(ngx and built.ngx or built.block)
+end
+
+
+local function direct(fn, ...)
+    fn(...)
+end
+
+
+local function block(session, bound)
+    session.handle:close(bound)
 end
 
 
@@ -104,14 +111,45 @@ function _M.take_code(request, path)
 end
 
 
---- nil, or why the running host cannot wait in the session (nil: in a new one): message, code.
+--- nil, or why the running host cannot wait here in the session (nil: in a new one): message,
+-- code.
 function _M.refusal(session)
-    local host = driver()
-    if not host then
-        return "waiting inside nginx is not built yet: use zklock.driver{ wait = ... }",
-               "unsupported"
+    local refusal = driver().refusal
+    if not refusal and ngx and ngx.get_phase() == "init" then
+        refusal = require(built.ngx).refusal
     end
-    if host.refusal then return host.refusal(session) end
+    if refusal then return refusal(session) end
+end
+
+
+--- Calls a callback of the user's, in a thread of its own where the host has such.
+function _M.call(fn, ...)
+    local call = driver().call or direct
+    call(fn, ...)
+end
+
+
+--- Closes a session, at most within `bound` seconds.
+function _M.close(session, bound)
+    local close = driver().close or block
+    close(session, bound)
+end
+
+
+--- The light threads of a task that were killed will not ask for what they waited for.
+function _M.abandon(task)
+    local abandon = driver().abandon
+    if abandon then abandon(task) end
+end
+
+
+--- Sleeps; others go on meanwhile where the host has others.
+function _M.sleep(seconds)
+    if type(seconds) ~= "number" or not (seconds >= 0) then
+        error("sleep takes seconds, 0 or more", 2)
+    end
+    local sleep = driver().sleep or tasks.sleep
+    return sleep(seconds)
 end
 
 

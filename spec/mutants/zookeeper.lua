@@ -799,4 +799,55 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
         replace = "return zkl_claim_holds(&stake->claim) && strcmp",
         catch = by("condition_end", "ends with all else of its owner"),
     },
+
+    -- --- the bell ------------------------------------------------------------------------
+
+    {
+        name = "bell-any-peer",
+        what = "whoever is quicker gets the connection",
+        file = "src/zookeeper/bell.c",
+        find = "           peer.pid == getpid();",
+        replace = "           peer.pid > 0;",
+        catch = by("bell", "is not for another process"),
+    },
+    {
+        name = "bell-no-rest",
+        what = "each event rings, heard or not",
+        file = "src/zookeeper/bell.c",
+        find = "if (session->bell < 0 || session->rung) return;",
+        replace = "if (session->bell < 0) return;",
+        catch = by("bell", "rings once until it was heard"),
+    },
+    {
+        name = "bell-deaf",
+        what = "after the first time it does not ring",
+        file = "src/zookeeper/bell.c",
+        find = "    zkl_lock(session);\n    session->rung = false;\n",
+        replace = "    zkl_lock(session);\n",
+        catch = by("bell", "rings once until it was heard"),
+    },
+    {
+        name = "bell-stays-rung",
+        what = "a new connection does not ring when the old one had rung",
+        file = "src/zookeeper/bell.c",
+        find = "        session->rung = false;\n",
+        replace = "",
+        catch = by("bell", "may lose its listener"),
+    },
+    {
+        name = "bell-leaves-names",
+        what = "the socket's name stays",
+        file = "src/zookeeper/bell.c",
+        find = "    unlink(session->door_path);\n",
+        replace = "",
+        catch = by("bell", "nothing of it stays"),
+    },
+    {
+        name = "bell-no-second-folder",
+        what = "without a usable $TMPDIR there is no socket",
+        file = "src/zookeeper/bell.c",
+        find = "if (error) error = open_door(session, \"/tmp\");",
+        replace = "",
+        catch = by("bell", "lies in /tmp when"),
+    },
 }

@@ -1,10 +1,16 @@
 /* module.c - luaopen_zklock_core, and what the boxes share. */
 #include <inttypes.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "binding.h"
+
+#if LUA_VERSION_NUM == 501 && __has_include(<luajit.h>)
+#include <luajit.h> /* LUAJIT_VERSION */
+#endif
 
 #if defined(__GNUC__)
 #define EXPORT __attribute__((visibility("default")))
@@ -94,12 +100,53 @@ static int thread(lua_State *L) {
     return 1;
 }
 
+/* False where a yield would meet a C function: nginx's Lua has no function to ask. */
+static int isyieldable(lua_State *L) {
+#if LUA_VERSION_NUM >= 503 || defined(LUAJIT_VERSION)
+    lua_pushboolean(L, lua_isyieldable(L));
+#else
+    lua_pushboolean(L, 1);
+#endif
+    return 1;
+}
+
+/* --- Lua states of this process that loaded the module ------------------------------------- */
+
+#define STATE_MARK "zklock.state"
+
+static atomic_int states;
+
+static int forget_state(lua_State *L) {
+    (void)L;
+    atomic_fetch_sub(&states, 1);
+    return 0;
+}
+
+/* Once a state; it is uncounted when it is closed. */
+static void count_state(lua_State *L) {
+    static const luaL_Reg methods[] = {{"__gc", forget_state}, {NULL, NULL}};
+    lua_getfield(L, LUA_REGISTRYINDEX, STATE_MARK);
+    bool counted = !lua_isnil(L, -1);
+    lua_pop(L, 1);
+    if (counted) return;
+    zkl_lua_class(L, STATE_MARK, methods);
+    zkl_lua_box(L, STATE_MARK);
+    lua_setfield(L, LUA_REGISTRYINDEX, STATE_MARK);
+    atomic_fetch_add(&states, 1);
+}
+
+static int count_states(lua_State *L) {
+    lua_pushinteger(L, atomic_load(&states));
+    return 1;
+}
+
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif
+    count_state(L);
     zkl_lua_open_session(L);
     zkl_lua_open_request(L);
     zkl_lua_open_lease(L);
@@ -114,5 +161,9 @@ int luaopen_zklock_core(lua_State *L) {
     lua_setfield(L, -2, "thread");
     lua_pushcfunction(L, identity);
     lua_setfield(L, -2, "identity");
+    lua_pushcfunction(L, isyieldable);
+    lua_setfield(L, -2, "isyieldable");
+    lua_pushcfunction(L, count_states);
+    lua_setfield(L, -2, "states");
     return 1;
 }

@@ -216,6 +216,34 @@ static int fd(lua_State *L) {
     return 1;
 }
 
+/* session:listen() -> path of a unix socket to connect to; nil, reason */
+static int listen_for_host(lua_State *L) {
+    char path[ZKL_SOCKET_PATH];
+    int error = zkl_session_listen(zkl_lua_check_session(L, 1), path);
+    if (!error) {
+        lua_pushstring(L, path);
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, strerror(error));
+    return 2;
+}
+
+static int accept_host(lua_State *L) {
+    lua_pushboolean(L, zkl_session_accept(zkl_lua_check_session(L, 1)));
+    return 1;
+}
+
+static int heard(lua_State *L) {
+    zkl_session_heard(zkl_lua_check_session(L, 1));
+    return 0;
+}
+
+static int poke(lua_State *L) {
+    zkl_session_poke(zkl_lua_check_session(L, 1));
+    return 0;
+}
+
 /* core.poll({session, ...}, seconds) -> true if one of them has news */
 int zkl_lua_poll(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -236,6 +264,17 @@ int zkl_lua_poll(lua_State *L) {
 static int close_session(lua_State *L) {
     zkl_session *session = zkl_lua_check_session(L, 1);
     lua_pushboolean(L, zkl_session_close(session, zkl_lua_time(L, 2)));
+    return 1;
+}
+
+static int close_soon(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    zkl_session_close_soon(session, zkl_lua_time(L, 2));
+    return 0;
+}
+
+static int ended(lua_State *L) {
+    lua_pushboolean(L, zkl_session_ended(zkl_lua_check_session(L, 1)));
     return 1;
 }
 
@@ -338,14 +377,20 @@ static int revoke(lua_State *L) {
 
 void zkl_lua_open_session(lua_State *L) {
     static const luaL_Reg methods[] = {
+        {"accept", accept_host},
         {"acquire", acquire},
         {"acquire_all", acquire_all},
         {"close", close_session},
+        {"close_soon", close_soon},
+        {"ended", ended},
         {"fd", fd},
         {"foreign", foreign},
         {"get", get},
+        {"heard", heard},
         {"id", id},
+        {"listen", listen_for_host},
         {"next", next_event},
+        {"poke", poke},
         {"queue", queue},
         {"ready", ready},
         {"release_all", release_all},

@@ -17,6 +17,7 @@
 void zkl_inbox_init(struct zkl_session *session) {
     session->inbox_end = &session->inbox;
     session->pipe[0] = session->pipe[1] = -1;
+    zkl_bell_init(session);
 }
 
 static bool empty(const struct zkl_session *session) {
@@ -25,6 +26,7 @@ static bool empty(const struct zkl_session *session) {
 
 static void announce(struct zkl_session *session) {
     session->announced = true;
+    zkl_bell_ring(session);
     if (session->pipe[1] < 0 || session->piped) return;
     session->piped = write(session->pipe[1], "", 1) == 1;
 }
@@ -127,6 +129,7 @@ bool zkl_session_wait(zkl_session *session, zkl_time timeout) {
 void zkl_inbox_destroy(struct zkl_session *session) {
     struct zkl_event unread;
     while (zkl_session_next(session, &unread)) continue;
+    zkl_bell_destroy(session);
     if (session->pipe[0] < 0) return;
     close(session->pipe[0]);
     close(session->pipe[1]);

@@ -278,6 +278,10 @@ struct zkl_session {
     bool announced; /* waiters for news are to be woken */
     int pipe[2];    /* -1 until zkl_session_fd() is called */
     bool piped;     /* a byte is in the pipe */
+    int door;       /* where the host is to connect; -1: nowhere */
+    char door_path[ZKL_SOCKET_PATH];
+    int bell;  /* the connection; -1: none */
+    bool rung; /* a byte is in it, or its reader has not said that it came */
 };
 
 /* session.c */
@@ -304,6 +308,11 @@ void zkl_inbox_destroy(struct zkl_session *session);
 void zkl_inbox_post(struct zkl_session *session, struct news *news, enum zkl_event_kind kind);
 void zkl_inbox_remove(struct zkl_session *session, struct news *news);
 void zkl_inbox_post_state(struct zkl_session *session);
+
+/* bell.c; the mutex is held */
+void zkl_bell_init(struct zkl_session *session);
+void zkl_bell_ring(struct zkl_session *session);
+void zkl_bell_destroy(struct zkl_session *session);
 
 /* request.c; the mutex is held */
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,

@@ -183,6 +183,13 @@ void zkl_session_close_soon(zkl_session *session, zkl_time bound) {
     zkl_session_begin_close(session, zkl_due(bound));
 }
 
+bool zkl_session_ended(zkl_session *session) {
+    zkl_lock(session);
+    bool ended = session->state == ZKL_SESSION_CLOSED;
+    zkl_unlock(session);
+    return ended;
+}
+
 bool zkl_session_close(zkl_session *session, zkl_time bound) {
     zkl_time due = zkl_due(bound);
     zkl_session_begin_close(session, due);

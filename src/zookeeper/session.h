@@ -79,8 +79,9 @@ int zkl_session_trouble(zkl_session *session);
  */
 bool zkl_session_close(zkl_session *session, zkl_time bound);
 
-/* The same without waiting, for finalizers. */
+/* The same without waiting: for finalizers, and for hosts that may not block. */
 void zkl_session_close_soon(zkl_session *session, zkl_time bound);
+bool zkl_session_ended(zkl_session *session); /* it is closed, not only about to */
 
 /* Gives up every lease of an owner, whoever has handles on it; how many. */
 size_t zkl_session_release_all(zkl_session *session, const char *owner);
@@ -133,6 +134,20 @@ bool zkl_session_poll(zkl_session *const *sessions, size_t count, zkl_time timeo
 
 /* A descriptor that is readable while the inbox is not empty. -1: errno. */
 int zkl_session_fd(zkl_session *session);
+
+/*
+ * The same for a host that waits only for sockets which it connected itself (nginx): the path
+ * of a unix socket to connect to, in a folder of its own in $TMPDIR, else in /tmp. 0, or an
+ * errno value. zkl_session_accept() takes the connection, if it is of this process, and removes
+ * socket and folder; false: there is none. From then on a byte comes when the inbox is no longer
+ * empty; zkl_session_heard() says that it was read, and only then another comes, so it is called
+ * before the inbox is emptied.
+ */
+#define ZKL_SOCKET_PATH 108 /* bytes, with the final NUL */
+int zkl_session_listen(zkl_session *session, char path[ZKL_SOCKET_PATH]);
+bool zkl_session_accept(zkl_session *session);
+void zkl_session_heard(zkl_session *session);
+void zkl_session_poke(zkl_session *session); /* a byte comes, whatever is in the inbox */
 
 /* --- requests -------------------------------------------------------------------------- */
 

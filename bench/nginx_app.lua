@@ -1,0 +1,66 @@
+--- What nginx serves to bench/nginx.lua: /NAME runs app.NAME. It runs in nginx.
+
+local core = require "zklock.core"
+local ffi = require "ffi"
+local zklock = require "zklock"
+
+ffi.cdef "double last_ring(void);"
+
+local app = {}
+local session, parked
+
+
+local function the_lock()
+    session = session or assert(zklock.connect(os.getenv("ZK_HOSTS"), { timeout = 30 }))
+    return session:mutex(ngx.var.arg_path)
+end
+
+
+local function number(name)
+    return tonumber(ngx.var["arg_" .. name])
+end
+
+
+function app.ping()
+    ngx.say("pong")
+end
+
+
+--- Light threads that wait for the lock; each holds it for `hold` seconds, once.
+function app.park()
+    local lock, hold = the_lock(), number("hold")
+    parked = number("count")
+    for _ = 1, parked do
+        ngx.thread.spawn(function()
+            lock:with(function() if hold > 0 then ngx.sleep(hold) end end)
+            parked = parked - 1
+        end)
+    end
+end
+
+
+function app.parked()
+    ngx.say(parked or 0)
+end
+
+
+--- Acquires and releases. Gives how long it took from the thread that heard of the grant to
+-- the light thread, in microseconds: mean, median, p99.
+function app.grants()
+    local lock, waits = the_lock(), {}
+    for i = 1, number("count") do
+        local lease = assert(lock:acquire())
+        waits[i] = (core.now() - ffi.C.last_ring()) * 1e6
+        lease:release()
+    end
+    local sum = 0
+    for _, each in ipairs(waits) do sum = sum + each end
+    table.sort(waits)
+    ngx.say(("%.1f %.1f %.1f"):format(sum / #waits, waits[math.ceil(#waits / 2)],
+                                      waits[math.ceil(#waits * 0.99)]))
+    collectgarbage()
+    collectgarbage()
+end
+
+
+return app

@@ -1,0 +1,332 @@
+--- The driver for nginx with the Lua module (OpenResty). A wait suspends the light
+-- thread on a semaphore; one light thread a session, the dispatcher, is woken by the
+-- session's own threads over a unix socket and posts the semaphores.
+--
+-- A light thread that is killed while it waits (its client went, another thread called
+-- ngx.exit) runs nothing more. Its semaphore has no waiter then, and whoever comes to
+-- post it gives up what the thread was waiting for.
+
+local core = require "zklock.core"
+local current_task = require "zklock.host_task"
+local failure = require "zklock.failure"
+local semaphore = require "ngx.semaphore"
+
+local assert, ipairs, pairs, pcall = assert, ipairs, pairs, pcall
+local select, setmetatable, unpack = select, setmetatable, unpack
+local max, min = math.max, math.min
+local now = core.now
+local ngx = ngx
+local ERR, log = ngx.ERR, ngx.log
+local exiting, sleep = ngx.worker.exiting, ngx.sleep
+local get_phase, spawn = ngx.get_phase, ngx.thread.spawn
+local tcp, timer_at = ngx.socket.tcp, ngx.timer.at
+
+local STEP = 0.01 -- seconds, between looks where nothing wakes us
+local IDLE = 0.1 -- the same while nobody waits
+local SLICE = 60 -- of a wait, after which its thread looks itself
+local LATE = 0.1 -- a wait is told of its deadline; this late it looks itself
+local GRACE = 0.5 -- that a wait has left when the worker is to go
+local DAY = 86400
+local CLOSE_BOUND = 1
+local FOREVER = 2147483647 -- milliseconds
+
+local _M = {}
+
+
+-- --- where waits are possible -----------------------------------------------------
+
+local can_wait = { rewrite = true, access = true, content = true, timer = true }
+
+local instead = {
+    init = "the master forks its workers after it: open the session in a request, or in " ..
+           "ngx.timer.at(0, ...) of init_worker_by_lua",
+    init_worker = "do it in ngx.timer.at(0, ...)",
+}
+
+local ELSEWHERE = "it can be done in rewrite, access and content, and in timers; a lease " ..
+                  "can be released anywhere"
+
+local NO_YIELD = "nothing can wait inside require, a metamethod, or a function that was " ..
+                 "given to table.sort or string.gsub"
+
+local NO_CACHE = "each request has a Lua of its own, and none could keep the session: " ..
+                 "set lua_code_cache on"
+
+
+--- nil, or why it cannot be waited here: message, code.
+function _M.refusal()
+    local phase = get_phase()
+    local subject, why
+    if not can_wait[phase] then
+        subject, why = ('waiting in the phase "%s"'):format(phase), instead[phase] or ELSEWHERE
+    elseif not core.isyieldable() then
+        subject, why = "waiting here", NO_YIELD
+    elseif core.states() > 1 then
+        subject, why = "lua_code_cache off", NO_CACHE
+    end
+    if subject then return select(2, failure("context", subject, why)) end
+end
+
+
+-- --- the dispatcher -----------------------------------------------------------------
+
+-- Since when the worker is to go; nil: it stays.
+local leaving
+
+---@class zklock.Dispatcher
+---@field weak table its session; one that everybody else forgot is collected
+---@field waits table requests that somebody waits for, or waited for until he was killed;
+-- the session's own table is weak, and a request that is collected is closed some time later
+---@field woken zklock.Request[] posted, and not seen awake yet
+---@field started? number when its light thread was asked for
+---@field runs boolean
+local Dispatcher = {}
+Dispatcher.__index = Dispatcher
+
+local dispatchers = setmetatable({}, { __mode = "k" }) -- by session
+
+
+local function dispatcher_of(session)
+    local self = dispatchers[session]
+    if self then return self end
+    self = setmetatable({
+        weak = setmetatable({ session = session }, { __mode = "v" }),
+        waits = {},
+        woken = {},
+        runs = false,
+    }, Dispatcher)
+    dispatchers[session] = self
+    return self
+end
+
+
+-- A timer that lasts as long as the worker: nginx fires it when that is to go, and the
+-- dispatchers, whose reading would keep the worker, hear of it.
+local watched
+
+local function watch_for_the_end(premature)
+    if premature then
+        leaving = now()
+        for session in pairs(dispatchers) do session.handle:poke() end
+    else
+        watched = timer_at(DAY, watch_for_the_end)
+    end
+end
+
+
+local function is_orphan(request)
+    return request.asleep and request.sema:count() >= 0
+end
+
+
+-- Nobody waits for it any more.
+function Dispatcher:drop(request)
+    self.waits[request] = nil
+    request:close()
+end
+
+
+-- Somebody waits.
+function Dispatcher:is_needed()
+    for request in pairs(self.waits) do
+        if request.asleep and not is_orphan(request) then return true end
+    end
+    return false
+end
+
+
+-- The worker is to go: who waits has a moment left.
+function Dispatcher:hurry()
+    for request in pairs(self.waits) do
+        if now() > max(leaving, request.begun) + GRACE then request:interrupt() end
+    end
+end
+
+
+function Dispatcher:is_wanted()
+    local session = self.weak.session
+    if not session or session.handle:ended() then return false end
+    if exiting() then leaving = leaving or now() end
+    if not leaving then return true end
+    self:hurry()
+    return self:is_needed()
+end
+
+
+-- Who was posted the last time went on since, or was killed in between: then the post is
+-- still there, and nobody for it.
+function Dispatcher:look_after()
+    local woken = self.woken
+    if #woken == 0 then return end
+    self.woken = {}
+    for _, request in ipairs(woken) do
+        if request.asleep and request.sema:count() > 0 then self:drop(request) end
+    end
+end
+
+
+function Dispatcher:deliver()
+    local session = self.weak.session
+    if not session then return end
+    self:look_after()
+    session.handle:heard()
+    session:dispatch()
+    if #self.woken > 0 then session.handle:poke() end -- to look after them in a moment
+end
+
+
+-- The socket over which the session wakes us; nil, reason.
+function Dispatcher:connect()
+    local handle = self.weak.session.handle
+    local path, problem = handle:listen()
+    if not path then return nil, problem end
+    local socket = tcp()
+    socket:settimeouts(1000, 1000, FOREVER)
+    local connected, reason = socket:connect("unix:" .. path)
+    local accepted = handle:accept() -- in any case: it removes the path
+    if connected and accepted then return socket end
+    return nil, reason or "somebody else connected"
+end
+
+
+-- False: the socket is of no use any more.
+local function read(socket)
+    local bytes, problem = socket:receiveany(16)
+    return bytes ~= nil or problem == "timeout"
+end
+
+
+local warned
+
+local function warn(problem)
+    if warned then return end
+    warned = true
+    log(ERR, "zklock: no socket in $TMPDIR or /tmp, so it looks every 10 ms: ", problem)
+end
+
+
+-- The socket's reading would keep a worker that is to go.
+function Dispatcher:work()
+    local socket, problem
+    if not exiting() then
+        socket, problem = self:connect()
+        if not socket then warn(problem) end
+    end
+    self:deliver()
+    while self:is_wanted() do
+        if not (socket and not leaving and read(socket)) then
+            if socket then socket:close() end
+            socket = nil
+            sleep(self:is_needed() and STEP or IDLE)
+        end
+        self:deliver()
+    end
+    if socket then socket:close() end
+end
+
+
+local function run(_, self)
+    if self.runs then return end
+    self.runs = true
+    local ok, problem = pcall(self.work, self)
+    self.runs, self.started = false, nil
+    if not ok then log(ERR, "zklock: ", problem) end
+end
+
+
+-- nginx may not run a timer when it runs many: ask again.
+function Dispatcher:start()
+    if self.runs or self.started and now() < self.started + 1 then return end
+    self.started = now()
+    timer_at(0, run, self)
+    if not watched then watched = timer_at(DAY, watch_for_the_end) end
+end
+
+
+-- --- a wait ---------------------------------------------------------------------------
+
+-- The request is done: its light thread goes on, if there still is one. No closure of that
+-- thread's: when it is killed, nginx clears its stack, and with that such a closure's upvalues.
+local function wake(request)
+    local self = request.dispatcher
+    if is_orphan(request) then return self:drop(request) end
+    request.sema:post(1)
+    self.woken[#self.woken + 1] = request
+end
+
+
+function Dispatcher:sleep(session, request, deadline)
+    local limit = STEP
+    if self.runs then limit = min(deadline and max(deadline - now(), 0) + LATE or SLICE, SLICE) end
+    request.asleep = true
+    local posted = request.sema:wait(limit)
+    request.asleep = false
+    if not posted then session:dispatch() end
+end
+
+
+---@param session zklock.Session
+---@param request zklock.Request
+---@param deadline? number
+function _M.wait(session, request, deadline)
+    local self, task = dispatcher_of(session), current_task()
+    request.dispatcher, request.sema, request.begun = self, assert(semaphore.new()), now()
+    self.waits[request], task.waits[request] = true, true
+    request:on_done(wake)
+    while not request:done() do
+        self:start()
+        self:sleep(session, request, deadline)
+    end
+    self.waits[request], task.waits[request] = nil, nil
+end
+
+
+--- Ends what the task's killed light threads were waiting for.
+function _M.abandon(task)
+    for request in pairs(task.waits) do
+        if is_orphan(request) then request.dispatcher:drop(request) end
+    end
+end
+
+
+-- --- callbacks ---------------------------------------------------------------------------
+
+local calls, asked -- calls to be made, and when a light thread for them was asked for
+
+
+local function make_calls()
+    local due = calls or {}
+    calls = nil
+    for _, call in ipairs(due) do spawn(unpack(call, 1, call.n)) end
+end
+
+
+--- Calls fn(...) in a light thread of its own: the caller may be the dispatcher.
+function _M.call(...)
+    local call = { n = select("#", ...), ... }
+    if calls then calls[#calls + 1] = call else calls, asked = { call }, nil end
+    if asked and now() < asked + 1 then return end
+    asked = timer_at(0, make_calls) and now()
+end
+
+
+-- --- the end of a session, sleep --------------------------------------------------------
+
+--- Closes a session without blocking the worker; where nothing can wait, in the background.
+function _M.close(session, bound)
+    local due = now() + min(bound, CLOSE_BOUND)
+    session.handle:close_soon(due - now())
+    if not can_wait[get_phase()] then return end
+    while not session.handle:ended() and now() < due do sleep(STEP) end
+end
+
+
+--- Sleeps; the worker goes on.
+function _M.sleep(seconds)
+    local message, code = _M.refusal()
+    if message then return nil, message, code end
+    sleep(seconds)
+end
+
+
+return _M

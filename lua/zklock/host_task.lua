@@ -1,0 +1,27 @@
+--- The task of a host: in nginx the request or timer that runs. Coroutines are used again
+-- there, by the next request, so that the coroutine alone does not tell who holds.
+
+local ngx = ngx
+
+local KEY = {} -- in ngx.ctx, which is a request's own, and a timer's
+local last = 0
+
+
+---@class zklock.Task
+---@field name string
+---@field owners table of all that it had, as a set
+---@field waits table requests that its light threads wait for, or died while they did
+
+
+---@return zklock.Task? task nil: the host has none
+return function()
+    if not ngx then return nil end
+    local ctx = ngx.ctx
+    local task = ctx[KEY]
+    if not task then
+        last = last + 1
+        task = { name = "task " .. last, owners = {}, waits = {} }
+        ctx[KEY] = task
+    end
+    return task
+end

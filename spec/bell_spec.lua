@@ -1,0 +1,130 @@
+--- What wakes a host that waits for sockets which it connected itself (nginx): a unix socket.
+-- This process plays the host; spec/nginx has the real one.
+
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+
+local server = rig.shared()
+
+
+describe("a session's bell", function()
+    local library = program.library("dial")
+    local dial = assert(package.loadlib(library, "luaopen_dial"))()
+    os.remove(library)
+
+    local session, handle, folder
+    before_each(function()
+        folder = rig.shell("mktemp -d"):match("[^\n]+")
+        dial.setenv("TMPDIR", folder)
+        session = rig.session(server.hosts)
+        session:dispatch()
+        handle = session.handle
+    end)
+    after_each(function()
+        rig.close_sessions()
+        dial.setenv("TMPDIR", "/tmp")
+        assert.equal("", rig.shell("ls -A %s", folder))
+        os.remove(folder)
+    end)
+
+    local function connect()
+        local fd = dial.connect(assert(handle:listen()))
+        assert.is_true(fd >= 0)
+        assert.is_true(handle:accept())
+        return fd
+    end
+
+    -- Something for the inbox: a request that is done.
+    local function news()
+        local request = handle:get("/", 5)
+        rig.wait_for("an answer", function() return request:done() end)
+        return request
+    end
+
+    it("lies in a folder that is the user's own, and nothing of it stays", function()
+        local path = assert(handle:listen())
+        assert.equal(folder, path:sub(1, #folder))
+        local parent = path:match("^(.*)/")
+        assert.equal("700\n", rig.shell("stat -c %%a %s", parent))
+        local fd = dial.connect(path)
+        assert.is_true(handle:accept())
+        assert.equal("", rig.shell("ls -A %s", folder))
+        assert.equal(-1, dial.connect(path))
+        dial.close(fd)
+    end)
+
+    it("lies in /tmp when $TMPDIR is too long, or is none", function()
+        for _, name in ipairs{ ("/long"):rep(22), "/there/is/none" } do
+            dial.setenv("TMPDIR", name)
+            local path = assert(handle:listen())
+            assert.equal("/tmp/zklock-", path:sub(1, 12))
+            assert.is_false(handle:accept()) -- nobody came
+            assert.equal(-1, dial.connect(path))
+        end
+    end)
+
+    it("rings once until it was heard, however much happens", function()
+        local fd, kept = connect(), {}
+        assert.equal(-1, dial.read(fd))
+        for i = 1, 5 do kept[i] = news() end
+        assert.equal(1, dial.read(fd))
+        kept[6] = news()
+        assert.equal(-1, dial.read(fd))
+        handle:heard()
+        kept[7] = news()
+        assert.equal(1, dial.read(fd))
+        handle:heard()
+        handle:poke()
+        assert.equal(1, dial.read(fd))
+        assert.equal(7, #kept)
+        dial.close(fd)
+    end)
+
+    it("is not for another process, even if that was quicker", function()
+        local path = assert(handle:listen())
+        local stranger = rig.servant(([[perl -MIO::Socket::UNIX -e '
+            $s = IO::Socket::UNIX->new(Peer => "%s") or exit 1; $| = 1; print "here\n";
+            <STDIN>; print "ok ", sysread($s, $_, 9), "\n"; <STDIN>; print "ok\n"']])
+            :format(path))
+        stranger:greet()
+        local fd = dial.connect(path)
+        assert.is_true(handle:accept())
+        local kept = news()
+        assert.equal(1, dial.read(fd))
+        assert.equal("0", stranger:command("read")) -- hung up
+        stranger:stop()
+        dial.close(fd)
+        assert.is_true(kept:done())
+    end)
+
+    it("may lose its listener, after a ring or before, and is connected anew", function()
+        local kept, first = {}, connect()
+        kept[1] = news()
+        dial.close(first) -- it was rung, and never heard
+        local second = connect()
+        kept[2] = news()
+        assert.equal(1, dial.read(second))
+        dial.close(second)
+        handle:heard()
+        kept[3] = news() -- to nobody
+        local third = connect()
+        kept[4] = news()
+        assert.equal(1, dial.read(third))
+        dial.close(third)
+        assert.equal(4, #kept)
+    end)
+
+    it("hangs up, and takes its names along, when the session is collected", function()
+        local own = require("zklock").connect(server.hosts)
+        local fd = dial.connect(assert(own.handle:listen()))
+        assert.is_true(own.handle:accept())
+        assert(own.handle:listen())
+        own:close()
+        own = nil -- luacheck: ignore
+        collectgarbage()
+        collectgarbage()
+        rig.wait_for("the end", function() return dial.read(fd) == 0 end)
+        assert.equal("", rig.shell("ls -A %s", folder))
+        dial.close(fd)
+    end)
+end)

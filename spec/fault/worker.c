@@ -1,0 +1,35 @@
+/*
+ * worker.c - to be preloaded into nginx: with $SLOW_NAMES each name takes two seconds to be
+ * resolved; with $NO_FOLDER no temporary folder can be made. nginx takes the environment from
+ * its workers, so it is looked at when the program starts.
+ */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef int resolve(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+
+static int slow_names, no_folder;
+
+__attribute__((constructor)) static void look(void) {
+    slow_names = getenv("SLOW_NAMES") != NULL;
+    no_folder = getenv("NO_FOLDER") != NULL;
+}
+
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+                struct addrinfo **found) {
+    resolve *next = (resolve *)dlsym(RTLD_NEXT, "getaddrinfo");
+    unsigned char address[sizeof(struct in6_addr)];
+    if (slow_names && node && inet_pton(AF_INET, node, address) != 1) sleep(2);
+    return next(node, service, hints, found);
+}
+
+char *mkdtemp(char *template) {
+    char *(*next)(char *) = (char *(*)(char *))dlsym(RTLD_NEXT, "mkdtemp");
+    if (!no_folder) return next(template);
+    errno = EACCES;
+    return NULL;
+}

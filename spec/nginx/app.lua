@@ -1,0 +1,281 @@
+--- What the throwaway nginx of the specs serves: /NAME runs app.NAME. It runs in nginx.
+
+local zklock = require "zklock"
+
+local app = {}
+local session
+local kept = {} -- leases that no request ends
+local news = {} -- what callbacks told
+local refused = {} -- by phase
+
+
+local function arg(name, default)
+    return ngx.req.get_uri_args()[name] or default
+end
+
+
+local function say(...)
+    ngx.say(...)
+    return ngx.exit(ngx.HTTP_OK)
+end
+
+
+local function connect()
+    return zklock.connect(arg("hosts", os.getenv("ZK_HOSTS")), {
+        timeout = tonumber(arg("session_timeout", 8)),
+        connect_timeout = tonumber(arg("connect_timeout", 5)),
+        on_state = function(state)
+            ngx.sleep(0.001) -- callbacks may wait
+            news[#news + 1] = state
+        end,
+    })
+end
+
+
+--- The worker's session, opened by whoever needs it first.
+function app.open()
+    if session then return session end
+    local opened = assert(connect())
+    if session then opened:close() else session = opened end -- another request was quicker
+    return session
+end
+
+
+local function lock()
+    return app.open():mutex(arg("path"))
+end
+
+
+local function failed(_, message, code)
+    return say(code, " ", message)
+end
+
+
+function app.ping()
+    ngx.say("pong")
+end
+
+
+function app.connect()
+    local opened, message, code = connect()
+    if not opened then return failed(nil, message, code) end
+    local begun = ngx.now()
+    opened:close()
+    ngx.update_time()
+    return say(("closed in %.1f s"):format(ngx.now() - begun))
+end
+
+
+--- What other clients know: the session's id, state and counters.
+function app.session()
+    local stats = app.open():stats()
+    return say(("%s %s waits=%d claims=%d grants=%d"):format(
+        session:id() or "none", session:state(), stats.waits, stats.claims, stats.grants))
+end
+
+
+function app.close()
+    session:close()
+    return say("closed")
+end
+
+
+--- Holds the lock for `hold` seconds.
+function app.with()
+    local ok, token, code = lock():with(tonumber(arg("timeout")), function(lease)
+        ngx.sleep(tonumber(arg("hold", 0.001)))
+        return lease:token_string()
+    end)
+    if not ok then return failed(nil, token, code) end
+    return say("held")
+end
+
+
+--- The same, and tells when somebody else is inside.
+function app.alone()
+    local inside = ngx.shared.inside
+    return say(select(2, assert(lock():with(function()
+        local count = inside:incr("count", 1, 0)
+        ngx.sleep(0.001)
+        inside:incr("count", -1)
+        return count == 1 and "alone" or "not alone"
+    end))))
+end
+
+
+--- Holds it until /drop.
+function app.keep()
+    local lease, message, code = lock():acquire{ timeout = tonumber(arg("timeout")) }
+    if not lease then return failed(nil, message, code) end
+    kept[arg("path")] = lease
+    lease:on_lost(function(_, state)
+        ngx.sleep(0.01)
+        news[#news + 1] = state
+    end)
+    return say(tostring(coroutine.running()))
+end
+
+
+function app.drop()
+    kept[arg("path")]:release()
+    kept[arg("path")] = nil
+    return say("dropped")
+end
+
+
+function app.state()
+    return say(kept[arg("path")]:state())
+end
+
+
+--- What the callbacks told.
+function app.news()
+    return say(table.concat(news, " "))
+end
+
+
+function app.collect()
+    collectgarbage()
+    collectgarbage()
+    return say("collected")
+end
+
+
+-- --- ends that run nothing more -----------------------------------------------------
+
+function app.exit_inside()
+    lock():with(function() return say("exit") end)
+end
+
+
+local function wait_for_lock(path)
+    app.open():mutex(path):with(function() ngx.sleep(60) end)
+end
+
+
+--- Another light thread ends the request, while this one waits or holds.
+function app.sibling_exits()
+    ngx.thread.spawn(wait_for_lock, arg("path"))
+    ngx.sleep(tonumber(arg("after", 0.2)))
+    return say("exit")
+end
+
+
+function app.killed()
+    local thread = ngx.thread.spawn(wait_for_lock, arg("path"))
+    ngx.sleep(tonumber(arg("after", 0.2)))
+    ngx.thread.kill(thread)
+    ngx.sleep(tonumber(arg("stay", 0)))
+    return say("killed")
+end
+
+
+function app.release_all()
+    if session then session:release_all() end
+end
+
+
+-- --- owners -------------------------------------------------------------------------------
+
+--- One light thread enters twice, another one of the same request waits.
+function app.reenter()
+    local ours = lock()
+    local first, second = assert(ours:acquire(5)), assert(ours:acquire(0))
+    local thread = ngx.thread.spawn(function() return select(3, ours:acquire(0)) end)
+    local _, code = ngx.thread.wait(thread)
+    local same = first:token_string() == second:token_string()
+    second:release()
+    first:release()
+    return say(tostring(same), " ", code)
+end
+
+
+-- --- phases ----------------------------------------------------------------------------------
+
+--- Notes what a wait says in this phase.
+function app.try_here(phase)
+    local _, message, code
+    if session then _, message, code = session:mutex("/spec/phase"):acquire(0)
+    else _, message, code = zklock.connect(os.getenv("ZK_HOSTS") or "127.0.0.1:1") end
+    refused[phase or ngx.get_phase()] = ("%s %s"):format(code, message)
+end
+
+
+function app.refused()
+    return say(refused[arg("phase")] or "not tried")
+end
+
+
+--- For a later phase to release.
+function app.hand_over()
+    ngx.ctx.lease = assert(lock():acquire(5))
+    ngx.say("acquired")
+end
+
+
+function app.release_here()
+    if ngx.ctx.lease then assert(ngx.ctx.lease:release()) end
+    ngx.ctx.lease = nil
+end
+
+
+-- Runs fn in a timer and gives what it gives.
+local function in_timer(fn, ...)
+    local semaphore, result = require("ngx.semaphore").new(), nil
+    assert(ngx.timer.at(0, function(_, ...)
+        result = { fn(...) }
+        semaphore:post()
+    end, ...))
+    semaphore:wait(10)
+    return unpack(result)
+end
+
+
+function app.timer()
+    local ours = lock()
+    return say(tostring(in_timer(function()
+        return ours:with(5, function() ngx.sleep(0.01) end)
+    end)))
+end
+
+
+--- A timer that runs for that long.
+function app.long_timer()
+    ngx.timer.at(0, function(_, seconds) ngx.sleep(seconds) end, tonumber(arg("seconds")))
+    return say("runs")
+end
+
+
+--- A timer that waits for the lock, as who wants to be leader does.
+function app.timer_waits()
+    local ours = lock()
+    ngx.timer.at(0, function()
+        local _, _, code = ours:acquire()
+        ngx.log(ngx.NOTICE, "the timer's wait ended with ", code)
+    end)
+    return say("waits")
+end
+
+
+--- In a function that cannot yield.
+function app.sort()
+    local ours, result = lock(), nil
+    table.sort({ 1, 2 }, function()
+        result = { ours:acquire(1) }
+        return false
+    end)
+    return failed(unpack(result, 1, 3))
+end
+
+
+--- zklock.sleep and zklock.run.
+function app.others()
+    local begun = ngx.now()
+    zklock.sleep(0.05)
+    ngx.update_time()
+    local _, _, code = zklock.run(function() return true end)
+    return say(("%s %s"):format(ngx.now() - begun >= 0.05, code))
+end
+
+
+return app

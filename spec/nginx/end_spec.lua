@@ -1,0 +1,202 @@
+--- Ends in nginx that run nothing more of a request: clients that go, light threads that are
+-- killed, ngx.exit, workers that leave or crash. No lock stays held, nothing is left.
+
+local nginx = require "spec.nginx.nginx"
+local rig = require "spec.rig"
+
+local server, host, path, lock
+
+
+local function contenders(count)
+    rig.wait_for(count .. " contenders", function() return #server:nodes(path) == count end)
+end
+
+-- Who comes from elsewhere gets the lock within `seconds`.
+local function is_free(seconds)
+    local took, lease = rig.timed(lock.acquire, lock, seconds)
+    assert(lease, "still held")
+    rig.released(lease)
+    return took
+end
+
+
+describe("an end in nginx #nginx", function()
+    local RELEASE = 'log_by_lua_block { require("spec.nginx.app").release_all() }'
+    local folder
+
+    setup(function() server = rig.shared() end)
+    before_each(function()
+        path = rig.path()
+        lock = rig.session(server.hosts):mutex(path)
+        folder = rig.shell("mktemp -d"):match("[^\n]+")
+    end)
+    after_each(function()
+        local troubles = host and host:troubles() or {}
+        nginx.stop_all()
+        rig.close_sessions()
+        host = nil
+        assert.same({}, troubles)
+        assert.equal("", rig.shell("ls -A %s", folder))
+        rig.shell("rm -rf %s", folder)
+    end)
+
+    local function start(options)
+        options = options or {}
+        options.environment = "TMPDIR=" .. folder
+        host = nginx.start(options)
+    end
+
+    describe("of a light thread that waits", function()
+        local ways = {
+            ["its client goes"] = "-a 0.3 /with?path=",
+            ["another one exits"] = "/sibling_exits?path=",
+            ["another one kills it"] = "/killed?path=",
+        }
+        for name, request in pairs(ways) do
+            it("gives up what is granted to it at once: " .. name, function()
+                start{ location = "lua_check_client_abort on;" }
+                local lease = rig.hold(lock)
+                local begun = host:begin(request .. path)
+                contenders(2)
+                nginx.finish(begun)
+                rig.wait_for("the end of the request", function() return host:ended(path) == 1 end)
+                contenders(2) -- it still stands in line
+                lease:release()
+                is_free(2)
+                contenders(0)
+            end)
+
+            it("leaves the line with release_all in log_by_lua: " .. name, function()
+                start{ location = "lua_check_client_abort on;" .. RELEASE }
+                rig.hold(lock)
+                local begun = host:begin(request .. path)
+                contenders(2)
+                nginx.finish(begun)
+                contenders(1)
+            end)
+        end
+
+        it("in a request that goes on, too", function()
+            start()
+            local lease = rig.hold(lock)
+            local begun = host:begin("/killed?stay=3&path=" .. path)
+            contenders(2)
+            rig.wait_for("the kill", function() return host:get("/session").body end)
+            local ended = rig.timed(nginx.finish, host:begin("/with?timeout=0.5&path=" .. path))
+            assert.is_true(ended < 2)
+            lease:release()
+            is_free(2)
+            nginx.finish(begun)
+        end)
+
+        it("at the moment when it is woken, or holds", function()
+            start{ location = RELEASE }
+            for _ = 1, 20 do
+                local lease = rig.hold(lock)
+                local begun = host:begin("20 /killed?after=0.1&path=" .. path)
+                rig.eventually(function() return #server:nodes(path) > 5 end, 0.1)
+                lease:release() -- from now on grants and kills meet
+                nginx.finish(begun)
+                is_free(2)
+            end
+        end)
+    end)
+
+    describe("by ngx.exit inside `with`", function()
+        it("is a release with release_all in log_by_lua", function()
+            start{ location = RELEASE }
+            assert.equal("exit", host:get("/exit_inside?path=" .. path).body)
+            is_free(2)
+        end)
+
+        it("without that, when the lease is collected", function()
+            start()
+            assert.equal("exit", host:get("/exit_inside?path=" .. path).body)
+            host:get("/collect")
+            is_free(2)
+        end)
+    end)
+
+    describe("of a worker", function()
+        -- Many requests for the lock, of which none has it yet, until let go; then every
+        -- one holds it for a millisecond.
+        local function load()
+            local lease = rig.hold(lock)
+            local begun = host:begin("40 /with?session_timeout=2&path=" .. path)
+            contenders(41)
+            return lease, begun
+        end
+
+        it("by reload: idle, it leaves at once", function()
+            start{ workers = 2, http = 'init_by_lua_block { require "zklock" }' }
+            nginx.finish(host:begin("20 /with?path=" .. path))
+            for _ = 1, 3 do
+                local old = host:workers()
+                host:signal("HUP")
+                for _, pid in ipairs(old) do assert(nginx.gone(pid, 1), "it stays") end
+                assert.equal("held", host:get("/with?path=" .. path).body)
+            end
+        end)
+
+        it("by reload under load: within a second, and every request is answered", function()
+            start{ workers = 2 }
+            for _ = 1, 3 do
+                local lease, begun = load()
+                local old = host:workers()
+                lease:release()
+                host:signal("HUP")
+                for _, pid in ipairs(old) do assert(nginx.gone(pid, 1), "it stays") end
+                assert.same({ held = 40 }, nginx.bodies(nginx.finish(begun)))
+            end
+            is_free(2)
+        end)
+
+        it("by reload: who waits for long is told that the worker goes", function()
+            start()
+            rig.hold(lock)
+            local begun = host:begin("10 /with?path=" .. path)
+            contenders(11)
+            host:get("/timer_waits?path=" .. path)
+            contenders(12)
+            local old = host:workers()[1]
+            local took = rig.timed(function()
+                host:signal("HUP")
+                for _, answer in ipairs(nginx.finish(begun)) do
+                    assert.equal("interrupted", answer.body:match("^%w+"))
+                end
+                assert(nginx.gone(old, 2), "it stays")
+            end)
+            assert.is_true(took < 1.5, took)
+            assert.truthy(host:log():find("the timer's wait ended with interrupted", 1, true))
+            contenders(1)
+        end)
+
+        it("by quit: nothing is left", function()
+            start()
+            host:get("/keep?session_timeout=4&path=" .. path)
+            contenders(1)
+            local worker = host:workers()[1]
+            host:signal("QUIT")
+            assert(nginx.gone(worker, 2), "it stays")
+            rig.wait_for("the node to go, before the session could expire", function()
+                return #server:nodes(path) == 0
+            end, 1)
+        end)
+
+        it("by a crash under load: others go on within the session timeout", function()
+            start()
+            local lease, begun = load()
+            local worker = host:workers()[1]
+            lease:release()
+            host:signal("KILL", worker)
+            nginx.finish(begun)
+            local answer = host:get("/with?path=" .. path)
+            assert.equal("held", answer.body)
+            assert.is_true(answer.seconds < 3, answer.seconds)
+            assert.not_equal(worker, host:workers()[1])
+            contenders(0)
+            assert.equal(1, #host:troubles()) -- that it crashed
+            host = nil
+        end)
+    end)
+end)

@@ -1,0 +1,56 @@
+#!/usr/bin/perl
+# http.pl - an HTTP client that makes many requests at once.
+#
+#   perl spec/nginx/http.pl PORT [-a SECONDS] [COUNT] PATH ...
+#
+# COUNT is of the path behind it (default 1); with -a it hangs up after that time. Prints
+# each answer when it is complete: PATH STATUS SECONDS BODY (spaces for newlines; status 0:
+# no answer).
+use strict;
+use warnings;
+use IO::Select;
+use IO::Socket::INET;
+use Time::HiRes qw(time);
+
+my $port = shift or die "usage: http.pl PORT ...\n";
+my ($patience, $count, %open) = (120, 1);
+my $select = IO::Select->new;
+$| = 1;
+
+sub begin {
+    my ($path) = @_;
+    my $socket = IO::Socket::INET->new(PeerAddr => "127.0.0.1:$port")
+        or return print "$path 0 0 no connection\n";
+    print {$socket} "GET $path HTTP/1.1\r\nHost: spec\r\nConnection: close\r\n\r\n";
+    $socket->flush;
+    $open{$socket} = { path => $path, begun => time, answer => '' };
+    $select->add($socket);
+}
+
+sub finish {
+    my ($socket) = @_;
+    my $request = delete $open{$socket};
+    $select->remove($socket);
+    close $socket;
+    my ($status) = $request->{answer} =~ m{^HTTP/1.1 (\d+)};
+    my ($head, $body) = split /\r\n\r\n/, $request->{answer}, 2;
+    $body = '' unless defined $body;
+    $body =~ s/^[0-9a-f]+\r\n(.*?)\r\n0\r\n\r\n$/$1/s;
+    $body =~ s/\s+/ /g;
+    printf "%s %d %.4f %s\n", $request->{path}, $status || 0, time - $request->{begun}, $body;
+}
+
+while (defined(my $word = shift)) {
+    if ($word eq '-a') { $patience = shift }
+    elsif ($word =~ /^\d+$/) { $count = $word }
+    else { begin($word) for 1 .. $count; $count = 1 }
+}
+
+my $due = time + $patience;
+while (%open && time < $due) {
+    for my $socket ($select->can_read($due - time)) {
+        my $more = sysread $socket, $open{$socket}{answer}, 65536, length $open{$socket}{answer};
+        finish($socket) unless $more;
+    }
+}
+finish($_) for $select->handles;

@@ -1,0 +1,251 @@
+--- A throwaway nginx: its own folder, port and configuration, on 127.0.0.1. It ends with
+-- this process, however that ends.
+
+local rig = require "spec.rig"
+
+local nginx = {}
+nginx.__index = nginx
+
+local NGINX = os.getenv("NGINX") or "nginx"
+local MODULES = os.getenv("NGINX_MODULES") or "/usr/lib/nginx/modules"
+local here = rig.shell("pwd"):match("[^\n]+")
+local started = {}
+
+
+local function read(path)
+    local file = io.open(path)
+    if not file then return "" end
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+
+local function write(path, text)
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+end
+
+nginx.read, nginx.write = read, write
+
+
+--- A port that nobody listens on now.
+function nginx.free_port()
+    return tonumber(rig.shell([[perl -MIO::Socket::INET -e '
+        print IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 1)->sockport']]))
+end
+
+
+-- Where the Lua module is not compiled in it is loaded.
+local function load_modules()
+    local lines = {}
+    for _, name in ipairs{ "ndk_http_module", "ngx_http_lua_module" } do
+        local path = MODULES .. "/" .. name .. ".so"
+        if read(path) ~= "" then lines[#lines + 1] = ("load_module %s;"):format(path) end
+    end
+    return table.concat(lines, "\n")
+end
+
+
+local template = [==[
+@modules
+worker_processes @workers;
+daemon off;
+user @user;
+error_log @dir/error.log info;
+pid @dir/pid;
+env TMPDIR;
+env ZK_HOSTS;
+@main
+events { worker_connections 4096; @events }
+http {
+    access_log @dir/access.log;
+    client_body_temp_path @dir/body;
+    proxy_temp_path @dir/proxy;
+    fastcgi_temp_path @dir/fastcgi;
+    uwsgi_temp_path @dir/uwsgi;
+    scgi_temp_path @dir/scgi;
+    lua_package_path "@here/?.lua;@here/lua/?.lua;@here/lua/?/init.lua;;";
+    lua_package_cpath "@here/build/5.1/?.so;;";
+    lua_code_cache @code_cache;
+    @http
+    server {
+        listen 127.0.0.1:@port reuseport;
+        @server
+        location ~ ^/(\w+)$ {
+            @location
+            content_by_lua_block { require("@app")[ngx.var[1]]() }
+        }
+    }
+}
+]==]
+
+
+local defaults = {
+    app = "spec.nginx.app", workers = 1, user = "root", code_cache = "on",
+    main = "", events = "", http = "", server = "", location = "",
+}
+
+
+local function launch(self, environment, path)
+    local command = "exec env %s setpriv --pdeathsig TERM %s -p %s -c conf >%s/output 2>&1"
+    self.output = assert(io.popen(command:format(environment or "", NGINX, self.dir, self.dir)))
+    started[#started + 1] = self
+    local answers = rig.eventually(function()
+        return self:master() and self:get(path or "/ping").status > 0
+    end)
+    if not answers then error("nginx did not start: " .. read(self.dir .. "/output"), 3) end
+    return self
+end
+
+
+--- Starts one: { workers, user, main, events, http, server, location: configuration;
+-- code_cache = "off", app = module that it serves, environment = "NAME=value" }.
+function nginx.start(options)
+    options = options or {}
+    local self = setmetatable({ port = nginx.free_port() }, nginx)
+    self.dir = rig.shell("mktemp -d"):match("[^\n]+")
+    rig.shell("chmod 755 %s", self.dir)
+    local values = { modules = load_modules(), here = here, dir = self.dir, port = self.port }
+    write(self.dir .. "/conf", (template:gsub("@([%w_]+)", function(name)
+        return values[name] or options[name] or defaults[name]
+    end)))
+    return launch(self, options.environment)
+end
+
+
+--- Starts the example of the documentation, on another port and with files of its own.
+function nginx.example()
+    local self = setmetatable({ port = nginx.free_port() }, nginx)
+    self.dir = rig.shell("mktemp -d"):match("[^\n]+")
+    rig.shell("cp docs/nginx/shop.lua %s", self.dir)
+    local text = read("docs/nginx/nginx.conf"):gsub("127.0.0.1:8080", "127.0.0.1:" .. self.port)
+        :gsub("error_log stderr", "error_log error.log"):gsub("/tmp/zklock%-nginx.pid", "pid")
+        :gsub("/tmp/zklock%-nginx", self.dir .. "/temp")
+    write(self.dir .. "/conf", text)
+    return launch(self, "", "/buy")
+end
+
+
+-- --- processes ----------------------------------------------------------------------
+
+function nginx:master()
+    return tonumber((read(self.dir .. "/pid"):match("%d+")))
+end
+
+
+--- The workers that live, as a list.
+function nginx:workers()
+    local pids = {}
+    for pid in rig.shell("pgrep -P %d", self:master()):gmatch("%d+") do
+        pids[#pids + 1] = tonumber(pid)
+    end
+    return pids
+end
+
+
+function nginx:signal(name, pid)
+    os.execute(("kill -%s %d"):format(name, pid or self:master()))
+end
+
+
+local function lives(pid)
+    return read(("/proc/%d/stat"):format(pid)) ~= ""
+end
+
+
+--- Waits until a process is gone.
+function nginx.gone(pid, seconds)
+    return rig.eventually(function() return not lives(pid) end, seconds)
+end
+
+
+--- Resident memory of a process in kB.
+function nginx.memory(pid)
+    return tonumber(read(("/proc/%d/status"):format(pid)):match("VmRSS:%s*(%d+)"))
+end
+
+
+function nginx:log()
+    return read(self.dir .. "/error.log")
+end
+
+
+--- How many requests about a lock path have ended, however they did.
+function nginx:ended(path)
+    local pattern = path:gsub("%p", "%%%0")
+    return select(2, read(self.dir .. "/access.log"):gsub(pattern .. "%f[^%w]", ""))
+end
+
+
+--- Lines of the log that tell of trouble.
+function nginx:troubles()
+    local troubles = {}
+    for line in self:log():gmatch("[^\n]+") do
+        if line:find("%[e[mr]") or line:find("%[crit%]") or line:find("%[alert%]") then
+            troubles[#troubles + 1] = line
+        end
+    end
+    return troubles
+end
+
+
+function nginx:stop()
+    if self.stopped then return end
+    self.stopped = true
+    if self:master() then self:signal("TERM") end
+    self.output:close()
+    rig.shell("rm -rf %s", self.dir)
+end
+
+
+function nginx.stop_all()
+    for _, each in ipairs(started) do each:stop() end
+    started = {}
+end
+
+
+-- --- requests -----------------------------------------------------------------------
+
+local function answer_of(line)
+    local path, status, seconds, body = line:match("^(%S+) (%d+) (%S+) (.-) ?$")
+    return { path = path, status = tonumber(status), seconds = tonumber(seconds), body = body }
+end
+
+
+--- Begins requests, all at once: "PATH", or "COUNT PATH"; "-a SECONDS" first to hang up then.
+-- finish(begun) gives the answers.
+function nginx:begin(...)
+    local words = {}
+    for i = 1, select("#", ...) do
+        words[i] = (select(i, ...)):gsub("/%S*", function(path) return "'" .. path .. "'" end)
+    end
+    return assert(io.popen(("exec perl %s/spec/nginx/http.pl %d %s")
+        :format(here, self.port, table.concat(words, " "))))
+end
+
+
+function nginx.finish(begun)
+    local answers = {}
+    for line in begun:lines() do answers[#answers + 1] = answer_of(line) end
+    begun:close()
+    return answers
+end
+
+
+--- One request: { status, seconds, body }.
+function nginx:get(path)
+    return nginx.finish(self:begin(path))[1]
+end
+
+
+--- How many of the answers have each body.
+function nginx.bodies(answers)
+    local counts = {}
+    for _, each in ipairs(answers) do counts[each.body] = (counts[each.body] or 0) + 1 end
+    return counts
+end
+
+
+return nginx

@@ -1,0 +1,16 @@
+# nginx.mk - make test-nginx: the specs inside a throwaway nginx; make bench-nginx: what
+# waiting there costs.
+# Included by the top Makefile; all paths are from the top of the tree.
+#
+# NGINX and NGINX_MODULES (in the environment) name another nginx: its program, and the folder of
+# its loadable modules, if the Lua module is one.
+
+.PHONY: test-nginx bench-nginx
+
+test-nginx: $(BUILD)/5.1/zklock/core.so $(RIG)
+	$(call with,5.1) ZKLOCK_LUA=$(LUAJIT) rig/zookeeper run -t 200 -- \
+		$(LUAJIT) $(shell command -v busted) $(if $(SPEC),$(SPEC),spec/nginx)
+
+bench-nginx: setup-tests
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.1/zklock/core.so $(RIG)
+	@$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/nginx.lua

@@ -1,0 +1,344 @@
+--- Waits in nginx: where they can be, what goes on meanwhile, whose a lock is.
+
+local nginx = require "spec.nginx.nginx"
+local pause = require "spec.fault.pause"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server
+
+
+local function hold(path)
+    return rig.hold(rig.session(server.hosts):mutex(path))
+end
+
+-- Nobody has it, at the latest after `seconds`.
+local function free(path, seconds)
+    rig.released(rig.hold(rig.session(server.hosts):mutex(path), seconds))
+end
+
+-- Waits until that many contend for the path.
+local function contenders(path, count)
+    rig.wait_for(count .. " contenders", function() return #server:nodes(path) == count end)
+end
+
+
+describe("in nginx #nginx", function()
+    local host
+    setup(function() server = rig.shared() end)
+    before_each(function() host = nil end)
+    after_each(function()
+        rig.close_sessions()
+        local troubles = host and host:troubles() or {}
+        nginx.stop_all()
+        zklock.driver(nil)
+        assert.same({}, troubles)
+    end)
+
+    it("alone the driver works", function()
+        local ok, message, code = zklock.driver("ngx")
+        assert.is_nil(ok)
+        assert.equal("context", code)
+        assert.truthy(message:find("nginx with the Lua module", 1, true))
+        host = nginx.start{
+            http = 'init_worker_by_lua_block { assert(require("zklock").driver("ngx")) }',
+        }
+        assert.equal("held", host:get("/with?path=" .. rig.path()).body)
+    end)
+
+    describe("a wait", function()
+        for phase, location in pairs{
+            rewrite = 'rewrite_by_lua_block { require("spec.nginx.app").with() }',
+            access = 'access_by_lua_block { require("spec.nginx.app").with() }',
+            content = "",
+        } do
+            it("is possible in " .. phase, function()
+                host = nginx.start{ server = "location = /phase {" .. location ..
+                    ' content_by_lua_block { require("spec.nginx.app").with() } }' }
+                local path = rig.path()
+                local lease = hold(path)
+                local begun = host:begin("/phase?path=" .. path)
+                contenders(path, 2)
+                lease:release()
+                assert.equal("held", nginx.finish(begun)[1].body)
+            end)
+        end
+
+        it("is possible in a timer", function()
+            host = nginx.start()
+            assert.equal("true", host:get("/timer?path=" .. rig.path()).body)
+        end)
+
+        it("ends at its deadline", function()
+            host = nginx.start()
+            local path = rig.path()
+            local lease = hold(path)
+            local answer = host:get("/with?timeout=0.3&path=" .. path)
+            assert.equal("timeout", answer.body:match("^%w+"))
+            assert.is_true(answer.seconds >= 0.3 and answer.seconds < 2, answer.seconds)
+            assert.equal("timeout", host:get("/with?timeout=0&path=" .. path).body:match("^%w+"))
+            rig.released(lease)
+            assert.equal("held", host:get("/with?timeout=0&path=" .. path).body)
+        end)
+
+        it("suspends its light thread alone: others are served while 300 wait", function()
+            host = nginx.start()
+            local path = rig.path()
+            local lease = hold(path)
+            local begun = host:begin("300 /with?hold=0.001&path=" .. path)
+            contenders(path, 301)
+            local answers = nginx.finish(host:begin("20 /ping"))
+            assert.same({ pong = 20 }, nginx.bodies(answers))
+            assert.equal(301, #server:nodes(path))
+            lease:release()
+            assert.same({ held = 300 }, nginx.bodies(nginx.finish(begun)))
+        end)
+    end)
+
+    describe("where nothing can wait", function()
+        local log = 'log_by_lua_block { require("spec.nginx.app").try_here() }'
+        local filters = [[
+            header_filter_by_lua_block { require("spec.nginx.app").try_here() }
+            body_filter_by_lua_block { require("spec.nginx.app").try_here() }
+            set_by_lua_block $unused { require("spec.nginx.app").try_here() }]]
+
+        local function says(phase, text)
+            local body = host:get("/refused?phase=" .. phase).body
+            assert.equal("context", body:match("^%w+"), body)
+            assert.truthy(body:find(text, 1, true), body)
+        end
+
+        it("acquire and connect say so, and where they can", function()
+            host = nginx.start{
+                http = [[
+                    init_by_lua_block { require("spec.nginx.app").try_here("init") }
+                    init_worker_by_lua_block { require("spec.nginx.app").try_here("init_worker") }
+                    exit_worker_by_lua_block { require("spec.nginx.app").try_here("exit_worker") }
+                ]],
+                server = "location = /here {" .. filters .. log .. "return 200 here; }",
+            }
+            says("init", "open the session in a request")
+            says("init_worker", "ngx.timer.at(0")
+            host:get("/session") -- opens it: from now on they try to acquire
+            assert.equal(200, host:get("/here").status)
+            for _, phase in ipairs{ "header_filter", "body_filter", "log", "set" } do
+                says(phase, "rewrite, access and content")
+            end
+        end)
+
+        it("because the thread cannot yield: acquire says that", function()
+            host = nginx.start()
+            local answer = host:get("/sort?path=" .. rig.path())
+            assert.equal("context", answer.body:match("^%w+"))
+            assert.truthy(answer.body:find("table.sort", 1, true), answer.body)
+        end)
+
+        for _, phase in ipairs{ "header_filter", "body_filter", "log" } do
+            it("a lease can be released: " .. phase, function()
+                host = nginx.start{ server = ([[location = /there {
+                    content_by_lua_block { require("spec.nginx.app").hand_over() }
+                    %s_by_lua_block { require("spec.nginx.app").release_here() } }]])
+                    :format(phase) }
+                local path = rig.path()
+                assert.equal("acquired", host:get("/there?path=" .. path).body)
+                free(path, 5)
+            end)
+        end
+    end)
+
+    describe("connect", function()
+        it("does not hold up the worker, nor do slow names", function()
+            local library = program.library("worker")
+            host = nginx.start{
+                environment = "SLOW_NAMES=1 LD_PRELOAD=" .. library,
+            }
+            local named = server.hosts:gsub("127.0.0.1", "localhost")
+            local begun = host:begin("/connect?hosts=" .. named)
+            local pings = 0
+            repeat
+                local answer = host:get("/ping")
+                assert.is_true(answer.seconds < 1, answer.seconds)
+                pings = pings + 1
+            until pings == 20
+            local answer = nginx.finish(begun)[1]
+            assert.truthy(answer.body:find("closed in [01]%."), answer.body)
+            assert.is_true(answer.seconds >= 2, answer.seconds)
+            os.remove(library)
+        end)
+
+        it("fails in time when nobody answers, and leaves nothing", function()
+            host = nginx.start()
+            local answer = host:get("/connect?connect_timeout=0.3&hosts=127.0.0.1:1")
+            assert.equal("connection", answer.body:match("^%w+"), answer.body)
+            assert.is_true(answer.seconds < 2, answer.seconds)
+            local function threads()
+                return #rig.shell("ls /proc/%d/task", host:workers()[1]):gsub("[^\n]", "")
+            end
+            rig.wait_for("its threads to end", function() return threads() == 1 end)
+        end)
+
+        it("is needed once a worker: all requests share the session", function()
+            host = nginx.start()
+            local path = rig.path()
+            local first = host:get("/session").body:match("^%x+")
+            nginx.finish(host:begin("20 /with?path=" .. path))
+            local id, waits, grants = host:get("/session").body:match(
+                "^(%x+) connected waits=(%d+) claims=%d+ grants=(%d+)$")
+            assert.equal(first, id)
+            assert.equal(20, tonumber(grants))
+            assert.is_true(tonumber(waits) > 0)
+        end)
+    end)
+
+    describe("an owner", function()
+        it("is the light thread: it enters again, another one waits", function()
+            host = nginx.start()
+            assert.equal("true timeout", host:get("/reenter?path=" .. rig.path()).body)
+        end)
+
+        it("is of its request: the next one on the same coroutine is another", function()
+            host = nginx.start()
+            local path = rig.path()
+            local coroutine = host:get("/keep?path=" .. path).body
+            local again
+            for _ = 1, 10 do -- until nginx uses it again
+                again = again or host:get("/keep?path=" .. rig.path()).body == coroutine
+                local answer = host:get("/with?timeout=0&path=" .. path)
+                assert.equal("timeout", answer.body:match("^%w+"), answer.body)
+            end
+            assert.is_true(again)
+            host:get("/drop?path=" .. path)
+            free(path, 5)
+        end)
+    end)
+
+    it("several workers exclude each other", function()
+        host = nginx.start{ workers = 3, http = "lua_shared_dict inside 1m;" }
+        rig.wait_for("three workers", function() return #host:workers() == 3 end)
+        local path = rig.path()
+        local answers = nginx.finish(host:begin("120 /alone?path=" .. path))
+        assert.same({ alone = 120 }, nginx.bodies(answers))
+        local sessions = {}
+        for _ = 1, 100 do sessions[host:get("/session").body:match("^%x+")] = true end
+        local count = 0
+        for _ in pairs(sessions) do count = count + 1 end
+        assert.equal(3, count)
+    end)
+
+    it("the worker may be nobody, and its socket leaves no trace", function()
+        local folder = rig.shell("mktemp -d"):match("[^\n]+")
+        rig.shell("chmod 1777 %s", folder)
+        host = nginx.start{ user = "nobody nogroup", environment = "TMPDIR=" .. folder }
+        local worker = host:workers()[1]
+        assert.equal("held", host:get("/with?path=" .. rig.path()).body)
+        assert.equal("", rig.shell("ls -A %s", folder))
+        local peers = rig.shell("grep -c 'zklock-.*/bell$' /proc/%d/net/unix", worker)
+        assert.equal(1, tonumber(peers)) -- its end of the connection; the door is closed
+        rig.shell("rm -rf %s", folder)
+    end)
+
+    it("without a socket it looks by itself, and says so once", function()
+        local library = program.library("worker")
+        local mute = nginx.start{ environment = "NO_FOLDER=1 LD_PRELOAD=" .. library }
+        local path = rig.path()
+        local lease = hold(path)
+        local begun = mute:begin("30 /with?path=" .. path)
+        contenders(path, 31)
+        lease:release()
+        assert.same({ held = 30 }, nginx.bodies(nginx.finish(begun)))
+        assert.equal("timeout", mute:get("/with?timeout=0.2&path=" .. path).body == "held"
+            and "timeout" or "held")
+        assert.equal(1, #mute:troubles())
+        assert.truthy(mute:troubles()[1]:find("no socket in $TMPDIR or /tmp", 1, true))
+        os.remove(library)
+    end)
+
+    it("without a timer to be had each wait looks by itself", function()
+        local narrow = nginx.start{ http = "lua_max_running_timers 1;" }
+        local path = rig.path()
+        local lease = hold(path)
+        narrow:get("/long_timer?seconds=3")
+        local begun = narrow:begin("30 /with?path=" .. path)
+        contenders(path, 31)
+        lease:release()
+        assert.same({ held = 30 }, nginx.bodies(nginx.finish(begun)))
+        for _, line in ipairs(narrow:troubles()) do
+            assert.truthy(line:find("lua_max_running_timers are not enough", 1, true), line)
+        end
+    end)
+
+    it("lua_code_cache off fails, and says what to do", function()
+        local loaded = 'init_by_lua_block { require "zklock" }'
+        for _, http in ipairs{ loaded, "" } do
+            local bare = nginx.start{ code_cache = "off", http = http }
+            if http == "" then bare:get("/connect") end -- the first one cannot know
+            local answer = bare:get("/connect")
+            assert.truthy(answer.body:find("context: lua_code_cache off", 1, true), answer.body)
+            assert.truthy(answer.body:find("lua_code_cache on", 1, true), answer.body)
+        end
+    end)
+
+    it("the example of docs/nginx.md sells what there is, over two workers", function()
+        host = nginx.example()
+        local tokens = {}
+        rig.wait_for("all to be sold", function()
+            local answers = nginx.finish(host:begin("40 /buy?sku=3"))
+            for _, each in ipairs(answers) do
+                local left, token = each.body:match("^sold, (%d+) left, token (%d+)$")
+                if left then
+                    assert.is_nil(tokens[10 - left])
+                    tokens[10 - left] = tonumber(token)
+                end
+            end
+            return nginx.bodies(answers)["sold out"] == 40
+        end)
+        assert.equal(10, #tokens)
+        for i = 2, 10 do assert.is_true(tokens[i] > tokens[i - 1]) end
+    end)
+
+    it("close takes a second at most, and does not hold up the worker", function()
+        local own = rig.server()
+        host = nginx.start{ environment = "ZK_HOSTS=" .. own.hosts }
+        host:get("/keep?path=" .. rig.path())
+        pause(own)
+        local begun = host:begin("/close")
+        rig.wait_for("the close", function() return host:get("/session").body:find("closed") end)
+        local ping = host:get("/ping")
+        assert.is_true(ping.seconds < 0.5, ping.seconds)
+        local answer = nginx.finish(begun)[1]
+        assert.is_true(answer.seconds > 0.3 and answer.seconds < 1.5, answer.seconds)
+        own:stop()
+    end)
+
+    it("zklock.sleep goes on with others, zklock.run refuses", function()
+        host = nginx.start()
+        assert.equal("true context", host:get("/others").body)
+    end)
+
+    it("a session that expires is opened anew; callbacks run, and may wait", function()
+        local proxy = rig.proxy(server.hosts)
+        host = nginx.start{ environment = "ZK_HOSTS=" .. proxy.hosts }
+        local path = rig.path()
+        local function ask(what)
+            return host:get(what .. "?session_timeout=2&path=" .. path).body
+        end
+        ask("/keep")
+        local id = ask("/session"):match("^%x+")
+        proxy:command("blackhole")
+        rig.wait_for("suspect", function() return ask("/state") == "suspect" end)
+        rig.wait_for("lost", function() return ask("/state") == "lost" end)
+        contenders(path, 0)
+        proxy:command("flow")
+        rig.wait_for("another session", function()
+            local now, state = ask("/session"):match("^(%x+) (%w+)")
+            return state == "connected" and now ~= id
+        end)
+        assert.equal("held", ask("/with"))
+        rig.wait_for("the news", function()
+            local news = ask("/news")
+            return news:find("suspect.*lost") and news:find("suspended.*expired.*connected")
+        end)
+        proxy:stop()
+    end)
+end)
