@@ -316,7 +316,7 @@ end
 function _M.close(session, bound)
     local due = now() + min(bound, CLOSE_BOUND)
     session.handle:close_soon(due - now())
-    if not can_wait[get_phase()] then return end
+    if _M.refusal() then return end
     while not session.handle:ended() and now() < due do sleep(STEP) end
 end
 
