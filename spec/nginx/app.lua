@@ -103,7 +103,7 @@ function app.alone()
 end
 
 
---- Holds it until /drop.
+--- Holds it until /drop, or until somebody asks for it; then it takes another one first.
 function app.keep()
     local lease, message, code = lock():acquire{ timeout = tonumber(arg("timeout")) }
     if not lease then return failed(nil, message, code) end
@@ -111,6 +111,9 @@ function app.keep()
     lease:on_lost(function(_, state)
         ngx.sleep(0.01)
         news[#news + 1] = state
+    end)
+    lease:on_revoke(function()
+        session:mutex(lease.path .. "-other"):with(5, function() lease:release() end)
     end)
     return say(tostring(coroutine.running()))
 end

@@ -213,6 +213,14 @@ describe("in nginx #nginx", function()
         end)
     end)
 
+    it("a callback may wait for a lock: whoever wakes waits does not call it", function()
+        host = nginx.start()
+        local path = rig.path()
+        host:get("/keep?path=" .. path)
+        assert.equal(1, rig.session(server.hosts):mutex(path):revoke())
+        free(path, 2)
+    end)
+
     it("several workers exclude each other", function()
         host = nginx.start{ workers = 3, http = "lua_shared_dict inside 1m;" }
         rig.wait_for("three workers", function() return #host:workers() == 3 end)
