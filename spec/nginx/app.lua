@@ -156,17 +156,33 @@ local function wait_for_lock(path)
 end
 
 
+-- Until `after` seconds have passed; without it until /go.
+local gone = {}
+
+local function wait_for_go()
+    local after, path = arg("after"), arg("path")
+    if after then return ngx.sleep(tonumber(after)) end
+    while not gone[path] do ngx.sleep(0.01) end
+end
+
+
+function app.go()
+    gone[arg("path")] = true
+    return say("go")
+end
+
+
 --- Another light thread ends the request, while this one waits or holds.
 function app.sibling_exits()
     ngx.thread.spawn(wait_for_lock, arg("path"))
-    ngx.sleep(tonumber(arg("after", 0.2)))
+    wait_for_go()
     return say("exit")
 end
 
 
 function app.killed()
     local thread = ngx.thread.spawn(wait_for_lock, arg("path"))
-    ngx.sleep(tonumber(arg("after", 0.2)))
+    wait_for_go()
     ngx.thread.kill(thread)
     ngx.sleep(tonumber(arg("stay", 0)))
     return say("killed")
