@@ -78,6 +78,11 @@ local makers = {
     ["local"] = function()
         return setmetatable({ queue = {} }, Local)
     end,
+    -- The same for a server of several processes.
+    shared = function(worker)
+        return require("zklock.seckill.http.shared_lock").open(worker.given.lock,
+            tonumber(worker.given.timeout))
+    end,
     zookeeper = function(worker)
         return setmetatable({
             lock = worker:connect():mutex(worker:path(worker.given.lock)),
