@@ -49,7 +49,7 @@ end
 local function read(self)
     local line = self.pipe:read "*l"
     if not line then return nil end
-    return line:match "^(%S+)%s*(.*)$"
+    return line:match "^%s*(%S*)%s*(.*)$"
 end
 
 

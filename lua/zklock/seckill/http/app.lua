@@ -14,6 +14,7 @@ local ngx = ngx
 
 
 local PATIENCE = 0.5 -- seconds, until a worker tries again to reach ZooKeeper
+local MANY = "^0*[1-9]%d?%d?%d?%d?%d?$"
 
 
 local app = {}
@@ -61,7 +62,7 @@ local function wish()
     local id, message = parameter("commodityId", "^%w+$", "up to 32 letters and digits")
     if not id then return nil, message end
     local number
-    number, message = parameter("number", "^0*[1-9]%d?%d?%d?%d?%d?$", "a whole number from 1 to 999999")
+    number, message = parameter("number", MANY, "a whole number from 1 to 999999")
     if not number then return nil, message end
     return { id = id, number = tonumber(number) }
 end

@@ -147,7 +147,7 @@ local function kill_one(scenario, stage)
     local outcome = sale.judge(stage.shop, store.STOCK, told)
     if told.refused == 0 then error("nobody met the killed server", 0) end
     outcome.latency = measured(told, begun)
-    outcome.finding = ("%s, %d lost"):format(outcome.finding, told.lost)
+    outcome.finding = ("%s, %d answers lost"):format(outcome.finding, told.lost)
     return outcome
 end
 

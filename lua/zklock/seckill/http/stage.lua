@@ -56,20 +56,28 @@ function stage.open(name, options, leash)
 end
 
 
---- Fills the shop and starts servers, the first ones of the ports; returns when all are ready.
+--- Fills the shop and starts servers, the first ones of the ports.
 ---@param count integer
----@param sale { strategy: string, stock: integer?, pause: number? }
-function Stage:serve(count, sale)
+---@param sale { strategy: string, stock: integer?, pause: number?, timeout: number? }
+function Stage:start(count, sale)
     local options = self.options
     self.shop = shops.create(self.place, sale.stock or store.STOCK)
     for i = 1, count do
         local port = options.ports[i]
         self.servers[i] = servers.start(self.folder .. "-" .. port, port, {
             name = port, store = self.place, strategy = sale.strategy, root = self.root,
-            pause = sale.pause or options.pause, timeout = TIMEOUT,
+            pause = sale.pause or options.pause, timeout = sale.timeout or TIMEOUT,
             zookeeper = options.zookeeper or "", session = options.session,
         }, self.leash)
     end
+end
+
+
+--- The same, and returns when all are ready.
+---@param count integer
+---@param sale table
+function Stage:serve(count, sale)
+    self:start(count, sale)
     for _, server in ipairs(self.servers) do server:await_ready() end
 end
 
