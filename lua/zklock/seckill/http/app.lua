@@ -30,6 +30,7 @@ local by_product = {} -- strategies
 
 -- answers --------------------------------------------------------------------------------------
 
+-- Whoever decides gives a status and what to say; it is said when the lock is given up.
 local function answer(status, content)
     local body = dkjson.encode(content) .. "\n"
     ngx.status = status
@@ -39,8 +40,8 @@ local function answer(status, content)
 end
 
 
-local function refuse(status, code, message)
-    answer(status, { sold = false, error = code, message = message })
+local function refusal(status, code, message)
+    return status, { sold = false, error = code, message = message }
 end
 
 
@@ -85,8 +86,8 @@ end
 
 
 local function sold_out(left, wanted)
-    if left <= 0 then return refuse(409, "sold_out", "sold out") end
-    refuse(409, "not_enough", ("%d wanted, %d left"):format(wanted, left))
+    if left <= 0 then return refusal(409, "sold_out", "sold out") end
+    return refusal(409, "not_enough", ("%d wanted, %d left"):format(wanted, left))
 end
 
 
@@ -100,19 +101,20 @@ local function buy(wanted, token)
         server = given.name, token = token,
     }
     if not written then
-        return refuse(503, "lost", "the lock was lost before the purchase, and another has bought")
+        return refusal(503, "lost", "the lock was lost before the purchase, and another has bought")
     end
-    answer(200, { sold = true, left = left - wanted.number, token = token, server = given.name })
+    return 200, { sold = true, left = left - wanted.number, token = token, server = given.name }
 end
 
 
 local function buy_in_turn(wanted)
     local strategy = strategy_for(wanted.id)
     local hold, message, code = strategy:enter()
-    if not hold then return refuse(503, code, message) end
-    local ok, problem = pcall(buy, wanted, strategy:token(hold))
+    if not hold then return refusal(503, code, message) end
+    local ok, status, content = pcall(buy, wanted, strategy:token(hold))
     strategy:leave(hold)
-    if not ok then error(problem, 0) end
+    if not ok then error(status, 0) end
+    return status, content
 end
 
 
@@ -121,17 +123,17 @@ end
 local function serve()
     if ngx.req.get_method() ~= "POST" then
         ngx.header.allow = "POST"
-        return refuse(405, "method_not_allowed", "a purchase is a POST")
+        return refusal(405, "method_not_allowed", "a purchase is a POST")
     end
     local wanted, message = wish()
-    if not wanted then return refuse(400, "bad_request", message) end
+    if not wanted then return refusal(400, "bad_request", message) end
     if not (shop and (session or given.strategy ~= "zookeeper")) then
-        return refuse(503, "starting", "the server is not ready yet")
+        return refusal(503, "starting", "the server is not ready yet")
     end
     local left = shop:left(wanted.id)
-    if not left then return refuse(404, "unknown_commodity", "no such product: " .. wanted.id) end
+    if not left then return refusal(404, "unknown_commodity", "no such product: " .. wanted.id) end
     if left <= 0 then return sold_out(left) end
-    buy_in_turn(wanted)
+    return buy_in_turn(wanted)
 end
 
 
@@ -139,10 +141,10 @@ end
 function app.purchase()
     ngx.shared.mall:incr("inside", 1, 0)
     ngx.ctx.inside = true
-    local ok, problem = pcall(serve)
-    if ok then return end
-    ngx.log(ngx.ERR, problem)
-    refuse(500, "store", "the purchase failed: see the server's log")
+    local ok, status, content = pcall(serve)
+    if ok then return answer(status, content) end
+    ngx.log(ngx.ERR, status)
+    answer(refusal(500, "store", "the purchase failed: see the server's log"))
 end
 
 
