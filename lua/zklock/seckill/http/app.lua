@@ -94,8 +94,8 @@ end
 -- Between reading and writing only the lock keeps others out (S0's rule).
 local function buy(wanted, token)
     local left = shop:left(wanted.id)
-    zklock.sleep(tonumber(given.pause))
     if left < wanted.number then return sold_out(left, wanted.number) end
+    zklock.sleep(tonumber(given.pause))
     local written = shop:sell {
         id = wanted.id, number = wanted.number, left = left - wanted.number,
         server = given.name, token = token,

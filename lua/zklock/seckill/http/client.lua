@@ -7,8 +7,7 @@ local dependency = require "zklock.seckill.dependency"
 local client = {}
 
 
--- Of a request; the server may wait for a lock.
-local LIMIT = 20
+local LIMIT = 20 -- seconds for a request
 
 
 -- In a coroutine: gives way until `step` does not have to wait any more.
@@ -57,12 +56,13 @@ end
 ---@param port integer
 ---@param method string
 ---@param path string
+---@param limit number?     seconds; default 20
 ---@return integer? status  nil: no answer
 ---@return string body      or "refused": nobody listened; "lost": an answer did not come
 ---@return string? head
-function client.request(port, method, path)
+function client.request(port, method, path, limit)
     local socket = dependency.load "socket"
-    local due = socket.gettime() + LIMIT
+    local due = socket.gettime() + (limit or LIMIT)
     local connection = socket.tcp()
     connection:settimeout(0)
     if not connect(connection, port, due) then

@@ -10,7 +10,8 @@ local zklock = require "zklock"
 
 
 local WORKERS = 2 -- what is right between two of a server may be wrong between two servers
-local LIMIT = 60 -- seconds, after which a server is ended in any case
+local LIMIT = 60 -- seconds, after which a server is ended in any case,
+local SALES = 150 -- if so many of them pause no longer, one after the other
 local READY = 15 -- within which it must be ready, and quiet again after a sale
 local LOOK = 0.02
 
@@ -27,11 +28,12 @@ Server.__index = Server
 local server = {}
 
 
+-- The log is empty when nginx could not even be started.
 local function first_complaint(folder)
-    for line in io.lines(folder .. "/error.log") do
-        local complaint = line:match "%[emerg%] (.*)" or line:match "%[error%] (.*)"
-        if complaint then return complaint end
-    end
+    local complaint = shell.first_line(
+        ([[cat %s/error.log %s/output 2>/dev/null | grep -m1 -E '\[(emerg|error)\]|not found']])
+        :format(shell.quote(folder), shell.quote(folder)))
+    return complaint and complaint:match "%[%l+%] (.*)" or complaint
 end
 
 
@@ -51,8 +53,8 @@ function server.start(folder, port, words, leash)
     return setmetatable({
         port = port, folder = folder, root = words.root, pids = {}, leash = leash,
         process = process.start("nginx on port " .. port, { "sh", "-c",
-            ('exec %s -p "$0" -c conf -e error.log >output 2>&1'):format(shell.quote(program)),
-            folder }, LIMIT, leash),
+            ('exec %s -p "$0" -c conf -e error.log >"$0/output" 2>&1'):format(shell.quote(program)),
+            folder }, math.ceil(LIMIT + SALES * words.pause), leash),
     }, Server)
 end
 

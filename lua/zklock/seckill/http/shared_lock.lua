@@ -7,7 +7,7 @@ local ngx = ngx
 
 local STEP = 0.001 -- between looks, at first
 local LONGEST = 0.02
-local LIFE = 30 -- after which a lock is free whose holder is no more
+local LIFE = 300 -- after which a lock is free whose holder is no more
 
 
 ---@class zklock.seckill.SharedLock

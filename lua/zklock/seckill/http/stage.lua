@@ -8,8 +8,11 @@ local shops = require "zklock.seckill.http.shop"
 local store = require "zklock.seckill.store"
 
 
--- Seconds that a request waits for a lock, of whatever kind.
+-- Seconds that a request waits for a lock, of whatever kind, and how many may come before it
+-- that pause with the lock held; an answer takes longer by as much.
 local TIMEOUT = 10
+local AHEAD = 20
+local PATIENCE = 10
 
 
 ---@class zklock.seckill.http.Stage
@@ -61,12 +64,14 @@ end
 ---@param sale { strategy: string, stock: integer?, pause: number?, timeout: number? }
 function Stage:start(count, sale)
     local options = self.options
+    local pause = sale.pause or options.pause
+    self.timeout = sale.timeout or TIMEOUT + AHEAD * pause
     self.shop = shops.create(self.place, sale.stock or store.STOCK)
     for i = 1, count do
         local port = options.ports[i]
         self.servers[i] = servers.start(self.folder .. "-" .. port, port, {
             name = port, store = self.place, strategy = sale.strategy, root = self.root,
-            pause = sale.pause or options.pause, timeout = sale.timeout or TIMEOUT,
+            pause = pause, timeout = self.timeout,
             zookeeper = options.zookeeper or "", session = options.session,
         }, self.leash)
     end
@@ -91,13 +96,21 @@ function stage.path()
 end
 
 
---- One purchase, in a coroutine of `client.run`, at the i-th server, counted round.
+--- Where the i-th request goes: the seed's "808" + (i mod 2).
+---@param i integer
+---@return zklock.seckill.Server
+function Stage:server_of(i)
+    return self.servers[i % #self.servers + 1]
+end
+
+
+--- The i-th request, a purchase, in a coroutine of `client.run`.
 ---@param i integer
 ---@return integer? status
 ---@return string body
 function Stage:buy(i)
-    local server = self.servers[i % #self.servers + 1]
-    return client.request(server.port, "POST", stage.path())
+    local server = self:server_of(i)
+    return client.request(server.port, "POST", stage.path(), self.timeout + PATIENCE)
 end
 
 
