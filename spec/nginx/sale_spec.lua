@@ -202,8 +202,7 @@ describe("the sale over HTTP #nginx", function()
                 function()
                     repeat
                         local _, state = client.request(target.port, "GET", "/mall/state")
-                    until dkjson.decode(state).inside > 0
-                    server:wait_for_nodes(stage.root .. "/" .. PRODUCT, 1)
+                    until dkjson.decode(state).holding > 0
                     fn()
                 end,
             }

@@ -76,6 +76,12 @@ function Process:signal(signal)
 end
 
 
+---@return boolean
+function Process:lives()
+    return shell.succeeds(("kill -0 %s 2>/dev/null"):format(self.pid))
+end
+
+
 --- Waits for the end of the process; an error that it reports is raised here.
 function Process:finish()
     local complaint

@@ -111,7 +111,10 @@ local function buy_in_turn(wanted)
     local strategy = strategy_for(wanted.id)
     local hold, message, code = strategy:enter()
     if not hold then return refusal(503, code, message) end
+    local mall = ngx.shared.mall
+    mall:incr("holding", 1, 0)
     local ok, status, content = pcall(buy, wanted, strategy:token(hold))
+    mall:incr("holding", -1)
     strategy:leave(hold)
     if not ok then error(status, 0) end
     return status, content
@@ -157,13 +160,16 @@ end
 
 -- the server -----------------------------------------------------------------------------------
 
---- content_by_lua: the server's run, and its workers that are ready, by their numbers of
---- processes. How many purchases are under way.
+--- content_by_lua: the server's run, the process ids of its workers that are ready, how many
+--- purchases are under way, and how many of them have the lock.
 function app.state()
     local mall = ngx.shared.mall
     local pids = {}
     for number = 0, ngx.worker.count() - 1 do pids[#pids + 1] = mall:get("worker" .. number) end
-    answer(200, { root = given.root, pids = pids, inside = mall:get "inside" or 0 })
+    answer(200, {
+        root = given.root, pids = pids,
+        inside = mall:get "inside" or 0, holding = mall:get "holding" or 0,
+    })
 end
 
 

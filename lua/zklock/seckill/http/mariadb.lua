@@ -1,6 +1,7 @@
 --- A throwaway MariaDB: in a folder of the run, reached by a socket there, as
 --- the user who starts it. It ends with the leash.
 
+local clock = require "zklock.seckill.clock"
 local database = require "zklock.seckill.database"
 local process = require "zklock.seckill.process"
 local shell = require "zklock.seckill.shell"
@@ -32,15 +33,15 @@ end
 
 local function await(folder, running)
     local url = address(folder)
-    for _ = 1, READY / LOOK do
+    local due = clock.now() + READY
+    repeat
         local ok, connection = pcall(database.open, url)
         if ok then
             connection:close()
             return url
         end
-        if not shell.succeeds(("kill -0 %s 2>/dev/null"):format(running.pid)) then break end
         zklock.sleep(LOOK)
-    end
+    until clock.now() > due or not running:lives()
     error("MariaDB did not start: " .. (shell.first_line(
         ("grep -m1 ERROR %s/log"):format(shell.quote(folder))) or "its log is silent"), 0)
 end

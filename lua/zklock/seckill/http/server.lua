@@ -2,6 +2,7 @@
 --- and killed, all its processes at once.
 
 local client = require "zklock.seckill.http.client"
+local clock = require "zklock.seckill.clock"
 local conf = require "zklock.seckill.http.conf"
 local dependency = require "zklock.seckill.dependency"
 local process = require "zklock.seckill.process"
@@ -12,7 +13,7 @@ local zklock = require "zklock"
 local WORKERS = 2 -- what is right between two of a server may be wrong between two servers
 local LIMIT = 60 -- seconds, after which a server is ended in any case,
 local SALES = 150 -- if so many of them pause no longer, one after the other
-local READY = 15 -- within which it must be ready, and quiet again after a sale
+local READY = 30 -- within which it must be ready, and quiet again after a sale
 local LOOK = 0.02
 
 
@@ -67,19 +68,14 @@ function Server:state()
 end
 
 
-function Server:lives()
-    return shell.succeeds(("kill -0 %s 2>/dev/null"):format(self.process.pid))
-end
-
-
 -- Asks until the state is as wanted.
 function Server:await(what, is_wanted)
-    for _ = 1, READY / LOOK do
+    local due = clock.now() + READY
+    repeat
         local state = self:state()
         if state and is_wanted(state) then return state end
-        if not self:lives() then break end
         zklock.sleep(LOOK)
-    end
+    until clock.now() > due or not self.process:lives()
     error(("nginx on port %d is not %s: %s"):format(self.port, what,
         first_complaint(self.folder) or "its log is silent"), 0)
 end
