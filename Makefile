@@ -3,7 +3,7 @@
 # make test      everything that CI runs
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
-# make bench     speed, against the same requests made one after the other
+# make bench     speed, against the same requests made one after the other; bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
 # make lint, format, coverage, install, clean
 #

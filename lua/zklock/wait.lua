@@ -26,7 +26,7 @@ function _M.use(driver)
         if type(driver.wait) ~= "function" then
             error("a driver is a table with a function wait(session, request, deadline)", 2)
         end
-        chosen = driver
+        chosen = { wait = driver.wait } -- what else is in it is not for us
         return true
     end
     if planned[driver] then

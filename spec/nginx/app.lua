@@ -103,7 +103,7 @@ function app.alone()
 end
 
 
---- Holds it until /drop.
+--- Holds it until /drop, or until somebody asks for it; then it takes another one first.
 function app.keep()
     local lease, message, code = lock():acquire{ timeout = tonumber(arg("timeout")) }
     if not lease then return failed(nil, message, code) end
@@ -111,6 +111,9 @@ function app.keep()
     lease:on_lost(function(_, state)
         ngx.sleep(0.01)
         news[#news + 1] = state
+    end)
+    lease:on_revoke(function()
+        session:mutex(lease.path .. "-other"):with(5, function() lease:release() end)
     end)
     return say(tostring(coroutine.running()))
 end
@@ -153,17 +156,33 @@ local function wait_for_lock(path)
 end
 
 
+-- Until `after` seconds have passed; without it until /go.
+local gone = {}
+
+local function wait_for_go()
+    local after, path = arg("after"), arg("path")
+    if after then return ngx.sleep(tonumber(after)) end
+    while not gone[path] do ngx.sleep(0.01) end
+end
+
+
+function app.go()
+    gone[arg("path")] = true
+    return say("go")
+end
+
+
 --- Another light thread ends the request, while this one waits or holds.
 function app.sibling_exits()
     ngx.thread.spawn(wait_for_lock, arg("path"))
-    ngx.sleep(tonumber(arg("after", 0.2)))
+    wait_for_go()
     return say("exit")
 end
 
 
 function app.killed()
     local thread = ngx.thread.spawn(wait_for_lock, arg("path"))
-    ngx.sleep(tonumber(arg("after", 0.2)))
+    wait_for_go()
     ngx.thread.kill(thread)
     ngx.sleep(tonumber(arg("stay", 0)))
     return say("killed")

@@ -3,8 +3,8 @@
 -- session's own threads over a unix socket and posts the semaphores.
 --
 -- A light thread that is killed while it waits (its client went, another thread called
--- ngx.exit) runs nothing more. Its semaphore has no waiter then, and whoever comes to
--- post it gives up what the thread was waiting for.
+-- ngx.exit) runs nothing more. What was posted for it stays in its semaphore then, and the
+-- dispatcher, which looks a moment later, gives up what the thread was waiting for.
 
 local core = require "zklock.core"
 local current_task = require "zklock.host_task"
@@ -114,6 +114,7 @@ local function watch_for_the_end(premature)
 end
 
 
+-- Nobody waits for it: a semaphore's count is the posts less the waiters.
 local function is_orphan(request)
     return request.asleep and request.sema:count() >= 0
 end
@@ -153,7 +154,7 @@ function Dispatcher:is_wanted()
 end
 
 
--- Who was posted the last time went on since, or was killed in between: then the post is
+-- Who was posted the last time went on since, or was killed before that: then the post is
 -- still there, and nobody for it.
 function Dispatcher:look_after()
     local woken = self.woken
@@ -248,10 +249,9 @@ end
 -- The request is done: its light thread goes on, if there still is one. No closure of that
 -- thread's: when it is killed, nginx clears its stack, and with that such a closure's upvalues.
 local function wake(request)
-    local self = request.dispatcher
-    if is_orphan(request) then return self:drop(request) end
+    local woken = request.dispatcher.woken
     request.sema:post(1)
-    self.woken[#self.woken + 1] = request
+    woken[#woken + 1] = request
 end
 
 
@@ -316,7 +316,7 @@ end
 function _M.close(session, bound)
     local due = now() + min(bound, CLOSE_BOUND)
     session.handle:close_soon(due - now())
-    if not can_wait[get_phase()] then return end
+    if _M.refusal() then return end
     while not session.handle:ended() and now() < due do sleep(STEP) end
 end
 
