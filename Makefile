@@ -1,4 +1,5 @@
 # make demo      the flash sale, with and without a lock, on a real ZooKeeper
+# make demo-http the same over HTTP: two nginx, 200 connections; DB=mysql: on MariaDB
 # make test      everything that CI runs
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
@@ -33,7 +34,7 @@ HEADERS = $(wildcard src/core/*.h src/zookeeper/*.h src/lua/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
-.PHONY: all demo test repl bench bench-claims soak lint format coverage install clean setup setup-tests
+.PHONY: all demo demo-http test repl bench bench-claims soak lint format coverage install clean setup setup-tests
 .PHONY: build-tests test-lua test-luajit test-asan test-tsan valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
@@ -97,6 +98,19 @@ with = LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="$(BUILD)/$(1)/?.
 demo: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
 	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/demo.lua $(DEMO)
+
+# Lua 5.4 drives, and nginx has LuaJIT: each finds its own build.
+sale = LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;" \
+	LUA_CPATH="$(CURDIR)/$(BUILD)/5.1/?.so;;" LUA_CPATH_5_4="$(CURDIR)/$(BUILD)/5.4/?.so;;"
+
+# DB=mysql: with a throwaway MariaDB.
+DB ?= sqlite
+
+demo-http:
+	@rig/packages http $(DB)
+	@$(MAKE) --no-print-directory -s all
+	@$(sale) rig/zookeeper run -t 200 -- lua5.4 lua/zklock/seckill/http/demo.lua \
+		--store $(DB) $(DEMO)
 
 # The build that $(LUA) can load.
 ABI = $(if $(findstring jit,$(LUA)),5.1,5.4)

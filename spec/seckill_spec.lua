@@ -48,7 +48,7 @@ describe("the store of the flash sale", function()
         end
         assert.same({
             "id varchar(32)", "commodity_name varchar(512)", "commodity_price varchar(36)",
-            "number int(10)", "description varchar(2048)", "token INTEGER",
+            "number int(10)", "description varchar(2048)", "token bigint",
         }, columns)
     end)
 

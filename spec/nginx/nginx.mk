@@ -14,3 +14,10 @@ test-nginx: $(BUILD)/5.1/zklock/core.so $(RIG)
 bench-nginx: setup-tests
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.1/zklock/core.so $(RIG)
 	@$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/nginx.lua
+
+# The flash sale on MariaDB instead of SQLite: not in make test, as it installs a database.
+.PHONY: test-http-mysql
+
+test-http-mysql: setup-tests
+	rig/packages http mysql
+	ZKLOCK_STORE=mysql $(MAKE) --no-print-directory test-nginx SPEC=spec/nginx/sale_spec.lua

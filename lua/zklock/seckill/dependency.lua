@@ -4,7 +4,9 @@
 local packages = {
     argparse = { debian = "lua-argparse", rock = "argparse" },
     dkjson = { debian = "lua-dkjson", rock = "dkjson" },
+    ["luasql.mysql"] = { debian = "lua-sql-mysql", rock = "luasql-mysql" },
     ["luasql.sqlite3"] = { debian = "lua-sql-sqlite3", rock = "luasql-sqlite3" },
+    socket = { debian = "lua-socket", rock = "luasocket" },
 }
 
 

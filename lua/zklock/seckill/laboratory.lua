@@ -44,8 +44,10 @@ end
 
 -- What keeps the scenarios from running; nil if nothing does.
 local function missing(chosen)
-    local found, message = pcall(dependency.load, "luasql.sqlite3")
-    if not found then return message end
+    for _, name in ipairs(chosen.setting.modules) do
+        local found, message = pcall(dependency.load, name)
+        if not found then return message end
+    end
     local id = needs_zookeeper(chosen.scenarios)
     if not id then return nil end
     if not chosen.zookeeper then
@@ -62,6 +64,7 @@ local function save(results, file_name)
             id = result.id, title = result.title, expect = result.expect,
             verdict = result.verdict, finding = result.finding,
             tries = result.tries, seconds = tonumber(("%.3f"):format(result.seconds)),
+            latency = result.latency,
         }
     end
     local file = assert(io.open(file_name, "w"))
@@ -74,7 +77,10 @@ local function run(chosen, out, err)
     local report = reports.new(chosen, out, err)
     report:introduce()
     local leash = leashes.open()
-    local ok, results = pcall(runner.run, chosen, leash, report)
+    local ok, results = pcall(function()
+        chosen.setting.prepare(chosen, leash)
+        return runner.run(chosen, leash, report)
+    end)
     leash:close()
     if not ok then
         report:abandon()
@@ -91,16 +97,17 @@ end
 ---@param out file*
 ---@param err file*
 ---@param scenarios zklock.seckill.Scenario[]?  default: all there are
+---@param setting table?  default: zklock.seckill.setting
 ---@return integer status
-function laboratory.main(arguments, out, err, scenarios)
-    local chosen, message = options.parse(arguments, scenarios or catalogue)
+function laboratory.main(arguments, out, err, scenarios, setting)
+    local chosen, message = options.parse(arguments, scenarios or catalogue, setting)
     if not chosen then
         err:write(message, "\n")
         return USAGE
     end
     if chosen.help then out:write(chosen.help, "\n") return EXPECTED end
     if chosen.list then list(chosen.scenarios, out) return EXPECTED end
-    message = missing(chosen)
+    message = missing(chosen) or chosen.setting.missing(chosen)
     if message then
         err:write(message, "\n")
         return MISSING

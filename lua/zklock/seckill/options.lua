@@ -1,27 +1,27 @@
 --- The demo's command line.
 
 local dependency = require "zklock.seckill.dependency"
+local processes = require "zklock.seckill.setting"
 
 
 ---@class zklock.seckill.Options
+---@field setting table     where they play
 ---@field scenarios zklock.seckill.Scenario[]  those to run
 ---@field pause number      seconds between reading and writing the stock
----@field hold number       seconds for which a lock is held where the seed sleeps
+---@field hold number?      seconds for which a lock is held where the seed sleeps
 ---@field session number    session timeout asked for, seconds
 ---@field zookeeper string? address
----@field lua string        the interpreter for the processes
+---@field lua string?       the interpreter for the processes
 ---@field verbose boolean
 ---@field json string?      file for the results
 ---@field list boolean?
 ---@field help string?      the text to print
+---@field store string?     over HTTP: "sqlite", "mysql" or a URL
+---@field ports integer[]?  over HTTP
 
-
--- S2 sleeps that long with the lock held (DEMO-09, DEMO-10).
-local SEED_HOLD = 5
 
 local DEFAULTS = {
     pause = 0.02,
-    hold = 0.5,
     session = 2, -- the seed's, CFG-04
 }
 
@@ -38,42 +38,25 @@ local function seconds(text) -- an argparse converter
 end
 
 
--- The interpreter that runs this: the first word of its command line.
-local function own_interpreter()
-    local first = 0
-    while arg and arg[first - 1] do first = first - 1 end
-    return first < 0 and arg[first] or "lua"
-end
-
-
-local function describe()
+local function describe(setting)
     local argparse = dependency.load "argparse"
-    local parser = argparse("seckill",
-        "The flash sale: what goes wrong without a lock, with a local lock, with a lock used "
-        .. "wrongly, and how zklock puts it right. Real processes, one SQLite file as the store; "
-        .. "every verdict is read from the store.")
+    local parser = argparse("seckill", setting.description)
     parser:add_help(false)
     parser:help_max_width(80)
     parser:flag("-h --help", "Show this help.")
     parser:flag("--list", "List the scenarios, run none.")
-    parser:option("--only", "Run these, for example DEMO-03,DEMO-17.")
+    parser:option("--only", ("Run these, for example %s."):format(setting.example))
         :argname "IDS"
     parser:option("--pause", ("Seconds between reading and writing the stock (default %g). The "
         .. "race is there without it; the pause widens it, so that ten buyers are enough to see "
         .. "it. With 0 a wrong strategy may look right."):format(DEFAULTS.pause))
         :argname "S" :convert(seconds)
-    parser:mutex(
-        parser:option("--hold", ("Seconds for which DEMO-09 and DEMO-10 hold the lock "
-            .. "(default %g; the seed's are %g)."):format(DEFAULTS.hold, SEED_HOLD))
-            :argname "S" :convert(seconds),
-        parser:flag("--seed-times", ("The seed's own: --hold %g."):format(SEED_HOLD)))
+    setting.describe(parser, seconds)
     parser:option("--session", ("Session timeout to ask for (default %g, the seed's); the server "
         .. "may change it. DEMO-15 and DEMO-17 wait for it."):format(DEFAULTS.session))
         :argname "S" :convert(seconds)
     parser:option("--zookeeper", "Address, for example 127.0.0.1:2181 (default: $ZK_HOSTS).")
         :argname "HOSTS"
-    parser:option("--lua", "Interpreter for the processes (default: the one that runs this).")
-        :argname "PROGRAM"
     parser:option("--json", "Write the results into a file as well.")
         :argname "FILE"
     parser:flag("--verbose", "Show what the processes did, line by line.")
@@ -124,27 +107,29 @@ end
 --- Reads the command line.
 ---@param arguments string[]
 ---@param catalogue zklock.seckill.Scenario[]
+---@param setting table?  default: zklock.seckill.setting
 ---@return zklock.seckill.Options? options
 ---@return string? message  what is wrong, and what is allowed
-function options.parse(arguments, catalogue)
-    local parser = describe()
+function options.parse(arguments, catalogue, setting)
+    setting = setting or processes
+    local parser = describe(setting)
     local ok, given = parser:pparse(arguments)
     if not ok then return nil, given .. "\n" .. parser:get_usage() end
     local scenarios, message = choose(given.only, catalogue)
     if not scenarios then return nil, message end
-    local hold = given.seed_times and SEED_HOLD or given.hold
-    return {
-        scenarios = scenarios,
+    local chosen = setting.read(given)
+    local common = {
+        setting = setting, scenarios = scenarios,
         pause = given.pause or DEFAULTS.pause,
-        hold = hold or DEFAULTS.hold,
         session = given.session or DEFAULTS.session,
         zookeeper = given.zookeeper or os.getenv "ZK_HOSTS",
-        lua = given.lua or own_interpreter(),
         verbose = given.verbose or false,
         json = given.json,
         list = given.list,
         help = given.help and parser:get_help() or nil,
     }
+    for name, value in pairs(common) do chosen[name] = value end
+    return chosen
 end
 
 

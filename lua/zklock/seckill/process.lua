@@ -49,7 +49,7 @@ end
 local function read(self)
     local line = self.pipe:read "*l"
     if not line then return nil end
-    return line:match "^(%S+)%s*(.*)$"
+    return line:match "^%s*(%S*)%s*(.*)$"
 end
 
 
@@ -73,6 +73,12 @@ function Process:signal(signal)
     if not shell.succeeds(("kill -%s %s"):format(signal, self.pid)) then
         error(("cannot send %s to %s: it has ended"):format(signal, self.name), 0)
     end
+end
+
+
+---@return boolean
+function Process:lives()
+    return shell.succeeds(("kill -0 %s 2>/dev/null"):format(self.pid))
 end
 
 

@@ -31,14 +31,7 @@ end
 
 
 function Report:introduce()
-    local options = self.options
-    self.out:write(([[
-Ten buyers, one item each, a stock of 100: 90 must be left. A wrong strategy must be seen to fail.
-Servers are processes, requests are coroutines; all numbers are read from the store, an SQLite file.
-Between reading and writing the stock a request pauses %g s, which widens the race (--pause).
-DEMO-09 and DEMO-10 hold the lock %g s (--hold; the seed's 5 s: --seed-times).
-
-]]):format(options.pause, options.hold))
+    self.out:write(self.options.setting.introduction(self.options))
 end
 
 
@@ -114,6 +107,7 @@ end
 ---@param results zklock.seckill.Result[]
 function Report:sum_up(results)
     local failed = count(results, "failed")
+    self.out:write(self.options.setting.summary(results))
     self.out:write(("\n%d scenario%s: %d right, %d wrong%s, %s in %.0f s\n"):format(
         #results, #results == 1 and "" or "s", count(results, "right"), count(results, "wrong"),
         failed > 0 and (", %d failed"):format(failed) or "",

@@ -2,7 +2,6 @@
 --- come out.
 
 local clock = require "zklock.seckill.clock"
-local stages = require "zklock.seckill.stage"
 
 
 -- A strategy that is wrong by a race can come out right by luck. It is tried
@@ -22,6 +21,7 @@ local TRIES = 3
 ---@field seconds number
 ---@field log table[]?
 ---@field glimpse table[]?
+---@field latency zklock.seckill.Latency?
 
 
 local runner = {}
@@ -34,7 +34,7 @@ end
 
 -- One attempt on a stage of its own.
 local function play(scenario, attempt, options, leash)
-    local stage = stages.open(scenario.id .. "-" .. attempt, options, leash)
+    local stage = options.setting.open_stage(scenario.id .. "-" .. attempt, options, leash)
     local ok, outcome = pcall(scenario.play, scenario, stage, attempt)
     stage:close()
     if ok and outcome.again then return "failed", outcome end
@@ -62,7 +62,7 @@ function runner.run_one(scenario, options, leash)
         id = scenario.id, title = scenario.title, expect = scenario.expect,
         verdict = verdict, as_expected = verdict == scenario.expect,
         finding = outcome.finding, tries = tries, seconds = clock.now() - started,
-        log = outcome.log, glimpse = outcome.glimpse,
+        log = outcome.log, glimpse = outcome.glimpse, latency = outcome.latency,
     }
 end
 

@@ -5,17 +5,13 @@
 --- A verdict counts only what it reads here.
 
 local clock = require "zklock.seckill.clock"
-local dependency = require "zklock.seckill.dependency"
-local zklock = require "zklock"
+local database = require "zklock.seckill.database"
+
+local literal_token = database.literal_token
 
 
--- How long a statement waits for another process's transaction.
-local BUSY_LIMIT = 10
-
-
----@class zklock.seckill.Store
-local Store = {}
-Store.__index = Store
+---@class zklock.seckill.Store: zklock.seckill.Database
+local Store = database.class()
 
 
 local store = {
@@ -25,21 +21,20 @@ local store = {
     --- The row of S3: 10 orders to give away.
     ORDER = 1,
     ORDERS = 10,
-}
-
-
--- WAL: readers see the last committed state and are never blocked, as in the
--- seed's InnoDB. `token` is not in the seed: the highest fencing token that
--- has written the row (DEMO-17).
-local SCHEMA = {
-    "PRAGMA journal_mode = WAL",
-    [[CREATE TABLE tb_commodity_info (
+    --- `token` is not in the seed: the highest fencing token that has written
+    --- the row (DEMO-17).
+    COMMODITY_TABLE = [[CREATE TABLE tb_commodity_info (
         id varchar(32) PRIMARY KEY,
         commodity_name varchar(512) DEFAULT NULL,
         commodity_price varchar(36) DEFAULT '0',
         number int(10) DEFAULT 0,
         description varchar(2048) DEFAULT '',
-        token integer DEFAULT 0)]],
+        token bigint DEFAULT 0)]],
+}
+
+
+local SCHEMA = {
+    store.COMMODITY_TABLE,
     "CREATE TABLE test_order (id integer PRIMARY KEY, nums integer)",
     [[CREATE TABLE answer (
         id integer PRIMARY KEY AUTOINCREMENT,
@@ -57,14 +52,7 @@ local SCHEMA = {
 ---@param path string
 ---@return zklock.seckill.Store
 function store.open(path)
-    local sqlite = dependency.load "luasql.sqlite3"
-    local environment = sqlite.sqlite3()
-    local connection = assert(environment:connect(path))
-    return setmetatable({
-        path = path,
-        environment = environment,
-        connection = connection,
-    }, Store)
+    return setmetatable(database.open(path), Store)
 end
 
 
@@ -73,87 +61,8 @@ end
 ---@return zklock.seckill.Store
 function store.create(path)
     local self = store.open(path)
-    for _, statement in ipairs(SCHEMA) do
-        local result = self:execute(statement)
-        if type(result) == "userdata" then result:close() end
-    end
+    self:execute_all(SCHEMA)
     return self
-end
-
-
-function Store:close()
-    self.connection:close()
-    self.environment:close()
-end
-
-
-local function is_busy(message)
-    return message:find("database is locked", 1, true) ~= nil
-end
-
-
--- SQLite's own wait would stop the whole process, so also the coroutine whose
--- transaction is waited for. Random pauses: two that poll in step would starve
--- each other (PIT-14).
-local function wait_a_moment()
-    zklock.sleep(0.001 + 0.002 * math.random())
-end
-
-
---- Runs one statement; waits while another transaction writes.
----@param statement string
----@return any result  a cursor, or the number of rows changed
-function Store:execute(statement)
-    local limit
-    while true do
-        local result, message = self.connection:execute(statement)
-        if result then return result end
-        limit = limit or clock.now() + BUSY_LIMIT
-        if not is_busy(message) or clock.now() > limit then
-            error(message .. " in: " .. statement, 2)
-        end
-        wait_a_moment()
-    end
-end
-
-
---- All rows of a query, each a list of columns.
----@param query string
----@return any[][]
-function Store:rows(query)
-    local cursor = self:execute(query)
-    local rows = {}
-    local row = cursor:fetch({}, "n")
-    while row do
-        rows[#rows + 1] = row
-        row = cursor:fetch({}, "n")
-    end
-    cursor:close()
-    return rows
-end
-
-
---- The only value of a query with one row and one column.
----@param query string
----@return any
-function Store:value(query)
-    local row = self:rows(query)[1]
-    return row and row[1]
-end
-
-
---- `text` as an SQL literal.
-function Store:text(text)
-    return "'" .. self.connection:escape(text) .. "'"
-end
-
-
--- A token is written as the digits that lease:token_string() gives: SQLite
--- keeps them as a 64-bit integer, also where Lua has only doubles.
-local function literal_token(token)
-    if token == nil then return "NULL" end
-    assert(token:find "^%-?%d+$", "a token is a decimal number")
-    return token
 end
 
 
@@ -247,26 +156,6 @@ function Store:journal()
     end
     return entries
 end
-
-
---- Does every token of the table's rows exceed the one before it?
----@param table_name "answer" | "journal"
----@param condition string?  which rows
----@return boolean
-function Store:tokens_grow(table_name, condition)
-    return self:value(([[WITH grant AS (
-            SELECT token, lag(token) OVER (ORDER BY id) AS earlier FROM %s
-            WHERE token IS NOT NULL AND (%s))
-        SELECT count(*) FROM grant WHERE token <= earlier]])
-        :format(table_name, condition or "1")) == 0
-end
-
-
--- transactions -------------------------------------------------------------------------------
-
-function Store:begin() self:execute "BEGIN IMMEDIATE" end
-function Store:commit() self:execute "COMMIT" end
-function Store:rollback() self:execute "ROLLBACK" end
 
 
 return store

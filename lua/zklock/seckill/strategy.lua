@@ -61,8 +61,11 @@ function ZooKeeper:enter()
 end
 
 
+-- There is nothing to give up when the lease was lost; what that did to the stock is the
+-- store's to say.
 function ZooKeeper.leave(_, lease)
-    assert(lease:release())
+    local released, message, code = lease:release()
+    assert(released or code == "lost", message)
 end
 
 
@@ -77,6 +80,11 @@ local makers = {
     end,
     ["local"] = function()
         return setmetatable({ queue = {} }, Local)
+    end,
+    -- The same for a server of several processes.
+    shared = function(worker)
+        return require("zklock.seckill.http.shared_lock").open(worker.given.lock,
+            tonumber(worker.given.timeout))
     end,
     zookeeper = function(worker)
         return setmetatable({

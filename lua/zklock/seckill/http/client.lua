@@ -1,0 +1,145 @@
+--- An HTTP client for many requests at once: coroutines over LuaSocket. It
+--- tells a server that is not there from an answer that never came.
+
+local dependency = require "zklock.seckill.dependency"
+
+
+local client = {}
+
+
+local LIMIT = 20 -- seconds for a request
+
+
+-- In a coroutine: gives way until `step` does not have to wait any more.
+local function patiently(connection, way, due, step)
+    while true do
+        local result, problem = step()
+        if result or problem ~= "timeout" then return result, problem end
+        if dependency.load("socket").gettime() > due then return nil, "no answer in time" end
+        coroutine.yield(connection, way)
+    end
+end
+
+
+local function connect(connection, port, due)
+    return patiently(connection, "write", due, function()
+        local ok, problem = connection:connect("127.0.0.1", port)
+        if problem == "already connected" then return true end
+        if problem == "Operation already in progress" then problem = "timeout" end
+        return ok, problem
+    end)
+end
+
+
+local function receive(connection, due)
+    local parts = {}
+    patiently(connection, "read", due, function()
+        local all, problem, partial = connection:receive "*a"
+        parts[#parts + 1] = all or partial
+        return all, problem
+    end)
+    return table.concat(parts)
+end
+
+
+-- Status and body, if all of the body came.
+local function parse(text)
+    local head, body = text:match "^(.-)\r\n\r\n(.*)$"
+    if not head then return nil, "lost" end
+    local length = tonumber(head:lower():match "\r\ncontent%-length: *(%d+)")
+    if length and #body < length then return nil, "lost" end
+    return tonumber(head:match "^HTTP/%S+ (%d+)"), body, head
+end
+
+
+--- One request, in a coroutine of `client.run`.
+---@param port integer
+---@param method string
+---@param path string
+---@param limit number?     seconds; default 20
+---@return integer? status  nil: no answer
+---@return string body      or "refused": nobody listened; "lost": an answer did not come
+---@return string? head
+function client.request(port, method, path, limit)
+    local socket = dependency.load "socket"
+    local due = socket.gettime() + (limit or LIMIT)
+    local connection = socket.tcp()
+    connection:settimeout(0)
+    if not connect(connection, port, due) then
+        connection:close()
+        return nil, "refused"
+    end
+    connection:send(("%s %s HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"):format(method, path))
+    local status, body, head = parse(receive(connection, due))
+    connection:close()
+    return status, body, head
+end
+
+
+-- Goes on with one task until it waits for its connection, or has ended.
+local function step(task)
+    local ok, connection, way = coroutine.resume(task.coroutine)
+    if not ok then error(connection, 0) end
+    task.connection, task.way = connection, way
+end
+
+
+local function waiting(tasks)
+    local ways, by_connection = { read = {}, write = {} }, {}
+    for _, task in ipairs(tasks) do
+        if task.connection then
+            table.insert(ways[task.way], task.connection)
+            by_connection[task.connection] = task
+        end
+    end
+    return ways, by_connection
+end
+
+
+-- The connections for which something can be done; after a second of nothing all of them,
+-- as each has a deadline.
+local function ready(ways, by_connection)
+    local connections = {}
+    local readable, writable = dependency.load("socket").select(ways.read, ways.write, 1)
+    for _, list in ipairs { readable, writable } do
+        for _, connection in ipairs(list) do connections[#connections + 1] = connection end
+    end
+    if connections[1] then return connections end
+    for connection in pairs(by_connection) do connections[#connections + 1] = connection end
+    return connections
+end
+
+
+--- Runs all functions at once, each as a coroutine, until all have ended.
+---@param functions fun()[]
+function client.run(functions)
+    local tasks = {}
+    for i, fn in ipairs(functions) do
+        tasks[i] = { coroutine = coroutine.create(fn) }
+        step(tasks[i])
+    end
+    local ways, by_connection = waiting(tasks)
+    while next(by_connection) do
+        for _, connection in ipairs(ready(ways, by_connection)) do
+            step(by_connection[connection])
+        end
+        ways, by_connection = waiting(tasks)
+    end
+end
+
+
+--- One request, alone.
+---@param port integer
+---@param method string
+---@param path string
+---@return integer? status
+---@return string body
+---@return string? head
+function client.once(port, method, path)
+    local status, body, head
+    client.run { function() status, body, head = client.request(port, method, path) end }
+    return status, body, head
+end
+
+
+return client

@@ -1,0 +1,61 @@
+--- A throwaway MariaDB: in a folder of the run, reached by a socket there, as
+--- the user who starts it. It ends with the leash.
+
+local clock = require "zklock.seckill.clock"
+local database = require "zklock.seckill.database"
+local process = require "zklock.seckill.process"
+local shell = require "zklock.seckill.shell"
+local zklock = require "zklock"
+
+
+local LIMIT = 600 -- seconds, after which it is ended in any case
+local READY = 30
+local LOOK = 0.05
+
+-- An empty folder is enough: without privilege tables nobody has to be told who may do
+-- what. Nobody but the user reaches the socket, as the folder is the user's own. Nothing
+-- here must outlive the machine's power.
+local SERVER = [[mkdir -p "$0/data" && exec mariadbd --no-defaults --user="$(id -un)" \
+    --datadir="$0/data" --socket="$0/socket" --pid-file="$0/pid" --skip-networking \
+    --skip-grant-tables --skip-name-resolve --max-connections=50 \
+    --innodb-flush-log-at-trx-commit=2 --innodb-doublewrite=0 \
+    --innodb-buffer-pool-size=32M --performance-schema=OFF >"$0/log" 2>&1]]
+
+
+local mariadb = {}
+
+
+-- The path of its socket becomes part of a URL.
+local function address(folder)
+    return ("mysql://root:@localhost/?socket=%s/socket"):format(folder)
+end
+
+
+local function await(folder, running)
+    local url = address(folder)
+    local due = clock.now() + READY
+    repeat
+        local ok, connection = pcall(database.open, url)
+        if ok then
+            connection:close()
+            return url
+        end
+        zklock.sleep(LOOK)
+    until clock.now() > due or not running:lives()
+    error("MariaDB did not start: " .. (shell.first_line(
+        ("grep -m1 ERROR %s/log"):format(shell.quote(folder))) or "its log is silent"), 0)
+end
+
+
+--- Starts one; gives its URL.
+---@param leash zklock.seckill.Leash
+---@return string url
+function mariadb.start(leash)
+    local folder = leash.folder .. "/mariadb"
+    local running = process.start("MariaDB", { "sh", "-c", SERVER, folder }, LIMIT, leash)
+    mariadb.running = running -- while it is known to nobody else, its pipe must stay open
+    return await(folder, running)
+end
+
+
+return mariadb

@@ -1,0 +1,114 @@
+--- One nginx of the sale, seen from the demo: it is started, asked how it is,
+--- and killed, all its processes at once.
+
+local client = require "zklock.seckill.http.client"
+local clock = require "zklock.seckill.clock"
+local conf = require "zklock.seckill.http.conf"
+local dependency = require "zklock.seckill.dependency"
+local process = require "zklock.seckill.process"
+local shell = require "zklock.seckill.shell"
+local zklock = require "zklock"
+
+
+local WORKERS = 2 -- what is right between two of a server may be wrong between two servers
+local LIMIT = 60 -- seconds, after which a server is ended in any case,
+local SALES = 150 -- if so many of them pause no longer, one after the other
+local READY = 30 -- within which it must be ready, and quiet again after a sale
+local LOOK = 0.02
+
+
+---@class zklock.seckill.Server
+---@field port integer
+---@field folder string
+---@field process zklock.seckill.Process?  nil: it was killed
+---@field pids integer[]  of its workers
+local Server = {}
+Server.__index = Server
+
+
+local server = {}
+
+
+-- The log is empty when nginx could not even be started.
+local function first_complaint(folder)
+    local complaint = shell.first_line(
+        ([[cat %s/error.log %s/output 2>/dev/null | grep -m1 -E '\[(emerg|error)\]|not found']])
+        :format(shell.quote(folder), shell.quote(folder)))
+    return complaint and complaint:match "%[%l+%] (.*)" or complaint
+end
+
+
+--- Starts one, without waiting for it.
+---@param folder string  its own; is made
+---@param port integer
+---@param words table<string, any>  for the app: name, store, strategy, pause, root, …
+---@param leash zklock.seckill.Leash
+---@return zklock.seckill.Server
+function server.start(folder, port, words, leash)
+    assert(shell.succeeds("mkdir " .. shell.quote(folder)))
+    local file = assert(io.open(folder .. "/conf", "w"))
+    local user = shell.first_line "id -u" == "0" and "root" or nil
+    file:write(conf.text(folder, port, WORKERS, user, words))
+    file:close()
+    local program = os.getenv "NGINX" or "nginx"
+    return setmetatable({
+        port = port, folder = folder, root = words.root, pids = {}, leash = leash,
+        process = process.start("nginx on port " .. port, { "sh", "-c",
+            ('exec %s -p "$0" -c conf -e error.log >"$0/output" 2>&1'):format(shell.quote(program)),
+            folder }, math.ceil(LIMIT + SALES * words.pause), leash),
+    }, Server)
+end
+
+
+-- What the server says of itself; nil: no answer, or not from ours.
+function Server:state()
+    local status, body = client.once(self.port, "GET", "/mall/state")
+    local state = status == 200 and dependency.load("dkjson").decode(body)
+    return state and state.root == self.root and state or nil
+end
+
+
+-- Asks until the state is as wanted.
+function Server:await(what, is_wanted)
+    local due = clock.now() + READY
+    repeat
+        local state = self:state()
+        if state and is_wanted(state) then return state end
+        zklock.sleep(LOOK)
+    until clock.now() > due or not self.process:lives()
+    error(("nginx on port %d is not %s: %s"):format(self.port, what,
+        first_complaint(self.folder) or "its log is silent"), 0)
+end
+
+
+--- Waits until all workers are ready to sell.
+function Server:await_ready()
+    self.pids = self:await("ready", function(state) return #state.pids == WORKERS end).pids
+    for _, pid in ipairs(self.pids) do self.leash:hold(tostring(pid)) end
+end
+
+
+--- Waits until no purchase is under way: then the store says what came out.
+function Server:await_quiet()
+    self:await("quiet", function(state) return state.inside == 0 end)
+end
+
+
+--- kill -9: the master first, which would start workers anew. One whose workers are not
+--- known yet is asked to end them.
+function Server:kill()
+    local running = self.process
+    if not running then return end
+    self.process = nil
+    if self.pids[1] then
+        shell.succeeds(("kill -KILL %s %s 2>/dev/null"):format(running.pid,
+            table.concat(self.pids, " ")))
+    else
+        shell.succeeds(("kill -TERM %s 2>/dev/null"):format(running.pid))
+    end
+    running:finish()
+    for _, pid in ipairs(self.pids) do self.leash:let_go(tostring(pid)) end
+end
+
+
+return server

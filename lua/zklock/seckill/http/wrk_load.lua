@@ -1,0 +1,45 @@
+--- The load of wrk: 200 connections that buy until the product is sold out.
+
+local process = require "zklock.seckill.process"
+
+local SCRIPT = package.searchpath("zklock.seckill.http.wrk", package.path) -- luacheck: std max
+
+
+local CONNECTIONS = 200
+local SECONDS = 2 -- if it is not sold out before
+local PATIENCE = 15
+
+
+local wrk_load = { CONNECTIONS = CONNECTIONS }
+
+
+local function numbers(text)
+    local result = {}
+    for name, digits in text:gmatch "([%w_]+)=(%d+)" do result[name] = tonumber(digits) end
+    return result
+end
+
+
+--- Runs wrk against the ports, shared evenly.
+---@param ports integer[]
+---@param path string
+---@param leash zklock.seckill.Leash
+---@return { sold: integer, other: integer, lost: integer } told
+---@return zklock.seckill.Latency latency
+function wrk_load.run(ports, path, leash)
+    local running = process.start("wrk", {
+        "env", "ZKLOCK_PORTS=" .. table.concat(ports, ","),
+        "wrk", "-t2", "-c" .. CONNECTIONS, ("-d%ds"):format(SECONDS), "--timeout", "10s",
+        "-s", SCRIPT, ("http://127.0.0.1:%d%s"):format(ports[1], path),
+    }, SECONDS + PATIENCE, leash)
+    local result = numbers(running:expect "result")
+    running:finish()
+    return { sold = result.sold, other = result.other, lost = result.lost + CONNECTIONS }, {
+        answers = result.sold + result.sold_out + result.other,
+        seconds = result.duration / 1e6, median = result.median / 1e6, p99 = result.p99 / 1e6,
+        max = result.max / 1e6,
+    }
+end
+
+
+return wrk_load

@@ -1,0 +1,346 @@
+--- The flash sale over HTTP: its servers are real, its requests too. With ZKLOCK_STORE=mysql
+-- all of it on a throwaway MariaDB (make test-http-mysql).
+
+local client = require "zklock.seckill.http.client"
+local dkjson = require "dkjson"
+local laboratory = require "zklock.seckill.laboratory"
+local leashes = require "zklock.seckill.leash"
+local mariadb = require "zklock.seckill.http.mariadb"
+local nginx = require "spec.nginx.nginx"
+local rig = require "spec.rig"
+local sale = require "zklock.seckill.http.sale"
+local setting = require "zklock.seckill.http.setting"
+local stages = require "zklock.seckill.http.stage"
+local stores = require "zklock.seckill.store"
+
+local PRODUCT = stores.PRODUCT
+local PURCHASE = "/mall/commodity/purchase"
+
+-- The path of a purchase of so many.
+local function of(number)
+    return ("%s?commodityId=%s&number=%d"):format(PURCHASE, PRODUCT, number)
+end
+
+local ONE = of(1)
+
+local leash, store, server
+
+
+local function two_ports()
+    local first = nginx.free_port()
+    local second
+    repeat second = nginx.free_port() until second ~= first
+    return first, second
+end
+
+
+-- A file that keeps what is written to it.
+local function memory()
+    local file = { text = "" }
+    function file:write(...) self.text = self.text .. table.concat{ ... } end
+    function file.flush() end
+    return file
+end
+
+
+-- Runs the demo; gives its exit status, what it printed, its complaints.
+local function demo(arguments, scenarios)
+    local out, err = memory(), memory()
+    local words = { "--ports", ("%d,%d"):format(two_ports()), "--store", store }
+    for _, word in ipairs(arguments) do words[#words + 1] = word end
+    local status = laboratory.main(words, out, err, scenarios or sale.scenarios, setting)
+    return status, out.text, err.text
+end
+
+
+describe("the sale over HTTP #nginx", function()
+    local stage, number = nil, 0
+
+    setup(function()
+        server = rig.shared()
+        leash = leashes.open()
+        store = "sqlite"
+        if os.getenv("ZKLOCK_STORE") == "mysql" then store = mariadb.start(leash) end
+    end)
+    teardown(function() leash:close() end)
+    before_each(function() stage = nil end)
+    after_each(function()
+        if stage then stage:close() end
+        rig.close_sessions()
+    end)
+
+    -- Servers that sell: { servers = 1, strategy, stock, pause, timeout, session, start = true:
+    -- it is not waited until they are ready }.
+    local function open(words)
+        number = number + 1
+        stage = stages.open("spec" .. number, {
+            ports = { two_ports() }, store = store, pause = 0, session = words.session or 2,
+            zookeeper = words.zookeeper or server.hosts,
+        }, leash)
+        words.strategy = words.strategy or "zookeeper"
+        stage[words.start and "start" or "serve"](stage, words.servers or 1, words)
+        return stage.servers[1]
+    end
+
+    local function request(target, path, method)
+        local status, body, head = client.once(target.port, method or "POST", path)
+        return status, status and dkjson.decode(body) or body, head
+    end
+
+    local function left() return stage.shop:left(PRODUCT) end
+    local function ordered() return stage.shop:ordered(PRODUCT) end
+
+    -- A client elsewhere that has the product's lock.
+    local function hold_the_lock()
+        return rig.hold(rig.session(server.hosts):mutex(stage.root .. "/" .. PRODUCT))
+    end
+
+    describe("answers a purchase", function()
+        for _, strategy in ipairs{ "none", "shared", "zookeeper" } do
+            it("with what is left and writes an order: " .. strategy, function()
+                local one = open{ strategy = strategy }
+                local status, answer, head = request(one, of(3))
+                assert.equal(200, status)
+                assert.is_true(answer.sold)
+                assert.equal(97, answer.left)
+                assert.matches("application/json", head)
+                assert.same({ 97, 3 }, { left(), ordered() })
+                assert.equal(strategy == "zookeeper", answer.token ~= nil)
+            end)
+        end
+
+        it("with 409 when it is sold out, or less is left than wanted", function()
+            local one = open{ stock = 2 }
+            local status, answer = request(one, of(3))
+            assert.same({ 409, "not_enough", "3 wanted, 2 left" },
+                { status, answer.error, answer.message })
+            assert.equal(200, (request(one, of(2))))
+            status, answer = request(one, ONE)
+            assert.same({ 409, "sold_out", false }, { status, answer.error, answer.sold })
+            assert.same({ 0, 2 }, { left(), ordered() })
+        end)
+
+        it("with 404 when there is no such product, and asks ZooKeeper for no lock", function()
+            local one = open{}
+            local status, answer = request(one, PURCHASE .. "?commodityId=nonsense&number=1")
+            assert.same({ 404, "unknown_commodity" }, { status, answer.error })
+            assert.is_nil((rig.session(server.hosts):get(stage.root .. "/nonsense")))
+            assert.equal(200, (request(one, ONE))) -- and now there is one
+            assert.truthy(rig.session(server.hosts):get(stage.root .. "/" .. PRODUCT))
+        end)
+
+        it("with 400 when it is none, and says what is wrong", function()
+            local one = open{}
+            local wrong = {
+                [""] = "commodityId is missing",
+                ["?number=1"] = "commodityId is missing",
+                ["?commodityId&number=1"] = "commodityId must be up to 32 letters",
+                ["?commodityId=../x&number=1"] = "commodityId must be",
+                ["?commodityId=a%27%20OR%201=1&number=1"] = "commodityId must be",
+                ["?commodityId=" .. ("a"):rep(33) .. "&number=1"] = "commodityId must be",
+                ["?commodityId=a&commodityId=b&number=1"] = "commodityId is given more than once",
+                ["?commodityId=" .. PRODUCT] = "number is missing",
+            }
+            for _, value in ipairs{ "0", "00", "-1", "1.5", "1e3", "0x1", "one", "", "1%00",
+                "1000000", "1;DROP" } do
+                wrong[("?commodityId=%s&number=%s"):format(PRODUCT, value)] =
+                    "number must be a whole number from 1 to 999999, not"
+            end
+            for query, message in pairs(wrong) do
+                local status, answer = request(one, PURCHASE .. query)
+                assert.same({ 400, "bad_request" }, { status, answer.error }, query)
+                assert.matches(message, answer.message)
+            end
+            assert.same({ 100, 0 }, { left(), ordered() })
+        end)
+
+        it("with 405 when it is no POST, with 404 on another page", function()
+            local one = open{}
+            for _, method in ipairs{ "GET", "PUT", "DELETE" } do
+                local status, answer, head = request(one, ONE, method)
+                assert.same({ 405, "method_not_allowed" }, { status, answer.error })
+                assert.matches("[Aa]llow: POST", head)
+            end
+            assert.equal(404, (request(one, "/mall")))
+            assert.same({ 100, 0 }, { left(), ordered() })
+        end)
+
+        it("with 503 when the lock is not to be had in time, and sells afterwards", function()
+            local one = open{ timeout = 0.3 }
+            local lease = hold_the_lock()
+            local status, answer = request(one, ONE)
+            assert.same({ 503, "timeout" }, { status, answer.error })
+            assert.same({ 100, 0 }, { left(), ordered() })
+            lease:release()
+            assert.equal(200, (request(one, ONE)))
+        end)
+
+        it("with 503 as long as there is no ZooKeeper", function()
+            local one = open{ zookeeper = "127.0.0.1:1", start = true }
+            local answer
+            rig.wait_for("an answer", function()
+                local status
+                status, answer = request(one, ONE)
+                return status == 503
+            end)
+            assert.equal("starting", answer.error)
+            assert.equal(100, left())
+        end)
+    end)
+
+    describe("loses nothing", function()
+        -- Tells a server's processes, the master first.
+        local function signal(target, name)
+            rig.shell("kill -%s %s %s", name, target.process.pid, table.concat(target.pids, " "))
+        end
+
+        -- A purchase at a server, and fn() when it has the lock; what came of the purchase.
+        local function meanwhile(target, fn)
+            local status, body
+            client.run{
+                function() status, body = client.request(target.port, "POST", ONE) end,
+                function()
+                    repeat
+                        local _, state = client.request(target.port, "GET", "/mall/state")
+                    until dkjson.decode(state).holding > 0
+                    fn()
+                end,
+            }
+            return status, body
+        end
+
+        it("when a server is killed that holds the lock, which is free then", function()
+            local one = open{ pause = 30, session = 1 }
+            local status, problem = meanwhile(one, function() one:kill() end)
+            assert.same({ nil, "lost" }, { status, problem })
+            server:wait_for_nodes(stage.root .. "/" .. PRODUCT, 0)
+            assert.same({ 100, 0 }, { left(), ordered() })
+        end)
+
+        it("when a server stops so long that it loses the lock: its late write is refused",
+            function()
+                local one = open{ pause = 4, session = 1 }
+                local status, body = meanwhile(one, function()
+                    signal(one, "STOP")
+                    assert.is_true(stage.shop:sell{
+                        id = PRODUCT, number = 1, left = 99, server = "elsewhere",
+                        token = hold_the_lock():token_string(),
+                    })
+                    signal(one, "CONT")
+                end)
+                assert.equal(503, status)
+                assert.equal("lost", dkjson.decode(body).error)
+                assert.same({ 99, 1 }, { left(), ordered() })
+            end)
+    end)
+
+    describe("comes to a verdict", function()
+        local function as_expected(id, pattern)
+            local status, out = demo{ "--only", id }
+            assert.matches("\n" .. id:gsub("%-", "%%-") .. " .* " .. pattern .. "\n", out)
+            assert.equal(0, status)
+            assert.matches("\n" .. id:gsub("%-", "%%-") .. " [^\n]*  +%d+%.%d +%d+%.%d\n", out)
+        end
+
+        it("wrong without a lock", function()
+            as_expected("HTTP-01", "10 sold and 9%d left of 100 +wrong, as expected")
+        end)
+
+        it("right with a local lock on one server", function()
+            as_expected("HTTP-02", "10 sold, 90 left +right")
+        end)
+
+        it("wrong with a local lock on two servers (PIT-11)", function()
+            as_expected("HTTP-03", "10 sold and 9%d left of 100 +wrong, as expected")
+        end)
+
+        it("right with zklock on two servers", function()
+            as_expected("HTTP-04", "10 sold, 90 left +right")
+        end)
+
+        it("right when a server is killed in the middle", function()
+            as_expected("HTTP-05", "100 sold, 0 left, %d+ answers lost +right")
+        end)
+
+        it("wrong for 200 connections without a lock", function()
+            as_expected("HTTP-06", "%d+ sold and %-?%d+ left of 400 +wrong, as expected")
+        end)
+
+        it("wrong for 200 connections with a local lock", function()
+            as_expected("HTTP-07", "%d+ sold and %-?%d+ left of 400 +wrong, as expected")
+        end)
+
+        it("right for 200 connections with zklock: no more is sold than there is", function()
+            as_expected("HTTP-08", "%d+ sold, %d+ left +right")
+        end)
+
+        it("and fails when what must be right is not", function()
+            local wrong = {}
+            for key, value in pairs(sale.scenarios[1]) do wrong[key] = value end
+            wrong.id, wrong.expect = "NONE", "right"
+            local status, out = demo({}, { wrong })
+            assert.matches("\nNONE .* WRONG, must be right\n", out)
+            assert.equal(1, status)
+        end)
+    end)
+
+    describe("says before it begins", function()
+        it("that a port is taken", function()
+            local one = open{ strategy = "none" }
+            local status, out, err = demo({ "--only", "HTTP-02", "--ports", one.port .. ",1" })
+            assert.same({ 3, "" }, { status, out })
+            assert.equal(("port %d is taken: choose two others with --ports A,B\n")
+                :format(one.port), err)
+        end)
+
+        it("which ports and stores there are", function()
+            for _, ports in ipairs{ "8080", "8080,8080", "a,b", "0,1", "1,65536", "1,2,3" } do
+                local status, _, err = demo{ "--ports", ports }
+                assert.equal(2, status)
+                assert.matches("are not two ports, as in 8080,8081", err)
+            end
+            local status, _, err = demo{ "--store", "oracle" }
+            assert.equal(2, status)
+            assert.matches('"oracle" is no store: sqlite, mysql, or mysql://', err)
+        end)
+    end)
+
+    describe("leaves nothing behind", function()
+        -- The demo as a process of its own, in the middle of a sale; gives what is to go.
+        local function begin()
+            local first, second = two_ports()
+            local folder = rig.shell("mktemp -d"):match("[^\n]+")
+            local pid = rig.shell(("TMPDIR=%s ${ZKLOCK_LUA:-lua5.4} "
+                .. "lua/zklock/seckill/http/demo.lua --only HTTP-05 --pause 1 --ports %d,%d "
+                .. "--store '%s' >%s.out 2>&1 & echo $!"):format(folder, first, second, store,
+                folder)):match("%d+")
+            for _, port in ipairs{ first, second } do
+                rig.wait_for("the sale", function()
+                    local status, body = client.once(port, "GET", "/mall/state")
+                    return status == 200 and dkjson.decode(body).inside > 0
+                end, 20)
+            end
+            return pid, { first, second }, folder
+        end
+
+        local function is_gone(ports, folder)
+            for _, port in ipairs(ports) do
+                rig.wait_for("the end of nginx", function()
+                    return select(2, client.once(port, "GET", "/mall/state")) == "refused"
+                end)
+            end
+            rig.wait_for("an empty folder", function()
+                return rig.shell("ls -A %s", folder) == ""
+            end)
+            rig.shell("rm -r %s %s.out", folder, folder)
+        end
+
+        for _, name in ipairs{ "INT", "KILL" } do
+            it("after SIG" .. name .. " in the middle of a sale", function()
+                local pid, ports, folder = begin()
+                rig.shell("kill -%s %s", name, pid)
+                is_gone(ports, folder)
+            end)
+        end
+    end)
+end)

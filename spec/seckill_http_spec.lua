@@ -1,0 +1,138 @@
+--- The pieces of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has the rest.
+
+local database = require "zklock.seckill.database"
+local latency = require "zklock.seckill.http.latency"
+local leashes = require "zklock.seckill.leash"
+local sale = require "zklock.seckill.http.sale"
+local shops = require "zklock.seckill.http.shop"
+local stores = require "zklock.seckill.store"
+
+local PRODUCT = stores.PRODUCT
+
+
+describe("the shop of the sale over HTTP", function()
+    local leash, shop
+
+    before_each(function()
+        leash = leashes.open()
+        shop = shops.create(leash.folder .. "/shop.db", 100)
+    end)
+    after_each(function()
+        shop:close()
+        leash:close()
+    end)
+
+    local function sell(left, token, number)
+        return shop:sell{
+            id = PRODUCT, number = number or 1, left = left, server = "8080", token = token,
+        }
+    end
+
+    it("writes stock and order together", function()
+        assert.is_true(sell(97, nil, 3))
+        assert.same({ 97, 3 }, { shop:left(PRODUCT), shop:ordered(PRODUCT) })
+    end)
+
+    it("counts a sale that writes the number that is there already (a lost update)", function()
+        assert.is_true(sell(99))
+        assert.is_true(sell(99))
+        assert.same({ 99, 2 }, { shop:left(PRODUCT), shop:ordered(PRODUCT) })
+    end)
+
+    it("writes neither for a holder that comes late (Q-01, Q-03)", function()
+        assert.is_true(sell(99, "10"))
+        assert.is_false(sell(42, "9"))
+        assert.is_false(sell(42, "10"))
+        assert.same({ 99, 1 }, { shop:left(PRODUCT), shop:ordered(PRODUCT) })
+    end)
+
+    it("writes neither when the order fails", function()
+        shop:execute "DROP TABLE tb_order"
+        assert.has_error(function() sell(99) end)
+        assert.equal(100, shop:left(PRODUCT))
+    end)
+
+    it("knows no other product", function()
+        assert.is_nil(shop:left "x' OR '1'='1")
+    end)
+
+    -- The verdict when buyers were told `sold` times "sold", and `lost` times nothing.
+    local function verdict(sold, lost)
+        local outcome = sale.judge(shop, 100, { sold = sold, lost = lost or 0 })
+        return outcome.right, outcome.finding
+    end
+
+    it("is right when stock and orders make the stock of the beginning", function()
+        assert.is_true(verdict(0))
+        sell(99, "1")
+        sell(98, "2")
+        assert.same({ true, "2 sold, 98 left" }, { verdict(2) })
+    end)
+
+    it("is wrong when an update was lost, or more was sold than there was", function()
+        sell(99)
+        sell(99)
+        assert.same({ false, "2 sold and 99 left of 100" }, { verdict(2) })
+        sell(-1, nil, 99)
+        assert.same({ false, "101 sold and -1 left of 100" }, { verdict(3) })
+    end)
+
+    it("is wrong when a buyer was told more than the store knows", function()
+        sell(99)
+        assert.same({ false, "2 sold, 1 orders" }, { verdict(2) })
+    end)
+
+    it("is right about an order without an answer only if an answer was lost", function()
+        sell(99)
+        assert.same({ false, "1 orders, only 0 sold" }, { verdict(0) })
+        assert.is_true(verdict(0, 1))
+    end)
+
+    it("is wrong when tokens do not grow", function()
+        sell(99, "2")
+        sell(98, "3")
+        shop:execute "UPDATE tb_order SET token = 2"
+        assert.same({ false, "tokens do not grow" }, { verdict(2) })
+    end)
+end)
+
+
+describe("a database's URL", function()
+    it("has parts", function()
+        assert.same({ user = "me", password = "p@ss/", host = "db", port = 3307, name = "shop" },
+            database.parts "mysql://me:p%40ss%2F@db:3307/shop")
+        assert.same({ user = "root", password = "", host = "localhost", name = "",
+            socket = "/tmp/a.b/s" }, database.parts "mysql://root:@localhost/?socket=/tmp/a.b/s")
+        assert.same({ user = "me", password = "", host = "db", name = "" },
+            database.parts "mysql://me@db")
+    end)
+
+    it("is told from a file", function()
+        assert.is_nil(database.parts "/tmp/store.db")
+        assert.is_nil(database.parts "mysql://db")
+        assert.is_false(database.is_url "/tmp/store.db")
+    end)
+end)
+
+
+describe("latencies", function()
+    it("are those of sorted samples, by rank", function()
+        local samples = {}
+        for i = 1, 200 do samples[201 - i] = i end
+        assert.same({ median = 100, p99 = 198, max = 200 }, latency.of(samples))
+        assert.same({ median = 3, p99 = 3, max = 3 }, latency.of{ 3 })
+        assert.is_nil(latency.of{})
+    end)
+
+    it("are shown in milliseconds, of results that have them", function()
+        local text = latency.table{
+            { id = "A", title = "first" },
+            { id = "B", title = "second", latency = {
+                answers = 10, seconds = 2, median = 0.001, p99 = 0.0205, max = 1,
+            } },
+        }
+        assert.matches("\nB +second +10 +5 +1%.0 +20%.5 +1000%.0\n$", text)
+        assert.not_matches("first", text)
+        assert.equal("", latency.table{ { id = "A", title = "first" } })
+    end)
+end)
