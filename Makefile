@@ -155,13 +155,17 @@ test-soak: $(BUILD)/5.1/zklock/core.so
 
 # $(call busted,<build>,<lua>): the specs, by one Lua, with one build
 busted = $(call with,$(1)) ZKLOCK_LUA=$(2) rig/zookeeper run -t 200 -- \
-	$(2) $(shell command -v busted) $(or $(SPEC),--exclude-tags=nginx)
+	$(2) $(shell command -v busted) $(or $(SPEC),$(3),--exclude-tags=nginx)
 
 test-lua: $(BUILD)/5.4/zklock/core.so $(RIG)
 	$(call busted,5.4,$(LUA))
 
 test-luajit: $(BUILD)/5.1/zklock/core.so $(RIG)
 	$(call busted,5.1,$(LUAJIT))
+
+# What is Lua's alone has nothing for a sanitizer.
+LUA_SPECS = spec/checker_spec.lua spec/seckill_spec.lua spec/seckill_http_spec.lua
+C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
 interpreter = mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 $(1) \
@@ -176,12 +180,12 @@ $(BUILD)/tsan/lua: rig/lua.c
 # Leaks are valgrind's to find: what Lua and libzookeeper keep to the end is not ours.
 test-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		$(call busted,asan,$(BUILD)/asan/lua)
+		$(call busted,asan,$(BUILD)/asan/lua,$(C_SPECS))
 
 # libzookeeper is not instrumented, but what it does by way of the C library is seen.
 test-tsan: $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
 	TSAN_OPTIONS=atexit_sleep_ms=0:halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/spec/tsan.supp \
-		$(call busted,tsan,$(BUILD)/tsan/lua)
+		$(call busted,tsan,$(BUILD)/tsan/lua,$(C_SPECS))
 
 # All specs, for a quarter of an hour; see spec/memcheck.
 valgrind: $(BUILD)/5.4/zklock/core.so $(RIG)
