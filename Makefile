@@ -107,10 +107,10 @@ sale = LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;" \
 DB ?= sqlite
 
 demo-http:
-	@rig/packages http $(DB)
+	@rig/packages http "$(DB)"
 	@$(MAKE) --no-print-directory -s all
 	@$(sale) rig/zookeeper run -t 200 -- lua5.4 lua/zklock/seckill/http/demo.lua \
-		--store $(DB) $(DEMO)
+		--store "$(DB)" $(DEMO)
 
 # The build that $(LUA) can load.
 ABI = $(if $(findstring jit,$(LUA)),5.1,5.4)

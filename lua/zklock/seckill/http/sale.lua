@@ -41,7 +41,7 @@ local function buy(stage, i, told)
     local status, body = stage:buy(i)
     local kind = status and (KINDS[status] or "other") or body
     told[kind] = told[kind] + 1
-    if kind == "other" then told.complaint = body end
+    if kind == "other" then told.complaint = body:gsub("%s+", " ") end
     if status then told.times[#told.times + 1] = now() - begun end
     return kind
 end
