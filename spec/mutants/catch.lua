@@ -73,10 +73,10 @@ end
 
 -- The names of the C tests: those that are about the file first, the long one last.
 local function units_for(tree, file)
-    local subject = file and file:match("(%w+)%.[ch]$") or ""
+    local subject = file and file:match("/(%a+)[%w_]*%.[ch]$") or ""
     local own, others, long = {}, {}, {}
     for name in shell.must("ls %s/spec/core", tree):gmatch("([%w_]+_test)%.c") do
-        local list = name:find(subject, 1, true) == 1 and own or others
+        local list = name:find(subject, 1, true) and own or others
         if name == "claim_table_test" then list = long end
         list[#list + 1] = name
     end

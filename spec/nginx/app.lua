@@ -184,8 +184,14 @@ function app.killed()
     local thread = ngx.thread.spawn(wait_for_lock, arg("path"))
     wait_for_go()
     ngx.thread.kill(thread)
+    gone[arg("path", "")] = "killed"
     ngx.sleep(tonumber(arg("stay", 0)))
     return say("killed")
+end
+
+
+function app.is_killed()
+    return say(gone[arg("path")] == "killed" and "yes" or "no")
 end
 
 
