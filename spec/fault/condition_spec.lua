@@ -484,13 +484,16 @@ describe("a server that stops", function()
     end
 
     it("in any phase loses no signal: before, in and after it, and killed", function()
+        local stopped = false
         zklock.run(function()
             local lock, condition = scene:side(a)
             local lease = rig.hold(lock)
             pause(own) -- the transaction is in its socket
+            stopped = true
             for _ = 1, 3 do assert.is_true(condition:wait(lease, LONG)) end
             lease:release()
         end, function()
+            rig.wait_for("the stop", function() return stopped end)
             zklock.sleep(0.3)
             own:resume()
             scene:waiting(1)
