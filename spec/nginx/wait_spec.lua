@@ -318,9 +318,9 @@ describe("in nginx #nginx", function()
         own:stop()
     end)
 
-    it("zklock.sleep goes on with others, zklock.run refuses", function()
+    it("zklock.sleep goes on with others and lasts as long as asked, zklock.run refuses", function()
         host = nginx.start()
-        assert.equal("true context", host:get("/others").body)
+        assert.equal("slept well, context", host:get("/others").body)
     end)
 
     it("a session that expires is opened anew; callbacks run, and may wait", function()

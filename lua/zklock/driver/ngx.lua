@@ -321,11 +321,13 @@ function _M.close(session, bound)
 end
 
 
---- Sleeps; the worker goes on.
+--- Sleeps; the worker goes on. nginx counts in whole milliseconds and may be short by one.
 function _M.sleep(seconds)
     local message, code = _M.refusal()
     if message then return nil, message, code end
+    local due = now() + seconds
     sleep(seconds)
+    while now() < due do sleep(0.001) end
 end
 
 
