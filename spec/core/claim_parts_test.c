@@ -190,6 +190,12 @@ static void ending(void) {
         CHECK_IS(LISTED(&s, AHEAD), ZKL_DO_FAIL | ZKL_DO_FORGET);
         scene_close(&s);
     }
+    TEST("a part that was first, and may not watch its node any more, fails") {
+        half(&s);
+        CHECK_IS(scene_got_own(&s, ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.code, ZKL_AUTH);
+        scene_close(&s);
+    }
     TEST("creates that got lost and were not carried out are not made one by one") {
         pair(&s, false);
         scene_start(&s);

@@ -524,6 +524,13 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
         replace = "case ZKL_UNKNOWN: become_reader(claim); break;",
     },
     {
+        name = "first-refused",
+        what = "a part that is first waits on, though it would not hear that its node is gone",
+        file = "src/core/claim_replies.c",
+        find = " || claim->state == ZKL_FIRST;",
+        replace = ";",
+    },
+    {
         name = "share-unknown-refused",
         what = "a writer counts as one although a lost reply may have made it a reader",
         file = "src/core/claim_replies.c",

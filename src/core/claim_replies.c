@@ -171,6 +171,11 @@ static zkl_actions own_gone(struct zkl_claim *claim) {
     return 0;
 }
 
+/* Nobody may wait who would not hear that its own node is gone. */
+static bool may_wait_long(const struct zkl_claim *claim) {
+    return (claim->state >= ZKL_KNOW && claim->state <= ZKL_WAIT) || claim->state == ZKL_FIRST;
+}
+
 zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               int64_t czxid, uint64_t owner, zkl_time now) {
     if (zkl_kind_is_fixed(claim->kind))
@@ -179,8 +184,7 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     case ZKL_DONE: return known(claim, czxid, owner, now);
     case ZKL_ABSENT: return own_gone(claim);
     case ZKL_REFUSED:
-        if (claim->state >= ZKL_KNOW && claim->state <= ZKL_WAIT)
-            return fail(claim, why) | leave(claim);
+        if (may_wait_long(claim)) return fail(claim, why) | leave(claim);
         return 0; /* it cannot be watched; the lease clock still guards it */
     case ZKL_UNKNOWN: break;
     }
