@@ -131,14 +131,6 @@ local function describe(entry, held)
 end
 
 
--- The least token of a turn that begins with this node: how many it granted, it does not tell.
--- nil where numbers are doubles and have not enough digits.
-local function first_of_turn(token)
-    local first = token and token * 1024
-    return first and first - 1 ~= first and first or nil
-end
-
-
 local function take_queue(request, path, turns)
     local code, detail = request.handle:result()
     if code ~= "ok" then return failure(code, path, detail) end
@@ -147,7 +139,7 @@ local function take_queue(request, path, turns)
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
         taken = taken + (entry.permits or huge)
-        if turns then entry.token = first_of_turn(entry.token) end
+        if turns and entry.token then entry.token = entry.token * 1024 end -- the turn's first
         describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
     end
     return queue
