@@ -525,10 +525,10 @@ return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
     },
     {
         name = "first-refused",
-        what = "a part that is first waits on, though it would not hear that its node is gone",
+        what = "who is about to be first waits on, though it would not hear that its node is gone",
         file = "src/core/claim_replies.c",
-        find = " || claim->state == ZKL_FIRST;",
-        replace = ";",
+        find = "return claim->state >= ZKL_KNOW && claim->state <= ZKL_FIRST;",
+        replace = "return claim->state >= ZKL_KNOW && claim->state <= ZKL_WAIT;",
     },
     {
         name = "share-unknown-refused",
