@@ -268,7 +268,8 @@ function _M.mutex(given)
     if opts.order == "turns" then
         opts.batch = opts.batch or BATCH
     elseif opts.batch then
-        refuse('batch belongs to order = "turns": by order = "%s" each has its own turn', opts.order)
+        refuse('batch belongs to order = "turns": by order = "%s" each has its own turn',
+            opts.order)
     end
     return opts
 end
