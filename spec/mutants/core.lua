@@ -41,7 +41,7 @@ return {
         name = "BUG-03-deadline",
         what = "a wait that ends by its deadline leaves its node in the line",
         file = "src/core/claim.c",
-        find = "return fail(claim, why) | leave(claim);\n    case ZKL_KNOW:",
+        find = "return fail(claim, why) | zkl_batch_leave(claim);\n    case ZKL_KNOW:",
         replace = "return fail(claim, why) | gone(claim);\n    case ZKL_KNOW:",
     },
     {
@@ -127,8 +127,10 @@ zkl_actions zkl_claim_ranked(]],
         name = "BUG-16-lost",
         what = "a release after the lease was lost deletes all the same",
         file = "src/core/claim.c",
-        find = "if (claim->state != ZKL_HELD) return 0;\n    zkl_actions actions = leave(claim);",
-        replace = "zkl_actions actions = leave(claim);",
+        find = [[
+    if (claim->state != ZKL_HELD) return 0;
+    zkl_actions actions = zkl_batch_leave(claim);]],
+        replace = "    zkl_actions actions = zkl_batch_leave(claim);",
     },
 
     -- --- Curator ----------------------------------------------------------------------
@@ -412,7 +414,7 @@ if (claim->state != ZKL_HELD || claim->own_watched) return 0;
         name = "no-second-doubt",
         what = "a release does not look for what a lost create may have left",
         file = "src/core/claim.c",
-        find = "if (claim->doubted && actions && !zkl_kind_is_fixed(claim->kind))",
+        find = "if (claim->doubted && removing && !zkl_kind_is_fixed(claim->kind))",
         replace = "if (false)",
     },
     {
@@ -799,8 +801,8 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         name = "unfair-no-follow",
         what = "who waits in the same session is not told when its turn has come",
         file = "src/core/claim_steps.h",
-        find = "zkl_kind_is_fixed(claim->kind) && has_followers(claim) ?",
-        replace = "false ?",
+        find = "zkl_kind_is_fixed(claim->kind) || claim->batch > 0;",
+        replace = "claim->batch > 0;",
     },
     {
         name = "unfair-local-herd",
@@ -1125,5 +1127,142 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         replace = [[
     case ZKL_LIST: return ZKL_DO_LIST;
     case ZKL_PASS: return 0;]],
+    },
+
+    -- --- batches ----------------------------------------------------------------------
+
+    {
+        name = "batch-unlisted",
+        what = "a holder hands on a node that the latest list lacks",
+        file = "src/core/batch.c",
+        find = "    return !ends_batch(claim) && zkl_line_find(claim->line, claim->name);",
+        replace = "    return !ends_batch(claim);",
+    },
+    {
+        name = "batch-one-more",
+        what = "a batch has one grant more than it says",
+        file = "src/core/claim_steps.h",
+        find = "return claim->served + 1 >= claim->batch;",
+        replace = "return claim->served >= claim->batch;",
+    },
+    {
+        name = "batch-uncounted",
+        what = "the grants of a node are not counted: two have one token",
+        file = "src/core/batch.c",
+        find = "heir->served = claim->served + held;",
+        replace = "heir->served = claim->served;",
+    },
+    {
+        name = "batch-counts-on",
+        what = "a new node counts on where the one before was",
+        file = "src/core/claim_way.c",
+        find = "    claim->served = 0;\n",
+        replace = "",
+    },
+    {
+        name = "batch-other-attempt",
+        what = "the heir has the node, but not its nonce: it is taken for an orphan",
+        file = "src/core/batch.c",
+        find = "    heir->nonce = claim->nonce;\n",
+        replace = "",
+    },
+    {
+        name = "batch-place-granted",
+        what = "the heir of a place is granted as if that were the lock",
+        file = "src/core/batch.c",
+        find = "held && connected(claim) ? ZKL_FIRST : ZKL_LIST;",
+        replace = "connected(claim) ? ZKL_FIRST : ZKL_LIST;",
+    },
+    {
+        name = "batch-unlooked",
+        what = "after a lost connection the heir does not look whether the node is there",
+        file = "src/core/batch.c",
+        find = "held && connected(claim) ? ZKL_FIRST : ZKL_LIST;",
+        replace = "held ? ZKL_FIRST : ZKL_LIST;",
+    },
+    {
+        name = "batch-unwatched",
+        what = "the heir believes that its node is watched",
+        file = "src/core/batch.c",
+        find = "    heir->own_watched = false;\n",
+        replace = "    heir->own_watched = claim->own_watched;\n",
+    },
+    {
+        name = "batch-undoubted",
+        what = "with the node the doubt is not handed on: what landed late stays",
+        file = "src/core/batch.c",
+        find = "    heir->doubted = claim->doubted;\n",
+        replace = "",
+    },
+    {
+        name = "batch-heir-asleep",
+        what = "the heir is not told that it has the node",
+        file = "src/core/batch.c",
+        find = "return connected(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;",
+        replace = "return ZKL_DO_FORGET;",
+    },
+    {
+        name = "batch-place-lost",
+        what = "who gives up does not hand its place on",
+        file = "src/core/claim.c",
+        find = "    case ZKL_PROVE: return fail(claim, why) | zkl_batch_leave(claim);",
+        replace = "    case ZKL_PROVE: return fail(claim, why) | leave(claim);",
+    },
+    {
+        name = "batch-passes-over",
+        what = "an earlier one that has a node of its own is passed over",
+        file = "src/core/batch.c",
+        find = "        if (is_under_way(each)) return NULL;\n",
+        replace = "",
+    },
+    {
+        name = "batch-no-order",
+        what = "who comes later goes first after a lost connection",
+        file = "src/core/batch.c",
+        find = "        else if (earlier && may_succeed(each)) return true;\n",
+        replace = "",
+        also = { {
+            find = [[
+        if (each == claim) earlier = false;
+        else if (each]],
+            replace = [[
+        if (each == claim) earlier = false;
+        else if (earlier && each]],
+        } },
+    },
+    {
+        name = "batch-late-entry",
+        what = "the next one enters only when the batch has gone",
+        file = "src/core/claim_steps.h",
+        find = "return ZKL_DO_GRANT | (ends_batch(claim) ? make_way_in_batch(claim) : 0);",
+        replace = "return ZKL_DO_GRANT;",
+    },
+    {
+        name = "batch-stranded",
+        what = "who follows one that fails or leaves is not told",
+        file = "src/core/claim_steps.h",
+        find = "return claim->batch > 0 && has_followers(claim) ? ZKL_DO_FOLLOW : 0;",
+        replace = "return claim->batch < 0 && has_followers(claim) ? ZKL_DO_FOLLOW : 0;",
+    },
+    {
+        name = "batch-yield-late",
+        what = "who yields hands its node on all the same",
+        file = "src/core/batch.c",
+        find = "    claim->batch = claim->served + 1;\n",
+        replace = "",
+    },
+    {
+        name = "batch-token-czxid",
+        what = "all grants of a node have one token",
+        file = "src/core/claim.h",
+        find = "claim->batch ? claim->czxid * ZKL_BATCH_MAX + claim->served : claim->czxid;",
+        replace = "claim->batch ? claim->czxid * ZKL_BATCH_MAX : claim->czxid;",
+    },
+    {
+        name = "batch-token-overflow",
+        what = "tokens of a very large czxid overflow",
+        file = "src/core/claim_way.c",
+        find = "claim->czxid > ZKL_BATCH_CZXID_MAX)",
+        replace = "claim->czxid > INT64_MAX - 1)",
     },
 }

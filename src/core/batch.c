@@ -63,7 +63,7 @@ static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
     heir->czxid = claim->czxid;
     heir->sequence = claim->sequence;
     heir->listed = claim->listed;
-    heir->doubted = heir->doubted || claim->doubted;
+    heir->doubted = claim->doubted;
     heir->served = claim->served + held;
     heir->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
     heir->own_watched = false;
