@@ -1219,16 +1219,8 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         name = "batch-no-order",
         what = "who comes later goes first after a lost connection",
         file = "src/core/batch.c",
-        find = "        else if (earlier && may_succeed(each)) return true;\n",
-        replace = "",
-        also = { {
-            find = [[
-        if (each == claim) earlier = false;
-        else if (each]],
-            replace = [[
-        if (each == claim) earlier = false;
-        else if (earlier && each]],
-        } },
+        find = "    if (earlier && may_succeed(claim)) return true;\n",
+        replace = "    (void)earlier;\n",
     },
     {
         name = "batch-late-entry",
