@@ -37,8 +37,8 @@ return {
         name = "unfair-mixed",
         what = "a path is used with an order and without one, by one session",
         file = "src/zookeeper/lease.c",
-        find = "if (claim->wanted && (!same ||",
-        replace = "if (wish->kind != ZKL_UNFAIR && claim->wanted && (!same ||",
+        find = "        if (claim->wanted && !same) return claim;",
+        replace = "        if (wish->kind != ZKL_UNFAIR && claim->wanted && !same) return claim;",
         catch = by("unfair", "is in use as one kind of lock at a time in a session"),
     },
     {
@@ -702,8 +702,8 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
         name = "mixed-limits",
         what = "a session uses one path as semaphores of two limits",
         file = "src/zookeeper/lease.c",
-        find = "if (claim->wanted && (!same || claim->limit != wish->limit)) return claim;",
-        replace = "if (claim->wanted && !same) return claim;",
+        find = "same = same && claim->limit == wish->limit && !claim->batch == !wish->batch;",
+        replace = "same = same && !claim->batch == !wish->batch;",
         catch = by("semaphore", "are a conflict with a semaphore of another limit"),
     },
 
@@ -745,7 +745,7 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
         what = "who comes back from a condition has its old token",
         file = "src/zookeeper/condition.c",
         find = [[
-    stake->token = stake->claim.czxid;
+    stake->token = zkl_claim_token(&stake->claim);
 ]],
         replace = "",
         catch = by("condition", "are all given up, and all had again with the new token"),

@@ -26,14 +26,19 @@ static bool may_succeed(const struct zkl_claim *claim) {
     return claim->state == ZKL_NEW && claim->batch > 0 && !claim->trying;
 }
 
+/* Of those that wait as well it is the ones that came before. */
+static bool goes_first(const struct zkl_claim *claim, bool earlier) {
+    if (earlier && may_succeed(claim)) return true;
+    return claim->batch > 0 && (is_under_way(claim) || is_serving(claim));
+}
+
 /* A try asks the server, whoever else is there. */
 bool zkl_batch_follows(const struct zkl_claim *claim) {
     bool earlier = true;
     if (claim->batch == 0 || claim->trying) return false;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (each == claim) earlier = false;
-        else if (each->batch > 0 && (is_under_way(each) || is_serving(each))) return true;
-        else if (earlier && may_succeed(each)) return true;
+        else if (goes_first(each, earlier)) return true;
     }
     return false;
 }
@@ -63,7 +68,7 @@ static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
     heir->czxid = claim->czxid;
     heir->sequence = claim->sequence;
     heir->listed = claim->listed;
-    heir->doubted = heir->doubted || claim->doubted;
+    heir->doubted = claim->doubted;
     heir->served = claim->served + held;
     heir->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
     heir->own_watched = false;
