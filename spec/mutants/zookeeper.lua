@@ -37,8 +37,8 @@ return {
         name = "unfair-mixed",
         what = "a path is used with an order and without one, by one session",
         file = "src/zookeeper/lease.c",
-        find = "if (claim->wanted && (!same ||",
-        replace = "if (wish->kind != ZKL_UNFAIR && claim->wanted && (!same ||",
+        find = "if (claim->wanted && !same) return claim;",
+        replace = "if (wish->kind != ZKL_UNFAIR && claim->wanted && !same) return claim;",
         catch = by("unfair", "is in use as one kind of lock at a time in a session"),
     },
     {
@@ -702,9 +702,84 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
         name = "mixed-limits",
         what = "a session uses one path as semaphores of two limits",
         file = "src/zookeeper/lease.c",
-        find = "if (claim->wanted && (!same || claim->limit != wish->limit)) return claim;",
-        replace = "if (claim->wanted && !same) return claim;",
+        find = "same = same && claim->limit == wish->limit &&",
+        replace = "same = same &&",
         catch = by("semaphore", "are a conflict with a semaphore of another limit"),
+    },
+
+    -- --- turns ---------------------------------------------------------------------------
+
+    {
+        name = "turns-no-batch",
+        what = "each claim has a node of its own, whatever the order",
+        file = "src/zookeeper/stake.c",
+        find = "    zkl_claim_batch(&stake->claim, wish->batch);\n",
+        replace = "",
+        catch = by("turns", "has one node a process"),
+    },
+    {
+        name = "turns-token",
+        what = "the token is the node's, for all who have it one after the other",
+        file = "src/zookeeper/multi.c",
+        find = "part->token = zkl_claim_token(&part->claim);",
+        replace = "part->token = part->claim.czxid;",
+        catch = by("turns", "has tokens of 1024 a node"),
+    },
+    {
+        name = "turns-close",
+        what = "at close the lock is handed on to those who are about to be told",
+        file = "src/zookeeper/stake.c",
+        find = "return claim->batch && claim->state == ZKL_NEW ?",
+        replace = "return claim->batch && claim->state == ZKL_GONE ?",
+        catch = by("turns", "closed for all, and nobody is granted after"),
+    },
+    {
+        name = "turns-revoked",
+        what = "a turn that was revoked is handed on",
+        file = "src/zookeeper/stake.c",
+        find = "    zkl_stake_perform(stake, zkl_claim_yield(&stake->claim)); /* the others' turn */\n",
+        replace = "",
+        catch = by("turns", "when it is revoked: the other process is next"),
+    },
+    {
+        name = "turns-mixed",
+        what = "a session uses one path with turns and without",
+        file = "src/zookeeper/lease.c",
+        find = " && !claim->batch == !wish->batch;",
+        replace = ";",
+        catch = by("turns", "where the session uses the path in another order"),
+    },
+    {
+        name = "turns-conflict-text",
+        what = "who is refused for a path's turns is told of another order",
+        file = "src/zookeeper/lease.c",
+        find = "other->batch ? other->batch : other->limit",
+        replace = "other->limit",
+        catch = by("turns", "where the session uses the path in another order"),
+    },
+    {
+        name = "turns-late",
+        what = "who was handed the lock is told at the next heartbeat",
+        file = "src/zookeeper/stake_actions.c",
+        find = "if (zkl_claim_follows(claim))",
+        replace = "if (claim->state == ZKL_NEW)",
+        catch = by("requests", "of turns are those of one acquire"),
+    },
+    {
+        name = "turns-condition",
+        what = "one of several that have a node between them waits in a condition, and it goes",
+        file = "src/zookeeper/condition.c",
+        find = " || (lease->kind == ZKL_MUTEX && !stake->claim.batch);",
+        replace = " || lease->kind == ZKL_MUTEX;",
+        catch = by("turns", "a condition, and a place in a multi-lock"),
+    },
+    {
+        name = "turns-place",
+        what = "who waits for its process' turn is told a place in the line, where it is not",
+        file = "src/zookeeper/stake.c",
+        find = "if (claim->state != ZKL_NEW) return zkl_line_count_ahead",
+        replace = "if (claim) return zkl_line_count_ahead",
+        catch = by("turns", "tells who waits his place in the process"),
     },
 
     -- --- conditions ---------------------------------------------------------------------
@@ -745,7 +820,7 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
         what = "who comes back from a condition has its old token",
         file = "src/zookeeper/condition.c",
         find = [[
-    stake->token = stake->claim.czxid;
+    stake->token = zkl_claim_token(&stake->claim);
 ]],
         replace = "",
         catch = by("condition", "are all given up, and all had again with the new token"),
