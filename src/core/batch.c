@@ -32,8 +32,9 @@ bool zkl_batch_follows(const struct zkl_claim *claim) {
     if (claim->batch == 0 || claim->trying) return false;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (each == claim) earlier = false;
-        else if (each->batch > 0 && (is_under_way(each) || is_serving(each))) return true;
-        else if (earlier && may_succeed(each)) return true;
+        else if ((each->batch > 0 && (is_under_way(each) || is_serving(each))) ||
+                 (earlier && may_succeed(each)))
+            return true;
     }
     return false;
 }
