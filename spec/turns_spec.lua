@@ -355,6 +355,37 @@ describe("a turn that ends otherwise", function()
         is_growing(order.tokens)
     end)
 
+    it("when it was revoked before it began: after one grant", function()
+        local one, order = turns(a), { tokens = {} }
+        local first = hold(turns(b), { timeout = 5, owner = "first" })
+        local c = rig.session(server.hosts)
+        local asked
+        zklock.run(function()
+            local lease = hold(one, { timeout = LONG, owner = "a1" })
+            order[1] = "a1"
+            assert.is_true(asked)
+            lease:release()
+        end, function()
+            waiting(a, 1)
+            comer(one, order, "a2")()
+        end, function()
+            waiting(a, 2)
+            comer(turns(c), order, "c")()
+        end, function()
+            waiting(c, 1)
+            local name = assert(one:queue(5))[2].name
+            local gets = a:stats().gets
+            server:foreign("set %s/%s __REVOKE__", path, name)
+            rig.wait_for("a to see it", function()
+                local stats = a:stats()
+                asked = stats.gets > gets and stats.in_flight == 0
+                return asked
+            end)
+            first:release()
+        end)
+        assert.same({ "a1", "c", "a2" }, { unpack(order) })
+    end)
+
     it("when somebody deletes its node: the holder is told, the next begins anew", function()
         local lock, order = turns(a), { tokens = {} }
         local first = hold(lock, { timeout = 5, owner = "first" })
@@ -562,6 +593,10 @@ describe("a lock of turns is refused", function()
         assert.equal("unsupported", code)
         assert.is_truthy(message:find('order = "fifo"', 1, true), message)
         raises('must be a mutex with order = "fifo"', session.multi, session, { lock })
+        local lease = hold(lock)
+        local of_fifo = assert(session:mutex(path):condition("c"))
+        assert.equal("unsupported", (select(3, of_fifo:wait(lease, 1))))
+        assert.equal("held", lease:state())
     end)
 
     it("nothing else: it is guarded, and excludes who takes no turns elsewhere", function()

@@ -76,11 +76,13 @@ void zkl_request_conflict(struct zkl_request *request, const char *where, enum z
                                        [ZKL_READ] = "a read-write lock",
                                        [ZKL_WRITE] = "a read-write lock"};
     const size_t size = 96;
-    const char *use = kind == ZKL_MUTEX && number ? "a mutex with order = \"turns\"" : uses[kind];
+    static const char turns[] = "a mutex with order = \"turns\"";
     request->found = malloc(size);
     if (request->found && kind == ZKL_PERMIT)
         snprintf(request->found, size, "%s a semaphore of %" PRId32 " permits", where, number);
-    else if (request->found) snprintf(request->found, size, "%s %s", where, use);
+    else if (request->found)
+        snprintf(request->found, size, "%s %s", where,
+                 kind == ZKL_MUTEX && number ? turns : uses[kind]);
     zkl_request_finish(request, ZKL_CONFLICT, 0);
 }
 

@@ -152,6 +152,11 @@ void zkl_stake_failed(struct stake *stake) {
     zkl_multi_failed(stake);
 }
 
+/* What was revoked is not handed on: the others' turn. */
+static void end_turn(struct stake *stake) {
+    if (stake->revoked) zkl_stake_perform(stake, zkl_claim_yield(&stake->claim));
+}
+
 void zkl_stake_granted(struct stake *stake) {
     stake->session->stats.grants++;
     if (zkl_condition_granted(stake)) {
@@ -161,6 +166,7 @@ void zkl_stake_granted(struct stake *stake) {
     stake->request->lease = true;
     stake->request->lease_kind = stake->claim.kind;
     zkl_multi_grant(stake);
+    end_turn(stake); /* somebody asked for it before it held */
 }
 
 /* In the line, as far as it is known. */
@@ -219,7 +225,7 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     stake->revoked = memcmp(answer->text, mark, strlen(mark)) == 0;
     if (!stake->revoked) return;
     post_notice(stake);
-    zkl_stake_perform(stake, zkl_claim_yield(&stake->claim)); /* the others' turn */
+    end_turn(stake);
 }
 
 /* --- all of a session ----------------------------------------------------------------------- */
