@@ -386,6 +386,32 @@ describe("a turn that ends otherwise", function()
         assert.same({ "a1", "c", "a2" }, { unpack(order) })
     end)
 
+    it("when it is revoked while it goes from hand to hand: the last one's answer counts", function()
+        local proxy = rig.proxy(server.hosts)
+        local far = rig.session(proxy.hosts, { timeout = LONG })
+        local one, other = turns(far, 1024), turns(b)
+        local begun, served, had = nil, 0, false
+        local function go_on()
+            while not had do
+                one:with({ timeout = LONG }, function(lease)
+                    lease:on_revoke(function() end) -- asks for the node; gone before the answer
+                    served = served + 1
+                    zklock.sleep(0.001)
+                end)
+            end
+        end
+        proxy:command("delay 20")
+        zklock.run(go_on, go_on, go_on, function()
+            rig.wait_for("some turns", function() return served > 10 end)
+            assert(other:revoke(5))
+            begun = served
+            had = other:with(LONG, function() return true end)
+        end)
+        assert.is_true(had)
+        assert.is_true(served - begun < 300, served - begun)
+        proxy:stop()
+    end)
+
     it("when somebody deletes its node: the holder is told, the next begins anew", function()
         local lock, order = turns(a), { tokens = {} }
         local first = hold(lock, { timeout = 5, owner = "first" })

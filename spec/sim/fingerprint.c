@@ -70,6 +70,7 @@ static void mix_node(const struct node *node) {
     mix((uint64_t)node->born);
     mix((uint64_t)node->died);
     mix((uint64_t)node->changed);
+    mix((uint64_t)node->signal);
     mix((uint64_t)node->grants);
     mix((uint64_t)node->session << 1 | (uint64_t)node->line);
     mix((uint64_t)(node->watched << 8 | node->kept) << 2 | node->robbed << 1 | node->late);

@@ -164,7 +164,7 @@ void rules_on_remove(const struct node *own, const struct wish *wish) {
     EACH_NODE(node) {
         bool waits = alive(node) && node->contender && node->line == CONDITION;
         if (node->place < own->place) continue; /* only a stranger passes over it */
-        require(!waits || node->changed || node->born > own->changed, "a signal is not swallowed");
+        require(!waits || node->changed || node->born > own->signal, "a signal is not swallowed");
     }
 }
 

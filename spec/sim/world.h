@@ -40,6 +40,7 @@ typedef int64_t zxid;
 struct node {
     char name[ZKL_NAME_SIZE];
     zxid born, died, changed;
+    zxid signal; /* the first change; of who waits in the condition. A stranger may make others */
     zxid place;  /* in the true order: born; of a downgraded reader its writer's */
     int session; /* index of its owner; NOBODY: another client's */
     enum zkl_kind kind;

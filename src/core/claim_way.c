@@ -24,7 +24,7 @@ static zkl_actions gather(struct zkl_claim *claim) {
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_ENTER;
-    claim->stalled = claim->own_watched = claim->unseen = false;
+    claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
     claim->czxid = 0;
     claim->served = 0;
     claim->nonce = ++claim->party->nonces;
