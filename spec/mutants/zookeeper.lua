@@ -742,6 +742,14 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
         catch = by("turns", "when it is revoked: the other process is next"),
     },
     {
+        name = "turns-revoked-late",
+        what = "what a holder asked of its node is not told to whoever has the node after it",
+        file = "src/zookeeper/stake_news.c",
+        find = "if (heir) zkl_stake_perform(heir, answer_own(heir, answer));",
+        replace = "if (heir && !answer) zkl_stake_perform(heir, 0);",
+        catch = by("turns", "when it is revoked while it goes from hand to hand"),
+    },
+    {
         name = "turns-revoked-before",
         what = "a turn that was revoked before it began is handed on",
         file = "src/zookeeper/stake.c",

@@ -61,7 +61,7 @@ end
 
 --- Fills the shop and starts servers, the first ones of the ports.
 ---@param count integer
----@param sale { strategy: string, order: string?, stock: integer?, pause: number?, timeout: number? }
+---@param sale table { strategy, order, stock, pause, timeout }, the last four if they are given
 function Stage:start(count, sale)
     local options = self.options
     local pause = sale.pause or options.pause
