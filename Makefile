@@ -3,7 +3,8 @@
 # make test      everything that CI runs
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
-# make bench     speed, against the same requests made one after the other; bench-nginx in nginx
+# make bench     speed, against the same requests made one after the other; bench-contended: by
+#                order; bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
 # make lint, format, coverage, install, clean
 #
@@ -34,7 +35,7 @@ HEADERS = $(wildcard src/core/*.h src/zookeeper/*.h src/lua/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
-.PHONY: all demo demo-http test repl bench bench-claims soak lint format coverage install clean setup setup-tests
+.PHONY: all demo demo-http test repl bench bench-claims bench-contended soak lint format coverage install clean setup setup-tests
 .PHONY: build-tests test-lua test-luajit test-asan test-tsan valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
@@ -122,6 +123,10 @@ repl: setup
 bench: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
 	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/bench.lua $(BENCH)
+
+bench-contended: setup
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
+	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/contended.lua $(BENCH)
 
 bench-claims: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)

@@ -34,6 +34,7 @@ build = {
       ["zklock"] = "lua/zklock/init.lua",
       ["zklock.core"] = {
          sources = {
+            "src/core/batch.c",
             "src/core/claim.c",
             "src/core/claim_replies.c",
             "src/core/claim_way.c",

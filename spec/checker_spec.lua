@@ -4,8 +4,9 @@
 -- Each history begins with a lawful one. LAWFUL is of two clients: c1 holds, c2 waits and
 -- holds after it. SHARED is of a read-write lock: c1 writes, c2 waits to read and c3 to write
 -- behind it; c1 becomes a reader, so that c2 comes in; when both have gone, c3. PERMITS is of a
--- semaphore of 3: c1 has 2, c2 waits for 2, c3 for one behind it. A test says what is otherwise:
--- lines to add, to take away (by a pattern), to change.
+-- semaphore of 3: c1 has 2, c2 waits for 2, c3 for one behind it. TURNS is of processes that take
+-- turns of 2 grants: c1 has three waiters, and c2 comes before the third. A test says what is
+-- otherwise: lines to add, to take away (by a pattern), to change.
 
 local check = require "spec.torture.checker"
 local history = require "spec.torture.history"
@@ -135,6 +136,35 @@ local PERMITS = [[
 9.01 c1.1 - ended
 9.01 c2.1 - ended
 9.01 c3.1 - ended
+10.0 torture - residue nodes=0 watches=0
+]]
+
+local TURNS = [[
+1.00 c1.1 - connected session=a1 timeout=2
+1.00 c2.1 - connected session=b2 timeout=2
+2.00 c1.1 c1.1-1 invoked path=/l kind=mutex way=acquire limit=9 batch=2
+2.01 zookeeper c1.1-1 created path=/l name=x-lock-0 session=a1 zxid=100
+2.02 c1.1 c1.1-1 granted token=102400 state=held held=2.02 begun=2 limit=9
+2.10 c2.1 c2.1-1 invoked path=/l kind=mutex way=acquire limit=9 batch=2
+2.11 zookeeper c2.1-1 created path=/l name=x-lock-1 session=b2 zxid=101
+2.12 c2.1 c2.1-1 queued position=2
+2.20 c1.1 c1.1-2 invoked path=/l kind=mutex way=acquire limit=9 batch=2
+2.20 c1.1 c1.1-2 queued position=2
+2.30 c1.1 c1.1-3 invoked path=/l kind=mutex way=acquire limit=9 batch=2
+2.30 c1.1 c1.1-3 queued position=3
+3.00 c1.1 c1.1-1 released result=ok begun=3.00 limit=0 held=3.00
+3.00 c1.1 c1.1-2 granted token=102401 state=held held=3.00 begun=2.2 limit=9
+3.01 zookeeper c1.1-3 created path=/l name=x-lock-2 session=a1 zxid=102
+4.00 c1.1 c1.1-2 released result=ok begun=4.00 limit=0 held=4.00
+4.01 zookeeper c1.1-1 deleted path=/l name=x-lock-0 session=a1 zxid=103 cause=delete
+4.02 c2.1 c2.1-1 granted token=103424 state=held held=4.02 begun=2.1 limit=9
+5.00 c2.1 c2.1-1 released result=ok begun=5.00 limit=0 held=5.00
+5.01 zookeeper c2.1-1 deleted path=/l name=x-lock-1 session=b2 zxid=104 cause=delete
+5.02 c1.1 c1.1-3 granted token=104448 state=held held=5.02 begun=2.3 limit=9
+6.00 c1.1 c1.1-3 released result=ok begun=6.00 limit=0 held=6.00
+6.01 zookeeper c1.1-3 deleted path=/l name=x-lock-2 session=a1 zxid=105 cause=delete
+9.01 c1.1 - ended
+9.01 c2.1 - ended
 10.0 torture - residue nodes=0 watches=0
 ]]
 
@@ -481,7 +511,7 @@ describe("a history that breaks one rule", function()
     it("is not lost among the lawful", function()
         local report = check_text(changed{})
         assert.same({}, violated(report), texts(report))
-        assert.equal(16, #report.rules)
+        assert.equal(17, #report.rules)
     end)
 end)
 
@@ -515,6 +545,95 @@ describe("a history of a semaphore", function()
                    "5%.01 zookeeper", "8.51 zookeeper", "begun=5 ", "begun=8.5 ", "held=5\n",
                    "held=8.5\n" },
     }, "and it was not served")
+end)
+
+
+describe("a history of turns", function()
+    passes("is lawful", { of = TURNS }, function(report)
+        assert.same({ 3, 2, 1 }, { report.figures.turns, report.figures.longest,
+                                   report.figures.handed })
+        assert.equal(1, report.figures.measures.handover.count)
+    end)
+
+    passes("in which a waiter gives up, and the next one of its process has its node", {
+        of = TURNS,
+        change = { "5.02 c1.1 c1.1%-3", "5.02 c1.1 c1.1-4", "begun=2.3 ", "begun=2.4 ",
+                   "6.00 c1.1 c1.1%-3", "6.00 c1.1 c1.1-4" },
+        plus = [[
+            2.40 c1.1 c1.1-4 invoked path=/l kind=mutex way=acquire limit=9 batch=2
+            3.20 c1.1 c1.1-3 failed code=timeout begun=2.3 limit=0.9
+        ]],
+    })
+
+    fails("token", "two grants of a turn with one token", {
+        of = TURNS,
+        change = { "102401", "102400" },
+    }, "token 102400 after a grant with 102400")
+
+    fails("turns", "more grants than a batch", {
+        of = TURNS,
+        change = { "batch=2", "batch=1" },
+    }, "grant 2 of a turn of 1")
+
+    fails("turns", "a grant that is left out", {
+        of = TURNS,
+        change = { "102401", "102402", "batch=2", "batch=3" },
+    }, "grant 3 of its turn, after grant 1")
+
+    fails("turns", "a turn that does not begin with its first grant", {
+        of = TURNS,
+        change = { "104448", "104449" },
+    }, "grant 2 of its turn, after none")
+
+    fails("turns", "who asked later is served before, in one turn", {
+        of = TURNS,
+        change = { "2.20 c1.1 c1.1%-2 invoked", "1.90 c1.1 c1.1-2 invoked" },
+    }, "asked before c1.1%-1 and came after it")
+
+    fails("order", "a turn by the node of another session", {
+        of = TURNS,
+        change = { "lock%-2 session=a1", "lock-2 session=b2" },
+    }, "token 104448 is of somebody else's node")
+
+    fails_with_order("notice", "a turn by a node that was gone when the claim asked", {
+        of = TURNS,
+        plus = [[
+            6.10 c1.1 c1.1-4 invoked path=/l kind=mutex way=acquire limit=9 batch=2
+            6.11 c1.1 c1.1-4 granted token=104449 state=lost begun=6.1 limit=9
+            6.11 c1.1 c1.1-4 released result=lost begun=6.11 limit=0
+        ]],
+    }, "token 104449 is of somebody else's node")
+
+    fails("order", "a turn by no node", {
+        of = TURNS,
+        change = { "token=104448", "token=1044480" },
+    }, "token 1044480 is of no lock node")
+
+    fails("overlap", "a hand-over before the holder has let go", {
+        of = TURNS,
+        change = { "3.00 c1.1 c1.1%-2 granted", "2.90 c1.1 c1.1-2 granted" },
+    }, "c1.1%-2 was granted 0.100 s before its end")
+
+    -- The second of c1 waits in vain beside the first one's node.
+    fails("handoff", "a turn that is handed to nobody", {
+        of = TURNS,
+        change = { "6%.(0%d)", "8.%1", "5%.(0%d)", "7.%1", "4%.02", "6.52", "4.01 zoo", "6.51 zoo",
+                   "3.00 c1.1 c1.1%-2 granted[^\n]+\n", "",
+                   "4.00 c1.1 c1.1%-2 released[^\n]+",
+                   "6.50 c1.1 c1.1-2 failed code=timeout begun=2.2 limit=4.3" },
+    }, "its turn, x%-lock%-0, was nobody's for 3.510 s")
+
+    fails("handoff", "a turn that does not begin", {
+        of = TURNS,
+        change = { "6%.(0%d)", "8.%1", "5.02 c1.1", "7.52 c1.1", "held=5.02", "held=7.52" },
+    }, "its turn, x%-lock%-2, was nobody's for 2.510 s")
+
+    fails("gone", "a node that stays when nobody of its process waits", {
+        of = TURNS,
+        change = { "5%.(0%d)", "8.%1", "8.02 c1.1 c1.1%-3[^\n]+",
+                   "4.80 c1.1 c1.1-3 failed code=timeout begun=2.3 limit=2.5",
+                   "6.00[^\n]+\n", "", "6.01 zoo", "7.90 zoo" },
+    }, "its node x%-lock%-2 stayed 3.100 s")
 end)
 
 

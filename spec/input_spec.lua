@@ -164,9 +164,11 @@ describe("with a session,", function()
          "batch must be a number")
     it("mutex refuses batch 0, which is no time", function()
         local message = refuses(function() session:mutex("/a", { order = "turns", batch = 0 }) end,
-                                "batch must be")
+                                "batch must be a whole number, 1 to 1024")
         assert.is_nil(message:find("seconds", 1, true), message)
     end)
+    test("mutex refuses a batch without turns", function() session:mutex("/a", { batch = 5 }) end,
+         'batch belongs to order = "turns"')
 
     -- acquire and with
     for name, bad in pairs{ ["negative"] = -1, ["NaN"] = nan, ["minus infinity"] = -huge } do
@@ -259,29 +261,6 @@ describe("with a session,", function()
         ["lease.on_lost"] = function() lease.on_lost(print) end,
     } do
         test(name .. " with a dot names the colon", call, (name:gsub("%.", ":")))
-    end
-end)
-
-
-describe("what is not built yet", function()
-    local session
-    setup(function() session = rig.session(rig.shared().hosts) end)
-    teardown(rig.close_sessions)
-    teardown(function() zklock.driver(nil) end)
-
-    local function unsupported(result, message, code)
-        assert.is_nil(result)
-        assert.equal("unsupported", code)
-        assert.is_truthy(message:find("not built yet", 1, true), message)
-    end
-
-    for name, options in pairs{ ["none with batch"] = { order = "none", batch = 5 },
-                                ['order = "turns"'] = { order = "turns" },
-                                ["batch"] = { batch = 5 },
-                                ["turns with batch"] = { order = "turns", batch = 5 } } do
-        it("says so: mutex with " .. name, function()
-            unsupported(session:mutex(rig.path(), options))
-        end)
     end
 end)
 

@@ -316,6 +316,19 @@ describe("the requests", function()
         lease:release()
     end)
 
+    it("of turns are those of one acquire and one release, however many it serves", function()
+        local turns = session:mutex(lock.path, { order = "turns", batch = 3 })
+        local lease = assert(turns:acquire{ timeout = 5, owner = 1 })
+        assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
+        for _ = 2, 3 do
+            lease = hand_over(lease, turns)
+            assert_counts{}
+        end
+        proxy:reset()
+        assert(lease:release())
+        assert_counts{ delete = 1, flights = 1 }
+    end)
+
     it("of a reader behind a writer, when it is granted, are one list", function()
         local holder = rig.session(server.hosts, { timeout = LONG })
         local lease = assert(holder:rwlock(lock.path):write():acquire(5))

@@ -264,9 +264,7 @@ describe("an unfair mutex, refused", function()
             local options = { order = "none", jitter = jitter }
             refused(function() session:mutex(path, options) end, "jitter")
         end
-        local lock, _, code = session:mutex(path, { order = "none", batch = 2 })
-        assert.is_nil(lock)
-        assert.equal("unsupported", code)
+        refused(function() session:mutex(path, { order = "none", batch = 2 }) end, '"turns"')
     end)
 end)
 

@@ -21,6 +21,7 @@ local max = math.max
 ---@field kind "mutex"|"read"|"write"|"permit"|"multi"
 ---@field claim "mutex"|"read"|"write"|"permit"|"unfair" how it contends
 ---@field limit? integer of a semaphore
+---@field batch? integer grants of a turn
 local Lock = {}
 Lock.__index = Lock
 Lock.__name = "zklock.lock"
@@ -48,7 +49,7 @@ end
 local function ask(self, owner, timeout, trying, permits)
     return self.session.handle:acquire(self.path, self.claim, owner, timeout, trying,
                                        self.reentrant, self.data, self.jitter,
-                                       permits, self.limit)
+                                       permits, self.limit, self.batch)
 end
 
 
@@ -130,7 +131,7 @@ local function describe(entry, held)
 end
 
 
-local function take_queue(request, path)
+local function take_queue(request, path, turns)
     local code, detail = request.handle:result()
     if code ~= "ok" then return failure(code, path, detail) end
     local queue = request.handle:queue()
@@ -138,6 +139,7 @@ local function take_queue(request, path)
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
         taken = taken + (entry.permits or huge)
+        if turns and entry.token then entry.token = entry.token * 1024 end -- the turn's first
         describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
     end
     return queue
@@ -180,7 +182,7 @@ function Lock:queue(timeout)
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
     local request = session.handle:queue(self.path, self.claim, timeout)
-    return session:await(request, timeout, take_queue, self.path)
+    return session:await(request, timeout, take_queue, self.path, self.batch)
 end
 
 
@@ -191,7 +193,7 @@ end
 ---@return string? message
 ---@return string? code "unsupported"
 function Lock:condition(name)
-    if self.claim ~= "mutex" and self.claim ~= "write" then
+    if self.batch or self.claim ~= "mutex" and self.claim ~= "write" then
         return failure("unsupported", self.path,
                        'only a mutex with order = "fifo" or a write lock has conditions')
     end
@@ -219,6 +221,7 @@ function Lock.new(session, path, kind, opts)
         data = opts.data,
         jitter = opts.jitter,
         limit = opts.limit,
+        batch = opts.batch,
     }, Lock)
 end
 

@@ -12,7 +12,8 @@ local may_be_part = { mutex = true, read = true, write = true }
 local function check(session, locks)
     local seen = {}
     for i, lock in ipairs(options.locks(locks)) do
-        if getmetatable(lock) ~= Lock or not may_be_part[lock.claim] then
+        if getmetatable(lock) ~= Lock or not may_be_part[lock.claim]
+           or lock.batch then
             options.refuse('lock %d of multi must be a mutex with order = "fifo", or one side ' ..
                            "of a read-write lock", i)
         end

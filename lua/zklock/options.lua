@@ -100,11 +100,15 @@ function check.positive(value, name)
     end
 end
 
-function check.count(value, name)
+local function check_count(value, name, limit)
     check_type(value, "number", name)
-    if not (value >= 1 and value < huge and value % 1 == 0) then
-        refuse("%s must be a whole number, 1 or more, not %s", name, show(value))
+    if not (value >= 1 and value <= limit and value % 1 == 0) then
+        refuse("%s must be a whole number, 1 to %d, not %s", name, limit, show(value))
     end
+end
+
+function check.batch(value, name)
+    check_count(value, name, 1024) -- a token counts the grants of a turn in ten bits
 end
 
 function check.pause(value, name)
@@ -247,9 +251,11 @@ local mutex_fields = {
     order = one_of("fifo", "none", "turns"),
     reentrant = check.flag,
     data = check.data,
-    batch = check.count,
+    batch = check.batch,
     jitter = check.pause,
 }
+
+local BATCH = 16 -- grants of a turn, unless told otherwise
 
 local mutex_defaults = { order = "fifo", reentrant = true }
 
@@ -257,6 +263,12 @@ function _M.mutex(given)
     local opts = complete(given, mutex_fields, mutex_defaults, "the options of mutex")
     if opts.jitter and opts.order ~= "none" then
         refuse('jitter belongs to order = "none": by order = "%s" one waiter is woken at a time',
+            opts.order)
+    end
+    if opts.order == "turns" then
+        opts.batch = opts.batch or BATCH
+    elseif opts.batch then
+        refuse('batch belongs to order = "turns": by order = "%s" each has its own turn',
             opts.order)
     end
     return opts
@@ -272,19 +284,11 @@ function _M.rwlock(given)
 end
 
 
-local function check_permits(value, name, limit)
-    check_type(value, "number", name)
-    if not (value >= 1 and value <= limit and value % 1 == 0) then
-        refuse("%s must be a whole number, 1 to %d, not %s", name, limit, show(value))
-    end
-end
-
-
 local semaphore_fields = { data = check.data }
 
 --- The limit and the options of semaphore().
 function _M.semaphore(limit, given)
-    check_permits(limit, "the limit of a semaphore", 2147483647) -- it has 31 bits in a node's name
+    check_count(limit, "the limit of a semaphore", 2147483647) -- it has 31 bits in a node's name
     return complete(given, semaphore_fields, {}, "the options of semaphore")
 end
 
@@ -320,7 +324,7 @@ function _M.permits(given, limit)
         return opts
     end
     local opts = complete(given, permits_fields, { permits = 1 }, "the options of acquire")
-    check_permits(opts.permits, "permits", limit)
+    check_count(opts.permits, "permits", limit)
     return opts
 end
 

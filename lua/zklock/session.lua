@@ -179,15 +179,8 @@ end
 
 
 ---@return zklock.Lock
----@overload fun(self, path, opts): nil, string, string
 function Session:mutex(path, opts)
     path, opts = options.path(path), options.mutex(opts)
-    if opts.order == "turns" then
-        return failure("unsupported", path, ('order = "%s" is not built yet'):format(opts.order))
-    end
-    if opts.batch then
-        return failure("unsupported", path, 'batch belongs to order = "turns", not built yet')
-    end
     return Lock.new(self, path, "mutex", opts)
 end
 

@@ -390,6 +390,48 @@ chapters.unfair_stray = unfair(function(book)
     assert(assert(book.lock:acquire(PATIENCE)):release{ wait = PATIENCE })
 end)
 
+-- --- of a lock in turns ------------------------------------------------------------------------
+
+local function in_turns(chapter)
+    return function(book)
+        local options = { order = "turns", batch = 2, data = "a test" }
+        book.lock = book.session:mutex(book.lock.path, options)
+        chapter(book)
+    end
+end
+
+-- Four wait for their turn, and the second gives up. The first is handed the node, the third makes
+-- one, and hands that to the fourth.
+chapters.turns = in_turns(function(book)
+    local lock, tasks, queued = book.lock, {}, 0
+    local first = assert(lock:acquire{ timeout = PATIENCE, owner = "first" })
+    book.arm()
+    for i = 1, 4 do
+        tasks[i] = function()
+            local told = false
+            local function tell()
+                queued = told and queued or queued + 1
+                told = true
+            end
+            local options = { timeout = PATIENCE, owner = i, on_queued = tell }
+            local lease = try(lock.acquire, lock, options)
+            tell()
+            if lease then lease:release() end
+        end
+    end
+    tasks[5] = function()
+        rig.eventually(function() return queued == 4 end, PATIENCE)
+        try(book.session.interrupt, book.session, 2)
+        first:release()
+    end
+    try(zklock.run, table.unpack(tasks))
+    first:release()
+end)
+
+chapters.turns_acquire = in_turns(chapters.acquire)
+chapters.turns_cut = in_turns(chapters.cut)
+chapters.turns_close = in_turns(chapters.close)
+
 -- The session expires while one holds and one waits; another one is opened.
 function chapters.expire(book)
     local lock, id = book.lock, book.session:id()

@@ -196,6 +196,16 @@ static void ending(void) {
         CHECK_IS(s.claim.code, ZKL_AUTH);
         scene_close(&s);
     }
+    TEST("nor does it wait to be first") {
+        half(&s);
+        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        s.now += T * 6 / 10;
+        CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_SYNC);
+        zkl_contender_drop(ahead);
+        CHECK_IS(zkl_claim_got_own(&s.part, ZKL_REFUSED, ZKL_AUTH, 0, 0, s.now),
+                 ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        scene_close(&s);
+    }
     TEST("creates that got lost and were not carried out are not made one by one") {
         pair(&s, false);
         scene_start(&s);

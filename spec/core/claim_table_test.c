@@ -16,11 +16,12 @@ enum setting {
     AS_WRITER,
     AS_PERMIT,
     AS_WAITER,
+    AS_BATCH,
     SETTINGS
 };
-static const char *const settings[] = {"",         " stalled",       " unwanted",
-                                       " cut off", " clock ran out", " reader",
-                                       " writer",  " permit",        " waiter"};
+static const char *const settings[] = {
+    "",        " stalled", " unwanted", " cut off", " clock ran out",
+    " reader", " writer",  " permit",   " waiter",  " batch"};
 
 static enum zkl_kind kind_in(int state, int setting) {
     if (setting == AS_WRITER || state == ZKL_SHARE) return ZKL_WRITE;
@@ -36,6 +37,38 @@ static bool waits_in(int state) {
     return in[state];
 }
 
+/* Those in which a claim with a batch can be. */
+static bool takes_turns_in(int state) {
+    return state != ZKL_SHARE && state != ZKL_AWAY && state != ZKL_CALLED && state != ZKL_PASS;
+}
+
+/* The part comes after the claim, on the same line, and has not begun. */
+static void follow(struct scene *s) {
+    zkl_claim_init(&s->part, &s->party, &s->line, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_batch(&s->part, 3);
+}
+
+/* The part had the node 42, and has handed it to the claim. */
+static void reach_heir(struct scene *s, zkl_time deadline) {
+    scene_open(s, ZKL_MUTEX, deadline, false);
+    follow(s);
+    zkl_claim_start(&s->part);
+    zkl_claim_created(&s->part, ZKL_DONE, ZKL_OK, scene_name_of(&s->part, 42), 1042);
+    LINE(s, s->part.name);
+    zkl_claim_listed(&s->part, ZKL_DONE, ZKL_OK, s->now);
+    zkl_claim_batch(&s->claim, 3);
+    zkl_claim_release(&s->part);
+    CHECK_IS(s->claim.state, ZKL_FIRST);
+    zkl_claim_detach(&s->part);
+}
+
+static void reach_turns(struct scene *s, enum zkl_claim_state state, zkl_time deadline) {
+    if (state == ZKL_FIRST) reach_heir(s, deadline);
+    else scene_reach(s, state, deadline);
+    zkl_claim_batch(&s->claim, 3);
+    follow(s);
+}
+
 static void give_up(struct scene *s) {
     if (s->claim.state == ZKL_SHARE) scene_release(s);
     else scene_cancel(s, ZKL_INTERRUPTED);
@@ -45,6 +78,8 @@ static void build(struct scene *s, int state, int setting) {
     const zkl_time deadline = 2000 * ZKL_SECOND;
     if (setting == AS_WAITER && waits_in(state))
         scene_reach_waiter(s, (enum zkl_claim_state)state, deadline);
+    else if (setting == AS_BATCH && takes_turns_in(state))
+        reach_turns(s, (enum zkl_claim_state)state, deadline);
     else scene_reach_as(s, kind_in(state, setting), (enum zkl_claim_state)state, deadline);
     if (state == ZKL_AWAY) s->grants = 0; /* there may be a second one */
     if (state == ZKL_WAIT) s->claim.own_watched = true;
@@ -66,6 +101,7 @@ enum event {
     CANCEL,
     RELEASE,
     SHARE,
+    YIELD,
     TURN,
     TAKEN_OVER,
     LEFT_NOTHING,
@@ -103,14 +139,14 @@ enum event {
     EVENTS
 };
 static const char *const events[] = {
-    "start",         "cancel",        "release",       "share",         "turn",
-    "turn, called",  "left nothing",  "parents",       "created",       "listed own",
-    "listed first",  "listed none",   "listed limit",  "synced",        "got own",
-    "got foreign",   "got ahead",     "got other",     "ranked",        "shared",
-    "marked",        "passed",        "passed next",   "removed",       "called",
-    "own deleted",   "own changed",   "ahead deleted", "ahead changed", "ahead marked",
-    "other deleted", "other changed", "resume",        "suspend",       "expire",
-    "tick",          "tick late",     "beat"};
+    "start",        "cancel",        "release",       "share",         "yield",
+    "turn",         "turn, called",  "left nothing",  "parents",       "created",
+    "listed own",   "listed first",  "listed none",   "listed limit",  "synced",
+    "got own",      "got foreign",   "got ahead",     "got other",     "ranked",
+    "shared",       "marked",        "passed",        "passed next",   "removed",
+    "called",       "own deleted",   "own changed",   "ahead deleted", "ahead changed",
+    "ahead marked", "other deleted", "other changed", "resume",        "suspend",
+    "expire",       "tick",          "tick late",     "beat"};
 static const char *const replies[] = {"", " absent", " refused", " unknown"};
 
 static zkl_actions list_event(struct scene *s, int event, enum zkl_reply reply) {
@@ -176,6 +212,7 @@ static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
     case CANCEL: return zkl_claim_cancel(claim, ZKL_CLOSED);
     case RELEASE: return zkl_claim_release(claim);
     case SHARE: return zkl_claim_may_share(claim) ? zkl_claim_share(claim) : 0;
+    case YIELD: return zkl_claim_yield(claim);
     case TURN: return claim->waits || !claim->partner ? 0 : zkl_claim_turn(claim);
     case TAKEN_OVER: return called(s);
     case LEFT_NOTHING: return zkl_claim_left_nothing(claim);
@@ -235,6 +272,25 @@ static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is
     if (is->settled) CHECK(is->state == ZKL_LEAVE || is->state == ZKL_GONE);
 }
 
+/* It is on its way, or holds and will hand its node on: who comes after it waits for it. */
+static bool leads(const struct zkl_claim *claim) {
+    if (claim->state == ZKL_HELD) return claim->served + 1 < claim->batch;
+    return claim->wanted && claim->state >= ZKL_ENTER && claim->state <= ZKL_FIRST;
+}
+
+/* The part takes the place of whoever hands it on, or goes on by itself: it is not forgotten. */
+static void check_turns(const struct scene *s, const struct zkl_claim *was, zkl_actions did) {
+    const struct zkl_claim *is = &s->claim, *heir = &s->part;
+    bool left = leads(was) && !leads(is);
+    if (left && s->party.clock.connected) CHECK(did & ZKL_DO_FOLLOW);
+    if (!heir->heir || was->state == ZKL_GONE) return;
+    CHECK(left && is->state == ZKL_GONE && !(did & NETWORK));
+    CHECK_TEXT(heir->name, was->name);
+    CHECK(heir->nonce == was->nonce && heir->czxid == was->czxid);
+    CHECK_IS(heir->served, was->served + (was->state == ZKL_HELD));
+    CHECK_IS(heir->state == ZKL_FIRST, was->state == ZKL_HELD && s->party.clock.connected);
+}
+
 static void check_told(const struct scene *s, const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s->claim;
     const struct zkl_clock *clock = &s->party.clock;
@@ -247,16 +303,17 @@ static void check_told(const struct scene *s, const struct zkl_claim *was, zkl_a
     }
     if (did & ZKL_DO_FAIL) CHECK(was->wanted && !is->wanted && is->code != ZKL_OK);
     if (did & ZKL_DO_LOSE) CHECK(zkl_claim_holds(was) && is->code == ZKL_LOST);
-    if (did & ZKL_DO_QUEUED) CHECK(is->state == ZKL_WAIT && !was->announced);
+    if (did & ZKL_DO_QUEUED) CHECK((is->state == ZKL_WAIT || is->batch) && !was->announced);
     CHECK_IS(zkl_claim_holds(is) && !zkl_claim_holds(was), granted != 0);
     check_shared(was, is, did);
     check_stayed(was, is, did);
     if (is->waits) check_waiter(was, is, did);
+    if (is->batch) check_turns(s, was, did);
     CHECK_IS(is->state == ZKL_GONE && was->state != ZKL_GONE, (did & ZKL_DO_FORGET) != 0);
     if (!zkl_claim_holds(was) && !is->waits)
         CHECK_IS(was->wanted && !is->wanted, (did & ZKL_DO_FAIL) != 0);
     if (was->state == ZKL_GONE) CHECK(!did && is->state == ZKL_GONE);
-    if (did & ZKL_DO_FORGET) CHECK(!zkl_line_find(&s->line, is->name));
+    if (did & ZKL_DO_FORGET && !s->part.heir) CHECK(!zkl_line_find(&s->line, is->name));
     CHECK(s->grants <= 1 && s->fails <= 1 && s->losses <= 1 && s->queued <= 1);
     CHECK(s->grants + s->fails <= 1);
     CHECK_IS(s->forgets, is->state == ZKL_GONE);

@@ -18,6 +18,7 @@
  *     is ahead of it; of permits, as many as there are, and nobody of another use ahead;
  *   - a writer that shares holds meanwhile, keeps its token and its number, and is told once
  *     what came of it; it becomes a reader only by a reply that says so;
+ *   - a node is one claim's at a time, also when it is handed on, and its tokens grow;
  *   - nobody sleeps without an alarm: a claim that is neither held nor forgotten has a request
  *     out, is watched for, or is stalled, which the next heartbeat mends;
  *   - in the end, when all is given up and the server answers, every claim is forgotten; and
@@ -45,7 +46,7 @@ static void require(bool holds) {
 enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, SHARE, MARK, BACK };
 
 struct user {
-    struct zkl_claim claim;
+    struct zkl_claim claim; /* the first member: a claim is its user's */
     bool used, forgotten, answered, granted, lost, given_up;
     bool sharing;  /* it asked to be a reader, and was not told yet */
     bool watching; /* of a fixed name: the node that is there */
@@ -191,8 +192,9 @@ static void ask_holders(struct user *user) {
 }
 
 static void resume_followers(void) {
-    EACH_USER(user) {
-        if (user->claim.state == ZKL_NEW) perform(user, zkl_claim_resume(&user->claim, w.now));
+    for (struct zkl_claim *claim = w.line.claims; claim; claim = claim->next) {
+        if (!zkl_claim_follows(claim)) continue;
+        perform((struct user *)claim, zkl_claim_resume(claim, w.now));
     }
 }
 
@@ -310,10 +312,23 @@ static void check_actions(const struct user *user, zkl_actions actions) {
     require(!(actions & ZKL_DO_GRANT) || !(actions & (ZKL_DO_FAIL | ZKL_DO_LOSE)));
 }
 
+static bool is_handed_on(const struct zkl_claim *claim, const struct zkl_claim *other) {
+    return other != claim && claim->batch && other->nonce == claim->nonce;
+}
+
+/* Whoever had the node before had a smaller token. */
+static void check_token(const struct zkl_claim *claim) {
+    EACH_USER(user) {
+        if (is_handed_on(claim, &user->claim) && user->granted)
+            require(zkl_claim_token(&user->claim) < zkl_claim_token(claim));
+    }
+}
+
 static void check_grant(const struct zkl_claim *claim) {
     const struct zkl_clock *clock = &w.party.clock;
     require(claim->state == ZKL_HELD && claim->wanted && claim->czxid != 0);
     require(zkl_clock_phase(clock, claim->epoch, w.now) == ZKL_PHASE_HELD);
+    check_token(claim);
 }
 
 static void perform(struct user *user, zkl_actions actions) {
@@ -637,12 +652,17 @@ static void share(struct user *user) {
     perform(user, zkl_claim_share(&user->claim));
 }
 
+static void yield(struct user *user) {
+    if (user->used) perform(user, zkl_claim_yield(&user->claim));
+}
+
 static void start(uint8_t how) {
     bool trying = how & 1;
     zkl_time deadline = how & 2 ? w.now + how * (TIMEOUT / 64) : ZKL_NEVER;
     if (trying && !connected()) return;
     struct user *user = new_user(USERS, (enum zkl_kind)(how / 4 % 5), deadline, trying);
     if (user && user->claim.kind == ZKL_PERMIT) zkl_claim_want(&user->claim, 1 + how / 16 % 3, 3);
+    if (user && user->claim.kind == ZKL_MUTEX) zkl_claim_batch(&user->claim, how / 32 % 4);
     if (user) perform(user, zkl_claim_start(&user->claim));
 }
 
@@ -679,6 +699,13 @@ static bool has_alarm(const struct user *user) {
     return false;
 }
 
+static void check_node(const struct zkl_claim *claim) {
+    if (claim->nonce == 0 || claim->state == ZKL_GONE) return;
+    EACH_USER(user) {
+        if (is_handed_on(claim, &user->claim)) require(user->claim.state == ZKL_GONE);
+    }
+}
+
 static void check(void) {
     EACH_USER(user) {
         const struct zkl_claim *claim = &user->claim;
@@ -686,6 +713,7 @@ static void check(void) {
         require((claim->state == ZKL_GONE) == user->forgotten);
         require(claim->wanted == !(user->answered && (!user->granted || !zkl_claim_holds(claim))));
         require((claim->state == ZKL_WAIT && !is_fixed(user)) == (claim->ahead != NULL));
+        check_node(claim);
         require(claim->ranks == (uint32_t)user->out[RANK]);
         if (zkl_claim_holds(claim)) require(user->granted && !user->lost && !user->given_up);
     }
@@ -712,6 +740,7 @@ static void step(void) {
         break;
     case 10:
         if (which == 0) expire();
+        else if (which % 2) yield(user);
         else share(user);
         break;
     default: deliver(); break;

@@ -48,7 +48,7 @@ end
 local refusals = {
     connect = { '^acl = "%a+" needs auth: ' },
     mutex = { "^a lock path must be ", "^the lock path .* must ", "^the lock path .* contains ",
-              '^jitter belongs to order = "none": ' },
+              '^jitter belongs to order = "none": ', '^batch belongs to order = "turns": ' },
     guard = { "^guard takes a list of one write or more, such as ", "^guard writes at most ",
               "^write %d+ of guard", "^unknown option .* in guard; known: timeout, ",
               "^timeout must be " },
@@ -97,7 +97,7 @@ end
 local allowed = {
     acl = function(value) return value == "open" or value == "creator" or value == "read" end,
     auth = function(value) return type(value) == "string" and not value:find("\0", 1, true) end,
-    batch = function(value) return value >= 1 and value % 1 == 0 end,
+    batch = function(value) return value >= 1 and value <= 1024 and value % 1 == 0 end,
     connect_timeout = function(value) return is_duration(value) and value > 0 end,
     data = is_text,
     identity = function(value) return is_text(value) and not value:find("%c") end,
@@ -123,7 +123,15 @@ local function check_accepted(call, result)
 end
 
 
-local function check_result(call, result, ...)
+-- A batch is of turns, and turns have one.
+local function check_mutex(lock, given)
+    check_accepted("mutex", { data = lock.data, reentrant = lock.reentrant, batch = lock.batch })
+    local order = type(given) == "table" and rawget(given, "order")
+    assert((lock.batch ~= nil) == (order == "turns"), "it passes a batch of another order")
+end
+
+
+local function check_result(call, arguments, result)
     if call == "connect" or call == "acquire" or call == "release" or call == "permits" then
         check_accepted(call, result)
     elseif call == "guard" then
@@ -133,9 +141,7 @@ local function check_result(call, result, ...)
             assert(write[4] >= -1 and write[4] % 1 == 0, "it passes another version")
         end
     elseif call == "mutex" then
-        local _, code = ...
-        if not result then return assert(code == "unsupported", "mutex() fails otherwise") end
-        check_accepted(call, { data = result.data, reentrant = result.reentrant })
+        check_mutex(result, arguments[2])
     elseif call == "timeout" then
         assert(is_duration(result), "it passes a bad timeout")
     elseif call == "path" then
@@ -145,7 +151,7 @@ end
 
 
 local function judge(call, arguments, ok, ...)
-    if ok then return check_result(call, ...) end
+    if ok then return check_result(call, arguments, ...) end
     check_refusal(call, (...), arguments[call == "mutex" and 2 or 1])
 end
 

@@ -28,6 +28,7 @@ end
 
 local function lock_of(session, kind, path, data)
     if kind == "mutex" then return session:mutex(path, { data = data }) end
+    if kind == "turns" then return session:mutex(path, { data = data, order = "turns" }) end
     local rw = session:rwlock(path, { data = data })
     return rw[kind](rw)
 end

@@ -274,6 +274,10 @@ describe("the sale over HTTP #nginx", function()
             as_expected("HTTP-08", "%d+ sold, %d+ left +right")
         end)
 
+        it("right for 200 connections with zklock, the servers in turns", function()
+            as_expected("HTTP-09", "%d+ sold, %d+ left +right")
+        end)
+
         it("and fails when what must be right is not", function()
             local wrong = {}
             for key, value in pairs(sale.scenarios[1]) do wrong[key] = value end

@@ -123,7 +123,7 @@ static void resume(struct client *client, struct zkl_claim *claim) {
 
 static void resume_followers(struct client *client, const struct wish *wish) {
     EACH_CLAIM(client, claim) {
-        bool follows = claim->line == wish->claim.line && claim->state == ZKL_NEW;
+        bool follows = claim->line == wish->claim.line && zkl_claim_follows(claim);
         if (follows) resume(client, claim);
     }
 }
@@ -611,6 +611,7 @@ void client_wish(struct client *client, int line, struct desire desire, zkl_time
     struct wish *wish = new_wish(client, line, desire.kind, deadline, trying);
     if (!wish) return;
     zkl_claim_want(&wish->claim, desire.permits, desire.limit);
+    if (desire.batch) zkl_claim_batch(&wish->claim, desire.batch);
     tell("%s wants %s%s", story_client(client), story_desire(&desire),
          trying ? ", now or never" : "");
     client->wished++;
@@ -665,6 +666,12 @@ void client_share(struct client *client, struct wish *wish) {
     perform(client, wish, zkl_claim_share(&wish->claim));
 }
 
+void client_yield(struct client *client, struct wish *wish) {
+    tell("%s hears that somebody wants the lock", story_client(client));
+    cover(wish->claim.state, EVENT_YIELD);
+    perform(client, wish, zkl_claim_yield(&wish->claim));
+}
+
 bool client_may_wait(const struct client *client) {
     unsigned used = 0;
     EACH_WISH(client, wish) used++;
@@ -694,6 +701,10 @@ void client_signal(struct client *client, struct wish *wish) {
 /* The session is closed when nothing is under way, or at once: then what is left is unknown. */
 void client_close(struct client *client) {
     tell("%s closes its session", story_client(client));
+    EACH_CLAIM(client, claim) { /* nobody is to come after those that go */
+        if (claim->batch && claim->state == ZKL_NEW)
+            client_cancel(client, (struct wish *)claim, ZKL_CLOSED);
+    }
     EACH_CLAIM(client, claim) {
         struct wish *wish = (struct wish *)claim;
         if (zkl_claim_holds(claim)) client_release(client, wish);

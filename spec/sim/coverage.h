@@ -18,6 +18,7 @@ enum event {
     EVENT_CANCEL,
     EVENT_RELEASE,
     EVENT_SHARE,
+    EVENT_YIELD,
     EVENT_AWAIT,
     EVENT_TURN,
     /* replies to requests: four each, in the order of enum what and enum zkl_reply */

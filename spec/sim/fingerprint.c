@@ -70,6 +70,8 @@ static void mix_node(const struct node *node) {
     mix((uint64_t)node->born);
     mix((uint64_t)node->died);
     mix((uint64_t)node->changed);
+    mix((uint64_t)node->signal);
+    mix((uint64_t)node->grants);
     mix((uint64_t)node->session << 1 | (uint64_t)node->line);
     mix((uint64_t)(node->watched << 8 | node->kept) << 2 | node->robbed << 1 | node->late);
 }
@@ -99,7 +101,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
                    claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
                    claim->pausing << 6 | claim->unsent << 7 | claim->waits << 8 | claim->left << 9 |
-                   claim->settled << 10));
+                   claim->settled << 10 | claim->heir << 11));
+    mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 3 | (uint64_t)claim->found << 2 | claim->heading << 1 |
         claim->unseen);

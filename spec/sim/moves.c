@@ -9,10 +9,11 @@
 #include "rules.h"
 #include "story.h"
 
-const char *const move_names[MOVES] = {
-    "carry", "deliver", "keep", "see",    "connect", "pass",  "wish",     "cancel", "release",
-    "close", "share",   "wait", "signal", "sever",   "stop",  "continue", "kill",   "expire",
-    "apart", "rejoin",  "land", "reap",   "enter",   "leave", "rob",      "change", "clear"};
+const char *const move_names[MOVES] = {"carry",  "deliver", "keep",    "see",   "connect",  "pass",
+                                       "wish",   "cancel",  "release", "close", "share",    "yield",
+                                       "wait",   "signal",  "sever",   "stop",  "continue", "kill",
+                                       "expire", "apart",   "rejoin",  "land",  "reap",     "enter",
+                                       "leave",  "rob",     "change",  "clear"};
 
 uint64_t moves_made[MOVES];
 
@@ -20,13 +21,13 @@ uint64_t moves_made[MOVES];
  */
 
 static const unsigned weights[MOVES] = {
-    [MOVE_CARRY] = 24,  [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12, [MOVE_SEE] = 10,
-    [MOVE_CONNECT] = 8, [MOVE_PASS] = 8,     [MOVE_WISH] = 10, [MOVE_CANCEL] = 2,
-    [MOVE_RELEASE] = 6, [MOVE_CLOSE] = 1,    [MOVE_SHARE] = 6, [MOVE_WAIT] = 20,
-    [MOVE_SIGNAL] = 10, [MOVE_SEVER] = 2,    [MOVE_STOP] = 1,  [MOVE_CONTINUE] = 6,
-    [MOVE_KILL] = 1,    [MOVE_EXPIRE] = 1,   [MOVE_APART] = 2, [MOVE_REJOIN] = 3,
-    [MOVE_LAND] = 4,    [MOVE_REAP] = 2,     [MOVE_ENTER] = 3, [MOVE_LEAVE] = 5,
-    [MOVE_ROB] = 1,     [MOVE_CHANGE] = 1,   [MOVE_CLEAR] = 1};
+    [MOVE_CARRY] = 24,   [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,  [MOVE_SEE] = 10,
+    [MOVE_CONNECT] = 8,  [MOVE_PASS] = 8,     [MOVE_WISH] = 10,  [MOVE_CANCEL] = 2,
+    [MOVE_RELEASE] = 6,  [MOVE_CLOSE] = 1,    [MOVE_SHARE] = 6,  [MOVE_WAIT] = 20,
+    [MOVE_YIELD] = 1,    [MOVE_SIGNAL] = 10,  [MOVE_SEVER] = 2,  [MOVE_STOP] = 1,
+    [MOVE_CONTINUE] = 6, [MOVE_KILL] = 1,     [MOVE_EXPIRE] = 1, [MOVE_APART] = 2,
+    [MOVE_REJOIN] = 3,   [MOVE_LAND] = 4,     [MOVE_REAP] = 2,   [MOVE_ENTER] = 3,
+    [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,      [MOVE_CHANGE] = 1, [MOVE_CLEAR] = 1};
 
 static struct {
     enum move moves[MOVES * CLIENTS];
@@ -57,6 +58,10 @@ static bool is_awaited(const struct zkl_claim *claim) {
 static bool may_share(const struct zkl_claim *claim) {
     bool joint = ((const struct wish *)claim)->joint;
     return claim->state == ZKL_HELD && zkl_claim_may_share(claim) && !joint;
+}
+
+static bool may_yield(const struct zkl_claim *claim) {
+    return claim->state == ZKL_HELD && claim->batch > claim->served + 1;
 }
 
 /* A multi-lock's part or a reader may not. */
@@ -105,6 +110,7 @@ static void allow_of(const struct client *c) {
     allow(MOVE_CANCEL, who, runs && has_claim(c, is_awaited));
     allow(MOVE_RELEASE, who, runs && has_claim(c, zkl_claim_holds));
     allow(MOVE_SHARE, who, runs && has_claim(c, may_share) && !nodes_full());
+    allow(MOVE_YIELD, who, runs && has_claim(c, may_yield));
     bool may_use = runs && has_claim(c, may_use_condition);
     allow(MOVE_WAIT, who, may_use && client_may_wait(c));
     allow(MOVE_SIGNAL, who, may_use && !(world.setting.plain && c->signals));
@@ -188,6 +194,7 @@ static enum zkl_kind some_kind(const struct client *c) {
     case MIX_PERMITS: return ZKL_PERMIT;
     case MIX_QUARREL: return choose(8) == 7 ? ZKL_MUTEX : ZKL_PERMIT;
     case MIX_MUTEX:
+    case MIX_TURNS:
     case MIXES: break;
     }
     return ZKL_MUTEX;
@@ -197,6 +204,8 @@ static enum zkl_kind some_kind(const struct client *c) {
 static struct desire some_desire(const struct client *c) {
     struct desire desire = {.kind = some_kind(c)};
     int32_t limit = world.setting.limit;
+    if (world.setting.mix == MIX_TURNS)
+        desire.batch = world.setting.plain ? 2 : 1 + (int32_t)choose(BATCH);
     if (desire.kind != ZKL_PERMIT) return desire;
     if (world.setting.mix == MIX_QUARREL && choose(8) == 7) limit++;
     desire.limit = limit;
@@ -348,6 +357,7 @@ static void make(enum move move, int who) {
     case MOVE_CANCEL: client_cancel(c, some_wish(c, is_awaited), ZKL_INTERRUPTED); break;
     case MOVE_RELEASE: client_release(c, some_wish(c, zkl_claim_holds)); break;
     case MOVE_SHARE: client_share(c, some_wish(c, may_share)); break;
+    case MOVE_YIELD: client_yield(c, some_wish(c, may_yield)); break;
     case MOVE_WAIT: wait_in_condition(c); break;
     case MOVE_SIGNAL: client_signal(c, some_wish(c, may_use_condition)); break;
     case MOVE_CLOSE: client_close(c); break;

@@ -21,6 +21,7 @@ enum move {
     MOVE_RELEASE,
     MOVE_CLOSE,
     MOVE_SHARE,  /* a writer becomes a reader */
+    MOVE_YIELD,  /* a holder's node goes with it */
     MOVE_WAIT,   /* a holder waits in the condition */
     MOVE_SIGNAL, /* a holder signals it */
     /* faults */

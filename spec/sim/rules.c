@@ -29,15 +29,28 @@ static struct node *node_of(const struct zkl_claim *claim) {
  * Tokens only grow. Readers may be granted in any order, but none after whoever excludes
  * it and came later: that one had to wait for the reader's node.
  */
-static void note_token(const struct node *node) {
+static void note_token(const struct node *node, int32_t served) {
     int64_t *token = &world.token[node->line], *read_token = &world.read_token[node->line];
-    require(node->place > *token, "tokens of grants only grow");
+    int64_t rank = node->place * ZKL_BATCH_MAX + served;
+    require(rank > *token, "tokens of grants only grow");
     if (node->kind == ZKL_READ || node->kind == ZKL_PERMIT) {
-        if (node->place > *read_token) *read_token = node->place;
+        if (rank > *read_token) *read_token = rank;
         return;
     }
-    require(node->place > *read_token, "a writer's token is larger than all before it");
-    *token = node->place;
+    require(rank > *read_token, "a writer's token is larger than all before it");
+    *token = rank;
+}
+
+static bool waits_for_its_turn(const struct zkl_claim *claim) {
+    return claim->batch && claim->wanted && claim->state == ZKL_NEW && !claim->trying;
+}
+
+/* A turn has so many grants at most, and within it a client's own wishes keep their order. */
+static void check_turn(const struct zkl_claim *claim, const struct node *node) {
+    require(claim->served < BATCH, "a turn has its number of grants");
+    require(claim->served == node->grants, "the grants of a node are counted");
+    for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
+        require(!waits_for_its_turn(each) || claim->trying, "in a client who came first is first");
 }
 
 static bool may_hold(const struct node *node) {
@@ -47,12 +60,12 @@ static bool may_hold(const struct node *node) {
 
 /* A stranger's delete is the one thing that no client can know of in time. */
 void rules_on_grant(const struct client *client, struct wish *wish) {
-    const struct node *node = node_of(&wish->claim);
+    struct node *node = node_of(&wish->claim);
     require((!wish->granted || wish->away) && !wish->failed, "a wish is answered once");
     wish->granted = true;
     wish->away = wish->ended = false;
     rules_grants++;
-    tell("%s HOLDS, token %lld", story_client(client), (long long)wish->claim.czxid);
+    tell("%s HOLDS, token %lld", story_client(client), (long long)zkl_claim_token(&wish->claim));
     require(node && node->born == wish->claim.czxid, "the token is the czxid of the own node");
     if (!zkl_kind_is_fixed(wish->claim.kind)) /* it asks for none */
         require(node && node->died > client->shown[node->line],
@@ -64,7 +77,9 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     require(!node->late || wish->claim.doubted, "what landed late is granted to nobody else");
     require(world.sessions[node->session].id == client->party.session,
             "a grant is for a node of the own session");
-    note_token(node);
+    if (wish->claim.batch) check_turn(&wish->claim, node);
+    node->grants++;
+    note_token(node, wish->claim.served);
 }
 
 static bool ran_out(const struct client *client) {
@@ -149,7 +164,7 @@ void rules_on_remove(const struct node *own, const struct wish *wish) {
     EACH_NODE(node) {
         bool waits = alive(node) && node->contender && node->line == CONDITION;
         if (node->place < own->place) continue; /* only a stranger passes over it */
-        require(!waits || node->changed || node->born > own->changed, "a signal is not swallowed");
+        require(!waits || node->changed || node->born > own->signal, "a signal is not swallowed");
     }
 }
 
@@ -350,6 +365,15 @@ static void check_part(const struct client *client, const struct zkl_claim *clai
     require(claim->next_part->state == ZKL_WAIT, "a multi-lock whose parts are first is granted");
 }
 
+/* It will have the other's node, or go its own way after it. */
+static bool has_way(const struct zkl_claim *claim) {
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        bool holds = each->state == ZKL_HELD && each->served + 1 < each->batch;
+        if (each->batch && (each->state == ZKL_WAIT || holds)) return true;
+    }
+    return false;
+}
+
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
     uint8_t bit = (uint8_t)(1U << index_of(client));
     if (claim->state == ZKL_WAIT && claim->waits) check_in_condition(client, claim);
@@ -357,6 +381,8 @@ static void check_calm(const struct client *client, const struct zkl_claim *clai
         check_unfair_waiter(client);
     else if (claim->state == ZKL_WAIT) check_waiter(client, claim);
     if (claim->state == ZKL_FIRST) check_part(client, claim);
+    if (waits_for_its_turn(claim))
+        require(has_way(claim), "who waits for its turn is behind another wish of its client");
     require(comes_to_a_holder(claim), "nobody waits for itself, by way of others");
     if (claim->state != ZKL_HELD) return;
     const struct node *own = node_of(claim);

@@ -70,7 +70,8 @@ static bool is_abandoned(int index) {
 
 /* Another claim of the session waits or holds for this one, too. */
 static bool is_behind_another(const struct zkl_claim *claim) {
-    if (!zkl_kind_is_fixed(claim->kind) || claim->state != ZKL_NEW || claim->pausing) return false;
+    bool behind = zkl_kind_is_fixed(claim->kind) || claim->batch;
+    if (!behind || claim->state != ZKL_NEW || claim->pausing) return false;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next)
         if (each->state == ZKL_WAIT || each->state == ZKL_HELD) return true;
     return false;

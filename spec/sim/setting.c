@@ -38,6 +38,8 @@ static const struct small {
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER)},
     {"permits", "one wants both permits, two want one each; no fault", MIX_PERMITS, 3, 1, 1, 0,
      ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))},
+    {"turns", "2 clients with 2 wishes each, handed on; one cut or change of mind", MIX_TURNS, 2, 1,
+     2, 1, (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL)},
     {"signal", "one waits in the condition, one signals it; one cut or change of mind",
      MIX_CONDITION, 2, 1, 1, 1,
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL) |
@@ -80,12 +82,13 @@ static void set_small(const struct small *small) {
 
 static void set_any(void) {
     struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) |
-                                       BIT(MOVE_SHARE) | BIT(MOVE_WAIT) | BIT(MOVE_SIGNAL),
+                                       BIT(MOVE_SHARE) | BIT(MOVE_YIELD) | BIT(MOVE_WAIT) |
+                                       BIT(MOVE_SIGNAL),
                               .faults = UNLIMITED};
     static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};
     static const enum mix mixes[] = {MIX_MUTEX,     MIX_READ_WRITE, MIX_ALL,    MIX_READ_WRITE,
                                      MIX_PERMITS,   MIX_QUARREL,    MIX_UNFAIR, MIX_MULTI,
-                                     MIX_CONDITION, MIX_CONDITION};
+                                     MIX_CONDITION, MIX_CONDITION,  MIX_TURNS,  MIX_TURNS};
     static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
     setting.clients = clients[choose(8)];
     setting.servers = servers[choose(3)];
@@ -135,7 +138,7 @@ static void connect_all(void) {
 }
 
 void setting_choose(void) {
-    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     unsigned which = choose_weighted(odds, SMALLS + 1);
     if (which) set_small(&smalls[which - 1]);
     else set_any();

@@ -40,6 +40,7 @@ typedef int64_t zxid;
 struct node {
     char name[ZKL_NAME_SIZE];
     zxid born, died, changed;
+    zxid signal; /* the first change; of who waits in the condition. A stranger may make others */
     zxid place;  /* in the true order: born; of a downgraded reader its writer's */
     int session; /* index of its owner; NOBODY: another client's */
     enum zkl_kind kind;
@@ -48,6 +49,7 @@ struct node {
     bool contender;  /* its name is one */
     bool robbed;     /* a stranger removed it */
     bool late;       /* its create was on a slow way */
+    int32_t grants;  /* how often it was the node of one */
     uint8_t watched; /* clients whose server would tell them, a bit each */
     uint8_t kept;    /* clients whose library keeps the watch */
 };
@@ -168,6 +170,8 @@ struct client {
     int late_of, late_line;
 };
 
+enum { BATCH = 4 }; /* grants in a turn at most */
+
 /* What kinds of lock are wished for. */
 enum mix {
     MIX_MUTEX,
@@ -177,6 +181,7 @@ enum mix {
     MIX_UNFAIR,
     MIX_MULTI,     /* of all kinds, on two paths: on one of them, or on both at once */
     MIX_CONDITION, /* of all kinds; who waits in the condition is on the second path */
+    MIX_TURNS,     /* mutexes that are handed on within a client */
     MIX_PERMITS,
     MIX_QUARREL, /* permits; now and then somebody has another limit, or wants a mutex */
     MIXES
@@ -207,7 +212,7 @@ struct world {
     int32_t counter; /* of the path's children */
     int node_count, session_count, path_count;
     unsigned faults;           /* left */
-    int64_t token[LINES];      /* of the latest grant to a mutex or writer */
+    int64_t token[LINES];      /* of the latest grant to a mutex or writer: see note_token() */
     int64_t read_token[LINES]; /* the largest of a grant to a reader */
     const char *broken;        /* the first rule that did not hold */
     struct server servers[SERVERS];
@@ -331,6 +336,7 @@ zkl_time client_next_due(const struct client *client); /* world time */
 struct desire {
     enum zkl_kind kind;
     int32_t permits, limit;
+    int32_t batch;
 };
 void client_wish(struct client *client, int line, struct desire desire, zkl_time deadline,
                  bool trying);
@@ -339,6 +345,7 @@ void client_wish_all(struct client *client, const struct desire desires[LINES], 
 void client_cancel(struct client *client, struct wish *wish, enum zkl_code why);
 void client_release(struct client *client, struct wish *wish);
 void client_share(struct client *client, struct wish *wish);
+void client_yield(struct client *client, struct wish *wish);
 void client_wait(struct client *client, struct wish *wish, zkl_time deadline);
 void client_signal(struct client *client, struct wish *wish);
 bool client_may_wait(const struct client *client);

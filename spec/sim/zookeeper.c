@@ -133,6 +133,7 @@ void node_remove(struct node *node) {
 
 void node_change(struct node *node) {
     node->changed = commit();
+    if (!node->signal) node->signal = node->changed;
     server_see(0, world.zxid);
 }
 
@@ -394,7 +395,7 @@ static void pass_on(const struct client *client, struct item *item) {
     item->second = there && item->reply != ZKL_DONE;
     if (item->reply != ZKL_DONE) return;
     require(own->session == client->session, "nobody's signal is passed on by another session");
-    own->died = next->changed = commit();
+    own->died = next->changed = next->signal = commit();
     server_see(0, world.zxid);
 }
 

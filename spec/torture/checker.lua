@@ -22,6 +22,7 @@ local downgrade = require "spec.torture.downgrade"
 local figures = require "spec.torture.figures"
 local model = require "spec.torture.model"
 local reports = require "spec.torture.report"
+local turns = require "spec.torture.turns"
 
 local huge, max, min = math.huge, math.max, math.min
 
@@ -87,18 +88,20 @@ end
 
 -- --- the rules ------------------------------------------------------------------------
 
--- A node says in its data which claim made it; a second handle is on its first one's.
-local function made_by(node, claim)
+-- A node says in its data which claim made it; a second handle is on its first one's, and who
+-- takes turns may have that of another claim of the session.
+local function made_by(m, node, claim)
+    if claim.batch then return turns.is_own(m, node, claim) end
     if not claim.second then return node.claim == claim end
     return node.claim ~= nil and node.claim.process == claim.process
 end
 
 
-local function check_turn(report, claim, options)
+local function check_turn(m, report, claim, options)
     local at, node = claim.granted, claim.node
     if not node then
         report:violation(at, claim, "token %d is of no lock node", claim.token)
-    elseif node.path ~= claim.path or not made_by(node, claim) then
+    elseif node.path ~= claim.path or not made_by(m, node, claim) then
         report:violation(at, claim, "token %d is of somebody else's node, %s/%s", claim.token,
                          node.path, node.name)
     elseif not claim.second and claim.kind ~= (node.was and "write" or node.kind) then
@@ -114,7 +117,7 @@ end
 rule("order", "who is granted has its turn in ZooKeeper's order: alone, with readers, or as many"
      .. " as there are permits", function(m, report, options)
     for _, claim in ipairs(m.claims) do
-        if claim.granted then check_turn(report, claim, options) end
+        if claim.granted then check_turn(m, report, claim, options) end
     end
 end)
 
@@ -281,9 +284,12 @@ rule("fifo", "locks are granted in order of arrival", function(m, report, option
             end
             behind:put(claim)
         end
-        check_arrivals(report, grants)
+        if grants[1] and not grants[1].batch then check_arrivals(report, grants) end
     end
 end)
+
+
+rule("turns", "a turn has a batch of grants at most, counted, in order of asking", turns.check)
 
 
 -- Was it a reader's node then? (One that cannot become one stays a writer's.)
@@ -326,17 +332,18 @@ end)
 
 
 rule("gone", "a node goes when its claim has ended", function(m, report, options)
+    local wanted = turns.wanted(m)
     for _, claim in ipairs(m.claims) do
         local node = claim.nodes[#claim.nodes]
         if node and not claim.second and claim.over < huge then
-            local trouble = m.trouble[claim.place]
-            local latest = trouble:undisturbed(claim.over, options.bound)
-            if latest <= claim.over + options.bound and node.deleted then
-                report:measure("release", max(0, node.deleted - claim.over))
+            local trouble, over = m.trouble[claim.place], wanted(claim)
+            local latest = trouble:undisturbed(over, options.bound)
+            if latest <= over + options.bound and node.deleted then
+                report:measure("release", max(0, node.deleted - over))
             end
             if (node.deleted or m.finished) > latest then
-                report:violation(claim.over, claim, "its node %s stayed %.3f s", node.name,
-                                 (node.deleted or m.finished) - claim.over)
+                report:violation(over, claim, "its node %s stayed %.3f s", node.name,
+                                 (node.deleted or m.finished) - over)
             end
         end
     end
@@ -393,7 +400,7 @@ rule("handoff", "who has its turn gets the lock", function(m, report, options)
         local node = claim.nodes[#claim.nodes]
         local turn = node and node.turn
         local over = min(claim.granted or huge, claim.given_up)
-        if turn and turn > node.created and not m:taken(node, options.skew) then
+        if turn and turn > node.created and not claim.batch and not m:taken(node, options.skew) then
             -- Who has a permit's turn is told by the one ahead, who may be in trouble.
             local trouble = claim.kind == "permit" and m.any_trouble or m.trouble[claim.place]
             local latest = trouble:undisturbed(turn, options.bound)
@@ -407,6 +414,7 @@ rule("handoff", "who has its turn gets the lock", function(m, report, options)
             end
         end
     end
+    turns.hand_over(m, report, options)
 end)
 
 

@@ -2,9 +2,10 @@
 -- acquire, hold, write or read, re-enter, downgrade, wait in conditions, signal, give up and
 -- let go at random, and write a history.
 --
---   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH... PATH
+--   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH... PATH PATH PATH
 --
--- The first paths are mutexes, the others read-write locks, the last one a semaphore.
+-- The first paths are mutexes, then come read-write locks, a mutex without an order, one whose
+-- processes take turns, and a semaphore.
 -- It works until the file FOLDER/calm is there; then everything waiting is interrupted,
 -- the session closed, and the process ends with status 0. An error is recorded and ends
 -- it with status 1.
@@ -17,11 +18,13 @@ local zklock = require "zklock"
 local now, random = core.now, math.random
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
-local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS, UNFAIR, GATE = unpack(arg)
+local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS, UNFAIR, TURNS, GATE =
+    unpack(arg)
 TIMEOUT = tonumber(TIMEOUT)
 
 local WORKERS = 4
 local PERMITS = 3 -- of the semaphore
+local BATCH = 3 -- grants of a turn
 local CONNECT_TIMEOUT = 3
 local CLOSE_LIMIT = 5
 local TICK = 0.05
@@ -62,7 +65,8 @@ local function new_claim(path, kind, way, limit, inside, permits, after)
         writes = kind ~= "read" and kind ~= "permit", -- now
     }, Claim)
     self:record("invoked", { path = path, kind = kind, way = way, limit = limit, inside = inside,
-                             permits = permits, after = after }, self.begun)
+                             permits = permits, after = after,
+                             batch = path == TURNS and BATCH or nil }, self.begun)
     return self
 end
 
@@ -73,6 +77,7 @@ function Claim:lock()
     if self.path == UNFAIR then
         opts.order, opts.jitter = "none", chance(0.5) and between(0, 0.05) or nil
     end
+    if self.path == TURNS then opts.order, opts.batch = "turns", BATCH end
     if self.kind == "permit" then return session:semaphore(self.path, PERMITS, opts) end
     if self.kind == "mutex" then return session:mutex(self.path, opts) end
     local rwlock = session:rwlock(self.path, opts)
@@ -221,7 +226,8 @@ end
 -- --- conditions -------------------------------------------------------------------------
 
 local function may_wait(claim)
-    if claim.joint or claim.path == UNFAIR or not claim.writes then return false end
+    if claim.joint or not claim.writes then return false end
+    if claim.path == UNFAIR or claim.path == TURNS then return false end
     return claim.state == "held"
 end
 
@@ -377,7 +383,7 @@ end
 
 local function cycle(owner)
     if chance(0.15) then return both(owner) end
-    local path, limit = paths[random(#paths)], pick_limit()
+    local path, limit = chance(0.15) and TURNS or paths[random(#paths)], pick_limit()
     local kind, trying = pick_kind(path), limit == 0
     local claim = new_claim(path, kind, trying and "try" or "acquire",
                             trying and CONNECT_TIMEOUT or limit, nil,
@@ -467,12 +473,23 @@ local function interrupt_all()
 end
 
 
---- Interrupts somebody's wait now and then, and closes the session now and then.
+--- Whoever has its turn now is to end it with its grant.
+local function revoke()
+    local begun, limit = now(), between(0.02, TIMEOUT)
+    local lock = session:mutex(TURNS, { order = "turns", batch = BATCH })
+    local ok, _, code = lock:revoke(limit)
+    writer:record("revoked", nil, { result = ok and "ok" or code or "nobody", begun = begun,
+                                    limit = limit })
+end
+
+
+--- Interrupts somebody's wait now and then, ends a turn, and closes the session now and then.
 local function meddle()
     local close_at = now() + between(5, 40)
     while not calm do
         zklock.sleep(between(0.1, 1))
         session:interrupt("worker " .. random(WORKERS))
+        if chance(0.2) then revoke() end
         if now() >= close_at then
             close_session()
             open_session()
@@ -483,7 +500,7 @@ end
 
 
 local function open_stores()
-    for path in (MUTEXES .. "," .. RWLOCKS .. "," .. UNFAIR):gmatch("[^,]+") do
+    for path in (MUTEXES .. "," .. RWLOCKS .. "," .. UNFAIR .. "," .. TURNS):gmatch("[^,]+") do
         paths[#paths + 1] = path
         stores[path] = store.open(FOLDER .. "/store/" .. path:gsub("/", "_"),
                                   function() zklock.sleep(0.002) end)

@@ -1,5 +1,7 @@
 --- The figures of a torture: counted, as a table of text, and the verdict.
 
+local turns = require "spec.torture.turns"
+
 local figures = {}
 
 local WIDTH = 26
@@ -37,6 +39,15 @@ local function count_outcomes(m, counts)
 end
 
 
+local function count_turns(m, counts)
+    for _, turn in ipairs(turns.of(m)) do
+        counts.turns = counts.turns + 1
+        counts.handed = counts.handed + #turn.grants - 1
+        counts.longest = math.max(counts.longest, #turn.grants)
+    end
+end
+
+
 -- Middle, last percent and worst of the measures, in seconds.
 local function summarize(measures)
     local summary = {}
@@ -60,6 +71,8 @@ function figures.count(m, report)
         claims = #m.claims,
         grants = 0, reentries = 0, losses = 0, writes = 0, fenced = 0, reads = 0,
         downgrades = 0,
+        turns = 0, longest = 0, -- nodes of turns, and the most grants of one
+        handed = 0, -- grants of a node that another one had before
         condition = 0, returns = 0, -- waits in conditions, and those that were signalled
         granted = { mutex = 0, read = 0, write = 0, permit = 0 }, -- grants by kind
         failures = {},
@@ -70,6 +83,7 @@ function figures.count(m, report)
         measures = summarize(report.measures),
     }
     count_outcomes(m, counts)
+    count_turns(m, counts)
     for _, fault in ipairs(m.faults) do
         counts.faults[fault.name] = (counts.faults[fault.name] or 0) + 1
     end
@@ -115,6 +129,8 @@ function figures.rows(report, facts)
         { "grants", ("%d: %d mutex, %d read, %d write, %d of permits; %d re-entries, %d downgrades")
             :format(f.grants, f.granted.mutex, f.granted.read, f.granted.write, f.granted.permit,
                     f.reentries, f.downgrades) },
+        { "turns", ("%d, the longest of %d grants; %d hand-overs"):format(f.turns, f.longest,
+                                                                          f.handed) },
         { "waits in conditions", ("%d, %d came back"):format(f.condition, f.returns) },
         { "ended without a grant", tostring(failures), by_code },
         { "faults", tostring(faults), by_kind },
@@ -124,6 +140,7 @@ function figures.rows(report, facts)
         { "worst loss notice", "node taken: " .. milliseconds(f.measures.taken) },
         { "", "session expired: " .. milliseconds(f.measures.expired) },
         { "worst hand-off", milliseconds(f.measures.handoff) },
+        { "worst hand-over", milliseconds(f.measures.handover) },
         { "worst release", milliseconds(f.measures.release) },
         { "worst downgrade", milliseconds(f.measures.downgrade) },
         { "latest return of a call", milliseconds(f.measures.late) },

@@ -18,9 +18,9 @@
 --   unconnected  code begun limit       connect() failed
 --   state        state                  of the session
 --   stalled      seconds                the process did not run until now
---   invoked      path kind way [limit] [inside] [permits]   kind: mutex, read, write, permit;
---                                       way: acquire, try, reenter; inside: the claim whose
---                                       owner acquires once more
+--   invoked      path kind way [limit] [inside] [permits] [batch]   kind: mutex, read, write,
+--                                       permit; way: acquire, try, reenter; inside: the claim
+--                                       whose owner acquires once more; batch: grants of a turn
 --   queued       position               the claim stands in line
 --   granted      token begun [limit] state [held]    state: right after the grant
 --   failed       code begun [limit]
@@ -31,6 +31,7 @@
 --                                       downgrade, or gives up its last handle that writes
 --   downgraded   result begun limit [held]    the answer, to who asked: ok, unsupported (it
 --                                       may write again), timeout, lost, …
+--   revoked      result begun limit     somebody asked who holds to give way
 --   released     result begun [limit] [held]  result: ok, lost, …; "dropped": left to the
 --                                       collector; "scope": its scope ended
 --   closing      session                session:close() is called, ...

@@ -5,6 +5,8 @@
 --   id path kind process place (where its process ran) inside (re-entry: the outer claim)
 --   invoked, queued, granted, failed, held_until, noticed, over   moments
 --   token (number), state (right after the grant), code, result, writes
+--   czxid    of its node, and where processes take turns batch (grants of a turn), count (of those
+--            before it)
 --   reads    what a reader read: { at, element, certain (it held then) }
 --   downgrading, downgraded (moments), answer   of a writer that went on to read only
 --     reads_only   since when it acts as a reader; a reader always (0), others never (huge)
@@ -14,7 +16,8 @@
 --     over        when the claim no longer used the lock: gave it up, noticed, was closed
 --                 with its session, killed, or failed
 --   after    the claim whose hold it gave up to wait in a condition: its own begins when it is back
---   nodes    what the server made for it, oldest first; node: of the grant
+--   nodes    what the server made for it, oldest first; node: of the grant, which where
+--            processes take turns another claim may have made
 -- nodes    { path, name, kind, claim, session, zxid, created, deleted, cause, by (session),
 --          turn (when nobody ahead excluded it any more; of a multi-lock's node: nor any other
 --          of its nodes) }; made[czxid][path] is the same: one transaction makes several
@@ -22,6 +25,7 @@
 --          shared (when), was (its name before).
 -- faults   { id, name, scope, path, session, from, to }
 -- permits, limit   of a claim or node of a semaphore
+-- sessions[id]   the process that had it
 -- any_trouble   Intervals: that of all places
 -- stops[process], trouble[place], meddling[path], expiring[session]   Intervals
 
@@ -29,6 +33,7 @@ local intervals = require "spec.torture.intervals"
 
 local huge, max, min = math.huge, math.max, math.min
 
+local GRANTS = 1024 -- where processes take turns a token counts the grants of its node, so many
 local ROUNDED = 0.001 -- seconds: ZooKeeper's times are rounded down to that
 
 local model = {}
@@ -71,6 +76,7 @@ function take.invoked(self, event)
         path = event.path,
         kind = event.kind,
         permits = tonumber(event.permits),
+        batch = tonumber(event.batch),
         inside = event.inside,
         after = event.after,
         process = event.process,
@@ -151,6 +157,7 @@ end
 
 
 function take.connected(self, event)
+    self.sessions[event.session] = event.process
     self.states[#self.states + 1] = { process = event.process, state = "connected", at = event.at }
     self.timeout = max(self.timeout or 0, tonumber(event.timeout))
 end
@@ -358,14 +365,24 @@ local function reads_only(claim)
 end
 
 
+local function find_node(self, claim)
+    if not claim.token then return end
+    claim.czxid = claim.token
+    if claim.batch then
+        claim.czxid, claim.count = math.floor(claim.token / GRANTS), claim.token % GRANTS
+    end
+    local made = self.made[claim.czxid] or {}
+    claim.node = made[claim.path] or select(2, next(made))
+end
+
+
 --- Until when a claim used the lock.
 local function end_claim(self, claim)
     local certain = claim.held_until or claim.granted
     if certain then
         claim.noticed = first_behind(claim.notices, certain)
-        local made = self.made[claim.token] or {}
-        claim.node = made[claim.path] or select(2, next(made))
     end
+    find_node(self, claim)
     local killed = self.killed[claim.process]
     if killed then killed = max(killed, self.last[claim.process]) end
     claim.closed = first_behind(self.closings[claim.process], claim.granted or claim.invoked)
@@ -475,7 +492,7 @@ function model.build(events, settle)
     local self = setmetatable({
         claims = {}, claim = {},
         nodes = {}, made = {}, node_events = {}, robbed = {},
-        faults = {}, fault = {},
+        faults = {}, fault = {}, sessions = {},
         killed = {}, ended = {}, last = {}, places = {},
         closings = {}, stalls = {}, states = {}, errors = {},
         journal = {}, calls = {},

@@ -44,8 +44,10 @@ end
 
 
 local UNFAIR_PATH = "/torture/none"
+local TURNS_PATH = "/torture/turns" -- processes take turns
 
--- Two paths are of a mutex, one of an unfair one, one of a read-write lock, one of a semaphore;
+-- Two paths are of a mutex, one of an unfair one, one of turns, one of a read-write lock, one of
+-- a semaphore;
 -- the counter's is of a mutex in two of three seeds.
 local function choose_paths(seed)
     local mutexes, rwlocks = { "/torture/a", "/torture/b" }, { "/torture/rw" }
@@ -55,6 +57,7 @@ local function choose_paths(seed)
     for _, path in ipairs(mutexes) do paths[#paths + 1] = path end
     for _, path in ipairs(rwlocks) do paths[#paths + 1] = path end
     paths[#paths + 1] = UNFAIR_PATH
+    paths[#paths + 1] = TURNS_PATH
     paths[#paths + 1] = GATE_PATH
     return paths, mutexes, rwlocks
 end
@@ -104,8 +107,8 @@ local function start_client(world, place)
         "WALL_CLOCK=" .. place.clock, "LD_PRELOAD=" .. CLOCK, lua,
         "spec/torture/client.lua", place.process, place.hosts,
         world.seed * 1000 + place.index * 100 + place.number, quote(world.folder), TIMEOUT,
-        table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), UNFAIR_PATH, GATE_PATH,
-        "2>&1" }, " ")))
+        table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), UNFAIR_PATH, TURNS_PATH,
+        GATE_PATH, "2>&1" }, " ")))
     place.pid = place.output:read("*n", "*l")
 end
 

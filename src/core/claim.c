@@ -66,7 +66,8 @@ zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
-    claim->stalled = false;
+    claim->stalled = zkl_batch_follows(claim);
+    if (claim->stalled) return announce(claim);
     if (!claim->trying) return zkl_claim_enter(claim);
     claim->state = ZKL_TRY;
     return ZKL_DO_LIST;
@@ -86,12 +87,12 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_CALLED: return fail(claim, why) | zkl_waiter_pass(claim);
     case ZKL_WAIT:
         if (zkl_kind_is_fixed(claim->kind)) return fail(claim, why) | gone(claim);
-        return fail(claim, why) | leave(claim);
+        return fail(claim, why) | zkl_batch_leave(claim);
     case ZKL_KNOW:
     case ZKL_LIST:
     case ZKL_RANK:
     case ZKL_FIRST:
-    case ZKL_PROVE: return fail(claim, why) | leave(claim);
+    case ZKL_PROVE: return fail(claim, why) | zkl_batch_leave(claim);
     case ZKL_HELD:
     case ZKL_SHARE:
     case ZKL_PASS:
@@ -105,9 +106,10 @@ zkl_actions zkl_claim_release(struct zkl_claim *claim) {
     if (claim->state == ZKL_CALLED) return zkl_waiter_take(claim);
     if (claim->state == ZKL_SHARE) claim->wanted = false; /* once its name is known */
     if (claim->state != ZKL_HELD) return 0;
-    zkl_actions actions = leave(claim);
+    zkl_actions actions = zkl_batch_leave(claim);
+    bool removing = actions & ZKL_DO_REMOVE;
     /* A create that stayed unknown may have landed since: look now. */
-    if (claim->doubted && actions && !zkl_kind_is_fixed(claim->kind)) actions |= ZKL_DO_LIST;
+    if (claim->doubted && removing && !zkl_kind_is_fixed(claim->kind)) actions |= ZKL_DO_LIST;
     return actions;
 }
 
@@ -122,7 +124,7 @@ zkl_actions zkl_claim_share(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     if (!claim->stalled) return 0;
-    claim->stalled = false;
+    claim->stalled = claim->heir = false;
     zkl_actions unfair = zkl_kind_is_fixed(claim->kind) ? zkl_unfair_resume(claim) : 0;
     if (unfair) return unfair;
     switch (claim->state) {
@@ -137,6 +139,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_LEAVE: return ZKL_DO_REMOVE;
     case ZKL_KNOW: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
     case ZKL_HELD: return ZKL_DO_MARK;
+    case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {
         if (claim->waits) return watch_own(claim);
         if (claim->heading) return zkl_claim_advance(claim, now);
@@ -146,7 +149,6 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     }
     case ZKL_ENTER:
     case ZKL_SEEK:
-    case ZKL_FIRST:
     case ZKL_AWAY:
     case ZKL_CALLED:
     case ZKL_GONE: break;

@@ -20,7 +20,8 @@
  * The life of a claim:
  *
  *   NEW     nothing was asked: there is no connection, or an earlier claim is
- *           finding out whether the path exists, and would lose its place
+ *           finding out whether the path exists, and would lose its place, or
+ *           has a node that this one will have after it
  *   TRY     a list is out: is the lock free? (a try writes nothing if not)
  *   ENTER   create and list are out, in one flight
  *   LOOK    the create's outcome is unknown: sync and list are out, the sync
@@ -63,6 +64,9 @@
  * lock's, and the lock's claim is AWAY. A signal is a write to the waiter's node. It is
  * there until the lock's claim is granted again; if that fails, the waiter passes it on.
  *
+ * Claims with a `batch` (batch.c) have one node between them: whoever holds hands it to the
+ * next one of the session, as often as a batch has grants. The others are in NEW meanwhile.
+ *
  * A request that failed for lack of a connection leaves the claim `stalled`;
  * zkl_claim_resume() asks again. The table of transitions is in docs/design.md.
  */
@@ -95,9 +99,10 @@ enum {
                                     claim->ahead while nobody has (version 0) */
     ZKL_DO_DOUBT = 1 << 10,      /* sync and list the path once more, a session timeout
                                     from now, for zkl_line_orphan() */
-    ZKL_DO_FOLLOW = 1 << 11,     /* resume the claims of the line that are in NEW, in order */
+    ZKL_DO_FOLLOW = 1 << 11,     /* resume the claims of the line that zkl_claim_follows(), in
+                                    order */
     ZKL_DO_QUEUED = 1 << 12,     /* tell the user: waiting in line */
-    ZKL_DO_GRANT = 1 << 13,      /* tell the user: granted, token claim->czxid */
+    ZKL_DO_GRANT = 1 << 13,      /* tell the user: granted, token zkl_claim_token() */
     ZKL_DO_FAIL = 1 << 14,       /* tell the user: not granted, claim->code; cancel the other
                                     parts of a multi-lock before anything else */
     ZKL_DO_LOSE = 1 << 15,       /* tell the holder: lost; release the other parts */
@@ -155,7 +160,7 @@ struct zkl_claim {
     struct zkl_contender *ahead;    /* WAIT: who is watched; PASS: who shall have the signal; a
                                        reference */
     int64_t heard;     /* PERMIT: zxid of the newest mark that a list was asked after */
-    int64_t czxid;     /* of the own node: the fencing token; 0: not known */
+    int64_t czxid;     /* of the own node; 0: not known */
     uint64_t nonce;    /* of the latest attempt */
     zkl_time deadline; /* for the grant; ZKL_NEVER: none */
     uint32_t epoch;    /* HELD: of the lease clock at the grant */
@@ -164,6 +169,8 @@ struct zkl_claim {
     uint32_t ranks;    /* gets for czxids that are out */
     int32_t sequence;
     int32_t permits, limit;   /* PERMIT; else 0 */
+    int32_t batch;            /* grants of a node, at most; 0: it is for one claim alone */
+    int32_t served;           /* grants of the own node to claims before this one */
     int32_t found_limit;      /* `found`: of the contender in the way */
     enum zkl_kind found_kind; /* likewise */
     enum zkl_kind kind;
@@ -182,12 +189,26 @@ struct zkl_claim {
     bool pausing;             /* NEW: until zkl_claim_wake() */
     bool heading;             /* WAIT: each ahead is watched, `ahead` is only one of them */
     bool found;               /* failed with ZKL_CONFLICT, for a contender of another use */
+    bool heir;                /* its node was another's, and that is all that it knows of it */
     bool unseen;              /* nobody can have seen it wait: zkl_permits_unseen() */
     bool waits;               /* it is a waiter of a condition */
     bool left;                /* of a waiter: the lock's node is gone */
     bool settled;             /* of a waiter: its signal was taken, or nobody is to have it */
     char name[ZKL_NAME_SIZE]; /* ENTER: without the counter */
 };
+
+/* Whoever waits for another claim of the session. */
+static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
+    return claim->wanted && (claim->state == ZKL_NEW || claim->heir);
+}
+
+/* The fencing token. Of claims with a `batch` it counts the grants of a node, too. */
+#define ZKL_BATCH_MAX 1024
+#define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
+
+static inline int64_t zkl_claim_token(const struct zkl_claim *claim) {
+    return claim->batch ? claim->czxid * ZKL_BATCH_MAX + claim->served : claim->czxid;
+}
 
 /* Granted, and neither lost nor given up. */
 static inline bool zkl_claim_holds(const struct zkl_claim *claim) {
@@ -215,6 +236,9 @@ void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first);
 /* Of a new PERMIT: how many, 1 to limit. */
 void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
 
+/* Of a new MUTEX that is no part, and will have no waiter: 1 to ZKL_BATCH_MAX grants a node. */
+void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
+
 /*
  * The user of a lock's claim in HELD, which is no part, begins to wait in a condition; the
  * waiter is new, of kind MUTEX, in the condition's line. The actions are the waiter's.
@@ -233,6 +257,8 @@ zkl_actions zkl_claim_adopt_stray(struct zkl_claim *claim, int64_t czxid);
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
 zkl_actions zkl_claim_release(struct zkl_claim *claim);
+/* A claim with a `batch` in HELD: its node goes with it. */
+zkl_actions zkl_claim_yield(struct zkl_claim *claim);
 /* A writer in HELD, and zkl_claim_may_share(). */
 zkl_actions zkl_claim_share(struct zkl_claim *claim);
 

@@ -172,8 +172,8 @@ static zkl_actions own_gone(struct zkl_claim *claim) {
 }
 
 /* Nobody may wait who would not hear that its own node is gone. */
-static bool may_wait_long(const struct zkl_claim *claim) {
-    return (claim->state >= ZKL_KNOW && claim->state <= ZKL_WAIT) || claim->state == ZKL_FIRST;
+static bool is_in_line(const struct zkl_claim *claim) {
+    return claim->state >= ZKL_KNOW && claim->state <= ZKL_FIRST;
 }
 
 zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
@@ -184,7 +184,7 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     case ZKL_DONE: return known(claim, czxid, owner, now);
     case ZKL_ABSENT: return own_gone(claim);
     case ZKL_REFUSED:
-        if (may_wait_long(claim)) return fail(claim, why) | leave(claim);
+        if (is_in_line(claim)) return fail(claim, why) | leave(claim);
         return 0; /* it cannot be watched; the lease clock still guards it */
     case ZKL_UNKNOWN: break;
     }

@@ -1,7 +1,7 @@
 /*
  * claim_steps.h - the steps that claims of every kind are made of: the ways out of a
  * state. For claim.c, which has the machine, and for unfair.c and condition.c, which have
- * what is different in a claim of ZKL_UNFAIR, and in a waiter.
+ * what is different in a claim of ZKL_UNFAIR, and in a waiter; batch.c, which hands nodes on.
  */
 #ifndef ZKL_CLAIM_STEPS_H
 #define ZKL_CLAIM_STEPS_H
@@ -39,8 +39,18 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     claim->state = ZKL_GONE;
     claim->wanted = false;
     if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TURN;
-    return zkl_kind_is_fixed(claim->kind) && has_followers(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW
-                                                                  : ZKL_DO_FORGET;
+    bool followed = zkl_kind_is_fixed(claim->kind) || claim->batch > 0;
+    return followed && has_followers(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
+}
+
+/* The next one of the batch need not wait for this one. */
+static inline zkl_actions make_way_in_batch(const struct zkl_claim *claim) {
+    return claim->batch > 0 && has_followers(claim) ? ZKL_DO_FOLLOW : 0;
+}
+
+/* It hands its node to nobody. */
+static inline bool ends_batch(const struct zkl_claim *claim) {
+    return claim->served + 1 >= claim->batch;
 }
 
 /* The node exists and nobody wants it. */
@@ -49,14 +59,22 @@ static inline zkl_actions leave(struct zkl_claim *claim) {
     claim->state = ZKL_LEAVE;
     claim->wanted = false;
     claim->stalled = !connected(claim);
-    return claim->stalled ? 0 : ZKL_DO_REMOVE;
+    return claim->stalled ? 0 : ZKL_DO_REMOVE | make_way_in_batch(claim);
 }
 
 /* Tells the user why not, or the lock's claim. What becomes of the node is the caller's matter. */
 static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
     claim->code = why;
     claim->wanted = false;
-    return claim->waits ? ZKL_DO_TURN : ZKL_DO_FAIL;
+    if (claim->waits) return ZKL_DO_TURN;
+    return ZKL_DO_FAIL | make_way_in_batch(claim);
+}
+
+/* Tells the user that it waits, once. */
+static inline zkl_actions announce(struct zkl_claim *claim) {
+    if (claim->announced) return 0;
+    claim->announced = true;
+    return ZKL_DO_QUEUED;
 }
 
 static inline zkl_actions stall(struct zkl_claim *claim) {
@@ -112,7 +130,7 @@ static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     claim->state = ZKL_FIRST;
     if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
     hold(claim);
-    return ZKL_DO_GRANT;
+    return ZKL_DO_GRANT | (ends_batch(claim) ? make_way_in_batch(claim) : 0);
 }
 
 static inline zkl_actions lose(struct zkl_claim *claim) {
@@ -155,6 +173,11 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
 /* Somebody uses the path for something else. */
 zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contender *stranger);
+
+/* --- batch.c: claims that have one node between them --------------------------------------- */
+
+bool zkl_batch_follows(const struct zkl_claim *claim); /* another one is under way for it, too */
+zkl_actions zkl_batch_leave(struct zkl_claim *claim);  /* the node goes to the next, or goes */
 
 /* --- condition.c: transitions of a waiter ------------------------------------------------- */
 

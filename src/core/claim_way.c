@@ -24,8 +24,9 @@ static zkl_actions gather(struct zkl_claim *claim) {
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_ENTER;
-    claim->stalled = claim->own_watched = claim->unseen = false;
+    claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
     claim->czxid = 0;
+    claim->served = 0;
     claim->nonce = ++claim->party->nonces;
     zkl_name_prefix(claim->name, claim->kind, claim->party->session, claim->nonce);
     if (claim->kind == ZKL_PERMIT)
@@ -105,7 +106,9 @@ zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
         claim->state = ZKL_KNOW;
         return watch_own(claim);
     }
-    own->czxid = claim->czxid; /* need not be asked for */
+    own->czxid = claim->czxid;                              /* need not be asked for */
+    if (claim->batch && claim->czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
+        return fail(claim, ZKL_UNSUPPORTED) | leave(claim);
     if (claim->line->incomplete) {
         claim->state = ZKL_LIST;
         return ZKL_DO_LIST;

@@ -58,12 +58,6 @@ enum zkl_stray zkl_line_stray(const struct zkl_line *line, uint64_t session, uin
 
 /* --- the ways into a state ----------------------------------------------------------------- */
 
-static zkl_actions announce(struct zkl_claim *claim) {
-    if (claim->announced) return 0;
-    claim->announced = true;
-    return ZKL_DO_QUEUED;
-}
-
 static zkl_actions enter(struct zkl_claim *claim) {
     claim->state = ZKL_ENTER;
     claim->own_watched = false;

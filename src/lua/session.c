@@ -292,8 +292,8 @@ static int ready(lua_State *L) {
 }
 
 /*
- * session:acquire(path, kind, owner, timeout, trying, reentrant, data, jitter, permits, limit)
- * -> request; jitter of kind "unfair" only, the last two of kind "permit"
+ * session:acquire(path, kind, owner, timeout, trying, reentrant, data, jitter, permits, limit,
+ * batch) -> request; jitter of kind "unfair" only, permits and limit of "permit", batch of "mutex"
  */
 static int acquire(lua_State *L) {
     zkl_session *session = zkl_lua_check_session(L, 1);
@@ -308,6 +308,7 @@ static int acquire(lua_State *L) {
         .jitter = lua_isnoneornil(L, 9) ? 0 : zkl_lua_time(L, 9),
         .permits = (int32_t)luaL_optinteger(L, 10, 0),
         .limit = (int32_t)luaL_optinteger(L, 11, 0),
+        .batch = (int32_t)luaL_optinteger(L, 12, 0),
     };
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
     return zkl_lua_push_request(L, box, zkl_acquire(session, &wish));

@@ -83,7 +83,7 @@ bool zkl_condition_granted(struct stake *stake) {
     struct stake *waiter = partner_of(stake);
     if (stake->handles == 0) return false;
     stake->phase = ZKL_PHASE_HELD;
-    stake->token = stake->claim.czxid;
+    stake->token = zkl_claim_token(&stake->claim);
     zkl_stake_finish(stake, ZKL_OK, 0);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim));
     return true;
@@ -95,7 +95,8 @@ bool zkl_condition_granted(struct stake *stake) {
 static struct stake *waits(const zkl_lease *lease) {
     struct stake *stake = lease->stakes.one;
     if (!stake || stake->claim.state != ZKL_HELD || lease->kind != stake->claim.kind) return NULL;
-    return lease->kind == ZKL_MUTEX || lease->kind == ZKL_WRITE ? stake : NULL;
+    bool may = lease->kind == ZKL_WRITE || (lease->kind == ZKL_MUTEX && !stake->claim.batch);
+    return may ? stake : NULL;
 }
 
 /* False: out of memory. */

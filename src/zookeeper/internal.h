@@ -323,9 +323,12 @@ struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kin
 void zkl_request_hold(struct zkl_request *request);
 void zkl_request_unhold(struct zkl_request *request);
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
-/* Ends it with ZKL_CONFLICT: `where` there is a lock of this kind and limit already. */
+/*
+ * Ends it with ZKL_CONFLICT: `where` there is a lock of this kind already; `number`: the limit
+ * of its permits, or the batch of its turns, or 0.
+ */
 void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
-                          int32_t limit);
+                          int32_t number);
 void zkl_request_overdue(struct zkl_session *session, zkl_time now);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
 

@@ -51,7 +51,8 @@ static const struct zkl_claim *other_use(const struct path *path, const struct z
     for (const struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
         bool same =
             claim->kind == wish->kind || (is_read_write(claim->kind) && is_read_write(wish->kind));
-        if (claim->wanted && (!same || claim->limit != wish->limit)) return claim;
+        same = same && claim->limit == wish->limit && !claim->batch == !wish->batch;
+        if (claim->wanted && !same) return claim;
     }
     return NULL;
 }
@@ -60,7 +61,9 @@ static const struct zkl_claim *other_use(const struct path *path, const struct z
 static bool is_mixed(struct zkl_request *request, const struct path *path,
                      const struct zkl_wish *wish) {
     const struct zkl_claim *other = other_use(path, wish);
-    if (other) zkl_request_conflict(request, "this session uses it as", other->kind, other->limit);
+    if (other)
+        zkl_request_conflict(request, "this session uses it as", other->kind,
+                             other->batch ? other->batch : other->limit);
     return other != NULL;
 }
 

@@ -134,7 +134,7 @@ void zkl_multi_grant(struct stake *stake) {
         part->handles = 1;
         part->writers = part->claim.kind == ZKL_WRITE;
         part->phase = ZKL_PHASE_HELD;
-        part->token = part->claim.czxid;
+        part->token = zkl_claim_token(&part->claim);
         part->joint = zkl_multi_is_part(part);
         zkl_stake_finish(part, ZKL_OK, 0);
         part = next_part(part);

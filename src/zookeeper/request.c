@@ -70,16 +70,19 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
 }
 
 void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
-                          int32_t limit) {
+                          int32_t number) {
     static const char *const uses[] = {[ZKL_MUTEX] = "a mutex with order = \"fifo\"",
                                        [ZKL_UNFAIR] = "a mutex with order = \"none\"",
                                        [ZKL_READ] = "a read-write lock",
                                        [ZKL_WRITE] = "a read-write lock"};
     const size_t size = 96;
+    static const char turns[] = "a mutex with order = \"turns\"";
     request->found = malloc(size);
     if (request->found && kind == ZKL_PERMIT)
-        snprintf(request->found, size, "%s a semaphore of %" PRId32 " permits", where, limit);
-    else if (request->found) snprintf(request->found, size, "%s %s", where, uses[kind]);
+        snprintf(request->found, size, "%s a semaphore of %" PRId32 " permits", where, number);
+    else if (request->found)
+        snprintf(request->found, size, "%s %s", where,
+                 kind == ZKL_MUTEX && number ? turns : uses[kind]);
     zkl_request_finish(request, ZKL_CONFLICT, 0);
 }
 

@@ -55,6 +55,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     }
     zkl_claim_init(&stake->claim, &session->party, &path->line, wish->kind, deadline, wish->trying);
     zkl_claim_want(&stake->claim, wish->permits, wish->limit);
+    zkl_claim_batch(&stake->claim, wish->batch);
     stake->session = session;
     stake->path = path;
     stake->jitter = wish->jitter;
@@ -151,6 +152,11 @@ void zkl_stake_failed(struct stake *stake) {
     zkl_multi_failed(stake);
 }
 
+/* What was revoked is not handed on: the others' turn. */
+static void end_turn(struct stake *stake) {
+    if (stake->revoked) zkl_stake_perform(stake, zkl_claim_yield(&stake->claim));
+}
+
 void zkl_stake_granted(struct stake *stake) {
     stake->session->stats.grants++;
     if (zkl_condition_granted(stake)) {
@@ -160,15 +166,24 @@ void zkl_stake_granted(struct stake *stake) {
     stake->request->lease = true;
     stake->request->lease_kind = stake->claim.kind;
     zkl_multi_grant(stake);
+    end_turn(stake); /* somebody asked for it before it held */
+}
+
+/* In the line, as far as it is known. */
+static size_t place(const struct zkl_claim *claim) {
+    size_t place = 1;
+    if (zkl_kind_is_fixed(claim->kind)) return 2; /* whoever is quickest is next */
+    if (claim->state != ZKL_NEW) return zkl_line_count_ahead(claim->line, claim) + 1;
+    for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
+        if (each->state != ZKL_GONE && each->state != ZKL_LEAVE) place++;
+    return place;
 }
 
 void zkl_stake_queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
     stake->session->stats.waits++;
     if (!request || request->position) return;
-    request->position = zkl_kind_is_fixed(stake->claim.kind)
-                            ? 2 /* whoever is quickest is next */
-                            : zkl_line_count_ahead(stake->claim.line, &stake->claim) + 1;
+    request->position = place(&stake->claim);
     zkl_request_hold(request);
     zkl_inbox_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
 }
@@ -208,7 +223,9 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     stake->version = answer->stat->version;
     if (stake->revoked || answer->size != (int)strlen(mark)) return;
     stake->revoked = memcmp(answer->text, mark, strlen(mark)) == 0;
-    if (stake->revoked) post_notice(stake);
+    if (!stake->revoked) return;
+    post_notice(stake);
+    end_turn(stake);
 }
 
 /* --- all of a session ----------------------------------------------------------------------- */
@@ -230,6 +247,12 @@ static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
 static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
     (void)now;
     return zkl_claim_expire(claim);
+}
+
+/* Nobody is to come after those that go. */
+static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
+    (void)now;
+    return claim->batch && claim->state == ZKL_NEW ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
 }
 
 /* The session closes: holders give up, waiters are told. */
@@ -264,6 +287,7 @@ void zkl_stake_expire_all(struct zkl_session *session) {
 }
 
 void zkl_stake_close_all(struct zkl_session *session) {
+    feed_all(session, end_new, 0);
     feed_all(session, end, 0);
 }
 

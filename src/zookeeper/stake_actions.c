@@ -171,7 +171,7 @@ static void resume_followers(struct stake *stake) {
     zkl_time now = zkl_now();
     for (; claim; claim = next) {
         next = claim->next;
-        if (claim->state == ZKL_NEW)
+        if (zkl_claim_follows(claim))
             zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
     }
 }

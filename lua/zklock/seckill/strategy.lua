@@ -88,7 +88,8 @@ local makers = {
     end,
     zookeeper = function(worker)
         return setmetatable({
-            lock = worker:connect():mutex(worker:path(worker.given.lock)),
+            lock = worker:connect():mutex(worker:path(worker.given.lock),
+                                          { order = worker.given.order }),
             timeout = tonumber(worker.given.timeout), -- nil: for ever
         }, ZooKeeper)
     end,

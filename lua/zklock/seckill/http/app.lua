@@ -76,7 +76,10 @@ local function strategy_for(id)
     local strategy = by_product[id]
     if strategy then return strategy end
     strategy = strategies.open {
-        given = { strategy = given.strategy, lock = "/" .. id, timeout = given.timeout },
+        given = {
+            strategy = given.strategy, order = given.order,
+            lock = "/" .. id, timeout = given.timeout,
+        },
         connect = function() return session end,
         path = function(_, name) return given.root .. name end,
     }

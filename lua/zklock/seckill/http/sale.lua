@@ -170,6 +170,7 @@ end
 ---@class zklock.seckill.Sale: zklock.seckill.Scenario
 ---@field servers integer
 ---@field strategy "none" | "shared" | "zookeeper"
+---@field order string?   of "zookeeper"; default: "fifo"
 ---@field stock integer?  default: the seed's
 ---@field pause number?   default: that of the options
 ---@field wrk boolean?    needs wrk
@@ -212,6 +213,10 @@ sale.scenarios = {
     crowd_of { id = "HTTP-06", title = "wrk, no lock", expect = "wrong", strategy = "none" },
     crowd_of { id = "HTTP-07", title = "wrk, local lock", expect = "wrong", strategy = "shared" },
     crowd_of { id = "HTTP-08", title = "wrk, zklock", expect = "right", strategy = "zookeeper" },
+    crowd_of {
+        id = "HTTP-09", title = "wrk, zklock in turns", expect = "right",
+        strategy = "zookeeper", order = "turns",
+    },
 }
 
 

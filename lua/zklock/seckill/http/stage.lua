@@ -61,7 +61,7 @@ end
 
 --- Fills the shop and starts servers, the first ones of the ports.
 ---@param count integer
----@param sale { strategy: string, stock: integer?, pause: number?, timeout: number? }
+---@param sale table { strategy, order, stock, pause, timeout }, the last four if they are given
 function Stage:start(count, sale)
     local options = self.options
     local pause = sale.pause or options.pause
@@ -70,7 +70,8 @@ function Stage:start(count, sale)
     for i = 1, count do
         local port = options.ports[i]
         self.servers[i] = servers.start(self.folder .. "-" .. port, port, {
-            name = port, store = self.place, strategy = sale.strategy, root = self.root,
+            name = port, store = self.place, root = self.root,
+            strategy = sale.strategy, order = sale.order,
             pause = pause, timeout = self.timeout,
             zookeeper = options.zookeeper or "", session = options.session,
         }, self.leash)

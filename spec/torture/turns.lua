@@ -1,0 +1,126 @@
+--- Rules of the checker for locks whose processes take turns: a turn is a node, which the
+-- session's claims have one after the other, a batch of them at most. The token counts them.
+
+local intervals = require "spec.torture.intervals"
+
+local huge, max, min = math.huge, math.max, math.min
+
+local turns = {}
+
+
+--- { node, grants } of each turn, the grants in the order of their numbers.
+function turns.of(m)
+    local all, by_node = {}, {}
+    for _, claim in ipairs(m.claims) do
+        if claim.batch and claim.granted and claim.node and not claim.second then
+            local turn = by_node[claim.node]
+            if not turn then
+                turn = { node = claim.node, grants = {} }
+                by_node[claim.node], all[#all + 1] = turn, turn
+            end
+            table.insert(turn.grants, claim)
+        end
+    end
+    for _, turn in ipairs(all) do
+        table.sort(turn.grants, function(a, b)
+            if a.count ~= b.count then return a.count < b.count end
+            return a.granted < b.granted
+        end)
+    end
+    return all, by_node
+end
+
+
+-- Two of the same number are for the rule of tokens.
+local function check_grant(report, claim, before)
+    if claim.count >= claim.batch then
+        report:violation(claim.granted, claim, "grant %d of a turn of %d", claim.count + 1,
+                         claim.batch)
+    elseif claim.count > (before and before.count + 1 or 0) then
+        report:violation(claim.granted, claim, "grant %d of its turn, after %s", claim.count + 1,
+                         before and ("grant %d"):format(before.count + 1) or "none")
+    elseif before and before.invoked > claim.invoked then
+        report:violation(claim.granted, claim, "asked before %s and came after it, in one turn",
+                         before.id)
+    end
+end
+
+
+--- The grants of a turn are a batch at most, counted from the first one, in order of asking.
+function turns.check(m, report)
+    for _, turn in ipairs(turns.of(m)) do
+        for i, claim in ipairs(turn.grants) do
+            check_grant(report, claim, turn.grants[i - 1])
+        end
+    end
+end
+
+
+--- Is the node its session's own, and did it live when the claim asked?
+function turns.is_own(m, node, claim)
+    local owner = m.sessions[node.session] or node.claim and node.claim.process
+    return owner == claim.process and (node.deleted or huge) > claim.invoked
+end
+
+
+--- Gives a function of a claim: until when somebody of its process wanted its node.
+function turns.wanted(m)
+    local spans, wanted = {}, {}
+    local function key(claim) return claim.process .. " " .. claim.path end
+    for _, claim in ipairs(m.claims) do
+        if claim.batch then
+            local list = spans[key(claim)] or {}
+            spans[key(claim)] = list
+            list[#list + 1] = { from = claim.invoked, to = min(claim.over, m.finished), what = "" }
+        end
+    end
+    for each, list in pairs(spans) do wanted[each] = intervals.new(list) end
+    return function(claim)
+        if not claim.batch then return claim.over end
+        return wanted[key(claim)]:undisturbed(min(claim.over, m.finished), 0)
+    end
+end
+
+
+-- From a moment on nobody has the node: its `heir` gets it, or it goes.
+local function check_gap(m, report, gap, options)
+    local node, since, heir, trouble = gap.node, gap.since, gap.heir, m.trouble[gap.place]
+    local over = min(heir and heir.granted or huge, node.deleted or huge)
+    if gap.measure and heir and not trouble:overlapping(since, over) then
+        report:measure(gap.measure, max(0, over - since))
+    end
+    if min(over, m.finished) > trouble:undisturbed(since, options.bound) then
+        report:violation(since, gap.claim, "its turn, %s, was nobody's for %.3f s", node.name,
+                         min(over, m.finished) - since)
+    end
+end
+
+
+-- Before the first grant, and behind each.
+local function gaps_of(node, grants)
+    local claim = node.claim
+    local gaps = { { node = node, since = node.turn, claim = claim, place = claim.place,
+                     heir = grants[1], measure = node.turn > node.created and "handoff" } }
+    for i, each in ipairs(grants) do
+        local heir = grants[i + 1]
+        gaps[i + 1] = { node = node, since = each.over, claim = each, place = each.place,
+                        heir = heir, measure = heir and heir.invoked < each.over and "handover" }
+    end
+    return gaps
+end
+
+
+--- A turn goes on, or ends: its node is never at rest.
+function turns.hand_over(m, report, options)
+    local _, by_node = turns.of(m)
+    for _, node in ipairs(m.nodes) do
+        local mine = node.claim and node.claim.batch and node.turn
+        if mine and not m:taken(node, options.skew) then
+            local grants = by_node[node] and by_node[node].grants or {}
+            for _, gap in ipairs(gaps_of(node, grants)) do check_gap(m, report, gap, options) end
+        end
+    end
+end
+
+
+return turns

@@ -1,0 +1,640 @@
+-- order = "turns": processes take turns, and in a turn a process hands the lock to its own
+-- next waiter without a request; the node stays. Seeds S1, Q-02.
+
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
+
+local server, path
+local hold, code_of, released = rig.hold, rig.code_of, rig.released
+
+
+local function turns(session, batch)
+    return session:mutex(path, { order = "turns", batch = batch })
+end
+
+local function nodes(count) server:wait_for_nodes(path, count) end
+
+local function at_rest(...)
+    for _, session in ipairs{ ... } do
+        rig.wait_for("the session at rest", function()
+            local stats = session:stats()
+            return stats.claims == 0 and stats.in_flight == 0
+        end)
+    end
+end
+
+local function waits(session)
+    return session:stats().waits
+end
+
+-- Waits until so many of the session wait in line or for their turn.
+local function waiting(session, count)
+    rig.wait_for(count .. " waits", function() return waits(session) == count end)
+end
+
+-- A task that has the lock `name`, notes that in `order`, and lets it go.
+local function comer(lock, order, name, arg)
+    arg = arg or { timeout = LONG }
+    arg.owner = name
+    return function()
+        local lease, _, code = lock:acquire(arg)
+        order[#order + 1] = lease and name or code
+        if not lease then return end
+        order.tokens[#order.tokens + 1] = lease.token
+        assert(lease:release())
+    end
+end
+
+local function is_growing(tokens)
+    for i = 2, #tokens do assert.is_true(tokens[i] > tokens[i - 1]) end
+end
+
+-- Each session's comers come in this order while somebody else holds; what they got.
+local function in_turns(comers)
+    local order, tasks = { tokens = {} }, {}
+    local first = hold(comers[1][1], { timeout = 5, owner = "first" })
+    for i, each in ipairs(comers) do
+        local session, before = each[1].session, 0
+        for k = 1, i - 1 do before = before + (comers[k][1].session == session and 1 or 0) end
+        tasks[i] = function()
+            for k = 1, i - 1 do
+                local other = comers[k][1].session
+                rig.wait_for("turn", function() return waits(other) > 0 end)
+            end
+            waiting(session, before)
+            comer(each[1], order, each[2])()
+        end
+    end
+    tasks[#tasks + 1] = function()
+        local counts = {}
+        for _, each in ipairs(comers) do
+            local session = each[1].session
+            counts[session] = (counts[session] or 0) + 1
+        end
+        for session, count in pairs(counts) do waiting(session, count) end
+        first:release()
+    end
+    zklock.run(unpack(tasks))
+    return order
+end
+
+
+before_each(function()
+    server, path = rig.shared(), rig.path()
+end)
+
+after_each(rig.close_sessions)
+
+
+describe("a mutex of turns", function()
+    local a, b
+    before_each(function() a, b = rig.session(server.hosts), rig.session(server.hosts) end)
+
+    it("serves a batch of one process, then one of the other, each in order of arrival", function()
+        local one, other = turns(a, 3), turns(b, 3)
+        local order = in_turns{
+            { one, "a1" }, { one, "a2" }, { one, "a3" }, { one, "a4" }, { one, "a5" },
+            { other, "b1" }, { other, "b2" }, { other, "b3" }, { other, "b4" } }
+        -- the first of a's turn held already
+        assert.equal("a1 a2 b1 b2 b3 a3 a4 a5 b4", table.concat(order, " "))
+        is_growing(order.tokens)
+        at_rest(a, b)
+        assert.equal(0, #server:nodes(path))
+    end)
+
+    it("has one node a process, with the name of a mutex's", function()
+        local lock = turns(a)
+        local order = { tokens = {} }
+        local first = hold(lock, { timeout = 5, owner = "first" })
+        local node = server:nodes(path)[1]
+        assert.is_truthy(node:find("/_c_%x+%-%x+%-%x+%-%x+%-%x+%-lock%-%d+$"), node)
+        local tasks = {}
+        for n = 1, 5 do tasks[n] = comer(lock, order, n) end
+        tasks[6] = function()
+            waiting(a, 5)
+            assert.same({ node }, server:nodes(path))
+            first:release()
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ 1, 2, 3, 4, 5 }, { unpack(order) })
+        nodes(0)
+    end)
+
+    it("hands over without a request, 16 times a node unless told otherwise", function()
+        local order, tasks = { tokens = {} }, {}
+        local quiet = rig.session(server.hosts, { timeout = LONG })
+        local lock = turns(quiet)
+        local first = hold(lock, { timeout = 5, owner = "first" })
+        local before = quiet:stats()
+        for n = 1, 31 do tasks[n] = comer(lock, order, n) end
+        tasks[32] = function()
+            waiting(quiet, 31)
+            first:release()
+        end
+        zklock.run(unpack(tasks))
+        at_rest(quiet)
+        assert.equal(31, #order.tokens)
+        is_growing(order.tokens)
+        local stats = quiet:stats()
+        assert.equal(1, stats.creates - before.creates) -- of the 17th
+        assert.equal(2, stats.deletes)
+        assert.equal(32, stats.grants)
+    end)
+
+    it("has tokens of 1024 a node, and the queue has the first of a turn's", function()
+        local lock = turns(a, 2)
+        local first = hold(lock, { timeout = 5, owner = "first" })
+        local stat = rig.shell("perl spec/fault/raw.pl %s stat %s", server:host(1),
+                               server:nodes(path)[1])
+        local czxid = stat:match("czxid=(%d+)")
+        assert.equal(tonumber(czxid) * 1024, first.token)
+        assert.equal(("%.0f"):format(first.token), first:token_string())
+        local second
+        zklock.run(function() second = hold(lock, { timeout = 5, owner = "second" }) end,
+                   function()
+                       waiting(a, 1)
+                       first:release()
+                   end)
+        assert.equal(first.token + 1, second.token)
+        local queue = assert(lock:queue())
+        assert.equal(1, #queue)
+        assert.equal(first.token, queue[1].token)
+        assert.is_true(queue[1].held)
+        assert.is_true(queue[1].mine)
+    end)
+
+    it("lets the next turn stand in line while the last of a batch holds", function()
+        local lock = turns(a, 2)
+        local first = hold(lock, { timeout = 5, owner = "first" })
+        local leave, second = false, nil
+        zklock.run(function()
+            second = hold(lock, { timeout = 5, owner = "second" })
+            rig.wait_for("the next node", function() return #server:nodes(path) == 2 end)
+            leave = true
+            second:release()
+        end, function()
+            waiting(a, 1)
+            local third = hold(lock, { timeout = 5, owner = "third" })
+            assert.is_true(leave)
+            assert.is_true(third.token > second.token)
+            assert.equal(0, third.token % 1024)
+        end, function()
+            waiting(a, 2)
+            assert.equal(1, #server:nodes(path))
+            first:release()
+        end)
+    end)
+
+    it("is as fair as it can be with a batch of one", function()
+        local one, other = turns(a, 1), turns(b, 1)
+        local order = in_turns{ { one, "a1" }, { one, "a2" }, { one, "a3" },
+                                { other, "b1" }, { other, "b2" }, { other, "b3" } }
+        assert.equal("a1 b1 a2 b2 a3 b3", table.concat(order, " "))
+        is_growing(order.tokens)
+    end)
+
+    it("tells who waits his place in the process, or in line", function()
+        local lock, places = turns(a), {}
+        local first = hold(turns(b), { timeout = 5, owner = "first" })
+        local order, tasks = { tokens = {} }, {}
+        for n = 1, 3 do
+            local arg = { timeout = LONG, on_queued = function(place) places[n] = place end }
+            tasks[n] = function()
+                waiting(a, n - 1)
+                comer(lock, order, n, arg)()
+            end
+        end
+        tasks[4] = function()
+            rig.wait_for("all told", function() return #places == 3 end)
+            first:release()
+        end
+        zklock.run(unpack(tasks))
+        assert.equal(2, places[1])
+        assert.same({ 2, 3 }, { places[2], places[3] })
+    end)
+
+    it("re-enters, and hands over with the last handle", function()
+        local lock = turns(a)
+        local first = hold(lock, { timeout = 5, owner = "me" })
+        local again = hold(lock, { timeout = 5, owner = "me" })
+        assert.equal(first.token, again.token)
+        local second
+        zklock.run(function() second = hold(lock, { timeout = 5, owner = "you" }) end, function()
+            waiting(a, 1)
+            first:release()
+            assert.is_true(again:check(5))
+            assert.is_nil(second)
+            again:release()
+        end)
+        assert.equal("released", (select(3, again:release())))
+        assert.is_true(second:check(5))
+        assert.equal("held", second:state())
+    end)
+
+    it("hands over what is given up by its owner, or closed, or collected", function()
+        local lock, order = turns(a), { tokens = {} }
+        lock:acquire{ timeout = 5, owner = "first" } -- collected
+        local gone = {}
+        zklock.run(function()
+            local lease = hold(lock, { timeout = 5, owner = "second" })
+            waiting(a, 2)
+            assert.equal(1, a:release_all("second"))
+            gone[1] = lease:state()
+        end, function()
+            waiting(a, 1)
+            assert(lock:with({ timeout = 5, owner = "third" }, function()
+                order[1] = #server:nodes(path)
+            end))
+        end, function()
+            waiting(a, 2)
+            rig.wait_for("the collection", function()
+                collectgarbage()
+                return gone[1]
+            end)
+        end)
+        assert.equal("released", gone[1])
+        assert.equal(1, order[1])
+        nodes(0)
+    end)
+
+    it("tries without regard to who waits, and what is had is handed on", function()
+        local lock, order = turns(a), { tokens = {} }
+        local first = hold(lock, 0)
+        assert.equal("timeout", code_of(lock, { timeout = 0, owner = "x" }))
+        assert.equal("timeout", code_of(turns(b), 0))
+        zklock.run(comer(lock, order, "second"), function()
+            waiting(a, 1)
+            assert.equal("timeout", code_of(lock, { timeout = 0, owner = "x" }))
+            first:release()
+        end)
+        assert.same({ "second" }, { unpack(order) })
+        assert.equal(first.token + 1, order.tokens[1])
+    end)
+end)
+
+
+describe("a turn that ends otherwise", function()
+    local a, b
+    before_each(function() a, b = rig.session(server.hosts), rig.session(server.hosts) end)
+
+    -- `fn` ends the first of two waiters behind b, and c comes after them.
+    local function gives_its_place(arg, fn, code)
+        local c = rig.session(server.hosts)
+        local holder = hold(turns(b), { timeout = 5, owner = "holder" })
+        local lock, order = turns(a), { tokens = {} }
+        zklock.run(comer(lock, order, "first", arg), function()
+            waiting(a, 1)
+            comer(lock, order, "second")()
+        end, function()
+            waiting(a, 2)
+            comer(turns(c), order, "third")()
+        end, function()
+            waiting(c, 1)
+            fn()
+            rig.wait_for("its end", function() return order[1] == code end)
+            nodes(3)
+            holder:release()
+        end)
+        assert.same({ code, "second", "third" }, { unpack(order) })
+        is_growing(order.tokens)
+        at_rest(a, b, c)
+        nodes(0)
+    end
+
+    it("at its deadline: who waits behind it in its process has the place", function()
+        gives_its_place({ timeout = 1 }, function() end, "timeout")
+    end)
+
+    it("by an interrupt: likewise", function()
+        gives_its_place({ timeout = LONG }, function()
+            assert.equal(1, a:interrupt("first"))
+        end, "interrupted")
+    end)
+
+    it("for one that waits for its turn: nothing is asked of the server", function()
+        local lock = turns(a)
+        local first = hold(lock, { timeout = 5, owner = "first" })
+        local creates = a:stats().creates
+        local codes = {}
+        zklock.run(function() codes[1] = code_of(lock, { timeout = 0.2, owner = "x" }) end,
+                   function()
+                       codes[2] = code_of(lock, { timeout = LONG, owner = "y" })
+                   end, function()
+                       waiting(a, 2)
+                       assert.equal(1, a:interrupt("y"))
+                   end)
+        assert.same({ "timeout", "interrupted" }, codes)
+        assert.equal(creates, a:stats().creates)
+        assert.equal("held", first:state())
+    end)
+
+    it("when it is revoked: the other process is next, though the batch is not served", function()
+        local one, other = turns(a), turns(b)
+        local order = { tokens = {} }
+        local first = hold(one, { timeout = 5, owner = "first" })
+        local heard
+        first:on_revoke(function() heard = true end)
+        zklock.run(comer(one, order, "a"), function()
+            waiting(a, 1)
+            comer(other, order, "b")()
+        end, function()
+            waiting(b, 1)
+            assert.equal(1, other:revoke())
+            rig.wait_for("the wish", function()
+                a:dispatch()
+                return heard
+            end)
+            nodes(3) -- the next of a stands in line already, behind b
+            first:release()
+        end)
+        assert.same({ "b", "a" }, { unpack(order) })
+        is_growing(order.tokens)
+    end)
+
+    it("when it was revoked before it began: after one grant", function()
+        local one, order = turns(a), { tokens = {} }
+        local first = hold(turns(b), { timeout = 5, owner = "first" })
+        local c = rig.session(server.hosts)
+        local asked
+        zklock.run(function()
+            local lease = hold(one, { timeout = LONG, owner = "a1" })
+            order[1] = "a1"
+            assert.is_true(asked)
+            lease:release()
+        end, function()
+            waiting(a, 1)
+            comer(one, order, "a2")()
+        end, function()
+            waiting(a, 2)
+            comer(turns(c), order, "c")()
+        end, function()
+            waiting(c, 1)
+            local name = assert(one:queue(5))[2].name
+            local gets = a:stats().gets
+            server:foreign("set %s/%s __REVOKE__", path, name)
+            rig.wait_for("a to see it", function()
+                local stats = a:stats()
+                asked = stats.gets > gets and stats.in_flight == 0
+                return asked
+            end)
+            first:release()
+        end)
+        assert.same({ "a1", "c", "a2" }, { unpack(order) })
+    end)
+
+    it("when it is revoked while it goes from hand to hand", function()
+        local proxy = rig.proxy(server.hosts)
+        local far = rig.session(proxy.hosts, { timeout = LONG })
+        local one, other = turns(far, 1024), turns(b)
+        local begun, served, had = nil, 0, false
+        local function go_on()
+            while not had do
+                one:with({ timeout = LONG }, function(lease)
+                    lease:on_revoke(function() end) -- asks for the node; gone before the answer
+                    served = served + 1
+                    zklock.sleep(0.001)
+                end)
+            end
+        end
+        proxy:command("delay 20")
+        zklock.run(go_on, go_on, go_on, function()
+            rig.wait_for("some turns", function() return served > 10 end)
+            assert(other:revoke(5))
+            begun = served
+            had = other:with(LONG, function() return true end)
+        end)
+        assert.is_true(had)
+        assert.is_true(served - begun < 300, served - begun)
+        proxy:stop()
+    end)
+
+    it("when somebody deletes its node: the holder is told, the next begins anew", function()
+        local lock, order = turns(a), { tokens = {} }
+        local first = hold(lock, { timeout = 5, owner = "first" })
+        local told
+        first:on_lost(function(_, state) told = state end)
+        zklock.run(function()
+            local second = hold(lock, { timeout = LONG, owner = "second" })
+            order[1] = second.token
+            assert.is_true(second:check(5))
+            server:foreign("delete %s", server:nodes(path)[1]) -- it was handed over
+            rig.wait_for("the loss", function()
+                a:dispatch()
+                return second:state() == "lost"
+            end)
+            assert.equal("lost", (select(3, second:release())))
+            comer(lock, order, "third")()
+        end, function()
+            waiting(a, 1)
+            first:release()
+        end)
+        assert.equal("third", order[2])
+        assert.equal(first.token + 1, order[1])
+        assert.is_true(order.tokens[1] > order[1])
+        assert.is_nil(told) -- it had been released
+    end)
+
+    it("with its session: closed for all, and nobody is granted after", function()
+        local lock, codes = turns(a), {}
+        local first = hold(lock, { timeout = 5, owner = "first" })
+        local grants = a:stats().grants
+        local tasks = {}
+        for n = 1, 5 do
+            tasks[n] = function() codes[n] = code_of(lock, { timeout = LONG, owner = n }) end
+        end
+        tasks[6] = function()
+            waiting(a, 5)
+            a:close()
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ "closed", "closed", "closed", "closed", "closed" }, codes)
+        assert.equal(grants, a:stats().grants)
+        assert.equal("released", first:state())
+        nodes(0)
+    end)
+
+    it("with its process: the others go on", function()
+        local child = rig.child(server.hosts, ("local PATH = %q\n"):format(path) .. [[
+            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local lock = session:mutex(PATH, { order = "turns" })
+            local lease = assert(lock:acquire(5))
+            say "held"
+            zklock.run(function() lock:acquire{ timeout = 60, owner = "x" } end,
+                       function() lock:acquire{ timeout = 60, owner = "y" } end)
+        ]])
+        assert.equal("held", child:line())
+        local order = { tokens = {} }
+        zklock.run(comer(turns(b), order, "b"), function()
+            waiting(b, 1)
+            child:signal("KILL")
+        end)
+        child:finish()
+        assert.same({ "b" }, { unpack(order) })
+        nodes(0)
+    end)
+end)
+
+
+describe("turns without a connection", function()
+    local proxy, session
+    setup(function() proxy = rig.proxy(rig.shared().hosts) end)
+    teardown(function() proxy:stop() end)
+    before_each(function() session = rig.session(proxy.hosts) end)
+    after_each(function()
+        proxy:command("accept")
+        proxy:command("flow")
+    end)
+
+    it("are handed over when it is back, and the server was asked", function()
+        local lock, order = turns(session), { tokens = {} }
+        local first = hold(lock, { timeout = 5, owner = "first" })
+        zklock.run(comer(lock, order, "second"), function()
+            waiting(session, 1)
+            proxy:command("refuse")
+            proxy:command("cut")
+            rig.wait_for("the cut", function()
+                session:dispatch()
+                return session:state() == "suspended"
+            end)
+            first:release()
+            assert.equal(0, #order)
+            assert.equal(1, #server:nodes(path))
+            proxy:command("accept")
+        end)
+        assert.same({ "second" }, { unpack(order) })
+        assert.equal(first.token + 1, order.tokens[1])
+        at_rest(session)
+        nodes(0)
+    end)
+
+    it("are not, when the node went meanwhile", function()
+        local lock, order = turns(session), { tokens = {} }
+        local first = hold(lock, { timeout = 5, owner = "first" })
+        zklock.run(comer(lock, order, "second"), function()
+            waiting(session, 1)
+            proxy:command("refuse")
+            proxy:command("cut")
+            rig.wait_for("the cut", function()
+                session:dispatch()
+                return session:state() == "suspended"
+            end)
+            first:release()
+            server:foreign("delete %s", server:nodes(path)[1])
+            proxy:command("accept")
+        end)
+        assert.same({ "second" }, { unpack(order) })
+        assert.is_true(order.tokens[1] > first.token + 1)
+        at_rest(session)
+        nodes(0)
+    end)
+
+    it("end with the session: expired for who waits, lost for who holds", function()
+        local short = rig.session(proxy.hosts, { timeout = 1 })
+        local lock, codes = turns(short), {}
+        local first = hold(lock, { timeout = 5, owner = "first" })
+        local tasks = {}
+        for n = 1, 3 do
+            tasks[n] = function() codes[n] = code_of(lock, { timeout = LONG, owner = n }) end
+        end
+        tasks[4] = function()
+            waiting(short, 3)
+            proxy:command("blackhole")
+            nodes(0)
+            proxy:command("flow")
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ "expired", "expired", "expired" }, codes)
+        assert.equal("lost", first:state())
+        at_rest(short)
+        local again = hold(lock, { timeout = 20, owner = "again" })
+        assert.is_true(again.token > first.token)
+    end)
+end)
+
+
+-- Q-02: from 2147483647 on numbers tell nothing.
+describe("turns whose numbers are exhausted", function()
+    it("are in order, for all that", function()
+        local own = rig.server()
+        own:kill()
+        rig.shell("perl spec/fault/counter.pl %s/1/data /turns 2147483645", own.dir)
+        own:restart()
+        server, path = own, "/turns"
+        local a, b = rig.session(own.hosts), rig.session(own.hosts)
+        local one, other = turns(a, 2), turns(b, 2)
+        local order = in_turns{ { one, "a1" }, { one, "a2" }, { one, "a3" }, { one, "a4" },
+                                { other, "b1" }, { other, "b2" }, { other, "b3" },
+                                { other, "b4" } }
+        rig.close_sessions()
+        own:stop()
+        assert.equal("a1 b1 b2 a2 a3 b3 b4 a4", table.concat(order, " "))
+        is_growing(order.tokens)
+    end)
+end)
+
+
+describe("a lock of turns is refused", function()
+    local session
+    before_each(function() session = rig.session(server.hosts) end)
+
+    local function raises(text, fn, ...)
+        local ok, message = pcall(fn, ...)
+        assert.is_false(ok)
+        assert.is_truthy(tostring(message):find(text, 1, true), message)
+    end
+
+    it("with a batch that is none", function()
+        for _, batch in ipairs{ 0, -1, 1.5, 1025, math.huge, 0 / 0 } do
+            raises("batch must be a whole number, 1 to 1024", session.mutex, session, path,
+                   { order = "turns", batch = batch })
+        end
+        for _, order in ipairs{ "fifo", "none" } do
+            raises('batch belongs to order = "turns"', session.mutex, session, path,
+                   { order = order, batch = 2 })
+        end
+        raises('batch belongs to order = "turns"', session.mutex, session, path, { batch = 2 })
+    end)
+
+    it("where the session uses the path in another order, and the other way round", function()
+        for _, orders in ipairs{ { "fifo", "turns" }, { "turns", "fifo" }, { "none", "turns" } } do
+            path = rig.path()
+            local first = hold(session:mutex(path, { order = orders[1] }))
+            local other = session:mutex(path, { order = orders[2] })
+            local code, message = code_of(other, { timeout = 5, owner = "x" })
+            assert.equal("conflict", code)
+            assert.is_truthy(message:find(('order = "%s"'):format(orders[1]), 1, true), message)
+            released(first)
+            released(hold(other))
+        end
+    end)
+
+    it("a condition, and a place in a multi-lock", function()
+        local lock = turns(session)
+        local condition, message, code = lock:condition("c")
+        assert.is_nil(condition)
+        assert.equal("unsupported", code)
+        assert.is_truthy(message:find('order = "fifo"', 1, true), message)
+        raises('must be a mutex with order = "fifo"', session.multi, session, { lock })
+        local lease = hold(lock)
+        local of_fifo = assert(session:mutex(path):condition("c"))
+        assert.equal("unsupported", (select(3, of_fifo:wait(lease, 1))))
+        assert.equal("held", lease:state())
+    end)
+
+    it("nothing else: it is guarded, and excludes who takes no turns elsewhere", function()
+        local store = path .. "-store"
+        server:foreign("create %s 0", store)
+        local other = rig.session(server.hosts)
+        local first = hold(turns(session))
+        assert.is_true(first:guard{ { "set", store, "1" } })
+        assert.equal("timeout", code_of(other:mutex(path), 0.1))
+        released(first)
+        assert.equal("released", (select(3, first:guard{ { "set", store, "2" } })))
+        assert.equal("1", (other:get(store)))
+        hold(other:mutex(path))
+    end)
+end)
