@@ -3,6 +3,64 @@
 local zklock = require "zklock"
 
 local hosts = os.getenv("ZK_HOSTS")
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+
+-- Waiters of one lock, one of which gives up.
+local function contend(lock)
+    local tasks = {}
+    for i = 1, 5 do
+        tasks[i] = function()
+            lock:with({ owner = i, timeout = i == 3 and 0.01 or nil }, function()
+                zklock.sleep(0.005)
+            end)
+        end
+    end
+    zklock.run(unpack(tasks))
+end
+
+
+local function wait_and_signal(lock)
+    local condition, waits = lock:condition("c"), false
+    zklock.run(function()
+        local lease = assert(lock:acquire{ owner = "waiter" })
+        waits = true
+        assert(condition:wait(lease, 30))
+        lease:release()
+    end, function()
+        local woken
+        repeat
+            zklock.sleep(0.005)
+            local lease = waits and lock:acquire{ owner = "signaller" }
+            woken = lease and condition:signal(lease) or 0
+            if lease then lease:release() end
+        until woken > 0
+    end)
+    local lease = assert(lock:acquire(10))
+    assert(not condition:wait(lease, 0.05))
+end
+
+
+local function whole_family(session)
+    local rw, fifo = session:rwlock("/valgrind-rw"), session:mutex("/valgrind-a")
+    for _, lock in ipairs{ session:mutex("/valgrind-none", { order = "none", jitter = 0.001 }),
+                           session:mutex("/valgrind-turns", { order = "turns", batch = 2 }),
+                           session:semaphore("/valgrind-permits", 2), rw:read(), rw:write(),
+                           session:multi{ fifo, rw:write() } } do
+        contend(lock)
+    end
+    local writes = assert(rw:write():acquire(10))
+    assert(writes:downgrade())
+    writes:release()
+    wait_and_signal(fifo)
+    local lease = assert(fifo:acquire(10))
+    lease:on_revoke(function() end)
+    assert(fifo:revoke() == 1)
+    assert(lease:guard{ { "check", "/valgrind-a" } })
+    assert(session:get("/valgrind-a"))
+    lease:release()
+end
+
 
 for _ = 1, 2 do
     local session = assert(zklock.connect(hosts, { timeout = 10, connect_timeout = 30 }))
@@ -19,7 +77,8 @@ for _ = 1, 2 do
         tasks[i] = function() lock:with(function() zklock.sleep(0) end) end
     end
     lease:release{ wait = 10 }
-    zklock.run((table.unpack or unpack)(tasks))
+    zklock.run(unpack(tasks))
+    whole_family(session)
     local kept = assert(lock:acquire(10)) -- closed with a lease out
     session:close()
     assert(kept:state() == "released")
