@@ -7,6 +7,7 @@
 --   make bench BENCH="--pairs 30"  more pairs
 
 local core = require "zklock.core"
+local median = require "bench.median"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -39,12 +40,6 @@ local function cycles(lock, count)
     local begin = core.now()
     for _ = 1, count do assert(lock:acquire()):release() end
     return core.now() - begin
-end
-
-
-local function median(values)
-    table.sort(values)
-    return values[math.floor((#values + 1) / 2)]
 end
 
 

@@ -6,6 +6,7 @@
 --   make bench-contended BENCH="--pairs 30 --batch 64"
 
 local core = require "zklock.core"
+local median = require "bench.median"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -45,12 +46,6 @@ local function contend(sessions, path, options, count)
     zklock.run(unpack(tasks))
     local grants = SESSIONS * COROUTINES * count
     return grants / (core.now() - begin), (count_requests(sessions) - before) / grants
-end
-
-
-local function median(values)
-    table.sort(values)
-    return values[math.floor((#values + 1) / 2)]
 end
 
 

@@ -3,6 +3,7 @@
 --
 --   make bench-nginx
 
+local median = require "bench.median"
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
 
@@ -18,12 +19,6 @@ local host = nginx.start{
     events = "accept_mutex off;",
     http = "keepalive_requests 1000000;",
 }
-
-
-local function median(values)
-    table.sort(values)
-    return values[math.ceil(#values / 2)]
-end
 
 
 local function ping()

@@ -30,12 +30,7 @@ end
 function Scene:nothing_left(...)
     self:contending(0)
     self:waiting(0)
-    for _, session in ipairs{ ... } do
-        rig.wait_for("the session at rest", function()
-            local stats = session:stats()
-            return stats.claims == 0 and stats.in_flight == 0
-        end)
-    end
+    rig.at_rest(...)
 end
 
 

@@ -282,10 +282,7 @@ describe("a multi-lock in trouble", function()
         proxy:command("hold multi 1")
         assert.equal("timeout", code_of(multi(session, "abc"), 0.1))
         proxy:command("flow")
-        rig.wait_for("rest", function()
-            local stats = session:stats()
-            return stats.claims == 0 and stats.in_flight == 0
-        end)
+        rig.at_rest(session)
         assert.equal(0, nodes())
     end)
 

@@ -326,6 +326,17 @@ function rig.session(hosts, options)
 end
 
 
+--- Waits until nothing is asked, wanted or held in these sessions any more.
+function rig.at_rest(...)
+    for _, session in ipairs{ ... } do
+        rig.wait_for("the session at rest", function()
+            local stats = session:stats()
+            return stats.claims == 0 and stats.in_flight == 0
+        end)
+    end
+end
+
+
 function rig.close_sessions()
     for _, session in ipairs(opened) do session:close() end
     opened, rig.kept = {}, {}

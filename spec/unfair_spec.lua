@@ -27,12 +27,7 @@ local keep, hold, code_of, released = rig.keep, rig.hold, rig.code_of, rig.relea
 
 local function no_node() server:wait_for_nodes(path, 0) end
 
-local function at_rest(session)
-    rig.wait_for("the session at rest", function()
-        local stats = session:stats()
-        return stats.claims == 0 and stats.in_flight == 0
-    end)
-end
+local at_rest = rig.at_rest
 
 -- The path exists from then on.
 local function used(lock)

@@ -23,12 +23,7 @@ local function no_node(server, path)
     rig.wait_for("no node under " .. path, function() return #server:nodes(path) == 0 end)
 end
 
-local function at_rest(session)
-    rig.wait_for("the session at rest", function()
-        local stats = session:stats()
-        return stats.claims == 0 and stats.in_flight == 0
-    end)
-end
+local at_rest = rig.at_rest
 
 
 describe("a lost reply", function()

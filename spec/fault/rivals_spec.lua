@@ -76,12 +76,7 @@ local function in_line(count)
     rig.wait_for(count .. " in line", function() return nodes() == count end)
 end
 
-local function at_rest(who)
-    rig.wait_for("the session at rest", function()
-        local stats = who:stats()
-        return stats.claims == 0 and stats.in_flight == 0
-    end)
-end
+local at_rest = rig.at_rest
 
 -- Cuts the session off until the server has ended it. What it waits for meanwhile ends.
 local function expire()

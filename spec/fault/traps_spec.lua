@@ -18,12 +18,7 @@ local function exists(server, path)
     return foreign(server, "stat %s", path):match("^ok") ~= nil
 end
 
-local function at_rest(session)
-    rig.wait_for("the session at rest", function()
-        local stats = session:stats()
-        return stats.claims == 0 and stats.in_flight == 0
-    end)
-end
+local at_rest = rig.at_rest
 
 local function reconnects(session, count)
     rig.wait_for("a reconnect", function()
