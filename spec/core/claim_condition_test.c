@@ -122,6 +122,21 @@ static void unknown(void) {
         CHECK(s.claim.nonce > nonce);
         scene_close(&s);
     }
+    TEST("refused then, the lock is given up: the first may have been carried out") {
+        for (int parents = 0; parents < 2; parents++) {
+            begun(&s);
+            scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK);
+            scene_resume(&s);
+            scene_synced(&s, ZKL_DONE);
+            CHECK_IS(LISTED(&s, AHEAD), ZKL_DO_CREATE);
+            if (parents) zkl_claim_parents(&s.claim, ZKL_REFUSED, ZKL_AUTH);
+            CHECK_IS(scene_create_fails(&s, parents ? ZKL_ABSENT : ZKL_REFUSED, ZKL_AUTH),
+                     ZKL_DO_TURN | ZKL_DO_FORGET);
+            CHECK_IS(scene_turn(&s), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+            CHECK_IS(s.part.code, ZKL_AUTH);
+            scene_close(&s);
+        }
+    }
     TEST("given up meanwhile, either the waiter's node goes or the lock's") {
         for (int found = 0; found < 2; found++) {
             scene_reach_waiter(&s, ZKL_SEEK, ZKL_NEVER);

@@ -34,6 +34,12 @@ static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
     return ZKL_DO_STAYED;
 }
 
+/* Nothing was carried out, for certain: an earlier attempt may have been, and its node gone since.
+ */
+static bool was_refused(const struct zkl_claim *waiter) {
+    return waiter->refusal != ZKL_OK && !waiter->left && !waiter->doubted;
+}
+
 /* It may still have its node, or not: its waiter is finding out. */
 static bool is_open(const struct zkl_claim *waiter) {
     return waiter->state == ZKL_ENTER || waiter->state == ZKL_LOOK || waiter->state == ZKL_SEEK;
@@ -44,8 +50,7 @@ zkl_actions zkl_claim_turn(struct zkl_claim *lock) {
     if (lock->state != ZKL_AWAY) return 0;
     if (lock->wanted && waiter->state == ZKL_CALLED) return zkl_claim_enter(lock);
     if (waiter->wanted) return 0; /* it goes on */
-    if (lock->wanted && !waiter->left && waiter->refusal != ZKL_OK)
-        return stay(lock, waiter->refusal);
+    if (lock->wanted && was_refused(waiter)) return stay(lock, waiter->refusal);
     zkl_actions actions = lock->wanted ? fail(lock, waiter->code) : 0;
     if (is_open(waiter)) return actions;
     return actions | (waiter->left ? gone(lock) : leave(lock));
