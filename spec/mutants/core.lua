@@ -969,6 +969,13 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
     -- --- conditions -----------------------------------------------------------------
 
     {
+        name = "refused-in-doubt",
+        what = "a refusal after a lost reply leaves the lock held, though the first may have taken it",
+        file = "src/core/condition.c",
+        find = " && !waiter->doubted;",
+        replace = ";",
+    },
+    {
         name = "expiry-is-a-signal",
         what = "a waiter whose node is gone counts as signalled (Menagerie)",
         file = "src/core/condition.c",

@@ -196,7 +196,8 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
  * Gives the lock up and waits in a condition, in one transaction; `folder` has a node for each
  * who waits. ZKL_OK: it was signalled, and the lock is had again by all the lease's handles,
  * with another token. Else they are released or, when the wait for certain did not begin
- * (ZKL_AUTH...), as before. ZKL_UNSUPPORTED: the handle is not of a mutex or writer, or of a multi-lock.
+ * (ZKL_AUTH...), as before. ZKL_UNSUPPORTED: the handle is not of a mutex or writer, or of a
+ * multi-lock.
  */
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
 
