@@ -970,7 +970,7 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
 
     {
         name = "refused-in-doubt",
-        what = "a refusal after a lost reply leaves the lock held, though the first may have taken it",
+        what = "a refusal after a lost reply leaves the lock held, as if nothing had happened",
         file = "src/core/condition.c",
         find = " && !waiter->doubted;",
         replace = ";",
