@@ -139,7 +139,8 @@ local function take_queue(request, path, turns)
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
         taken = taken + (entry.permits or huge)
-        if turns and entry.token then entry.token = entry.token * 1024 end -- the turn's first
+        if turns and entry.token then entry.token = entry.token * 1024 + entry.served end
+        entry.served = nil
         describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
     end
     return queue

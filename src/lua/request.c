@@ -63,6 +63,8 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
         lua_pushinteger(L, entry->limit);
         lua_setfield(L, -2, "limit");
     }
+    lua_pushinteger(L, entry->served);
+    lua_setfield(L, -2, "served");
     if (zkl_lua_push_int64(L, entry->czxid)) lua_setfield(L, -2, "token");
 }
 

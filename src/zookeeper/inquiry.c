@@ -212,9 +212,12 @@ static bool keep_data(struct zkl_request *request, char **to, size_t *size,
     return *to != NULL;
 }
 
-static void queue_got(struct zkl_request *request, size_t index, const struct answer *answer) {
-    struct zkl_queued *entry = &request->queue[index];
+static void queue_got(struct zkl_request *request, const struct flight *flight,
+                      const struct answer *answer) {
+    struct zkl_queued *entry = &request->queue[flight->index];
     if (answer->reply == ZKL_DONE) {
+        const struct stake *stake = zkl_stake_of(request->session, flight->node);
+        if (stake) entry->served = stake->claim.served;
         entry->czxid = answer->stat->czxid;
         entry->session = (uint64_t)answer->stat->ephemeralOwner;
         entry->ours = entry->session == request->session->party.session;
@@ -271,7 +274,7 @@ void zkl_inquiry_answer(struct flight *flight, const struct answer *answer) {
     case VERB_CHECK_GET: check_got(request, flight, answer); break;
     case VERB_GET: data_got(request, answer); break;
     case VERB_QUEUE_LIST: queue_listed(request, answer); break;
-    case VERB_QUEUE_GET: queue_got(request, flight->index, answer); break;
+    case VERB_QUEUE_GET: queue_got(request, flight, answer); break;
     default: break; /* CHECK_SYNC: the get behind it decides */
     }
 }

@@ -216,6 +216,7 @@ struct zkl_queued {
     int32_t sequence;
     int32_t permits, limit; /* PERMIT */
     int64_t czxid;
+    int32_t served; /* of a node of ours: grants of its turn before the latest */
     uint64_t session;
     bool ours;
 };

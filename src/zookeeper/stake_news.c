@@ -171,8 +171,7 @@ static zkl_actions answer_stake(struct flight *flight, const struct answer *answ
     }
 }
 
-/* The one whose node that is. */
-static struct stake *owner_of(struct zkl_session *session, const char *node) {
+struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
     const char *name = last_segment(node);
     struct path *path = zkl_path_find(session, node, (size_t)(name - 1 - node));
     struct zkl_claim *claim = path ? path->line.claims : NULL;
@@ -183,7 +182,7 @@ static struct stake *owner_of(struct zkl_session *session, const char *node) {
 /* Who asked for its own node has handed it on meanwhile: the answer is for the heir. */
 static void answer_heir(const struct flight *flight, const struct answer *answer) {
     bool handed_on = flight->verb == VERB_GET_OWN && flight->node && flight->stake->claim.batch;
-    struct stake *heir = handed_on ? owner_of(flight->session, flight->node) : NULL;
+    struct stake *heir = handed_on ? zkl_stake_of(flight->session, flight->node) : NULL;
     if (heir) zkl_stake_perform(heir, answer_own(heir, answer));
 }
 
