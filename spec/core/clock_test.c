@@ -205,7 +205,7 @@ static void proofs(void) {
     TEST("a shorter timeout, negotiated at a reconnect, counts at once") {
         struct zkl_clock clock = begin(0.5);
         zkl_time proof = beat(&clock, 6);
-        zkl_clock_retime(&clock, T / 10, 0.5);
+        zkl_clock_retime(&clock, T / 10, 0.5, proof);
         CHECK_IS(zkl_clock_phase(&clock, clock.epoch, proof + T / 20 - 1), ZKL_PHASE_HELD);
         CHECK_IS(zkl_clock_phase(&clock, clock.epoch, proof + T / 20), ZKL_PHASE_SUSPECT);
         CHECK_IS(zkl_clock_phase(&clock, clock.epoch, proof + T / 10), ZKL_PHASE_LOST);
@@ -213,15 +213,29 @@ static void proofs(void) {
     TEST("a longer timeout needs a longer chain of proofs") {
         struct zkl_clock clock = begin(0.5);
         zkl_time proof = beat(&clock, 6);
-        zkl_clock_retime(&clock, 10 * T, 0.5);
+        zkl_clock_retime(&clock, 10 * T, 0.5, proof);
         CHECK_IS(zkl_clock_phase(&clock, clock.epoch, proof + 10 * T / 16 * 5), ZKL_PHASE_SUSPECT);
+    }
+    TEST("what ran out by the old timeout is lost, whatever the new one is") {
+        struct zkl_clock clock = begin(0.5);
+        zkl_time proof = beat(&clock, 6);
+        uint32_t epoch = clock.epoch;
+        zkl_clock_retime(&clock, 2 * T, 0.5, proof + T - 1);
+        CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T - 1), ZKL_PHASE_SUSPECT);
+        clock = begin(0.5);
+        proof = beat(&clock, 6);
+        epoch = clock.epoch;
+        zkl_clock_retime(&clock, 2 * T, 0.5, proof + T);
+        CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T), ZKL_PHASE_LOST);
+        prove(&clock, proof + T);
+        CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T), ZKL_PHASE_LOST);
     }
     TEST("it begins the chain anew; the same timeout goes on with it") {
         struct zkl_clock clock = begin(0.5);
         zkl_time proof = beat(&clock, 6);
-        zkl_clock_retime(&clock, T, 0.5);
+        zkl_clock_retime(&clock, T, 0.5, proof);
         CHECK_IS(zkl_clock_remaining(&clock, clock.epoch, proof), T / 2);
-        zkl_clock_retime(&clock, 2 * T, 0.5);
+        zkl_clock_retime(&clock, 2 * T, 0.5, proof);
         CHECK_IS(zkl_clock_remaining(&clock, clock.epoch, proof), 2 * T * 5 / 16);
     }
     TEST("no phase comes back by time alone") {

@@ -457,7 +457,8 @@ static void resume_all(struct client *client, const struct item *back) {
     struct zkl_clock *clock = &client->party.clock;
     const struct session *session = &world.sessions[back->session];
     EACH_CLAIM(client, claim) tick(client, claim, clock_of(client));
-    if (client->party.session == session->id) zkl_clock_retime(clock, session->timeout, 0.5);
+    if (client->party.session == session->id)
+        zkl_clock_retime(clock, session->timeout, 0.5, clock_of(client));
     else zkl_clock_start(clock, session->timeout, 0.5, back->issued);
     if (client->party.session != session->id) client->proved = back->issued - session->timeout;
     client->party.session = session->id;

@@ -18,7 +18,7 @@ static bool ran_out(const struct zkl_clock *clock, zkl_time now) {
     return clock->timeout == 0 || now >= clock->proof + clock->timeout;
 }
 
-void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin) {
+static void set_timeout(struct zkl_clock *clock, zkl_time timeout, double margin) {
     if (timeout > clock->timeout) clock->steady_since = clock->proof; /* too short a chain now */
     if (timeout < clock->timeout) clock->certain = clock->proof;
     clock->timeout = timeout;
@@ -27,8 +27,13 @@ void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin) 
     extend(clock);
 }
 
+void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time now) {
+    if (ran_out(clock, now)) clock->epoch++; /* by the old one */
+    set_timeout(clock, timeout, margin);
+}
+
 void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time issued) {
-    zkl_clock_retime(clock, timeout, margin);
+    set_timeout(clock, timeout, margin);
     clock->proof = clock->steady_since = clock->certain = issued - timeout;
     clock->epoch++;
 }

@@ -74,10 +74,10 @@ struct zkl_clock {
 void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time issued);
 
 /*
- * The server negotiated another timeout for the same session, at a reconnect. Claims
- * are ticked before: what ran out by the old one is lost.
+ * The server negotiated another timeout for the same session, at a reconnect. What ran out
+ * by the old one is lost.
  */
-void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin);
+void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time now);
 
 /* The session ended: expired or closed. Everything granted in it is lost. */
 void zkl_clock_stop(struct zkl_clock *clock);

@@ -98,7 +98,7 @@ void zkl_session_connected(struct zkl_session *session, uint64_t id, zkl_time ti
     if (session->party.session == id) {
         session->stats.reconnects++;
         zkl_stake_tick_all(session, now); /* what ran out by the old timeout is lost */
-        zkl_clock_retime(&session->party.clock, timeout, session->margin);
+        zkl_clock_retime(&session->party.clock, timeout, session->margin, now);
     } else {
         zkl_clock_start(&session->party.clock, timeout, session->margin, now);
     }
