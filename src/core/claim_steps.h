@@ -33,6 +33,11 @@ static inline bool has_followers(const struct zkl_claim *claim) {
     return false;
 }
 
+/* Nobody waits for this one any more: who followed it goes on. */
+static inline zkl_actions make_way(const struct zkl_claim *claim) {
+    return has_followers(claim) ? ZKL_DO_FOLLOW : 0;
+}
+
 static inline zkl_actions gone(struct zkl_claim *claim) {
     drop_ahead(claim);
     forget_own(claim);
@@ -40,12 +45,12 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     claim->wanted = false;
     if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TURN;
     bool followed = zkl_kind_is_fixed(claim->kind) || claim->batch > 0;
-    return followed && has_followers(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
+    return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
 
 /* The next one of the batch need not wait for this one. */
 static inline zkl_actions make_way_in_batch(const struct zkl_claim *claim) {
-    return claim->batch > 0 && has_followers(claim) ? ZKL_DO_FOLLOW : 0;
+    return claim->batch > 0 ? make_way(claim) : 0;
 }
 
 /* It hands its node to nobody. */
@@ -157,11 +162,6 @@ static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply re
         return ZKL_DO_DOUBT;
     }
     return 0;
-}
-
-/* Nobody comes from ENTER any more: who followed it goes on. */
-static inline zkl_actions make_way(const struct zkl_claim *claim) {
-    return has_followers(claim) ? ZKL_DO_FOLLOW : 0;
 }
 
 /* --- claim_way.c: the way of a claim in a line ---------------------------------------------- */

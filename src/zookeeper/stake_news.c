@@ -84,6 +84,12 @@ static const char *last_segment(const char *node) {
     return slash ? slash + 1 : "";
 }
 
+/* The lock path that the node is a child of, if it is in use. */
+static struct path *path_of(struct zkl_session *session, const char *node) {
+    const char *name = last_segment(node);
+    return *name ? zkl_path_find(session, node, (size_t)(name - 1 - node)) : NULL;
+}
+
 static zkl_actions answer_share(struct stake *stake, const struct answer *answer) {
     enum zkl_reply reply = answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply;
     if (answer->rc != ZBADVERSION) return zkl_claim_shared(&stake->claim, reply, answer->why);
@@ -173,7 +179,7 @@ static zkl_actions answer_stake(struct flight *flight, const struct answer *answ
 
 struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
     const char *name = last_segment(node);
-    struct path *path = zkl_path_find(session, node, (size_t)(name - 1 - node));
+    struct path *path = path_of(session, node);
     struct zkl_claim *claim = path ? path->line.claims : NULL;
     while (claim && strcmp(claim->name, name) != 0) claim = claim->next;
     return (struct stake *)claim;
@@ -223,8 +229,7 @@ static bool waits_for(const struct zkl_claim *claim, const char *name) {
 /* Feeds the event to the claims on the path whose own node or predecessor it is about. */
 void zkl_stake_event(struct zkl_session *session, int type, const char *node) {
     const char *name = last_segment(node);
-    if (*name == '\0') return;
-    struct path *path = zkl_path_find(session, node, (size_t)(name - 1 - node));
+    struct path *path = path_of(session, node);
     zkl_time now = zkl_now();
     if (!path) return;
     struct zkl_contender *about = zkl_line_find(&path->line, name);
