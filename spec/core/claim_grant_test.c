@@ -168,6 +168,23 @@ static void tries(void) {
     }
 }
 
+/* The claim waits for AHEAD; `ahead` others come before that, `behind` after the claim. */
+static void reach_long_line(struct scene *s, int ahead, int behind) {
+    static char texts[64][sizeof "lock-0000000000"];
+    const char *names[66];
+    size_t count = 0;
+    for (int i = 0; i < ahead + behind; i++) {
+        int number = i < ahead ? i : 43 + i;
+        snprintf(texts[i], sizeof texts[i], "lock-%010d", number);
+        names[count++] = texts[i];
+    }
+    scene_reach(s, ZKL_LIST, ZKL_NEVER);
+    names[count++] = AHEAD;
+    names[count++] = s->claim.name;
+    scene_listed(s, names, count);
+    CHECK_TEXT(s->claim.ahead->name, AHEAD);
+}
+
 static void waiting(void) {
     struct scene s;
     TEST("a claim watches the nearest contender ahead, and its own node (PIT-01)") {
@@ -201,6 +218,59 @@ static void waiting(void) {
         CHECK_TEXT(s.claim.ahead->name, "lock-0000000007");
         CHECK_IS(s.queued, 1);
         CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_GRANT);
+        scene_close(&s);
+    }
+    TEST("behind two that may be gone there is one look at both, not a walk") {
+        scene_reach(&s, ZKL_LIST, ZKL_NEVER);
+        LISTED(&s, "lock-0000000006", "lock-0000000007", AHEAD, s.claim.name);
+        CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_LIST);
+        CHECK_IS(LISTED(&s, s.claim.name), ZKL_DO_GRANT);
+        scene_close(&s);
+    }
+    TEST("in a long line the look at a few is gets in one flight, and all gone is a grant") {
+        reach_long_line(&s, 2, 6);
+        CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_RANK);
+        scene_ask_ranks(&s);
+        CHECK_IS(s.claim.ranks, 2);
+        CHECK_IS(scene_ranked(&s, "lock-0000000000", ZKL_ABSENT, 0), 0);
+        CHECK_IS(scene_ranked(&s, "lock-0000000001", ZKL_ABSENT, 0), ZKL_DO_GRANT);
+        scene_close(&s);
+    }
+    TEST("of a few that it looked at the nearest that is left is watched, the others are not") {
+        reach_long_line(&s, 3, 12);
+        CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_RANK);
+        scene_ask_ranks(&s);
+        CHECK_IS(scene_ranked(&s, "lock-0000000000", ZKL_DONE, 900), 0);
+        CHECK_IS(scene_ranked(&s, "lock-0000000001", ZKL_REFUSED, 0), 0); /* but it is there */
+        CHECK_IS(scene_ranked(&s, "lock-0000000002", ZKL_ABSENT, 0), ZKL_DO_WATCH_AHEAD);
+        CHECK_TEXT(s.claim.ahead->name, "lock-0000000001");
+        CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_WATCH_AHEAD);
+        scene_close(&s);
+    }
+    TEST("more than eight are looked at with a list, however long the line is") {
+        reach_long_line(&s, 8, 40);
+        CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_RANK);
+        scene_close(&s);
+        reach_long_line(&s, 9, 40);
+        CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_LIST);
+        scene_close(&s);
+    }
+    TEST("a look whose reply is lost is repeated, by a list once the connection was cut") {
+        reach_long_line(&s, 2, 6);
+        scene_ahead_deleted(&s);
+        scene_ask_ranks(&s);
+        CHECK_IS(scene_ranked(&s, "lock-0000000000", ZKL_ABSENT, 0), 0);
+        CHECK_IS(scene_ranked(&s, "lock-0000000001", ZKL_UNKNOWN, 0), 0);
+        CHECK(s.claim.stalled);
+        CHECK_IS(scene_resume(&s), ZKL_DO_WATCH_AHEAD); /* of one, that tells as well */
+        scene_close(&s);
+        reach_long_line(&s, 2, 6);
+        scene_ahead_deleted(&s);
+        scene_ask_ranks(&s);
+        scene_cut(&s);
+        scene_ranked(&s, "lock-0000000000", ZKL_UNKNOWN, 0);
+        scene_ranked(&s, "lock-0000000001", ZKL_UNKNOWN, 0);
+        CHECK_IS(scene_resume(&s), ZKL_DO_LIST);
         scene_close(&s);
     }
     TEST("behind a writer there is always a list: it may have left a reader behind") {

@@ -69,6 +69,7 @@ static void ask_on(struct client *client, int line, struct wish *wish, enum what
     if (what == PASS) strcpy(item.other, wish->claim.ahead->name);
     if (what == REMOVE) item.unchanged = wish->claim.waits && !wish->claim.settled;
     if (wish) wish->out++;
+    if (wish && what == LIST) client->lists[line]++;
     if (client->party.clock.connected && !client->expiring) {
         client->sent = world.now;
         session_heard(client); /* a server reads at once; what it then does may take its time */
@@ -83,6 +84,18 @@ static void ask_on(struct client *client, int line, struct wish *wish, enum what
 static void ask(struct client *client, struct wish *wish, enum what what, const char *name,
                 struct zkl_contender *contender) {
     ask_on(client, wish ? line_of(client, &wish->claim) : 0, wish, what, name, contender);
+}
+
+/* One list of a path serves all that are in LIST. */
+static void list(struct client *client, struct wish *wish) {
+    bool is_out = client->lists[line_of(client, &wish->claim)] > 0;
+    if (wish->claim.state != ZKL_LIST || !is_out) ask(client, wish, LIST, NULL, NULL);
+}
+
+static void watch_ahead(struct client *client, struct wish *wish) {
+    struct zkl_contender *ahead = wish->claim.ahead;
+    if (!wish->claim.heading) rules_on_watch(wish, node_find(ahead->name));
+    ask(client, wish, AHEAD, ahead->name, ahead);
 }
 
 static void rank(struct client *client, struct wish *wish) {
@@ -198,10 +211,10 @@ static void perform_one(struct client *client, struct wish *wish, zkl_actions ac
             claim->name, NULL);
         break;
     case ZKL_DO_SYNC: ask(client, wish, SYNC, NULL, NULL); break;
-    case ZKL_DO_LIST: ask(client, wish, LIST, NULL, NULL); break;
+    case ZKL_DO_LIST: list(client, wish); break;
     case ZKL_DO_RANK: rank(client, wish); break;
     case ZKL_DO_WATCH_OWN: ask(client, wish, OWN, claim->name, NULL); break;
-    case ZKL_DO_WATCH_AHEAD: ask(client, wish, AHEAD, claim->ahead->name, claim->ahead); break;
+    case ZKL_DO_WATCH_AHEAD: watch_ahead(client, wish); break;
     case ZKL_DO_REMOVE: ask(client, wish, REMOVE, claim->name, NULL); break;
     case ZKL_DO_SHARE: ask(client, wish, SHARE, claim->name, NULL); break;
     case ZKL_DO_PASS: ask(client, wish, PASS, claim->name, NULL); break;
@@ -298,7 +311,9 @@ static void answer_look(struct client *client, const struct item *item) {
 }
 
 /* The mark may have come before the watch. */
-static zkl_actions answer_ahead(struct zkl_claim *claim, const struct item *item, zkl_time now) {
+static zkl_actions answer_ahead(struct wish *wish, const struct item *item, zkl_time now) {
+    struct zkl_claim *claim = &wish->claim;
+    if (item->reply == ZKL_ABSENT) rules_on_end_ahead(wish, item->contender, item->view);
     zkl_actions did = zkl_claim_got_ahead(claim, item->contender, item->reply, ZKL_AUTH, now);
     bool permits = claim->kind == ZKL_PERMIT && item->contender->kind == ZKL_PERMIT;
     if (item->reply != ZKL_DONE || !item->changed || !permits) return did;
@@ -329,7 +344,6 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
     enum zkl_reply reply = item->reply;
     zkl_time now = clock_of(client);
     if (reply != ZKL_DONE) node = NULL;
-    if (item->what == LIST && reply == ZKL_DONE) take_list(client, item->line, item->view);
     cover_answer(claim->state, item);
     switch (item->what) {
     case PARENTS: zkl_claim_parents(claim, reply, ZKL_AUTH); return 0;
@@ -341,7 +355,7 @@ static zkl_actions answer_wish(struct client *client, struct wish *wish, const s
     case LIST: return zkl_claim_listed(claim, reply, ZKL_AUTH, now);
     case SYNC: return zkl_claim_synced(claim, reply, now);
     case OWN: return answer_own(claim, item, node, now);
-    case AHEAD: return answer_ahead(claim, item, now);
+    case AHEAD: return answer_ahead(wish, item, now);
     case RANK: return zkl_claim_ranked(claim, item->contender, reply, node ? node->born : 0, now);
     case REMOVE: return zkl_claim_removed(claim, reply);
     case SHARE: return zkl_claim_shared(claim, reply, ZKL_AUTH);
@@ -386,6 +400,18 @@ static bool is_proof(const struct item *item) {
             item->what == WAIT || item->what == PASS || item->what == SIGNAL);
 }
 
+/* For the claim that asked, and for each that would have. */
+static void answer_list(struct client *client, const struct wish *wish, const struct item *item) {
+    client->lists[item->line]--;
+    if (item->reply == ZKL_DONE) take_list(client, item->line, item->view);
+    EACH_CLAIM(client, claim) {
+        if (claim->line != &client->lines[item->line]) continue;
+        if (claim != &wish->claim && claim->state != ZKL_LIST) continue;
+        struct wish *each = (struct wish *)claim;
+        perform(client, each, answer_wish(client, each, item));
+    }
+}
+
 static void answer(struct client *client, struct item *item) {
     struct wish *wish = item->wish == NOBODY ? NULL : &client->wishes[item->wish];
     if (is_proof(item)) {
@@ -393,7 +419,8 @@ static void answer(struct client *client, struct item *item) {
         zkl_clock_prove(&client->party.clock, item->issued, clock_of(client));
     }
     if (wish && --wish->out == 0 && wish->gone) wish->used = false;
-    if (wish && !wish->gone && item->what == CREATE_ALL) answer_all(client, wish, item);
+    if (wish && item->what == LIST) answer_list(client, wish, item);
+    else if (wish && !wish->gone && item->what == CREATE_ALL) answer_all(client, wish, item);
     else if (wish && !wish->gone) perform(client, wish, answer_wish(client, wish, item));
     if (wish && item->what == OWN) adopt_stray(client, item);
     if (!wish) answer_look(client, item);
@@ -422,9 +449,11 @@ static void watched(struct client *client, const struct item *item) {
     EACH_CLAIM(client, claim) {
         struct wish *wish = (struct wish *)claim;
         if (strcmp(claim->name, name) == 0) perform(client, wish, own_event(claim, item->what));
-        else if (claim->ahead && strcmp(claim->ahead->name, name) == 0)
+        else if (claim->ahead && strcmp(claim->ahead->name, name) == 0) {
+            if (item->what == DELETED)
+                rules_on_end_ahead(wish, claim->ahead, world.nodes[item->node].died);
             perform(client, wish, ahead_event(claim, claim->ahead, item->what, now));
-        else if (claim->state == ZKL_WAIT && claim->heading)
+        } else if (claim->state == ZKL_WAIT && claim->heading)
             perform(client, wish, ahead_event(claim, about, item->what, now));
     }
     zkl_contender_drop(about);

@@ -108,7 +108,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
         claim->unseen);
     mix((uint64_t)claim->czxid);
     mix((uint64_t)claim->listed << 32 | claim->ranks);
-    mix(claim->headed);
+    mix((uint64_t)claim->headed << 1 | claim->recheck);
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
     mix_text(claim->name);
@@ -149,6 +149,7 @@ static void mix_client(struct client *client) {
     mix_text(client->late_other);
     if (client->late[0]) mix_time(client->lands, world.now);
     for (int i = 0; i < LINES; i++) mix((uint64_t)client->shown[i] << 1 | client->expiring);
+    for (int i = 0; i < LINES; i++) mix(client->lists[i]);
     mix_time(client->proved, now);
     mix_clock(&client->party.clock, now);
     mix_queue(&client->up, now);
@@ -161,6 +162,8 @@ static void mix_client(struct client *client) {
         if (!wish->gone) mix((uint64_t)line_of(client, &wish->claim));
         mix_time(wish->wake, now);
         mix(wish->out);
+        mix((uint64_t)wish->told);
+        mix((uint64_t)wish->walked);
         if (!wish->gone) mix_claim(&wish->claim, now);
     }
 }

@@ -179,6 +179,24 @@ void rules_on_shared(const struct wish *wish) {
     require(node && node->kind == claim->kind, "a holder's node is of the kind that it was told");
 }
 
+/* Its predecessor was gone at this zxid, and the claim knows. */
+void rules_on_end_ahead(struct wish *wish, const struct zkl_contender *ahead, zxid at) {
+    const struct zkl_claim *claim = &wish->claim;
+    if (claim->state == ZKL_WAIT && claim->ahead == ahead && !claim->heading) wish->told = at;
+}
+
+/*
+ * A claim whose predecessor is gone looks at all that are ahead, not at one after the other: what a
+ * hand-over costs does not depend on how many were ahead when the claim queued.
+ */
+void rules_on_watch(struct wish *wish, const struct node *ahead) {
+    bool stale = ahead && ahead->died <= wish->told;
+    bool again = ahead && ahead->born == wish->walked; /* the reply was lost */
+    require(!stale || !wish->walked || again,
+            "a claim does not walk along nodes that were gone before");
+    wish->walked = stale ? ahead->born : 0;
+}
+
 void rules_on_forget(const struct wish *wish) {
     require(!wish->gone, "a claim is forgotten once");
     require(!wish->asked || wish->granted || wish->failed, "every wish is answered");

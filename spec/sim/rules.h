@@ -15,6 +15,10 @@ void rules_on_loss(const struct client *client, struct wish *wish);
 void rules_on_shared(const struct wish *wish);
 void rules_on_forget(const struct wish *wish);
 
+/* A claim's predecessor was gone at this zxid, and it is told; it asks for another one. */
+void rules_on_end_ahead(struct wish *wish, const struct zkl_contender *ahead, zxid at);
+void rules_on_watch(struct wish *wish, const struct node *ahead);
+
 /* Of the condition: a lock's claim enters again; it could not wait; a waiter's node goes. */
 void rules_on_return(const struct zkl_claim *waiter);
 void rules_on_stay(struct wish *wish);

@@ -140,6 +140,8 @@ struct wish {
     bool taken;                           /* a waiter: its lock was granted again */
     bool ended;                           /* as a lease, by the own clock */
     zkl_time wake;                        /* the end of its pause, by the client's clock */
+    zxid told;                            /* when the last predecessor that it was told of went */
+    zxid walked;                          /* born: of one that it asked for, gone by then; or 0 */
     unsigned out;                         /* its requests */
 };
 
@@ -157,6 +159,7 @@ struct client {
     int server;               /* connected to; NOBODY: to none */
     bool expiring;            /* the library knows that its session is gone, the claims do not */
     zxid shown[LINES];        /* what the newest list showed */
+    unsigned lists[LINES];    /* that wishes have asked for, and that are out */
     zkl_time proved;          /* issue time of the newest proof: the rules' own account of it */
     zxid last;                /* the newest zxid that its library saw */
     zkl_time sent;            /* world time of its last packet, for the library's ping */

@@ -159,7 +159,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
 /* After a reconnect deletions are told in no order: look before a grant. */
 zkl_actions zkl_claim_suspend(struct zkl_claim *claim) {
     if (claim->trying) return zkl_claim_cancel(claim, ZKL_TIMEOUT);
-    if (claim->state == ZKL_WAIT) claim->line->incomplete = true;
+    if (claim->state == ZKL_WAIT || claim->state == ZKL_RANK) claim->line->incomplete = true;
     if (claim->state != ZKL_FIRST) return 0;
     claim->state = ZKL_LIST;
     return stall(claim);

@@ -7,7 +7,8 @@
  * reads no clock, allocates nothing. The owner
  *   - serialises calls, and feeds replies in the order of the requests;
  *   - calls zkl_clock_prove() before it feeds the reply that is the proof;
- *   - replaces the line before it feeds a list, and looks for orphans after;
+ *   - replaces the line before it feeds a list, and looks for orphans after; feeds it to the claim
+ *     that asked, and to each claim of the line that is in LIST;
  *   - counts claim->ranks up for each get of DO_RANK;
  *   - feeds zkl_claim_tick() before it takes a release or a re-entry, so that a
  *     lease that the clock ended is lost first;
@@ -29,7 +30,8 @@
  *   SEEK    the sync is answered; the list will tell whether the node is there
  *   KNOW    the node was found; a get is out for its czxid
  *   LIST    the node exists; a list is out
- *   RANK    numbers are exhausted: gets are out for czxids
+ *   RANK    gets are out for contenders ahead: for their czxids, when numbers are
+ *           exhausted; or to see which of them are still there
  *   WAIT    somebody is ahead, and is watched
  *   PROVE   first in line, but the lease clock is not certain: a sync is out
  *   FIRST   first in line, but not every part of the multi-lock is
@@ -87,7 +89,8 @@ enum {
                                     part's at once, in one transaction of creates; of a
                                     waiter in one with the delete of partner->name */
     ZKL_DO_SYNC = 1 << 2,        /* sync the path */
-    ZKL_DO_LIST = 1 << 3,        /* get_children of the path */
+    ZKL_DO_LIST = 1 << 3,        /* get_children of the path; of a claim in LIST only if no other
+                                    list of the path is out */
     ZKL_DO_RANK = 1 << 4,        /* get of each zkl_line_unranked() */
     ZKL_DO_WATCH_OWN = 1 << 5,   /* get with watch: claim->name */
     ZKL_DO_WATCH_AHEAD = 1 << 6, /* get with watch: claim->ahead */
@@ -184,6 +187,7 @@ struct zkl_claim {
     bool unsent;              /* ENTER: its create waits for those of the other parts */
     bool doubted;             /* a create of it stayed unknown */
     bool unsettled;           /* SHARE: a transaction of it stayed unknown */
+    bool recheck;             /* its predecessor went: others ahead may be gone, too */
     bool announced;           /* DO_QUEUED was given */
     bool own_watched;         /* the own node is watched, or the get is out */
     bool pausing;             /* NEW: until zkl_claim_wake() */

@@ -89,6 +89,7 @@ static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
     switch (reply) {
     case ZKL_DONE:
         claim->listed = claim->line->serial;
+        claim->recheck = false;
         claim->unseen = claim->kind == ZKL_PERMIT && zkl_permits_unseen(claim->line, claim);
         return zkl_claim_advance(claim, now);
     case ZKL_ABSENT: return zkl_claim_requeue(claim);
@@ -219,6 +220,7 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
     return 0;
 }
 
+/* A get that is refused tells no czxid, but that the node is there. */
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now) {
     claim->ranks--;
@@ -226,8 +228,10 @@ zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *cont
     if (reply == ZKL_ABSENT) zkl_line_forget(claim->line, contender);
     if (claim->state != ZKL_RANK) return 0;
     if (reply == ZKL_UNKNOWN) claim->stalled = true;
-    if (reply == ZKL_REFUSED) return fail(claim, ZKL_AUTH) | leave(claim);
+    if (reply == ZKL_REFUSED && claim->line->exhausted)
+        return fail(claim, ZKL_AUTH) | leave(claim);
     if (claim->ranks > 0 || claim->stalled) return 0;
+    claim->recheck = false;
     return zkl_claim_advance(claim, now);
 }
 
@@ -318,7 +322,9 @@ zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contende
                                     zkl_time now) {
     if (!awaits(claim, contender)) return 0;
     if (contender) zkl_line_forget(claim->line, contender);
-    return still_waits(claim) ? 0 : zkl_claim_advance(claim, now);
+    if (still_waits(claim)) return 0;
+    claim->recheck = !claim->heading; /* a claim that heads watches each */
+    return zkl_claim_advance(claim, now);
 }
 
 /* Who heads, of one of those that it watches. */

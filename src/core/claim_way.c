@@ -25,6 +25,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_ENTER;
     claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
+    claim->recheck = false;
     claim->czxid = 0;
     claim->served = 0;
     claim->nonce = ++claim->party->nonces;
@@ -42,6 +43,36 @@ zkl_actions zkl_claim_requeue(struct zkl_claim *claim) {
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
     forget_own(claim);
     return zkl_claim_enter(claim);
+}
+
+/*
+ * The predecessor is gone. The claim has watched no other contender, so the others ahead may be
+ * gone, too. To watch the next and then the next would be a walk of a round trip each. The claim
+ * asks about all of them in one flight: with gets, or with a list where that has fewer bytes (a
+ * get and its reply are about as long as the names of four contenders). Of one that is left
+ * the get that watches it tells as well.
+ */
+enum { GETS_MAX = 8, NAMES_A_GET = 4 };
+
+/* How many gets it takes; one more than GETS_MAX are too many. */
+static size_t gets_to_recheck(const struct zkl_claim *claim) {
+    struct zkl_contender *each = NULL;
+    size_t gets = 0;
+    while (gets <= GETS_MAX && (each = zkl_line_unranked(claim->line, claim, each))) gets++;
+    return gets;
+}
+
+/* It has its permits, or watches all that are ahead, even if some of them are gone. */
+static bool is_near(const struct zkl_claim *claim) {
+    return claim->kind == ZKL_PERMIT && !claim->line->exhausted &&
+           zkl_permits_head(claim->line, claim);
+}
+
+/* False: gets do, if any are to be sent. */
+static bool rechecks_by_list(struct zkl_claim *claim) {
+    size_t gets = claim->recheck && !is_near(claim) ? gets_to_recheck(claim) : 0;
+    if (gets <= 1) claim->recheck = false;
+    return gets > GETS_MAX || (gets > 1 && claim->line->count < gets * NAMES_A_GET);
 }
 
 static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead) {
@@ -109,10 +140,7 @@ zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
     own->czxid = claim->czxid;                              /* need not be asked for */
     if (claim->batch && claim->czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
         return fail(claim, ZKL_UNSUPPORTED) | leave(claim);
-    if (claim->line->incomplete) {
-        claim->state = ZKL_LIST;
-        return ZKL_DO_LIST;
-    }
+    if (claim->line->incomplete || rechecks_by_list(claim)) return zkl_claim_list_again(claim);
     if (zkl_line_unranked(claim->line, claim, NULL)) {
         claim->state = ZKL_RANK;
         return ZKL_DO_RANK;

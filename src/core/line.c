@@ -168,14 +168,22 @@ static bool ranks_ahead(const struct zkl_claim *claim, const struct zkl_contende
     return contender->czxid != 0 && contender->czxid < claim->czxid;
 }
 
+static bool is_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
+                        const struct zkl_contender *contender) {
+    if (line->exhausted && contender->czxid == 0) return contender->seen <= claim->listed;
+    return claim->recheck && zkl_kinds_exclude(claim->kind, contender->kind) &&
+           zkl_line_precedes(line, contender, claim);
+}
+
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after) {
-    if (!line->exhausted) return NULL;
-    for (size_t i = 0; i < line->count; i++) {
+    size_t end = line->exhausted ? line->count : 0;
+    if (claim->recheck && !line->exhausted) end = position(line, claim->sequence, "");
+    for (size_t i = 0; i < end; i++) {
         struct zkl_contender *contender = line->contenders[i];
         if (after) {
             if (contender == after) after = NULL;
-        } else if (contender->czxid == 0 && contender->seen <= claim->listed) {
+        } else if (is_unranked(line, claim, contender)) {
             return contender;
         }
     }

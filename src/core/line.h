@@ -69,7 +69,10 @@ struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t 
 /* The contender is gone from the server. */
 void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender);
 
-/* The next contender after `after` (NULL: the first) whose czxid the claim needs. */
+/*
+ * The next contender after `after` (NULL: the first) that the claim has to ask about: its czxid
+ * is needed, or the claim is to recheck those ahead.
+ */
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after);
 
