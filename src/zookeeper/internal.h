@@ -45,6 +45,7 @@ struct path {
     bool fixed_seen;        /* the look got an answer about its name */
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
+    size_t lists; /* VERB_LIST that are out */
     size_t length;
     char text[];
 };
@@ -175,6 +176,7 @@ struct flight {
     struct stake *stake;             /* counted, or NULL */
     struct zkl_contender *contender; /* counted, or NULL */
     struct zkl_request *request;     /* counted, or NULL */
+    struct path *listed;             /* LIST: counted in its `lists`; NULL: never sent */
     size_t index;                    /* QUEUE_GET: which entry; CHECK_GET: which stake */
     char *node;                      /* what the request is about */
     struct transaction *transaction; /* what libzookeeper fills in */

@@ -67,7 +67,7 @@ void zkl_path_tidy(struct zkl_session *session) {
     while ((path = session->idle_paths)) {
         session->idle_paths = path->next_idle;
         path->idle = false;
-        if (path->stakes == 0 && path->look_at == 0) free_path(session, path);
+        if (path->stakes + path->lists == 0 && path->look_at == 0) free_path(session, path);
     }
 }
 

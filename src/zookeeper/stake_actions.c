@@ -90,9 +90,14 @@ void zkl_stake_mark(struct stake *stake) {
     if (flight) zkl_flight_set(flight, stake->path->text, stake->claim.name, data, stake->version);
 }
 
+/* One list of a path serves all that are in LIST. */
 static void list(struct stake *stake) {
+    if (stake->claim.state == ZKL_LIST && stake->path->lists > 0) return;
     struct flight *flight = flight_for(stake, VERB_LIST, NULL);
-    if (flight) zkl_flight_list(flight, stake->path->text);
+    if (!flight) return;
+    flight->listed = stake->path;
+    flight->listed->lists++;
+    zkl_flight_list(flight, flight->listed->text);
 }
 
 static void sync_path(struct stake *stake) {

@@ -40,19 +40,36 @@ static bool is_early(const struct zkl_claim *claim) {
     return claim->state == ZKL_ENTER || (claim->state == ZKL_LOOK && !claim->stalled);
 }
 
-static zkl_actions answer_list(struct stake *stake, const struct answer *answer) {
-    struct path *path = stake->path;
+static void listed(struct stake *stake, enum zkl_reply reply, const struct answer *answer) {
+    struct zkl_claim *claim = &stake->claim;
+    if (reply == ZKL_REFUSED) stake->error = answer->rc;
+    if (reply == ZKL_UNKNOWN && is_early(claim)) stake->unlisted = true;
+    else zkl_stake_perform(stake, zkl_claim_listed(claim, reply, answer->why, answer->now));
+}
+
+/*
+ * For the claim that asked, and for each that would have. A reply that comes after an event, or
+ * after the reply to a create, shows what that was about: replies and events are in order.
+ */
+static void answer_list(const struct flight *flight, const struct answer *answer) {
+    struct path *path = flight->listed;
     enum zkl_reply reply = answer->reply;
-    if (reply == ZKL_UNKNOWN && is_early(&stake->claim)) {
-        stake->unlisted = true;
-        return 0;
+    if (!path) { /* it was never sent */
+        listed(flight->stake, reply, answer);
+        return;
     }
+    path->lists--;
+    zkl_path_idle(flight->session, path); /* perhaps */
     if (reply == ZKL_DONE &&
         !zkl_line_replace(&path->line, (const char *const *)answer->names->data,
                           (size_t)answer->names->count))
         reply = ZKL_UNKNOWN;
-    if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, stake->session);
-    return zkl_claim_listed(&stake->claim, reply, answer->why, answer->now);
+    if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, flight->session);
+    for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
+        next = claim->next;
+        bool asked = claim == &flight->stake->claim || claim->state == ZKL_LIST;
+        if (asked) listed((struct stake *)claim, reply, answer);
+    }
 }
 
 /*
@@ -158,7 +175,6 @@ static zkl_actions answer_stake(struct flight *flight, const struct answer *answ
     switch (flight->verb) {
     case VERB_PARENT: answer_parent(flight, answer); return 0;
     case VERB_CREATE: return answer_create(flight->stake, answer);
-    case VERB_LIST: return answer_list(flight->stake, answer);
     case VERB_SYNC:
         did = zkl_claim_synced(claim, answer->reply, answer->now);
         return answer_unlisted(flight->stake, did, answer->now);
@@ -193,6 +209,10 @@ static void answer_heir(const struct flight *flight, const struct answer *answer
 }
 
 void zkl_stake_answer(struct flight *flight, const struct answer *answer) {
+    if (flight->verb == VERB_LIST) {
+        answer_list(flight, answer);
+        return;
+    }
     if (flight->stake->claim.state == ZKL_GONE) {
         answer_heir(flight, answer);
         return;
