@@ -188,6 +188,51 @@ describe("the requests", function()
         assert_counts{ events = 1 }
     end)
 
+    -- Sessions that queue one after the other and are served one after the other; behind them come
+    -- `behind` waiters of the session. Gives what it took until the first of those is granted.
+    local function hand_over_by_many(sessions, behind)
+        local queued, granted, tasks, counts = 0, 0, {}, nil
+        local first = rig.session(server.hosts, { timeout = LONG })
+        local holder = assert(first:mutex(lock.path):acquire(5))
+        local function waiter(i, through)
+            local from = rig.session(through, { timeout = LONG })
+            return function()
+                rig.wait_for("a turn to queue", function() return queued == i - 1 end)
+                local lease = assert(from:mutex(lock.path):acquire{
+                    timeout = 30, on_queued = function() queued = queued + 1 end })
+                lease:release()
+            end
+        end
+        for i = 1, sessions do tasks[i] = waiter(i, server.hosts) end
+        for _ = 1, behind do
+            tasks[#tasks + 1] = function()
+                rig.wait_for("the others in line", function() return queued >= sessions end)
+                local lease = assert(lock:acquire{
+                    timeout = 30, on_queued = function() queued = queued + 1 end })
+                granted = granted + 1
+                if granted == 1 then counts = counted{} end
+                lease:release()
+            end
+        end
+        tasks[#tasks + 1] = function()
+            rig.wait_for("all in line", function() return queued == sessions + behind end)
+            settle()
+            proxy:reset()
+            holder:release()
+        end
+        zklock.run((table.unpack or unpack)(tasks)) -- luacheck: globals unpack
+        assert.equal(behind, granted)
+        return counts
+    end
+
+    it("of a waiter that had many ahead, when it is granted, are one list, not a walk", function()
+        assert.same({ events = 1, getChildren = 1, flights = 1 }, hand_over_by_many(6, 1))
+    end)
+
+    it("of one that had few ahead in a long line are a get for each, in one flight", function()
+        assert.same({ events = 1, getData = 2, flights = 1 }, hand_over_by_many(2, 10))
+    end)
+
     it("of a release with waiters wake one of them, not all (PIT-01, many clients)", function()
         local leases, queued, granted = {}, 0, 0
         local holder = rig.session(server.hosts, { timeout = LONG })
@@ -334,6 +379,25 @@ describe("the requests", function()
         local lease = assert(holder:rwlock(lock.path):write():acquire(5))
         local granted = hand_over(lease, session:rwlock(lock.path):read())
         assert.equal("held", granted:state())
+        assert_counts{ getChildren = 1, flights = 1, events = 1 }
+    end)
+
+    it("of three readers of a session behind a writer are one list, for all of them", function()
+        local holder = rig.session(server.hosts, { timeout = LONG })
+        local lease = assert(holder:rwlock(lock.path):write():acquire(5))
+        local readers, queued, grants = session:rwlock(lock.path):read(), 0, {}
+        local function reader()
+            local grant = assert(readers:acquire{
+                timeout = 5, on_queued = function() queued = queued + 1 end })
+            grants[#grants + 1] = grant
+        end
+        zklock.run(reader, reader, reader, function()
+            rig.wait_for("three in line", function() return queued == 3 end)
+            settle()
+            proxy:reset()
+            lease:release()
+        end)
+        assert.equal(3, #grants)
         assert_counts{ getChildren = 1, flights = 1, events = 1 }
     end)
 

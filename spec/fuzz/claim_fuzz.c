@@ -175,6 +175,18 @@ static void ask(struct user *user, enum verb verb, struct zkl_contender *contend
     else feed(&request, ZKL_UNKNOWN);
 }
 
+static bool list_is_out(void) {
+    EACH_USER(user) {
+        if (user->out[LIST] > 0) return true;
+    }
+    return false;
+}
+
+/* One list serves all that are in LIST. */
+static void ask_list(struct user *user) {
+    if (user->claim.state != ZKL_LIST || !list_is_out()) ask(user, LIST, NULL);
+}
+
 static void ask_ranks(struct user *user) {
     struct zkl_contender *contender = NULL;
     while ((contender = zkl_line_unranked(&w.line, &user->claim, contender))) {
@@ -231,7 +243,7 @@ static void perform_one(struct user *user, zkl_actions action) {
     case ZKL_DO_PARENTS: ask(user, PARENTS, NULL); break;
     case ZKL_DO_CREATE: ask(user, CREATE, NULL); break;
     case ZKL_DO_SYNC: ask(user, SYNC, NULL); break;
-    case ZKL_DO_LIST: ask(user, LIST, NULL); break;
+    case ZKL_DO_LIST: ask_list(user); break;
     case ZKL_DO_RANK: ask_ranks(user); break;
     case ZKL_DO_WATCH_OWN: ask(user, OWN, NULL); break;
     case ZKL_DO_WATCH_AHEAD:
@@ -442,14 +454,17 @@ static void perform_resumed(struct user *user, zkl_actions actions) {
     perform(user, actions);
 }
 
-static void feed_list(struct user *user, enum zkl_reply reply) {
+static void feed_list(struct user *asker, enum zkl_reply reply) {
     if (reply == ZKL_DONE) {
-        replace_line(user);
+        replace_line(asker);
         adopt_orphans();
     }
-    if (!user) return;
-    user->out[LIST]--;
-    perform_placed(user, zkl_claim_listed(&user->claim, reply, pick_code(), w.now));
+    if (!asker) return;
+    asker->out[LIST]--;
+    EACH_USER(user) {
+        if (user->forgotten || (user != asker && user->claim.state != ZKL_LIST)) continue;
+        perform_placed(user, zkl_claim_listed(&user->claim, reply, pick_code(), w.now));
+    }
 }
 
 /* A create of a fixed name that landed late. */
@@ -676,8 +691,8 @@ static bool has_alarm(const struct user *user) {
     switch (claim->state) {
     case ZKL_NEW: return claim->pausing;
     case ZKL_SEEK: return user->out[is_fixed(user) ? OWN : LIST] > 0;
-    case ZKL_TRY:
-    case ZKL_LIST: return user->out[LIST] > 0;
+    case ZKL_TRY: return user->out[LIST] > 0;
+    case ZKL_LIST: return list_is_out();
     case ZKL_ENTER: return user->out[CREATE] > 0;
     case ZKL_LOOK:
     case ZKL_PROVE: return user->out[SYNC] > 0;

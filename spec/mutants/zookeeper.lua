@@ -7,6 +7,27 @@ end
 
 return {
 
+    -- --- one list for all that need one -----------------------------------------------------
+
+    {
+        name = "list-each",
+        what = "each claim lists for itself, though a list of the path is out",
+        file = "src/zookeeper/stake_actions.c",
+        find = "    if (stake->claim.state == ZKL_LIST && stake->path->lists > 0) return;\n",
+        replace = "",
+        catch = by("requests",
+                   "of three readers of a session behind a writer are one list, for all of them"),
+    },
+    {
+        name = "list-one",
+        what = "a list is for the claim that asked alone",
+        file = "src/zookeeper/stake_news.c",
+        find = "claim == &flight->stake->claim || claim->state == ZKL_LIST;",
+        replace = "claim == &flight->stake->claim;",
+        catch = by("requests",
+                   "of three readers of a session behind a writer are one list, for all of them"),
+    },
+
     -- --- one node of a fixed name --------------------------------------------------------
 
     {
