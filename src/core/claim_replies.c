@@ -228,8 +228,7 @@ zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *cont
     if (reply == ZKL_ABSENT) zkl_line_forget(claim->line, contender);
     if (claim->state != ZKL_RANK) return 0;
     if (reply == ZKL_UNKNOWN) claim->stalled = true;
-    if (reply == ZKL_REFUSED && claim->line->exhausted)
-        return fail(claim, ZKL_AUTH) | leave(claim);
+    if (reply == ZKL_REFUSED && claim->line->exhausted) return fail(claim, ZKL_AUTH) | leave(claim);
     if (claim->ranks > 0 || claim->stalled) return 0;
     claim->recheck = false;
     return zkl_claim_advance(claim, now);
