@@ -240,6 +240,26 @@ describe("a watch that no claim needs any more", function()
         watches_nothing(session, before)
     end)
 
+    for _, reopen in ipairs{ true, false } do
+        it("goes with its session, reopened: " .. tostring(reopen), function()
+            local short, code = rig.session(proxy.hosts, { timeout = 1, reopen = reopen }), nil
+            rig.hold(holder:mutex(path))
+            zklock.run(function()
+                code = rig.code_of(short:mutex(path), 20)
+            end, function()
+                rig.wait_for("two watches", function() return short:stats().watches == 2 end)
+                proxy:command("blackhole")
+                rig.wait_for("its node gone", function() return #server:nodes(path) == 1 end)
+                proxy:command("flow")
+            end)
+            assert.equal("expired", code)
+            local state = reopen and "connected" or "expired"
+            rig.wait_for(state, function() return short:state() == state end)
+            assert.equal(0, short:stats().watches)
+            assert.equal(0, short:stats().watch_removals)
+        end)
+    end
+
     it("goes when it was for a lock without an order", function()
         rig.hold(holder:mutex(path, { order = "none" }))
         assert.equal("timeout", rig.code_of(session:mutex(path, { order = "none" }), 0.3))
