@@ -35,6 +35,7 @@ static const struct {
     {"check", 13},
     {"multi", 14},
     {"create2", 15},
+    {"removeWatches", 18},
     {"createContainer", 19},
     {"auth", 100},
     {"closeSession", -11},

@@ -12,8 +12,8 @@
  *             Requests by operation since the last reset (only those not zero),
  *             counted when the whole request has gone to the server. Names:
  *             create delete exists getData setData getACL sync ping getChildren
- *             getChildren2 check multi create2 createContainer setWatches
- *             setWatches2 auth closeSession connect other.
+ *             getChildren2 check multi create2 removeWatches createContainer
+ *             setWatches setWatches2 auth closeSession connect other.
  *             flights  bursts of requests: a request joins the burst before it
  *                      on its connection unless a reply to that burst has been
  *                      forwarded; ping and setWatches belong to none. A burst

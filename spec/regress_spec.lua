@@ -33,30 +33,31 @@ describe("a session", function()
         assert.is_true(one:release() and other:release())
     end)
 
-    -- Watches on who was ahead stay when a wait has timed out.
     it("counts the chroot in what it watches, too", function()
-        local server, COUNT, LIMIT = rig.shared(), 200, 512 * 1024
+        local server, COUNT, LIMIT = rig.shared(), 100, 256 * 1024
         local chroot = "/" .. ("x"):rep(4000)
-        local holders, kept, codes = {}, {}, {}
-        for i = 1, 2 do holders[i] = rig.session(server.hosts) end
-        for i = 1, COUNT do
-            kept[i] = assert(holders[i % 2 + 1]:mutex(("%s/%d"):format(chroot, i)):acquire(5))
-        end
+        local holder, codes, tasks = rig.session(server.hosts), {}, {}
+        for i = 1, COUNT do rig.hold(holder:mutex(("%s/%d"):format(chroot, i))) end
         local session = rig.session(server.hosts .. chroot)
-        for first = 1, COUNT, 50 do
-            local tasks = {}
-            for i = first, first + 49 do
-                tasks[#tasks + 1] = function()
-                    local _, _, code = session:mutex("/" .. i):acquire(0.3)
-                    codes[code] = (codes[code] or 0) + 1
-                end
+        for i = 1, COUNT do
+            tasks[i] = function()
+                local code = rig.code_of(session:mutex("/" .. i))
+                codes[code] = (codes[code] or 0) + 1
             end
-            zklock.run((table.unpack or unpack)(tasks))
-            rig.wait_for("at rest", function() return session:stats().claims == 0 end)
         end
-        assert.is_true(session:stats().watches * #chroot <= LIMIT, session:stats().watches)
-        assert.is_true((codes.timeout or 0) > 0 and (codes.too_many or 0) > 0, "no limit was met")
-        assert.equal(COUNT, #kept)
+        tasks[COUNT + 1] = function()
+            rig.wait_for("all in line or refused", function()
+                local stats = session:stats()
+                return stats.in_flight == 0 and stats.claims + (codes.too_many or 0) == COUNT
+            end)
+            local stats = session:stats()
+            assert.is_true(stats.watch_bytes > stats.claims * #chroot, stats.watch_bytes)
+            assert.is_true(stats.watch_bytes <= LIMIT, stats.watch_bytes)
+            session:close()
+        end
+        zklock.run((table.unpack or unpack)(tasks))
+        assert.is_true((codes.closed or 0) > 0 and (codes.too_many or 0) > 0, "no limit was met")
+        assert.equal(COUNT, codes.closed + codes.too_many)
     end)
 
     it("refuses a path that does not fit into a packet", function()

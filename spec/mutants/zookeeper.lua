@@ -237,10 +237,11 @@ zoo_awexists(handle, flight->node, on_watch,
         what = "the watches of an expired session count on in the next",
         file = "src/zookeeper/session.c",
         find = [[
-    session->handle = NULL;
-    zkl_watches_clear(&session->watches);]],
-        replace = "    session->handle = NULL;",
-        catch = by("fault/replies", "ends what is asked, and watches nothing"),
+    zkl_watches_clear(&session->watches);
+    zkl_request_fail_all(session, ZKL_EXPIRED);
+]],
+        replace = "    zkl_request_fail_all(session, ZKL_EXPIRED);\n",
+        catch = by("watches", "goes with its session, reopened"),
     },
 
     -- --- requests and replies ---------------------------------------------------------
@@ -323,10 +324,48 @@ zoo_awexists(handle, flight->node, on_watch,
         name = "watches-unlimited",
         what = "any number of paths is watched: the session cannot reconnect (ZOOKEEPER-706)",
         file = "src/zookeeper/watches.c",
-        find = [[
-return *find(watches, path) || watches->bytes + cost(watches, path) <= ZKL_PATHS_MAX;]],
+        find = "return watches->bytes + cost(watches, path) <= ZKL_WATCHES_MAX;",
         replace = "return true;",
         catch = by("fault/traps", "is refused more watches than it could set again"),
+    },
+    {
+        name = "own-watch-limited",
+        what = "a holder's node is not watched when the session may watch no more of others",
+        file = "src/zookeeper/stake_actions.c",
+        find = [[
+    struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);
+    if (!flight) return;
+    if (claim->state]],
+        replace = [[
+    struct flight *flight = NULL;
+    if (may_watch(stake, claim->name)) flight = flight_for(stake, VERB_GET_OWN, NULL);
+    if (!flight) return;
+    if (claim->state]],
+        catch = by("watches", "hears that its node was deleted"),
+    },
+    {
+        name = "watch-left",
+        what = "a wait that times out leaves the watch on its predecessor",
+        file = "src/zookeeper/watches.c",
+        find = "    drop_others(stake, failed);",
+        replace = "    drop_others(stake, false);",
+        catch = by("watches", "is taken back with one request"),
+    },
+    {
+        name = "wanted-watch-removed",
+        what = "a wait that times out removes a watch that another claim of the session needs",
+        file = "src/zookeeper/watches.c",
+        find = "if (at_once && is_unwanted(watch)) remove_watch(session, watch);",
+        replace = "if (at_once && watch->set) remove_watch(session, watch);",
+        catch = by("watches", "stays while another claim of the session waits"),
+    },
+    {
+        name = "lost-removal",
+        what = "a removal whose answer is lost is taken for done",
+        file = "src/zookeeper/watches.c",
+        find = "if (answer->rc == ZOK || answer->rc == ZNOWATCHER) watch->set = false;",
+        replace = "if (answer->reply != ZKL_REFUSED) watch->set = false;",
+        catch = by("watches", "goes when the connection is lost with its removal"),
     },
     {
         name = "chroot-not-counted",
@@ -344,7 +383,7 @@ return *find(watches, path) || watches->bytes + cost(watches, path) <= ZKL_PATHS
     zkl_watches_fired(&session->watches, node);
 ]],
         replace = "",
-        catch = by("requests", "after 100 waits that timed out"),
+        catch = by("watches", "costs no request when what it waits for comes"),
     },
     {
         name = "own-watch-ignored",

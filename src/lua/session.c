@@ -158,6 +158,9 @@ static int stats(lua_State *L) {
     set_count(L, "in_flight", counted.in_flight);
     set_count(L, "claims", counted.claims);
     set_count(L, "watches", counted.watches);
+    set_count(L, "watch_bytes", counted.watch_bytes);
+    set_count(L, "watch_bytes_limit", ZKL_WATCHES_MAX);
+    set_count(L, "watch_removals", counted.watch_removals);
     set_count(L, "path_bytes", counted.paths);
     return 1;
 }

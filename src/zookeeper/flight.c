@@ -147,7 +147,8 @@ static bool is_proof(enum verb verb) {
     case VERB_CHECK_GET:
     case VERB_QUEUE_LIST:
     case VERB_QUEUE_GET:
-    case VERB_GET: break;
+    case VERB_GET:
+    case VERB_UNWATCH: break;
     }
     return false;
 }
@@ -218,6 +219,9 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_GET:
     case VERB_REVOKE: zkl_inquiry_answer(flight, answer); break;
     case VERB_GUARD: zkl_guard_answer(flight, answer); break;
+    case VERB_UNWATCH:
+        if (flight->node) zkl_watches_removed(&flight->session->watches, flight->node, answer);
+        break;
     }
 }
 
@@ -432,10 +436,25 @@ void zkl_flight_get(struct flight *flight, const char *parent, const char *name)
 void zkl_flight_watch(struct flight *flight, const char *parent, const char *name) {
     zhandle_t *handle = address(flight, parent, name);
     flight->session->stats.gets++;
-    flight->watching = handle && zkl_watches_ask(&flight->session->watches, flight->node);
+    flight->watching =
+        handle && zkl_watches_ask(flight->stake, flight->node, flight->verb == VERB_GET_OWN);
     handed_over(flight, flight->watching ? zoo_awget(handle, flight->node, on_watch,
                                                      flight->session, on_data, flight)
                                          : ZINVALIDSTATE);
+}
+
+/* libzookeeper declares a pointer to the completion, and takes the completion itself for it. */
+void zkl_flight_unwatch(struct flight *flight, const char *node) {
+    const union {
+        void_completion_t taken;
+        void_completion_t *declared;
+    } completion = {.taken = on_void};
+    zhandle_t *handle = address(flight, node, NULL);
+    flight->session->stats.watch_removals++;
+    if (handle) zkl_watches_removing(&flight->session->watches, flight->node);
+    handed_over(flight, handle ? zoo_aremove_all_watches(handle, flight->node, ZWATCHTYPE_DATA, 0,
+                                                         completion.declared, flight)
+                               : ZINVALIDSTATE);
 }
 
 void zkl_flight_abandon_all(struct zkl_session *session) {

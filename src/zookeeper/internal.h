@@ -78,6 +78,9 @@ struct stake {
     zkl_time wake_at; /* the end of its pause, while it is pausing */
     bool joint;       /* part of a multi-lock, whose lease has not given it up */
     bool unlisted;    /* the list behind the create or sync that is out could not be sent */
+    struct watch
+        *own_watch;     /* of its node, if it asked for one; of a fixed name perhaps another's */
+    struct want *wants; /* the watches that it asked for of other nodes */
 };
 
 /* What a request or a lease is about: one stake, or the parts of a multi-lock. Counted. */
@@ -165,7 +168,8 @@ enum verb {
     VERB_QUEUE_GET,
     VERB_GET,
     VERB_REVOKE,
-    VERB_GUARD
+    VERB_GUARD,
+    VERB_UNWATCH /* a watch that no claim wants any more is removed */
 };
 
 struct flight {
@@ -201,9 +205,19 @@ struct answer {
 
 struct watch {
     struct watch *next;
-    unsigned asked; /* requests for it that are out */
+    unsigned asked;   /* requests for it that are out */
+    unsigned owners;  /* claims that asked for it as their own node's */
+    unsigned waiters; /* claims that asked for it as another's */
     bool set;
+    bool removing; /* the request to remove it is out */
+    bool lasting;  /* the server refused to remove it */
     char path[];
+};
+
+/* A claim's reference to a watch of another's node. */
+struct want {
+    struct want *next; /* in stake->wants */
+    struct watch *watch;
 };
 
 #define WATCH_BUCKETS 256
@@ -211,13 +225,27 @@ struct watch {
 struct watches {
     size_t overhead; /* of a path: its length field, and the chroot */
     struct watch *buckets[WATCH_BUCKETS];
-    size_t count, bytes;
+    size_t count;
+    size_t bytes;    /* of those that are no claim's own node */
+    size_t unwanted; /* set, and to be removed */
 };
 
-bool zkl_watches_may(const struct watches *watches, const char *path); /* within the limit */
-bool zkl_watches_ask(struct watches *watches, const char *path);       /* false: no memory */
+/* watches.c; the mutex is held */
+/* Another's node: within the limit. */
+bool zkl_watches_may(const struct watches *watches, const char *path);
+/* The stake wants the watch, and asks for it. False: out of memory. */
+bool zkl_watches_ask(struct stake *stake, const char *path, bool own);
 void zkl_watches_answer(struct watches *watches, const char *path, bool set);
 void zkl_watches_fired(struct watches *watches, const char *path);
+void zkl_watches_removing(struct watches *watches, const char *path);
+void zkl_watches_removed(struct watches *watches, const char *path, const struct answer *answer);
+/* The stake wants none of other nodes for now; what it asked for stays until a heartbeat. */
+void zkl_watches_drop_others(struct stake *stake);
+/* The claim is GONE: it wants none any more. */
+void zkl_watches_leave(struct stake *stake);
+/* If there is a connection; else later. */
+void zkl_watches_remove_unwanted(struct zkl_session *session);
+/* The session is gone, and all its stakes. */
 void zkl_watches_clear(struct watches *watches);
 
 /* --- sessions -------------------------------------------------------------------------------- */
@@ -461,7 +489,9 @@ const char *zkl_flight_created(const struct flight *flight, size_t op); /* SEQUE
 void zkl_flight_list(struct flight *flight, const char *parent);
 void zkl_flight_sync(struct flight *flight, const char *node);
 void zkl_flight_get(struct flight *flight, const char *parent, const char *name);
+/* A get with a watch: the own node's of VERB_GET_OWN, else another's. */
 void zkl_flight_watch(struct flight *flight, const char *parent, const char *name);
+void zkl_flight_unwatch(struct flight *flight, const char *node);
 void zkl_flight_abandon_all(struct zkl_session *session);
 
 /* keeper.c */

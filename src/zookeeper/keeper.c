@@ -14,7 +14,8 @@ void zkl_keeper_wake(struct zkl_session *session, zkl_time due) {
 /* --- heartbeats -------------------------------------------------------------------------- */
 
 static zkl_time beat_due(const struct zkl_session *session) {
-    if (!session->stakes || session->state != ZKL_SESSION_CONNECTED) return ZKL_NEVER;
+    bool busy = session->stakes || (session->watches.unwanted && !session->closing);
+    if (!busy || session->state != ZKL_SESSION_CONNECTED) return ZKL_NEVER;
     zkl_time since =
         session->last_beat > session->busy_since ? session->last_beat : session->busy_since;
     return since + session->party.clock.timeout / 6;
@@ -26,6 +27,7 @@ static void beat(struct zkl_session *session, zkl_time now) {
     struct flight *flight = zkl_flight_new(session, VERB_BEAT, NULL, NULL);
     if (flight) zkl_flight_sync(flight, "/");
     zkl_stake_beat_all(session, now);
+    zkl_watches_remove_unwanted(session);
 }
 
 /* --- looks for orphans --------------------------------------------------------------------- */

@@ -106,6 +106,7 @@ void zkl_session_connected(struct zkl_session *session, uint64_t id, zkl_time ti
     session->party.clock.connected = true;
     zkl_descriptors_sockets(session->servers, session->server_count);
     zkl_session_change(session, ZKL_SESSION_CONNECTED);
+    zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
     zkl_stake_resume_all(session, now);
     zkl_inquiry_start_all(session);
     session->last_beat = 0; /* a proof at once, for whoever is suspect */
@@ -128,7 +129,6 @@ static void retire(struct zkl_session *session) {
     session->party.session = 0;
     session->retired = session->handle;
     session->handle = NULL;
-    zkl_watches_clear(&session->watches);
     for (struct path *path = NULL; (path = zkl_path_next(session, path));) {
         zkl_line_clear(&path->line);
         path->look_at = 0;
@@ -142,6 +142,7 @@ void zkl_session_expired(struct zkl_session *session) {
     retire(session);
     zkl_session_change(session, ZKL_SESSION_EXPIRED);
     zkl_stake_expire_all(session);
+    zkl_watches_clear(&session->watches);
     zkl_request_fail_all(session, ZKL_EXPIRED);
     session->opening = session->reopen;
     session->open_at = 0;
@@ -158,6 +159,7 @@ void zkl_session_closed(struct zkl_session *session) {
     retire(session);
     session->retired = NULL;
     zkl_stake_expire_all(session);
+    zkl_watches_clear(&session->watches);
     zkl_session_change(session, ZKL_SESSION_CLOSED);
     zkl_path_tidy(session);
 }
@@ -235,6 +237,7 @@ void zkl_session_stats(zkl_session *session, struct zkl_stats *stats) {
     zkl_lock(session);
     *stats = session->stats;
     stats->watches = session->watches.count;
+    stats->watch_bytes = session->watches.bytes;
     stats->paths = session->node_bytes;
     zkl_unlock(session);
 }

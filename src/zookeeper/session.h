@@ -90,20 +90,24 @@ struct zkl_stats {
     uint64_t creates, sets, deletes, lists, gets, syncs; /* requests sent */
     uint64_t grants, losses, waits, timeouts;
     uint64_t reconnects, expiries, orphans;
-    uint64_t events;  /* of watches, received */
-    size_t in_flight; /* requests without an answer yet */
-    size_t claims;    /* contenders of this session, from wish to gone */
-    size_t watches;   /* node watches set */
-    size_t paths;     /* bytes of ephemeral paths, limited to ZKL_PATHS_MAX */
+    uint64_t events;         /* of watches, received */
+    size_t in_flight;        /* requests without an answer yet */
+    size_t claims;           /* contenders of this session, from wish to gone */
+    size_t watches;          /* node watches set, or asked for */
+    size_t watch_bytes;      /* of watched paths of others' nodes, limited to ZKL_WATCHES_MAX */
+    size_t paths;            /* bytes of ephemeral paths, limited to ZKL_PATHS_MAX */
+    uint64_t watch_removals; /* requests sent */
 };
 void zkl_session_stats(zkl_session *session, struct zkl_stats *stats);
 
 /*
- * Bytes of node paths, and of watched paths, that one session may have: a
- * session with more than 1 MB of watches cannot reconnect (ZOOKEEPER-706), one
- * with more than 2 MB of ephemerals poisons the log (ZOOKEEPER-4306).
+ * Bytes of node paths, and of watched paths of others' nodes, that one session may have. A
+ * session with more than 2 MB of ephemerals poisons the log (ZOOKEEPER-4306). One with more
+ * than 1 MB of watches cannot reconnect (ZOOKEEPER-706): a claim's own node may always be
+ * watched, so both together have to be less.
  */
 #define ZKL_PATHS_MAX ((size_t)512 * 1024)
+#define ZKL_WATCHES_MAX ((size_t)256 * 1024)
 
 /* --- the inbox ------------------------------------------------------------------------ */
 

@@ -108,6 +108,7 @@ void zkl_stake_forget(struct stake *stake) {
         zkl_request_unhold(request);
     }
     zkl_stake_finish_sharing(stake, ZKL_RELEASED);
+    zkl_watches_leave(stake);
     zkl_claim_detach(&stake->claim);
     if (session->fed == stake) session->fed = stake->next;
     *stake->link = stake->next;
@@ -268,6 +269,12 @@ static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
     return over ? zkl_claim_wake(claim) : 0;
 }
 
+/* A holder waits for no other node any more. */
+static zkl_actions beat(struct zkl_claim *claim, zkl_time now) {
+    if (zkl_claim_holds(claim)) zkl_watches_drop_others((struct stake *)claim);
+    return zkl_claim_beat(claim, now);
+}
+
 static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
     if (zkl_claim_holds(claim))
         notice((struct stake *)claim, zkl_clock_phase(&claim->party->clock, claim->epoch, now));
@@ -296,7 +303,7 @@ void zkl_stake_tick_all(struct zkl_session *session, zkl_time now) {
 }
 
 void zkl_stake_beat_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, zkl_claim_beat, now);
+    feed_all(session, beat, now);
 }
 
 void zkl_stake_wake_all(struct zkl_session *session, zkl_time now) {

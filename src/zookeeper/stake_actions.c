@@ -114,7 +114,7 @@ static void rank(struct stake *stake) {
     }
 }
 
-/* False: one path more would be too many to watch; see ZKL_PATHS_MAX. */
+/* False: one path more would be too many to watch; see ZKL_WATCHES_MAX. */
 static bool may_watch(const struct stake *stake, const char *name) {
     char *node = zkl_path_join(stake->path->text, name);
     bool may = node && zkl_watches_may(&stake->session->watches, node);
@@ -122,29 +122,20 @@ static bool may_watch(const struct stake *stake, const char *name) {
     return may;
 }
 
-/* Whose the node of a fixed name is: what nobody waits for needs no watch. */
-static void get_own(struct stake *stake) {
+/* Whose the node of a fixed name is, when no user waits for it, needs no watch. */
+static void watch_own(struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
     struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);
-    if (flight) zkl_flight_get(flight, stake->path->text, stake->claim.name);
-}
-
-/* A holder that may not is asked again at the next beat. */
-static zkl_actions watch_own(struct stake *stake) {
-    struct zkl_claim *claim = &stake->claim;
-    if (!may_watch(stake, claim->name)) {
-        claim->own_watched = false;
-        zkl_actions failed = zkl_claim_cancel(claim, ZKL_TOO_MANY);
-        if (claim->state == ZKL_LOOK) get_own(stake);
-        return failed;
-    }
-    struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);
-    if (flight) zkl_flight_watch(flight, stake->path->text, claim->name);
-    return 0;
+    if (!flight) return;
+    if (claim->state == ZKL_LOOK && !claim->wanted)
+        zkl_flight_get(flight, stake->path->text, claim->name);
+    else zkl_flight_watch(flight, stake->path->text, claim->name);
 }
 
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
-    if (!claim->ahead) return 0; /* its own watch was too many */
+    if (!claim->ahead) return 0;
+    if (!claim->heading) zkl_watches_drop_others(stake);
     if (!may_watch(stake, claim->ahead->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
     struct flight *flight = flight_for(stake, VERB_GET_AHEAD, claim->ahead);
     if (flight) zkl_flight_watch(flight, stake->path->text, claim->ahead->name);
@@ -206,7 +197,7 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_SYNC: sync_path(stake); break;
     case ZKL_DO_LIST: list(stake); break;
     case ZKL_DO_RANK: rank(stake); break;
-    case ZKL_DO_WATCH_OWN: return watch_own(stake);
+    case ZKL_DO_WATCH_OWN: watch_own(stake); break;
     case ZKL_DO_WATCH_AHEAD: return watch_ahead(stake);
     case ZKL_DO_REMOVE: remove_node(stake); break;
     case ZKL_DO_SHARE: zkl_stake_share(stake); break;

@@ -1,15 +1,26 @@
 /*
- * watches.c - the node paths that this session watches or asks to, and their size.
+ * watches.c - the nodes that this session watches or asks to: for which claims, and how much.
  *
- * libzookeeper keeps one watch a path for one watcher function and context, so
- * a path counts once, however many claims wait for it; a watch that nobody
- * waits for any more stays until it fires. A path counts from the request on:
- * many may be asked for before the first is answered.
+ * libzookeeper keeps one watch a path for one watcher function and context, so a path
+ * counts once, however many claims want it. It counts from the request on: many may be
+ * asked for before the first is answered. It counts until the request to remove it is
+ * sent: the server reads requests in order, so a watch that is asked for after that is
+ * set after the removal, or is lost with it; and a removal that is lost is sent again
+ * before anything else is asked for.
+ *
+ * A claim's own node may always be watched: own nodes have their limit as nodes
+ * (zkl_lease_refusal). The watched nodes of others are limited to ZKL_WATCHES_MAX.
+ *
+ * A claim wants its watches until it is gone. What a claim leaves that failed is removed
+ * at once: the node may stay for long. What a claim leaves that held is removed at the next
+ * heartbeat, if its event has not come before: the node's end is what let the claim in.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
+
+/* --- the table ------------------------------------------------------------------------------ */
 
 static struct watch **find(const struct watches *watches, const char *path) {
     size_t bucket = zkl_hash(path, strlen(path)) % WATCH_BUCKETS;
@@ -23,46 +34,92 @@ static size_t cost(const struct watches *watches, const char *path) {
     return strlen(path) + watches->overhead;
 }
 
-bool zkl_watches_may(const struct watches *watches, const char *path) {
-    return *find(watches, path) || watches->bytes + cost(watches, path) <= ZKL_PATHS_MAX;
+static bool is_counted(const struct watch *watch) {
+    return watch->asked || (watch->set && !watch->removing);
 }
 
-static void remove_unused(struct watches *watches, struct watch **link) {
-    struct watch *watch = *link;
-    if (watch->set || watch->asked) return;
-    *link = watch->next;
+/* To be removed. */
+static bool is_unwanted(const struct watch *watch) {
+    bool wanted = watch->asked || watch->owners || watch->waiters;
+    return watch->set && !wanted && !watch->removing && !watch->lasting;
+}
+
+/* Before a change of the watch: takes it out of the sums. */
+static void discount(struct watches *watches, const struct watch *watch) {
+    if (is_unwanted(watch)) watches->unwanted--;
+    if (!is_counted(watch)) return;
     watches->count--;
-    watches->bytes -= cost(watches, watch->path);
+    if (!watch->owners) watches->bytes -= cost(watches, watch->path);
+}
+
+/* After it: counts it as it is now. */
+static void count(struct watches *watches, const struct watch *watch) {
+    if (is_unwanted(watch)) watches->unwanted++;
+    if (!is_counted(watch)) return;
+    watches->count++;
+    if (!watch->owners) watches->bytes += cost(watches, watch->path);
+}
+
+static void free_unused(struct watches *watches, struct watch *watch) {
+    if (watch->set || watch->asked || watch->owners || watch->waiters) return;
+    *find(watches, watch->path) = watch->next;
     free(watch);
 }
 
-bool zkl_watches_ask(struct watches *watches, const char *path) {
+static struct watch *find_or_add(struct watches *watches, const char *path) {
     struct watch **link = find(watches, path);
-    if (!*link) {
-        size_t size = strlen(path) + 1;
-        *link = calloc(1, sizeof **link + size);
-        if (!*link) return false;
-        memcpy((*link)->path, path, size);
-        watches->count++;
-        watches->bytes += cost(watches, path);
-    }
-    (*link)->asked++;
-    return true;
+    size_t size = strlen(path) + 1;
+    if (*link) return *link;
+    *link = calloc(1, sizeof **link + size);
+    if (*link) memcpy((*link)->path, path, size);
+    return *link;
 }
 
+bool zkl_watches_may(const struct watches *watches, const char *path) {
+    const struct watch *watch = *find(watches, path);
+    if (watch && (is_counted(watch) || watch->owners)) return true;
+    return watches->bytes + cost(watches, path) <= ZKL_WATCHES_MAX;
+}
+
+/* --- what the server says ------------------------------------------------------------------- */
+
 void zkl_watches_answer(struct watches *watches, const char *path, bool set) {
-    struct watch **link = find(watches, path);
-    if (!*link) return; /* the session they belonged to is gone */
-    if ((*link)->asked) (*link)->asked--;
-    if (set) (*link)->set = true;
-    remove_unused(watches, link);
+    struct watch *watch = *find(watches, path);
+    if (!watch) return; /* the session that it belonged to is gone */
+    discount(watches, watch);
+    if (watch->asked) watch->asked--;
+    if (set) watch->set = true;
+    count(watches, watch);
+    free_unused(watches, watch);
 }
 
 void zkl_watches_fired(struct watches *watches, const char *path) {
-    struct watch **link = find(watches, path);
-    if (!*link) return;
-    (*link)->set = false;
-    remove_unused(watches, link);
+    struct watch *watch = *find(watches, path);
+    if (!watch) return;
+    discount(watches, watch);
+    watch->set = false;
+    count(watches, watch);
+    free_unused(watches, watch);
+}
+
+void zkl_watches_removing(struct watches *watches, const char *path) {
+    struct watch *watch = *find(watches, path);
+    if (!watch) return;
+    discount(watches, watch);
+    watch->removing = true;
+    count(watches, watch);
+}
+
+/* ZNOWATCHER: it had fired before. A lost answer: it may be set, and is removed again. */
+void zkl_watches_removed(struct watches *watches, const char *path, const struct answer *answer) {
+    struct watch *watch = *find(watches, path);
+    if (!watch) return;
+    discount(watches, watch);
+    watch->removing = false;
+    if (answer->rc == ZOK || answer->rc == ZNOWATCHER) watch->set = false;
+    else if (answer->reply == ZKL_REFUSED) watch->lasting = true;
+    count(watches, watch);
+    free_unused(watches, watch);
 }
 
 void zkl_watches_clear(struct watches *watches) {
@@ -74,5 +131,95 @@ void zkl_watches_clear(struct watches *watches) {
         }
         watches->buckets[i] = NULL;
     }
-    watches->count = watches->bytes = 0;
+    watches->count = watches->bytes = watches->unwanted = 0;
+}
+
+/* --- what claims want ----------------------------------------------------------------------- */
+
+static void remove_watch(struct zkl_session *session, const struct watch *watch) {
+    if (session->closing || session->state != ZKL_SESSION_CONNECTED) return;
+    struct flight *flight = zkl_flight_new(session, VERB_UNWATCH, NULL, NULL);
+    if (flight) zkl_flight_unwatch(flight, watch->path);
+}
+
+void zkl_watches_remove_unwanted(struct zkl_session *session) {
+    if (session->watches.unwanted == 0) return;
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        for (struct watch *watch = session->watches.buckets[i]; watch; watch = watch->next)
+            if (is_unwanted(watch)) remove_watch(session, watch);
+    }
+}
+
+/* `claims` is one of the watch's two counts. */
+static void unwant(struct zkl_session *session, struct watch *watch, unsigned *claims,
+                   bool at_once) {
+    discount(&session->watches, watch);
+    --*claims;
+    count(&session->watches, watch);
+    if (at_once && is_unwanted(watch)) remove_watch(session, watch);
+    free_unused(&session->watches, watch);
+}
+
+static void drop_own(struct stake *stake, bool at_once) {
+    struct watch *watch = stake->own_watch;
+    if (watch) unwant(stake->session, watch, &watch->owners, at_once);
+    stake->own_watch = NULL;
+}
+
+static void drop_others(struct stake *stake, bool at_once) {
+    while (stake->wants) {
+        struct want *want = stake->wants;
+        struct watch *watch = want->watch;
+        stake->wants = want->next;
+        free(want);
+        unwant(stake->session, watch, &watch->waiters, at_once);
+    }
+}
+
+void zkl_watches_drop_others(struct stake *stake) {
+    drop_others(stake, false);
+}
+
+/* A node of a fixed name may be another's, and stay. */
+void zkl_watches_leave(struct stake *stake) {
+    bool failed = stake->claim.code != ZKL_OK;
+    drop_own(stake, failed && zkl_kind_is_fixed(stake->claim.kind));
+    drop_others(stake, failed);
+}
+
+static bool wants(const struct stake *stake, const struct watch *watch) {
+    const struct want *want = stake->wants;
+    while (want && want->watch != watch) want = want->next;
+    return want != NULL;
+}
+
+/* False: out of memory. */
+static bool want(struct stake *stake, struct watch *watch) {
+    if (wants(stake, watch)) return true;
+    struct want *added = malloc(sizeof *added);
+    if (!added) return false;
+    *added = (struct want){stake->wants, watch};
+    stake->wants = added;
+    watch->waiters++;
+    return true;
+}
+
+static void want_own(struct stake *stake, struct watch *watch) {
+    if (stake->own_watch == watch) return;
+    drop_own(stake, false);
+    stake->own_watch = watch;
+    watch->owners++;
+}
+
+bool zkl_watches_ask(struct stake *stake, const char *path, bool own) {
+    struct watches *watches = &stake->session->watches;
+    struct watch *watch = find_or_add(watches, path);
+    if (!watch) return false;
+    discount(watches, watch);
+    bool wanted = own || want(stake, watch);
+    if (own) want_own(stake, watch);
+    if (wanted) watch->asked++;
+    count(watches, watch);
+    free_unused(watches, watch);
+    return wanted;
 }

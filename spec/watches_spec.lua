@@ -1,0 +1,311 @@
+-- What a session watches: it is limited, a holder's own node always has room, and a watch that
+-- no claim needs any more is taken back.
+
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
+local FILL = ("x"):rep(2000)
+local LONGER = FILL:rep(3) -- does not fit into what is left when another wait does not
+local LIMIT = 256 * 1024 -- of the watched nodes of others
+
+local server
+
+-- Leases of `session` on `count` long paths, which it keeps; the paths.
+local function take(session, count, fill)
+    local folder, paths = rig.path(), {}
+    for i = 1, count do
+        paths[i] = ("%s/%s%d"):format(folder, fill, i)
+        rig.hold(session:mutex(paths[i]))
+    end
+    return paths
+end
+
+-- Waits in vain for each of the locks, all at once; the codes with which that ended.
+local function wait_for_all(session, paths, timeout)
+    local codes, tasks = {}, {}
+    for i, path in ipairs(paths) do
+        tasks[i] = function()
+            local code = rig.code_of(session:mutex(path), timeout)
+            codes[code] = (codes[code] or 0) + 1
+        end
+    end
+    zklock.run(unpack(tasks))
+    return codes
+end
+
+local function watches_nothing(session, before)
+    rig.wait_for("no watch of the session", function() return session:stats().watches == 0 end)
+    rig.wait_for("none at the server", function() return server:watches() <= before end)
+end
+
+setup(function() server = rig.shared() end)
+
+
+describe("a holder, when the session may watch nothing more of others,", function()
+    local session, other
+
+    before_each(function()
+        session, other = rig.session(server.hosts), rig.session(server.hosts)
+    end)
+    after_each(rig.close_sessions)
+
+    -- Calls fn() while so many waits are in line that another one is refused.
+    local function when_full(fn)
+        local ends, paths = {}, take(other, 200, FILL)
+        local function wait_in_vain(path)
+            local code = rig.code_of(session:mutex(path))
+            ends[code] = (ends[code] or 0) + 1
+        end
+        zklock.run(function()
+            local begun = 0
+            while not ends.too_many do
+                begun = begun + 1
+                coroutine.wrap(wait_in_vain)(assert(paths[begun], "no limit was met"))
+                rig.wait_for("the place in line, or none", function()
+                    local stats = session:stats()
+                    return stats.in_flight == 0 and (stats.waits == begun or ends.too_many)
+                end)
+            end
+            fn()
+            session:close()
+        end)
+        assert.equal(1, ends.too_many)
+    end
+
+    it("hears that it is to give way", function()
+        when_full(function()
+            local path, heard = rig.path() .. LONGER, 0
+            local lease = rig.hold(session:mutex(path))
+            lease:on_revoke(function() heard = heard + 1 end)
+            assert.equal(1, other:mutex(path):revoke(5))
+            rig.wait_for("the wish", function() return heard == 1 end)
+            assert.equal("held", lease:state())
+        end)
+    end)
+
+    it("hears that its node was deleted", function()
+        when_full(function()
+            local paths, leases = { rig.path() .. LONGER, rig.path() .. LONGER }, {}
+            for i, path in ipairs(paths) do leases[i] = rig.hold(session:mutex(path)) end
+            for _, path in ipairs(paths) do
+                server:foreign("delete %s", server:nodes(path)[1])
+            end
+            for _, lease in ipairs(leases) do
+                rig.wait_for("the loss", function() return lease:state() == "lost" end)
+            end
+        end)
+    end)
+
+    it("is told how much it is, and how much it may be", function()
+        when_full(function()
+            local stats = session:stats()
+            assert.equal(LIMIT, stats.watch_bytes_limit)
+            assert.is_true(stats.watch_bytes <= LIMIT, stats.watch_bytes)
+            assert.is_true(stats.watch_bytes > LIMIT - #FILL - 100, stats.watch_bytes)
+        end)
+        assert.equal(0, session:stats().watch_bytes)
+    end)
+end)
+
+
+describe("a watch that no claim needs any more", function()
+    local session, proxy, holder, path, before
+
+    setup(function() proxy = rig.proxy(server.hosts) end)
+    teardown(function() proxy:stop() end)
+
+    before_each(function()
+        before = server:watches()
+        holder = rig.session(server.hosts, { timeout = LONG })
+        session = rig.session(proxy.hosts, { timeout = LONG })
+        path = rig.path()
+        proxy:reset()
+    end)
+    after_each(function()
+        proxy:command("delay 0")
+        rig.close_sessions()
+    end)
+
+    local function removals()
+        return proxy:counts().removeWatches
+    end
+
+    it("does not count: after 600 waits in vain on long paths the next one waits", function()
+        local second, codes = rig.session(server.hosts, { timeout = LONG }), {}
+        local taken = { take(holder, 300, FILL:sub(1, 900)), take(second, 300, FILL:sub(1, 900)) }
+        for _, paths in ipairs(taken) do
+            for first = 1, #paths, 50 do
+                for code, count in pairs(wait_for_all(session, { unpack(paths, first, first + 49) },
+                                                      0.3)) do
+                    codes[code] = (codes[code] or 0) + count
+                end
+            end
+        end
+        rig.hold(holder:mutex(path))
+        assert.equal("timeout", rig.code_of(session:mutex(path), 0.3))
+        assert.same({ timeout = 600 }, codes)
+        rig.at_rest(session)
+        watches_nothing(session, before)
+        assert.equal(0, session:stats().watch_bytes)
+    end)
+
+    it("is taken back with one request, and not set again at a reconnect", function()
+        local lease = rig.hold(holder:mutex(path))
+        assert.equal("timeout", rig.code_of(session:mutex(path), 0.3))
+        watches_nothing(session, before)
+        rig.at_rest(session)
+        assert.equal(1, removals())
+        proxy:command("cut")
+        rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end)
+        assert.equal("held", lease:state())
+        assert.equal(before, server:watches())
+        assert.equal(0, proxy:counts().setWatches)
+    end)
+
+    it("stays while another claim of the session waits for the same node", function()
+        local writer, codes, granted = rig.hold(holder:rwlock(path):write()), {}, nil
+        local reader = session:rwlock(path):read()
+        local function in_vain()
+            local code = rig.code_of(reader, 0.3)
+            codes[#codes + 1] = code
+        end
+        zklock.run(in_vain, in_vain, function()
+            granted = reader:acquire(20)
+        end, function()
+            rig.wait_for("two that timed out", function() return #codes == 2 end)
+            rig.wait_for("one that waits", function()
+                local stats = session:stats()
+                return stats.claims == 1 and stats.in_flight == 0
+            end)
+            assert.equal(2, session:stats().watches) -- the writer's, and its own
+            writer:release()
+        end)
+        assert.equal("held", assert(granted):state())
+        assert.equal(0, removals())
+    end)
+
+    it("goes with the last of those that waited for the same node", function()
+        rig.hold(holder:rwlock(path):write())
+        local reader = session:rwlock(path):read()
+        local function in_vain() assert.equal("timeout", rig.code_of(reader, 0.3)) end
+        zklock.run(in_vain, in_vain, in_vain)
+        watches_nothing(session, before)
+        rig.at_rest(session)
+        assert.equal(1, removals())
+    end)
+
+    it("is not missed by the claim that begins to wait for the node meanwhile", function()
+        local lock = session:mutex(path)
+        proxy:command("delay 20")
+        for round = 1, 10 do
+            local lease, granted = assert(holder:mutex(path):acquire(5)), nil
+            for i = 1, 15 do
+                assert.equal("timeout", rig.code_of(lock, 0.025 + 0.005 * ((round + i) % 10)))
+            end
+            zklock.run(function()
+                granted = lock:acquire(20)
+            end, function()
+                rig.wait_for("the waiter's node", function() return #server:nodes(path) == 2 end)
+                lease:release()
+            end)
+            rig.released(assert(granted))
+        end
+        assert.is_true(removals() > 0)
+        watches_nothing(session, before)
+    end)
+
+    for _, fault in ipairs{ "drop-reply", "drop-request" } do
+        it("goes when the connection is lost with its removal: " .. fault, function()
+            rig.hold(holder:mutex(path))
+            proxy:command("%s removeWatches 1", fault)
+            assert.equal("timeout", rig.code_of(session:mutex(path), 0.3))
+            rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end)
+            watches_nothing(session, before)
+        end)
+    end
+
+    it("goes when the claim ends without a connection", function()
+        rig.hold(holder:mutex(path))
+        zklock.run(function()
+            assert.equal("timeout", rig.code_of(session:mutex(path), 1))
+        end, function()
+            rig.wait_for("two watches", function() return session:stats().watches == 2 end)
+            proxy:command("refuse")
+            proxy:command("cut")
+        end)
+        proxy:command("accept")
+        watches_nothing(session, before)
+    end)
+
+    for _, reopen in ipairs{ true, false } do
+        it("goes with its session, reopened: " .. tostring(reopen), function()
+            local short, code = rig.session(proxy.hosts, { timeout = 1, reopen = reopen }), nil
+            rig.hold(holder:mutex(path))
+            zklock.run(function()
+                code = rig.code_of(short:mutex(path), 20)
+            end, function()
+                rig.wait_for("two watches", function() return short:stats().watches == 2 end)
+                proxy:command("blackhole")
+                rig.wait_for("its node gone", function() return #server:nodes(path) == 1 end)
+                proxy:command("flow")
+            end)
+            assert.equal("expired", code)
+            local state = reopen and "connected" or "expired"
+            rig.wait_for(state, function() return short:state() == state end)
+            assert.equal(0, short:stats().watches)
+            assert.equal(0, short:stats().watch_removals)
+        end)
+    end
+
+    it("goes when it was for a lock without an order", function()
+        rig.hold(holder:mutex(path, { order = "none" }))
+        assert.equal("timeout", rig.code_of(session:mutex(path, { order = "none" }), 0.3))
+        watches_nothing(session, before)
+    end)
+
+    it("goes when it was for a part of several locks", function()
+        local paths, locks = { rig.path(), rig.path(), rig.path() }, {}
+        for i = 1, 2 do rig.hold(holder:mutex(paths[i])) end
+        for i = 1, 3 do locks[i] = session:mutex(paths[i]) end
+        assert.equal("timeout", rig.code_of(session:multi(locks), 0.5))
+        watches_nothing(session, before)
+    end)
+
+    it("costs no request when what it waits for comes", function()
+        local lease, granted = rig.hold(holder:mutex(path)), nil
+        zklock.run(function()
+            granted = assert(session:mutex(path):acquire(20))
+        end, function()
+            rig.wait_for("two watches", function() return session:stats().watches == 2 end)
+            assert.is_true(session:stats().watch_bytes > 0)
+            lease:release()
+        end)
+        assert.equal(1, session:stats().watches) -- its own
+        assert.equal(0, session:stats().watch_bytes)
+        rig.released(granted)
+        watches_nothing(session, before)
+        assert.equal(0, removals())
+    end)
+
+    it("goes at a heartbeat, of permits that were granted behind other holders", function()
+        local quick, leases, granted = rig.session(proxy.hosts, { timeout = 2 }), {}, nil
+        for i = 1, 3 do
+            leases[i] = rig.hold(holder:semaphore(path, 3), { timeout = 5, owner = i })
+        end
+        zklock.run(function()
+            granted = assert(quick:semaphore(path, 3):acquire(20))
+        end, function()
+            rig.wait_for("four watches", function() return quick:stats().watches == 4 end)
+            leases[2]:release()
+        end)
+        rig.wait_for("its own", function() return quick:stats().watches == 1 end)
+        assert.equal("held", granted:state())
+        assert.equal(2, removals())
+        rig.released(granted)
+        watches_nothing(quick, before)
+        assert.equal(2, removals())
+    end)
+end)
