@@ -85,6 +85,7 @@ build = {
       ["zklock.failure"] = "lua/zklock/failure.lua",
       ["zklock.lease"] = "lua/zklock/lease.lua",
       ["zklock.lock"] = "lua/zklock/lock.lua",
+      ["zklock.misuse"] = "lua/zklock/misuse.lua",
       ["zklock.multi"] = "lua/zklock/multi.lua",
       ["zklock.options"] = "lua/zklock/options.lua",
       ["zklock.owner"] = "lua/zklock/owner.lua",

@@ -5,13 +5,14 @@ local Lease = require "zklock.lease"
 local Request = require "zklock.request"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
+local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
 local wait = require "zklock.wait"
 
 local now = core.now
 local getmetatable, ipairs = getmetatable, ipairs
-local setmetatable, type = setmetatable, type
+local setmetatable = setmetatable
 local max, min = math.max, math.min
 local remove = table.remove
 
@@ -30,7 +31,8 @@ Condition.__name = "zklock.condition"
 local function refusal(self, lease, method)
     local lock = self.lock
     if getmetatable(lease) ~= Lease then
-        options.refuse("condition:%s takes a lease of its lock first, not %s", method, type(lease))
+        misuse.refuse("condition:%s takes a lease of its lock first, not %s", method,
+                      misuse.kind_of(lease))
     end
     if lock.session:forked() then return failure("forked", self.folder) end
     local own = lease.session == lock.session and lease.path == lock.path
