@@ -42,6 +42,7 @@ local function take_lease(request, lock, timeout, begun)
     local code, detail = handle:result()
     if code == "ok" then return Lease.new(lock, handle:lease(), request.owner) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
+    if code == "no_node" then detail = "the chroot does not exist" end
     return failure(code, lock.path, detail)
 end
 
