@@ -33,7 +33,8 @@ struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kin
         return NULL;
     }
     request->stakes = stakes;
-    enum zkl_code ended = zkl_lease_ended(lease);
+    /* A release has its own answer, and gives up what is lost, too. */
+    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : zkl_lease_ended(lease);
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
     return request;
 }
