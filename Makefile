@@ -137,9 +137,11 @@ repl: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
 	@$(call with,$(ABI)) rig/zookeeper run -- $(LUA) -i -e 'zklock = require "zklock"'
 
+# FSYNC=yes: the server waits for its disk, as it does in production.
 bench: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
-	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/bench.lua $(BENCH)
+	@$(call with,5.4) JVMFLAGS="$(if $(FSYNC),-Dzookeeper.forceSync=yes )$$JVMFLAGS" \
+		rig/zookeeper run -- $(LUA) bench/bench.lua $(BENCH)
 
 bench-contended: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
