@@ -6,6 +6,7 @@
 # make bench     speed, against the same requests made one after the other; bench-contended: by
 #                order; bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
+# make dist      the source archive and the rockspec that names it, in build
 # make lint, format, coverage, install, clean
 #
 # For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
@@ -35,8 +36,8 @@ HEADERS = $(wildcard src/core/*.h src/zookeeper/*.h src/lua/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
-.PHONY: all demo demo-http test repl bench bench-claims bench-contended soak lint format coverage install clean setup setup-tests
-.PHONY: build-tests test-lua test-luajit test-asan test-tsan valgrind test-valgrind test-rock test-soak
+.PHONY: all demo demo-http test repl bench bench-claims bench-contended soak lint format coverage
+.PHONY: install dist clean setup setup-tests build-tests test-lua test-luajit test-asan test-tsan valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
@@ -61,15 +62,31 @@ $(BUILD)/asan/zklock/core.so: $(SOURCES) $(HEADERS)
 $(BUILD)/tsan/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,/usr/include/lua5.4,-O1 -fno-omit-frame-pointer -fsanitize=thread)
 
-$(BUILD)/install/zklock/core.so: $(SOURCES) $(HEADERS)
+# One for each Lua that is installed for.
+INSTALL = $(BUILD)/install/$(LUA_VERSION)/$(LUA_INCDIR)/zklock/core.so
+
+$(INSTALL): $(SOURCES) $(HEADERS)
 	$(call module,$(LUA_INCDIR))
 
 comma = ,
 
-install: $(BUILD)/install/zklock/core.so
+install: $(INSTALL)
 	install -d $(DESTDIR)$(LIBDIR)/zklock $(DESTDIR)$(LUADIR)
 	install -m 755 $< $(DESTDIR)$(LIBDIR)/zklock/core.so
 	cd lua && find zklock -name '*.lua' -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
+
+# DIST_URL says where the archive is to be found.
+ROCKSPEC = $(wildcard rockspec/*.rockspec)
+DIST = zklock-$(shell sed -n 's/^version = "\(.*\)-[0-9]*"$$/\1/p' $(ROCKSPEC))
+DIST_URL ?= file://$(abspath $(BUILD))
+
+dist:
+	mkdir -p $(BUILD)
+	if [ -e .git ]; then git archive --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar.gz HEAD; else \
+		find . -path './$(BUILD)' -prune -o -type f -print | sort | \
+		tar -czf $(BUILD)/$(DIST).tar.gz --transform='s,^\.,$(DIST),' -T -; fi
+	sed 's,^local archive = .*,local archive = "$(DIST_URL)/$(DIST).tar.gz",' $(ROCKSPEC) \
+		>$(BUILD)/$(notdir $(ROCKSPEC))
 
 clean:
 	rm -rf $(BUILD)
@@ -120,9 +137,11 @@ repl: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
 	@$(call with,$(ABI)) rig/zookeeper run -- $(LUA) -i -e 'zklock = require "zklock"'
 
+# FSYNC=yes: the server waits for its disk, as it does in production.
 bench: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
-	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/bench.lua $(BENCH)
+	@$(call with,5.4) JVMFLAGS="$(if $(FSYNC),-Dzookeeper.forceSync=yes )$$JVMFLAGS" \
+		rig/zookeeper run -- $(LUA) bench/bench.lua $(BENCH)
 
 bench-contended: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
@@ -206,16 +225,10 @@ test-valgrind: $(BUILD)/5.4/zklock/core.so
 		--errors-for-leak-kinds=definite --suppressions=spec/valgrind.supp \
 		$(LUA) spec/valgrind.lua
 
-# The rock, built and installed by LuaRocks for both Luas, and used from there.
+# What is installed, by LuaRocks and by make, for each Lua, and used from there.
 test-rock:
-	rm -rf $(BUILD)/rock
-	mkdir -p $(BUILD)/rock/source
-	cp -R Makefile README.md LICENSE lua src rockspec $(BUILD)/rock/source
-	cd $(BUILD)/rock/source && luarocks --lua-version 5.4 --tree ../5.4 make
-	cd $(BUILD)/rock/source && luarocks --lua-version 5.1 --tree ../5.1 make \
-		LUA_INCDIR=$(LUAJIT_INCDIR)
-	rig/zookeeper run -- rig/rock $(LUA) $(BUILD)/rock/5.4 5.4
-	rig/zookeeper run -- rig/rock $(LUAJIT) $(BUILD)/rock/5.1 5.1
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+		rig/zookeeper run -- rig/rock "$$folder"
 
 coverage: coverage-core
 

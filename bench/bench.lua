@@ -3,7 +3,8 @@
 -- delete. Both run in turn, pair by pair, on one server in one run; the ratio
 -- of each pair is what counts, for the machine's speed drifts.
 --
---   make bench                     both networks
+--   make bench                     both networks; the server does not fsync
+--   make bench FSYNC=yes           it does, to the disk of ${TMPDIR:-/tmp}
 --   make bench BENCH="--pairs 30"  more pairs
 
 local core = require "zklock.core"

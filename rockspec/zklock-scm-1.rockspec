@@ -1,13 +1,16 @@
+-- Where the archive is that `make dist` makes: in the rockspec beside that archive it is filled in.
+local archive = "file://zklock-scm.tar.gz"
+
 rockspec_format = "3.0"
 package = "zklock"
 version = "scm-1"
 
 source = {
-   url = "git+file://.",
+   url = archive,
 }
 
 description = {
-   summary = "Distributed locks on ZooKeeper for Lua 5.4 and LuaJIT",
+   summary = "Distributed locks on ZooKeeper for Lua and LuaJIT",
    detailed = [[
       Fair mutexes on Apache ZooKeeper: one round trip to acquire, none to
       release, fencing tokens, and a holder that is told when it may have lost
@@ -18,7 +21,7 @@ description = {
 }
 
 dependencies = {
-   "lua >= 5.1, < 5.5",
+   "lua >= 5.1, < 5.6",
 }
 
 external_dependencies = {
@@ -30,6 +33,7 @@ external_dependencies = {
 
 build = {
    type = "builtin",
+   copy_directories = { "docs" },
    modules = {
       ["zklock"] = "lua/zklock/init.lua",
       ["zklock.core"] = {
@@ -85,6 +89,7 @@ build = {
       ["zklock.failure"] = "lua/zklock/failure.lua",
       ["zklock.lease"] = "lua/zklock/lease.lua",
       ["zklock.lock"] = "lua/zklock/lock.lua",
+      ["zklock.misuse"] = "lua/zklock/misuse.lua",
       ["zklock.multi"] = "lua/zklock/multi.lua",
       ["zklock.options"] = "lua/zklock/options.lua",
       ["zklock.owner"] = "lua/zklock/owner.lua",

@@ -118,3 +118,40 @@ describe("an expired session (PIT-02, BUG-13)", function()
         assert.is_true(again:check(5))
     end)
 end)
+
+
+describe("a standby", function()
+    after_each(rig.close_sessions)
+
+    -- The reference's own loop.
+    local function lead_of_reference()
+        local file = assert(io.open("docs/reference.md"))
+        local text = file:read("*a")
+        file:close()
+        local code = assert(text:match("```lua\n(local function lead%(lock%).-)```"))
+        return assert((loadstring or load)(code .. "return lead"))() -- luacheck: ignore
+    end
+
+    it("whose session expires asks again, and has the lock when it is its turn", function()
+        local proxy = rig.proxy(server.hosts)
+        local session = rig.session(proxy.hosts, { timeout = 1 })
+        local path, lead = rig.path(), lead_of_reference()
+        local held = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local lease
+        zklock.run(function()
+            lease = assert(lead(session:mutex(path)))
+        end, function()
+            server:wait_for_nodes(path, 2)
+            proxy:command("refuse")
+            proxy:command("cut")
+            server:wait_for_nodes(path, 1)
+            proxy:command("accept")
+            server:wait_for_nodes(path, 2)
+            held:release()
+        end)
+        assert.equal("held", lease:state())
+        assert.equal(1, session:stats().expiries)
+        assert.is_true(lease:check(10))
+        proxy:stop()
+    end)
+end)

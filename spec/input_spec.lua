@@ -6,7 +6,7 @@ local nan = 0 / 0
 local huge = math.huge
 
 
---- fn raises; the message has every one of the texts, and blames this file's line.
+--- fn raises, and the message has every one of the texts. Whom it blames is misuse_spec.lua's.
 local function refuses(fn, ...)
     local ok, message = pcall(fn)
     assert.is_false(ok, "accepted")
@@ -245,58 +245,4 @@ describe("with a session,", function()
     it("a refused driver changes nothing", function()
         assert.is_true(lease:check(5))
     end)
-
-    -- a dot for the colon
-    for name, call in pairs{
-        ["session.mutex"] = function() session.mutex("/a") end,
-        ["session.state"] = function() session.state() end,
-        ["session.close"] = function() session.close() end,
-        ["session.interrupt"] = function() session.interrupt("me") end,
-        ["lock.acquire"] = function() lock.acquire(1) end,
-        ["lock.with"] = function() lock.with(print) end,
-        ["lock.queue"] = function() lock.queue() end,
-        ["lease.release"] = function() lease.release() end,
-        ["lease.check"] = function() lease.check(1) end,
-        ["lease.state"] = function() lease.state() end,
-        ["lease.on_lost"] = function() lease.on_lost(print) end,
-    } do
-        test(name .. " with a dot names the colon", call, (name:gsub("%.", ":")))
-    end
-end)
-
-
-describe("the position of a refusal", function()
-    local session, lock, lease
-    setup(function()
-        session = rig.session(rig.shared().hosts)
-        lock = session:mutex(rig.path())
-        lease = assert(lock:acquire(5))
-    end)
-    teardown(rig.close_sessions)
-
-    for name, call in pairs{
-        ["connect, hosts"] = function() zklock.connect("") end,
-        ["connect, options"] = function() zklock.connect("a:1", { timeout = -1 }) end,
-        ["connect, option's type"] = function() zklock.connect("a:1", { timeout = "x" }) end,
-        ["connect, option's name"] = function() zklock.connect("a:1", { x = 1 }) end,
-        ["mutex, path"] = function() session:mutex("a") end,
-        ["mutex, option"] = function() session:mutex("/a", { data = 1 }) end,
-        ["acquire, number"] = function() lock:acquire(-1) end,
-        ["acquire, table"] = function() lock:acquire{ timeout = -1 } end,
-        ["acquire, string"] = function() lock:acquire("x") end,
-        ["with"] = function() lock:with() end,
-        ["with, timeout"] = function() lock:with(-1, print) end,
-        ["queue"] = function() lock:queue(-1) end,
-        ["check"] = function() lease:check("x") end,
-        ["release"] = function() lease:release{ wait = -1 } end,
-        ["on_lost"] = function() lease:on_lost() end,
-        ["run"] = function() zklock.run() end,
-        ["sleep"] = function() zklock.sleep() end,
-        ["driver"] = function() zklock.driver(5) end,
-    } do
-        it("is the caller's line: " .. name, function()
-            local _, message = pcall(call)
-            assert.is_truthy(message:find("^[^:]*input_spec%.lua:%d+: "), message)
-        end)
-    end
 end)

@@ -231,6 +231,7 @@ describe("a lease", function()
         end
         assert.equal("lost", select(3, lease:release()))
         assert.equal("released", select(3, lease:release()))
+        assert.equal("released", select(3, lease:release{ wait = 5 }))
         assert.equal(2, #told)
         assert.is_true(next_lease:check(5))
         assert.is_truthy(id)
@@ -252,6 +253,51 @@ describe("a lease", function()
         assert.equal("lost", lease:state())
         assert.equal("lost", select(3, lease:release{ wait = 5 }))
         assert.is_truthy(lock:acquire(5))
+    end)
+
+    it("that was lost says so to the end: also released, of a closed session, and after with",
+       function()
+        local session = rig.session(server.hosts)
+        local lock = session:mutex(rig.path())
+        local leases, told = {}, {}
+        local function lose(lease)
+            foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+            rig.wait_for("lost", function() return not lease:check(5) end)
+        end
+        leases[1], leases[2] = assert(lock:acquire(5)), assert(lock:acquire(5))
+        lose(leases[1])
+        assert.equal("lost", select(3, leases[1]:release()))
+        assert.equal("lost", select(3, leases[2]:release{ wait = 5 }))
+        assert.is_true(lock:with(5, function(lease)
+            leases[3] = lease
+            lose(lease)
+        end))
+        leases[4] = assert(lock:acquire(5))
+        lose(leases[4])
+        leases[5] = assert(lock:acquire(5)) -- and this one is not
+        assert.is_true(leases[5]:release{ wait = 5 })
+        local function judge()
+            for i = 1, 4 do
+                local lease = leases[i]
+                assert.equal("lost", lease:state())
+                assert.is_false(lease:held())
+                assert.equal(0, lease:remaining())
+                assert.equal("lost", select(3, lease:check(5)))
+                assert.equal("lost", select(3, lease:guard{ { "check", "/" } }))
+                assert.equal("lost", select(3, lease:downgrade(5)))
+            end
+            assert.equal("released", leases[5]:state())
+            assert.equal("released", select(3, leases[5]:check(5)))
+        end
+        judge()
+        listen(leases[1], told)
+        listen(leases[5], told)
+        assert.same({ "lost" }, told)
+        session:close()
+        judge()
+        assert.equal("lost", select(3, leases[4]:release()))
+        for i = 1, 5 do assert.equal("released", select(3, leases[i]:release())) end
+        judge()
     end)
 
     it("is lost when its node was deleted: the holder is told, by its own watch", function()

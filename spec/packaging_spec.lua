@@ -43,4 +43,51 @@ describe("the rockspec", function()
         table.sort(sources)
         assert.same(files("src -name '*.c'"), sources)
     end)
+
+    it("admits each Lua that zklock works with", function()
+        local least, below = rockspec().dependencies[1]:match("^lua >= ([%d.]+), < ([%d.]+)$")
+        assert.equal("5.1", least)
+        assert.equal("5.6", below)
+    end)
+
+    it("carries the documents", function()
+        assert.same({ "docs" }, rockspec().build.copy_directories)
+    end)
+end)
+
+
+describe("the archive of make dist", function()
+    local folder
+    setup(function() folder = rig.shell("mktemp -d"):match("[^\n]+") end)
+    teardown(function() rig.shell("rm -rf %s", folder) end)
+
+    -- The archive that `make dist` leaves in `build`, and the files in it.
+    local function dist(tree, build)
+        rig.shell("cd %s && env -u MAKEFLAGS make -s dist BUILD=%s 2>&1", tree, build)
+        local archive = (build:find("^/") and build or tree .. "/" .. build) .. "/zklock-scm.tar.gz"
+        return archive, "\n" .. rig.shell("tar -tzf %s | grep -v '/$' | LC_ALL=C sort", archive)
+    end
+
+    it("has the same files when it is made in git, and again from what was unpacked", function()
+        local archive, listed = dist(".", folder .. "/first")
+        for _, path in ipairs{ "Makefile", "README.md", "docs/reference.md", "src/lua/module.c",
+                               "lua/zklock/init.lua", "rig/rock", ".ci/suite" } do
+            assert.is_truthy(listed:find("\nzklock-scm/" .. path .. "\n", 1, true), path)
+        end
+        assert.is_nil(listed:find("%.git\n"))
+        rig.shell("tar -xzf %s -C %s", archive, folder)
+        for _ = 1, 2 do -- the second one finds the first one's
+            local _, again = dist(folder .. "/zklock-scm", "build")
+            assert.equal(listed, again)
+        end
+    end)
+
+    it("is what the rockspec beside it names", function()
+        local archive = dist(".", folder .. "/first")
+        local path = folder .. "/first/zklock-scm-1.rockspec"
+        local spec = rig.shell("cat %s", path)
+        assert.is_truthy(spec:find('local archive = "file://' .. archive .. '"', 1, true), spec)
+        assert.equal(rig.shell("tail -n +4 rockspec/zklock-scm-1.rockspec"),
+                     (rig.shell("tail -n +4 %s", path)))
+    end)
 end)

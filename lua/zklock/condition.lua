@@ -5,13 +5,14 @@ local Lease = require "zklock.lease"
 local Request = require "zklock.request"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
+local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
 local wait = require "zklock.wait"
 
 local now = core.now
 local getmetatable, ipairs = getmetatable, ipairs
-local setmetatable, type = setmetatable, type
+local setmetatable = setmetatable
 local max, min = math.max, math.min
 local remove = table.remove
 
@@ -25,18 +26,26 @@ Condition.__index = Condition
 Condition.__name = "zklock.condition"
 
 
+-- "lost" or "released", if it has come to that; by what is known here.
+local function end_of(lease)
+    local state = lease:state()
+    return (state == "lost" or state == "released") and state
+end
+
+
 -- Why this lease cannot be used with it: nil, message, code; the last two are nil, too, if
 -- it can.
 local function refusal(self, lease, method)
     local lock = self.lock
     if getmetatable(lease) ~= Lease then
-        options.refuse("condition:%s takes a lease of its lock first, not %s", method, type(lease))
+        misuse.refuse("condition:%s takes a lease of its lock first, not %s", method,
+                      misuse.kind_of(lease))
     end
     if lock.session:forked() then return failure("forked", self.folder) end
     local own = lease.session == lock.session and lease.path == lock.path
     if not own or lease.kind ~= lock.kind then return failure("not_owner", self.folder) end
-    local state = lease:state()
-    if state == "lost" or state == "released" then return failure(state, self.folder) end
+    local ended = end_of(lease)
+    if ended then return failure(ended, self.folder) end
     return nil, wait.refusal(lock.session)
 end
 
@@ -153,9 +162,13 @@ local function signal(self, lease, timeout, method, brief, give)
     local queue, count, detail
     repeat
         queue, message, code = waiters(self, deadline, brief)
-        if not queue then return nil, message, code end
+        if not queue then break end
         code, count, detail = give(self, lease, queue, deadline)
     until code ~= "timeout" or now() >= deadline
+    -- With nobody to wake no write has asked the server for the lease.
+    local ended = (code == "expired" or count == 0) and end_of(lease)
+    if ended then return failure(ended, self.folder) end
+    if not queue then return nil, message, code end
     if code == "ok" then return count end
     return failure(code, self.folder, detail)
 end
@@ -166,7 +179,8 @@ end
 ---@param timeout? number seconds, default: the session timeout
 ---@return integer? count 1, or 0: nobody waits
 ---@return string? message
----@return string? code "lost": nobody was woken by it
+---@return string? code "lost": nobody was woken by it. (0 may come from a lease that is lost and
+-- does not know: nothing is written then.)
 function Condition:signal(lease, timeout)
     return signal(self, lease, timeout, "signal", true, signal_first)
 end

@@ -1,5 +1,9 @@
 --- What a failure says: nil, message, code.
 
+local brief = require "zklock.misuse".brief
+
+local SUBJECT = 256 -- bytes of it that a message repeats
+
 local texts = {
     timeout = "not done in time",
     lost = "the lease was lost",
@@ -25,7 +29,7 @@ local texts = {
 ---@param detail? string the server's reason, or ours
 ---@return nil, string message, string code
 return function(code, subject, detail)
-    local text = ("%s: %s: %s"):format(code, subject, texts[code] or code)
+    local text = ("%s: %s: %s"):format(code, brief(subject, SUBJECT), texts[code] or code)
     if detail then text = ("%s (%s)"):format(text, detail) end
     return nil, text, code
 end

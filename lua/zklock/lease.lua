@@ -1,12 +1,14 @@
 --- A lease: the right to be in the critical section, while it lasts.
 
 local failure = require "zklock.failure"
+local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
 local wait = require "zklock.wait"
 
 local ipairs, pairs = ipairs, pairs
 local pcall, setmetatable = pcall, setmetatable
+local brief = misuse.brief
 
 ---@class zklock.Lease
 ---@field token integer the fencing token: it grows with every exclusive grant
@@ -75,7 +77,7 @@ local function describe(request, writes, code, detail)
     local refused = request.handle:refused()
     if refused > 0 then
         local kind, path = writes[refused][1], writes[refused][2]
-        return ('write %d, %s "%s": %s'):format(refused, kind, path, detail)
+        return ('write %d, %s "%s": %s'):format(refused, kind, brief(path), detail)
     end
     if code == "unsupported" then return 'the lock has order = "none"' end
     if not request.handle:sent() then return "nothing was written" end

@@ -6,6 +6,7 @@ local Lease = require "zklock.lease"
 local Request = require "zklock.request"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
+local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
@@ -14,7 +15,7 @@ local wait = require "zklock.wait"
 
 local now = core.now
 local huge = math.huge
-local error, ipairs, setmetatable, type = error, ipairs, setmetatable, type
+local ipairs, setmetatable, type = ipairs, setmetatable, type
 local max = math.max
 
 ---@class zklock.Lock
@@ -41,12 +42,16 @@ local function take_lease(request, lock, timeout, begun)
     local code, detail = handle:result()
     if code == "ok" then return Lease.new(lock, handle:lease(), request.owner) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
+    if code == "no_node" then detail = "the chroot does not exist" end
     return failure(code, lock.path, detail)
 end
 
 
--- Begins to contend; a multi-lock has its own.
-local function ask(self, owner, timeout, trying, permits)
+-- How a lock does it that is one; a multi-lock has its own way.
+local way = {}
+
+-- Begins to contend.
+function way.ask(self, owner, timeout, trying, permits)
     return self.session.handle:acquire(self.path, self.claim, owner, timeout, trying,
                                        self.reentrant, self.data, self.jitter,
                                        permits, self.limit, self.batch)
@@ -58,7 +63,7 @@ local function attempt(self, opts, limit, begun)
     local refusal, code = wait.refusal(session)
     if refusal then return nil, refusal, code end
     local left = limit and max(limit - (now() - begun), 0)
-    local handle = self:ask(owner, left, opts.timeout == 0, opts.permits)
+    local handle = self.way.ask(self, owner, left, opts.timeout == 0, opts.permits)
     local request = Request.new(session, handle, owner)
     request.on_queued = opts.on_queued
     return wait.wait(session, request, left, take_lease, self, opts.timeout, begun)
@@ -114,7 +119,7 @@ end
 function Lock:with(arg, fn, ...)
     if type(arg) == "function" then return with(self, check(self), arg, fn, ...) end
     if type(fn) ~= "function" then
-        error("with takes ([timeout or options,] function, arguments...)", 2)
+        misuse.refuse("with takes ([timeout or options,] function, arguments...)")
     end
     return with(self, check(self, arg), fn, ...)
 end
@@ -147,13 +152,8 @@ local function take_queue(request, path, turns)
 end
 
 
---- Asks whoever holds the lock now to give way: its lease:on_revoke is called. Whether it
--- does is up to it. Curator's makeRevocable() hears it, too.
----@param timeout? number seconds, default: the session timeout
----@return integer? count of those asked
----@return string? message
----@return string? code
-function Lock:revoke(timeout)
+-- Asks those that hold it now, one after the other.
+function way.revoke(self, timeout)
     local session = self.session
     timeout = options.timeout(timeout, session:timeout())
     local deadline = now() + timeout
@@ -173,17 +173,34 @@ function Lock:revoke(timeout)
 end
 
 
+-- The contenders on its path.
+function way.queue(self, timeout)
+    local session = self.session
+    if session:forked() then return failure("forked", self.path) end
+    timeout = options.timeout(timeout, session:timeout())
+    local request = session.handle:queue(self.path, self.claim, timeout)
+    return session:await(request, timeout, take_queue, self.path, self.batch)
+end
+
+
+--- Asks each holder of the lock now to give way: its lease:on_revoke is called. Whether it
+-- does is up to it. Curator's makeRevocable() hears it, too.
+---@param timeout? number seconds, default: the session timeout
+---@return integer? count of those asked
+---@return string? message
+---@return string? code
+function Lock:revoke(timeout)
+    return self.way.revoke(self, timeout)
+end
+
+
 --- The contenders, first in line first, of every client that we know.
 ---@param timeout? number seconds, default: the session timeout
 ---@return table? queue
 ---@return string? message
 ---@return string? code
 function Lock:queue(timeout)
-    local session = self.session
-    if session:forked() then return failure("forked", self.path) end
-    timeout = options.timeout(timeout, session:timeout())
-    local request = session.handle:queue(self.path, self.claim, timeout)
-    return session:await(request, timeout, take_queue, self.path, self.batch)
+    return self.way.queue(self, timeout)
 end
 
 
@@ -213,7 +230,7 @@ receiver(Lock, Lock, "lock")
 
 function Lock.new(session, path, kind, opts)
     return setmetatable({
-        ask = ask,
+        way = way,
         session = session,
         path = path,
         kind = kind,

@@ -1,10 +1,12 @@
 --- The multi-lock: several locks as one. All of them or none, under one deadline.
 
 local Lock = require "zklock.lock"
+local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 
 local concat = table.concat
 local getmetatable, ipairs = getmetatable, ipairs
+local brief, refuse = misuse.brief, misuse.refuse
 
 local may_be_part = { mutex = true, read = true, write = true }
 
@@ -14,27 +16,29 @@ local function check(session, locks)
     for i, lock in ipairs(options.locks(locks)) do
         if getmetatable(lock) ~= Lock or not may_be_part[lock.claim]
            or lock.batch then
-            options.refuse('lock %d of multi must be a mutex with order = "fifo", or one side ' ..
-                           "of a read-write lock", i)
+            refuse('lock %d of multi must be a mutex with order = "fifo", or one side of a ' ..
+                   "read-write lock", i)
         end
         if lock.session ~= session then
-            options.refuse("lock %d of multi, %s, is of another session", i, lock.path)
+            refuse("lock %d of multi, %s, is of another session", i, brief(lock.path))
         end
         if seen[lock.path] then
-            options.refuse("lock %d of multi: %s is in it already", i, lock.path)
+            refuse("lock %d of multi: %s is in it already", i, brief(lock.path))
         end
         seen[lock.path] = true
     end
 end
 
 
-local function ask(self, owner, timeout, trying)
+local way = {}
+
+function way.ask(self, owner, timeout, trying)
     return self.session.handle:acquire_all(self.wishes, owner, timeout, trying)
 end
 
 
 -- The contenders of each part, in the order of the parts.
-local function queue(self, timeout)
+function way.queue(self, timeout)
     local queues = {}
     for i, part in ipairs(self.parts) do
         local message, code
@@ -45,8 +49,8 @@ local function queue(self, timeout)
 end
 
 
--- Asks whoever holds one of the parts.
-local function revoke(self, timeout)
+-- Asks the holders of each part.
+function way.revoke(self, timeout)
     local total = 0
     for _, part in ipairs(self.parts) do
         local count, message, code = part:revoke(timeout)
@@ -68,6 +72,6 @@ return function(session, locks)
     end
     local self = Lock.new(session, concat(paths, " + "), "multi", {})
     self.parts, self.wishes = parts, wishes
-    self.ask, self.queue, self.revoke = ask, queue, revoke
+    self.way = way
     return self
 end

@@ -2,13 +2,13 @@
 -- and says what is allowed.
 
 local bad_path = require "zklock.path"
+local misuse = require "zklock.misuse"
 
-local error = error
 local huge = math.huge
 local ipairs, pairs = ipairs, pairs
-local tonumber, tostring, type = tonumber, tostring, type
+local tonumber, type = tonumber, type
 local concat, sort = table.concat, table.sort
-local getinfo = debug.getinfo
+local refuse, show = misuse.refuse, misuse.show
 
 local _M = {}
 
@@ -16,35 +16,6 @@ local _M = {}
 -- cut the connection of everybody in the session.
 local TEXT_SIZE = 4096
 local PATH_SIZE = 256 * 1024 -- likewise, of a path
-
-
--- The level of the first function that is not of this library: error() then
--- names the user's line.
-local folder = getinfo(1, "S").source:match("^(.-)[^/]*$")
-
-local function users_level()
-    local level = 3 -- of refuse's caller; error() counts from refuse
-    while true do
-        local info = getinfo(level, "S")
-        if not info then return 2 end
-        local source = info.source
-        if source:sub(1, 1) == "@" and source:sub(1, #folder) ~= folder then return level - 1 end
-        level = level + 1
-    end
-end
-
-
-local function refuse(text, ...)
-    error(text:format(...), users_level())
-end
-
-_M.refuse = refuse
-
-
-local function show(value)
-    if type(value) == "string" then return ("%q"):format(value) end
-    return tostring(value)
-end
 
 
 local function check_type(value, expected, what)

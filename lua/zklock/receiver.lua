@@ -1,6 +1,6 @@
---- Makes methods say so when they are called with . instead of :
+--- Makes methods say so when they are called with . instead of : or on another object.
 
-local options = require "zklock.options"
+local misuse = require "zklock.misuse"
 
 local getmetatable, pairs = getmetatable, pairs
 
@@ -8,7 +8,8 @@ local getmetatable, pairs = getmetatable, pairs
 local function checked(fn, class, call)
     return function(self, ...)
         if getmetatable(self) ~= class then
-            options.refuse("call it with a colon: %s(...)", call)
+            misuse.refuse("call it with a colon: %s(...) of a %s, not of %s", call, class.__name,
+                          misuse.kind_of(self))
         end
         return fn(self, ...)
     end

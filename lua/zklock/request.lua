@@ -1,26 +1,14 @@
 --- A request: what a driver waits for. The C request does the work; this adds
 -- callbacks, and the deadline that drivers are shown.
 
+local receiver = require "zklock.receiver"
+
 local setmetatable = setmetatable
 
 ---@class zklock.Request
 local Request = {}
 Request.__index = Request
-
-
---- Wraps a C request and makes session:dispatch() find it, and
--- session:interrupt(owner) too.
-function Request.new(session, handle, owner)
-    local id = handle:id()
-    local self = setmetatable({
-        handle = handle,
-        id = id,
-        owner = owner,
-        requests = session.requests,
-    }, Request)
-    session.requests[id] = self
-    return self
-end
+Request.__name = "zklock.request"
 
 
 --- True when the answer is there; it may be that dispatch() has not yet told.
@@ -53,6 +41,24 @@ function Request:close()
 end
 
 Request.__close = Request.close
+
+
+receiver(Request, Request, "request")
+
+
+--- Wraps a C request and makes session:dispatch() find it, and
+-- session:interrupt(owner) too.
+function Request.new(session, handle, owner)
+    local id = handle:id()
+    local self = setmetatable({
+        handle = handle,
+        id = id,
+        owner = owner,
+        requests = session.requests,
+    }, Request)
+    session.requests[id] = self
+    return self
+end
 
 
 return Request

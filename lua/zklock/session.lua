@@ -6,18 +6,21 @@ local Request = require "zklock.request"
 local core = require "zklock.core"
 local current_task = require "zklock.host_task"
 local failure = require "zklock.failure"
+local misuse = require "zklock.misuse"
 local multi = require "zklock.multi"
 local options = require "zklock.options"
 local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
 local wait = require "zklock.wait"
 
-local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
+local ipairs, pairs, pcall = ipairs, pairs, pcall
 local setmetatable = setmetatable
 local this_thread = core.thread
 
 local CLOSE_BOUND = 5 -- seconds that close() may take
 local SCOPE_BOUND = 1 -- and at the end of a scope
+
+core.on_misuse(misuse.refuse)
 
 ---@class zklock.Session
 local Session = {}
@@ -74,7 +77,7 @@ end
 function Session:dispatch()
     local count, handle = 0, self.handle
     if this_thread() ~= self.thread then
-        error("context: dispatch() in a second thread: open a session in each thread", 2)
+        misuse.refuse("context: dispatch() in a second thread: open a session in each thread")
     end
     while true do
         local kind, subject, detail = handle:next()

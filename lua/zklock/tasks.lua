@@ -7,6 +7,7 @@
 
 local core = require "zklock.core"
 local failure = require "zklock.failure"
+local misuse = require "zklock.misuse"
 local scope = require "zklock.scope"
 
 local close = coroutine.close -- Lua 5.4
@@ -225,7 +226,7 @@ end
 -- ended; gives what fn gives. Arguments that are not all functions go to fn.
 -- An error in one ends the others and is raised here, unchanged.
 function _M.run(fn, ...)
-    if type(fn) ~= "function" then error("run takes functions", 2) end
+    if type(fn) ~= "function" then misuse.refuse("run takes functions") end
     if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end
     local scheduler = setmetatable({
         outer = current,

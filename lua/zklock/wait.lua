@@ -3,10 +3,11 @@
 
 local core = require "zklock.core"
 local failure = require "zklock.failure"
+local misuse = require "zklock.misuse"
 local scope = require "zklock.scope"
 local tasks = require "zklock.tasks"
 
-local error, pcall, require, type = error, pcall, require, type
+local pcall, require, type = pcall, require, type
 local loaded = package.loaded
 local now = core.now
 
@@ -31,13 +32,14 @@ function _M.use(driver)
     end
     if type(driver) == "table" then
         if type(driver.wait) ~= "function" then
-            error("a driver is a table with a function wait(session, request, deadline)", 2)
+            misuse.refuse("a driver is a table with a function wait(session, request, deadline)")
         end
         chosen = { wait = driver.wait } -- what else is in it is not for us
         return true
     end
     if not built[driver] then
-        error('a driver is "block", "ngx", "cqueues", "luv", "copas" or a table with `wait`', 2)
+        misuse.refuse('a driver is "block", "ngx", "cqueues", "luv", "copas" or a table with ' ..
+                      "`wait`")
     end
     if driver == "ngx" and not ngx then
         return nil, 'context: the driver "ngx" is for nginx with the Lua module', "context"
@@ -146,7 +148,7 @@ end
 --- Sleeps; others go on meanwhile where the host has others.
 function _M.sleep(seconds)
     if type(seconds) ~= "number" or not (seconds >= 0) then
-        error("sleep takes seconds, 0 or more", 2)
+        misuse.refuse("sleep takes seconds, 0 or more")
     end
     local sleep = driver().sleep or tasks.sleep
     return sleep(seconds)

@@ -266,6 +266,43 @@ describe("a signal", function()
         assert.is_true(lease:check(20))
         assert.equal(0, condition:signal(lease))
     end)
+
+    -- Nobody waits, so no write asks the server whether the lease lasts.
+    local function lost_meanwhile(session, fn)
+        for _, method in ipairs{ "signal", "broadcast" } do
+            local lock, condition = scene:side(session)
+            local lease = rig.hold(lock)
+            local count, message, code
+            quiet()
+            lease:on_revoke(function() end) -- it watches its node
+            quiet()
+            proxy:command("hold getChildren 1")
+            zklock.run(function()
+                count, message, code = condition[method](condition, lease, LONG)
+            end, function()
+                fn()
+                rig.wait_for("the loss", function() return lease:state() == "lost" end)
+                proxy:command("flow")
+            end)
+            assert.equal("lost", code, message)
+            assert.is_nil(count)
+            assert.equal("lost", lease:state())
+        end
+    end
+
+    it("of a holder whose node goes meanwhile is lost, though nobody waits", function()
+        lost_meanwhile(a, function() server:foreign("delete %s", server:nodes(path)[1]) end)
+    end)
+
+    it("of a holder whose session ends meanwhile is lost, though nobody waits", function()
+        local short = rig.session(proxy.hosts, { timeout = 1 })
+        lost_meanwhile(short, function()
+            proxy:command("refuse")
+            proxy:command("cut")
+            server:wait_for_nodes(path, 0)
+            proxy:command("accept")
+        end)
+    end)
 end)
 
 

@@ -141,10 +141,11 @@ describe("in a forked child", function()
         return lines, status
     end
 
-    -- "raised", or the code that came third, or what came.
+    -- The code that came third, what came, or what was raised: of a fork, at this file's line.
     local function outcome(fn, ...)
         local function describe_it(ok, first, _, code)
-            if not ok and tostring(first):find("forked") then return "forked" end
+            local blames_us = not ok and tostring(first):find("^[^:]*process_spec%.lua:%d+: forked")
+            if blames_us then return "forked" end
             if not ok then return "raised: " .. tostring(first) end
             if first == nil and code then return code end
             return "gave " .. tostring(first)

@@ -476,6 +476,14 @@ if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, ty
         catch = by("lease", "that the clock ended stays lost"),
     },
     {
+        name = "lost-is-released",
+        what = "a lease that was lost calls itself released once it was given up",
+        file = "src/zookeeper/lease.c",
+        find = "if (lease->lost) return ZKL_LOST;",
+        replace = "",
+        catch = by("lease", "that was lost says so to the end"),
+    },
+    {
         name = "waiting-try",
         what = "a try waits while the session is suspended",
         file = "src/zookeeper/lease.c",

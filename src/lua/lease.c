@@ -18,8 +18,8 @@ static int id(lua_State *L) {
 
 static int token(lua_State *L) {
     if (zkl_lua_push_int64(L, zkl_lease_token(check_lease(L)))) return 1;
-    return luaL_error(L, "the token is above 2^53 and not exact as a number here: "
-                         "use lease:token_string()");
+    return zkl_lua_misuse(L, "the token is above 2^53 and not exact as a number here: "
+                             "use lease:token_string()");
 }
 
 static int token_string(lua_State *L) {

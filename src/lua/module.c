@@ -39,9 +39,28 @@ void **zkl_lua_box(lua_State *L, const char *name) {
     return box;
 }
 
+#define MISUSE "zklock.misuse"
+
+/* core.on_misuse(refuse): refuse("%s", text) raises, and blames the user's line */
+static int on_misuse(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, MISUSE);
+    return 0;
+}
+
+int zkl_lua_misuse(lua_State *L, const char *text) {
+    lua_getfield(L, LUA_REGISTRYINDEX, MISUSE);
+    if (lua_isnil(L, -1)) return luaL_error(L, "%s", text);
+    lua_pushliteral(L, "%s");
+    lua_pushstring(L, text);
+    lua_call(L, 2, 0);
+    return 0;
+}
+
 int zkl_lua_raise_forked(lua_State *L) {
-    return luaL_error(L, "forked: this session belongs to the parent process; "
-                         "open one after the fork");
+    return zkl_lua_misuse(L, "forked: this session belongs to the parent process; "
+                             "open one after the fork");
 }
 
 size_t zkl_lua_length(lua_State *L, int index) {
@@ -163,6 +182,8 @@ int luaopen_zklock_core(lua_State *L) {
     lua_setfield(L, -2, "identity");
     lua_pushcfunction(L, isyieldable);
     lua_setfield(L, -2, "isyieldable");
+    lua_pushcfunction(L, on_misuse);
+    lua_setfield(L, -2, "on_misuse");
     lua_pushcfunction(L, count_states);
     lua_setfield(L, -2, "states");
     return 1;

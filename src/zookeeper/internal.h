@@ -93,7 +93,8 @@ struct stakes {
 struct zkl_lease {
     struct stakes stakes;
     enum zkl_kind kind; /* of the handle, not of the grant; not of a multi-lock's */
-    bool released;
+    bool released;      /* given up */
+    bool lost;          /* before it was given up: that is final */
 };
 
 /* --- requests --------------------------------------------------------------------------- */

@@ -240,9 +240,10 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
 
 /* The mutex is held. */
 static enum zkl_code release(zkl_lease *lease) {
+    if (lease->released) return ZKL_RELEASED;
     enum zkl_code ended = zkl_lease_ended(lease);
-    if (lease->released) return ended;
     lease->released = true; /* also while it is away */
+    lease->lost = ended == ZKL_LOST;
     zkl_lease_give_up_all(&lease->stakes, lease->kind);
     return ended;
 }
@@ -267,6 +268,7 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
 }
 
 enum zkl_code zkl_lease_ended(const zkl_lease *lease) {
+    if (lease->lost) return ZKL_LOST;
     return lease->released ? ZKL_RELEASED : zkl_stakes_ended(&lease->stakes);
 }
 

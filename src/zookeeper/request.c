@@ -33,7 +33,8 @@ struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kin
         return NULL;
     }
     request->stakes = stakes;
-    enum zkl_code ended = zkl_lease_ended(lease);
+    /* A release has its own answer, and gives up what is lost, too. */
+    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : zkl_lease_ended(lease);
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
     return request;
 }
@@ -152,12 +153,22 @@ enum zkl_code zkl_request_code(zkl_request *request) {
     return code;
 }
 
+/* A hard quota is exceeded (zookeeper.enforceQuota): libzookeeper 3.8.0 has no words for it. */
+#define QUOTA_EXCEEDED (-125)
+
+static const char *words_for(int error) {
+    if (error == QUOTA_EXCEEDED) {
+        return "the server refuses: a hard quota of the path is exceeded (-125)";
+    }
+    return zerror(error);
+}
+
 const char *zkl_request_detail(zkl_request *request) {
     zkl_lock(request->session);
     int error = request->error;
     zkl_unlock(request->session);
     if (request->found) return request->found; /* constant once the request is done */
-    return error ? zerror(error) : NULL;
+    return error ? words_for(error) : NULL;
 }
 
 zkl_lease *zkl_request_lease(zkl_request *request) {

@@ -1,0 +1,339 @@
+--- Misuse blames the line of the user's that has it, names what is wrong, and is short. Nothing
+-- here waits for a server.
+local block = require "zklock.driver.block"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local LONG = ("x"):rep(300000)
+
+
+-- The message without its position, which is the line that fn stands on.
+local function blames(fn, ...)
+    local place = debug.getinfo(fn, "S")
+    assert(place.linedefined == place.lastlinedefined, "a call on one line, please")
+    local ok, message = pcall(fn, ...)
+    assert.is_false(ok, "accepted")
+    assert.equal("string", type(message))
+    local position = ("%s:%d: "):format(place.short_src, place.linedefined)
+    assert.equal(position, message:sub(1, #position), message)
+    return message:sub(#position + 1)
+end
+
+
+-- The methods that the reference names, by what it calls their objects.
+local function documented()
+    local found = {}
+    for line in io.lines("docs/reference.md") do
+        if line:find("^### ") then
+            for word, method in line:gmatch("(%l+):([%l_]+)[%(%{]") do
+                found[word] = found[word] or {}
+                found[word][method] = true
+            end
+        end
+    end
+    found.request = { done = true, on_done = true }
+    return found
+end
+
+
+describe("every method of", function()
+    local named = documented()
+    local objects = {}
+    setup(function()
+        local session = rig.session(rig.shared().hosts)
+        local mutex = session:mutex(rig.path())
+        local rwlock = session:rwlock(rig.path())
+        objects.session = session
+        objects.mutex = mutex
+        objects["mutex in turns"] = session:mutex(rig.path(), { order = "turns" })
+        objects["unfair mutex"] = session:mutex(rig.path(), { order = "none" })
+        objects.semaphore = session:semaphore(rig.path(), 3)
+        objects["multi-lock"] = session:multi{ mutex, rwlock:write() }
+        objects.rwlock = rwlock
+        objects["read lock"] = rwlock:read()
+        objects["write lock"] = rwlock:write()
+        objects.condition = mutex:condition("some")
+        objects.lease = assert(mutex:acquire(5))
+        zklock.driver{ wait = function(...)
+            objects.request = select(2, ...)
+            return block.wait(...)
+        end }
+        assert(objects.lease:check(5))
+        zklock.driver(nil)
+    end)
+    teardown(rig.close_sessions)
+
+    -- Those that the reference names, and all that the class has.
+    local function methods_of(object, word)
+        local names = {}
+        for name in pairs(named[word]) do names[name] = true end
+        local members = getmetatable(object).__index
+        for name in pairs(type(members) == "table" and members or {}) do
+            local is_method = name:sub(1, 2) ~= "__" and type(object[name]) == "function"
+            names[name] = is_method or nil
+        end
+        names.new, names.connect = nil, nil -- of the class itself
+        return names
+    end
+
+    for name, word in pairs{
+        ["session"] = "session", ["mutex"] = "lock", ["mutex in turns"] = "lock",
+        ["unfair mutex"] = "lock", ["semaphore"] = "lock", ["multi-lock"] = "lock",
+        ["rwlock"] = "rwlock", ["read lock"] = "lock", ["write lock"] = "lock",
+        ["condition"] = "condition", ["lease"] = "lease", ["request"] = "request",
+    } do
+        it("a " .. name .. " asks for a colon, and its own object", function()
+            local object = objects[name]
+            local other = word == "session" and objects.mutex or objects.session
+            local count = 0
+            for method in pairs(methods_of(object, word)) do
+                local fn = object[method]
+                local colon = ("call it with a colon: %s:%s(...)"):format(word, method)
+                local function says(message, kind)
+                    assert.is_truthy(message:find(colon, 1, true), message .. "\nlacks " .. colon)
+                    assert.is_truthy(message:find("not of " .. kind .. "$"), message)
+                end
+                says(blames(function() fn() end), "nil")
+                says(blames(function() fn(1) end), "number")
+                says(blames(function() fn("/a", {}) end), "string")
+                says(blames(function() fn(print, 1) end), "function")
+                says(blames(function() fn({}) end), "table")
+                says(blames(function() fn(setmetatable({}, {})) end), "table")
+                says(blames(function() fn(other, 1) end), getmetatable(other).__name)
+                count = count + 1
+            end
+            assert.is_true(count >= 2, "no methods found")
+        end)
+    end
+
+    it("a class that the reference has is among them", function()
+        local known = { session = 1, lock = 1, rwlock = 1, condition = 1, lease = 1, request = 1 }
+        for word in pairs(named) do assert.is_truthy(known[word], word) end
+    end)
+end)
+
+
+describe("misuse blames the line of", function()
+    local session, lock, lease, gate, condition, parts
+    setup(function()
+        session = rig.session(rig.shared().hosts)
+        lock = session:mutex(rig.path())
+        lease = assert(lock:acquire(5))
+        gate = session:semaphore(rig.path(), 3)
+        condition = lock:condition("some")
+        parts = session:multi{ session:mutex(rig.path()), session:mutex(rig.path()) }
+    end)
+    teardown(rig.close_sessions)
+
+    local function connect(options) return function() zklock.connect("a:1", options) end end
+    local calls = {
+        ["connect, hosts"] = function() zklock.connect("") end,
+        ["connect, no hosts"] = function() zklock.connect() end,
+        ["connect, port"] = function() zklock.connect("a:0") end,
+        ["connect, chroot"] = function() zklock.connect("a:1/shop/") end,
+        ["connect, options"] = connect(5),
+        ["connect, an unknown option"] = connect{ x = 1 },
+        ["connect, timeout"] = connect{ timeout = -1 },
+        ["connect, timeout's type"] = connect{ timeout = "x" },
+        ["connect, connect_timeout"] = connect{ connect_timeout = 0 },
+        ["connect, auth"] = connect{ auth = "x" },
+        ["connect, acl"] = connect{ acl = "x" },
+        ["connect, acl without auth"] = connect{ acl = "creator" },
+        ["connect, parents"] = connect{ parents = "x" },
+        ["connect, margin"] = connect{ margin = 1 },
+        ["connect, reopen"] = connect{ reopen = 1 },
+        ["connect, identity"] = connect{ identity = "a\nb" },
+        ["connect, on_state"] = connect{ on_state = 1 },
+        ["mutex, no path"] = function() session:mutex() end,
+        ["mutex, path"] = function() session:mutex("a") end,
+        ["mutex, options"] = function() session:mutex("/a", 1) end,
+        ["mutex, an unknown option"] = function() session:mutex("/a", { x = 1 }) end,
+        ["mutex, order"] = function() session:mutex("/a", { order = "x" }) end,
+        ["mutex, reentrant"] = function() session:mutex("/a", { reentrant = 1 }) end,
+        ["mutex, data"] = function() session:mutex("/a", { data = 1 }) end,
+        ["mutex, batch"] = function() session:mutex("/a", { order = "turns", batch = 0 }) end,
+        ["mutex, batch of another order"] = function() session:mutex("/a", { batch = 1 }) end,
+        ["mutex, jitter"] = function() session:mutex("/a", { order = "none", jitter = -1 }) end,
+        ["mutex, jitter of another order"] = function() session:mutex("/a", { jitter = 1 }) end,
+        ["rwlock, path"] = function() session:rwlock("a") end,
+        ["rwlock, options"] = function() session:rwlock("/a", { order = "none" }) end,
+        ["semaphore, path"] = function() session:semaphore("a", 1) end,
+        ["semaphore, limit"] = function() session:semaphore("/a", 0) end,
+        ["semaphore, options"] = function() session:semaphore("/a", 1, { x = 1 }) end,
+        ["multi, nothing"] = function() session:multi() end,
+        ["multi, an empty list"] = function() session:multi{} end,
+        ["multi, an option"] = function() session:multi{ lock, x = 1 } end,
+        ["multi, another kind"] = function() session:multi{ gate } end,
+        ["multi, no lock"] = function() session:multi{ "/a" } end,
+        ["multi, twice the same"] = function() session:multi{ lock, lock } end,
+        ["get, path"] = function() session:get("a") end,
+        ["get, timeout"] = function() session:get("/a", -1) end,
+        ["acquire, number"] = function() lock:acquire(-1) end,
+        ["acquire, string"] = function() lock:acquire("x") end,
+        ["acquire, an unknown option"] = function() lock:acquire{ x = 1 } end,
+        ["acquire, timeout"] = function() lock:acquire{ timeout = -1 } end,
+        ["acquire, on_queued"] = function() lock:acquire{ on_queued = 1 } end,
+        ["acquire, permits"] = function() gate:acquire{ permits = 4 } end,
+        ["acquire, permits of a mutex"] = function() lock:acquire{ permits = 1 } end,
+        ["acquire of several"] = function() parts:acquire(-1) end,
+        ["with, nothing"] = function() lock:with() end,
+        ["with, timeout"] = function() lock:with(-1, print) end,
+        ["with, no function"] = function() lock:with(1, "x") end,
+        ["with, permits"] = function() gate:with({ permits = 0 }, print) end,
+        ["queue"] = function() lock:queue(-1) end,
+        ["queue of several"] = function() parts:queue(-1) end,
+        ["revoke"] = function() lock:revoke("x") end,
+        ["revoke of several"] = function() parts:revoke("x") end,
+        ["condition, no name"] = function() lock:condition() end,
+        ["condition, name"] = function() lock:condition("a/b") end,
+        ["condition, name of control characters"] = function() lock:condition("a\0") end,
+        ["wait, no lease"] = function() condition:wait(1) end,
+        ["wait, another object"] = function() condition:wait(lock) end,
+        ["wait, timeout"] = function() condition:wait(lease, -1) end,
+        ["signal, no lease"] = function() condition:signal() end,
+        ["signal, timeout"] = function() condition:signal(lease, -1) end,
+        ["broadcast, no lease"] = function() condition:broadcast() end,
+        ["broadcast, timeout"] = function() condition:broadcast(lease, "x") end,
+        ["check"] = function() lease:check("x") end,
+        ["downgrade"] = function() lease:downgrade(-1) end,
+        ["release"] = function() lease:release(1) end,
+        ["release, an unknown option"] = function() lease:release{ x = 1 } end,
+        ["release, wait"] = function() lease:release{ wait = -1 } end,
+        ["on_lost"] = function() lease:on_lost() end,
+        ["on_revoke"] = function() lease:on_revoke(1) end,
+        ["guard, nothing"] = function() lease:guard() end,
+        ["guard, an unknown option"] = function() lease:guard{ { "check", "/a" }, x = 1 } end,
+        ["guard, timeout"] = function() lease:guard{ { "check", "/a" }, timeout = -1 } end,
+        ["guard, no write"] = function() lease:guard{ 1 } end,
+        ["guard, verb"] = function() lease:guard{ { "get", "/a" } } end,
+        ["guard, path"] = function() lease:guard{ { "check", "a" } } end,
+        ["guard, data"] = function() lease:guard{ { "set", "/a" } } end,
+        ["guard, version"] = function() lease:guard{ { "check", "/a", -1 } } end,
+        ["guard, field"] = function() lease:guard{ { "check", "/a", 1, 2 } } end,
+        ["guard, size"] = function() lease:guard{ { "set", "/a", LONG:rep(2) } } end,
+        ["run"] = function() zklock.run() end,
+        ["sleep"] = function() zklock.sleep() end,
+        ["driver"] = function() zklock.driver(5) end,
+        ["driver, wait"] = function() zklock.driver{ wait = 1 } end,
+    }
+
+    for name, call in pairs(calls) do
+        it("the call: " .. name, function() blames(call) end)
+    end
+
+    it("the call, in every function of which it is the last act", function()
+        local function tail() return session:mutex("a") end
+        blames(function() tail(1, 2) local _ = 1 end)
+    end)
+
+    it("the call by way of pcall", function()
+        local mutex = session.mutex
+        local message = blames(function() error(select(2, pcall(mutex, session, "a")), 0) end)
+        assert.is_truthy(message:find("^the lock path"), message)
+    end)
+
+    it("the call in a coroutine, also of run", function()
+        blames(function() coroutine.wrap(function() session:mutex("a") end)() end)
+        blames(function() zklock.run(function() session:mutex("a") end) end)
+    end)
+
+    it("the call in what with() runs", function()
+        blames(function() assert(lock:with(5, function() session:mutex("a") end)) end)
+    end)
+
+    it("no line, and no file of zklock, where a coroutine begins with the call", function()
+        local ok, message = pcall(coroutine.wrap(zklock.connect), "")
+        assert.is_false(ok)
+        assert.equal('no host in ""; expected "host:port,host:port/chroot"', message)
+    end)
+
+    -- In their chunks a user's code has no file.
+    for name, chunk in pairs{ ["the REPL"] = "=stdin", ["nginx"] = "=content_by_lua(nginx.conf:9)",
+                              ["a string"] = "return ..." } do
+        it("the call in " .. name, function()
+            local call = assert((loadstring or load)("local z = ...\nz.connect('')\n", chunk)) -- luacheck: ignore
+            local place = debug.getinfo(call, "S").short_src
+            local _, message = pcall(call, zklock)
+            assert.equal(place .. ":2: no host in", message:sub(1, #place + 14))
+        end)
+    end
+
+    -- What a REPL makes of an expression is a tail call, which leaves no line to blame.
+    for typed, blamed in pairs{ ['session = zklock.connect("")'] = "stdin:1: ",
+                                ['return zklock.connect("")'] = "" } do
+        it("what is typed, in a REPL that runs: " .. typed, function()
+            local lines = "'zklock = require \"zklock\"' '" .. typed .. "'"
+            local output = rig.shell("printf '%%s\\n' %s | %s -i 2>&1", lines,
+                                     os.getenv("ZKLOCK_LUA") or "lua5.4")
+            local message = output:gsub("> ", ""):match("([^\n]*no host in)")
+            assert.equal(blamed .. "no host in", message, output)
+        end)
+    end
+end)
+
+
+describe("a message repeats no more than the beginning of", function()
+    local session, lock, lease
+    setup(function()
+        session = rig.session(rig.shared().hosts)
+        lock = session:mutex(rig.path())
+        lease = assert(lock:acquire(5))
+    end)
+    teardown(rig.close_sessions)
+
+    local shown = ("x"):rep(60) .. '"… (300000 bytes)'
+    local named = setmetatable({}, { __tostring = function() return LONG end })
+    for name, call in pairs{
+        ["hosts"] = function() zklock.connect(LONG .. ":") end,
+        ["a chroot"] = function() zklock.connect("a:1/" .. LONG) end,
+        ["an option's name"] = function() zklock.connect("a:1", { [LONG] = 1 }) end,
+        ["an option"] = function() zklock.connect("a:1", { acl = LONG }) end,
+        ["an option of another type"] = function() zklock.connect("a:1", { timeout = LONG }) end,
+        ["the options"] = function() session:mutex("/a", LONG) end,
+        ["an object"] = function() session:mutex("/a", { data = named }) end,
+        ["a path"] = function() session:mutex(LONG) end,
+        ["a short enough path"] = function() session:mutex(LONG:sub(1, 200000)) end,
+        ["a node's path"] = function() session:get(LONG:sub(1, 200000)) end,
+        ["a limit"] = function() session:semaphore("/a", LONG) end,
+        ["a timeout"] = function() lock:acquire(LONG) end,
+        ["a condition's name"] = function() lock:condition("/" .. LONG) end,
+        ["a write's verb"] = function() lease:guard{ { LONG, "/a" } } end,
+        ["a write's path"] = function() lease:guard{ { "check", LONG:sub(1, 200000) } } end,
+        ["a write's version"] = function() lease:guard{ { "check", "/a", LONG } } end,
+        ["a write's field"] = function() lease:guard{ { "check", "/a", [LONG] = 1 } } end,
+        ["locks on one path"] = function()
+            local long = session:mutex("/" .. LONG:sub(1, 200000))
+            session:multi{ long, long }
+        end,
+    } do
+        it(name, function()
+            local ok, message = pcall(call)
+            assert.is_false(ok)
+            assert.is_true(#message < 400, ("%d bytes: %s"):format(#message, message:sub(1, 400)))
+        end)
+    end
+
+    it("a text, and says how long it is", function()
+        local message = blames(function() session:mutex("/a", { order = LONG }) end)
+        assert.is_truthy(message:find("not \"" .. shown, 1, true), message)
+    end)
+
+    it("a text of 60 bytes: all of it", function()
+        local message = blames(function() session:mutex("/a", { order = LONG:sub(1, 60) }) end)
+        assert.is_truthy(message:find('not "' .. ("x"):rep(60) .. '"$'), message)
+    end)
+
+    it("a text in UTF-8, in whole characters", function()
+        local message = blames(function() session:mutex("/a", { order = "a" .. ("ä"):rep(99) }) end)
+        assert.is_truthy(message:find('"a' .. ("ä"):rep(29) .. '"… (199 bytes)', 1, true), message)
+    end)
+
+    it("a lock's path, when acquire fails", function()
+        local long = session:mutex("/" .. LONG:sub(1, 200000))
+        session:close()
+        local _, message, code = long:acquire(5)
+        assert.equal("closed", code)
+        assert.is_true(#message < 400, #message)
+        assert.is_truthy(message:find("… (200001 bytes)", 1, true), message)
+    end)
+end)
