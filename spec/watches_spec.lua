@@ -36,9 +36,34 @@ local function wait_for_all(session, paths, timeout)
     return codes
 end
 
-local function watches_nothing(session, before)
+-- Of the server's watches only those of before are left, and what the holders have on their own
+-- nodes since their first heartbeats.
+local function watches_nothing(session, before, ...)
+    local holders = { ... }
     rig.wait_for("no watch of the session", function() return session:stats().watches == 0 end)
-    rig.wait_for("none at the server", function() return server:watches() <= before end)
+    rig.wait_for("none at the server", function()
+        local others = before
+        for _, holder in ipairs(holders) do others = others + holder:stats().watches end
+        return server:watches() <= others
+    end)
+end
+
+-- That many owners wait for the lock, until the session has so many watches; then they give up.
+local function give_up(session, lock, owners, watches)
+    local tasks = {}
+    for owner = 1, owners do
+        tasks[owner] = function()
+            assert.equal("interrupted", rig.code_of(lock, { timeout = 30, owner = owner }))
+        end
+    end
+    tasks[owners + 1] = function()
+        rig.wait_for(watches .. " watches", function()
+            local stats = session:stats()
+            return stats.watches == watches and stats.in_flight == 0
+        end)
+        for owner = 1, owners do assert.equal(1, session:interrupt(owner)) end
+    end
+    zklock.run(unpack(tasks))
 end
 
 setup(function() server = rig.shared() end)
@@ -148,39 +173,35 @@ describe("a watch that no claim needs any more", function()
         assert.equal("timeout", rig.code_of(session:mutex(path), 0.3))
         assert.same({ timeout = 600 }, codes)
         rig.at_rest(session)
-        watches_nothing(session, before)
+        watches_nothing(session, before, holder, second)
         assert.equal(0, session:stats().watch_bytes)
     end)
 
     it("is taken back with one request, and not set again at a reconnect", function()
         local lease = rig.hold(holder:mutex(path))
-        assert.equal("timeout", rig.code_of(session:mutex(path), 0.3))
-        watches_nothing(session, before)
+        give_up(session, session:mutex(path), 1, 2)
+        watches_nothing(session, before, holder)
         rig.at_rest(session)
         assert.equal(1, removals())
         proxy:command("cut")
         rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end)
         assert.equal("held", lease:state())
-        assert.equal(before, server:watches())
+        watches_nothing(session, before, holder)
         assert.equal(0, proxy:counts().setWatches)
     end)
 
     it("stays while another claim of the session waits for the same node", function()
-        local writer, codes, granted = rig.hold(holder:rwlock(path):write()), {}, nil
+        local writer, granted = rig.hold(holder:rwlock(path):write()), nil
         local reader = session:rwlock(path):read()
-        local function in_vain()
-            local code = rig.code_of(reader, 0.3)
-            codes[#codes + 1] = code
-        end
-        zklock.run(in_vain, in_vain, function()
-            granted = reader:acquire(20)
+        zklock.run(function()
+            granted = reader:acquire(30)
         end, function()
-            rig.wait_for("two that timed out", function() return #codes == 2 end)
+            give_up(session, reader, 2, 4) -- the writer's, and their own
             rig.wait_for("one that waits", function()
                 local stats = session:stats()
                 return stats.claims == 1 and stats.in_flight == 0
             end)
-            assert.equal(2, session:stats().watches) -- the writer's, and its own
+            assert.equal(2, session:stats().watches)
             writer:release()
         end)
         assert.equal("held", assert(granted):state())
@@ -189,10 +210,8 @@ describe("a watch that no claim needs any more", function()
 
     it("goes with the last of those that waited for the same node", function()
         rig.hold(holder:rwlock(path):write())
-        local reader = session:rwlock(path):read()
-        local function in_vain() assert.equal("timeout", rig.code_of(reader, 0.3)) end
-        zklock.run(in_vain, in_vain, in_vain)
-        watches_nothing(session, before)
+        give_up(session, session:rwlock(path):read(), 3, 4)
+        watches_nothing(session, before, holder)
         rig.at_rest(session)
         assert.equal(1, removals())
     end)
@@ -200,11 +219,9 @@ describe("a watch that no claim needs any more", function()
     it("is not missed by the claim that begins to wait for the node meanwhile", function()
         local lock = session:mutex(path)
         proxy:command("delay 20")
-        for round = 1, 10 do
+        for _ = 1, 5 do
             local lease, granted = assert(holder:mutex(path):acquire(5)), nil
-            for i = 1, 15 do
-                assert.equal("timeout", rig.code_of(lock, 0.025 + 0.005 * ((round + i) % 10)))
-            end
+            for i = 1, 15 do assert.equal("timeout", rig.code_of(lock, 0.02 * i)) end
             zklock.run(function()
                 granted = lock:acquire(20)
             end, function()
@@ -214,30 +231,33 @@ describe("a watch that no claim needs any more", function()
             rig.released(assert(granted))
         end
         assert.is_true(removals() > 0)
-        watches_nothing(session, before)
+        watches_nothing(session, before, holder)
     end)
 
     for _, fault in ipairs{ "drop-reply", "drop-request" } do
         it("goes when the connection is lost with its removal: " .. fault, function()
             rig.hold(holder:mutex(path))
             proxy:command("%s removeWatches 1", fault)
-            assert.equal("timeout", rig.code_of(session:mutex(path), 0.3))
+            give_up(session, session:mutex(path), 1, 2)
             rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end)
-            watches_nothing(session, before)
+            watches_nothing(session, before, holder)
         end)
     end
 
     it("goes when the claim ends without a connection", function()
         rig.hold(holder:mutex(path))
         zklock.run(function()
-            assert.equal("timeout", rig.code_of(session:mutex(path), 1))
+            local lock = session:mutex(path)
+            assert.equal("interrupted", rig.code_of(lock, { timeout = 30, owner = "one" }))
         end, function()
             rig.wait_for("two watches", function() return session:stats().watches == 2 end)
             proxy:command("refuse")
             proxy:command("cut")
+            rig.wait_for("suspended", function() return session:state() == "suspended" end)
+            assert.equal(1, session:interrupt("one"))
         end)
         proxy:command("accept")
-        watches_nothing(session, before)
+        watches_nothing(session, before, holder)
     end)
 
     for _, reopen in ipairs{ true, false } do
@@ -262,16 +282,16 @@ describe("a watch that no claim needs any more", function()
 
     it("goes when it was for a lock without an order", function()
         rig.hold(holder:mutex(path, { order = "none" }))
-        assert.equal("timeout", rig.code_of(session:mutex(path, { order = "none" }), 0.3))
-        watches_nothing(session, before)
+        give_up(session, session:mutex(path, { order = "none" }), 1, 1)
+        watches_nothing(session, before, holder)
     end)
 
     it("goes when it was for a part of several locks", function()
         local paths, locks = { rig.path(), rig.path(), rig.path() }, {}
         for i = 1, 2 do rig.hold(holder:mutex(paths[i])) end
         for i = 1, 3 do locks[i] = session:mutex(paths[i]) end
-        assert.equal("timeout", rig.code_of(session:multi(locks), 0.5))
-        watches_nothing(session, before)
+        give_up(session, session:multi(locks), 1, 5) -- two of others
+        watches_nothing(session, before, holder)
     end)
 
     it("costs no request when what it waits for comes", function()
@@ -286,7 +306,7 @@ describe("a watch that no claim needs any more", function()
         assert.equal(1, session:stats().watches) -- its own
         assert.equal(0, session:stats().watch_bytes)
         rig.released(granted)
-        watches_nothing(session, before)
+        watches_nothing(session, before, holder)
         assert.equal(0, removals())
     end)
 
@@ -305,7 +325,7 @@ describe("a watch that no claim needs any more", function()
         assert.equal("held", granted:state())
         assert.equal(2, removals())
         rig.released(granted)
-        watches_nothing(quick, before)
+        watches_nothing(quick, before, holder)
         assert.equal(2, removals())
     end)
 end)
