@@ -163,7 +163,7 @@ static void mix_client(struct client *client) {
         mix_time(wish->wake, now);
         mix(wish->out);
         mix((uint64_t)wish->told);
-        mix((uint64_t)wish->walked);
+        mix((uint64_t)wish->walked << 32 ^ wish->walked_in);
         if (!wish->gone) mix_claim(&wish->claim, now);
     }
 }

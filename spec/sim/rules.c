@@ -190,11 +190,14 @@ void rules_on_end_ahead(struct wish *wish, const struct zkl_contender *ahead, zx
  * hand-over costs does not depend on how many were ahead when the claim queued.
  */
 void rules_on_watch(struct wish *wish, const struct node *ahead) {
+    uint32_t list = wish->claim.line->serial;
     bool stale = ahead && ahead->died <= wish->told;
     bool again = ahead && ahead->born == wish->walked; /* the reply was lost */
-    require(!stale || !wish->walked || again,
+    bool newly = list != wish->walked_in;              /* a list has shown others since */
+    require(!stale || !wish->walked || again || newly,
             "a claim does not walk along nodes that were gone before");
     wish->walked = stale ? ahead->born : 0;
+    wish->walked_in = list;
 }
 
 void rules_on_forget(const struct wish *wish) {

@@ -142,6 +142,7 @@ struct wish {
     zkl_time wake;                        /* the end of its pause, by the client's clock */
     zxid told;                            /* when the last predecessor that it was told of went */
     zxid walked;                          /* born: of one that it asked for, gone by then; or 0 */
+    uint32_t walked_in;                   /* serial of its newest list then */
     unsigned out;                         /* its requests */
 };
 
