@@ -295,7 +295,9 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
 /* --- watch events --------------------------------------------------------------------------- */
 
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
-    return zkl_kind_is_fixed(claim->kind) ? zkl_unfair_own_gone(claim) : own_gone(claim);
+    if (!zkl_kind_is_fixed(claim->kind)) return own_gone(claim);
+    claim->rounds = 0; /* others come and go */
+    return zkl_unfair_own_gone(claim);
 }
 
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
