@@ -70,17 +70,23 @@ local function attempt(self, opts, limit, begun)
 end
 
 
+-- A multi-lock that loses its place this often in a row pauses before it contends anew.
+local LOSSES, PAUSE = 8, 0.1
+
+
 -- A multi-lock that lost its place in one of its lines contends anew: "lost".
 local function acquire(self, opts)
     local session = self.session
     if session:forked() then return failure("forked", self.path) end
     local begun, limit = now(), opts.timeout
     if limit == 0 then limit = session.connect_timeout end
-    local lease, message, code
-    repeat
-        lease, message, code = attempt(self, opts, limit, begun)
-    until code ~= "lost"
-    return lease, message, code
+    local losses = 0
+    while true do
+        local lease, message, code = attempt(self, opts, limit, begun)
+        if code ~= "lost" then return lease, message, code end
+        losses = losses + 1
+        if losses >= LOSSES then wait.sleep(PAUSE) end
+    end
 end
 
 

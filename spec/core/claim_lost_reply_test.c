@@ -221,6 +221,29 @@ static void stalls(void) {
         CHECK(scene_ranked(&s, "lock-0000000007", ZKL_DONE, 7) & ZKL_DO_WATCH_AHEAD);
         scene_close(&s);
     }
+    TEST("attempts that come to nothing go on with the next heartbeat, not at once for ever") {
+        scene_enter(&s, ZKL_MUTEX);
+        for (int i = 1; i < ZKL_ROUNDS; i++)
+            CHECK(scene_create_fails(&s, ZKL_ABSENT, ZKL_NO_NODE) & ZKL_DO_CREATE);
+        CHECK(!(scene_create_fails(&s, ZKL_ABSENT, ZKL_NO_NODE) & (ZKL_DO_CREATE | ZKL_DO_LIST)));
+        CHECK(s.claim.state == ZKL_NEW && s.claim.stalled && s.claim.wanted);
+        CHECK_IS(scene_did(&s, zkl_claim_beat(&s.claim, s.now)), ZKL_DO_CREATE | ZKL_DO_LIST);
+        scene_created(&s, 42, 1042);
+        CHECK(LISTED(&s, s.claim.name) & ZKL_DO_GRANT);
+        scene_close(&s);
+    }
+    TEST("nor do lists that lack the own node") {
+        scene_enter(&s, ZKL_MUTEX);
+        for (int i = 1; i < ZKL_ROUNDS; i++) {
+            scene_created(&s, 42, 1042);
+            CHECK_IS(LISTED(&s, AHEAD), ZKL_DO_CREATE | ZKL_DO_LIST);
+        }
+        scene_created(&s, 42, 1042);
+        CHECK_IS(LISTED(&s, AHEAD), 0);
+        CHECK(s.claim.state == ZKL_NEW && s.claim.stalled);
+        CHECK(scene_did(&s, zkl_claim_beat(&s.claim, s.now)) & ZKL_DO_CREATE);
+        scene_close(&s);
+    }
     TEST("a delete of unknown outcome is repeated until it is sure") {
         static const enum zkl_reply replies[] = {ZKL_UNKNOWN, ZKL_REFUSED, ZKL_UNKNOWN};
         scene_reach(&s, ZKL_LEAVE, ZKL_NEVER);
@@ -237,6 +260,7 @@ static void stalls(void) {
         for (int i = 0; i < 100; i++) {
             CHECK(s.claim.nonce > last);
             last = s.claim.nonce;
+            scene_did(&s, zkl_claim_beat(&s.claim, s.now));
             if (i % 2) {
                 scene_create_fails(&s, ZKL_ABSENT, ZKL_NO_NODE);
                 continue;

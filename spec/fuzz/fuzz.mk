@@ -10,7 +10,7 @@
 # Needs clang with its runtime (libclang-rt).
 
 SECONDS ?= 3600
-FUZZ ?= name hosts options claim
+FUZZ ?= name hosts options claim reply
 
 FUZZ_CC = clang -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
@@ -25,6 +25,9 @@ $(BUILD)/fuzz/name_fuzz: FUZZ_SOURCES = src/core/name.c
 $(BUILD)/fuzz/claim_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c)
 $(BUILD)/fuzz/hosts_fuzz: FUZZ_SOURCES = src/zookeeper/hosts.c -llua5.4 \
 	-Wl,--wrap=getaddrinfo,--wrap=freeaddrinfo
+$(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c) \
+	$(filter-out src/zookeeper/thread.c src/zookeeper/descriptors.c,$(wildcard src/zookeeper/*.c)) \
+	-ldl
 $(BUILD)/fuzz/options_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4
 
 .PHONY: fuzz test-fuzz

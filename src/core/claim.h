@@ -170,6 +170,7 @@ struct zkl_claim {
     uint32_t listed;   /* serial of the list that came with the own node */
     uint32_t headed;   /* serial of the list by which it is `heading` */
     uint32_t ranks;    /* gets for czxids that are out */
+    uint32_t rounds;   /* attempts and lists since the last heartbeat */
     int32_t sequence;
     int32_t permits, limit;   /* PERMIT; else 0 */
     int32_t batch;            /* grants of a node, at most; 0: it is for one claim alone */
@@ -200,6 +201,17 @@ struct zkl_claim {
     bool settled;             /* of a waiter: its signal was taken, or nobody is to have it */
     char name[ZKL_NAME_SIZE]; /* ENTER: without the counter */
 };
+
+/*
+ * Another attempt, or another list, because of what a reply said. True: it is one too many for
+ * now. What a server says may contradict itself, also between two truths; who asks again at
+ * once for ever would ask as fast as it answers. Such a claim waits for the next heartbeat.
+ */
+#define ZKL_ROUNDS 16
+
+static inline bool zkl_claim_tires(struct zkl_claim *claim) {
+    return ++claim->rounds > ZKL_ROUNDS;
+}
 
 /* Whoever waits for another claim of the session. */
 static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
@@ -268,6 +280,8 @@ zkl_actions zkl_claim_share(struct zkl_claim *claim);
 
 /* --- replies; `why` says what a refusal was about ------------------------------------ */
 /*
+ * With ZKL_DONE a czxid is above 0, a name has not more than ZKL_NAME_SIZE - 1 bytes.
+ *
  * zkl_claim_created() of a multi-lock is called for each part, with czxid 0: the transaction
  * does not tell it.
  */

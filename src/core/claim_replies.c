@@ -208,12 +208,30 @@ static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *co
     return claim->ahead == contender || (claim->heading && may_precede(claim, contender));
 }
 
+/*
+ * Who heads, and has not enough with one holder less: the others are watched already, unless
+ * a list that came since shows more.
+ */
+static bool still_waits(const struct zkl_claim *claim) {
+    if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
+    return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
+}
+
+/* The line forgets the contender. */
+static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *contender,
+                              zkl_time now) {
+    if (contender) zkl_line_forget(claim->line, contender);
+    if (still_waits(claim)) return 0;
+    claim->recheck = !claim->heading; /* a claim that heads watches each */
+    return zkl_claim_advance(claim, now);
+}
+
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now) {
     if (!awaits(claim, contender)) return 0;
     switch (reply) {
     case ZKL_DONE: break; /* watched: its event will come */
-    case ZKL_ABSENT: return zkl_claim_ahead_deleted(claim, contender, now);
+    case ZKL_ABSENT: return ahead_gone(claim, contender, now);
     case ZKL_REFUSED: return fail(claim, why) | leave(claim);
     case ZKL_UNKNOWN: return stall(claim);
     }
@@ -295,9 +313,10 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     return stall(claim);
 }
 
-/* --- watch events --------------------------------------------------------------------------- */
+/* --- watch events: something changed, so a claim that tired of asking may ask again --------- */
 
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
+    claim->rounds = 0;
     return zkl_kind_is_fixed(claim->kind) ? zkl_unfair_own_gone(claim) : own_gone(claim);
 }
 
@@ -308,22 +327,11 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
     return ZKL_DO_WATCH_OWN;
 }
 
-/*
- * Who heads, and has not enough with one holder less: the others are watched already, unless
- * a list that came since shows more.
- */
-static bool still_waits(const struct zkl_claim *claim) {
-    if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
-    return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
-}
-
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now) {
     if (!awaits(claim, contender)) return 0;
-    if (contender) zkl_line_forget(claim->line, contender);
-    if (still_waits(claim)) return 0;
-    claim->recheck = !claim->heading; /* a claim that heads watches each */
-    return zkl_claim_advance(claim, now);
+    claim->rounds = 0;
+    return ahead_gone(claim, contender, now);
 }
 
 /* Who heads, of one of those that it watches. */
@@ -337,6 +345,7 @@ static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *co
 
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender) {
     if (!awaits(claim, contender)) return 0;
+    claim->rounds = 0;
     if (claim->heading) return watch_again(claim, contender);
     if (claim->kind == ZKL_PERMIT) return zkl_claim_list_again(claim);
     return ZKL_DO_WATCH_AHEAD; /* the event used the watch up */

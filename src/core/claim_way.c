@@ -21,8 +21,17 @@ static zkl_actions gather(struct zkl_claim *claim) {
 
 /* --- the way to the front -------------------------------------------------------------- */
 
+/* Not now: as if it had not begun. A node of an earlier attempt is nobody's. */
+static zkl_actions rest(struct zkl_claim *claim) {
+    claim->state = ZKL_NEW;
+    claim->nonce = 0;
+    claim->name[0] = '\0';
+    return stall(claim);
+}
+
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
+    if (zkl_claim_tires(claim)) return rest(claim);
     claim->state = ZKL_ENTER;
     claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
     claim->recheck = false;
@@ -120,8 +129,8 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_LIST;
-    claim->stalled = false;
-    return ZKL_DO_LIST;
+    claim->stalled = zkl_claim_tires(claim);
+    return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
 /*

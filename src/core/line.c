@@ -21,8 +21,9 @@ static struct zkl_contender *contender_new(const char *text, const struct zkl_na
     size_t size = strlen(text) + 1;
     struct zkl_contender *contender = calloc(1, sizeof *contender + size);
     if (!contender) return NULL;
-    contender->session = name->session;
-    contender->nonce = name->nonce;
+    bool may_be_ours = size <= ZKL_NAME_SIZE;
+    contender->session = may_be_ours ? name->session : 0;
+    contender->nonce = may_be_ours ? name->nonce : 0;
     contender->sequence = name->sequence;
     contender->permits = name->permits;
     contender->limit = name->limit;
@@ -119,6 +120,17 @@ static void drop_all(struct zkl_contender **list, size_t count) {
     free(list);
 }
 
+/* Sorted, so that a name that is in it twice is beside itself. */
+static size_t drop_repeated(struct zkl_contender **list, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && strcmp(list[kept - 1]->name, list[i]->name) == 0)
+            zkl_contender_drop(list[i]);
+        else list[kept++] = list[i];
+    }
+    return kept;
+}
+
 bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t count) {
     struct zkl_contender **list = calloc(count + 1, sizeof(struct zkl_contender *));
     size_t filled = 0;
@@ -128,6 +140,7 @@ bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t co
         return false;
     }
     qsort(list, filled, sizeof(struct zkl_contender *), compare_contenders);
+    filled = drop_repeated(list, filled);
     for (size_t i = 0; i < line->count; i++) line->contenders[i]->listed = false;
     for (size_t i = 0; i < filled; i++) {
         list[i]->listed = true;

@@ -26,7 +26,7 @@
 
 struct zkl_contender {
     int64_t czxid;    /* 0: not known yet */
-    uint64_t session; /* of the name's uuid; 0 when it has none */
+    uint64_t session; /* of the name's uuid; 0 when it has none, or is longer than ours are */
     uint64_t nonce;
     uint32_t seen; /* serial of the list that showed it first */
     uint32_t references;
@@ -55,7 +55,8 @@ struct zkl_line {
 void zkl_line_clear(struct zkl_line *line);
 
 /*
- * Takes a new list of children; names that are no contenders are ignored.
+ * Takes a new list of children; names that are no contenders are ignored, and so is one
+ * that is there again: each contender is in the line once.
  * False: out of memory, the line is unchanged.
  */
 bool zkl_line_replace(struct zkl_line *line, const char *const *names, size_t count);

@@ -70,9 +70,16 @@ zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     claim->name[0] = '\0';
     claim->czxid = 0;
     claim->pausing = false;
-    claim->stalled = !connected(claim) || follows(claim);
+    claim->stalled = !connected(claim) || follows(claim) || zkl_claim_tires(claim);
     if (!claim->stalled) return enter(claim);
     return connected(claim) && !claim->trying ? announce(claim) : 0;
+}
+
+static zkl_actions enter_again(struct zkl_claim *claim) {
+    if (!zkl_claim_tires(claim)) return enter(claim);
+    claim->state = ZKL_NEW;
+    claim->name[0] = '\0';
+    return stall(claim);
 }
 
 /* Somebody else has the lock. */
@@ -105,7 +112,7 @@ zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_unfair_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
-    return not_created(claim, reply, why, enter); /* it was: zkl_claim_placed() */
+    return not_created(claim, reply, why, enter_again); /* it was: zkl_claim_placed() */
 }
 
 /* SEEK: the get follows a sync, so it tells of the node after all that was in doubt. */

@@ -46,20 +46,11 @@ static void unlink_flight(struct flight *flight) {
         zkl_keeper_wake(flight->session, 0); /* it waits for that; handle.c */
 }
 
-/* What libzookeeper fills in when it is answered, and where it is told to. */
-struct transaction {
-    size_t count;
-    zoo_op_t *ops;
-    zoo_op_result_t *results;
-    struct Stat *stats; /* SET: after it */
-    char **created;     /* SEQUENTIAL: the path, with its number */
-};
-
 /* One block of memory, but for the paths. NULL: there is none. */
 static struct transaction *new_transaction(size_t count) {
     struct transaction *all = NULL;
-    size_t each =
-        sizeof *all->ops + sizeof *all->results + sizeof *all->stats + sizeof *all->created;
+    size_t each = sizeof *all->ops + sizeof *all->results + sizeof *all->stats +
+                  sizeof *all->created + sizeof *all->asked;
     all = calloc(1, sizeof *all + count * each);
     if (!all) return NULL;
     all->count = count;
@@ -67,11 +58,16 @@ static struct transaction *new_transaction(size_t count) {
     all->results = (zoo_op_result_t *)(all->ops + count);
     all->stats = (struct Stat *)(all->results + count);
     all->created = (char **)(all->stats + count);
+    all->asked = all->created + count;
+    for (size_t i = 0; i < count; i++) all->results[i].err = ZKL_UNANSWERED;
     return all;
 }
 
 static void free_transaction(struct transaction *all) {
-    for (size_t i = 0; all && i < all->count; i++) free(all->created[i]);
+    for (size_t i = 0; all && i < all->count; i++) {
+        free(all->created[i]);
+        free(all->asked[i]);
+    }
     free(all);
 }
 
@@ -228,6 +224,8 @@ static void deliver(struct flight *flight, const struct answer *answer) {
 /* The mutex is held. Frees the flight. */
 static void land(struct flight *flight, struct answer *answer) {
     struct zkl_session *session = flight->session;
+    bool watched = answer->rc == ZOK; /* also if it is not understood */
+    zkl_reply_sift(flight, answer);
     answer->now = zkl_now();
     answer->reply = reply_of(answer->rc);
     answer->why = code_of(answer->rc);
@@ -237,7 +235,7 @@ static void land(struct flight *flight, struct answer *answer) {
         zkl_session_expired(session);
     if (answer->rc == ZOK && is_proof(flight->verb))
         zkl_clock_prove(&session->party.clock, flight->issued, answer->now);
-    if (flight->watching) zkl_watches_answer(&session->watches, flight->node, answer->rc == ZOK);
+    if (flight->watching) zkl_watches_answer(&session->watches, flight->node, watched);
     deliver(flight, answer);
     free_flight(flight);
     zkl_path_tidy(session);
@@ -361,7 +359,8 @@ static bool init_create(struct transaction *all, size_t i, const struct zkl_op *
     if (op->mode == ZKL_SEQUENTIAL) {
         size = strlen(session->chroot) + strlen(op->path) + sizeof "-2147483648";
         all->created[i] = calloc(1, size);
-        if (!all->created[i]) return false;
+        all->asked[i] = strdup(op->path);
+        if (!all->created[i] || !all->asked[i]) return false;
     }
     zoo_create_op_init(&all->ops[i], op->path, op->data, (int)op->size, acl_of(session),
                        modes[op->mode], all->created[i], (int)size);
@@ -400,7 +399,8 @@ void zkl_flight_transact(struct flight *flight, const struct zkl_op *ops, size_t
 size_t zkl_flight_refused(const struct flight *flight) {
     const struct transaction *all = flight->transaction;
     size_t i = 0;
-    while (i < all->count && all->results[i].err == ZOK) i++;
+    while (i < all->count && (all->results[i].err == ZOK || all->results[i].err == ZKL_UNANSWERED))
+        i++;
     return i;
 }
 

@@ -105,11 +105,12 @@ static void carried_out(struct guard *guard, const struct flight *flight) {
 
 static void refused(struct zkl_request *request, size_t op, const struct answer *answer) {
     struct guard *guard = request->guard;
-    if (op < guard->checks) {
+    if (op < guard->checks && answer->reply == ZKL_ABSENT) {
         own_absent(request, op);
         return;
     }
-    guard->refused = op - guard->checks + 1;
+    guard->sent = false;
+    if (op >= guard->checks && op < guard->count) guard->refused = op - guard->checks + 1;
     zkl_request_finish(request, answer->why, answer->rc);
 }
 

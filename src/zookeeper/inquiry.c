@@ -165,6 +165,24 @@ static bool queue_add(struct zkl_request *request, const char *name) {
     return true;
 }
 
+static int compare_names(const void *a, const void *b) {
+    const struct zkl_queued *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+/* A server may say a name twice. */
+static void drop_repeated(struct zkl_request *request) {
+    size_t kept = 0;
+    if (request->queued)
+        qsort(request->queue, request->queued, sizeof *request->queue, compare_names);
+    for (size_t i = 0; i < request->queued; i++) {
+        struct zkl_queued *entry = &request->queue[i];
+        if (kept > 0 && strcmp(request->queue[kept - 1].name, entry->name) == 0) free(entry->name);
+        else request->queue[kept++] = *entry;
+    }
+    request->queued = kept;
+}
+
 static void ask_each(struct zkl_request *request) {
     for (size_t i = 0; i < request->queued && !request->done; i++) {
         struct flight *flight = flight_for(request, VERB_QUEUE_GET);
@@ -196,6 +214,7 @@ static void queue_listed(struct zkl_request *request, const struct answer *answe
     request->queue = calloc(count + 1, sizeof *request->queue);
     bool enough = request->queue != NULL;
     for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, names->data[i]);
+    drop_repeated(request);
     if (!enough) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
     else if (request->queued == 0) zkl_request_finish(request, ZKL_OK, 0);
     else if (request->brief && !exhausted(request)) queue_complete(request);

@@ -189,7 +189,18 @@ struct flight {
     bool watching;                   /* a watch on it is set, if the answer comes */
 };
 
-/* What a server's answer looks like to the part that asked. */
+/* What libzookeeper fills in when it is answered, and where it is told to. */
+struct transaction {
+    size_t count;
+    zoo_op_t *ops;
+    zoo_op_result_t *results; /* its `err` is ZKL_UNANSWERED until there is one */
+    struct Stat *stats;       /* SET: after it */
+    char **created, **asked;  /* SEQUENTIAL: the path, with its number; and without; else NULL */
+};
+
+#define ZKL_UNANSWERED INT32_MAX
+
+/* What a server's answer looks like to the part that asked; see zkl_reply_sift(). */
 struct answer {
     int rc;
     bool unsent; /* the request was never handed over */
@@ -301,6 +312,7 @@ struct zkl_session {
     size_t node_bytes; /* of the stakes' node paths */
     uint64_t last_id;
     uint64_t random; /* of pauses */
+    int64_t created; /* czxid of the newest create of this ZooKeeper session */
     struct zkl_stats stats;
 
     struct news *inbox, **inbox_end;
@@ -483,7 +495,7 @@ void zkl_flight_set(struct flight *flight, const char *parent, const char *name,
                     int32_t version); /* -1: whatever it is */
 /* All or none; creates nodes without a counter. It is about the node of the first. */
 void zkl_flight_transact(struct flight *flight, const struct zkl_op *ops, size_t count);
-/* Which one the server refused, from 0; the count: none. */
+/* Which one the server refused, from 0; the count: it does not say. */
 size_t zkl_flight_refused(const struct flight *flight);
 int32_t zkl_flight_version(const struct flight *flight, size_t op);     /* SET: the new version */
 const char *zkl_flight_created(const struct flight *flight, size_t op); /* SEQUENTIAL: its path */
@@ -494,6 +506,9 @@ void zkl_flight_get(struct flight *flight, const char *parent, const char *name)
 void zkl_flight_watch(struct flight *flight, const char *parent, const char *name);
 void zkl_flight_unwatch(struct flight *flight, const char *node);
 void zkl_flight_abandon_all(struct zkl_session *session);
+
+/* reply.c; the mutex is held */
+void zkl_reply_sift(const struct flight *flight, struct answer *answer); /* what may be believed */
 
 /* keeper.c */
 int zkl_keeper_start(struct zkl_session *session);

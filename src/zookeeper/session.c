@@ -127,6 +127,7 @@ void zkl_session_suspended(struct zkl_session *session) {
 static void retire(struct zkl_session *session) {
     zkl_clock_stop(&session->party.clock);
     session->party.session = 0;
+    session->created = 0;
     session->retired = session->handle;
     session->handle = NULL;
     for (struct path *path = NULL; (path = zkl_path_next(session, path));) {

@@ -124,9 +124,11 @@ static zkl_actions answer_mark(struct stake *stake, const struct answer *answer)
 static zkl_actions answer_revise(struct stake *stake, const struct answer *answer) {
     bool shares = stake->claim.state == ZKL_SHARE;
     zkl_stake_take_data(stake, answer);
-    if (answer->reply != ZKL_DONE)
-        return shares ? zkl_claim_shared(&stake->claim, answer->reply, answer->why)
-                      : zkl_claim_marked(&stake->claim, answer->reply);
+    bool tired = answer->reply == ZKL_DONE && zkl_claim_tires(&stake->claim);
+    enum zkl_reply reply = tired ? ZKL_UNKNOWN : answer->reply;
+    if (reply != ZKL_DONE)
+        return shares ? zkl_claim_shared(&stake->claim, reply, answer->why)
+                      : zkl_claim_marked(&stake->claim, reply);
     if (shares) zkl_stake_share(stake);
     else zkl_stake_mark(stake);
     return 0;

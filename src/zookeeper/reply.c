@@ -1,0 +1,135 @@
+/*
+ * reply.c - what a server may say.
+ *
+ * Each reply passes here on its way in (flight.c). What is behind relies on it:
+ *   - only a reply of ZOK has a content, and then all that its verb is to have;
+ *   - the path that a create gives is the one that was asked for, with the parent's counter
+ *     behind it if it is sequential; the czxid is larger than that of the session's create
+ *     before;
+ *   - a list has no name that is empty, or that no node can have; it may have one twice, or
+ *     one of any length (line.c);
+ *   - a node in a lock's path has a czxid above 0, and a version that is not negative;
+ *   - data of n bytes has n bytes;
+ *   - a transaction that was carried out has a good result for each of its operations.
+ *
+ * Everything else is an answer that was not understood: ZKL_UNKNOWN, as if it were lost. The
+ * server may have done what it was asked for, or not. Then a claim waits for the next
+ * heartbeat, and looks; an inquiry asks again in a moment, until its deadline; a guard ends,
+ * and says that it is not known whether it was written; and nothing counts as proof of life.
+ *
+ * Replies of the right form that contradict each other are the claim machine's matter
+ * (zkl_claim_tires).
+ */
+#include <string.h>
+
+#include "internal.h"
+
+/* libzookeeper's own word for it. */
+#define NOT_UNDERSTOOD ZMARSHALLINGERROR
+
+/* --- parts of a reply -------------------------------------------------------------------- */
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/* "%010d" of an int32. */
+static bool is_counter(const char *text) {
+    size_t length = strlen(text);
+    if (length != 10 && (length != 11 || *text != '-')) return false;
+    for (size_t i = *text == '-'; i < length; i++)
+        if (!is_digit(text[i])) return false;
+    return true;
+}
+
+static bool is_created(const char *asked, const char *made, bool sequential) {
+    size_t length = strlen(asked);
+    if (!made || strncmp(made, asked, length) != 0) return false;
+    return sequential ? is_counter(made + length) : made[length] == '\0';
+}
+
+/* A name that ZooKeeper lets a node have, as far as it matters here. */
+static bool is_name(const char *name) {
+    if (!name || *name == '\0') return false;
+    for (; *name; name++) {
+        unsigned char c = (unsigned char)*name;
+        if (c < 0x20 || c == 0x7f || c == '/') return false;
+    }
+    return true;
+}
+
+static bool are_names(const struct String_vector *names) {
+    if (!names || names->count < 0 || (names->count > 0 && !names->data)) return false;
+    for (int32_t i = 0; i < names->count; i++)
+        if (!is_name(names->data[i])) return false;
+    return true;
+}
+
+/* -1: the node has none. */
+static bool is_data(const struct answer *answer) {
+    return answer->stat && answer->size >= -1 && (answer->size <= 0 || answer->text);
+}
+
+static bool is_lock_node(const struct Stat *stat) {
+    return stat && stat->czxid > 0 && stat->version >= 0;
+}
+
+/* --- replies ------------------------------------------------------------------------------- */
+
+static bool is_creation(const struct flight *flight, const struct answer *answer) {
+    struct zkl_session *session = flight->session;
+    bool sequential = !zkl_kind_is_fixed(flight->stake->claim.kind);
+    if (!is_lock_node(answer->stat) || answer->stat->czxid <= session->created) return false;
+    if (!is_created(flight->node, answer->text, sequential)) return false;
+    session->created = answer->stat->czxid;
+    return true;
+}
+
+static bool is_transaction(const struct transaction *all) {
+    for (size_t i = 0; i < all->count; i++) {
+        bool sequential = all->asked[i] != NULL;
+        if (all->results[i].err != ZOK) return false;
+        if (sequential && !is_created(all->asked[i], all->created[i], true)) return false;
+    }
+    return true;
+}
+
+/* Of a reply of ZOK: it says what its verb has to say. */
+static bool is_sound(const struct flight *flight, const struct answer *answer) {
+    switch (flight->verb) {
+    case VERB_CREATE: return is_creation(flight, answer);
+    case VERB_CREATE_ALL:
+    case VERB_SHARE:
+    case VERB_WAIT:
+    case VERB_PASS:
+    case VERB_GUARD: return is_transaction(flight->transaction);
+    case VERB_LIST:
+    case VERB_LOOK:
+    case VERB_QUEUE_LIST: return are_names(answer->names);
+    case VERB_GET_OWN:
+    case VERB_GET_AHEAD:
+    case VERB_RANK:
+    case VERB_REVISE:
+    case VERB_LOOK_FIXED:
+    case VERB_CHECK_GET:
+    case VERB_QUEUE_GET: return is_data(answer) && is_lock_node(answer->stat);
+    case VERB_READY:
+    case VERB_GET: return is_data(answer);
+    case VERB_MARK:
+    case VERB_REVOKE: return is_lock_node(answer->stat);
+    case VERB_PARENT: /* that it was done is all that is taken from these */
+    case VERB_SYNC:
+    case VERB_REMOVE:
+    case VERB_BEAT:
+    case VERB_LOOK_SYNC:
+    case VERB_CHECK_SYNC:
+    case VERB_UNWATCH: break;
+    }
+    return true;
+}
+
+void zkl_reply_sift(const struct flight *flight, struct answer *answer) {
+    if (answer->rc == ZOK && is_sound(flight, answer)) return;
+    int rc = answer->rc == ZOK ? NOT_UNDERSTOOD : answer->rc;
+    *answer = (struct answer){.rc = rc, .unsent = answer->unsent};
+}
