@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# fake.pl - a server that speaks as much of ZooKeeper's protocol as a session needs, and
-# keeps no rules. Listens on a free port of 127.0.0.1, prints it, then reads commands, one a
-# line, and answers each with "ok". For rig.servant.
+# fake.pl [ADDRESS:PORT] - a server that speaks as much of ZooKeeper's protocol as a session needs, and
+# keeps no rules. Listens there (on a free port of 127.0.0.1), prints the port, then reads
+# commands, one a line, and answers each with "ok". For rig.servant.
 #
 #   grant MS      the session timeout that it grants from now on, whatever is asked for
 #   error CODE    all requests but pings are answered with that code; 0: with an answer
@@ -27,7 +27,8 @@ my (%input, %session_of); # by connection
 
 $| = 1;
 $SIG{PIPE} = "IGNORE";
-my $door = IO::Socket::INET->new(Listen => 64, LocalAddr => "127.0.0.1") or die "no port\n";
+my $door = IO::Socket::INET->new(Listen => 64, ReuseAddr => 1,
+    LocalAddr => shift @ARGV // "127.0.0.1") or die "no port\n";
 my $all = IO::Select->new($door, \*STDIN);
 print $door->sockport, "\n";
 

@@ -3,6 +3,7 @@
 -- implementation or a wrong configuration may.
 
 local core = require "zklock.core"
+local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -158,5 +159,41 @@ describe("a server that", function()
         assert.is_true(connects() - before <= 4)
         fake:command("error 0")
         rig.wait_for("an answer", function() return session:get("/", 1) end)
+    end)
+end)
+
+
+describe("a server that has moved to another address", function()
+    it("is found again, by its name, with a new session", function()
+        local library, address = program.library("resolver"), os.tmpname()
+        local old = rig.servant("perl spec/fault/fake.pl")
+        local port = old:greet()
+        local new = rig.servant("perl spec/fault/fake.pl 127.0.0.2:" .. port)
+        assert.equal(port, new:greet())
+        finally(function()
+            new:stop()
+            os.remove(library)
+            os.remove(address)
+        end)
+        local function move(to)
+            local file = assert(io.open(address, "w"))
+            file:write(to)
+            file:close()
+        end
+        move("127.0.0.1")
+        old:command("grant 1000")
+        local child = program.start("zookeeper.test:" .. port, [[
+            local session = assert(zklock.connect(HOSTS))
+            say(session:state())
+            while session:stats().expiries == 0 do zklock.sleep(0.01) end
+            say(tostring(session:get("/", 20)))
+            session:close()
+        ]], { preload = library, environment = "RESOLVED=" .. address })
+        assert.equal("connected", child:line())
+        move("127.0.0.2")
+        old:stop()
+        assert.equal("", child:line())
+        assert.equal(0, (select(3, child:finish())))
+        assert.equal("0", new:command("sessions"))
     end)
 end)
