@@ -133,10 +133,22 @@ static int open_handle(struct zkl_session *session, zhandle_t **to, struct serve
 
 /* --- the worker; the mutex is held, but while it opens or closes --------------------------- */
 
+/*
+ * A session with nodes waits a while for a connection, to close in order. One
+ * with replies due waits for them: zookeeper_close() takes the first of them
+ * for its own, and the reset that follows may overtake its request.
+ */
+static bool may_close(const struct zkl_session *session, zkl_time now) {
+    if (!session->closing) return false;
+    if (now >= session->close_by) return true;
+    if (session->state == ZKL_SESSION_SUSPENDED) return !session->stakes;
+    return session->state != ZKL_SESSION_CONNECTED || !session->flights;
+}
+
 /* The handle to close: one that expired, or when the session ends the last one. */
 static zhandle_t *take_old(struct zkl_session *session) {
     zhandle_t *old = session->retired;
-    if (session->closing && !old) {
+    if (!old && may_close(session, zkl_now())) {
         old = session->handle;
         session->handle = NULL;
         session->retired = old; /* its events count no more */
@@ -205,18 +217,6 @@ static void *work(void *argument) {
     zkl_unlock(session);
     zkl_session_drop(session);
     return NULL;
-}
-
-/*
- * A session with nodes waits a while for a connection, to close in order. One
- * with replies due waits for them: zookeeper_close() takes the first of them
- * for its own, and the reset that follows may overtake its request.
- */
-static bool may_close(const struct zkl_session *session, zkl_time now) {
-    if (!session->closing) return false;
-    if (now >= session->close_by) return true;
-    if (session->state == ZKL_SESSION_SUSPENDED) return !session->stakes;
-    return session->state != ZKL_SESSION_CONNECTED || !session->flights;
 }
 
 /* When there is something to do, if there is a thread to be had. */
