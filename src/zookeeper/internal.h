@@ -6,7 +6,8 @@
  * while zookeeper_close() or getaddrinfo() run: the one joins threads that may
  * want it, the other takes long.
  *
- * Threads of a session: libzookeeper's two; the keeper (keeper.c), which has
+ * Threads of a session: libzookeeper's two for each handle, of which there is a
+ * second while the first is doubted (probe.c); the keeper (keeper.c), which has
  * the time; and a short-lived worker (handle.c) for each opening or closing of
  * a handle. All of them block every signal.
  */

@@ -37,7 +37,7 @@ enum zkl_session_state {
     ZKL_SESSION_CONNECTING, /* not yet connected, or opening anew after an expiry */
     ZKL_SESSION_CONNECTED,
     ZKL_SESSION_SUSPENDED, /* the connection is lost, the session may live */
-    ZKL_SESSION_EXPIRED,   /* the server ended it */
+    ZKL_SESSION_EXPIRED,   /* the server ended it, or has lost it */
     ZKL_SESSION_CLOSED
 };
 
