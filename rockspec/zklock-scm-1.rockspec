@@ -66,6 +66,7 @@ build = {
             "src/zookeeper/lease.c",
             "src/zookeeper/multi.c",
             "src/zookeeper/path.c",
+            "src/zookeeper/probe.c",
             "src/zookeeper/process.c",
             "src/zookeeper/request.c",
             "src/zookeeper/session.c",

@@ -71,6 +71,15 @@ function check.positive(value, name)
     end
 end
 
+local TIMEOUT_LEAST = 0.1 -- seconds; see ZKL_TIMEOUT_LEAST
+
+function check.session_timeout(value, name)
+    check_type(value, "number", name)
+    if not (value >= TIMEOUT_LEAST and value < huge) then
+        refuse("%s must be seconds, at least %g, not %s", name, TIMEOUT_LEAST, show(value))
+    end
+end
+
 local function check_count(value, name, limit)
     check_type(value, "number", name)
     if not (value >= 1 and value <= limit and value % 1 == 0) then
@@ -143,7 +152,7 @@ end
 
 
 local connect_fields = {
-    timeout = check.positive,
+    timeout = check.session_timeout,
     connect_timeout = check.positive,
     auth = check.auth,
     acl = one_of("open", "creator", "read"),

@@ -302,8 +302,9 @@ function Session.connect(hosts, opts)
     local result, detail = wait.wait(self, request, opts.connect_timeout, ready)
     if result == "ok" then return self end
     if result == "timeout" or result == "expired" then
-        result, detail = "connection", handle:trouble() or
+        detail = handle:trouble() or result == "expired" and "the server ended the session" or
             ("waited %g s"):format(opts.connect_timeout)
+        result = "connection"
     end
     if result == "no_node" then detail = "the chroot does not exist" end
     handle:close(0)

@@ -142,19 +142,18 @@ static void check_list(const char *given, const char *chroot) {
 }
 
 static void resolve(const char *hosts, const char *chroot, bool strict) {
-    struct sockaddr_storage *servers;
-    size_t count;
+    struct servers servers;
     resolver.strict = strict;
     resolver.asked = resolver.given = 0;
-    int error = zkl_hosts_resolve(hosts, &servers, &count);
-    require(count == resolver.given && (error == 0) == (count > 0));
-    if (count > 0) {
-        char *text = zkl_hosts_format(servers, count, chroot);
+    int error = zkl_hosts_resolve(hosts, &servers);
+    require(servers.count == resolver.given && (error == 0) == (servers.count > 0));
+    if (servers.count > 0) {
+        char *text = zkl_hosts_format(&servers, chroot);
         require(text != NULL);
         check_list(text, chroot);
         free(text);
     }
-    free(servers);
+    free(servers.list);
 }
 
 /* --- what Lua makes of it ----------------------------------------------------------------- */

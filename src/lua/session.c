@@ -1,6 +1,7 @@
 /* session.c - the session box: the verbs of a session, for lua/zklock/session.lua. */
 #include <errno.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,10 +120,20 @@ static int timeout(lua_State *L) {
     return 1;
 }
 
-/* Why no connection can be tried: text, or nil. */
+static void push_denial(lua_State *L, zkl_time timeout) {
+    char text[100];
+    snprintf(text, sizeof text, "the server grants a session timeout of %g s, less than %g s",
+             (double)timeout / ZKL_SECOND, (double)ZKL_TIMEOUT_LEAST / ZKL_SECOND);
+    lua_pushstring(L, text);
+}
+
+/* Why there is no connection: text, or nil. */
 static int trouble(lua_State *L) {
-    int error = zkl_session_trouble(zkl_lua_check_session(L, 1));
-    if (error < 0) lua_pushstring(L, gai_strerror(error));
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    int error = zkl_session_trouble(session);
+    zkl_time denied = zkl_session_denial(session);
+    if (denied != ZKL_NEVER) push_denial(L, denied);
+    else if (error < 0) lua_pushstring(L, gai_strerror(error));
     else if (error > 0) lua_pushstring(L, strerror(error));
     else lua_pushnil(L);
     return 1;

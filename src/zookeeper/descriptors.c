@@ -83,11 +83,6 @@ void zkl_descriptors_after(struct descriptors *before) {
     free(before);
 }
 
-struct servers {
-    const struct sockaddr_storage *list;
-    size_t count;
-};
-
 static bool same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
     if (a->ss_family != b->ss_family) return false;
     if (a->ss_family == AF_INET6) {
@@ -113,6 +108,7 @@ static void close_socket_on_exec(int fd, void *context) {
     }
 }
 
-void zkl_descriptors_sockets(const struct sockaddr_storage *servers, size_t count) {
-    each_descriptor(close_socket_on_exec, &(struct servers){servers, count});
+void zkl_descriptors_sockets(const struct servers *servers) {
+    struct servers copy = *servers;
+    if (copy.count > 0) each_descriptor(close_socket_on_exec, &copy);
 }

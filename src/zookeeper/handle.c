@@ -12,7 +12,8 @@
 
 #include "internal.h"
 
-#define RETRY_OPEN ZKL_SECOND
+/* Between two attempts, also between two sessions, however soon the first one ends. */
+#define RETRY ZKL_SECOND
 
 /* libzookeeper chats on stderr; what matters comes as an event or a code. */
 static void discard(const char *message) {
@@ -48,10 +49,18 @@ static void give_credentials(struct zkl_session *session, zhandle_t *handle) {
     session->credentials_given = rc == ZOK;
 }
 
+zkl_time zkl_handle_timeout(zhandle_t *handle) {
+    return (zkl_time)zoo_recv_timeout(handle) * (ZKL_SECOND / 1000);
+}
+
 static void on_connected(struct zkl_session *session, zhandle_t *handle) {
+    zkl_time timeout = zkl_handle_timeout(handle);
+    if (timeout < ZKL_TIMEOUT_LEAST) {
+        zkl_session_denied(session, timeout);
+        return;
+    }
     give_credentials(session, handle); /* ahead of all that is asked */
-    zkl_session_connected(session, (uint64_t)zoo_client_id(handle)->client_id,
-                          (zkl_time)zoo_recv_timeout(handle) * (ZKL_SECOND / 1000));
+    zkl_session_connected(session, (uint64_t)zoo_client_id(handle)->client_id, timeout);
 }
 
 static void on_session_event(struct zkl_session *session, zhandle_t *handle, int state) {
@@ -67,8 +76,8 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
     (void)node;
     if (type != ZOO_SESSION_EVENT) return;
     zkl_lock(session);
-    if (!session->handle && session->retired != handle) session->handle = handle;
     if (session->handle == handle) on_session_event(session, handle, state);
+    else if (session->probe.handle == handle) zkl_probe_event(session, state);
     zkl_unlock(session);
 }
 
@@ -76,71 +85,70 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
 
 /*
  * The session timeout to ask for, in milliseconds. It is also libzookeeper's
- * limit for the handshake, so less than LEAST never connects, and it computes
- * with it in an int. The server has closer limits of its own.
+ * limit for the handshake, and it computes with it in an int. The server has
+ * closer limits of its own.
  */
-#define LEAST 100
 #define MOST ((zkl_time)24 * 3600 * 1000)
 
 static int milliseconds(zkl_time timeout) {
     zkl_time rounded = timeout / (ZKL_SECOND / 1000);
-    if (rounded < LEAST) return LEAST;
     return rounded > MOST ? MOST : (int)rounded;
 }
 
 /*
- * With the mutex, so that nobody hears of the connection before the pipe is kept
- * from child programs. The addresses are numeric: nothing is resolved here.
+ * Sets `to`. With the mutex, so that nobody hears of the connection before the
+ * pipe is kept from child programs, and `to` is set. The addresses are numeric:
+ * nothing is resolved here. 0, or an errno value.
  */
-static zhandle_t *open_at(struct zkl_session *session, const char *hosts) {
+static int open_at(struct zkl_session *session, const char *hosts, zhandle_t **to) {
     struct descriptors *before = zkl_descriptors_before();
     zkl_lock(session);
-    zhandle_t *handle = zookeeper_init2(hosts, on_event, milliseconds(session->timeout_wanted),
-                                        NULL, session, ZOO_NO_LOG_CLIENTENV, discard);
-    int error = handle || errno ? errno : EIO;
-    if (handle) zoo_set_servers_resolution_delay(handle, -1);
-    session->credentials_given = false;
-    atomic_store(&session->credentials_known, !session->auth_scheme);
+    *to = zookeeper_init2(hosts, on_event, milliseconds(session->timeout_wanted), NULL, session,
+                          ZOO_NO_LOG_CLIENTENV, discard);
+    int error = errno ? errno : EIO;
+    if (*to) error = zoo_set_servers_resolution_delay(*to, -1);
     zkl_descriptors_after(before);
-    zkl_unlock(session);
-    errno = error;
-    return handle;
-}
-
-/* Takes the addresses, for descriptors.c and the connect string. NULL: no memory. */
-static char *adopt_servers(struct zkl_session *session, struct sockaddr_storage *servers,
-                           size_t count) {
-    zkl_lock(session);
-    free(session->servers);
-    session->servers = servers;
-    session->server_count = count;
-    zkl_unlock(session);
-    return zkl_hosts_format(servers, count, session->chroot);
-}
-
-/* 0, or why there is no handle: an EAI_ code (negative) or an errno value. */
-static int open_handle(struct zkl_session *session) {
-    struct sockaddr_storage *servers;
-    size_t count;
-    int error = zkl_hosts_resolve(session->hosts, &servers, &count);
-    if (error) return error;
-    char *hosts = adopt_servers(session, servers, count);
-    if (!hosts) return ENOMEM;
-    zhandle_t *handle = open_at(session, hosts);
-    error = handle ? 0 : errno;
-    free(hosts);
-    zkl_lock(session);
-    if (handle && session->retired != handle) session->handle = handle;
     zkl_unlock(session);
     return error;
 }
 
-/* --- the worker ------------------------------------------------------------------------- */
+/*
+ * Sets `to` and its addresses, of which descriptors.c has to know. 0, or why
+ * there is no handle: an EAI_ code (negative) or an errno value.
+ */
+static int open_handle(struct zkl_session *session, zhandle_t **to, struct servers *addresses) {
+    struct servers servers;
+    int error = zkl_hosts_resolve(session->hosts, &servers);
+    if (error) return error;
+    zkl_lock(session);
+    free(addresses->list);
+    *addresses = servers;
+    zkl_unlock(session);
+    char *hosts = zkl_hosts_format(&servers, session->chroot); /* only a worker changes them */
+    error = hosts ? zkl_thread_room() : ENOMEM;
+    if (!error) error = open_at(session, hosts, to);
+    free(hosts);
+    return error;
+}
+
+/* --- the worker; the mutex is held, but while it opens or closes --------------------------- */
+
+/*
+ * A session with nodes waits a while for a connection, to close in order. One
+ * with replies due waits for them: zookeeper_close() takes the first of them
+ * for its own, and the reset that follows may overtake its request.
+ */
+static bool may_close(const struct zkl_session *session, zkl_time now) {
+    if (!session->closing) return false;
+    if (now >= session->close_by) return true;
+    if (session->state == ZKL_SESSION_SUSPENDED) return !session->stakes;
+    return session->state != ZKL_SESSION_CONNECTED || !session->flights;
+}
 
 /* The handle to close: one that expired, or when the session ends the last one. */
 static zhandle_t *take_old(struct zkl_session *session) {
     zhandle_t *old = session->retired;
-    if (session->closing && !old) {
+    if (!old && may_close(session, zkl_now())) {
         old = session->handle;
         session->handle = NULL;
         session->retired = old; /* its events count no more */
@@ -159,23 +167,51 @@ static void close_old(struct zkl_session *session, zhandle_t *old) {
 static void open_new(struct zkl_session *session) {
     session->opening = false;
     if (session->state == ZKL_SESSION_EXPIRED) zkl_session_change(session, ZKL_SESSION_CONNECTING);
+    session->credentials_given = false;
+    atomic_store(&session->credentials_known, !session->auth_scheme);
     zkl_unlock(session);
-    int error = open_handle(session);
+    int error = open_handle(session, &session->handle, &session->servers);
     zkl_lock(session);
     session->open_error = error;
     session->unconnected_since = zkl_now();
-    if (error == 0) return;
-    session->opening = true;
-    session->open_at = zkl_now() + RETRY_OPEN;
+    session->open_at = zkl_now() + RETRY;
+    if (error) session->opening = true;
+}
+
+static bool is_probe_over(const struct zkl_session *session, zkl_time now) {
+    const struct probe *probe = &session->probe;
+    return probe->handle && (probe->dead || !zkl_probe_wanted(session, now));
+}
+
+static void close_probe(struct zkl_session *session) {
+    zhandle_t *old = session->probe.handle;
+    session->probe.handle = NULL; /* its events count no more */
+    zkl_unlock(session);
+    zookeeper_close(old);
+    zkl_lock(session);
+}
+
+static void open_probe(struct zkl_session *session) {
+    struct probe *probe = &session->probe;
+    probe->since = 0;
+    probe->asked = probe->dead = probe->credentials_given = false;
+    zkl_unlock(session);
+    open_handle(session, &probe->handle, &probe->servers);
+    zkl_lock(session);
+    probe->open_at = zkl_now() + RETRY;
 }
 
 static void *work(void *argument) {
     struct zkl_session *session = argument;
     zkl_lock(session);
+    if (is_probe_over(session, zkl_now())) close_probe(session);
     zhandle_t *old = take_old(session);
     if (old) close_old(session, old);
-    if (session->closing && !session->handle) zkl_session_closed(session);
-    else if (session->opening) open_new(session);
+    zkl_time now = zkl_now();
+    if (session->closing && !session->handle) {
+        if (!session->probe.handle) zkl_session_closed(session);
+    } else if (session->opening && now >= session->open_at) open_new(session);
+    else if (now >= zkl_probe_open_due(session)) open_probe(session);
     session->working = false;
     zkl_keeper_wake(session, 0);
     zkl_unlock(session);
@@ -183,28 +219,28 @@ static void *work(void *argument) {
     return NULL;
 }
 
-/*
- * A session with nodes waits a while for a connection, to close in order. One
- * with replies due waits for them: zookeeper_close() takes the first of them
- * for its own, and the reset that follows may overtake its request.
- */
-static bool may_close(const struct zkl_session *session, zkl_time now) {
-    if (!session->closing) return false;
-    if (now >= session->close_by) return true;
-    if (session->state == ZKL_SESSION_SUSPENDED) return !session->stakes;
-    return session->state != ZKL_SESSION_CONNECTED || !session->flights;
+/* When there is something to do, if there is a thread to be had. */
+static zkl_time work_due(const struct zkl_session *session, zkl_time now) {
+    if (session->retired || may_close(session, now) || is_probe_over(session, now)) return now;
+    if (session->closing) return session->close_by;
+    if (session->opening) return session->open_at;
+    return zkl_probe_open_due(session);
 }
 
-void zkl_handle_work(struct zkl_session *session) {
-    zkl_time now = zkl_now();
-    if (session->working || session->state == ZKL_SESSION_CLOSED) return;
-    bool wanted = session->retired || may_close(session, now) ||
-                  (session->opening && !session->closing && now >= session->open_at);
-    if (!wanted) return;
+zkl_time zkl_handle_due(const struct zkl_session *session, zkl_time now) {
+    if (session->working || session->state == ZKL_SESSION_CLOSED) return ZKL_NEVER;
+    zkl_time due = work_due(session, now);
+    return due > session->work_at ? due : session->work_at;
+}
+
+void zkl_handle_work(struct zkl_session *session, zkl_time now) {
+    if (now < zkl_handle_due(session, now)) return;
     zkl_session_hold(session);
     session->working = true;
-    if (zkl_thread_start(work, session) == 0) return;
+    int error = zkl_thread_start(work, session);
+    if (!error) return;
     session->working = false; /* no thread to be had: try again */
-    session->open_at = session->close_by = now + RETRY_OPEN;
+    if (session->opening) session->open_error = error;
+    session->work_at = now + RETRY;
     zkl_session_drop(session);
 }

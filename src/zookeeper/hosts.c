@@ -16,27 +16,26 @@
 #define DEFAULT_PORT "2181"
 #define ENTRY_SIZE (NI_MAXHOST + NI_MAXSERV + 2)
 
-static int add_servers(const char *host, const char *port, struct sockaddr_storage **servers,
-                       size_t *count) {
+static int add_servers(const char *host, const char *port, struct servers *servers) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found;
     int error = getaddrinfo(host, port, &hints, &found);
     if (error) return error;
     for (struct addrinfo *entry = found; entry && !error; entry = entry->ai_next) {
-        struct sockaddr_storage *more = realloc(*servers, (*count + 1) * sizeof *more);
+        struct sockaddr_storage *more = realloc(servers->list, (servers->count + 1) * sizeof *more);
         if (!more) {
             error = EAI_MEMORY;
             continue;
         }
-        *servers = more;
-        memset(&more[*count], 0, sizeof *more);
-        memcpy(&more[(*count)++], entry->ai_addr, entry->ai_addrlen);
+        servers->list = more;
+        memset(&more[servers->count], 0, sizeof *more);
+        memcpy(&more[servers->count++], entry->ai_addr, entry->ai_addrlen);
     }
     freeaddrinfo(found);
     return error;
 }
 
 /* "host", "host:port", "[v6]", "[v6]:port"; `entry` is changed. */
-static int resolve_entry(char *entry, struct sockaddr_storage **servers, size_t *count) {
+static int resolve_entry(char *entry, struct servers *servers) {
     char *host = entry, *port = strrchr(entry, ':');
     char *bracket = strchr(entry, ']');
     if (bracket && port && port < bracket) port = NULL;
@@ -45,22 +44,21 @@ static int resolve_entry(char *entry, struct sockaddr_storage **servers, size_t 
         host++;
         *bracket = '\0';
     }
-    return add_servers(host, port ? port : DEFAULT_PORT, servers, count);
+    return add_servers(host, port ? port : DEFAULT_PORT, servers);
 }
 
 /* 0, or an EAI_ code; some addresses are enough. */
-int zkl_hosts_resolve(const char *hosts, struct sockaddr_storage **servers, size_t *count) {
+int zkl_hosts_resolve(const char *hosts, struct servers *servers) {
     char *copy = strdup(hosts), *rest = copy;
     int error = copy ? EAI_NONAME : EAI_MEMORY; /* of no entry at all */
-    *servers = NULL;
-    *count = 0;
+    *servers = (struct servers){0};
     for (char *entry = copy ? strtok_r(copy, ",", &rest) : NULL; entry;
          entry = strtok_r(NULL, ",", &rest)) {
-        int failed = resolve_entry(entry, servers, count);
+        int failed = resolve_entry(entry, servers);
         if (failed) error = failed;
     }
     free(copy);
-    return *count ? 0 : error;
+    return servers->count ? 0 : error;
 }
 
 static int format_server(const struct sockaddr_storage *server, char *text) {
@@ -74,14 +72,15 @@ static int format_server(const struct sockaddr_storage *server, char *text) {
 }
 
 /* libzookeeper's connect string: an odd number of numeric addresses, the chroot. */
-char *zkl_hosts_format(const struct sockaddr_storage *servers, size_t count, const char *chroot) {
+char *zkl_hosts_format(const struct servers *servers, const char *chroot) {
+    size_t count = servers->count;
     size_t entries = count | 1;
     char *text = calloc(1, entries * (ENTRY_SIZE + 1) + strlen(chroot) + 1);
     if (!text) return NULL;
     char *end = text;
     for (size_t i = 0; i < entries; i++) {
         if (i > 0) *end++ = ',';
-        end += format_server(&servers[i % count], end);
+        end += format_server(&servers->list[i % count], end);
     }
     strcpy(end, chroot);
     return text;

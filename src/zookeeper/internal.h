@@ -6,7 +6,8 @@
  * while zookeeper_close() or getaddrinfo() run: the one joins threads that may
  * want it, the other takes long.
  *
- * Threads of a session: libzookeeper's two; the keeper (keeper.c), which has
+ * Threads of a session: libzookeeper's two for each handle, of which there is a
+ * second while the first is doubted (probe.c); the keeper (keeper.c), which has
  * the time; and a short-lived worker (handle.c) for each opening or closing of
  * a handle. All of them block every signal.
  */
@@ -262,6 +263,23 @@ void zkl_watches_clear(struct watches *watches);
 
 /* --- sessions -------------------------------------------------------------------------------- */
 
+/* Addresses of the hosts, as they were when a handle was opened. */
+struct servers {
+    struct sockaddr_storage *list;
+    size_t count;
+};
+
+/* A second handle: is there a server, and does it refuse the first one? See probe.c. */
+struct probe {
+    zhandle_t *handle; /* NULL: none */
+    struct servers servers;
+    zkl_time open_at; /* when to try to open another */
+    zkl_time since;   /* since when it is connected; 0: it is not */
+    bool asked;       /* a request is out on it */
+    bool dead;        /* to be replaced */
+    bool credentials_given;
+};
+
 #define STATE_NEWS 16 /* state changes kept for a reader that does not come */
 
 struct zkl_session {
@@ -283,20 +301,22 @@ struct zkl_session {
     struct zkl_party party;
     bool containers; /* until a server does not know them */
 
-    zhandle_t *handle;                /* open; NULL: none, requests cannot be sent */
-    zhandle_t *retired;               /* to be closed by the worker */
-    bool working;                     /* a worker thread runs */
-    bool opening;                     /* a new handle is wanted */
-    bool credentials_given;           /* to this handle */
-    atomic_bool credentials_known;    /* a first question may be asked; handle.c */
-    bool reopen;                      /* open a new one after an expiry; not after a refusal */
-    bool closing;                     /* zkl_session_close() was called */
-    zkl_time close_by;                /* closing: when not to wait for anything any longer */
-    int open_error;                   /* why no handle could be opened: an EAI_ or errno value */
-    struct sockaddr_storage *servers; /* addresses of the hosts */
-    size_t server_count;
+    zhandle_t *handle;             /* open; NULL: none, requests cannot be sent */
+    zhandle_t *retired;            /* to be closed by the worker */
+    struct servers servers;        /* of the handle */
+    struct probe probe;            /* beside a handle that is not connected for long */
+    bool working;                  /* a worker thread runs */
+    bool opening;                  /* a new handle is wanted */
+    bool credentials_given;        /* to this handle */
+    atomic_bool credentials_known; /* a first question may be asked; handle.c */
+    bool reopen;                   /* open a new one after an expiry; not after a refusal */
+    bool closing;                  /* zkl_session_close() was called */
+    zkl_time close_by;             /* closing: when not to wait for anything any longer */
+    int open_error;                /* why no handle could be opened: an EAI_ or errno value */
+    zkl_time denied;               /* a server granted that timeout, too short; ZKL_NEVER: none */
 
     zkl_time keeper_due; /* when the keeper looks next */
+    zkl_time work_at;    /* when to try to have a worker again */
     zkl_time open_at;    /* when to try to open again */
     zkl_time busy_since; /* since when there are stakes */
     zkl_time last_beat;
@@ -333,8 +353,9 @@ void zkl_session_change(struct zkl_session *session, enum zkl_session_state stat
 void zkl_session_connected(struct zkl_session *session, uint64_t id, zkl_time timeout);
 void zkl_session_suspended(struct zkl_session *session);
 void zkl_session_expired(struct zkl_session *session);
-void zkl_session_refused(struct zkl_session *session); /* credentials */
-void zkl_session_closed(struct zkl_session *session);  /* by the worker */
+void zkl_session_denied(struct zkl_session *session, zkl_time timeout); /* too short to live by */
+void zkl_session_refused(struct zkl_session *session);                  /* credentials */
+void zkl_session_closed(struct zkl_session *session);                   /* by the worker */
 /* The mutex is not held. */
 void zkl_session_begin_close(struct zkl_session *session, zkl_time due);
 
@@ -343,7 +364,14 @@ zkl_time zkl_due(zkl_time timeout); /* that time from now; ZKL_NEVER stays */
 void zkl_lock(struct zkl_session *session);
 void zkl_unlock(struct zkl_session *session);
 void zkl_wait_until(struct zkl_session *session, pthread_cond_t *condition, zkl_time due);
-int zkl_thread_start(void *(*run)(void *), void *argument); /* 0, or an errno value */
+/* A detached thread. 0, or an errno value. */
+int zkl_thread_start(void *(*run)(void *), void *argument);
+/*
+ * 0 if there is room for the two threads of a handle, else an errno value: without them
+ * zookeeper_init() aborts (ZOOKEEPER-5073). Two are started, and end when both are there.
+ * Whatever else starts threads may take their room in the moment that follows.
+ */
+int zkl_thread_room(void);
 
 /* inbox.c; the mutex is held */
 void zkl_inbox_init(struct zkl_session *session);
@@ -514,18 +542,27 @@ void zkl_reply_sift(const struct flight *flight, struct answer *answer); /* what
 int zkl_keeper_start(struct zkl_session *session);
 void zkl_keeper_wake(struct zkl_session *session, zkl_time due); /* the mutex is held */
 
-/* handle.c */
-void zkl_handle_work(struct zkl_session *session); /* the mutex is held */
+/* handle.c; the mutex is held */
+void zkl_handle_work(struct zkl_session *session, zkl_time now);
+zkl_time zkl_handle_due(const struct zkl_session *session, zkl_time now); /* for a worker */
+zkl_time zkl_handle_timeout(zhandle_t *handle);                           /* negotiated */
+
+/* probe.c; the mutex is held */
+bool zkl_probe_wanted(const struct zkl_session *session, zkl_time now);
+void zkl_probe_event(struct zkl_session *session, int state);
+void zkl_probe_ask(struct zkl_session *session, zkl_time now);
+zkl_time zkl_probe_open_due(const struct zkl_session *session);
+zkl_time zkl_probe_ask_due(const struct zkl_session *session);
 
 /* hosts.c */
-int zkl_hosts_resolve(const char *hosts, struct sockaddr_storage **servers, size_t *count);
-char *zkl_hosts_format(const struct sockaddr_storage *servers, size_t count, const char *chroot);
+int zkl_hosts_resolve(const char *hosts, struct servers *servers);
+char *zkl_hosts_format(const struct servers *servers, const char *chroot); /* NULL: no memory */
 
 /* descriptors.c */
 struct descriptors;
 struct descriptors *zkl_descriptors_before(void);
 void zkl_descriptors_after(struct descriptors *before); /* closes them on exec */
-void zkl_descriptors_sockets(const struct sockaddr_storage *servers, size_t count);
+void zkl_descriptors_sockets(const struct servers *servers);
 
 /* process.c */
 bool zkl_process_is(pid_t process);

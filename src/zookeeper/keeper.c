@@ -83,8 +83,10 @@ static bool is_connecting(const struct zkl_session *session) {
  */
 static void sweep(struct zkl_session *session, zkl_time now) {
     if (!is_connecting(session) || now < session->sweep_at) return;
-    zkl_descriptors_sockets(session->servers, session->server_count);
-    bool soon = now < session->unconnected_since + SWEEP_SOON_FOR;
+    zkl_descriptors_sockets(&session->servers);
+    zkl_descriptors_sockets(&session->probe.servers);
+    bool soon = now < session->unconnected_since + SWEEP_SOON_FOR ||
+                now < session->probe.open_at + SWEEP_SOON_FOR;
     session->sweep_at = now + (soon ? SWEEP_SOON : SWEEP_LATER);
 }
 
@@ -104,8 +106,8 @@ static zkl_time next_due(struct zkl_session *session, zkl_time now) {
             due = earlier(due, each->ask_at);
     }
     if (is_connecting(session)) due = earlier(due, session->sweep_at);
-    if (session->opening && !session->working) due = earlier(due, session->open_at);
-    if (session->closing && !session->working) due = earlier(due, session->close_by);
+    due = earlier(due, zkl_handle_due(session, now));
+    due = earlier(due, zkl_probe_ask_due(session));
     if (session->handle) due = earlier(due, now + session->party.clock.patience / 2);
     return due;
 }
@@ -120,16 +122,22 @@ static void work(struct zkl_session *session, zkl_time now) {
     look(session, now);
     sweep(session, now);
     zkl_inquiry_start_all(session);
-    zkl_handle_work(session);
+    zkl_probe_ask(session, now);
+    zkl_handle_work(session, now);
     zkl_path_tidy(session);
 }
+
+/* Between two rounds, whatever is due: others want the mutex, and the processor. */
+#define REST (ZKL_SECOND / 1000)
 
 static void *run(void *argument) {
     struct zkl_session *session = argument;
     zkl_lock(session);
     while (session->state != ZKL_SESSION_CLOSED) {
-        work(session, zkl_now());
-        session->keeper_due = next_due(session, zkl_now());
+        zkl_time now = zkl_now();
+        work(session, now);
+        zkl_time due = next_due(session, now);
+        session->keeper_due = due < now + REST ? now + REST : due;
         zkl_wait_until(session, &session->alarm, session->keeper_due);
     }
     zkl_unlock(session);

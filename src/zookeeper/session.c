@@ -19,7 +19,8 @@ static void destroy(struct zkl_session *session) {
     pthread_cond_destroy(&session->news);
     pthread_cond_destroy(&session->alarm);
     pthread_mutex_destroy(&session->mutex);
-    free(session->servers);
+    free(session->servers.list);
+    free(session->probe.servers.list);
     free(session->hosts);
     free(session->chroot);
     free(session->auth_scheme);
@@ -70,6 +71,7 @@ zkl_session *zkl_session_new(const struct zkl_options *options) {
     session->process = getpid();
     session->opening = true;
     session->keeper_due = ZKL_NEVER;
+    session->denied = ZKL_NEVER;
     session->party.clock.patience = options->timeout / 12;
     session->stakes_end = &session->stakes;
     session->random = (uint64_t)zkl_now() ^ (uint64_t)session->process << 40;
@@ -104,7 +106,8 @@ void zkl_session_connected(struct zkl_session *session, uint64_t id, zkl_time ti
     }
     session->party.session = id;
     session->party.clock.connected = true;
-    zkl_descriptors_sockets(session->servers, session->server_count);
+    session->denied = ZKL_NEVER;
+    zkl_descriptors_sockets(&session->servers);
     zkl_session_change(session, ZKL_SESSION_CONNECTED);
     zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
     zkl_stake_resume_all(session, now);
@@ -146,8 +149,12 @@ void zkl_session_expired(struct zkl_session *session) {
     zkl_watches_clear(&session->watches);
     zkl_request_fail_all(session, ZKL_EXPIRED);
     session->opening = session->reopen;
-    session->open_at = 0;
     zkl_keeper_wake(session, 0);
+}
+
+void zkl_session_denied(struct zkl_session *session, zkl_time timeout) {
+    session->denied = timeout;
+    zkl_session_expired(session);
 }
 
 void zkl_session_refused(struct zkl_session *session) {
@@ -232,6 +239,13 @@ int zkl_session_trouble(zkl_session *session) {
     int error = session->open_error;
     zkl_unlock(session);
     return error;
+}
+
+zkl_time zkl_session_denial(zkl_session *session) {
+    zkl_lock(session);
+    zkl_time timeout = session->denied;
+    zkl_unlock(session);
+    return timeout;
 }
 
 void zkl_session_stats(zkl_session *session, struct zkl_stats *stats) {

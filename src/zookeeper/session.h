@@ -37,7 +37,7 @@ enum zkl_session_state {
     ZKL_SESSION_CONNECTING, /* not yet connected, or opening anew after an expiry */
     ZKL_SESSION_CONNECTED,
     ZKL_SESSION_SUSPENDED, /* the connection is lost, the session may live */
-    ZKL_SESSION_EXPIRED,   /* the server ended it */
+    ZKL_SESSION_EXPIRED,   /* the server ended it, or has lost it */
     ZKL_SESSION_CLOSED
 };
 
@@ -46,7 +46,7 @@ enum zkl_acl { ZKL_ACL_OPEN, ZKL_ACL_CREATOR, ZKL_ACL_READ };
 struct zkl_options {
     const char *hosts;       /* host[:port],... without the chroot */
     const char *chroot;      /* "" for none, else an absolute path */
-    zkl_time timeout;        /* session timeout asked for */
+    zkl_time timeout;        /* session timeout asked for, at least ZKL_TIMEOUT_LEAST */
     double margin;           /* see clock.h */
     const char *auth_scheme; /* NULL: none */
     const char *auth;        /* credentials of that scheme */
@@ -72,6 +72,11 @@ zkl_time zkl_session_timeout(zkl_session *session); /* negotiated; 0: none */
 
 /* Why no connection can be tried: 0, an EAI_ code (negative) or an errno value. */
 int zkl_session_trouble(zkl_session *session);
+
+/* What is too short for a session timeout, whoever wishes it. */
+#define ZKL_TIMEOUT_LEAST (ZKL_SECOND / 10)
+/* The session timeout that a server granted, and that is too short; ZKL_NEVER: none did. */
+zkl_time zkl_session_denial(zkl_session *session);
 
 /*
  * Releases everything, ends every wait with ZKL_CLOSED and closes the session

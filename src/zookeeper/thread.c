@@ -1,6 +1,8 @@
 /* thread.c - time, threads, and the mutex of a session. */
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -34,7 +36,7 @@ void zkl_wait_until(struct zkl_session *session, pthread_cond_t *condition, zkl_
         pthread_cond_wait(condition, &session->mutex);
         return;
     }
-    if (rest <= 0) return;
+    if (rest < 0) rest = 0; /* the mutex is released all the same */
     clock_gettime(CLOCK_MONOTONIC, &time);
     zkl_time until = (zkl_time)time.tv_nsec + rest % ZKL_SECOND;
     time.tv_sec += (time_t)(rest / ZKL_SECOND + until / ZKL_SECOND);
@@ -42,15 +44,64 @@ void zkl_wait_until(struct zkl_session *session, pthread_cond_t *condition, zkl_
     pthread_cond_timedwait(condition, &session->mutex, &time);
 }
 
-/* A detached thread that no signal is delivered to. 0, or an errno value. */
-int zkl_thread_start(void *(*run)(void *), void *argument) {
-    pthread_t thread;
+/* A thread that no signal is delivered to. 0, or an errno value. */
+static int create(pthread_t *thread, void *(*run)(void *), void *argument) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, run, argument);
+    int error = pthread_create(thread, NULL, run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+int zkl_thread_start(void *(*run)(void *), void *argument) {
+    pthread_t thread;
+    int error = create(&thread, run, argument);
     if (error == 0) pthread_detach(thread);
+    return error;
+}
+
+/* --- room for two more threads ----------------------------------------------------------- */
+
+struct trial {
+    pthread_t thread;
+    pid_t id;
+    pthread_mutex_t *gate; /* held until both are there */
+};
+
+static void *pass(void *argument) {
+    struct trial *trial = argument;
+    trial->id = (pid_t)syscall(SYS_gettid);
+    pthread_mutex_lock(trial->gate);
+    pthread_mutex_unlock(trial->gate);
+    return NULL;
+}
+
+#define MOMENT (ZKL_SECOND / 10000)
+
+/* A thread that has ended, and was joined, counts against a container's limit for a moment. */
+static void end(const struct trial *trial) {
+    const struct timespec moment = {.tv_nsec = MOMENT};
+    pthread_join(trial->thread, NULL);
+    for (int i = 0; i < ZKL_SECOND / MOMENT; i++) {
+        if (syscall(SYS_tgkill, getpid(), trial->id, 0) != 0) return;
+        nanosleep(&moment, NULL);
+    }
+}
+
+int zkl_thread_room(void) {
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    struct trial trials[2] = {{.gate = &gate}, {.gate = &gate}};
+    size_t count = 0;
+    int error = 0;
+    pthread_mutex_lock(&gate);
+    while (!error && count < 2) {
+        error = create(&trials[count].thread, pass, &trials[count]);
+        if (!error) count++;
+    }
+    pthread_mutex_unlock(&gate);
+    while (count > 0) end(&trials[--count]);
+    pthread_mutex_destroy(&gate);
     return error;
 }
 

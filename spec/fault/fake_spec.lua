@@ -1,0 +1,195 @@
+-- Servers that misbehave: they grant a session timeout that nobody can live by, or end each
+-- session as soon as it is used. No real server does so on purpose; a proxy, another
+-- implementation or a wrong configuration may.
+
+local core = require "zklock.core"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+
+describe("a server that", function()
+    local fake
+
+    before_each(function()
+        fake = rig.servant("perl spec/fault/fake.pl")
+        fake.hosts = "127.0.0.1:" .. fake:greet()
+    end)
+    after_each(function()
+        rig.close_sessions()
+        fake:stop()
+    end)
+
+    -- New sessions, and reconnects, so far.
+    local function connects()
+        local new, known = fake:command("connects"):match("(%d+) (%d+)")
+        return tonumber(new), tonumber(known)
+    end
+
+    -- Seconds of the processor that this process has used.
+    local function worked(seconds)
+        local before = os.clock()
+        zklock.sleep(seconds)
+        return os.clock() - before
+    end
+
+    it("behaves well is taken for one", function()
+        fake:command("grant 4000")
+        local session = rig.session(fake.hosts)
+        assert.equal(4, session:timeout())
+        session:close()
+        assert.equal("0", fake:command("sessions"))
+    end)
+
+    for _, granted in ipairs{ 0, -1, 1, 99 } do
+        it(("grants %d ms is told as connection, with the number"):format(granted), function()
+            fake:command("grant %d", granted)
+            local seconds, session, message, code =
+                rig.timed(zklock.connect, fake.hosts, { connect_timeout = 2 })
+            assert.is_nil(session)
+            assert.equal("connection", code)
+            assert.is_truthy(message:find(("session timeout of %g s"):format(granted / 1000),
+                                          1, true), message)
+            assert.is_true(seconds < 2.5, seconds)
+        end)
+    end
+
+    it("grants 100 ms is lived with", function()
+        fake:command("grant 100")
+        assert.equal(0.1, rig.session(fake.hosts):timeout())
+    end)
+
+    it("grants 0 ms to a session that it has given up is tried at times, and lived with later",
+       function()
+        local session = rig.session(fake.hosts)
+        fake:command("grant 0")
+        fake:command("cut")
+        rig.wait_for("expired", function() return session:stats().expiries == 1 end)
+        local before = connects()
+        assert.is_true(worked(2.5) < 1, "it spins")
+        assert.is_true(connects() - before <= 4, "it does not pause")
+        assert.equal("timeout", select(3, session:get("/", 0.3)))
+        fake:command("grant 10000")
+        rig.wait_for("connected", function() return session:state() == "connected" end)
+        assert.equal("", (assert(session:get("/", 5))))
+    end)
+
+    -- Suspended, with a server that is there.
+    local function refuse(session, how)
+        fake:command(how)
+        fake:command("cut")
+        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+    end
+
+    local function is_taken_again(session, id)
+        rig.wait_for("connected", function() return session:state() == "connected" end)
+        assert.equal(id, session:id())
+        assert.equal(0, session:stats().expiries)
+        rig.wait_for("one session", function() return fake:command("sessions") == "1" end)
+        assert.equal("", (assert(session:get("/", 5))))
+    end
+
+    it("refuses a session is tried with another, and believed a session timeout later", function()
+        fake:command("grant 2000")
+        local session = rig.session(fake.hosts)
+        local id = session:id()
+        refuse(session, "forget")
+        local begin = core.now()
+        rig.wait_for("a probe", function() return connects() == 2 end)
+        local probed = core.now()
+        assert.is_true(probed - begin >= 1.9, ("tried after %.2f s"):format(probed - begin))
+        rig.wait_for("expired", function() return session:stats().expiries == 1 end)
+        local believed = core.now() - probed
+        assert.is_true(believed >= 1.9, ("believed after %.2f s"):format(believed))
+        rig.wait_for("connected", function() return session:state() == "connected" end)
+        assert.are_not.equal(id, session:id())
+    end)
+
+    it("takes a session again that it refused keeps it, and nothing else", function()
+        fake:command("grant 4000")
+        local session = rig.session(fake.hosts)
+        local id = session:id()
+        refuse(session, "forget")
+        rig.wait_for("a probe", function() return connects() == 2 end)
+        fake:command("remember")
+        is_taken_again(session, id)
+    end)
+
+    it("says nothing to anybody keeps the session, however long", function()
+        fake:command("grant 1000")
+        local session = rig.session(fake.hosts)
+        local id = session:id()
+        refuse(session, "mute")
+        rig.wait_for("three probes' time", function() return connects() >= 4 end, 20)
+        fake:command("speak")
+        is_taken_again(session, id)
+    end)
+
+    it("refuses a session is not believed while it answers nobody", function()
+        fake:command("grant 1000")
+        local session = rig.session(fake.hosts)
+        fake:command("deaf")
+        refuse(session, "forget")
+        rig.wait_for("four probes", function() return connects() >= 5 end, 20)
+        assert.equal(0, session:stats().expiries)
+        fake:command("speak")
+        rig.wait_for("expired", function() return session:stats().expiries == 1 end)
+    end)
+
+    it("ends every session at once is told as connection, in connect_timeout", function()
+        fake:command("error -112")
+        local seconds, session, message, code =
+            rig.timed(zklock.connect, fake.hosts, { connect_timeout = 1 })
+        assert.is_nil(session)
+        assert.equal("connection", code, message)
+        assert.is_true(seconds < 2, seconds)
+    end)
+
+    it("ends every session at once is asked for a new one at times only", function()
+        local session = rig.session(fake.hosts)
+        fake:command("error -112")
+        assert.equal("expired", select(3, session:get("/", 5)))
+        local before, deadline = connects(), core.now() + 2.5
+        repeat session:get("/", 0.1) until core.now() > deadline
+        local count = connects() - before
+        assert.is_true(count >= 1 and count <= 4, count .. " sessions in 2.5 s")
+        fake:command("error 0")
+        rig.wait_for("an answer", function() return session:get("/", 1) end)
+    end)
+end)
+
+
+describe("a server that has moved to another address", function()
+    it("is found again, by its name, with a new session", function()
+        local library, address = program.library("resolver"), os.tmpname()
+        local old = rig.servant("perl spec/fault/fake.pl")
+        local port = old:greet()
+        local new = rig.servant("perl spec/fault/fake.pl 127.0.0.2:" .. port)
+        assert.equal(port, new:greet())
+        finally(function()
+            new:stop()
+            os.remove(library)
+            os.remove(address)
+        end)
+        local function move(to)
+            local file = assert(io.open(address, "w"))
+            file:write(to)
+            file:close()
+        end
+        move("127.0.0.1")
+        old:command("grant 1000")
+        local child = program.start("zookeeper.test:" .. port, [[
+            local session = assert(zklock.connect(HOSTS))
+            say(session:state())
+            while session:stats().expiries == 0 do zklock.sleep(0.01) end
+            say(tostring(session:get("/", 20)))
+            session:close()
+        ]], { preload = library, environment = "RESOLVED=" .. address })
+        assert.equal("connected", child:line())
+        move("127.0.0.2")
+        old:stop()
+        assert.equal("", child:line())
+        assert.equal(0, (select(3, child:finish())))
+        assert.equal("0", new:command("sessions"))
+    end)
+end)

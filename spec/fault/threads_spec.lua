@@ -1,0 +1,108 @@
+-- A process that may have no more threads: a container's limit of processes, or of its memory.
+-- libzookeeper starts two for each handle, and aborts when it cannot.
+
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+
+-- ThreadSanitizer starts a thread of its own with the first of ours.
+local OWN = program.sanitizer == "tsan" and 1 or 0
+
+local WHY = "Resource temporarily unavailable" -- EAGAIN
+
+
+describe("when no thread is to be had", function()
+    local library, limit
+
+    setup(function() library = program.library("threads") end)
+    teardown(function() os.remove(library) end)
+    before_each(function()
+        limit = os.tmpname()
+        os.remove(limit)
+    end)
+    after_each(function()
+        rig.close_sessions()
+        os.remove(limit)
+    end)
+
+    local PRELUDE = [[
+        -- Only so many threads more may live; nil: any number.
+        local function allow(count)
+            if not count then return os.remove(os.getenv("THREADS")) end
+            local file = assert(io.open(os.getenv("THREADS"), "w"))
+            file:write(count)
+            file:close()
+        end
+    ]]
+
+    local function start(hosts, source)
+        return program.start(hosts, PRELUDE .. source,
+                             { preload = library, environment = "THREADS=" .. limit })
+    end
+
+    -- The keeper's, the worker's, and libzookeeper's two.
+    for count = 0, 3 do
+        it(("but %d, connect says connection and why, and works when there are more"):format(count),
+           function()
+            local child = start(rig.shared().hosts, ([[
+                allow(%d)
+                local session, message, code = zklock.connect(HOSTS, { connect_timeout = 0.5 })
+                say(tostring(session), code)
+                say(message)
+                allow(nil)
+                session = assert(zklock.connect(HOSTS))
+                local lease = assert(session:mutex("/threads"):acquire(5))
+                say(lease:state())
+                session:close()
+            ]]):format(count + OWN))
+            assert.equal("nil\tconnection", child:line())
+            assert.is_truthy((child:line() or ""):find(WHY, 1, true))
+            assert.equal("held", child:line())
+            local rest, _, status = child:finish()
+            assert.equal("", rest)
+            assert.equal(0, status)
+        end)
+    end
+
+    it("but 4, connect is content", function()
+        local child = start(rig.shared().hosts, ([[
+            allow(%d)
+            local session = assert(zklock.connect(HOSTS))
+            say(session:state())
+            allow(nil)
+            session:close()
+        ]]):format(4 + OWN))
+        assert.equal("connected", child:line())
+        assert.equal(0, (select(3, child:finish())))
+    end)
+
+    for count = 0, 2 do
+        it(("but %d, a session that expired is opened anew when there are more"):format(count),
+           function()
+            local fake = rig.servant("perl spec/fault/fake.pl")
+            finally(function() fake:stop() end)
+            local child = start("127.0.0.1:" .. fake:greet(), ([[
+                local session = assert(zklock.connect(HOSTS))
+                allow(%d)
+                say("connected")
+                while session:stats().expiries == 0 do session:get("/", 0.1) end
+                say("expired")
+                local data, message, code = session:get("/", 1.5)
+                say(tostring(data), code)
+                allow(nil)
+                say(tostring(session:get("/", 20)))
+                say(session:state())
+                session:close()
+            ]]):format(count))
+            assert.equal("connected", child:line())
+            fake:command("error -112")
+            assert.equal("expired", child:line())
+            fake:command("error 0")
+            assert.equal("nil\ttimeout", child:line())
+            assert.equal("", child:line())
+            assert.equal("connected", child:line())
+            local rest, _, status = child:finish()
+            assert.equal("", rest)
+            assert.equal(0, status)
+        end)
+    end
+end)

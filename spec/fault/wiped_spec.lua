@@ -1,0 +1,261 @@
+-- A server that comes back without its data, or another one in its place: it hangs up on the
+-- old session for ever, and never says that it expired. And outages that look alike, and in
+-- which nothing may be given up.
+
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+
+-- How many sessions a server, or the leader, has.
+local function sessions(server, n)
+    return tonumber(server:ask("dump", n):match("Session Sets %(%d+%)/%((%d+)%)"))
+end
+
+local function threads()
+    return tonumber(rig.shell("ls /proc/%d/task | wc -l", rig.pid))
+end
+
+local function acquire_into(results, lock, arg)
+    results[1], results[2], results[3] = lock:acquire(arg)
+end
+
+local function state_is(session, state, seconds)
+    rig.wait_for(state, function() return session:state() == state end, seconds)
+end
+
+
+describe("a server that comes back without its data", function()
+    local server
+
+    setup(function() server = rig.server() end)
+    teardown(function() server:stop() end)
+    after_each(rig.close_sessions)
+
+    -- Transactions, so that the session has seen more of them than the server will have.
+    local function use(session)
+        local lock = session:mutex("/used-" .. session:id() .. "/lock")
+        for _ = 1, 5 do rig.released(assert(lock:acquire(5))) end
+    end
+
+    local function wipe()
+        server:kill()
+        rig.shell("rm -rf %s/1/data/version-2", server.dir)
+        server:restart()
+    end
+
+    local function open(options)
+        options.timeout = options.timeout or 1
+        local session = rig.session(server.hosts, options)
+        use(session)
+        return session
+    end
+
+    it("ends the session: what is held is lost, what waits is told expired, and all goes on",
+       function()
+        local states = {}
+        local session = open{ on_state = function(state) states[#states + 1] = state end }
+        local waiter = open{}
+        local lock, waited, lost = session:mutex(rig.path()), {}, {}
+        local lease = rig.hold(lock)
+        lease:on_lost(function(_, state) lost[#lost + 1] = state end)
+        zklock.run(
+            function() acquire_into(waited, waiter:mutex(lock.path)) end,
+            function()
+                rig.wait_for("it waits", function() return waiter:stats().waits == 1 end)
+                wipe()
+                rig.wait_for("expiries", function()
+                    session:dispatch()
+                    return session:stats().expiries == 1 and waiter:stats().expiries == 1
+                end, 20)
+            end)
+        assert.equal("expired", waited[3])
+        assert.equal("lost", lease:state())
+        state_is(session, "connected")
+        state_is(waiter, "connected")
+        session:dispatch()
+        assert.equal("lost", lost[#lost])
+        assert.same({ "connected", "suspended", "expired", "connecting", "connected" }, states)
+        local again = assert(lock:acquire(5))
+        assert.equal("timeout", select(3, waiter:mutex(lock.path):acquire(0)))
+        rig.released(again)
+        assert.equal(2, sessions(server), "nothing else is left")
+    end)
+
+    it("ends the session for good with reopen = false", function()
+        local session = open{ reopen = false }
+        wipe()
+        state_is(session, "expired", 20)
+        assert.equal("expired", select(3, session:mutex(rig.path()):acquire(5)))
+        rig.wait_for("no session is left", function() return sessions(server) == 0 end)
+    end)
+
+    it("once more, while the session is doubted, ends it", function()
+        local session = open{}
+        wipe()
+        rig.wait_for("a probe", function() return sessions(server) == 1 end, 20)
+        assert.equal(0, session:stats().expiries)
+        wipe()
+        rig.wait_for("an expiry", function() return session:stats().expiries == 1 end, 20)
+        state_is(session, "connected")
+        assert(session:mutex("/again/lock"):acquire(5)):release()
+        rig.wait_for("one session", function() return sessions(server) == 1 end)
+    end)
+
+    it("has the session's credentials given to the next one", function()
+        local session = open{ auth = "digest:ann:a", acl = "creator" }
+        local path = "/ann-" .. session:id() .. "/lock"
+        wipe()
+        rig.wait_for("an expiry", function() return session:stats().expiries == 1 end, 20)
+        assert(session:mutex(path):acquire(10)):release()
+        local bob = rig.session(server.hosts, { auth = "digest:bob:b" })
+        assert.equal("auth", select(3, bob:mutex(path):acquire(5)))
+    end)
+
+    -- The server has a session, the probe's; ours is suspended. So it is for a session timeout.
+    local function probing(prepare)
+        local before = threads()
+        local session = open{ timeout = 6 }
+        if prepare then prepare(session) end
+        wipe()
+        rig.wait_for("a probe", function() return sessions(server) == 1 end, 20)
+        assert.equal("suspended", session:state())
+        return session, before
+    end
+
+    it("does not delay close, which leaves nothing", function()
+        local session, before = probing()
+        local seconds = rig.timed(session.close, session)
+        assert.is_true(seconds < 2, ("%.1f s"):format(seconds))
+        rig.wait_for("no session is left", function() return sessions(server) == 0 end)
+        rig.wait_for("all threads end", function() return threads() <= before end)
+    end)
+
+    -- Half of the time of close() is for a connection, in which the nodes would be deleted.
+    it("has close wait for a session that has nodes, within its bound", function()
+        local session, before = probing(function(session) rig.hold(session:mutex("/held/lock")) end)
+        local seconds = rig.timed(session.close, session)
+        assert.is_true(seconds > 2 and seconds < 5.5, ("%.1f s"):format(seconds))
+        rig.wait_for("no session is left", function() return sessions(server) == 0 end)
+        rig.wait_for("all threads end", function() return threads() <= before end)
+    end)
+
+    it("leaves nothing of a session that is collected meanwhile", function()
+        local before = threads()
+        local session = assert(zklock.connect(server.hosts, { timeout = 3 }))
+        use(session)
+        wipe()
+        rig.wait_for("a probe", function() return sessions(server) == 1 end, 20)
+        assert.equal("suspended", session:state())
+        session = nil -- luacheck: ignore 311
+        collectgarbage()
+        collectgarbage()
+        rig.wait_for("no session is left", function() return sessions(server) == 0 end)
+        rig.wait_for("all threads end", function() return threads() <= before end)
+    end)
+
+    it("does not let the probe leak into programs that are started", function()
+        local function inherited()
+            local _, count = rig.shell("exec ls -l /proc/self/fd"):gsub("%-> %a+:%[", "")
+            return count
+        end
+        server:ask("ruok")
+        local before = inherited()
+        probing()
+        rig.wait_for("no descriptor inherited", function() return inherited() <= before end, 3)
+    end)
+
+    local ENDS = {
+        ["a fork's end"] = [[
+            local pid = forker.fork(10)
+            if pid == 0 then
+                local ok, problem = pcall(session.state, session)
+                forker.exit(not ok and tostring(problem):find("forked") and 0 or 1)
+            end
+            say(forker.wait(pid))
+            while session:state() ~= "connected" do zklock.sleep(0.01) end
+            say(session:stats().expiries)]],
+        ["os.exit()"] = "say(0) say(1) os.exit(0)",
+        ["the end of the state"] = "say(0) say(1) os.exit(0, true)",
+    }
+
+    for name, ending in pairs(ENDS) do
+        it("does no harm by " .. name .. " while there is a probe", function()
+            local library = program.library("forker")
+            finally(function() os.remove(library) end)
+            local child = program.start(server.hosts, ([[
+                local forker = assert(package.loadlib(%q, "luaopen_forker"))()
+                local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
+                local lock = session:mutex("/forking")
+                for _ = 1, 5 do assert(lock:acquire(5)):release{ wait = 5 } end
+                say("ready")
+                io.read()
+                say(session:state())
+            ]]):format(library) .. ending, { input = true })
+            assert.equal("ready", child:line())
+            wipe()
+            rig.wait_for("a probe", function() return sessions(server) == 1 end, 20)
+            child:tell("go")
+            assert.equal("suspended", child:line())
+            assert.equal("0", child:line())
+            assert.equal("1", child:line())
+            child:tell(nil)
+            local rest, errors, status = child:finish()
+            assert.same({ "", "", 0 }, { rest, errors, status })
+            rig.wait_for("no session is left", function() return sessions(server) == 0 end)
+        end)
+    end
+end)
+
+
+describe("an outage of many session timeouts", function()
+    after_each(rig.close_sessions)
+
+    -- A waiter that waits through it, and is granted after.
+    local function is_waited_through(server, timeout, outage)
+        local holder = rig.session(server.hosts, { timeout = 40 })
+        local session = rig.session(server.hosts, { timeout = timeout })
+        local lock, waited = session:mutex(rig.path()), {}
+        local lease = rig.hold(holder:mutex(lock.path))
+        local id = session:id()
+        zklock.run(
+            function() acquire_into(waited, lock) end,
+            function()
+                rig.wait_for("it waits", function() return session:stats().waits == 1 end)
+                outage()
+                assert.is_nil(waited[3])
+                state_is(session, "connected", 30)
+                assert.equal(id, session:id())
+                state_is(holder, "connected", 30)
+                lease:release()
+            end)
+        assert.is_truthy(waited[1], waited[2])
+        assert.equal(0, session:stats().expiries)
+        return session
+    end
+
+    it("of a single server that is down ends no waiter, and leaves no probe", function()
+        local server = rig.server()
+        finally(function() server:stop() end)
+        is_waited_through(server, 2, function()
+            server:kill()
+            zklock.sleep(7)
+            server:restart()
+        end)
+        rig.wait_for("two sessions", function() return sessions(server) == 2 end)
+    end)
+
+    it("of an ensemble without a quorum ends no waiter, and leaves no probe", function()
+        local ensemble = rig.server{ n = 3 }
+        finally(function() ensemble:stop() end)
+        is_waited_through(ensemble, 4, function()
+            for n = 1, 2 do ensemble:kill(n) end
+            zklock.sleep(13)
+            for n = 1, 2 do ensemble:restart(n) end
+        end)
+        rig.wait_for("two sessions", function()
+            local leader = ensemble:leader()
+            return leader and sessions(ensemble, leader) == 2
+        end)
+    end)
+end)

@@ -1,0 +1,103 @@
+/*
+ * probe.c - finds out whether a handle that does not connect again ever will.
+ *
+ * A server that has lost its data, or never had them, does not say that a session is
+ * gone: libzookeeper has seen a later transaction than the server has, so the server
+ * hangs up, each time, and the session stays suspended for ever. Time alone proves
+ * nothing: while an ensemble has no leader, no session expires.
+ *
+ * So after a session timeout without a connection a second handle is opened, the
+ * probe. It connects only if there is a leader: its session is a transaction. The
+ * server that greets it has carried out that one, and so all that the first handle ever
+ * saw, if they were not lost: it does not merely lag. When the probe has been connected
+ * for a session timeout, a server answers it then, and the first handle is still not
+ * connected, its session is over: refused for good, or expired by that leader. It is
+ * given up like any that expired. In an outage the probe does not connect, or both
+ * handles do.
+ *
+ * The probe could be the next session's handle. But it has to be closed in order in all
+ * other cases, and a handle that is taken over while another is closed would need
+ * flights of its own; so it is closed in this one, too. The worker opens and closes it
+ * (handle.c).
+ */
+#include <string.h>
+
+#include "internal.h"
+
+static zkl_time wanted_at(const struct zkl_session *session) {
+    if (session->state != ZKL_SESSION_SUSPENDED || session->closing) return ZKL_NEVER;
+    return session->unconnected_since + session->party.clock.timeout;
+}
+
+bool zkl_probe_wanted(const struct zkl_session *session, zkl_time now) {
+    return now >= wanted_at(session);
+}
+
+zkl_time zkl_probe_open_due(const struct zkl_session *session) {
+    zkl_time wanted = wanted_at(session);
+    if (session->probe.handle) return ZKL_NEVER;
+    return wanted > session->probe.open_at ? wanted : session->probe.open_at;
+}
+
+/* --- what it hears ----------------------------------------------------------------------- */
+
+/* Runs on the probe's network thread, perhaps with a lock of libzookeeper's held. */
+static void on_credentials(int rc, const void *context) {
+    (void)rc;
+    (void)context;
+}
+
+/* There are servers that answer nobody without. It repeats them with each connection. */
+static void give_credentials(struct zkl_session *session) {
+    struct probe *probe = &session->probe;
+    if (!session->auth_scheme || probe->credentials_given) return;
+    int rc = zoo_add_auth(probe->handle, session->auth_scheme, session->auth,
+                          (int)strlen(session->auth), on_credentials, NULL);
+    probe->credentials_given = rc == ZOK;
+}
+
+static void on_connected(struct zkl_session *session) {
+    struct probe *probe = &session->probe;
+    probe->since = zkl_now();
+    probe->dead = zkl_handle_timeout(probe->handle) < ZKL_TIMEOUT_LEAST;
+    give_credentials(session);
+    zkl_descriptors_sockets(&probe->servers);
+}
+
+/* One that loses its connection is replaced: its session might be refused as well. */
+void zkl_probe_event(struct zkl_session *session, int state) {
+    if (state == ZOO_CONNECTED_STATE) on_connected(session);
+    else session->probe.dead = true;
+    zkl_keeper_wake(session, 0);
+}
+
+/* --- what it asks ------------------------------------------------------------------------ */
+
+zkl_time zkl_probe_ask_due(const struct zkl_session *session) {
+    const struct probe *probe = &session->probe;
+    if (!probe->handle || probe->dead || !probe->since || probe->asked) return ZKL_NEVER;
+    return probe->since + session->party.clock.timeout;
+}
+
+/* Runs on the probe's completion thread. */
+static void on_answer(int rc, const char *text, const void *context) {
+    struct zkl_session *session = (struct zkl_session *)context;
+    struct probe *probe = &session->probe;
+    (void)text;
+    zkl_lock(session);
+    zkl_time now = zkl_now();
+    probe->asked = false;
+    bool connected_since = now >= zkl_probe_ask_due(session);
+    if (rc == ZOK && connected_since && zkl_probe_wanted(session, now))
+        zkl_session_expired(session);
+    else probe->dead = true;
+    zkl_keeper_wake(session, 0);
+    zkl_unlock(session);
+}
+
+void zkl_probe_ask(struct zkl_session *session, zkl_time now) {
+    struct probe *probe = &session->probe;
+    if (now < zkl_probe_ask_due(session)) return;
+    probe->asked = zoo_async(probe->handle, "/", on_answer, session) == ZOK;
+    if (!probe->asked) probe->dead = true;
+}
