@@ -124,9 +124,9 @@ describe("a session", function()
         states = {}
         for i = 1, 10 do
             proxy:command("cut")
-            rig.wait_for("a reconnect", function() return session:stats().reconnects == i end)
+            rig.wait_apart("a reconnect", function() return session:stats().reconnects == i end)
         end
-        rig.wait_for("connected", function() return session:state() == "connected" end)
+        rig.wait_apart("connected", function() return session:state() == "connected" end)
         session:dispatch()
         assert.equal(16, #states)
         for i, state in ipairs(states) do
@@ -334,7 +334,7 @@ describe("fd and dispatch", function()
         zklock.driver(nil)
         assert.is_true(holder:release())
         local delivered = 0
-        rig.wait_for("lease", function()
+        rig.wait_apart("lease", function()
             delivered = delivered + session:dispatch()
             return lease
         end)
