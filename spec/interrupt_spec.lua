@@ -9,18 +9,24 @@ local jit = rawget(_G, "jit") -- its hooks are for all threads, and not for what
 
 local ALL = os.getenv("ZKLOCK_INTERRUPTS") == "all"
 local POINTS = 60 -- interrupts of an operation, about, unless at each instruction
-local BOUND = 3 -- seconds that an operation may take that was interrupted
+local BOUND = 20 -- seconds that an operation may take that was interrupted
 
+local TASK = {} -- where to raise: in each task
 local hook = { fired = true }
 
 
 local function hang()
-    if core.now() > hook.deadline then error("it hangs") end
+    if core.now() > hook.deadline then error(debug.traceback("it hangs")) end
 end
 
 
 -- Raises once; from then on it looks whether the operation hangs.
 local function fire()
+    if hook.inside and not hook.fired then -- counts the instructions of functions of that name
+        if debug.getinfo(2, "n").name ~= hook.inside then return end
+        hook.n = hook.n - 1
+        if hook.n > 0 then return end
+    end
     if not jit or not hook.fired then debug.sethook(hang, "", 1000) end
     if hook.fired then return end
     hook.fired = true
@@ -28,18 +34,20 @@ local function fire()
 end
 
 
---- Runs fn(...); raises at the n-th instruction of this thread, or of each that enters. Gives
--- what pcall does.
-local function interrupted(n, in_task, fn, ...)
-    hook = { n = n, in_task = in_task, trouble = {}, deadline = core.now() + BOUND }
+--- Runs fn(...); raises at the n-th instruction of this thread, or of each that enters, or in
+-- a function of a name. Gives what pcall does.
+local function interrupted(n, where, fn, ...)
+    hook = { n = n, in_task = where == TASK, inside = where ~= TASK and where, trouble = {},
+             deadline = core.now() + BOUND }
     local ok, problem = pcall(function(...)
-        debug.sethook(in_task and hang or fire, "", in_task and 1000 or n)
+        if hook.in_task then debug.sethook(hang, "", 1000)
+        else debug.sethook(fire, "", where and 1 or n) end
         fn(...)
         debug.sethook()
     end, ...)
     debug.sethook()
     local seconds = core.now() - hook.deadline + BOUND
-    assert(seconds < BOUND, ("at %d it took %.1f s"):format(n, seconds))
+    assert(seconds < BOUND, ("at %d it took %.1f s: %s"):format(n, seconds, tostring(problem)))
     return ok, problem
 end
 
@@ -78,24 +86,26 @@ describe("an interrupt", function()
     end
 
     local function free(path)
-        assert(other:mutex(path):acquire(2)):release()
-        local take_it = coroutine.wrap(function() return session:mutex(path):acquire(2) end)
+        assert(other:mutex(path):acquire(10)):release()
+        local take_it = coroutine.wrap(function() return session:mutex(path):acquire(10) end)
         local lease, message = take_it()
         assert(lease, message or "a wait in a coroutine yields to nobody")
         lease:release()
-        local function take() return session:mutex(path):with(2, function() zklock.sleep(0) end) end
+        local function take()
+            return session:mutex(path):with(10, function() zklock.sleep(0) end)
+        end
         assert(zklock.run(take, function() zklock.sleep(0) end))
         at_rest(session)
         at_rest(other)
     end
 
     --- One interrupt, in a fresh setting. False: the operation ended before it.
-    local function try(operation, n, in_task)
+    local function try(operation, n, where)
         local path = rig.path()
         local setting = { session = session, other = other, path = path,
                           lock = session:mutex(path) }
         if operation.before then operation.before(setting) end
-        local ok, problem = interrupted(n, in_task, operation.run, setting)
+        local ok, problem = interrupted(n, where, operation.run, setting)
         if not ok and problem ~= hook.trouble then
             error(("at %d: %s"):format(n, tostring(problem)))
         end
@@ -115,14 +125,14 @@ describe("an interrupt", function()
     --- How many instructions it takes.
     local function length(operation)
         local n = 1
-        while try(operation, n, false) do n = n * 2 end
+        while try(operation, n) do n = n * 2 end
         return n
     end
 
-    local function interrupt(operation, in_task)
+    local function interrupt(operation, where)
         local step = ALL and 1 or math.max(1, math.floor(length(operation) / 2 / POINTS))
         local n = 1
-        while try(operation, n, in_task) do n = n + step end
+        while try(operation, n, where) do n = n + step end
     end
 
     local operations = {}
@@ -241,13 +251,13 @@ describe("an interrupt", function()
         local condition, signalled = setting.lock:condition("it"), false
         zklock.run(function()
             enter()
-            setting.lock:with(2, function(lease)
-                while not signalled do assert(condition:wait(lease, 2)) end
+            setting.lock:with(10, function(lease)
+                while not signalled do assert(condition:wait(lease, 10)) end
             end)
         end, function()
             enter()
             repeat
-                setting.lock:with(2, function(lease)
+                setting.lock:with(10, function(lease)
                     signalled = assert(condition:signal(lease)) == 1
                 end)
             until signalled
@@ -256,13 +266,30 @@ describe("an interrupt", function()
 
     for _, each in ipairs(operations) do
         it("of `" .. each.name .. "` comes out; nothing hangs, nothing is left", function()
-            interrupt(each, false)
+            interrupt(each)
         end)
         if each.tasks and not jit then
             it("of `" .. each.name .. "`, in a task, comes out, too", function()
-                interrupt(each, true)
+                interrupt(each, TASK)
             end)
         end
+    end
+
+    for _, name in ipairs{ "wake", "dispatch", "resume" } do
+        it(("comes out at each instruction of %s(), which a waiter needs"):format(name), function()
+            local n = 1
+            while try({ before = hold, run = function(setting)
+                zklock.run(function()
+                    enter()
+                    assert(setting.lock:acquire(10)):release()
+                end, function()
+                    enter()
+                    zklock.sleep(0.001)
+                    setting.holder:release()
+                end)
+            end }, n, name) do n = n + 1 end
+            assert.is_true(n > 5, "no such function")
+        end)
     end
 
     it("leaves no session behind", function()

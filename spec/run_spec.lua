@@ -180,7 +180,7 @@ describe("run", function()
         assert.equal(4, (zklock.run(function() return zklock.run(function() return 4 end) end)))
     end)
 
-    it("inside a task raises an error there, unchanged: its others end, outer ones do not", function()
+    it("inside a task raises an error there, unchanged: its others end, no outer one", function()
         local trouble, after = {}, {}
         local own, third = rig.path(), rig.path()
         local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))

@@ -305,17 +305,7 @@ local function open(hosts, opts)
 end
 
 
-local function ready(request)
-    return request.handle:result()
-end
-
-
---- See zklock.connect; the arguments are checked.
-function Session.connect(hosts, opts)
-    local refusal, code = wait.refusal()
-    if refusal then return nil, refusal, code end
-    local handle, message = open(hosts, opts)
-    if not handle then return failure("connection", hosts.text, message) end
+local function new(handle, hosts, opts)
     local self = setmetatable({
         handle = handle,
         thread = this_thread(),
@@ -328,17 +318,38 @@ function Session.connect(hosts, opts)
         callback_errors = 0,
     }, Session)
     sessions.add(self)
-    refusal, code = wait.refusal(self)
-    if refusal then return nil, refusal, code end
-    local request = Request.new(self, handle:ready(opts.connect_timeout))
-    local result, detail = wait.wait(self, request, opts.connect_timeout, ready)
-    if result == "ok" then return self end
+    return self
+end
+
+
+local function take_result(request)
+    return request.handle:result()
+end
+
+
+-- Why it did not connect: what failure() takes.
+local function reason(handle, result, detail, timeout)
     if result == "timeout" or result == "expired" then
-        result, detail = "connection", handle:trouble() or
-            ("waited %g s"):format(opts.connect_timeout)
+        return "connection", handle:trouble() or ("waited %g s"):format(timeout)
     end
-    if result == "no_node" then detail = "the chroot does not exist" end
+    if result == "no_node" then return result, "the chroot does not exist" end
+    return result, detail
+end
+
+
+--- See zklock.connect; the arguments are checked.
+function Session.connect(hosts, opts)
+    local refusal, code = wait.refusal()
+    if refusal then return nil, refusal, code end
+    local timeout, handle, message = opts.connect_timeout, open(hosts, opts)
+    if not handle then return failure("connection", hosts.text, message) end
+    local self = new(handle, hosts, opts)
+    local result, detail
+    result, detail, code = self:await(handle:ready(timeout), timeout, take_result)
+    if result == "ok" then return self end
     handle:close(0)
+    if not result then return nil, detail, code end
+    result, detail = reason(handle, result, detail, timeout)
     return failure(result, hosts.text, detail)
 end
 
