@@ -292,6 +292,32 @@ describe("an interrupt", function()
         end)
     end
 
+    it("of dispatch() loses no wake-up: the next dispatch() delivers it", function()
+        local n = 0
+        repeat
+            local path, told, asked = rig.path(), 0, nil
+            local holder = assert(other:mutex(path):acquire(10))
+            local wait = coroutine.wrap(function() return session:mutex(path):acquire(10) end)
+            zklock.driver{ wait = function(_, request)
+                asked = request
+                request:on_done(function() told = told + 1 end)
+                coroutine.yield()
+            end }
+            wait()
+            zklock.driver(nil)
+            holder:release()
+            rig.wait_apart("the grant", function() return asked:done() end)
+            n = n + 1
+            local ok, problem = interrupted(n, nil, session.dispatch, session)
+            assert.is_true(ok or problem == hook.trouble)
+            session:dispatch()
+            assert.is_true(told >= 1, "lost at " .. n)
+            wait():release()
+        until not hook.fired
+        at_rest(session)
+        at_rest(other)
+    end)
+
     it("leaves no session behind", function()
         assert.is_truthy(session:id())
         rig.wait_for("two connections", function()
