@@ -189,6 +189,7 @@ describe("run", function()
             ok, problem = pcall(zklock.run, function()
                 rig.wait_for("all wait", function()
                     return #server:nodes(path) == 3 and #server:nodes(own) == 1
+                           and #server:nodes(own .. "-2") == 1
                 end)
                 error(trouble)
             end, function()
@@ -197,12 +198,15 @@ describe("run", function()
                 session:mutex(own):with(20, function() zklock.sleep(60) end)
                 after[2] = true
             end, function()
-                zklock.run(function() zklock.sleep(60) end, function() lock:with(60, error) end)
+                session:mutex(own .. "-2"):with(20, function()
+                    zklock.run(function() zklock.sleep(60) end, function() lock:with(60, error) end)
+                end)
                 after[3] = true
             end)
             rig.wait_for("nothing left", function()
                 collectgarbage() -- Lua 5.1 cannot close a coroutine
                 return #server:nodes(path) == 1 and #server:nodes(own) == 0
+                       and #server:nodes(own .. "-2") == 0
             end)
         end, function()
             session:mutex(third):with(20, function(lease)

@@ -197,16 +197,13 @@ end
 
 --- Ends what still runs: after an error, or an interrupt. What it waits for is given up.
 function Run:close()
-    local scheduler = self.scheduler
     self.over = true
-    scheduler.runs[self] = nil
-    scheduler:forget(self)
     if close then
         for thread in pairs(self.tasks) do
             if status(thread) == "suspended" then close(thread) end
         end
     end
-    self.tasks = {}
+    self.scheduler:forget(self)
 end
 
 Run.__close = Run.close
@@ -232,7 +229,7 @@ function Scheduler:wake(waiter)
 end
 
 
--- Lets go of all that waits in a run.
+-- Lets go of a run, and of all in it: where coroutines cannot be closed, they are collected.
 function Scheduler:forget(run)
     local others = {}
     for _, sleeper in ipairs(self.sleepers) do
@@ -243,6 +240,12 @@ function Scheduler:forget(run)
         if waiter.run:is_within(run) then
             waiter.request:close()
             self.waiting[waiter] = nil
+        end
+    end
+    for each in pairs(self.runs) do
+        if each:is_within(run) then
+            each.tasks = {}
+            self.runs[each] = nil
         end
     end
 end
