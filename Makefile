@@ -37,7 +37,8 @@ LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http test repl bench bench-claims bench-contended soak lint format coverage
-.PHONY: install dist clean setup setup-tests build-tests test-lua test-luajit test-asan test-tsan valgrind test-valgrind test-rock test-soak
+.PHONY: install dist clean setup setup-tests build-tests test-lua test-luajit test-asan test-tsan
+.PHONY: interrupts valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
@@ -187,10 +188,15 @@ test-lua: $(BUILD)/5.4/zklock/core.so $(RIG)
 test-luajit: $(BUILD)/5.1/zklock/core.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
 
+# An error at each instruction of each operation; the specs take some.
+interrupts:
+	ZKLOCK_INTERRUPTS=all $(MAKE) --no-print-directory test-lua SPEC=spec/interrupt_spec.lua
+	ZKLOCK_INTERRUPTS=all $(MAKE) --no-print-directory test-luajit SPEC=spec/interrupt_spec.lua
+
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
-LUA_SPECS = spec/checker_spec.lua spec/misuse_spec.lua spec/packaging_spec.lua \
-	spec/seckill_spec.lua spec/seckill_http_spec.lua
+LUA_SPECS = spec/checker_spec.lua spec/interrupt_spec.lua spec/misuse_spec.lua \
+	spec/packaging_spec.lua spec/seckill_spec.lua spec/seckill_http_spec.lua spec/shortage_spec.lua
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
 JIT_SPECS = $(wildcard spec/*_spec.lua spec/loops/*_spec.lua)

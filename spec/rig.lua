@@ -52,6 +52,16 @@ function rig.wait_for(what, condition, seconds)
 end
 
 
+--- The same without a wait of zklock's: nothing is dispatched meanwhile.
+function rig.wait_apart(what, condition)
+    local deadline = core.now() + 10
+    while not condition() do
+        if core.now() > deadline then error("waited in vain: " .. what, 2) end
+        core.poll({}, 0.01)
+    end
+end
+
+
 --- Seconds that fn(...) takes, then what it gives.
 function rig.timed(fn, ...)
     local begin = core.now()

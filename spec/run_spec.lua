@@ -129,6 +129,171 @@ describe("run", function()
         assert.is_true(inner > lease.token)
     end)
 
+    it("inside a task lets the outer tasks go on: one gives up what an inner one wants", function()
+        local events = {}
+        local function note(what) events[#events + 1] = what end
+        local seconds = rig.timed(zklock.run,
+            function()
+                local lease = assert(lock:acquire(5))
+                zklock.sleep(0.05)
+                note("outer gives it up")
+                lease:release()
+            end,
+            function()
+                zklock.sleep(0.01)
+                local a, b = zklock.run(
+                    function()
+                        assert(lock:acquire(20)):release()
+                        note("inner had it")
+                        return 1, nil
+                    end,
+                    function() zklock.sleep(0.02) end)
+                note("inner ended")
+                assert(a == 1 and b == nil)
+            end)
+        assert.same({ "outer gives it up", "inner had it", "inner ended" }, events)
+        assert.is_true(seconds < 10, seconds)
+    end)
+
+    it("inside a task may be nested deeper, and side by side", function()
+        local sum, tasks = 0, {}
+        local function nest(depth)
+            zklock.sleep(0.001)
+            if depth == 0 then
+                sum = sum + 1
+                return sum
+            end
+            return (zklock.run(function() return nest(depth - 1) end,
+                               function() nest(depth - 1) end))
+        end
+        for n = 1, 3 do tasks[n] = function() assert(nest(4)) end end
+        zklock.run(unpack(tasks))
+        assert.equal(48, sum)
+    end)
+
+    it("inside a task hands arguments in, and is over when nothing had to wait", function()
+        local given = zklock.run(function()
+            return { zklock.run(function(...) return select("#", ...), ... end, 1, nil, nil) }
+        end)
+        assert.equal(3, given[1])
+        assert.equal(1, given[2])
+        assert.equal(4, (zklock.run(function() return zklock.run(function() return 4 end) end)))
+    end)
+
+    it("inside a task raises an error there, unchanged: its others end, no outer one", function()
+        local trouble, after = {}, {}
+        local own, third = rig.path(), rig.path()
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local ok, problem, ended
+        zklock.run(function()
+            ok, problem = pcall(zklock.run, function()
+                rig.wait_for("all wait", function()
+                    return #server:nodes(path) == 3 and #server:nodes(own) == 1
+                           and #server:nodes(own .. "-2") == 1
+                end)
+                error(trouble)
+            end, function()
+                after[1] = lock:acquire(60) or true
+            end, function()
+                session:mutex(own):with(20, function() zklock.sleep(60) end)
+                after[2] = true
+            end, function()
+                session:mutex(own .. "-2"):with(20, function()
+                    zklock.run(function() zklock.sleep(60) end, function() lock:with(60, error) end)
+                end)
+                after[3] = true
+            end)
+            rig.wait_for("nothing left", function()
+                collectgarbage() -- Lua 5.1 cannot close a coroutine
+                return #server:nodes(path) == 1 and #server:nodes(own) == 0
+                       and #server:nodes(own .. "-2") == 0
+            end)
+        end, function()
+            session:mutex(third):with(20, function(lease)
+                rig.wait_for("the end", function() return ok == false end)
+                ended = lease:state()
+            end)
+        end)
+        assert.is_false(ok)
+        assert.equal(trouble, problem)
+        assert.same({}, after)
+        assert.equal("held", ended)
+        assert.equal("held", holder:state())
+    end)
+
+    it("inside a coroutine that a task started is a run inside the task", function()
+        local other, inner = 0, nil
+        zklock.run(function()
+            coroutine.wrap(function()
+                inner = zklock.run(function() zklock.sleep(0.05) return other end)
+            end)()
+            rig.wait_for("it", function() return inner end)
+        end, function()
+            while not inner do
+                zklock.sleep(0.001)
+                other = other + 1
+            end
+        end)
+        assert.is_true(inner > 0)
+    end)
+
+    if coroutine.close then -- luacheck: globals coroutine.close
+        it("ends also when a task closes others, and they give up what they had", function()
+            local threads, own, after = {}, rig.path(), {}
+            local function run()
+                return zklock.run(
+                    function()
+                        threads[1] = coroutine.running()
+                        lock:acquire(60)
+                        after[1] = true
+                    end,
+                    function()
+                        threads[2] = coroutine.running()
+                        coroutine.yield()
+                        zklock.sleep(60)
+                    end,
+                    function()
+                        threads[3] = coroutine.running()
+                        session:mutex(own):with(20, function() zklock.sleep(60) end)
+                    end,
+                    function()
+                        rig.wait_for("all wait", function()
+                            return #server:nodes(path) == 2 and #server:nodes(own) == 1
+                        end)
+                        for n = 1, 3 do assert(coroutine.close(threads[n])) end
+                        zklock.sleep(0.01)
+                        return "not this"
+                    end)
+            end
+            local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+            for _, call in ipairs{ run, function() return zklock.run(run) end } do
+                local seconds, result = rig.timed(call)
+                assert.is_nil(result)
+                assert.is_true(seconds < 10, seconds)
+                rig.wait_for("nothing left", function()
+                    return #server:nodes(path) == 1 and #server:nodes(own) == 0
+                end)
+            end
+            assert.same({}, after)
+            assert.equal("held", holder:state())
+        end)
+
+        it("inside a task ends with the task when that is closed", function()
+            local outer, after
+            zklock.run(function()
+                outer = coroutine.running()
+                zklock.run(function() lock:with(5, function() zklock.sleep(60) end) end,
+                           function() zklock.sleep(0.2) after = true end)
+            end, function()
+                rig.wait_for("it holds", function() return #server:nodes(path) == 1 end)
+                assert(coroutine.close(outer))
+                rig.wait_for("nothing left", function() return #server:nodes(path) == 0 end)
+                zklock.sleep(0.3)
+            end)
+            assert.is_nil(after)
+        end)
+    end
+
     it("may be called again, also after an error and in any coroutine", function()
         for _ = 1, 3 do
             assert.is_false(pcall(zklock.run, function() zklock.sleep(0) error("x") end))
@@ -240,6 +405,94 @@ describe("sleep", function()
 end)
 
 
+describe("callbacks during sleep", function()
+    after_each(rig.close_sessions)
+
+    local function plain(fn) fn() end
+
+    --- Another task waits in another session meanwhile.
+    local function in_run(fn)
+        local other, ended = rig.session(server.hosts):mutex(rig.path()), false
+        local holder = rig.hold(other, { timeout = 5, owner = "other" })
+        zklock.run(function()
+            fn()
+            ended = true
+            holder:release()
+        end, function()
+            assert(other:acquire(60)):release()
+            assert(ended)
+        end)
+    end
+
+    local function in_task(fn) zklock.run(fn) end
+
+    for name, run in pairs{ ["outside of run"] = plain, ["in run"] = in_run,
+                            ["in run alone"] = in_task } do
+        it("are called " .. name .. ", of sessions in which nobody waits", function()
+            local proxy, heard = rig.proxy(server.hosts), {}
+            local cut = rig.session(proxy.hosts, {
+                timeout = 10, on_state = function(state) heard[state] = true end })
+            local session = rig.session(server.hosts)
+            local wanted = rig.hold(cut:mutex(rig.path()))
+            local lost = rig.hold(session:mutex(rig.path()))
+            wanted:on_revoke(function() heard.revoke = true end)
+            lost:on_lost(function(_, state) heard[state] = true end)
+            run(function()
+                assert.equal(1, rig.session(server.hosts):mutex(wanted.path):revoke(5))
+                rig.wait_for("on_revoke", function() return heard.revoke end)
+                server:foreign("delete %s", server:nodes(lost.path)[1])
+                rig.wait_for("on_lost", function() return heard.lost end)
+                proxy:command("refuse")
+                proxy:command("cut")
+                rig.wait_for("on_state", function() return heard.suspended end)
+                assert.equal("suspended", cut:state())
+                proxy:command("accept")
+            end)
+            assert.is_true(heard.connected)
+            proxy:stop()
+        end)
+    end
+
+    it("end a job that sleeps until its lease is lost", function()
+        local session = rig.session(server.hosts)
+        local lease, stop = rig.hold(session:mutex(rig.path())), false
+        lease:on_lost(function(_, state) stop = stop or state == "lost" end)
+        server:foreign("delete %s", server:nodes(lease.path)[1])
+        local deadline = core.now() + 10
+        while not stop and core.now() < deadline do zklock.sleep(0.01) end
+        assert.is_true(stop)
+        assert.equal("lost", lease:state())
+    end)
+
+    it("do not shorten the sleep, and do not end it when they fail", function()
+        local session, calls = rig.session(server.hosts), 0
+        local lease = rig.hold(session:mutex(rig.path()))
+        lease:on_lost(function()
+            calls = calls + 1
+            error("a mistake")
+        end)
+        rig.shell("perl spec/foreign.pl %s delete %s", server.hosts, server:nodes(lease.path)[1])
+        assert.is_true(rig.timed(zklock.sleep, 0.3) >= 0.3)
+        rig.wait_for("the call", function() return calls == 1 end)
+        assert.equal(1, session:stats().callback_errors)
+    end)
+
+    it("come in a wait of another session, too", function()
+        local session, states = rig.session(server.hosts), {}
+        local lease = rig.hold(session:mutex(rig.path()))
+        lease:on_lost(function(_, state) states[#states + 1] = state end)
+        local other = rig.session(server.hosts):mutex(rig.path())
+        rig.hold(other, { timeout = 5, owner = "other" })
+        rig.shell("perl spec/foreign.pl %s delete %s", server.hosts, server:nodes(lease.path)[1])
+        local deadline = core.now() + 10
+        while not states[1] and core.now() < deadline do
+            assert.equal("timeout", rig.code_of(other, 0.3))
+        end
+        assert.same({ "lost" }, states)
+    end)
+end)
+
+
 describe("a driver of one's own", function()
     local session, path, lock
     before_each(function()
@@ -291,13 +544,13 @@ describe("a driver of one's own", function()
             request:on_done(function(...) calls[#calls + 1] = { select("#", ...), ... } end)
             of:dispatch()
             holder:release()
-            zklock.driver(nil)
-            rig.wait_for("done", function() return request:done() end)
+            rig.wait_apart("done", function() return request:done() end)
             assert(#calls == 0, "told outside of dispatch")
             of:dispatch()
             of:dispatch()
         end }
         local lease = assert(lock:acquire(20))
+        zklock.driver(nil)
         assert.equal(1, #calls)
         assert.equal(1, calls[1][1])
         assert.equal(asked, calls[1][2])

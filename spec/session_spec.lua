@@ -115,6 +115,30 @@ describe("a session", function()
         assert.equal(1, session:stats().reconnects)
     end)
 
+    it("is not connected beside a lease that ran out while the process was stopped", function()
+        local child = rig.child(server.hosts, ([[
+            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local own, lease = session:id(), assert(session:mutex(%q):acquire(5))
+            local state, news
+            say("held")
+            repeat -- no wait: it looks as soon as it goes on
+                state = lease:state()
+                news = session:state()
+            until state == "lost"
+            if session:id() ~= own and news == "connected" then news = "opened anew" end
+            say(news)
+        ]]):format(rig.path()))
+        assert.equal("held", child:line())
+        child:signal("STOP")
+        -- Its other threads, which will hear of it, have the processor when nobody wants it.
+        rig.shell("taskset -acp 0 %d; for t in /proc/%d/task/*; do chrt -ip 0 ${t##*/}; done; " ..
+                  "chrt -op 0 %d", child.pid, child.pid, child.pid)
+        zklock.sleep(1.6)
+        child:signal("CONT")
+        assert.are_not.equal("connected", child:line())
+        child:finish()
+    end)
+
     it("tells of many changes that nobody took the latest, in order", function()
         local proxy = proxy_for_test()
         local states = {}
@@ -124,9 +148,9 @@ describe("a session", function()
         states = {}
         for i = 1, 10 do
             proxy:command("cut")
-            rig.wait_for("a reconnect", function() return session:stats().reconnects == i end)
+            rig.wait_apart("a reconnect", function() return session:stats().reconnects == i end)
         end
-        rig.wait_for("connected", function() return session:state() == "connected" end)
+        rig.wait_apart("connected", function() return session:state() == "connected" end)
         session:dispatch()
         assert.equal(16, #states)
         for i, state in ipairs(states) do
@@ -334,7 +358,7 @@ describe("fd and dispatch", function()
         zklock.driver(nil)
         assert.is_true(holder:release())
         local delivered = 0
-        rig.wait_for("lease", function()
+        rig.wait_apart("lease", function()
             delivered = delivered + session:dispatch()
             return lease
         end)

@@ -3,7 +3,6 @@
 
 local options = require "zklock.options"
 local Session = require "zklock.session"
-local tasks = require "zklock.tasks"
 local wait = require "zklock.wait"
 
 ---@class zklock
@@ -22,7 +21,7 @@ end
 
 
 --- Runs functions as coroutines at once, and drives every wait in them.
-_M.run = tasks.run
+_M.run = wait.run
 
 --- Sleeps; in zklock.run the other coroutines go on meanwhile.
 _M.sleep = wait.sleep

@@ -17,11 +17,18 @@ function Request:done()
 end
 
 
---- Calls fn(request) once the request is done: in session:dispatch(), or at
--- once if that was told before.
+--- Calls fn(request) once the request is done: in session:dispatch(), which raises
+-- its error, or at once if that was told before.
 function Request:on_done(fn)
     if self.told then return fn(self) end
     self.callback = fn
+end
+
+
+--- It is done.
+function Request:tell()
+    self.told = true
+    if self.callback then self.callback(self) end
 end
 
 

@@ -11,9 +11,10 @@ local multi = require "zklock.multi"
 local options = require "zklock.options"
 local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
+local sessions = require "zklock.sessions"
 local wait = require "zklock.wait"
 
-local ipairs, pairs, pcall = ipairs, pairs, pcall
+local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
 local setmetatable = setmetatable
 local this_thread = core.thread
 
@@ -48,9 +49,8 @@ local deliver = {}
 function deliver.request(self, id)
     local request = self.requests[id]
     if not request then return end
+    request:tell()
     self.requests[id] = nil
-    request.told = true
-    if request.callback then self:protect(request.callback, request) end
 end
 
 function deliver.queued(self, id, position)
@@ -58,26 +58,40 @@ function deliver.queued(self, id, position)
     if request and request.on_queued then self:call(request.on_queued, position) end
 end
 
-function deliver.lease(self, id)
-    local told = {} -- a callback may change the set
+-- Tells those that have callbacks; `id`: of this grant only.
+local function tell_leases(self, id)
+    local leases = {} -- a callback may change the set
     for lease in pairs(self.leases) do
-        if lease.id == id then told[#told + 1] = lease end
+        if not id or lease.id == id then leases[#leases + 1] = lease end
     end
-    for _, lease in ipairs(told) do lease:tell() end
+    for _, lease in ipairs(leases) do lease:tell() end
 end
 
+deliver.lease = tell_leases
+
 function deliver.state(self, state)
+    self.told = state
     if self.on_state then self:call(self.on_state, state) end
 end
 
 
---- Delivers what happened: completed requests, callbacks. Never waits. Raises in a thread (of
--- the operating system) other than the one that opened the session: that one may run Lua now.
----@return integer count of what was delivered
-function Session:dispatch()
+-- What an error cut short: something had been taken out of the inbox, and was not delivered.
+local function deliver_again(self)
+    local done, state = {}, self.handle:state()
+    for id, request in pairs(self.requests) do
+        if request:done() then done[#done + 1] = id end
+    end
+    for _, id in ipairs(done) do deliver.request(self, id) end
+    tell_leases(self)
+    if state ~= self.told then deliver.state(self, state) end
+end
+
+
+local function deliver_all(self)
     local count, handle = 0, self.handle
-    if this_thread() ~= self.thread then
-        misuse.refuse("context: dispatch() in a second thread: open a session in each thread")
+    if self.cut then
+        self.cut = false
+        deliver_again(self)
     end
     while true do
         local kind, subject, detail = handle:next()
@@ -88,10 +102,28 @@ function Session:dispatch()
 end
 
 
+--- Delivers what happened: completed requests, callbacks. Never waits. Raises in a thread (of
+-- the operating system) other than the one that opened the session: that one may run Lua now.
+---@return integer count of what was delivered
+function Session:dispatch()
+    if this_thread() ~= self.thread then
+        misuse.refuse("context: dispatch() in a second thread: open a session in each thread")
+    end
+    local ok, result = pcall(deliver_all, self)
+    if ok then return result end
+    self.cut = true -- an interrupt, or an error of request:on_done()'s function
+    error(result, 0)
+end
+
+
 --- Readable while dispatch() has something to deliver.
----@return integer descriptor
+---@return integer? descriptor
+---@return string? message
+---@return string? code "too_many": the process has no descriptor left
 function Session:fd()
-    return self.handle:fd()
+    local descriptor, reason = self.handle:fd()
+    if descriptor then return descriptor end
+    return nil, ("too_many: %s: no descriptor is free (%s)"):format(self.hosts, reason), "too_many"
 end
 
 
@@ -276,17 +308,7 @@ local function open(hosts, opts)
 end
 
 
-local function ready(request)
-    return request.handle:result()
-end
-
-
---- See zklock.connect; the arguments are checked.
-function Session.connect(hosts, opts)
-    local refusal, code = wait.refusal()
-    if refusal then return nil, refusal, code end
-    local handle, message = open(hosts, opts)
-    if not handle then return failure("connection", hosts.text, message) end
+local function new(handle, hosts, opts)
     local self = setmetatable({
         handle = handle,
         thread = this_thread(),
@@ -298,16 +320,41 @@ function Session.connect(hosts, opts)
         leases = setmetatable({}, { __mode = "k" }), -- those with callbacks
         callback_errors = 0,
     }, Session)
-    local request = Request.new(self, handle:ready(opts.connect_timeout))
-    local result, detail = wait.wait(self, request, opts.connect_timeout, ready)
-    if result == "ok" then return self end
+    sessions.add(self)
+    return self
+end
+
+
+local function take_result(request)
+    return request.handle:result()
+end
+
+
+-- Why it did not connect: what failure() takes.
+local function reason(handle, result, detail, timeout)
     if result == "timeout" or result == "expired" then
         detail = handle:trouble() or result == "expired" and "the server ended the session" or
-            ("waited %g s"):format(opts.connect_timeout)
-        result = "connection"
+            ("waited %g s"):format(timeout)
+        return "connection", detail
     end
-    if result == "no_node" then detail = "the chroot does not exist" end
+    if result == "no_node" then return result, "the chroot does not exist" end
+    return result, detail
+end
+
+
+--- See zklock.connect; the arguments are checked.
+function Session.connect(hosts, opts)
+    local refusal, code = wait.refusal()
+    if refusal then return nil, refusal, code end
+    local timeout, handle, message = opts.connect_timeout, open(hosts, opts)
+    if not handle then return failure("connection", hosts.text, message) end
+    local self = new(handle, hosts, opts)
+    local result, detail
+    result, detail, code = self:await(handle:ready(timeout), timeout, take_result)
+    if result == "ok" then return self end
     handle:close(0)
+    if not result then return nil, detail, code end
+    result, detail = reason(handle, result, detail, timeout)
     return failure(result, hosts.text, detail)
 end
 

@@ -4,29 +4,45 @@
 -- A coroutine that waits yields; it is resumed here when its request is done.
 -- That holds also for coroutines which a task made itself, so a task may start
 -- others with coroutine.wrap(fn)(): they are driven too.
+--
+-- A run inside a task has no loop of its own: its functions are coroutines of the
+-- scheduler that runs, and the task waits until all of them have ended.
+--
+-- An error may come between any two instructions (Ctrl-C raises one). So a
+-- scheduler does not have to be taken back: it counts while a coroutine that it
+-- resumed runs, and nothing refers to it but the run that made it.
 
 local core = require "zklock.core"
-local failure = require "zklock.failure"
-local misuse = require "zklock.misuse"
 local scope = require "zklock.scope"
+local sessions = require "zklock.sessions"
 
 local close = coroutine.close -- Lua 5.4
 local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
 local status, yield = coroutine.status, coroutine.yield
-local error, pairs, select, setmetatable, type = error, pairs, select, setmetatable, type
-local huge, min = math.huge, math.min
+local error, ipairs, pairs = error, ipairs, pairs
+local select, setmetatable, type = select, setmetatable, type
+local huge, max = math.huge, math.max
 local insert, remove, unpack = table.insert, table.remove, table.unpack or unpack
-local now, poll = core.now, core.poll
+local now = core.now
 
-local SLICE = 0.1 -- seconds; between slices Ctrl-C works
+local SLICE = 0.1 -- seconds, between looks for tasks that were closed
 
 local _M = {}
 
 ---@class zklock.Scheduler
+---@field host thread that runs the loop
+---@field outer? zklock.Scheduler whose coroutine made this one
+---@field resumed? thread the latest
+---@field ready table[] what is to be resumed: has a thread, perhaps arguments
+---@field sleepers zklock.Pause[] the one that is due next is the last
+---@field waiting table pauses with a request, as a set
+---@field paused table threads in a pause, as a set
+---@field run_of table thread -> its run
+---@field runs table those that go on, as a set
 local Scheduler = {}
 Scheduler.__index = Scheduler
 
-local current -- the scheduler that runs; nil: none
+local latest = setmetatable({}, { __mode = "v" }) -- [1]: the scheduler that last resumed
 
 
 -- The thread, also where Lua 5.1 has none for the main one.
@@ -35,14 +51,31 @@ local function this_thread()
 end
 
 
---- True when the running coroutine can yield to a scheduler.
-function _M.active()
-    return current ~= nil and current.host ~= this_thread()
+-- The scheduler that the running coroutine can yield to: what that resumed runs, or waits for
+-- what it started itself.
+local function driving()
+    local scheduler = latest[1]
+    while scheduler do
+        local state = scheduler.resumed and status(scheduler.resumed)
+        if state == "running" or state == "normal" then
+            return scheduler.host ~= this_thread() and scheduler or nil
+        end
+        scheduler = scheduler.outer
+    end
 end
 
 
+--- True when the running coroutine can yield to a scheduler.
+function _M.active()
+    return driving() ~= nil
+end
+
+
+-- --- pauses ---------------------------------------------------------------------------
+
 -- A pause: what a coroutine waits for. Whoever is to resume it holds the pause;
 -- once that is over it has no thread, and resumes nobody by mistake.
+---@class zklock.Pause
 local Pause = {}
 Pause.__index = Pause
 
@@ -66,10 +99,7 @@ function Pause:close()
     if not self.thread then return end
     self.scheduler.paused[self.thread] = nil
     self.thread = nil
-    if self.request then
-        self.scheduler.waiting[self] = nil
-        self.scheduler:watch(self.session, -1)
-    end
+    self.scheduler.waiting[self] = nil
 end
 
 Pause.__close = Pause.close
@@ -81,31 +111,115 @@ end
 
 
 --- The driver's verb.
-function _M.wait(session, request)
-    local scheduler = current
-    local self = setmetatable({
-        scheduler = scheduler,
-        session = session,
-        request = request,
-    }, Pause)
+function _M.wait(_, request)
+    local scheduler = driving()
+    local self = scheduler:new_pause(request)
     request:on_done(function() scheduler:wake(self) end)
-    scheduler:watch(session, 1)
     scheduler.waiting[self] = true
     pause(self)
 end
 
 
+--- Sleeps, while others go on.
 function _M.sleep(seconds)
-    local due = now() + seconds
-    if _M.active() then return current:sleep(due) end
-    while now() < due do poll({}, min(SLICE, due - now())) end
+    local scheduler = driving()
+    local sleepers, at = scheduler.sleepers, #scheduler.sleepers
+    local sleeper = scheduler:new_pause()
+    sleeper.due = now() + seconds
+    while at > 0 and sleepers[at].due <= sleeper.due do at = at - 1 end
+    insert(sleepers, at + 1, sleeper)
+    pause(sleeper)
 end
 
 
--- Counts the waits in a session; one with waits is polled.
-function Scheduler:watch(session, change)
-    local count = (self.sessions[session] or 0) + change
-    self.sessions[session] = count > 0 and count or nil
+-- --- runs --------------------------------------------------------------------------------
+
+-- The functions of one call of zklock.run.
+---@class zklock.Run
+---@field scheduler zklock.Scheduler
+---@field outer? zklock.Run the one around it, in the same scheduler
+---@field waiter? zklock.Pause of the task that waits for its end; nil: the loop is its own
+---@field tasks table thread -> its place among the functions, until it has ended
+---@field live integer how many have not
+---@field results table of the first
+---@field problem? table { the error of one }
+---@field over boolean its coroutines are not resumed any more
+local Run = {}
+Run.__index = Run
+
+
+function Run:is_over()
+    return self.over or self.outer ~= nil and self.outer:is_over()
+end
+
+
+function Run:is_within(run)
+    return self == run or self.outer ~= nil and self.outer:is_within(run)
+end
+
+
+function Run:start(fn, ...)
+    local thread, ready = create(fn), self.scheduler.ready
+    self.live = self.live + 1
+    self.tasks[thread] = self.live
+    self.scheduler.run_of[thread] = self
+    ready[#ready + 1] = { thread = thread, arguments = { n = select("#", ...), ... } }
+end
+
+
+-- A task has ended. Only what the first one gives is kept.
+function Run:ended(thread, ...)
+    local place = self.tasks[thread]
+    if not place then return end
+    if place == 1 then self.results = { n = select("#", ...), ... } end
+    self.tasks[thread] = nil
+    self.live = self.live - 1
+    if self.live == 0 and self.waiter then self.scheduler:wake(self.waiter) end
+end
+
+
+-- One of its coroutines met an error.
+function Run:fail(problem)
+    if not self.waiter then error(problem, 0) end
+    self.problem = { problem }
+    self:close()
+    self.scheduler:wake(self.waiter)
+end
+
+
+-- A task that another one closed has ended, and told nobody.
+function Run:bury()
+    for thread in pairs(self.tasks) do
+        if status(thread) == "dead" then self:ended(thread) end
+    end
+end
+
+
+--- Ends what still runs: after an error, or an interrupt. What it waits for is given up.
+function Run:close()
+    self.over = true
+    if close then
+        for thread in pairs(self.tasks) do
+            if status(thread) == "suspended" then close(thread) end
+        end
+    end
+    self.scheduler:forget(self)
+end
+
+Run.__close = Run.close
+
+
+-- --- the scheduler -----------------------------------------------------------------------
+
+-- A coroutine that a task started is one of the task's run.
+function Scheduler:new_pause(request)
+    local thread = this_thread()
+    local run = self.run_of[thread]
+    if not run or run:is_over() then
+        run = self.run_of[self.resumed]
+        self.run_of[thread] = run
+    end
+    return setmetatable({ scheduler = self, run = run, request = request }, Pause)
 end
 
 
@@ -115,88 +229,98 @@ function Scheduler:wake(waiter)
 end
 
 
--- The sleeper that is due next is the last.
-function Scheduler:sleep(due)
-    local sleepers, at = self.sleepers, #self.sleepers
-    local sleeper = setmetatable({ scheduler = self, due = due }, Pause)
-    while at > 0 and sleepers[at].due <= due do at = at - 1 end
-    insert(sleepers, at + 1, sleeper)
-    pause(sleeper)
+-- Lets go of a run, and of all in it: where coroutines cannot be closed, they are collected.
+function Scheduler:forget(run)
+    local others = {}
+    for _, sleeper in ipairs(self.sleepers) do
+        if not sleeper.run:is_within(run) then others[#others + 1] = sleeper end
+    end
+    self.sleepers = others
+    for waiter in pairs(self.waiting) do
+        if waiter.run:is_within(run) then
+            waiter.request:close()
+            self.waiting[waiter] = nil
+        end
+    end
+    for each in pairs(self.runs) do
+        if each:is_within(run) then
+            each.tasks = {}
+            self.runs[each] = nil
+        end
+    end
 end
 
 
--- A task's results are kept for run(); an error ends the run.
-function Scheduler:finish(thread, ok, ...)
-    if not ok then error((...), 0) end
-    if status(thread) ~= "dead" or not self.tasks[thread] then return end
-    if thread == self.first then self.results = { n = select("#", ...), ... } end
-    self.tasks[thread] = nil
-    self.live = self.live - 1
-end
-
-
-function Scheduler:resume(thread, ...)
-    if status(thread) ~= "suspended" then return end
-    self:finish(thread, resume(thread, ...))
+-- A coroutine stopped.
+function Scheduler:stopped(thread, ok, ...)
+    local run = self.run_of[thread]
+    if not ok then return run:fail((...)) end
+    if status(thread) == "dead" then return run:ended(thread, ...) end
     -- A task that yields by itself means: later.
-    if self.tasks[thread] and not self.paused[thread] then
+    if run.tasks[thread] and not self.paused[thread] then
         self.ready[#self.ready + 1] = { thread = thread }
     end
 end
 
 
-function Scheduler:spawn(fn)
-    local thread = create(fn)
-    self.tasks[thread] = true
-    self.live = self.live + 1
-    return thread
+function Scheduler:resume(thread, ...)
+    if status(thread) ~= "suspended" or self.run_of[thread]:is_over() then return end
+    self.resumed = thread
+    latest[1] = self
+    self:stopped(thread, resume(thread, ...))
 end
 
 
 -- Takes what happened; waits for it, or for the first sleeper, if nobody is ready.
 function Scheduler:look()
-    local handles, sleepers = {}, self.sleepers
-    for session in pairs(self.sessions) do handles[#handles + 1] = session.handle end
-    local next_due = #sleepers > 0 and sleepers[#sleepers].due or huge
-    poll(handles, #self.ready > 0 and 0 or min(SLICE, next_due - now()))
-    local sessions = {} -- dispatching may change the set
-    for session in pairs(self.sessions) do sessions[#sessions + 1] = session end
-    for _, session in pairs(sessions) do session:dispatch() end
-    while #sleepers > 0 and sleepers[#sleepers].due <= now() do
-        self:wake(remove(sleepers))
-    end
+    local next_due = #self.sleepers > 0 and self.sleepers[#self.sleepers].due or huge
+    sessions.await(#self.ready > 0 and 0 or max(next_due - now(), 0))
+    local sleepers, time = self.sleepers, now()
+    while #sleepers > 0 and sleepers[#sleepers].due <= time do self:wake(remove(sleepers)) end
+    if time < self.bury_at then return end
+    self.bury_at = time + SLICE
+    for run in pairs(self.runs) do run:bury() end
 end
 
+
+local NOTHING = { n = 0 }
 
 function Scheduler:work()
     local ready = self.ready
     self.ready = {}
     for i = 1, #ready do
-        local thread = ready[i].thread
-        if thread then self:resume(thread) end
+        local thread, arguments = ready[i].thread, ready[i].arguments or NOTHING
+        if thread then self:resume(thread, unpack(arguments, 1, arguments.n)) end
     end
 end
 
 
-function Scheduler:loop()
-    while self.live > 0 do
+function Scheduler:loop(run)
+    while run.live > 0 do
         self:work()
-        if self.live > 0 then self:look() end
+        if run.live > 0 then self:look() end
     end
 end
 
 
---- Ends what still runs: after an error, or an interrupt.
-function Scheduler:close()
-    current = self.outer
-    for waiter in pairs(self.waiting) do waiter.request:close() end
-    if not close then return end
-    for thread in pairs(self.tasks) do
-        if status(thread) == "suspended" then close(thread) end
-    end
+local function weak_keys()
+    return setmetatable({}, { __mode = "k" })
 end
 
-Scheduler.__close = Scheduler.close
+
+local function new_scheduler(outer)
+    return setmetatable({
+        host = this_thread(),
+        outer = outer,
+        ready = {},
+        sleepers = {},
+        waiting = {},
+        paused = weak_keys(),
+        run_of = weak_keys(),
+        runs = {},
+        bury_at = 0,
+    }, Scheduler)
+end
 
 
 local function are_functions(...)
@@ -207,40 +331,36 @@ local function are_functions(...)
 end
 
 
-local function drive(scheduler, fn, ...)
-    scheduler.first = scheduler:spawn(fn)
-    local threads = { scheduler.first }
+local function drive(run, fn, ...)
+    local scheduler = run.scheduler
+    scheduler.runs[run] = true
     if are_functions(...) then
-        for i = 1, select("#", ...) do threads[i + 1] = scheduler:spawn((select(i, ...))) end
-        for i = 1, #threads do scheduler:resume(threads[i]) end
+        run:start(fn)
+        for i = 1, select("#", ...) do run:start((select(i, ...))) end
     else
-        scheduler:resume(scheduler.first, ...)
+        run:start(fn, ...)
     end
-    scheduler:loop()
-    local results = scheduler.results
-    return unpack(results, 1, results.n)
+    if run.waiter then pause(run.waiter) else scheduler:loop(run) end
+    if run.problem then error(run.problem[1], 0) end
+    return unpack(run.results, 1, run.results.n)
 end
 
 
---- Runs fn and every further function as a coroutine of its own, until all have
--- ended; gives what fn gives. Arguments that are not all functions go to fn.
--- An error in one ends the others and is raised here, unchanged.
-function _M.run(fn, ...)
-    if type(fn) ~= "function" then misuse.refuse("run takes functions") end
-    if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end
-    local scheduler = setmetatable({
-        outer = current,
-        host = this_thread(),
-        ready = {},
-        sleepers = {},
-        sessions = {},
-        waiting = {}, -- pauses with a request
-        paused = {}, -- threads in a pause of ours
+--- See zklock.run. `inside`: if it is called in a coroutine of a scheduler, that is to run them.
+function _M.run(inside, fn, ...)
+    local around = driving()
+    local scheduler = inside and around or new_scheduler(around)
+    local waiter = scheduler == around and scheduler:new_pause() or nil
+    local run = setmetatable({
+        scheduler = scheduler,
+        outer = waiter and waiter.run,
+        waiter = waiter,
         tasks = {},
         live = 0,
-    }, Scheduler)
-    current = scheduler
-    return scope(scheduler, drive, scheduler, fn, ...)
+        results = NOTHING,
+        over = false,
+    }, Run)
+    return scope(run, drive, run, fn, ...)
 end
 
 

@@ -5,9 +5,11 @@ local core = require "zklock.core"
 local failure = require "zklock.failure"
 local misuse = require "zklock.misuse"
 local scope = require "zklock.scope"
+local sessions = require "zklock.sessions"
 local tasks = require "zklock.tasks"
 
-local pcall, require, type = pcall, require, type
+local ipairs, pcall = ipairs, pcall
+local require, type = require, type
 local loaded = package.loaded
 local now = core.now
 
@@ -22,6 +24,9 @@ local built = {
 }
 local loops = { "cqueues", "luv", "copas" } -- libraries, by the names of their modules
 local chosen -- by the user; nil: by ourselves
+
+-- Loaded now: when it is needed there may be no descriptor to open its file with.
+local usual = require(ngx and built.ngx or built.block)
 
 
 --- zklock.driver(name | { wait = fn } | nil)
@@ -54,12 +59,35 @@ function _M.use(driver)
 end
 
 
+-- Refuses every wait, until the driver can be loaded: without it nobody knows whether its loop
+-- runs, and may not be blocked.
+local function missing(name, problem)
+    return {
+        here = function() return true end,
+        refusal = function()
+            return ('unsupported: the driver "%s" cannot be loaded: %s'):format(name, problem),
+                "unsupported"
+        end,
+    }
+end
+
+
+local function driver_of(name)
+    local ok, found = pcall(require, built[name])
+    return ok and found or missing(name, found)
+end
+
+for _, name in ipairs(loops) do
+    if loaded[name] then driver_of(name) end
+end
+
+
 -- The driver of the event loop that this runs in, if it does. A library that was never loaded
 -- has no loop.
 local function of_loop(in_run)
     for i = 1, #loops do
         local name = loops[i]
-        local found = loaded[name] and require(built[name])
+        local found = loaded[name] and driver_of(name)
         if found and found.here(in_run) then return found end
     end
 end
@@ -69,8 +97,7 @@ end
 local function driver()
     if chosen then return chosen end
     local in_run = tasks.active()
-    local found = of_loop(in_run) or in_run and tasks
-    return found or require(ngx and built.ngx or built.block)
+    return of_loop(in_run) or in_run and tasks or usual
 end
 
 
@@ -117,9 +144,7 @@ end
 -- code.
 function _M.refusal(session)
     local refusal = driver().refusal
-    if not refusal and ngx and ngx.get_phase() == "init" then
-        refusal = require(built.ngx).refusal
-    end
+    if not refusal and ngx and ngx.get_phase() == "init" then refusal = usual.refusal end
     if refusal then return refusal(session) end
 end
 
@@ -150,8 +175,21 @@ function _M.sleep(seconds)
     if type(seconds) ~= "number" or not (seconds >= 0) then
         misuse.refuse("sleep takes seconds, 0 or more")
     end
-    local sleep = driver().sleep or tasks.sleep
+    local sleep = driver().sleep
+    if not sleep then
+        sleep = tasks.active() and not of_loop(true) and tasks.sleep or sessions.sleep
+    end
     return sleep(seconds)
+end
+
+
+--- Runs fn and every further function as a coroutine of its own, until all have
+-- ended; gives what fn gives. Arguments that are not all functions go to fn.
+-- An error in one ends the others and is raised here, unchanged.
+function _M.run(fn, ...)
+    if type(fn) ~= "function" then misuse.refuse("run takes functions") end
+    if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end
+    return tasks.run(not of_loop(true), fn, ...)
 end
 
 

@@ -112,7 +112,10 @@ end
 
 --- Why `loop` cannot wait in the session (nil: in a new one): nothing, or message, code.
 function _M.refusal(session, loop)
-    if not session or not elsewhere(session, loop) then return end
+    if not session then return end
+    local fd, message, code = session:fd()
+    if not fd then return message, code end
+    if not elsewhere(session, loop) then return end
     collectgarbage() -- it may be a loop that was dropped
     collectgarbage()
     if not elsewhere(session, loop) then return end

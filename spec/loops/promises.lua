@@ -273,7 +273,7 @@ return function(loop, it, before_each, after_each)
             wait_for_waits(1)
             local before = session:stats().grants
             holder:release()
-            rig.wait_for("the grant", function() -- blocks the loop: nobody else can
+            rig.wait_apart("the grant", function() -- blocks the loop: nobody else can
                 return session:stats().grants > before
             end)
             assert(session:dispatch() > 0)
@@ -281,6 +281,27 @@ return function(loop, it, before_each, after_each)
         end)
         assert.is_true(had:release{ wait = 5 })
         nothing_left()
+    end)
+
+    it("is blocked by zklock.sleep and zklock.run; callbacks come, and waiters go on", function()
+        for _, block in ipairs{ zklock.sleep, function(seconds)
+            zklock.run(function() zklock.sleep(seconds) end)
+        end } do
+            local holder, had, states = held_by_another(), nil, {}
+            local lost = rig.hold(session:mutex(rig.path()))
+            lost:on_lost(function(_, state) states[#states + 1] = state end)
+            run(function() had = assert(lock:acquire(20)) end, function()
+                wait_for_waits(1)
+                server:foreign("delete %s", server:nodes(lost.path)[1])
+                holder:release()
+                local deadline = core.now() + 10
+                while not states[1] and core.now() < deadline do block(0.01) end
+                loop:wait_for("the waiter", function() return had end)
+            end)
+            assert.same({ "lost" }, states)
+            assert.is_true(had:release{ wait = 5 })
+            nothing_left()
+        end
     end)
 
     it('tells all waiters when the session is closed: "closed"', function()

@@ -223,11 +223,16 @@ static int wait_for_news(lua_State *L) {
     return 1;
 }
 
+/* session:fd() -> descriptor; nil, reason */
 static int fd(lua_State *L) {
     int descriptor = zkl_session_fd(zkl_lua_check_session(L, 1));
-    if (descriptor < 0) return luaL_error(L, "no descriptor: %s", strerror(errno));
-    lua_pushinteger(L, descriptor);
-    return 1;
+    if (descriptor >= 0) {
+        lua_pushinteger(L, descriptor);
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, strerror(errno));
+    return 2;
 }
 
 /* session:listen() -> path of a unix socket to connect to; nil, reason */

@@ -213,9 +213,24 @@ bool zkl_session_close(zkl_session *session, zkl_time bound) {
 
 /* --- what a session tells ------------------------------------------------------------------- */
 
+/*
+ * A lease ran out for want of a proof, and there was none since: after a stop of the process
+ * libzookeeper may not know yet that the connection is lost.
+ */
+static bool is_outdated(struct zkl_session *session) {
+    const struct zkl_clock *clock = &session->party.clock;
+    zkl_time now = zkl_now();
+    if (zkl_clock_phase(clock, clock->epoch, now) != ZKL_PHASE_LOST) return false;
+    zkl_stake_tick_all(session, now);
+    const struct stake *stake = session->stakes;
+    while (stake && stake->claim.code != ZKL_LOST) stake = stake->next;
+    return stake != NULL;
+}
+
 enum zkl_session_state zkl_session_state(zkl_session *session) {
     zkl_lock(session);
     enum zkl_session_state state = session->closing ? ZKL_SESSION_CLOSED : session->state;
+    if (state == ZKL_SESSION_CONNECTED && is_outdated(session)) state = ZKL_SESSION_SUSPENDED;
     zkl_unlock(session);
     return state;
 }

@@ -1,16 +1,20 @@
 --- The driver for plain Lua: it blocks the thread, in slices, so that Ctrl-C
 -- (a debug hook, which only runs between instructions of Lua) works.
 
+local sessions = require "zklock.sessions"
+
 local SLICE = 0.1 -- seconds
 
 local _M = {}
 
 
+-- Other sessions are looked after when nothing happens in this one.
 function _M.wait(session, request)
     local handle, news = request.handle, session.handle
     while not handle:done() do
-        news:wait(SLICE)
+        local any = news:wait(SLICE)
         session:dispatch()
+        if not any then sessions.dispatch() end
     end
 end
 

@@ -32,11 +32,12 @@ function _M.refusal(session)
         return waiters.context("a callback of zklock does not wait: start a thread for that, " ..
                                "copas.addthread(function() ... end)")
     end
-    if session and session:fd() >= LIMIT then
+    local refusal, code = waiters.refusal(session, copas)
+    if not refusal and session and session:fd() >= LIMIT then
         return waiters.context("copas waits with select(), for descriptors below %d: open the " ..
                                "session before so many others", LIMIT)
     end
-    return waiters.refusal(session, copas)
+    return refusal, code
 end
 
 

@@ -1,0 +1,116 @@
+--- No descriptor is free: what waits says so by a code, and goes on when there is one again.
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+
+local server = rig.shared()
+
+local PRELUDE = [[
+    local files = {}
+    local function take_all()
+        repeat
+            local file = io.open("/dev/null")
+            files[#files + 1] = file
+        until not file
+    end
+    local function give_back()
+        for _, file in ipairs(files) do file:close() end
+        files = {}
+    end
+    local PATH = %q
+]]
+
+--- Runs Lua in a process that may have few descriptors; gives what it says.
+local function run(source)
+    local child = program.start(server.hosts, PRELUDE:format(rig.path()) .. source,
+                                { prefix = "prlimit --nofile=64" })
+    local rest, errors, status = child:finish()
+    assert.equal(0, status, errors)
+    return rest
+end
+
+
+describe("without a free descriptor", function()
+    it('connect, the first wait of all, fails: "connection"; then it works', function()
+        assert.equal("connection\nconnected\nheld\n", run[[
+            take_all()
+            local _, _, code = zklock.connect(HOSTS, { connect_timeout = 1 })
+            say(code)
+            give_back()
+            local session = assert(zklock.connect(HOSTS))
+            say(session:state())
+            say(assert(session:mutex(PATH):acquire(5)):state())
+        ]])
+    end)
+
+    it("waits, sleeps and runs go on in a session that is there", function()
+        assert.equal("held\ntimeout\nlost\nreleased\ntrue\n", run[[
+            local session = assert(zklock.connect(HOSTS))
+            local other = assert(zklock.connect(HOSTS)):mutex(PATH)
+            local lock, state = session:mutex(PATH), nil
+            take_all()
+            local lease = assert(lock:acquire(5))
+            say(lease:state())
+            lease:on_lost(function(_, news) state = news end)
+            zklock.run(function() say(select(3, other:acquire(0.3))) end,
+                       function() zklock.sleep(0.1) end)
+            assert(session:mutex(PATH .. "-2"):with(5, function(mine)
+                assert(mine:guard{ { "delete", PATH .. "/" .. lock:queue()[1].name } })
+            end))
+            while not state do zklock.sleep(0.01) end
+            say(state)
+            lock:acquire(5):release()
+            lock:acquire(5):release{ wait = 5 }
+            local mine = assert(other:acquire(5))
+            mine:release{ wait = 5 }
+            say(mine:state())
+            say(session:close())
+        ]])
+    end)
+
+    it('session:fd() fails: "too_many", and says why; then it works', function()
+        local said = run[[
+            local session = assert(zklock.connect(HOSTS))
+            take_all()
+            local fd, message, code = session:fd()
+            say(fd, code)
+            say(message)
+            give_back()
+            say(type(session:fd()))
+        ]]
+        assert.is_truthy(said:find("^nil\ttoo_many\ntoo_many: .*Too many open files"), said)
+        assert.is_truthy(said:find("\nnumber\n$"), said)
+    end)
+
+    for _, each in ipairs{
+        { name = "cqueues", run = [[
+            local controller = loop.new()
+            local function in_loop(fn) controller:wrap(fn) assert(controller:loop()) end]] },
+        { name = "luv", run = [[
+            local function in_loop(fn)
+                local timer = loop.new_timer()
+                timer:start(0, 0, function() timer:close() coroutine.wrap(fn)() end)
+                loop.run()
+            end]] },
+    } do
+        for driver, code in pairs{ loaded = "too_many", ["not loaded"] = "unsupported" } do
+            it(("a wait in %s, whose driver is %s, is refused: %q; then it works")
+               :format(each.name, driver, code), function()
+                local said = run(([[
+                    local loop = require %q
+                    %s
+                    in_loop(function() end) -- it has what it needs
+                    local session = assert(zklock.connect(HOSTS)) -- this loads the driver
+                    if %q == "not loaded" then package.loaded["zklock.driver." .. %q] = nil end
+                    take_all()
+                    in_loop(function() say(select(3, session:mutex(PATH):acquire(5))) end)
+                    give_back()
+                    in_loop(function()
+                        say(assert(session:mutex(PATH):acquire(5)):release{ wait = 5 })
+                    end)
+                    say(session:close())
+                ]]):format(each.name, each.run, driver, each.name))
+                assert.equal(code .. "\ntrue\ntrue\n", said)
+            end)
+        end
+    end
+end)
