@@ -114,26 +114,25 @@ public final class CrowdCurator {
         }
     }
 
-    /** How many nodes the server has. A waiter's place is certain when it has made one. */
+    /** How many ephemeral nodes the server has. A waiter that has made one has its place. */
     private int nodes() throws IOException {
         String[] address = server.split(":");
         try (Socket socket = new Socket(address[0], Integer.parseInt(address[1]))) {
-            socket.getOutputStream().write("srvr".getBytes(StandardCharsets.US_ASCII));
+            socket.getOutputStream().write("mntr".getBytes(StandardCharsets.US_ASCII));
             String answer = new String(socket.getInputStream().readAllBytes(),
                     StandardCharsets.US_ASCII);
-            Matcher matcher = Pattern.compile("Node count: (\\d+)").matcher(answer);
+            Matcher matcher = Pattern.compile("zk_ephemerals_count\\t(\\d+)").matcher(answer);
             if (!matcher.find()) {
-                throw new IOException("no answer to srvr");
+                throw new IOException("no answer to mntr");
             }
             return Integer.parseInt(matcher.group(1));
         }
     }
 
-    private void awaitNodes(int count) throws Exception {
-        double deadline = now() + PATIENCE;
+    private void awaitNodes(int count, double deadline) throws Exception {
         while (nodes() < count) {
             if (now() > deadline) {
-                throw new IllegalStateException("waited in vain: waiters in line");
+                throw new IllegalStateException("not all were in line in time");
             }
             Thread.sleep(2);
         }
@@ -162,7 +161,7 @@ public final class CrowdCurator {
     private void join(int number) throws Exception {
         int before = nodes();
         start(() -> beServed(locks.get(number)));
-        awaitNodes(before + 1);
+        awaitNodes(before + 1, now() + PATIENCE);
     }
 
     private void crowd(int count, double deadline) throws Exception {
@@ -171,7 +170,7 @@ public final class CrowdCurator {
             Lock lock = locks.get(i % (locks.size() - 1) + 1);
             start(() -> giveUp(lock, deadline));
         }
-        awaitNodes(before + count);
+        awaitNodes(before + count, deadline);
     }
 
     private String serve() throws Exception {

@@ -28,7 +28,8 @@ Crowd.__index = Crowd
 --- Starts a crowd of so many processes; await() waits until it has begun.
 function crowd.start(name, program, count)
     local self = setmetatable({ name = name, processes = {}, sessions = 0 }, Crowd)
-    for i = 1, count do self.processes[i] = rig.servant(program) end
+    -- In a session of their own: Ctrl-C is for the benchmark, and they end with it.
+    for i = 1, count do self.processes[i] = rig.servant("setsid " .. program) end
     return self
 end
 

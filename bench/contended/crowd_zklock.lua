@@ -25,10 +25,10 @@ local waiting, queued = 0, 0 -- waiters that have not ended; those that have bee
 local last = 0 -- when the latest of them was served, or gave up
 
 
-local function await(what, condition)
-    local deadline = core.now() + PATIENCE
+local function await(what, condition, deadline)
+    deadline = deadline or core.now() + PATIENCE
     while not condition() do
-        if core.now() > deadline then error("waited in vain: " .. what, 2) end
+        if core.now() > deadline then error("not in time: " .. what, 2) end
         zklock.sleep(0.002)
     end
 end
@@ -55,8 +55,8 @@ local function start(fn, ...)
 end
 
 
-local function await_line(count)
-    await("waiters in line", function() return queued >= count end)
+local function await_line(count, deadline)
+    await("all in line", function() return queued >= count end, deadline)
 end
 
 
@@ -107,7 +107,7 @@ function commands.crowd(count, deadline)
     count, deadline = tonumber(count), tonumber(deadline)
     queued = 0
     for i = 1, count do start(give_up, i % #sessions + 1, deadline) end
-    await_line(count)
+    await_line(count, deadline)
 end
 
 

@@ -6,6 +6,7 @@ local neighbour = require "spec.neighbours.neighbour"
 local rig = require "spec.rig"
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
+local HEAP = 1024 -- megabytes, of Curator's processes at most: each of its waiters has a list
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 
 local world = {}
@@ -38,8 +39,8 @@ local function start_crowds(self)
     local zklock = ("%s bench/contended/crowd_zklock.lua %s %d"):format(LUA, hosts, options.batch)
     local crowds = { crowd.start("zklock", zklock, options.processes) }
     if not options.alone then
-        local curator = ("%s %s %s"):format(neighbour.java("bench", "CrowdCurator"), hosts,
-                                            self.server.hosts)
+        local curator = ("%s %s %s"):format(neighbour.java("bench", "CrowdCurator", HEAP),
+                                            hosts, self.server.hosts)
         crowds[2] = crowd.start("Curator", curator, options.processes)
     end
     for _, each in ipairs(crowds) do each:await() end

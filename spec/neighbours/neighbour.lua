@@ -40,12 +40,14 @@ local function clock_offset()
 end
 
 
---- The command that runs a Java program of ours with Curator: its folder in the build, its class.
-function neighbour.java(folder, class)
+--- The command that runs a Java program of ours with Curator: its folder in the build, its class,
+-- its heap in megabytes.
+function neighbour.java(folder, class, heap)
     local jars = {}
     for i, name in ipairs(JARS) do jars[i] = ("/usr/share/java/%s.jar"):format(name) end
     return table.concat({
-        "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData -Xmx128m",
+        "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData",
+        ("-Xmx%dm"):format(heap),
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
         "-Dclock.offset=" .. clock_offset(),
         ("-cp %s/%s:%s"):format(BUILD, folder, table.concat(jars, ":")), class,
@@ -54,7 +56,7 @@ end
 
 
 local PROGRAMS = {
-    Curator = function() return neighbour.java("neighbours", "Curator") end,
+    Curator = function() return neighbour.java("neighbours", "Curator", 128) end,
     kazoo = function() return "/usr/bin/python3 spec/neighbours/kazoo_neighbour.py" end,
     ["go-zookeeper"] = function() return BUILD .. "/neighbours/gozk" end,
 }
