@@ -129,13 +129,15 @@ public final class CrowdCurator {
         }
     }
 
-    private void awaitNodes(int count, double deadline) throws Exception {
+    /** False if there are not so many in time. */
+    private boolean awaitNodes(int count, double deadline) throws Exception {
         while (nodes() < count) {
             if (now() > deadline) {
-                throw new IllegalStateException("not all were in line in time");
+                return false;
             }
             Thread.sleep(2);
         }
+        return true;
     }
 
     // --- commands ------------------------------------------------------------------------
@@ -161,7 +163,9 @@ public final class CrowdCurator {
     private void join(int number) throws Exception {
         int before = nodes();
         start(() -> beServed(locks.get(number)));
-        awaitNodes(before + 1, now() + PATIENCE);
+        if (!awaitNodes(before + 1, now() + PATIENCE)) {
+            throw new IllegalStateException("it made no node");
+        }
     }
 
     private void crowd(int count, double deadline) throws Exception {

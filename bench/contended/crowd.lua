@@ -7,7 +7,8 @@
 --                         permit); each waiter will be served LAPS times, and come back between
 --   hold                  the session for the first holder acquires it
 --   join SESSION          one waiter more; answers when it is in line
---   crowd COUNT DEADLINE  so many waiters more that give up then; answers when all are in line
+--   crowd COUNT DEADLINE  so many waiters more that give up then; answers when all are in line,
+--                         or should have given up
 --   release               the first holder lets go
 --   serve                 answers when its waiters have been served, or have given up, with the
 --                         time at which the last had

@@ -7,7 +7,7 @@ local zklock = require "zklock"
 
 local HOSTS, BATCH = arg[1], tonumber(arg[2])
 local TIMEOUT = 30 -- seconds, of the sessions
-local PATIENCE = 120 -- seconds
+local PATIENCE = 300 -- seconds
 
 local LOCKS = {
     mutex = function(session, path) return session:mutex(path) end,
@@ -25,10 +25,10 @@ local waiting, queued = 0, 0 -- waiters that have not ended; those that have bee
 local last = 0 -- when the latest of them was served, or gave up
 
 
-local function await(what, condition, deadline)
-    deadline = deadline or core.now() + PATIENCE
+local function await(what, condition)
+    local deadline = core.now() + PATIENCE
     while not condition() do
-        if core.now() > deadline then error("not in time: " .. what, 2) end
+        if core.now() > deadline then error("waited in vain: " .. what, 2) end
         zklock.sleep(0.002)
     end
 end
@@ -55,11 +55,6 @@ local function start(fn, ...)
 end
 
 
-local function await_line(count, deadline)
-    await("all in line", function() return queued >= count end, deadline)
-end
-
-
 local function be_served(number)
     local lock = lock_of(number)
     for _ = 1, laps do assert(lock:acquire{ on_queued = in_line }):release() end
@@ -67,7 +62,7 @@ end
 
 
 local function give_up(number, deadline)
-    local options = { timeout = deadline - core.now(), on_queued = in_line }
+    local options = { timeout = math.max(0.001, deadline - core.now()), on_queued = in_line }
     local lease, message, code = lock_of(number):acquire(options)
     assert(not lease and code == "timeout", message)
 end
@@ -98,7 +93,7 @@ function commands.join(number)
     number = tonumber(number)
     queued = 0
     start(be_served, number)
-    await_line(1)
+    await("its place", function() return queued == 1 end)
     await("its watches", function() return sessions[number]:stats().in_flight == 0 end)
 end
 
@@ -107,7 +102,7 @@ function commands.crowd(count, deadline)
     count, deadline = tonumber(count), tonumber(deadline)
     queued = 0
     for i = 1, count do start(give_up, i % #sessions + 1, deadline) end
-    await_line(count, deadline)
+    await("all in line", function() return queued >= count or core.now() > deadline end)
 end
 
 
