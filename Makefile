@@ -3,8 +3,8 @@
 # make test      everything that CI runs
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
-# make bench     speed, against the same requests made one after the other; bench-contended: by
-#                order; bench-nginx in nginx
+# make bench     speed, against the same requests made one after the other; bench-contended: many
+#                who want one lock, beside Curator; bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
 # make dist      the source archive and the rockspec that names it, in build
 # make lint, format, coverage, install, clean
@@ -144,9 +144,19 @@ bench: setup
 	@$(call with,5.4) JVMFLAGS="$(if $(FSYNC),-Dzookeeper.forceSync=yes )$$JVMFLAGS" \
 		rig/zookeeper run -- $(LUA) bench/bench.lua $(BENCH)
 
-bench-contended: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
-	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/contended.lua $(BENCH)
+# PEER= (empty): without Curator.
+PEER ?= Curator
+
+$(BUILD)/bench/CrowdCurator.class: bench/contended/CrowdCurator.java
+	mkdir -p $(@D)
+	javac -Xlint:all,-path -Werror -d $(@D) -cp '/usr/share/java/*' $<
+
+bench-contended:
+	@rig/packages $(if $(PEER),curator)
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG) \
+		$(if $(PEER),$(BUILD)/bench/CrowdCurator.class)
+	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) ZKLOCK_LUA=$(LUA) $(LUA) bench/contended.lua \
+		$(if $(PEER),,--alone) $(BENCH)
 
 bench-claims: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)

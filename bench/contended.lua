@@ -1,79 +1,41 @@
---- What a contended lock serves, in strict order of arrival and in turns: two sessions, eight
--- coroutines each, all of them always come back. Both orders run in turn, pair by pair, on one
--- server in one run; the ratio of each pair is what counts, for the machine's speed drifts.
+--- What a contended lock serves: zklock beside Apache Curator, on one server that keeps its log on
+-- the disk, through one proxy (which adds the round trip, and counts), round by round in one run.
 --
---   make bench-contended                               both networks
---   make bench-contended BENCH="--pairs 30 --batch 64"
+--   make bench-contended                            all, in about four minutes
+--   make bench-contended BENCH="--help"             the options
+--   make bench-contended BENCH="--parts line --sessions 4,16 --locks mutex"
+--   make bench-contended PEER=                      without Curator, and without Java's compiler
+--
+-- Its parts are in bench/contended/: line, steady, timeouts.
 
-local core = require "zklock.core"
-local median = require "bench.median"
-local rig = require "spec.rig"
-local zklock = require "zklock"
+local read_options = require "bench.contended.options"
+local say = require "bench.contended.say"
+local serve = require "bench.contended.serve"
+local start_world = require("bench.contended.world").start
 
-local unpack = table.unpack or unpack -- luacheck: globals unpack
-
-local SESSIONS, COROUTINES = 2, 8
-
-local wanted = { pairs = 9, batch = 16 }
-for i = 1, #arg, 2 do
-    local name = arg[i]:match("^%-%-(%a+)$")
-    if not wanted[name] then error("known: --pairs N, --batch N", 0) end
-    wanted[name] = tonumber(arg[i + 1]) or error(arg[i] .. " takes a number", 0)
-end
+local MOST_TO_WARM = 16 -- sessions
 
 
-local function count_requests(sessions)
-    local sum = 0
-    for _, session in ipairs(sessions) do
-        local stats = session:stats()
-        sum = sum + stats.creates + stats.sets + stats.deletes + stats.lists + stats.gets
-            + stats.syncs
+-- Sessions, paths and Java's compiler are warm when it counts.
+local function warm_up(world)
+    local shape = { sessions = MOST_TO_WARM, waiters = 1, laps = 2 }
+    for _, sessions in ipairs(world.options.sessions) do
+        shape.sessions = math.max(shape.sessions, sessions)
     end
-    return sum
-end
-
-
--- Each coroutine acquires and releases so often: grants a second, and requests a grant.
-local function contend(sessions, path, options, count)
-    local tasks = {}
-    for i = 1, SESSIONS * COROUTINES do
-        local lock = sessions[i % SESSIONS + 1]:mutex(path, options)
-        tasks[i] = function()
-            for _ = 1, count do assert(lock:acquire{ owner = i }):release() end
-        end
+    for _, kind in ipairs{ "mutex", "turns", "write", "semaphore" } do
+        for _, contender in ipairs(world:contenders(kind)) do serve(world, contender, shape, 0) end
     end
-    local before, begin = count_requests(sessions), core.now()
-    zklock.run(unpack(tasks))
-    local grants = SESSIONS * COROUTINES * count
-    return grants / (core.now() - begin), (count_requests(sessions) - before) / grants
 end
 
 
-local function measure(name, hosts, count)
-    local sessions = {}
-    for i = 1, SESSIONS do sessions[i] = assert(zklock.connect(hosts, { timeout = 30 })) end
-    local fifo, turns, ratios, fifo_requests, turns_requests = {}, {}, {}, {}, {}
-    local in_turns = { order = "turns", batch = wanted.batch }
-    contend(sessions, "/bench-fifo", nil, 1)
-    contend(sessions, "/bench-turns", in_turns, 1)
-    for i = 1, wanted.pairs do
-        fifo[i], fifo_requests[i] = contend(sessions, "/bench-fifo", nil, count)
-        turns[i], turns_requests[i] = contend(sessions, "/bench-turns", in_turns, count)
-        ratios[i] = turns[i] / fifo[i]
-    end
-    for _, session in ipairs(sessions) do session:close() end
-    local ratio = median(ratios) -- sorts
-    print(("%-12s %8.0f /s %5.2f %10.0f /s %5.2f %8.1f   (%.1f to %.1f)"):format(
-        name, median(fifo), median(fifo_requests), median(turns), median(turns_requests),
-        ratio, ratios[1], ratios[#ratios]))
-end
-
-
-local server = rig.shared()
-local proxy = rig.proxy(server.hosts)
-proxy:command("delay 10")
-print(("grants a second, requests a grant; %d sessions of %d coroutines, batches of %d, median " ..
-       "of %d pairs"):format(SESSIONS, COROUTINES, wanted.batch, wanted.pairs))
-print("network              fifo               turns           ratio   (least to most)")
-measure("loopback", server.hosts, 40)
-measure("10 ms away", proxy.hosts, 8)
+local options = read_options(arg)
+local world = start_world(options)
+local disk = world.disk
+say.line("%d processes of each client; one server, fsync %s, its log on %s%s", options.processes,
+         disk.fsync and "on" or "off", disk.filesystem,
+         disk.filesystem == "tmpfs" and ", where that costs nothing" or "")
+say.line("medians of rounds (least to most); requests are counted without heartbeats")
+warm_up(world)
+for _, part in ipairs(options.parts) do require("bench.contended." .. part)(world) end
+if options.json then world:write_json(options.json) end
+world:stop()

@@ -245,7 +245,10 @@ static void count(struct traffic *traffic, int label) {
 
 /* Accounts for a passage that is out, and does its sequel. */
 static void passed(struct traffic *traffic, struct link *link, bool up, const struct passage *out) {
-    if (!(up ? link->up : link->down).broken) count(traffic, out->label);
+    if (!(up ? link->up : link->down).broken) {
+        count(traffic, out->label);
+        *(up ? &traffic->up_bytes : &traffic->down_bytes) += out->length;
+    }
     if (out->burst != 0 && out->burst == link->burst) link->burst_open = false;
     switch (out->sequel) {
     case GO_ON: break;

@@ -35,7 +35,8 @@ struct traffic {
     struct fifo rules;                      /* of struct rule, in the order given */
     unsigned long requests[OPERATIONS_MAX]; /* forwarded in full, by operation */
     unsigned long flights;
-    unsigned long events; /* forwarded in full */
+    unsigned long events;          /* forwarded in full */
+    uint64_t up_bytes, down_bytes; /* of frames that were forwarded in full */
 };
 
 struct link {

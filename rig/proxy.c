@@ -19,6 +19,9 @@
  *                      forwarded; ping and setWatches belong to none. A burst
  *                      counts when its first request arrives.
  *             events   watch events forwarded to clients
+ *   bytes     ok up=1234 down=56789
+ *             Since the last reset: of requests and of what came back, as long as each
+ *             went on in full; their lengths included, TCP's own not.
  *   reset     sets all counts to zero; the next request starts a new flight.
  *   delay MS  adds MS/2 milliseconds (a decimal number) in each direction to what
  *             passes from now on; keeps order, does not limit throughput. TCP
@@ -51,6 +54,7 @@
 #include "link.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
@@ -136,7 +140,20 @@ static void run_links(struct proxy *proxy) {
 
 /* --- commands --- */
 
-enum verb { COUNTS, CLEAR, DELAY, CUT, REFUSE, ACCEPT, BLACKHOLE, HALFOPEN, FLOW, RULE, QUIT };
+enum verb {
+    COUNTS,
+    BYTES,
+    CLEAR,
+    DELAY,
+    CUT,
+    REFUSE,
+    ACCEPT,
+    BLACKHOLE,
+    HALFOPEN,
+    FLOW,
+    RULE,
+    QUIT
+};
 
 static const struct command {
     const char *name;
@@ -144,13 +161,21 @@ static const struct command {
     enum verb verb;
     enum action action; /* of a RULE */
 } commands[] = {
-    {"counts", 0, COUNTS, PASS},       {"reset", 0, CLEAR, PASS},
-    {"delay", 1, DELAY, PASS},         {"cut", 0, CUT, PASS},
-    {"refuse", 0, REFUSE, PASS},       {"accept", 0, ACCEPT, PASS},
-    {"blackhole", 0, BLACKHOLE, PASS}, {"halfopen", 0, HALFOPEN, PASS},
-    {"flow", 0, FLOW, PASS},           {"drop-request", 2, RULE, DROP_REQUEST},
-    {"cut-after", 2, RULE, CUT_AFTER}, {"drop-reply", 2, RULE, DROP_REPLY},
-    {"hold", 2, RULE, HOLD},           {"quit", 0, QUIT, PASS},
+    {"counts", 0, COUNTS, PASS},
+    {"bytes", 0, BYTES, PASS},
+    {"reset", 0, CLEAR, PASS},
+    {"delay", 1, DELAY, PASS},
+    {"cut", 0, CUT, PASS},
+    {"refuse", 0, REFUSE, PASS},
+    {"accept", 0, ACCEPT, PASS},
+    {"blackhole", 0, BLACKHOLE, PASS},
+    {"halfopen", 0, HALFOPEN, PASS},
+    {"flow", 0, FLOW, PASS},
+    {"drop-request", 2, RULE, DROP_REQUEST},
+    {"cut-after", 2, RULE, CUT_AFTER},
+    {"drop-reply", 2, RULE, DROP_REPLY},
+    {"hold", 2, RULE, HOLD},
+    {"quit", 0, QUIT, PASS},
 };
 
 static void print_counts(const struct traffic *traffic) {
@@ -163,6 +188,7 @@ static void print_counts(const struct traffic *traffic) {
 static void clear_counts(struct proxy *proxy) {
     memset(proxy->traffic.requests, 0, sizeof proxy->traffic.requests);
     proxy->traffic.flights = proxy->traffic.events = 0;
+    proxy->traffic.up_bytes = proxy->traffic.down_bytes = 0;
     for (size_t i = 0; i < proxy->link_count; i++) proxy->links[i]->burst_open = false;
 }
 
@@ -204,6 +230,10 @@ static void obey(struct proxy *proxy, const struct command *command, const char 
     bool done = true;
     switch (command->verb) {
     case COUNTS: print_counts(&proxy->traffic); return;
+    case BYTES:
+        printf("ok up=%" PRIu64 " down=%" PRIu64 "\n", proxy->traffic.up_bytes,
+               proxy->traffic.down_bytes);
+        return;
     case CUT:
         cut_links(proxy);
         printf("ok %zu\n", proxy->link_count);

@@ -78,13 +78,14 @@ local Server = {}
 Server.__index = Server
 
 
---- Starts servers: { n = 1|3, tick = milliseconds, links = true, environment =
+--- Starts servers: { n = 1|3, tick = milliseconds, links = true, fsync = true, environment =
 -- "NAME=value" }. With links the servers of an ensemble can be cut off from each other.
 function rig.server(options)
     options = options or {}
-    local output = rig.shell("%s rig/zookeeper start -w %d -n %d -t %d %s",
+    local output = rig.shell("%s rig/zookeeper start -w %d -n %d -t %d %s %s",
                              options.environment or "", rig.pid, options.n or 1,
-                             options.tick or 200, options.links and "-l" or "")
+                             options.tick or 200, options.links and "-l" or "",
+                             options.fsync and "-f" or "")
     local self = setmetatable({}, Server)
     self.dir = assert(output:match("dir='([^']*)'"), "no server: " .. output)
     self.hosts = output:match("hosts='([^']*)'")
@@ -227,11 +228,23 @@ function Servant:greet()
 end
 
 
---- Sends a command; gives the answer behind "ok".
-function Servant:command(text, ...)
+--- Sends a command, and does not wait for its answer.
+function Servant:tell(text, ...)
     self.input:write(text:format(...), "\n")
+end
+
+
+--- The answer behind "ok".
+function Servant:answer()
     local answer = self.output:read("*l") or "error: it ended"
     return answer:match("^ok ?(.*)$") or error(answer, 2)
+end
+
+
+--- Sends a command; gives the answer behind "ok".
+function Servant:command(text, ...)
+    self:tell(text, ...)
+    return self:answer()
 end
 
 
@@ -264,6 +277,13 @@ function Proxy:counts()
         counts[name] = tonumber(count)
     end
     return setmetatable(counts, { __index = function() return 0 end })
+end
+
+
+--- Bytes of frames since reset(): to the server, to the clients.
+function Proxy:bytes()
+    local up, down = self:command("bytes"):match("^up=(%d+) down=(%d+)$")
+    return tonumber(up), tonumber(down)
 end
 
 

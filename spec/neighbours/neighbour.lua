@@ -40,20 +40,23 @@ local function clock_offset()
 end
 
 
-local function java()
+--- The command that runs a Java program of ours with Curator: its folder in the build, its class,
+-- its heap in megabytes.
+function neighbour.java(folder, class, heap)
     local jars = {}
     for i, name in ipairs(JARS) do jars[i] = ("/usr/share/java/%s.jar"):format(name) end
     return table.concat({
-        "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData -Xmx128m",
+        "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData",
+        ("-Xmx%dm"):format(heap),
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
         "-Dclock.offset=" .. clock_offset(),
-        "-cp", BUILD .. "/neighbours:" .. table.concat(jars, ":"), "Curator",
+        ("-cp %s/%s:%s"):format(BUILD, folder, table.concat(jars, ":")), class,
     }, " ")
 end
 
 
 local PROGRAMS = {
-    Curator = java,
+    Curator = function() return neighbour.java("neighbours", "Curator", 128) end,
     kazoo = function() return "/usr/bin/python3 spec/neighbours/kazoo_neighbour.py" end,
     ["go-zookeeper"] = function() return BUILD .. "/neighbours/gozk" end,
 }

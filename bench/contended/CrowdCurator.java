@@ -1,0 +1,222 @@
+// CrowdCurator.java - the process of a crowd that has Apache Curator; crowd.lua says which commands
+// it obeys.
+//
+//   CrowdCurator HOSTS SERVER      SERVER: where the server itself listens, to be asked for nodes
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.retry.RetryOneTime;
+
+public final class CrowdCurator {
+    private static final int SESSION_TIMEOUT = 30_000;
+    private static final double PATIENCE = 120; // seconds
+
+    /** Released by the thread that acquired it. */
+    private interface Hold {
+        void release() throws Exception;
+    }
+
+    private interface Lock {
+        /** Null if it was not had within so many seconds. */
+        Hold acquire(double seconds) throws Exception;
+    }
+
+    private interface Waiter {
+        void run() throws Exception;
+    }
+
+    private final String hosts;
+    private final String server;
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final double offset = Double.parseDouble(System.getProperty("clock.offset"));
+    private final List<CuratorFramework> sessions = new ArrayList<>(); // 0: the first holder's
+    private final List<Lock> locks = new ArrayList<>(); // of the sessions
+    private final List<Future<?>> waiters = new ArrayList<>();
+    private Hold held; // by the first holder
+    private int laps;
+    private double last; // when the latest waiter was served, or gave up
+
+    private CrowdCurator(String hosts, String server) throws Exception {
+        this.hosts = hosts;
+        this.server = server;
+        open(0);
+    }
+
+    /** CLOCK_BOOTTIME, in seconds. */
+    private double now() {
+        return System.nanoTime() / 1e9 + offset;
+    }
+
+    // --- locks ---------------------------------------------------------------------------
+
+    private static Lock mutex(InterProcessMutex mutex) {
+        return seconds -> mutex.acquire((long) (seconds * 1000), TimeUnit.MILLISECONDS)
+                ? mutex::release : null;
+    }
+
+    private static Lock semaphore(InterProcessSemaphoreV2 semaphore) {
+        return seconds -> {
+            Lease lease = semaphore.acquire((long) (seconds * 1000), TimeUnit.MILLISECONDS);
+            return lease == null ? null : () -> semaphore.returnLease(lease);
+        };
+    }
+
+    private static Lock lock(CuratorFramework client, String kind, String path) {
+        switch (kind) {
+            case "mutex": return mutex(new InterProcessMutex(client, path));
+            case "write": return mutex(new InterProcessReadWriteLock(client, path).writeLock());
+            case "semaphore": return semaphore(new InterProcessSemaphoreV2(client, path, 1));
+            default: throw new IllegalArgumentException("no such lock: " + kind);
+        }
+    }
+
+    // --- waiters -------------------------------------------------------------------------
+
+    private synchronized void ended() {
+        last = now();
+    }
+
+    private void start(Waiter waiter) {
+        waiters.add(threads.submit(() -> {
+            waiter.run();
+            ended();
+            return null;
+        }));
+    }
+
+    private void beServed(Lock lock) throws Exception {
+        for (int i = 0; i < laps; i++) {
+            lock.acquire(PATIENCE).release();
+        }
+    }
+
+    private void giveUp(Lock lock, double deadline) throws Exception {
+        if (lock.acquire(deadline - now()) != null) {
+            throw new IllegalStateException("it was granted");
+        }
+    }
+
+    /** How many ephemeral nodes the server has. A waiter that has made one has its place. */
+    private int nodes() throws IOException {
+        String[] address = server.split(":");
+        try (Socket socket = new Socket(address[0], Integer.parseInt(address[1]))) {
+            socket.getOutputStream().write("mntr".getBytes(StandardCharsets.US_ASCII));
+            String answer = new String(socket.getInputStream().readAllBytes(),
+                    StandardCharsets.US_ASCII);
+            Matcher matcher = Pattern.compile("zk_ephemerals_count\\t(\\d+)").matcher(answer);
+            if (!matcher.find()) {
+                throw new IOException("no answer to mntr");
+            }
+            return Integer.parseInt(matcher.group(1));
+        }
+    }
+
+    /** False if there are not so many in time. */
+    private boolean awaitNodes(int count, double deadline) throws Exception {
+        while (nodes() < count) {
+            if (now() > deadline) {
+                return false;
+            }
+            Thread.sleep(2);
+        }
+        return true;
+    }
+
+    // --- commands ------------------------------------------------------------------------
+
+    private void open(int count) throws Exception {
+        while (sessions.size() <= count) {
+            CuratorFramework client = CuratorFrameworkFactory.newClient(
+                    hosts, SESSION_TIMEOUT, 15_000, new RetryOneTime(1000));
+            sessions.add(client);
+            client.start();
+            if (!client.blockUntilConnected(15, TimeUnit.SECONDS)) {
+                throw new IOException("no connection to " + hosts);
+            }
+        }
+    }
+
+    private void line(String kind, String path, int count) {
+        laps = count;
+        locks.clear();
+        sessions.forEach(client -> locks.add(lock(client, kind, path)));
+    }
+
+    private void join(int number) throws Exception {
+        int before = nodes();
+        start(() -> beServed(locks.get(number)));
+        if (!awaitNodes(before + 1, now() + PATIENCE)) {
+            throw new IllegalStateException("it made no node");
+        }
+    }
+
+    private void crowd(int count, double deadline) throws Exception {
+        int before = nodes();
+        for (int i = 0; i < count; i++) {
+            Lock lock = locks.get(i % (locks.size() - 1) + 1);
+            start(() -> giveUp(lock, deadline));
+        }
+        awaitNodes(before + count, deadline);
+    }
+
+    private String serve() throws Exception {
+        for (Future<?> waiter : waiters) {
+            waiter.get();
+        }
+        waiters.clear();
+        return String.format(Locale.ROOT, "%.6f", last);
+    }
+
+    private String obey(String[] words) throws Exception {
+        switch (words[0]) {
+            case "open": open(Integer.parseInt(words[1])); return "";
+            case "line": line(words[1], words[2], Integer.parseInt(words[3])); return "";
+            case "hold": held = locks.get(0).acquire(PATIENCE); return "";
+            case "join": join(Integer.parseInt(words[1])); return "";
+            case "crowd":
+                crowd(Integer.parseInt(words[1]), Double.parseDouble(words[2]));
+                return "";
+            case "release": held.release(); return "";
+            case "serve": return serve();
+            default: throw new IllegalArgumentException("unknown command");
+        }
+    }
+
+    private void run() throws IOException {
+        System.out.println("ready");
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = input.readLine(); line != null && !line.equals("quit");
+                line = input.readLine()) {
+            try {
+                System.out.println("ok " + obey(line.split(" ")));
+            } catch (Exception e) {
+                System.out.println("error: " + e);
+            }
+        }
+        sessions.forEach(CuratorFramework::close);
+        System.out.println("ok");
+    }
+
+    public static void main(String[] args) throws Exception {
+        new CrowdCurator(args[0], args[1]).run();
+        System.exit(0);
+    }
+}

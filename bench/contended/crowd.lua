@@ -1,0 +1,122 @@
+--- A crowd: processes of one client, whose sessions contend for one lock.
+--
+-- Each process is a program that obeys commands, one a line, and answers "ok …" or "error: …":
+--
+--   open COUNT            it has so many sessions from now on, and one more for the first holder
+--   line KIND PATH LAPS   the lock: mutex, turns, write (of a read-write lock), semaphore (of one
+--                         permit); each waiter will be served LAPS times, and come back between
+--   hold                  the session for the first holder acquires it
+--   join SESSION          one waiter more; answers when it is in line
+--   crowd COUNT DEADLINE  so many waiters more that give up then; answers when all are in line,
+--                         or should have given up
+--   release               the first holder lets go
+--   serve                 answers when its waiters have been served, or have given up, with the
+--                         time at which the last had
+--   quit
+--
+-- Times are seconds of CLOCK_BOOTTIME. A process that waits for a command may be deaf to its
+-- sessions: the others are told to serve before the first holder lets go.
+
+local core = require "zklock.core"
+local rig = require "spec.rig"
+
+local crowd = {}
+
+local Crowd = {}
+Crowd.__index = Crowd
+
+
+--- Starts a crowd of so many processes; await() waits until it has begun.
+function crowd.start(name, program, count)
+    local self = setmetatable({ name = name, processes = {}, sessions = 0 }, Crowd)
+    -- In a session of their own: Ctrl-C is for the benchmark, and they end with it.
+    for i = 1, count do self.processes[i] = rig.servant("setsid " .. program) end
+    return self
+end
+
+
+function Crowd:await()
+    for _, process in ipairs(self.processes) do process:greet() end
+end
+
+
+local function tell_all(self, ...)
+    for _, process in ipairs(self.processes) do process:tell(...) end
+    for _, process in ipairs(self.processes) do process:answer() end
+end
+
+
+-- The process of a session, and its number there: sessions are dealt out like cards.
+local function place_of(self, session)
+    local count = #self.processes
+    return self.processes[(session - 1) % count + 1], math.ceil(session / count)
+end
+
+
+--- The lock, and how many sessions contend for it. The first holder, a session more, has it.
+function Crowd:line(kind, sessions, laps)
+    self.sessions = sessions
+    tell_all(self, "open %d", math.ceil(sessions / #self.processes))
+    tell_all(self, "line %s /bench-%s/%s %d", kind, self.name, kind, laps)
+    self.processes[1]:command("hold")
+end
+
+
+--- So many waiters of each session join the line: one of each, in turn, then the next of each.
+-- Who is ahead of a waiter in line is of another process, then.
+function Crowd:join(waiters)
+    for _ = 1, waiters do
+        for session = 1, self.sessions do
+            local process, number = place_of(self, session)
+            process:command("join %d", number)
+        end
+    end
+end
+
+
+--- So many waiters that give up at a time.
+function Crowd:join_until(deadline, count)
+    local processes = math.min(#self.processes, self.sessions)
+    for i = 1, processes do
+        local share = math.floor(count / processes) + (i <= count % processes and 1 or 0)
+        self.processes[i]:command("crowd %d %.6f", share, deadline)
+    end
+end
+
+
+local function last_end(self)
+    local last = 0
+    for _, process in ipairs(self.processes) do
+        last = math.max(last, tonumber(process:answer()))
+    end
+    return last
+end
+
+
+--- The first holder lets go: gives the seconds until all have been served.
+function Crowd:serve()
+    local first = self.processes[1]
+    for i = 2, #self.processes do self.processes[i]:tell("serve") end
+    local begin = core.now()
+    first:tell("release")
+    first:tell("serve")
+    first:answer()
+    return last_end(self) - begin
+end
+
+
+--- Waits until all have given up, then lets go: gives the time at which the last had.
+function Crowd:give_up()
+    for _, process in ipairs(self.processes) do process:tell("serve") end
+    local last = last_end(self)
+    self.processes[1]:command("release")
+    return last
+end
+
+
+function Crowd:stop()
+    for _, process in ipairs(self.processes) do process:stop() end
+end
+
+
+return crowd

@@ -1,0 +1,67 @@
+--- The options of bench/contended.lua: options(arg) gives a table of them.
+
+local argparse = require "argparse"
+
+
+local function list_of(convert) -- an argparse converter
+    return function(text)
+        local list = {}
+        for word in text:gmatch("[^,]+") do
+            local value = convert(word)
+            if value == nil then return nil, ("%q will not do"):format(word) end
+            list[#list + 1] = value
+        end
+        return list
+    end
+end
+
+
+local function one_of(...)
+    local known = {}
+    for _, name in ipairs{ ... } do known[name] = name end
+    return function(word) return known[word] end
+end
+
+
+local function count(text)
+    local number = tonumber(text)
+    if number and number >= 1 and number % 1 == 0 then return number end
+    return nil, ("%q is no whole number above 0"):format(text)
+end
+
+
+local function time(text)
+    local number = tonumber(text)
+    if number and number >= 0 and number < 1000 then return number end
+    return nil, ("%q is no time below 1000"):format(text)
+end
+
+
+local function describe()
+    local parser = argparse("bench/contended.lua", "What a contended lock serves.")
+    local function option(name, text, default, convert)
+        parser:option(name, text, default):convert(convert)
+    end
+    option("--parts", "Of line, steady, timeouts.", "line,steady,timeouts",
+           list_of(one_of("line", "steady", "timeouts")))
+    option("--sessions", "In line: numbers of sessions.", "2,8,32,64", list_of(count))
+    option("--locks", "In line: of mutex, turns, write, semaphore.", "mutex,write,semaphore",
+           list_of(one_of("mutex", "turns", "write", "semaphore")))
+    option("--delays", "Round trips, milliseconds.", "0,10", list_of(time))
+    option("--rounds", "Of each row; their median counts.", "5", count)
+    option("--patience", "Seconds after which a row has no further round, if it has three.", "6",
+           time)
+    option("--processes", "Of each client.", "4", count)
+    option("--batch", "Grants of a turn.", "16", count)
+    option("--waiters", "That give up.", "500", count)
+    option("--wait", "Seconds until they do, at first (default: by their number).", nil, time)
+    option("--json", "A file for all figures of all rounds.", nil, tostring)
+    parser:flag("--no-fsync", "The server answers before its log is on the disk.")
+    parser:flag("--alone", "Without Curator.")
+    return parser
+end
+
+
+return function(words)
+    return describe():parse(words)
+end
