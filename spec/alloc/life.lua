@@ -157,17 +157,18 @@ function chapters.conflict(book)
 end
 
 function chapters.queue(book)
-    local lock = book.lock
+    local lock, line = book.lock, nil
     local lease = assert(lock:acquire(PATIENCE))
     zklock.run(function()
         local second = try(lock.acquire, lock, { owner = "second", on_queued = function()
             book.arm()
-            try(lock.queue, lock, PATIENCE)
+            line = try(lock.queue, lock, PATIENCE)
             failing.disarm()
             lease:release()
         end })
         second:release()
     end)
+    for _, each in ipairs(line or {}) do assert(each.data == "a test", "shown without its data") end
 end
 
 -- The session is closed while one holds and one waits; whatever fails, nothing is raised.

@@ -218,6 +218,24 @@ static void heads(void) {
         CHECK_IS(deleted(&s, NULL), ZKL_DO_GRANT | ZKL_DO_MARK);
         scene_close(&s);
     }
+    TEST("news of a contender behind, which another claim waits for, is not its matter") {
+        reach(&s, ZKL_LIST);
+        LISTED(&s, ONE40, ONE41, s.claim.name, ONE43);
+        CHECK_IS(changed(&s, ONE43), 0);
+        CHECK_TEXT(s.claim.ahead->name, ONE41);
+        CHECK_IS(got(&s, ONE43, ZKL_REFUSED), 0);
+        CHECK_IS(deleted(&s, ONE43), 0);
+        CHECK_IS(deleted(&s, ONE40), ZKL_DO_GRANT | ZKL_DO_MARK);
+        scene_close(&s);
+    }
+    TEST("a newer list that shows more ahead has it watch all of them") {
+        reach(&s, ZKL_LIST);
+        LISTED(&s, ONE40, ONE41, s.claim.name);
+        LINE(&s, ONE39, ONE40, ONE41, s.claim.name);
+        CHECK_IS(deleted(&s, ONE40), ZKL_DO_HOLDERS);
+        CHECK_IS(deleted(&s, ONE39), ZKL_DO_GRANT | ZKL_DO_MARK);
+        scene_close(&s);
+    }
     TEST("after a reconnect it lists before it is granted: its own node may be gone") {
         reach(&s, ZKL_LIST);
         LISTED(&s, ONE40, ONE41, s.claim.name);
