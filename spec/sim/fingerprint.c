@@ -109,6 +109,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)claim->czxid);
     mix((uint64_t)claim->listed << 32 | claim->ranks);
     mix((uint64_t)claim->headed << 1 | claim->recheck);
+    mix(claim->rounds);
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
     mix_text(claim->name);
