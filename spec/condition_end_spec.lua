@@ -407,7 +407,7 @@ describe("a lease that has no part in a condition", function()
                    function() fn(condition) end)
             raises(("condition:%s takes a lease of its lock first, not number"):format(method),
                    function() fn(condition, 5) end)
-            raises(("condition:%s takes a lease of its lock first, not zklock.lock"):format(method),
+            raises(("condition:%s takes a lease of its lock first, not table"):format(method),
                    function() fn(condition, lock) end)
             raises("timeout must be seconds", function() fn(condition, lease, -1) end)
             raises(("call it with a colon: condition:%s(...)"):format(method),

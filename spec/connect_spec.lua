@@ -33,7 +33,7 @@ describe("connect, with nobody there,", function()
         it('gives "connection" in connect_timeout: ' .. name, function()
             local message, code, seconds = refused(hosts, { connect_timeout = 0.3 })
             assert.equal("connection", code)
-            assert.is_truthy(message:find(hosts:sub(1, 200), 1, true), message)
+            assert.is_truthy(message:find(hosts, 1, true), message)
             if reason then assert.is_truthy(message:find(reason), message) end
             assert.is_true(seconds >= 0.25 and seconds < 2, seconds)
         end)

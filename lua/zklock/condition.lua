@@ -12,7 +12,7 @@ local wait = require "zklock.wait"
 
 local now = core.now
 local getmetatable, ipairs = getmetatable, ipairs
-local setmetatable = setmetatable
+local setmetatable, type = setmetatable, type
 local max, min = math.max, math.min
 local remove = table.remove
 
@@ -39,7 +39,7 @@ local function refusal(self, lease, method)
     local lock = self.lock
     if getmetatable(lease) ~= Lease then
         misuse.refuse("condition:%s takes a lease of its lock first, not %s", method,
-                      misuse.kind_of(lease))
+                      type(lease))
     end
     if lock.session:forked() then return failure("forked", self.folder) end
     local own = lease.session == lock.session and lease.path == lock.path

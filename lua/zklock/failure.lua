@@ -2,7 +2,7 @@
 
 local brief = require "zklock.misuse".brief
 
-local SUBJECT = 256 -- bytes of it that a message repeats
+local SUBJECT = 4096 -- bytes of it that a message repeats
 
 local texts = {
     timeout = "not done in time",

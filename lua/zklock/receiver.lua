@@ -2,15 +2,20 @@
 
 local misuse = require "zklock.misuse"
 
-local getmetatable, pairs = getmetatable, pairs
+local getmetatable, pairs, type = getmetatable, pairs, type
+
+
+-- The object of another class is named.
+local function refuse(object, class, call)
+    local kind = misuse.kind_of(object)
+    local not_of = kind ~= type(object) and (" of a %s, not of a %s"):format(class.__name, kind)
+    misuse.refuse("call it with a colon: %s(...)%s", call, not_of or "")
+end
 
 
 local function checked(fn, class, call)
     return function(self, ...)
-        if getmetatable(self) ~= class then
-            misuse.refuse("call it with a colon: %s(...) of a %s, not of %s", call, class.__name,
-                          misuse.kind_of(self))
-        end
+        if getmetatable(self) ~= class then refuse(self, class, call) end
         return fn(self, ...)
     end
 end
