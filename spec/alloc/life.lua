@@ -300,6 +300,7 @@ function chapters.condition(book)
         try(condition.wait, condition, lease, PATIENCE)
         over = true
         pcall(condition.wait, condition, lease, 0.05)
+        lease:release() -- who calls may wait for it
     end, function()
         while not over do
             local options = { timeout = PATIENCE, owner = "caller" }
@@ -311,7 +312,6 @@ function chapters.condition(book)
             zklock.sleep(0.01)
         end
     end)
-    lease:release()
 end
 
 -- Two wait; the first is told, and gives up: the second has the signal then.

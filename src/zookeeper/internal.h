@@ -75,13 +75,12 @@ struct stake {
     char *data;  /* of the node: the session's identity, and the lock's data in a line of its own */
     char *owner; /* "": nobody's (an orphan) */
     int error;   /* the server's error code of the last refusal */
-    zkl_time jitter;  /* the longest pause of the claim; 0: none */
-    zkl_time wake_at; /* the end of its pause, while it is pausing */
-    bool joint;       /* part of a multi-lock, whose lease has not given it up */
-    bool unlisted;    /* the list behind the create or sync that is out could not be sent */
-    struct watch
-        *own_watch;     /* of its node, if it asked for one; of a fixed name perhaps another's */
-    struct want *wants; /* the watches that it asked for of other nodes */
+    zkl_time jitter;         /* the longest pause of the claim; 0: none */
+    zkl_time wake_at;        /* the end of its pause, while it is pausing */
+    bool joint;              /* part of a multi-lock, whose lease has not given it up */
+    bool unlisted;           /* the list behind the create or sync that is out could not be sent */
+    struct watch *own_watch; /* of the node of its name, if it asked for one */
+    struct want *wants;      /* watches of other nodes that it asked for */
 };
 
 /* What a request or a lease is about: one stake, or the parts of a multi-lock. Counted. */

@@ -67,12 +67,12 @@ static void free_unused(struct watches *watches, struct watch *watch) {
 }
 
 static struct watch *find_or_add(struct watches *watches, const char *path) {
-    struct watch **link = find(watches, path);
+    struct watch **link = find(watches, path), *watch = *link;
     size_t size = strlen(path) + 1;
-    if (*link) return *link;
-    *link = calloc(1, sizeof **link + size);
-    if (*link) memcpy((*link)->path, path, size);
-    return *link;
+    if (watch) return watch;
+    watch = *link = calloc(1, sizeof *watch + size);
+    if (watch) memcpy(watch->path, path, size);
+    return watch;
 }
 
 bool zkl_watches_may(const struct watches *watches, const char *path) {
