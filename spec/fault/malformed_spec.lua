@@ -19,25 +19,26 @@ local REQUESTS_MOST, A_SECOND = 600, 500
 -- the lies begin. Prints a line for each call that returned, and the seconds it took.
 local CALLS = [=[
 local PATH, TRUE_HOSTS, SECONDS = %q, %q, %f
-local session = assert(zklock.connect(HOSTS, { timeout = 3, connect_timeout = SECONDS }))
-local honest = assert(zklock.connect(TRUE_HOSTS, { timeout = 12 }))
+local session = assert(zklock.connect(HOSTS, { timeout = 3, connect_timeout = 30 }))
+local honest = assert(zklock.connect(TRUE_HOSTS, { timeout = 12, connect_timeout = 30 }))
+session.connect_timeout = SECONDS -- that a try is given
 local core = require "zklock.core"
 
 local function path(name) return PATH .. "/" .. name end
 
 local held = {} -- by call
 local function hold(name, lock)
-    held[name] = assert(lock:acquire(5))
+    held[name] = assert(lock:acquire(30))
     return held[name]
 end
 
 local taken = {}
 for _, name in ipairs{ "taken", "turn" } do
-    taken[name] = assert(honest:mutex(path(name)):acquire(5))
+    taken[name] = assert(honest:mutex(path(name)):acquire(30))
 end
-taken.unfair = assert(honest:mutex(path("unfair"), { order = "none" }):acquire(5))
-taken.rw = assert(honest:rwlock(path("rw")):write():acquire(5))
-taken.gate = assert(honest:semaphore(path("gate"), 3):acquire{ timeout = 5, permits = 2 })
+taken.unfair = assert(honest:mutex(path("unfair"), { order = "none" }):acquire(30))
+taken.rw = assert(honest:rwlock(path("rw")):write():acquire(30))
+taken.gate = assert(honest:semaphore(path("gate"), 3):acquire{ timeout = 30, permits = 2 })
 
 for _, name in ipairs{ "check", "guard", "wait", "signal", "release", "own" } do
     hold(name, session:mutex(path(name)))

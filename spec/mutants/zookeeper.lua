@@ -75,8 +75,8 @@ return {
         find = "        if (all->results[i].err != ZOK) return false;\n",
         replace = "",
         also = { {
-            find = "if (sequential && !is_created(all->asked[i], all->created[i], true)) return false;",
-            replace = "if (sequential && !all->created[i]) return false;",
+            find = "sequential && !is_created(all->asked[i], all->created[i], true)",
+            replace = "sequential && !all->created[i]",
         } },
         catch = by("fault/malformed", "a transaction without results"),
     },
