@@ -1313,4 +1313,26 @@ bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, 
         find = "claim->czxid > ZKL_BATCH_CZXID_MAX)",
         replace = "claim->czxid > INT64_MAX - 1)",
     },
+
+    -- --- what a server says -------------------------------------------------------------
+
+    {
+        name = "name-twice",
+        what = "a name that a list has twice is in the line twice: its czxid is read for ever",
+        file = "src/core/line.c",
+        find = "    filled = drop_repeated(list, filled);\n",
+        replace = "",
+        also = { {
+            find = "static size_t drop_repeated(",
+            replace = "size_t drop_repeated(struct zkl_contender **list, size_t count);\n" ..
+                "size_t drop_repeated(",
+        } },
+    },
+    {
+        name = "never-tires",
+        what = "an attempt that came to nothing is followed by the next at once, for ever",
+        file = "src/core/claim.h",
+        find = "return ++claim->rounds > ZKL_ROUNDS;",
+        replace = "return ++claim->rounds == 0;",
+    },
 }

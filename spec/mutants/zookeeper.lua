@@ -79,6 +79,29 @@ return {
         catch = by("unfair", "exclude each other also with pauses"),
     },
 
+    -- --- what a server says -------------------------------------------------------------
+
+    {
+        name = "reply-believed",
+        what = "whatever a server says is taken for what it seems to be",
+        file = "src/zookeeper/flight.c",
+        find = "    zkl_reply_sift(flight, answer);\n",
+        replace = "",
+        catch = by("fault/malformed", "a list of -1 names"),
+    },
+    {
+        name = "reply-half-done",
+        what = "a transaction is done if its code says so, whatever its results say",
+        file = "src/zookeeper/reply.c",
+        find = "        if (all->results[i].err != ZOK) return false;\n",
+        replace = "",
+        also = { {
+            find = "sequential && !is_created(all->asked[i], all->created[i], true)",
+            replace = "sequential && !all->created[i]",
+        } },
+        catch = by("fault/malformed", "a transaction without results"),
+    },
+
     -- --- seen elsewhere ---------------------------------------------------------------
 
     {
