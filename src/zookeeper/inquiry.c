@@ -214,7 +214,7 @@ static void queue_listed(struct zkl_request *request, const struct answer *answe
     request->queue = calloc(count + 1, sizeof *request->queue);
     bool enough = request->queue != NULL;
     for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, names->data[i]);
-    drop_repeated(request);
+    if (enough) drop_repeated(request);
     if (!enough) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
     else if (request->queued == 0) zkl_request_finish(request, ZKL_OK, 0);
     else if (request->brief && !exhausted(request)) queue_complete(request);
