@@ -170,7 +170,7 @@ struct zkl_claim {
     uint32_t listed;   /* serial of the list that came with the own node */
     uint32_t headed;   /* serial of the list by which it is `heading` */
     uint32_t ranks;    /* gets for czxids that are out */
-    uint32_t rounds;   /* attempts and lists since the last heartbeat */
+    uint32_t rounds;   /* attempts and lists since the last heartbeat or watch event */
     int32_t sequence;
     int32_t permits, limit;   /* PERMIT; else 0 */
     int32_t batch;            /* grants of a node, at most; 0: it is for one claim alone */
@@ -204,8 +204,8 @@ struct zkl_claim {
 
 /*
  * Another attempt, or another list, because of what a reply said. True: it is one too many for
- * now. What a server says may contradict itself, also between two truths; who asks again at
- * once for ever would ask as fast as it answers. Such a claim waits for the next heartbeat.
+ * now. A server's replies may contradict each other, and a claim that asks again at once would
+ * ask as fast as the server answers. Such a claim waits for the next heartbeat, or watch event.
  */
 #define ZKL_ROUNDS 16
 
