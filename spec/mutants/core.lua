@@ -14,10 +14,11 @@ return {
         file = "src/core/claim_replies.c",
         find = [[
     if (!awaits(claim, contender)) return 0;
-    if (contender) zkl_line_forget(claim->line, contender);]],
+    claim->rounds = 0;
+    return ahead_gone(claim, contender, now);]],
         replace = [[
     if (claim->state != ZKL_WAIT) return 0;
-    zkl_line_forget(claim->line, claim->ahead);]],
+    return ahead_gone(claim, claim->ahead, now);]],
     },
     {
         name = "walk",
@@ -104,7 +105,7 @@ return {
         name = "BUG-11-vanished",
         what = "the predecessor vanished before it could be watched: taken for the lock",
         file = "src/core/claim_replies.c",
-        find = "case ZKL_ABSENT: return zkl_claim_ahead_deleted(claim, contender, now);",
+        find = "case ZKL_ABSENT: return ahead_gone(claim, contender, now);",
         replace = "case ZKL_ABSENT: return admit(claim, now);",
     },
     {
@@ -118,7 +119,7 @@ return {
     return 0;
 }
 
-zkl_actions zkl_claim_ranked(]],
+/* A get that is refused]],
         replace = [[
     case ZKL_REFUSED: return admit(claim, now);
     case ZKL_UNKNOWN: return stall(claim);
@@ -126,16 +127,17 @@ zkl_actions zkl_claim_ranked(]],
     return 0;
 }
 
-zkl_actions zkl_claim_ranked(]],
+/* A get that is refused]],
     },
     {
         name = "BUG-12",
         what = "the predecessor is gone: granted without a look who else is ahead",
         file = "src/core/claim_replies.c",
         find = [[
-    return still_waits(claim) ? 0 : zkl_claim_advance(claim, now);]],
+    claim->recheck = !claim->heading; /* a claim that heads watches each */
+    return zkl_claim_advance(claim, now);]],
         replace = [[
-    return still_waits(claim) ? 0 : admit(claim, now);]],
+    return admit(claim, now);]],
     },
     {
         name = "BUG-13-waiter",
@@ -416,7 +418,8 @@ zkl_actions zkl_claim_synced(]], } },
         name = "lost-delete-event",
         what = "after a reconnect a deletion counts as before, though its order says nothing",
         file = "src/core/claim.c",
-        find = "    if (claim->state == ZKL_WAIT) claim->line->incomplete = true;\n",
+        find = "if (claim->state == ZKL_WAIT || claim->state == ZKL_RANK) " ..
+            "claim->line->incomplete = true;",
         replace = "",
     },
     {
