@@ -38,6 +38,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http test repl bench bench-claims bench-contended soak lint format coverage
 .PHONY: install dist clean setup setup-tests build-tests test-lua test-luajit test-asan test-tsan
+.PHONY: test-lua-faults test-lua-others test-tsan-faults test-tsan-others
 .PHONY: interrupts valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
@@ -198,6 +199,16 @@ test-lua: $(BUILD)/5.4/zklock/core.so $(RIG)
 test-luajit: $(BUILD)/5.1/zklock/core.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
 
+# The same in two halves, for they mostly wait: .ci/suite runs them side by side.
+test-lua-faults test-lua-others: test-lua-%:
+	@$(MAKE) --no-print-directory test-lua SPEC="$($*)"
+
+test-tsan-faults test-tsan-others: test-tsan-%:
+	@$(MAKE) --no-print-directory test-tsan SPEC="$(filter $($*),$(THREAD_SPECS))"
+
+faults = $(wildcard spec/fault/*_spec.lua)
+others = $(wildcard spec/*_spec.lua spec/loops/*_spec.lua)
+
 # An error at each instruction of each operation; the specs take some.
 interrupts:
 	ZKLOCK_INTERRUPTS=all $(MAKE) --no-print-directory test-lua SPEC=spec/interrupt_spec.lua
@@ -208,6 +219,7 @@ interrupts:
 LUA_SPECS = spec/checker_spec.lua spec/interrupt_spec.lua spec/misuse_spec.lua \
 	spec/packaging_spec.lua spec/seckill_spec.lua spec/seckill_http_spec.lua spec/shortage_spec.lua
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
+THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
 JIT_SPECS = $(wildcard spec/*_spec.lua spec/loops/*_spec.lua)
 
@@ -229,7 +241,7 @@ test-asan: $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(RIG)
 # libzookeeper is not instrumented, but what it does by way of the C library is seen.
 test-tsan: $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
 	TSAN_OPTIONS=atexit_sleep_ms=0:halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/spec/tsan.supp \
-		$(call busted,tsan,$(BUILD)/tsan/lua,$(C_SPECS))
+		$(call busted,tsan,$(BUILD)/tsan/lua,$(THREAD_SPECS))
 
 # All specs, for a quarter of an hour; see spec/memcheck.
 valgrind: $(BUILD)/5.4/zklock/core.so $(RIG)

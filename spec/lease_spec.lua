@@ -41,11 +41,11 @@ local function dispatch_until(session, what, condition)
 end
 
 
---- Breaks the connection: what is held is suspect at once.
+--- Breaks the connection: what is held is suspect at once. Delivers nothing.
 local function break_off(proxy, session)
     proxy:command("refuse")
     proxy:command("cut")
-    rig.wait_for("suspended", function() return session:state() == "suspended" end)
+    rig.wait_apart("suspended", function() return session:state() == "suspended" end)
 end
 
 

@@ -24,7 +24,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { OPS = 8, ASKED = 4096, REQUESTS = 12, LEASES = 12, NAMES = 24, WATCHED = 64 };
+enum { HANDLES = 2, OPS = 8, ASKED = 4096, REQUESTS = 12, LEASES = 12, NAMES = 24, WATCHED = 64 };
 enum { A_REPLY_ASKS = 2000, REPLIES = 20000 };
 
 static void require(bool holds) {
@@ -35,6 +35,7 @@ enum form { VOID, STRING, STRING_STAT, STAT, STRINGS, DATA, MULTI };
 
 /* A request that is not answered. */
 struct asked {
+    zhandle_t *handle;
     enum form form;
     union {
         void_completion_t nothing;
@@ -69,8 +70,8 @@ static struct {
     zkl_time now;
     int64_t zxid;
     int64_t sessions;
-    struct _zhandle *handle;
-    struct asked asked[ASKED]; /* a ring */
+    struct _zhandle *handles[HANDLES]; /* open */
+    struct asked asked[ASKED];         /* a ring */
     unsigned first, count, made;
     char *watched[WATCHED];
     char *names[NAMES]; /* of nodes that were created, newest first */
@@ -135,6 +136,10 @@ static void keep(void) {
     w.ended = true;
 }
 
+int zkl_thread_room(void) {
+    return 0;
+}
+
 struct descriptors *zkl_descriptors_before(void) {
     return NULL;
 }
@@ -143,9 +148,8 @@ void zkl_descriptors_after(struct descriptors *before) {
     (void)before;
 }
 
-void zkl_descriptors_sockets(const struct sockaddr_storage *servers, size_t count) {
+void zkl_descriptors_sockets(const struct servers *servers) {
     (void)servers;
-    (void)count;
 }
 
 /* --- libzookeeper: handles ---------------------------------------------------------------------
@@ -166,10 +170,11 @@ zhandle_t *zookeeper_init2(const char *host, watcher_fn fn, int recv_timeout,
     (void)flags;
     (void)log_callback;
     struct _zhandle *handle = calloc(1, sizeof *handle);
-    require(handle && !w.handle);
+    int i = w.handles[0] != NULL;
+    require(handle && !w.handles[i]); /* the session's, and one to try beside it */
     handle->tell = fn;
     handle->context = context;
-    return w.handle = handle;
+    return w.handles[i] = handle;
 }
 
 static void drop(struct asked *asked) {
@@ -185,15 +190,21 @@ static struct asked take(void) {
     return asked;
 }
 
+static void put_back(const struct asked *asked) {
+    w.asked[(w.first + w.count++) % ASKED] = *asked;
+}
+
 /* As the real one, it answers none of those that are out. */
 int zookeeper_close(zhandle_t *handle) {
-    require(handle == w.handle);
-    while (w.count > 0) {
-        struct asked lost = take();
-        drop(&lost);
+    int i = handle == w.handles[1];
+    require(handle && handle == w.handles[i]);
+    for (unsigned left = w.count; left > 0; left--) {
+        struct asked asked = take();
+        if (asked.handle == handle) drop(&asked);
+        else put_back(&asked);
     }
     free(handle);
-    w.handle = NULL;
+    w.handles[i] = NULL;
     return ZOK;
 }
 
@@ -230,80 +241,86 @@ const char *zerror(int code) {
 /* --- libzookeeper: requests ----------------------------------------------------------------------
  */
 
-static int ask(enum form form, const char *path, struct asked asked) {
+static int ask(zhandle_t *handle, enum form form, const char *path, struct asked asked) {
     require(w.count < ASKED && ++w.made <= A_REPLY_ASKS);
+    asked.handle = handle;
     asked.form = form;
     asked.path = strdup(path);
     require(asked.path != NULL);
-    w.asked[(w.first + w.count++) % ASKED] = asked;
+    put_back(&asked);
     return ZOK;
 }
 
 int zoo_acreate2(zhandle_t *handle, const char *path, const char *value, int length,
                  const struct ACL_vector *acl, int mode, string_stat_completion_t completion,
                  const void *data) {
-    (void)handle;
     (void)value;
     (void)length;
     (void)acl;
-    return ask(STRING_STAT, path,
+    return ask(handle, STRING_STAT, path,
                (struct asked){.tell.string_stat = completion, .about = data, .flags = mode});
 }
 
 int zoo_adelete(zhandle_t *handle, const char *path, int version, void_completion_t completion,
                 const void *data) {
-    (void)handle;
     (void)version;
-    return ask(VOID, path, (struct asked){.tell.nothing = completion, .about = data});
+    return ask(handle, VOID, path, (struct asked){.tell.nothing = completion, .about = data});
+}
+
+/* What is declared as a pointer to the completion is the completion; see flight.c. */
+int zoo_aremove_all_watches(zhandle_t *handle, const char *path, ZooWatcherType type, int local,
+                            void_completion_t *completion, const void *data) {
+    const union {
+        void_completion_t *declared;
+        void_completion_t taken;
+    } given = {.declared = completion};
+    (void)type;
+    (void)local;
+    return ask(handle, VOID, path, (struct asked){.tell.nothing = given.taken, .about = data});
 }
 
 int zoo_aset(zhandle_t *handle, const char *path, const char *buffer, int length, int version,
              stat_completion_t completion, const void *data) {
-    (void)handle;
     (void)buffer;
     (void)length;
     (void)version;
-    return ask(STAT, path, (struct asked){.tell.stat = completion, .about = data});
+    return ask(handle, STAT, path, (struct asked){.tell.stat = completion, .about = data});
 }
 
 int zoo_aget(zhandle_t *handle, const char *path, int watch, data_completion_t completion,
              const void *data) {
-    (void)handle;
     (void)watch;
-    return ask(DATA, path, (struct asked){.tell.data = completion, .about = data});
+    return ask(handle, DATA, path, (struct asked){.tell.data = completion, .about = data});
 }
 
 int zoo_awget(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
               data_completion_t completion, const void *data) {
-    (void)handle;
     w.watcher = watcher;
     w.watcher_context = context;
-    return ask(DATA, path, (struct asked){.tell.data = completion, .about = data, .watches = true});
+    return ask(handle, DATA, path,
+               (struct asked){.tell.data = completion, .about = data, .watches = true});
 }
 
 int zoo_aget_children(zhandle_t *handle, const char *path, int watch,
                       strings_completion_t completion, const void *data) {
-    (void)handle;
     (void)watch;
-    return ask(STRINGS, path, (struct asked){.tell.strings = completion, .about = data});
+    return ask(handle, STRINGS, path, (struct asked){.tell.strings = completion, .about = data});
 }
 
 int zoo_async(zhandle_t *handle, const char *path, string_completion_t completion,
               const void *data) {
-    (void)handle;
-    return ask(STRING, path, (struct asked){.tell.string = completion, .about = data});
+    return ask(handle, STRING, path, (struct asked){.tell.string = completion, .about = data});
 }
 
 int zoo_amulti(zhandle_t *handle, int count, const zoo_op_t *ops, zoo_op_result_t *results,
                void_completion_t completion, const void *data) {
-    (void)handle;
     struct asked asked = {.tell.nothing = completion, .about = data, .ops = ops};
     asked.results = results;
     asked.count = count;
     require(count <= OPS);
     for (int i = 0; i < count; i++)
         if (ops[i].type == 1) asked.created[i] = strdup(ops[i].create_op.path);
-    return ask(MULTI, "", asked);
+    return ask(handle, MULTI, "", asked);
 }
 
 void zoo_create_op_init(zoo_op_t *op, const char *path, const char *value, int length,
@@ -373,7 +390,7 @@ static struct Stat pick_stat(void) {
     struct Stat stat = {.czxid = pick_zxid(), .mzxid = w.zxid};
     uint8_t from = byte();
     stat.version = from < 200 ? from % 2 : (int32_t)((uint32_t)from << 24);
-    stat.ephemeralOwner = from % 4 && w.handle ? w.handle->id.client_id : from;
+    stat.ephemeralOwner = from % 4 && w.handles[0] ? w.handles[0]->id.client_id : from;
     return stat;
 }
 
@@ -509,59 +526,69 @@ static void watch(const char *path) {
     }
 }
 
-static void answer_with(int rc) {
-    struct asked asked = take();
+static void answer_with(struct asked *asked, int rc) {
     w.made = 0;
-    if (asked.watches && rc == ZOK) watch(asked.path);
+    if (asked->watches && rc == ZOK) watch(asked->path);
     struct Stat stat = pick_stat();
-    switch (asked.form) {
-    case VOID: asked.tell.nothing(rc, asked.about); break;
-    case STRING: asked.tell.string(rc, byte() % 2 ? asked.path : NULL, asked.about); break;
-    case STRING_STAT: tell_created(&asked, rc); break;
-    case STAT: asked.tell.stat(rc, rc == ZOK && byte() < 255 ? &stat : NULL, asked.about); break;
-    case STRINGS: tell_names(&asked, rc); break;
-    case DATA: tell_data(&asked, rc); break;
-    case MULTI: tell_results(&asked, rc); break;
+    switch (asked->form) {
+    case VOID: asked->tell.nothing(rc, asked->about); break;
+    case STRING: asked->tell.string(rc, byte() % 2 ? asked->path : NULL, asked->about); break;
+    case STRING_STAT: tell_created(asked, rc); break;
+    case STAT: asked->tell.stat(rc, rc == ZOK && byte() < 255 ? &stat : NULL, asked->about); break;
+    case STRINGS: tell_names(asked, rc); break;
+    case DATA: tell_data(asked, rc); break;
+    case MULTI: tell_results(asked, rc); break;
     }
-    drop(&asked);
+    drop(asked);
 }
 
 static void answer(void) {
-    if (w.count == 0 || !w.handle) return;
+    if (w.count == 0) return;
     if (w.size == 0 && w.habit) w.chance = w.habit + w.asked[w.first].form;
-    answer_with(pick_code());
+    struct asked asked = take();
+    answer_with(&asked, pick_code());
 }
 
 /* --- events
  * ------------------------------------------------------------------------------------------ */
 
-static void say_state(int state) {
+static zhandle_t *pick_handle(void) {
+    return w.handles[byte() % 4 == 0 || !w.handles[0]];
+}
+
+static void say_state(zhandle_t *handle, int state) {
     w.made = 0;
-    if (w.handle) w.handle->tell(w.handle, ZOO_SESSION_EVENT, state, "", w.handle->context);
+    handle->tell(handle, ZOO_SESSION_EVENT, state, "", handle->context);
 }
 
 static void connect_again(bool same) {
-    if (!w.handle || w.handle->connected) return;
-    if (!same || !w.handle->id.client_id) w.handle->id.client_id = ++w.sessions;
-    w.handle->connected = true;
-    say_state(ZOO_CONNECTED_STATE);
+    zhandle_t *handle = pick_handle();
+    if (!handle || handle->connected) return;
+    if (!same || !handle->id.client_id) handle->id.client_id = ++w.sessions;
+    handle->connected = true;
+    say_state(handle, ZOO_CONNECTED_STATE);
 }
 
 static void lose_connection(void) {
-    if (!w.handle || !w.handle->connected) return;
-    w.handle->connected = false;
-    say_state(ZOO_CONNECTING_STATE);
-    for (unsigned left = w.count; left > 0 && w.count > 0; left--) answer_with(ZCONNECTIONLOSS);
+    zhandle_t *handle = pick_handle();
+    if (!handle || !handle->connected) return;
+    handle->connected = false;
+    say_state(handle, ZOO_CONNECTING_STATE);
+    for (unsigned left = w.count; left > 0 && w.count > 0; left--) {
+        struct asked asked = take();
+        if (asked.handle == handle) answer_with(&asked, ZCONNECTIONLOSS);
+        else put_back(&asked);
+    }
 }
 
 static void happen(void) {
     static const int types[] = {1, 2, 2, 2, 3, 4, 99};
     int i = byte() % WATCHED, type = types[byte() % 7];
     char *path = w.watched[i];
-    if (!path || !w.handle) return;
+    if (!path || !w.handles[0]) return;
     w.watched[i] = NULL;
     w.made = 0;
-    w.watcher(w.handle, type, ZOO_CONNECTED_STATE, path, w.watcher_context);
+    w.watcher(w.handles[0], type, ZOO_CONNECTED_STATE, path, w.watcher_context);
     free(path);
 }
 
@@ -707,7 +734,7 @@ static void move(void) {
 
 /* Whatever is said, there is a last answer. */
 static void listen_to_the_end(void) {
-    for (int i = 0; w.count > 0 && w.handle; i++) {
+    for (int i = 0; w.count > 0; i++) {
         require(i < REPLIES);
         answer();
     }
@@ -723,7 +750,7 @@ static void close_all(void) {
         listen_to_the_end();
         pass_time(ZKL_SECOND / 8);
     }
-    require(zkl_session_ended(w.session) && !w.handle);
+    require(zkl_session_ended(w.session) && !w.handles[0] && !w.handles[1]);
     zkl_session_drop(w.session);
     for (int i = 0; i < NAMES; i++) free(w.names[i]);
     for (int i = 0; i < WATCHED; i++) free(w.watched[i]);

@@ -105,8 +105,8 @@ static int open_at(struct zkl_session *session, const char *hosts, zhandle_t **t
     zkl_lock(session);
     *to = zookeeper_init2(hosts, on_event, milliseconds(session->timeout_wanted), NULL, session,
                           ZOO_NO_LOG_CLIENTENV, discard);
-    int error = errno ? errno : EIO;
-    if (*to) error = zoo_set_servers_resolution_delay(*to, -1);
+    int error = *to ? 0 : errno ? errno : EIO;
+    if (*to) zoo_set_servers_resolution_delay(*to, -1);
     zkl_descriptors_after(before);
     zkl_unlock(session);
     return error;
