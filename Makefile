@@ -38,7 +38,8 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http test repl bench bench-claims bench-contended soak lint format coverage
 .PHONY: install dist clean setup setup-tests build-tests test-lua test-luajit test-asan test-tsan
-.PHONY: test-lua-faults test-lua-others test-tsan-faults test-tsan-others
+.PHONY: test-lua-faults test-lua-others test-asan-faults test-asan-others test-tsan-faults
+.PHONY: test-tsan-others
 .PHONY: interrupts valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
@@ -202,6 +203,9 @@ test-luajit: $(BUILD)/5.1/zklock/core.so $(RIG)
 # The same in two halves, for they mostly wait: .ci/suite runs them side by side.
 test-lua-faults test-lua-others: test-lua-%:
 	@$(MAKE) --no-print-directory test-lua SPEC="$($*)"
+
+test-asan-faults test-asan-others: test-asan-%:
+	@$(MAKE) --no-print-directory test-asan SPEC="$(filter $($*),$(MEMORY_SPECS))"
 
 test-tsan-faults test-tsan-others: test-tsan-%:
 	@$(MAKE) --no-print-directory test-tsan SPEC="$(filter $($*),$(THREAD_SPECS))"

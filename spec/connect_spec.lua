@@ -169,7 +169,8 @@ describe("credentials", function()
     local hosts, ann, chroot
     setup(function()
         hosts = rig.shared().hosts
-        ann = rig.session(hosts, { auth = "digest:ann:a", acl = "creator" })
+        -- The chroot is empty now and then: a container would be removed in its time.
+        ann = rig.session(hosts, { auth = "digest:ann:a", acl = "creator", parents = "persistent" })
         chroot = ("/ann-%d"):format(rig.pid)
         assert(assert(ann:mutex(chroot .. "/lock"):acquire(5)):release{ wait = 5 })
     end)
