@@ -335,7 +335,7 @@ describe("a watch that no claim needs any more", function()
     end)
 
     it("goes at a heartbeat, of permits that were granted behind other holders", function()
-        local quick, leases, granted = rig.session(proxy.hosts, { timeout = 2 }), {}, nil
+        local quick, leases, granted = rig.session(proxy.hosts, { timeout = 6 }), {}, nil
         for i = 1, 3 do
             leases[i] = rig.hold(holder:semaphore(path, 3), { timeout = 5, owner = i })
         end
@@ -346,8 +346,7 @@ describe("a watch that no claim needs any more", function()
             leases[2]:release()
         end)
         rig.wait_for("its own", function() return quick:stats().watches == 1 end)
-        assert.equal("held", granted:state())
-        assert.equal(2, removals())
+        rig.wait_for("both removals", function() return removals() == 2 end)
         rig.released(granted)
         watches_nothing(quick, before, holder)
         assert.equal(2, removals())
