@@ -2,7 +2,7 @@
 
 local database = require "zklock.seckill.database"
 local latency = require "zklock.seckill.http.latency"
-local leashes = require "zklock.seckill.leash"
+local reapers = require "zklock.seckill.reaper"
 local sale = require "zklock.seckill.http.sale"
 local shops = require "zklock.seckill.http.shop"
 local stores = require "zklock.seckill.store"
@@ -11,15 +11,15 @@ local PRODUCT = stores.PRODUCT
 
 
 describe("the shop of the sale over HTTP", function()
-    local leash, shop
+    local reaper, shop
 
     before_each(function()
-        leash = leashes.open()
-        shop = shops.create(leash.folder .. "/shop.db", 100)
+        reaper = reapers.open()
+        shop = shops.create(reaper.folder .. "/shop.db", 100)
     end)
     after_each(function()
         shop:close()
-        leash:close()
+        reaper:close()
     end)
 
     local function sell(left, token, number)

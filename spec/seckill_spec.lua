@@ -2,7 +2,7 @@
 --- promise. The scenarios that need a ZooKeeper run if ZK_HOSTS names one.
 
 local laboratory = require "zklock.seckill.laboratory"
-local leash = require "zklock.seckill.leash"
+local reaper = require "zklock.seckill.reaper"
 local options = require "zklock.seckill.options"
 local herd = require "zklock.seckill.scenario.herd"
 local oversell = require "zklock.seckill.scenario.oversell"
@@ -29,16 +29,16 @@ end
 
 
 describe("the store of the flash sale", function()
-    local run_leash, store
+    local run_reaper, store
 
     before_each(function()
-        run_leash = leash.open()
-        store = stores.create(run_leash.folder .. "/store.db")
+        run_reaper = reaper.open()
+        store = stores.create(run_reaper.folder .. "/store.db")
     end)
 
     after_each(function()
         store:close()
-        run_leash:close()
+        run_reaper:close()
     end)
 
     it("has the columns of the seed's table, and one for the token (S0)", function()
@@ -206,10 +206,10 @@ describe("a verdict of the laboratory", function()
     it("fails the run when a process ends without a word", function()
         local status, out = run({}, { {
             id = "SILENT", title = "a killed server", expect = "wrong",
-            play = function(_, stage)
-                stage.options.lua = "true" -- the program that does nothing
-                stage:start("oversell", "8080")
-                stage:open_gate()
+            play = function(_, run)
+                run.options.lua = "true" -- the program that does nothing
+                run:start("oversell", "8080")
+                run:open_barrier()
             end,
         } })
         assert.equal(1, status)
@@ -220,9 +220,9 @@ describe("a verdict of the laboratory", function()
         local folder, pid
         run({}, { {
             id = "BROKEN", title = "a scenario that breaks off", expect = "right",
-            play = function(_, stage)
-                folder = stage.leash.folder
-                pid = stage:start("oversell", "8080", {
+            play = function(_, run)
+                folder = run.reaper.folder
+                pid = run:start("oversell", "8080", {
                     buyers = "1", strategy = "none", purchase = "plain",
                 }).pid
                 error "broken"
@@ -252,16 +252,16 @@ end
 
 
 describe("the verdict on the read-write sale (DEMO-08)", function()
-    local run_leash, store
+    local run_reaper, store
 
     before_each(function()
-        run_leash = leash.open()
-        store = stores.create(run_leash.folder .. "/store.db")
+        run_reaper = reaper.open()
+        store = stores.create(run_reaper.folder .. "/store.db")
     end)
 
     after_each(function()
         store:close()
-        run_leash:close()
+        run_reaper:close()
     end)
 
     -- The store after a sale that printed these lines.
@@ -331,9 +331,9 @@ describe("the verdict on the read-write sale (DEMO-08)", function()
 end)
 
 
-describe("the leash", function()
+describe("the reaper", function()
     it("kills what it holds when the demo is no more", function()
-        local held = leash.open()
+        local held = reaper.open()
         local pid = shell.first_line "sleep 60 >/dev/null & echo $!"
         held:hold(pid)
         held:close()
@@ -342,7 +342,7 @@ describe("the leash", function()
     end)
 
     it("spares a process that it was told to let go", function()
-        local held = leash.open()
+        local held = reaper.open()
         local pid = shell.first_line "sleep 60 >/dev/null & echo $!"
         held:hold(pid)
         held:let_go(pid)
@@ -427,16 +427,16 @@ end)
 
 
 describe("the verdict on the herd (DEMO-14)", function()
-    local run_leash, store
+    local run_reaper, store
 
     before_each(function()
-        run_leash = leash.open()
-        store = stores.create(run_leash.folder .. "/store.db")
+        run_reaper = reaper.open()
+        store = stores.create(run_reaper.folder .. "/store.db")
     end)
 
     after_each(function()
         store:close()
-        run_leash:close()
+        run_reaper:close()
     end)
 
     -- What eight waiters noted; those of `others` instead of the first ones.
@@ -542,7 +542,7 @@ describe("the laboratory with a ZooKeeper", function()
     it("plays the read-write sale again without a limit when somebody waited too long (DEMO-08)",
         function()
             if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
-            -- Shorter than the first buyer holds the lock, at its gate.
+            -- Shorter than the first buyer holds the lock, at its barrier.
             local status, out = run({}, { read_write.scenario {
                 id = "HURRY", title = "a timeout that is too short", expect = "right",
                 purchase = "write", timeout = 0.03,

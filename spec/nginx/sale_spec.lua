@@ -4,13 +4,13 @@
 local client = require "zklock.seckill.http.client"
 local dkjson = require "dkjson"
 local laboratory = require "zklock.seckill.laboratory"
-local leashes = require "zklock.seckill.leash"
+local reapers = require "zklock.seckill.reaper"
 local mariadb = require "zklock.seckill.http.mariadb"
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
 local sale = require "zklock.seckill.http.sale"
-local setting = require "zklock.seckill.http.setting"
-local stages = require "zklock.seckill.http.stage"
+local environment = require "zklock.seckill.http.environment"
+local runs = require "zklock.seckill.http.run"
 local stores = require "zklock.seckill.store"
 
 local PRODUCT = stores.PRODUCT
@@ -23,7 +23,7 @@ end
 
 local ONE = of(1)
 
-local leash, store, server
+local reaper, store, server
 
 
 local function two_ports()
@@ -48,24 +48,24 @@ local function demo(arguments, scenarios)
     local out, err = memory(), memory()
     local words = { "--ports", ("%d,%d"):format(two_ports()), "--store", store }
     for _, word in ipairs(arguments) do words[#words + 1] = word end
-    local status = laboratory.main(words, out, err, scenarios or sale.scenarios, setting)
+    local status = laboratory.main(words, out, err, scenarios or sale.scenarios, environment)
     return status, out.text, err.text
 end
 
 
 describe("the sale over HTTP #nginx", function()
-    local stage, number = nil, 0
+    local run, number = nil, 0
 
     setup(function()
         server = rig.shared()
-        leash = leashes.open()
+        reaper = reapers.open()
         store = "sqlite"
-        if os.getenv("ZKLOCK_STORE") == "mysql" then store = mariadb.start(leash) end
+        if os.getenv("ZKLOCK_STORE") == "mysql" then store = mariadb.start(reaper) end
     end)
-    teardown(function() leash:close() end)
-    before_each(function() stage = nil end)
+    teardown(function() reaper:close() end)
+    before_each(function() run = nil end)
     after_each(function()
-        if stage then stage:close() end
+        if run then run:close() end
         rig.close_sessions()
     end)
 
@@ -73,13 +73,13 @@ describe("the sale over HTTP #nginx", function()
     -- it is not waited until they are ready }.
     local function open(words)
         number = number + 1
-        stage = stages.open("spec" .. number, {
+        run = runs.open("spec" .. number, {
             ports = { two_ports() }, store = store, pause = 0, session = words.session or 2,
             zookeeper = words.zookeeper or server.hosts,
-        }, leash)
+        }, reaper)
         words.strategy = words.strategy or "zookeeper"
-        stage[words.start and "start" or "serve"](stage, words.servers or 1, words)
-        return stage.servers[1]
+        run[words.start and "start" or "serve"](run, words.servers or 1, words)
+        return run.servers[1]
     end
 
     local function request(target, path, method)
@@ -87,12 +87,12 @@ describe("the sale over HTTP #nginx", function()
         return status, status and dkjson.decode(body) or body, head
     end
 
-    local function left() return stage.shop:left(PRODUCT) end
-    local function ordered() return stage.shop:ordered(PRODUCT) end
+    local function left() return run.shop:left(PRODUCT) end
+    local function ordered() return run.shop:ordered(PRODUCT) end
 
     -- A client elsewhere that has the product's lock.
     local function hold_the_lock()
-        return rig.hold(rig.session(server.hosts):mutex(stage.root .. "/" .. PRODUCT))
+        return rig.hold(rig.session(server.hosts):mutex(run.root .. "/" .. PRODUCT))
     end
 
     describe("answers a purchase", function()
@@ -124,9 +124,9 @@ describe("the sale over HTTP #nginx", function()
             local one = open{}
             local status, answer = request(one, PURCHASE .. "?commodityId=nonsense&number=1")
             assert.same({ 404, "unknown_commodity" }, { status, answer.error })
-            assert.is_nil((rig.session(server.hosts):get(stage.root .. "/nonsense")))
+            assert.is_nil((rig.session(server.hosts):get(run.root .. "/nonsense")))
             assert.equal(200, (request(one, ONE))) -- and now there is one
-            assert.truthy(rig.session(server.hosts):get(stage.root .. "/" .. PRODUCT))
+            assert.truthy(rig.session(server.hosts):get(run.root .. "/" .. PRODUCT))
         end)
 
         it("with 400 when it is none, and says what is wrong", function()
@@ -213,7 +213,7 @@ describe("the sale over HTTP #nginx", function()
             local one = open{ pause = 30, session = 1 }
             local status, problem = meanwhile(one, function() one:kill() end)
             assert.same({ nil, "lost" }, { status, problem })
-            server:wait_for_nodes(stage.root .. "/" .. PRODUCT, 0)
+            server:wait_for_nodes(run.root .. "/" .. PRODUCT, 0)
             assert.same({ 100, 0 }, { left(), ordered() })
         end)
 
@@ -222,7 +222,7 @@ describe("the sale over HTTP #nginx", function()
                 local one = open{ pause = 4, session = 1 }
                 local status, body = meanwhile(one, function()
                     signal(one, "STOP")
-                    assert.is_true(stage.shop:sell{
+                    assert.is_true(run.shop:sell{
                         id = PRODUCT, number = 1, left = 99, server = "elsewhere",
                         token = hold_the_lock():token_string(),
                     })

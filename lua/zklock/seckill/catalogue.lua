@@ -7,7 +7,7 @@
 ---@field expect "right" | "wrong"  a wrong strategy must be seen to be wrong
 ---@field race boolean?             wrong by a race: by luck a run may come out right
 ---@field zookeeper boolean?        needs one
----@field play fun(scenario, stage: zklock.seckill.Stage, attempt: integer): zklock.seckill.Outcome
+---@field play fun(scenario, run: zklock.seckill.Run, attempt: integer): zklock.seckill.Outcome
 
 ---@class zklock.seckill.Outcome
 ---@field right boolean   what the store says

@@ -1,11 +1,11 @@
 --- The demo's command line.
 
 local dependency = require "zklock.seckill.dependency"
-local processes = require "zklock.seckill.setting"
+local processes = require "zklock.seckill.environment"
 
 
 ---@class zklock.seckill.Options
----@field setting table     where they play
+---@field environment table     where they play
 ---@field scenarios zklock.seckill.Scenario[]  those to run
 ---@field pause number      seconds between reading and writing the stock
 ---@field hold number?      seconds for which a lock is held where the seed sleeps
@@ -38,20 +38,20 @@ local function seconds(text) -- an argparse converter
 end
 
 
-local function describe(setting)
+local function describe(environment)
     local argparse = dependency.load "argparse"
-    local parser = argparse("seckill", setting.description)
+    local parser = argparse("seckill", environment.description)
     parser:add_help(false)
     parser:help_max_width(80)
     parser:flag("-h --help", "Show this help.")
     parser:flag("--list", "List the scenarios, run none.")
-    parser:option("--only", ("Run these, for example %s."):format(setting.example))
+    parser:option("--only", ("Run these, for example %s."):format(environment.example))
         :argname "IDS"
     parser:option("--pause", ("Seconds between reading and writing the stock (default %g). The "
         .. "race is there without it; the pause widens it, so that ten buyers are enough to see "
         .. "it. With 0 a wrong strategy may look right."):format(DEFAULTS.pause))
         :argname "S" :convert(seconds)
-    setting.describe(parser, seconds)
+    environment.describe(parser, seconds)
     parser:option("--session", ("Session timeout to ask for (default %g, the seed's); the server "
         .. "may change it. DEMO-15 and DEMO-17 wait for it."):format(DEFAULTS.session))
         :argname "S" :convert(seconds)
@@ -107,19 +107,19 @@ end
 --- Reads the command line.
 ---@param arguments string[]
 ---@param catalogue zklock.seckill.Scenario[]
----@param setting table?  default: zklock.seckill.setting
+---@param environment table?  default: zklock.seckill.environment
 ---@return zklock.seckill.Options? options
 ---@return string? message  what is wrong, and what is allowed
-function options.parse(arguments, catalogue, setting)
-    setting = setting or processes
-    local parser = describe(setting)
+function options.parse(arguments, catalogue, environment)
+    environment = environment or processes
+    local parser = describe(environment)
     local ok, given = parser:pparse(arguments)
     if not ok then return nil, given .. "\n" .. parser:get_usage() end
     local scenarios, message = choose(given.only, catalogue)
     if not scenarios then return nil, message end
-    local chosen = setting.read(given)
+    local chosen = environment.read(given)
     local common = {
-        setting = setting, scenarios = scenarios,
+        environment = environment, scenarios = scenarios,
         pause = given.pause or DEFAULTS.pause,
         session = given.session or DEFAULTS.session,
         zookeeper = given.zookeeper or os.getenv "ZK_HOSTS",

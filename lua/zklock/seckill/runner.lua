@@ -32,11 +32,11 @@ local function is_interrupt(message)
 end
 
 
--- One attempt on a stage of its own.
-local function play(scenario, attempt, options, leash)
-    local stage = options.setting.open_stage(scenario.id .. "-" .. attempt, options, leash)
-    local ok, outcome = pcall(scenario.play, scenario, stage, attempt)
-    stage:close()
+-- One attempt on a run of its own.
+local function play(scenario, attempt, options, reaper)
+    local run = options.environment.open_run(scenario.id .. "-" .. attempt, options, reaper)
+    local ok, outcome = pcall(scenario.play, scenario, run, attempt)
+    run:close()
     if ok and outcome.again then return "failed", outcome end
     if ok then return outcome.right and "right" or "wrong", outcome end
     if is_interrupt(outcome) then error(outcome, 0) end
@@ -47,15 +47,15 @@ end
 --- Runs one scenario, again if it was right only by luck or proved nothing.
 ---@param scenario zklock.seckill.Scenario
 ---@param options zklock.seckill.Options
----@param leash zklock.seckill.Leash
+---@param reaper zklock.seckill.Reaper
 ---@return zklock.seckill.Result
-function runner.run_one(scenario, options, leash)
+function runner.run_one(scenario, options, reaper)
     local started = clock.now()
     local tries = 0
     local verdict, outcome
     repeat
         tries = tries + 1
-        verdict, outcome = play(scenario, tries, options, leash)
+        verdict, outcome = play(scenario, tries, options, reaper)
         local by_luck = scenario.race and scenario.expect == "wrong" and verdict == "right"
     until tries == TRIES or not (by_luck or outcome.again)
     return {
@@ -69,15 +69,15 @@ end
 
 --- Runs all of `options.scenarios`.
 ---@param options zklock.seckill.Options
----@param leash zklock.seckill.Leash
----@param report { started: fun(self, scenario), finished: fun(self, result) }
+---@param reaper zklock.seckill.Reaper
+---@param console { started: fun(self, scenario), finished: fun(self, result) }
 ---@return zklock.seckill.Result[]
-function runner.run(options, leash, report)
+function runner.run(options, reaper, console)
     local results = {}
     for i, scenario in ipairs(options.scenarios) do
-        report:started(scenario)
-        results[i] = runner.run_one(scenario, options, leash)
-        report:finished(results[i])
+        console:started(scenario)
+        results[i] = runner.run_one(scenario, options, reaper)
+        console:finished(results[i])
     end
     return results
 end

@@ -1,10 +1,10 @@
 --- A process of a scenario, seen from inside. Run as
----     lua worker.lua scenario=NAME store=FILE gate=FILE … (words of name=value)
+---     lua worker.lua scenario=NAME store=FILE barrier=FILE … (words of name=value)
 --- it carries out `act` of that scenario, and says on stdout what the demo must
 --- know, a line a word: "ready", "error <message>", and the scenario's own.
 
 local clock = require "zklock.seckill.clock"
-local gate = require "zklock.seckill.gate"
+local barrier = require "zklock.seckill.barrier"
 local store = require "zklock.seckill.store"
 local zklock = require "zklock"
 
@@ -30,10 +30,10 @@ end
 
 --- Says `word`, and waits until all have said it. It may have been said before:
 --- then the others do not wait for this call.
----@param word string  each gate has its own
+---@param word string  each barrier has its own
 function Worker:wait_for_all(word)
     self:say(word)
-    gate.pass(self.given.gate .. "." .. word, zklock.sleep)
+    barrier.wait(self.given.barrier .. "." .. word, zklock.sleep)
 end
 
 

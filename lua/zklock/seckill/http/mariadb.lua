@@ -1,5 +1,5 @@
 --- A throwaway MariaDB: in a folder of the run, reached by a socket there, as
---- the user who starts it. It ends with the leash.
+--- the user who starts it. It ends with the reaper.
 
 local clock = require "zklock.seckill.clock"
 local database = require "zklock.seckill.database"
@@ -48,11 +48,11 @@ end
 
 
 --- Starts one; gives its URL.
----@param leash zklock.seckill.Leash
+---@param reaper zklock.seckill.Reaper
 ---@return string url
-function mariadb.start(leash)
-    local folder = leash.folder .. "/mariadb"
-    local running = process.start("MariaDB", { "sh", "-c", SERVER, folder }, LIMIT, leash)
+function mariadb.start(reaper)
+    local folder = reaper.folder .. "/mariadb"
+    local running = process.start("MariaDB", { "sh", "-c", SERVER, folder }, LIMIT, reaper)
     mariadb.running = running -- while it is known to nobody else, its pipe must stay open
     return await(folder, running)
 end

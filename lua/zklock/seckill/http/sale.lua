@@ -4,7 +4,7 @@
 local client = require "zklock.seckill.http.client"
 local dependency = require "zklock.seckill.dependency"
 local latency = require "zklock.seckill.http.latency"
-local stages = require "zklock.seckill.http.stage"
+local runs = require "zklock.seckill.http.run"
 local store = require "zklock.seckill.store"
 local wrk_load = require "zklock.seckill.http.wrk_load"
 
@@ -35,10 +35,10 @@ end
 local KINDS = { [200] = "sold", [409] = "sold_out" }
 
 -- One purchase, and what came of it.
-local function buy(stage, i, told)
+local function buy(run, i, told)
     local now = dependency.load("socket").gettime
     local begun = now()
-    local status, body = stage:buy(i)
+    local status, body = run:buy(i)
     local kind = status and (KINDS[status] or "other") or body
     told[kind] = told[kind] + 1
     if kind == "other" then told.complaint = body:gsub("%s+", " ") end
@@ -88,11 +88,11 @@ end
 -- plays ----------------------------------------------------------------------------------------
 
 -- Ten buyers at once; buyer i goes to server "808" + (i mod 2), as in the seed.
-local function ten(scenario, stage)
-    stage:serve(scenario.servers, scenario)
+local function ten(scenario, run)
+    run:serve(scenario.servers, scenario)
     local told, buyers = new_tally(), {}
     for i = 0, BUYERS - 1 do
-        buyers[#buyers + 1] = function() buy(stage, i, told) end
+        buyers[#buyers + 1] = function() buy(run, i, told) end
     end
     local begun = dependency.load("socket").gettime()
     client.run(buyers)
@@ -100,31 +100,31 @@ local function ten(scenario, stage)
         error(("only %d of %d buyers were served: %s"):format(told.sold, BUYERS,
             told.complaint or "no answer"), 0)
     end
-    local outcome = sale.judge(stage.shop, store.STOCK, told)
+    local outcome = sale.judge(run.shop, store.STOCK, told)
     outcome.latency = measured(told, begun)
     return outcome
 end
 
 
 -- Two hundred connections.
-local function crowd(scenario, stage)
-    stage:serve(scenario.servers, scenario)
+local function crowd(scenario, run)
+    run:serve(scenario.servers, scenario)
     local ports = {}
-    for i, server in ipairs(stage.servers) do ports[i] = server.port end
-    local told, times = wrk_load.run(ports, stages.path(), stage.leash)
-    stage:settle()
+    for i, server in ipairs(run.servers) do ports[i] = server.port end
+    local told, times = wrk_load.run(ports, runs.path(), run.reaper)
+    run:settle()
     if told.sold == 0 then error("nobody was served", 0) end
-    local outcome = sale.judge(stage.shop, scenario.stock, told)
+    local outcome = sale.judge(run.shop, scenario.stock, told)
     outcome.latency = times
     return outcome
 end
 
 
 -- Buys at one server after the other, until there is nothing left.
-local function shop_around(stage, first, told, watch)
+local function shop_around(run, first, told, watch)
     for i = first, first + MOST_REQUESTS do
         watch(i, 1)
-        local kind = buy(stage, i, told)
+        local kind = buy(run, i, told)
         watch(i, -1)
         if kind == "sold_out" then return end
     end
@@ -134,10 +134,10 @@ end
 
 -- Kills the server in the middle of the sale. Whoever waited for its answer loses it, and is
 -- refused there from now on.
-local function killer(stage, victim, told)
+local function killer(run, victim, told)
     local waiting = 0
     return function(i, change)
-        if stage:server_of(i) ~= victim then return end
+        if run:server_of(i) ~= victim then return end
         waiting = waiting + change
         if told.sold >= SOLD_BEFORE_THE_KILL and waiting >= WAITING_AT_THE_KILL then
             victim:kill()
@@ -146,17 +146,17 @@ local function killer(stage, victim, told)
 end
 
 
-local function kill_one(scenario, stage)
-    stage:serve(scenario.servers, scenario)
+local function kill_one(scenario, run)
+    run:serve(scenario.servers, scenario)
     local told, shoppers = new_tally(), {}
-    local watch = killer(stage, stage.servers[#stage.servers], told)
+    local watch = killer(run, run.servers[#run.servers], told)
     for i = 1, SHOPPERS do
-        shoppers[i] = function() shop_around(stage, i, told, watch) end
+        shoppers[i] = function() shop_around(run, i, told, watch) end
     end
     local begun = dependency.load("socket").gettime()
     client.run(shoppers)
-    stage:settle()
-    local outcome = sale.judge(stage.shop, store.STOCK, told)
+    run:settle()
+    local outcome = sale.judge(run.shop, store.STOCK, told)
     outcome.again = outcome.right and told.lost == 0 -- nothing was under way there
     outcome.latency = measured(told, begun)
     outcome.finding = ("%s, %d answers lost"):format(outcome.finding, told.lost)

@@ -42,9 +42,9 @@ end
 ---@param folder string  its own; is made
 ---@param port integer
 ---@param words table<string, any>  for the app: name, store, strategy, pause, root, …
----@param leash zklock.seckill.Leash
+---@param reaper zklock.seckill.Reaper
 ---@return zklock.seckill.Server
-function server.start(folder, port, words, leash)
+function server.start(folder, port, words, reaper)
     assert(shell.succeeds("mkdir " .. shell.quote(folder)))
     local file = assert(io.open(folder .. "/conf", "w"))
     local user = shell.first_line "id -u" == "0" and "root" or nil
@@ -52,10 +52,10 @@ function server.start(folder, port, words, leash)
     file:close()
     local program = os.getenv "NGINX" or "nginx"
     return setmetatable({
-        port = port, folder = folder, root = words.root, pids = {}, leash = leash,
+        port = port, folder = folder, root = words.root, pids = {}, reaper = reaper,
         process = process.start("nginx on port " .. port, { "sh", "-c",
             ('exec %s -p "$0" -c conf -e error.log >"$0/output" 2>&1'):format(shell.quote(program)),
-            folder }, math.ceil(LIMIT + SALES * words.pause), leash),
+            folder }, math.ceil(LIMIT + SALES * words.pause), reaper),
     }, Server)
 end
 
@@ -84,7 +84,7 @@ end
 --- Waits until all workers are ready to sell.
 function Server:await_ready()
     self.pids = self:await("ready", function(state) return #state.pids == WORKERS end).pids
-    for _, pid in ipairs(self.pids) do self.leash:hold(tostring(pid)) end
+    for _, pid in ipairs(self.pids) do self.reaper:hold(tostring(pid)) end
 end
 
 
@@ -107,7 +107,7 @@ function Server:kill()
         shell.succeeds(("kill -TERM %s 2>/dev/null"):format(running.pid))
     end
     running:finish()
-    for _, pid in ipairs(self.pids) do self.leash:let_go(tostring(pid)) end
+    for _, pid in ipairs(self.pids) do self.reaper:let_go(tostring(pid)) end
 end
 
 

@@ -37,16 +37,16 @@ local function judge(records, killed, timeout)
 end
 
 
-local function play(_, stage)
-    local holder = stage:start("crash", "holder", { part = "holder" })
+local function play(_, run)
+    local holder = run:start("crash", "holder", { part = "holder" })
     local timeout = tonumber(holder:expect "holds")
-    local heir = stage:start("crash", "next", { part = "heir" })
+    local heir = run:start("crash", "next", { part = "heir" })
     heir:expect "queued"
     local killed = clock.now()
     holder:signal "KILL"
     heir:expect "sold"
-    stage:finish()
-    return judge(stage.store, killed, timeout)
+    run:finish()
+    return judge(run.store, killed, timeout)
 end
 
 

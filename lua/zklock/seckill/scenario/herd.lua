@@ -72,19 +72,19 @@ function herd.judge(scenario, records)
 end
 
 
-local function play(scenario, stage)
+local function play(scenario, run)
     local function start(name, role)
-        return stage:start("herd", name, {
+        return run:start("herd", name, {
             role = role, order = scenario.order, jitter = scenario.jitter or "",
             created = scenario.created > 0 and 1 or 0,
         })
     end
     start("holder", "holder"):expect "holds"
     for n = 1, WAITERS do start("waiter-" .. n, "waiter") end
-    stage:open_gate "waiting"
-    stage:open_gate "counted"
-    stage:finish()
-    return herd.judge(scenario, stage.store)
+    run:open_barrier "waiting"
+    run:open_barrier "counted"
+    run:finish()
+    return herd.judge(scenario, run.store)
 end
 
 

@@ -41,17 +41,17 @@ local function judge(records, woke)
 end
 
 
-local function play(scenario, stage)
-    local first = stage:start("late_write", "first", { part = "first", write = scenario.write })
+local function play(scenario, run)
+    local first = run:start("late_write", "first", { part = "first", write = scenario.write })
     first:expect "holds"
-    local second = stage:start("late_write", "second", { part = "second", write = scenario.write })
+    local second = run:start("late_write", "second", { part = "second", write = scenario.write })
     second:expect "queued"
     first:signal "STOP"
     second:expect "sold"
     first:signal "CONT"
     local woke = first:expect "woke"
-    stage:finish()
-    return judge(stage.store, woke)
+    run:finish()
+    return judge(run.store, woke)
 end
 
 

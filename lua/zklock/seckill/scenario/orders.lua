@@ -45,13 +45,13 @@ local function judge(records)
 end
 
 
-local function play(_, stage)
+local function play(_, run)
     for client = 1, CLIENTS do
-        stage:start("orders", "Thread-" .. client)
+        run:start("orders", "Thread-" .. client)
     end
-    stage:open_gate()
-    stage:finish()
-    return judge(stage.store)
+    run:open_barrier()
+    run:finish()
+    return judge(run.store)
 end
 
 

@@ -45,9 +45,9 @@ local function judge(records)
 end
 
 
-local function play(scenario, stage)
+local function play(scenario, run)
     for index, port in ipairs(scenario.servers) do
-        stage:start("oversell", port, {
+        run:start("oversell", port, {
             buyers = buyers_of(scenario.servers, index),
             strategy = scenario.strategy,
             lock = scenario.lock or "",
@@ -55,9 +55,9 @@ local function play(scenario, stage)
             purchase = scenario.purchase or "plain",
         })
     end
-    stage:open_gate()
-    stage:finish()
-    return judge(stage.store)
+    run:open_barrier()
+    run:finish()
+    return judge(run.store)
 end
 
 

@@ -1,7 +1,7 @@
 --- DEMO-08: 16 tasks, a pool of 8 workers, a stock of 3, one read-write lock
 --- (S1). A task looks at the stock under the read lock, then buys under the
 --- write lock. What is printed has one order, the seed's. It does not come from
---- times; it follows from two gates and from the lock's order of arrival:
+--- times; it follows from two barriers and from the lock's order of arrival:
 ---
 ---   reads  Who reads holds the read lock until all eight do. So readers must
 ---          share it, and no purchase comes between two looks of a round.
@@ -9,7 +9,7 @@
 ---          purchases come before any look of the next round, which is asked
 ---          for later.
 ---
---- Every worker is a process with a session of its own. The gates keep them in
+--- Every worker is a process with a session of its own. The barriers keep them in
 --- step, so each takes two of the tasks.
 
 local zklock = require "zklock"
@@ -104,33 +104,33 @@ function read_write.judge(records)
 end
 
 
-local function direct(stage)
+local function direct(run)
     for round = 1, ROUNDS do
-        stage:open_gate("reads" .. round)
-        stage:open_gate("line" .. round)
+        run:open_barrier("reads" .. round)
+        run:open_barrier("line" .. round)
     end
-    stage:finish()
+    run:finish()
 end
 
 
 -- A machine may be too slow for the seed's timeout: who waits too long loses
 -- its place in line, and the order with it. That is no fault of the lock and no
 -- proof of anything; the next attempt waits for ever.
-local function play(scenario, stage, attempt)
-    stage.store:set_stock(STOCK)
+local function play(scenario, run, attempt)
+    run.store:set_stock(STOCK)
     for worker = 1, WORKERS do
-        stage:start("read_write", "worker-" .. worker, {
-            session = math.max(SESSION, stage.options.session),
+        run:start("read_write", "worker-" .. worker, {
+            session = math.max(SESSION, run.options.session),
             timeout = attempt == 1 and scenario.timeout or "",
             purchase = scenario.purchase,
         })
     end
-    local ok, message = pcall(direct, stage)
-    if stage.store:told "timeout" > 0 then
+    local ok, message = pcall(direct, run)
+    if run.store:told "timeout" > 0 then
         return { again = true, finding = ("waited longer than %g s"):format(scenario.timeout) }
     end
     if not ok then error(message, 0) end
-    return read_write.judge(stage.store)
+    return read_write.judge(run.store)
 end
 
 
@@ -173,23 +173,23 @@ end
 
 
 -- Gives false when there is nothing left to try (the seed's rule: below 0).
-local function look(worker, lock, gate)
+local function look(worker, lock, barrier)
     local lease = enter(worker, lock)
     local stock = worker.store:stock()
     worker:note(CURRENT:format(stock), lease)
     if stock < 0 then worker:note(INSUFFICIENT, lease) end
-    worker:wait_for_all(gate)
+    worker:wait_for_all(barrier)
     assert(lease:release())
     return stock >= 0
 end
 
 
--- No transaction: the lock alone keeps it right. The gate is between reading
+-- No transaction: the lock alone keeps it right. The barrier is between reading
 -- and writing: if the lock lets all in at once, all have read the same stock.
-local function buy(worker, lock, gate)
-    local lease = enter(worker, lock, function() worker:say(gate) end)
+local function buy(worker, lock, barrier)
+    local lease = enter(worker, lock, function() worker:say(barrier) end)
     local stock = worker.store:stock()
-    worker:wait_for_all(gate)
+    worker:wait_for_all(barrier)
     zklock.sleep(worker.pause)
     local sold = stock > 0 and worker.store:set_stock(stock - 1)
     worker:note(sold and BOUGHT:format(stock - 1) or INSUFFICIENT, lease)

@@ -59,16 +59,16 @@ local function judge(records, script, hold)
 end
 
 
-local function play(scenario, stage)
+local function play(scenario, run)
     for thread = 0, 1 do
-        stage:start("turns", "thread-" .. thread, {
+        run:start("turns", "thread-" .. thread, {
             lock = scenario.lock,
             script = scenario.script,
         })
     end
-    stage:open_gate()
-    stage:finish()
-    return judge(stage.store, SCRIPTS[scenario.script], stage.options.hold)
+    run:open_barrier()
+    run:finish()
+    return judge(run.store, SCRIPTS[scenario.script], run.options.hold)
 end
 
 

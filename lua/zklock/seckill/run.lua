@@ -1,7 +1,6 @@
---- The stage of one attempt at a scenario: a new store, a gate, and the
---- processes that act on it. It ends with its processes.
-
-local gate = require "zklock.seckill.gate"
+--- A run: one attempt at a scenario. It has a new store, a barrier, and the processes that
+--- act; it ends with its processes.
+local barrier = require "zklock.seckill.barrier"
 local process = require "zklock.seckill.process"
 local store = require "zklock.seckill.store"
 
@@ -13,30 +12,30 @@ local PATIENCE = 15
 local WORKER = package.searchpath("zklock.seckill.worker", package.path) -- luacheck: std max
 
 
----@class zklock.seckill.Stage
+---@class zklock.seckill.Run
 ---@field store zklock.seckill.Store
 ---@field options zklock.seckill.Options
-local Stage = {}
-Stage.__index = Stage
+local Run = {}
+Run.__index = Run
 
 
-local stage = {}
+local run = {}
 
 
 ---@param name string  of the attempt; no two have the same
 ---@param options zklock.seckill.Options
----@param leash zklock.seckill.Leash
----@return zklock.seckill.Stage
-function stage.open(name, options, leash)
-    local path = leash.folder .. "/" .. name
+---@param reaper zklock.seckill.Reaper
+---@return zklock.seckill.Run
+function run.open(name, options, reaper)
+    local path = reaper.folder .. "/" .. name
     return setmetatable({
         store = store.create(path .. ".db"),
-        gate = path .. ".gate",
-        root = "/zklock-seckill" .. leash.folder:match "%.%w+$" .. "/" .. name,
+        barrier = path .. ".barrier",
+        root = "/zklock-seckill" .. reaper.folder:match "%.%w+$" .. "/" .. name,
         options = options,
-        leash = leash,
+        reaper = reaper,
         processes = {},
-    }, Stage)
+    }, Run)
 end
 
 
@@ -45,10 +44,10 @@ end
 ---@param name string
 ---@param words table<string, any>?  more for it to know
 ---@return zklock.seckill.Process
-function Stage:start(scenario, name, words)
+function Run:start(scenario, name, words)
     local options = self.options
     local given = {
-        scenario = scenario, name = name, store = self.store.path, gate = self.gate,
+        scenario = scenario, name = name, store = self.store.path, barrier = self.barrier,
         root = self.root, zookeeper = options.zookeeper or "", session = options.session,
         pause = options.pause, hold = options.hold,
     }
@@ -56,7 +55,7 @@ function Stage:start(scenario, name, words)
     local command = { options.lua, WORKER }
     for key, value in pairs(given) do command[#command + 1] = key .. "=" .. tostring(value) end
     local limit = math.ceil(PATIENCE + 4 * (options.hold + options.session) + 20 * options.pause)
-    local started = process.start(name, command, limit, self.leash)
+    local started = process.start(name, command, limit, self.reaper)
     self.processes[#self.processes + 1] = started
     return started
 end
@@ -64,15 +63,15 @@ end
 
 --- When all have said `word`, lets them go on at one moment.
 ---@param word string?  default "ready"
-function Stage:open_gate(word)
+function Run:open_barrier(word)
     word = word or "ready"
     for _, each in ipairs(self.processes) do each:expect(word) end
-    gate.open(self.gate .. "." .. word)
+    barrier.open(self.barrier .. "." .. word)
 end
 
 
 --- Waits for the end of all.
-function Stage:finish()
+function Run:finish()
     while self.processes[1] do
         table.remove(self.processes, 1):finish()
     end
@@ -80,7 +79,7 @@ end
 
 
 --- Ends what still runs.
-function Stage:close()
+function Run:close()
     while self.processes[1] do
         table.remove(self.processes):kill()
     end
@@ -88,4 +87,4 @@ function Stage:close()
 end
 
 
-return stage
+return run

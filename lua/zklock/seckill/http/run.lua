@@ -1,5 +1,4 @@
---- The stage of one attempt at a sale: a store of its own, and the servers that
---- sell from it.
+--- A run: one attempt at a sale. It has a store of its own, and the servers that sell from it.
 
 local client = require "zklock.seckill.http.client"
 local database = require "zklock.seckill.database"
@@ -15,15 +14,15 @@ local AHEAD = 20
 local PATIENCE = 10
 
 
----@class zklock.seckill.http.Stage
+---@class zklock.seckill.http.Run
 ---@field shop zklock.seckill.Shop
 ---@field options zklock.seckill.Options
 ---@field servers zklock.seckill.Server[]
-local Stage = {}
-Stage.__index = Stage
+local Run = {}
+Run.__index = Run
 
 
-local stage = {}
+local run = {}
 
 
 -- A database of its own on the server of `url`, so that no table of others is touched.
@@ -40,19 +39,19 @@ end
 
 ---@param name string  of the attempt; no two have the same
 ---@param options zklock.seckill.Options
----@param leash zklock.seckill.Leash
----@return zklock.seckill.http.Stage
-function stage.open(name, options, leash)
-    local run = leash.folder:match "%.(%w+)$"
+---@param reaper zklock.seckill.Reaper
+---@return zklock.seckill.http.Run
+function run.open(name, options, reaper)
+    local id = reaper.folder:match "%.(%w+)$"
     local self = setmetatable({
-        folder = leash.folder .. "/" .. name,
-        root = ("/zklock-seckill.%s/%s"):format(run, name),
-        options = options, leash = leash, servers = {},
-    }, Stage)
+        folder = reaper.folder .. "/" .. name,
+        root = ("/zklock-seckill.%s/%s"):format(id, name),
+        options = options, reaper = reaper, servers = {},
+    }, Run)
     if options.store == "sqlite" then
         self.place = self.folder .. ".db"
     else
-        local own = ("zklock_%s_%s"):format(run, name):gsub("%W", "_"):lower()
+        local own = ("zklock_%s_%s"):format(id, name):gsub("%W", "_"):lower()
         self.place, self.drop = new_database(options.store, own)
     end
     return self
@@ -62,7 +61,7 @@ end
 --- Fills the shop and starts servers, the first ones of the ports.
 ---@param count integer
 ---@param sale table { strategy, order, stock, pause, timeout }, the last four if they are given
-function Stage:start(count, sale)
+function Run:start(count, sale)
     local options = self.options
     local pause = sale.pause or options.pause
     self.timeout = sale.timeout or TIMEOUT + AHEAD * pause
@@ -74,7 +73,7 @@ function Stage:start(count, sale)
             strategy = sale.strategy, order = sale.order,
             pause = pause, timeout = self.timeout,
             zookeeper = options.zookeeper or "", session = options.session,
-        }, self.leash)
+        }, self.reaper)
     end
 end
 
@@ -82,7 +81,7 @@ end
 --- The same, and returns when all are ready.
 ---@param count integer
 ---@param sale table
-function Stage:serve(count, sale)
+function Run:serve(count, sale)
     self:start(count, sale)
     for _, server in ipairs(self.servers) do server:await_ready() end
 end
@@ -92,7 +91,7 @@ local PURCHASE = "/mall/commodity/purchase?commodityId=%s&number=%d"
 
 --- The path and parameters of a purchase of the seed's product.
 ---@return string
-function stage.path()
+function run.path()
     return PURCHASE:format(store.PRODUCT, 1)
 end
 
@@ -100,7 +99,7 @@ end
 --- Where the i-th request goes: the seed's "808" + (i mod 2).
 ---@param i integer
 ---@return zklock.seckill.Server
-function Stage:server_of(i)
+function Run:server_of(i)
     return self.servers[i % #self.servers + 1]
 end
 
@@ -109,25 +108,25 @@ end
 ---@param i integer
 ---@return integer? status
 ---@return string body
-function Stage:buy(i)
+function Run:buy(i)
     local server = self:server_of(i)
-    return client.request(server.port, "POST", stage.path(), self.timeout + PATIENCE)
+    return client.request(server.port, "POST", run.path(), self.timeout + PATIENCE)
 end
 
 
 --- Waits until the servers that live have answered all.
-function Stage:settle()
+function Run:settle()
     for _, server in ipairs(self.servers) do
         if server.process then server:await_quiet() end
     end
 end
 
 
-function Stage:close()
+function Run:close()
     for _, server in ipairs(self.servers) do server:kill() end
     if self.shop then self.shop:close() end
     if self.drop then self.drop() end
 end
 
 
-return stage
+return run

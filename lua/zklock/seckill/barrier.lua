@@ -1,4 +1,4 @@
---- The start gate: processes that took different times to start wait here, and
+--- The start barrier: processes that took different times to start wait here, and
 --- go on at one moment (the seed's latch). It is a file with the moment in it.
 
 local clock = require "zklock.seckill.clock"
@@ -12,12 +12,12 @@ local NOTICE = 0.05
 local POLL = 0.005
 
 
-local gate = {}
+local barrier = {}
 
 
 --- Lets all go.
 ---@param path string
-function gate.open(path)
+function barrier.open(path)
     local file = assert(open(path .. ".new", "w"))
     file:write(("%.3f\n"):format(clock.now() + NOTICE))
     file:close()
@@ -25,11 +25,11 @@ function gate.open(path)
 end
 
 
---- Waits until the gate is open. The process's own limit ends a wait for a
---- gate that never opens.
+--- Waits until the barrier is open. The process's own limit ends a wait for a
+--- barrier that never opens.
 ---@param path string
 ---@param sleep fun(seconds: number)
-function gate.pass(path, sleep)
+function barrier.wait(path, sleep)
     local file = open(path)
     while not file do
         sleep(POLL)
@@ -42,4 +42,4 @@ function gate.pass(path, sleep)
 end
 
 
-return gate
+return barrier
