@@ -1,44 +1,57 @@
---- The start barrier: processes that took different times to start wait here, and
---- go on at one moment (the seed's latch). It is a file with the moment in it.
+--- A barrier: so many wait here for each other, and go on together (the seed's latch). It is a
+--- file; each adds a byte to it, and all wait until it is long enough.
 
-local clock = require "zklock.seckill.clock"
+local core = require "zklock.core"
 
 local open = io.open
-local rename = os.rename
 
 
--- Long enough for every process that waits to see the file.
-local NOTICE = 0.05
-local POLL = 0.005
+local POLL = 0.002
 
 
 local barrier = {}
 
 
---- Lets all go.
----@param path string
-function barrier.open(path)
-    local file = assert(open(path .. ".new", "w"))
-    file:write(("%.3f\n"):format(clock.now() + NOTICE))
+local function come(path)
+    local file = assert(open(path, "a"))
+    file:write "x"
     file:close()
-    assert(rename(path .. ".new", path)) -- whoever finds the file finds it whole
 end
 
 
---- Waits until the barrier is open. The process's own limit ends a wait for a
---- barrier that never opens.
----@param path string
----@param sleep fun(seconds: number)
-function barrier.wait(path, sleep)
+local function arrived(path)
     local file = open(path)
-    while not file do
-        sleep(POLL)
-        file = open(path)
-    end
-    local moment = tonumber(file:read "*l")
+    if not file then return 0 end
+    local length = file:seek "end"
     file:close()
-    local wait = moment - clock.now()
-    if wait > 0 then sleep(wait) end
+    return length
+end
+
+
+--- How many have come.
+---@param path string
+---@return integer
+barrier.arrived = arrived
+
+
+--- Comes, and waits for the others.
+---@param path string
+---@param count integer   how many there are
+---@param limit number    seconds
+---@param sleep fun(seconds: number)
+---@return boolean? all   nil: they did not all come
+---@return string? message
+function barrier.wait(path, count, limit, sleep)
+    come(path)
+    local due = core.now() + limit
+    while arrived(path) < count do
+        if core.now() > due then
+            return nil, ("only %d of %d came to %s"):format(arrived(path), count,
+                path:match "[^/]*$")
+        end
+        sleep(POLL)
+    end
+    return true
 end
 
 

@@ -139,6 +139,24 @@ function database.open(where)
 end
 
 
+-- Runs a statement about a database on its server.
+local function administer(url, statement)
+    local server = database.open((url:gsub("^(mysql://[^/?]+)/[^?]*", "%1/")))
+    server:execute(statement .. " " .. database.parts(url).name)
+    server:close()
+end
+
+
+--- Makes a database on a server.
+---@param url string  with its name
+function database.create(url) administer(url, "CREATE DATABASE") end
+
+
+--- Removes a database of a server, if it is there.
+---@param url string
+function database.drop(url) administer(url, "DROP DATABASE IF EXISTS") end
+
+
 function Database:close()
     self.connection:close()
     self.environment:close()

@@ -1,26 +1,29 @@
---- The reaper: a shell that lives a moment longer than the demo. When the demo
---- ends, in whatever way, it kills the processes that are left and removes the
---- run's folder. So nothing stays behind after Ctrl-C, an error or kill -9.
+--- The reaper: a shell that lives a moment longer than this process. When this one ends, in
+--- whatever way, it kills the processes that are left, runs what is to be run then, and removes
+--- the folder. So nothing stays behind after Ctrl-C, an error or kill -9.
 
 local shell = require "zklock.seckill.shell"
 
 local popen = io.popen
 
 
--- Reads "+ pid" and "- pid" until the demo closes its end of the pipe, or is
+-- Reads "+ pid", "- pid" and "! command" until this process closes its end of the pipe, or is
 -- no more. $0 is the folder.
 local SCRIPT = [[
 trap '' INT TERM HUP
-pids=
-while read -r sign pid; do
+pids= commands=
+while read -r sign about; do
     case $sign in
-    +) pids="$pids $pid" ;;
+    +) pids="$pids $about" ;;
     -) rest=
-       for p in $pids; do [ "$p" = "$pid" ] || rest="$rest $p"; done
+       for p in $pids; do [ "$p" = "$about" ] || rest="$rest $p"; done
        pids=$rest ;;
+    !) commands="$commands
+$about" ;;
     esac
 done
 [ -z "$pids" ] || kill -KILL $pids
+[ -z "$commands" ] || sh -c "$commands"
 rm -rf -- "$0"
 ]]
 
@@ -46,7 +49,7 @@ function reaper.open()
 end
 
 
---- A process was started: it must not outlive the demo.
+--- A process was started: it must not outlive this one.
 ---@param pid string
 function Reaper:hold(pid)
     self.pipe:write("+ ", pid, "\n")
@@ -57,6 +60,13 @@ end
 ---@param pid string
 function Reaper:let_go(pid)
     self.pipe:write("- ", pid, "\n")
+end
+
+
+--- To be run when all is over: one line of shell.
+---@param command string
+function Reaper:later(command)
+    self.pipe:write("! ", command, "\n")
 end
 
 

@@ -1,6 +1,6 @@
 --- A run: one attempt at a scenario. It has a new store, a barrier, and the processes that
 --- act; it ends with its processes.
-local barrier = require "zklock.seckill.barrier"
+local barrier = require "zklock.seckill.barrier_old"
 local process = require "zklock.seckill.process"
 local store = require "zklock.seckill.store"
 

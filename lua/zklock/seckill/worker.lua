@@ -4,7 +4,7 @@
 --- know, a line a word: "ready", "error <message>", and the scenario's own.
 
 local clock = require "zklock.seckill.clock"
-local barrier = require "zklock.seckill.barrier"
+local barrier = require "zklock.seckill.barrier_old"
 local store = require "zklock.seckill.store"
 local zklock = require "zklock"
 

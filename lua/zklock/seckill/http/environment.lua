@@ -4,7 +4,7 @@
 local database = require "zklock.seckill.database"
 local dependency = require "zklock.seckill.dependency"
 local latency = require "zklock.seckill.http.latency"
-local mariadb = require "zklock.seckill.http.mariadb"
+local mariadb = require "zklock.seckill.mariadb"
 local shell = require "zklock.seckill.shell"
 local runs = require "zklock.seckill.http.run"
 
