@@ -133,7 +133,7 @@ local function run(file_name, number)
         open_store = assert(stores.load(plan.store)).open,
     }, Server)
     server.store = server:new_store()
-    server.strategy = assert(strategies.load(plan.strategy)).open(server)
+    server.strategy = strategies.open(plan.strategy, server)
     server.faults = faults.watch(server)
     local purchase = assert(purchases.load(plan.purchase))
     server:wait_for("start", plan.servers + 1, function(seconds) core.poll({}, seconds) end)
@@ -146,5 +146,5 @@ end
 
 io.stdout:setvbuf "line"
 local ok, message = pcall(run, arg[1], tonumber(arg[2]))
-if not ok then print("error " .. tostring(message):gsub("%s+", " ")) end
+if not ok then print("error " .. (tostring(message):gsub("%s+", " "))) end
 os.exit(ok and 0 or 1, true)
