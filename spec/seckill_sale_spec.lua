@@ -482,7 +482,7 @@ describe("a script with a sale", function()
             .. "</dev/null & echo $!", script.folder, LUA, script.folder, script.folder)
             :match "%d+"
         rig.wait_for("a sale that is under way", function()
-            return shell.succeeds(("grep -qs ' sold$' %s/*/sale-1/record-1"):format(script.folder))
+            return shell.succeeds(("grep -qs ' sold$' %s/*/sale-1/record-*"):format(script.folder))
         end, 30)
         return script
     end
