@@ -2,6 +2,7 @@
 -- all of it on a throwaway MariaDB (make test-http-mysql).
 
 local client = require "zklock.seckill.http.client"
+local database = require "zklock.seckill.database"
 local dkjson = require "dkjson"
 local laboratory = require "zklock.seckill.laboratory"
 local reapers = require "zklock.seckill.reaper"
@@ -344,11 +345,22 @@ describe("the sale over HTTP #nginx", function()
             rig.shell("rm -r %s %s.out", folder, folder)
         end
 
+        -- In MariaDB, which goes on, a sale's database must go, too.
+        local function no_database_is_left()
+            if store == "sqlite" then return end
+            local admin = database.open(store)
+            rig.wait_for("an end of the sale's database", function()
+                return #admin:rows "SHOW DATABASES LIKE 'zklock\\_%'" == 0
+            end)
+            admin:close()
+        end
+
         for _, name in ipairs{ "INT", "KILL" } do
             it("after SIG" .. name .. " in the middle of a sale", function()
                 local pid, ports, folder = begin()
                 rig.shell("kill -%s %s", name, pid)
                 is_gone(ports, folder)
+                no_database_is_left()
             end)
         end
     end)
