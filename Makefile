@@ -86,7 +86,7 @@ DIST_URL ?= file://$(abspath $(BUILD))
 dist:
 	mkdir -p $(BUILD)
 	if [ -e .git ]; then git archive --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar.gz HEAD; else \
-		find . -path './$(BUILD)' -prune -o -type f -print | sort | \
+		find . -path './$(BUILD)' -prune -o ! -type d -print | sort | \
 		tar -czf $(BUILD)/$(DIST).tar.gz --transform='s,^\.,$(DIST),' -T -; fi
 	sed 's,^local archive = .*,local archive = "$(DIST_URL)/$(DIST).tar.gz",' $(ROCKSPEC) \
 		>$(BUILD)/$(notdir $(ROCKSPEC))

@@ -134,6 +134,7 @@ build = {
       ["zklock.seckill.mariadb"] = "lua/zklock/seckill/mariadb.lua",
       ["zklock.seckill.options"] = "lua/zklock/seckill/options.lua",
       ["zklock.seckill.overlaps"] = "lua/zklock/seckill/overlaps.lua",
+      ["zklock.seckill.own_sale"] = "lua/zklock/seckill/own_sale.lua",
       ["zklock.seckill.place"] = "lua/zklock/seckill/place.lua",
       ["zklock.seckill.plan"] = "lua/zklock/seckill/plan.lua",
       ["zklock.seckill.play"] = "lua/zklock/seckill/play.lua",
