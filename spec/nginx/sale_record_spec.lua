@@ -67,8 +67,7 @@ describe("the record of a sale over HTTP #nginx", function()
 
     it("has holds that do not overlap with zklock, on both servers, with growing tokens", function()
         local made, told = play "HTTP-04"
-        assert.same({ "right", "10 sold, 90 left", "right" },
-            { told.verdict, told.finding, told.expect })
+        assert.same({ "right", "10 sold, 90 left" }, { told.verdict, told.finding })
         assert.same({ 10, 10, 0, 0 }, { told.buyers, told.sold, told.refused, told.failed })
         assert.same({ { [seed.PRODUCT] = 100 }, { [seed.PRODUCT] = 90 }, { [seed.PRODUCT] = 10 } },
             { told.products, told.left, told.ordered })

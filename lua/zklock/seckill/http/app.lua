@@ -33,7 +33,7 @@ local given
 local strategy
 
 -- Of this worker; what a buyer needs of a zklock.seckill.Server.
-local server = {}
+local server = { parameters = {} }
 local session
 local is_ready = false
 

@@ -78,21 +78,20 @@ local function account(scenario, run)
     known.left = { [seed.PRODUCT] = run.store:stock(seed.PRODUCT) }
     known.orders = run.store:orders()
     return sales.of({
-        name = scenario.id .. " " .. scenario.title, strategy = scenario.strategy,
+        name = scenario.title, strategy = scenario.strategy,
         store = run.options.store == "sqlite" and "sqlite" or "mysql",
         buyers = #known.purchases, servers = scenario.servers, products = run.place.products,
     }, known)
 end
 
 
--- The outcome, with the run's only sale. Of answers that were lost sale.judge knows more than
--- that does.
+-- The outcome, with the run's only sale. The verdict of both is sale.judge's, which also looks at
+-- tokens and at answers that were lost.
 local function judged(scenario, run, told, remark)
     local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], told)
     outcome.finding = outcome.finding .. (remark or "")
     local made = account(scenario, run)
     made.verdict, made.finding = outcome.right and "right" or "wrong", outcome.finding
-    made.expect, made.explanation = scenario.expect, scenario.explanation
     outcome.sales = { made }
     outcome.latency = latency.of(made.answer, made.seconds)
     return outcome
