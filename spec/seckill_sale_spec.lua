@@ -339,8 +339,8 @@ describe("a sale", function()
     end
 
     it("prints its verdict", function()
-        assert.matches("^autumn: RIGHT, 10 sold and 90 left of 100\n10 sold, 0 refused, 0 failed in ",
-            tostring(sale{ name = "autumn" }))
+        assert.matches("^autumn: RIGHT, 10 sold and 90 left of 100\n"
+            .. "10 sold, 0 refused, 0 failed in ", tostring(sale{ name = "autumn" }))
     end)
 
     it("runs in a task beside others", function()
@@ -395,8 +395,8 @@ describe("a sale with modules of the user's own", function()
     end)
 
     it("ends with its limit when a strategy hangs", function()
-        local it_is = sale{ strategy = "moody", servers = 1, parameters = { every = 4, hangs = true },
-            limit = 1 }
+        local it_is = sale{ strategy = "moody", servers = 1, limit = 1,
+            parameters = { every = 4, hangs = true } }
         assert.equal("right", it_is.verdict)
         assert.matches("ended after its limit of 1 s$", it_is.finding)
         assert.equal(2, #having(it_is, "unanswered"))

@@ -22,7 +22,10 @@ end
 
 
 function Ledger:stock(product)
-    for line in io.lines(self.folder .. "/" .. product) do return tonumber(line) end
+    local file = assert(io.open(self.folder .. "/" .. product))
+    local stock = tonumber(file:read "*l")
+    file:close()
+    return stock
 end
 
 
