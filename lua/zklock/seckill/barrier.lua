@@ -1,5 +1,5 @@
 --- A barrier: so many wait here for each other, and go on together (the seed's latch). It is a
---- file; each adds a byte to it, and all wait until it is long enough.
+--- file; each adds a byte to it when it comes, and all wait until it is long enough.
 
 local core = require "zklock.core"
 
@@ -12,7 +12,9 @@ local POLL = 0.002
 local barrier = {}
 
 
-local function come(path)
+--- Comes, and does not wait.
+---@param path string
+function barrier.come(path)
     local file = assert(open(path, "a"))
     file:write "x"
     file:close()
@@ -34,7 +36,7 @@ end
 barrier.arrived = arrived
 
 
---- Comes, and waits for the others.
+--- Waits for the others.
 ---@param path string
 ---@param count integer   how many there are
 ---@param limit number    seconds
@@ -42,7 +44,6 @@ barrier.arrived = arrived
 ---@return boolean? all   nil: they did not all come
 ---@return string? message
 function barrier.wait(path, count, limit, sleep)
-    come(path)
     local due = core.now() + limit
     while arrived(path) < count do
         if core.now() > due then

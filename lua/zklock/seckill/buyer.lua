@@ -4,6 +4,9 @@ local core = require "zklock.core"
 local zklock = require "zklock"
 
 
+local POLL = 0.001 -- seconds between looks whether it is a buyer's turn
+
+
 ---@class zklock.seckill.Buyer
 ---@field number integer
 ---@field product string
@@ -27,7 +30,7 @@ local buyer = {}
 function buyer.new(server, wish)
     return setmetatable({
         number = wish.buyer, product = wish.product, quantity = wish.quantity, lock = wish.lock,
-        server = server, strategy = server.strategy, store = server.store,
+        server = server, strategy = server.strategy, store = server.store, places = {},
     }, Buyer)
 end
 
@@ -35,18 +38,26 @@ end
 function Buyer:record(word, about) self.server.record:write(self.number, word, about) end
 
 
---- Writes a line into the record, for whoever reads it.
+--- Writes a line into the record, for whoever reads it, with the token if it has the lock.
 ---@param line string
-function Buyer:note(line) self:record("note", line) end
+function Buyer:note(line)
+    self:record("note", ("%s %s"):format(self.hold and self.token or "-", line))
+end
 
+
+--- What a buyer may want of a lock of zklock's beyond its name.
+---@class zklock.seckill.Wish
+---@field on_queued fun(position: integer)?  called when it comes to waiting
+---@field side "read" | "write" | nil        of a read-write lock; default: "write"
 
 --- Asks for the lock.
+---@param wish zklock.seckill.Wish?
 ---@return any? hold       nil: it was not to be had, and the buyer was told so
 ---@return string? message
 ---@return string? code
-function Buyer:enter()
+function Buyer:enter(wish)
     self:record("asked", self.lock)
-    local hold, message, code = self.strategy:enter(self.lock, self)
+    local hold, message, code = self.strategy:enter(self.lock, self, wish)
     if not hold then
         if message then self:note(message) end
         self:tell(code or "failed")
@@ -120,6 +131,17 @@ function Buyer:buy(left, write)
 end
 
 
+--- S0's purchase, for whoever has the lock: reads the stock, works out what is left, writes that.
+---@return boolean sold
+function Buyer:try_to_buy()
+    local stock = self:stock()
+    self:pause()
+    if self:may_buy(stock) then return self:buy(stock - self.quantity) end
+    self:tell "refused"
+    return false
+end
+
+
 --- Tells the buyer: "sold", "refused", or why not.
 ---@param outcome string  one word
 function Buyer:tell(outcome)
@@ -128,11 +150,29 @@ function Buyer:tell(outcome)
 end
 
 
---- Waits until so many have come to the place of that name, in all servers.
+--- Comes to the place of that name, for which others wait; nothing if it has come before.
+---@param place string
+function Buyer:come(place)
+    if self.places[place] then return end
+    self.places[place] = true
+    self.server:come(place)
+end
+
+
+--- Comes, and waits until so many have, in all servers.
 ---@param place string
 ---@param count integer
 function Buyer:wait_for(place, count)
+    self:come(place)
     self.server:wait_for(place, count, zklock.sleep)
+end
+
+
+--- Waits until its server is done with those that came before: as in a server of one thread.
+function Buyer:wait_for_its_turn()
+    local server = self.server
+    local before = math.floor((self.number - 1) / server.plan.servers)
+    while server.served < before do zklock.sleep(POLL) end
 end
 
 

@@ -1,7 +1,7 @@
 --- What the demo prints: on stdout a line for each scenario and one that sums
 --- up; on stderr, if it is a terminal, what runs at the moment.
 
-local clock = require "zklock.seckill.clock"
+local core = require "zklock.core"
 local shell = require "zklock.seckill.shell"
 
 
@@ -25,7 +25,7 @@ function console.new(options, out, err)
         options = options,
         out = out,
         err = shell.succeeds "test -t 2" and err or nil,
-        began = clock.now(),
+        began = core.now(),
     }, Console)
 end
 
@@ -111,7 +111,7 @@ function Console:sum_up(results)
     self.out:write(("\n%d scenario%s: %d right, %d wrong%s, %s in %.0f s\n"):format(
         #results, #results == 1 and "" or "s", count(results, "right"), count(results, "wrong"),
         failed > 0 and (", %d failed"):format(failed) or "",
-        ending(results), clock.now() - self.began))
+        ending(results), core.now() - self.began))
 end
 
 

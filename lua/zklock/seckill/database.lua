@@ -6,7 +6,7 @@
 --- It blocks the process while a statement runs. That is why the laboratory's
 --- statements are short, and why it is no example of database access in nginx.
 
-local clock = require "zklock.seckill.clock"
+local core = require "zklock.core"
 local dependency = require "zklock.seckill.dependency"
 local zklock = require "zklock"
 
@@ -179,8 +179,8 @@ function Database:execute(statement)
     while true do
         local result, message = self.connection:execute(statement)
         if result then return result end
-        limit = limit or clock.now() + BUSY_LIMIT
-        if not message:find(self.dialect.busy, 1, true) or clock.now() > limit then
+        limit = limit or core.now() + BUSY_LIMIT
+        if not message:find(self.dialect.busy, 1, true) or core.now() > limit then
             error(message .. " in: " .. statement, 2)
         end
         wait_a_moment()

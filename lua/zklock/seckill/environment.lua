@@ -2,7 +2,8 @@
 --- the demo, and the store is an SQLite file. zklock.seckill.http.environment is the other.
 
 local own_sale = require "zklock.seckill.own_sale"
-local runs = require "zklock.seckill.run"
+local stages = require "zklock.seckill.stage"
+local throwaway = require "zklock.seckill.throwaway"
 
 
 -- S2 sleeps that long with the lock held (DEMO-09, DEMO-10).
@@ -16,7 +17,7 @@ local environment = {
         .. "store; every verdict is read from the store.",
     example = "DEMO-03,DEMO-17",
     modules = { "luasql.sqlite3" },
-    open_run = runs.open,
+    open_run = stages.open,
     own_sale = own_sale,
 }
 
@@ -35,20 +36,12 @@ function environment.describe(parser, seconds)
 end
 
 
--- The interpreter that runs this: the first word of its command line.
-local function own_interpreter()
-    local first = 0
-    while arg and arg[first - 1] do first = first - 1 end
-    return first < 0 and arg[first] or "lua"
-end
-
-
 --- What they come to: fields of the options.
 ---@param given table  what argparse read
 ---@return table
 function environment.read(given)
     local hold = given.seed_times and SEED_HOLD or given.hold
-    return { hold = hold or HOLD, lua = given.lua or own_interpreter() }
+    return { hold = hold or HOLD, lua = given.lua }
 end
 
 
@@ -57,8 +50,10 @@ end
 function environment.missing() end
 
 
---- Starts what all scenarios share.
-function environment.prepare() end
+--- Makes what all scenarios share.
+---@param options zklock.seckill.Options
+---@param reaper zklock.seckill.Reaper
+function environment.prepare(options, reaper) options.throwaway = throwaway.open(reaper) end
 
 
 ---@param options zklock.seckill.Options
@@ -66,8 +61,8 @@ function environment.prepare() end
 function environment.introduction(options)
     return ([[
 Ten buyers, one item each, a stock of 100: 90 must be left. A wrong strategy must be seen to fail.
-Servers are processes, requests are coroutines; all numbers are read from the store, an SQLite file.
-Between reading and writing the stock a request pauses %g s, which widens the race (--pause).
+Servers are processes, buyers are coroutines; all numbers are read from the store, an SQLite file.
+Between reading and writing the stock a buyer pauses %g s, which widens the race (--pause).
 DEMO-09 and DEMO-10 hold the lock %g s (--hold; the seed's 5 s: --seed-times).
 
 ]]):format(options.pause, options.hold)

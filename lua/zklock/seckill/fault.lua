@@ -30,6 +30,9 @@ local function exists(path)
 end
 
 
+local function is_for_holder(plan) return (plan.stop or plan.kill) == "holder" end
+
+
 -- in a server -----------------------------------------------------------------------------------
 
 ---@class zklock.seckill.Faults
@@ -43,7 +46,7 @@ Faults.__index = Faults
 function fault.watch(server)
     local pending = {}
     for n, each in ipairs(server.plan.faults) do
-        if (each.stop or each.kill) == "holder" then pending[#pending + 1] = n end
+        if is_for_holder(each) then pending[#pending + 1] = n end
     end
     return setmetatable({ server = server, pending = pending }, Faults)
 end
@@ -113,9 +116,20 @@ local function strike(play, plan, number, done)
 end
 
 
+local function arm(play, n) assert(open(armed(play.folder, n), "w")):close() end
+
+
+--- Called before the sale begins: whoever has a lock first meets a fault that is due from then on.
+---@param play zklock.seckill.Play
+function fault.prepare(play)
+    for n, plan in ipairs(play.plan.faults) do
+        if plan.at == 0 and is_for_holder(plan) then arm(play, n) end
+    end
+end
+
+
 -- The server that a plan means, once there is one; nil: the sale was over before.
 local function wait_for_holder(play, n)
-    assert(open(armed(play.folder, n), "w")):close()
     while not play.over do
         local number = taker(play, n)
         if number then return number end
@@ -132,14 +146,14 @@ function fault.carry_out(play, n)
     local plan = play.plan.faults[n]
     while play:now() < plan.at and not play.over do zklock.sleep(POLL) end
     if play.over then return end
-    local whom = plan.stop or plan.kill
-    if whom == "holder" then
+    if is_for_holder(plan) then
+        if plan.at > 0 then arm(play, n) end
         local number = wait_for_holder(play, n)
         if number then
             strike(play, plan, number, function() remove(taken(play.folder, n, number)) end)
         end
     else
-        local number = tonumber(whom:match "%d+$")
+        local number = tonumber((plan.stop or plan.kill):match "%d+$")
         if not play.servers[number].ended then strike(play, plan, number, function() end) end
     end
 end

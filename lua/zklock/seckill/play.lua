@@ -80,13 +80,21 @@ local function look(server)
 end
 
 
+local function look_who_waits(self)
+    for _, server in ipairs(self.servers) do
+        look(server)
+        if server.ended then error(server.process.name .. " ended before the sale began", 0) end
+    end
+end
+
+
 local function wait_for_servers(self)
     local path, due = self.folder .. "/start", core.now() + READY
     local next_look = core.now() + LOOK
     while barrier.arrived(path) < #self.servers do
         if core.now() > due then error("the servers did not start", 0) end
         if core.now() > next_look then
-            for _, server in ipairs(self.servers) do look(server) end
+            look_who_waits(self)
             next_look = core.now() + LOOK
         end
         zklock.sleep(POLL)
@@ -172,7 +180,7 @@ end
 --- What a play comes to.
 ---@class zklock.seckill.Outcome
 ---@field purchases zklock.seckill.Purchase[]
----@field notes table[]
+---@field notes zklock.seckill.Note[]
 ---@field faults zklock.seckill.Fault[]
 ---@field seconds number
 ---@field left table<string, integer>
@@ -194,7 +202,9 @@ local function carry_out(self, progress)
     prepare(self)
     for number = 1, self.plan.servers do self.servers[number] = start_server(self, number) end
     wait_for_servers(self)
+    fault.prepare(self)
     self.start = core.now()
+    barrier.come(self.folder .. "/start")
     assert(barrier.wait(self.folder .. "/start", #self.servers + 1, READY, zklock.sleep))
     run(self, progress)
     return outcome_of(self)

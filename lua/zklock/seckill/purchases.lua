@@ -8,16 +8,10 @@ local zklock = require "zklock"
 local built_in = {}
 
 
---- S0's purchase, the lock around it: read the stock, work out what is left, write it back.
+--- S0's purchase, the lock around it.
 function built_in.plain(buyer)
     if not buyer:enter() then return end
-    local stock = buyer:stock()
-    buyer:pause()
-    if buyer:may_buy(stock) then
-        buyer:buy(stock - buyer.quantity)
-    else
-        buyer:tell "refused"
-    end
+    buyer:try_to_buy()
     zklock.sleep(buyer.server.plan.hold)
     buyer:leave()
 end

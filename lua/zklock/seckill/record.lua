@@ -8,6 +8,7 @@
 ---     12.421000 17 written 99           the stock that it wrote
 ---     12.421321 17 released
 ---     12.421400 17 told sold
+---     12.421500 17 note - thanks        its token, if it has the lock; and a line of text
 ---
 --- Times are those of zklock's clock, which all processes of a machine share.
 
@@ -66,8 +67,10 @@ end
 
 local apply = {}
 
+-- Whoever asks again begins anew: of several locks the last one stays.
 function apply.asked(purchase, at, lock)
     purchase.asked, purchase.lock = at, lock
+    purchase.granted, purchase.released, purchase.shared = nil, nil, nil
 end
 
 function apply.granted(purchase, at, token)
@@ -87,12 +90,28 @@ function apply.told(purchase, at, outcome)
 end
 
 
+---@class zklock.seckill.Note
+---@field at number      seconds since the sale began
+---@field buyer integer
+---@field server integer
+---@field token string?  the buyer had the lock then
+---@field line string
+
+local function note_of(at, buyer, server, about)
+    local token, line = about:match "^(%S+) ?(.*)$"
+    return {
+        at = at, buyer = buyer, server = server, line = line,
+        token = token ~= "-" and token or nil,
+    }
+end
+
+
 --- Reads what a server wrote into the purchases of its buyers.
 ---@param folder string
 ---@param server integer
 ---@param start number  the time at which the sale began
 ---@param purchases table<integer, zklock.seckill.Purchase>  by buyer
----@param notes table[]  gets { at, buyer, line } for each note
+---@param notes zklock.seckill.Note[]  gets the server's
 ---@return number? last  when the last line was written, seconds since the start
 function record.read(folder, server, start, purchases, notes)
     local file = io.open(path_of(folder, server))
@@ -104,7 +123,7 @@ function record.read(folder, server, start, purchases, notes)
             at, buyer = tonumber(at) - start, tonumber(buyer)
             last = at
             if word == "note" then
-                notes[#notes + 1] = { at = at, buyer = buyer, line = about }
+                notes[#notes + 1] = note_of(at, buyer, server, about)
             else
                 apply[word](purchases[buyer], at, about)
             end

@@ -1,7 +1,7 @@
 --- Runs scenarios one after the other and compares what came out with what must
 --- come out.
 
-local clock = require "zklock.seckill.clock"
+local core = require "zklock.core"
 
 
 -- A strategy that is wrong by a race can come out right by luck. It is tried
@@ -22,6 +22,7 @@ local TRIES = 3
 ---@field log table[]?
 ---@field glimpse table[]?
 ---@field latency zklock.seckill.Latency?
+---@field sales zklock.seckill.Sale[]?
 
 
 local runner = {}
@@ -44,13 +45,24 @@ local function play(scenario, attempt, options, reaper)
 end
 
 
+-- What reports tell of the sales of a scenario.
+local function label(scenario, sales)
+    for _, sale in ipairs(sales) do
+        local own = sales[2] and ": " .. sale.name or ""
+        sale.name = scenario.id .. " " .. scenario.title .. own
+        sale.expect, sale.explanation = scenario.expect, scenario.explanation
+    end
+    return sales
+end
+
+
 --- Runs one scenario, again if it was right only by luck or proved nothing.
 ---@param scenario zklock.seckill.Scenario
 ---@param options zklock.seckill.Options
 ---@param reaper zklock.seckill.Reaper
 ---@return zklock.seckill.Result
 function runner.run_one(scenario, options, reaper)
-    local started = clock.now()
+    local started = core.now()
     local tries = 0
     local verdict, outcome
     repeat
@@ -61,8 +73,9 @@ function runner.run_one(scenario, options, reaper)
     return {
         id = scenario.id, title = scenario.title, expect = scenario.expect,
         verdict = verdict, as_expected = verdict == scenario.expect,
-        finding = outcome.finding, tries = tries, seconds = clock.now() - started,
+        finding = outcome.finding, tries = tries, seconds = core.now() - started,
         log = outcome.log, glimpse = outcome.glimpse, latency = outcome.latency,
+        sales = outcome.sales and label(scenario, outcome.sales),
     }
 end
 

@@ -22,7 +22,7 @@ local report = require "zklock.seckill.report"
 ---@field purchases zklock.seckill.Purchase[]
 ---@field overlaps zklock.seckill.Overlap[]
 ---@field faults zklock.seckill.Fault[]
----@field notes { at: number, buyer: integer, line: string }[]
+---@field notes zklock.seckill.Note[]
 ---@field products table<string, { stock: integer, left: integer, ordered: integer }>
 local Sale = { __name = "zklock.seckill.sale" }
 Sale.__index = Sale

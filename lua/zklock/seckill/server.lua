@@ -28,6 +28,7 @@ local LOOK = 0.005 -- seconds between looks whether all are served
 ---@field store table
 ---@field record zklock.seckill.Record
 ---@field faults zklock.seckill.Faults
+---@field served integer     how many of its buyers it is done with
 local Server = {}
 Server.__index = Server
 
@@ -72,6 +73,11 @@ function Server:new_store()
 end
 
 
+--- Comes to the place of that name, for which all servers can wait.
+---@param place string
+function Server:come(place) barrier.come(self.folder .. "/" .. place) end
+
+
 --- Waits until so many have come to the place of that name, in all servers.
 ---@param place string
 ---@param count integer
@@ -112,14 +118,13 @@ end
 
 
 local function serve_all(server, purchase, wishes)
-    local served = 0
     for _, wish in ipairs(wishes) do
         coroutine.wrap(function()
             serve(server, purchase, wish)
-            served = served + 1
+            server.served = server.served + 1
         end)()
     end
-    while served < #wishes do zklock.sleep(LOOK) end
+    while server.served < #wishes do zklock.sleep(LOOK) end
 end
 
 
@@ -128,7 +133,7 @@ local function run(file_name, number)
     math.randomseed(plan.seed * 1000 + number)
     local server = setmetatable({
         name = "server " .. number, number = number, plan = plan, folder = plan.folder,
-        timeout = plan.timeout, parameters = plan.parameters or {}, sessions = {},
+        timeout = plan.timeout, parameters = plan.parameters or {}, sessions = {}, served = 0,
         record = records.create(plan.folder, number),
         open_store = assert(stores.load(plan.store)).open,
     }, Server)
@@ -136,6 +141,7 @@ local function run(file_name, number)
     server.strategy = strategies.open(plan.strategy, server)
     server.faults = faults.watch(server)
     local purchase = assert(purchases.load(plan.purchase))
+    server:come "start"
     server:wait_for("start", plan.servers + 1, function(seconds) core.poll({}, seconds) end)
     zklock.run(serve_all, server, purchase, own_wishes(plan, number))
     if server.strategy.close then server.strategy:close() end

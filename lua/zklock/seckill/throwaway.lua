@@ -23,9 +23,10 @@ Throwaway.__index = Throwaway
 local throwaway = {}
 
 
+---@param reaper zklock.seckill.Reaper?  default: of its own
 ---@return zklock.seckill.Throwaway
-function throwaway.open()
-    local reaper = reapers.open()
+function throwaway.open(reaper)
+    reaper = reaper or reapers.open()
     return setmetatable({ reaper = reaper, folder = reaper.folder }, Throwaway)
 end
 

@@ -97,6 +97,16 @@ local function update_of(self, order)
 end
 
 
+--- Writes the stock alone.
+---@param product string
+---@param number integer
+---@return boolean written  false: there is no such product
+function Sql:set_stock(product, number)
+    return self:execute(("UPDATE tb_commodity_info SET number = %d WHERE id = %s")
+        :format(number, self:text(product))) == 1
+end
+
+
 ---@class zklock.seckill.Order
 ---@field product string
 ---@field quantity integer

@@ -1,0 +1,55 @@
+--- The stage of a scenario: what it makes its sales with. They have the command's options where
+--- the scenario gives none, and one throwaway.
+
+local seckill = require "zklock.seckill"
+local zklock = require "zklock"
+
+
+---@class zklock.seckill.Stage
+---@field options zklock.seckill.Options
+---@field throwaway zklock.seckill.Throwaway
+local Stage = {}
+Stage.__index = Stage
+
+
+local stage = {}
+
+
+---@param _ string
+---@param options zklock.seckill.Options
+---@return zklock.seckill.Stage
+function stage.open(_, options)
+    return setmetatable({ options = options, throwaway = options.throwaway }, Stage)
+end
+
+
+--- Carries out a sale.
+---@param options table  of seckill.sale
+---@return zklock.seckill.Sale
+function Stage:sale(options)
+    local own = self.options
+    local all = {
+        pause = own.pause, session = own.session, zookeeper = own.zookeeper, lua = own.lua,
+        quiet = true,
+    }
+    for name, value in pairs(options) do all[name] = value end
+    return seckill.sale(all, self.throwaway)
+end
+
+
+--- The session timeout that the server grants.
+---@return number seconds
+function Stage:session_timeout()
+    local options = self.options
+    local session = assert(zklock.connect(options.zookeeper, { timeout = options.session }))
+    local granted = session:timeout()
+    session:close()
+    return granted
+end
+
+
+--- A sale ends its own processes.
+function Stage.close() end
+
+
+return stage
