@@ -1,6 +1,7 @@
 --- Where scenarios play, and what sets that apart: here servers are processes of
 --- the demo, and the store is an SQLite file. zklock.seckill.http.environment is the other.
 
+local own_sale = require "zklock.seckill.own_sale"
 local stages = require "zklock.seckill.stage"
 local throwaway = require "zklock.seckill.throwaway"
 
@@ -17,6 +18,7 @@ local environment = {
     example = "DEMO-03,DEMO-17",
     modules = { "luasql.sqlite3" },
     open_run = stages.open,
+    own_sale = own_sale,
 }
 
 

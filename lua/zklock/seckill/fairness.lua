@@ -23,8 +23,9 @@ local function granted_by_lock(purchases)
 end
 
 
--- How many came later and had it earlier than the one they overtook most. `latest` are the
--- grants of all that asked later, in order; each is put in by bisection.
+-- How many came later and had it earlier than the one they overtook most. `later` are the
+-- grants of all that asked later, the last one first; each is put in by bisection, in a fair
+-- sale at the end.
 local function most_overtakes(queue)
     local most, later = 0, {}
     for i = #queue, 1, -1 do
@@ -32,9 +33,9 @@ local function most_overtakes(queue)
         local low, high = 1, #later + 1
         while low < high do
             local middle = math.floor((low + high) / 2)
-            if later[middle] < granted then low = middle + 1 else high = middle end
+            if later[middle] >= granted then low = middle + 1 else high = middle end
         end
-        most = math.max(most, low - 1)
+        most = math.max(most, #later + 1 - low)
         table.insert(later, low, granted)
     end
     return most

@@ -5,6 +5,7 @@ local dependency = require "zklock.seckill.dependency"
 local reapers = require "zklock.seckill.reaper"
 local options = require "zklock.seckill.options"
 local consoles = require "zklock.seckill.console"
+local reports = require "zklock.seckill.report"
 local runner = require "zklock.seckill.runner"
 local zklock = require "zklock"
 
@@ -73,7 +74,30 @@ local function save(results, file_name)
 end
 
 
+-- A page of all sales that the scenarios made.
+local function write_report(results, file_name, out)
+    local records = {}
+    for _, result in ipairs(results) do
+        for _, sale in ipairs(result.sales or {}) do
+            local record = sale:record()
+            record.name = ("%s %s"):format(result.id, result.title)
+            record.expect, record.explanation = result.expect, result.explanation
+            records[#records + 1] = record
+        end
+    end
+    assert(reports.write(file_name, { title = "The flash sale", sales = records }))
+    out:write("report: ", file_name, "\n")
+end
+
+
+local function run_own_sale(chosen, out)
+    local files = { report = chosen.report, json = chosen.json, csv = chosen.csv }
+    return chosen.environment.own_sale.run(chosen.sale, files, out) and EXPECTED or UNEXPECTED
+end
+
+
 local function run(chosen, out, err)
+    if chosen.sale then return run_own_sale(chosen, out) end
     local console = consoles.new(chosen, out, err)
     console:introduce()
     local reaper = reapers.open()
@@ -88,6 +112,7 @@ local function run(chosen, out, err)
     end
     console:sum_up(results)
     if chosen.json then save(results, chosen.json) end
+    if chosen.report then write_report(results, chosen.report, out) end
     return runner.all_as_expected(results) and EXPECTED or UNEXPECTED
 end
 
@@ -107,7 +132,7 @@ function laboratory.main(arguments, out, err, scenarios, environment)
     end
     if chosen.help then out:write(chosen.help, "\n") return EXPECTED end
     if chosen.list then list(chosen.scenarios, out) return EXPECTED end
-    message = missing(chosen) or chosen.environment.missing(chosen)
+    message = not chosen.sale and (missing(chosen) or chosen.environment.missing(chosen))
     if message then
         err:write(message, "\n")
         return MISSING

@@ -15,6 +15,9 @@ local processes = require "zklock.seckill.environment"
 ---@field throwaway zklock.seckill.Throwaway?  what all sales share
 ---@field verbose boolean
 ---@field json string?      file for the results
+---@field report string?    file for a page that shows them
+---@field csv string?       file for the purchases of a sale
+---@field sale table?       a sale of the user's own, instead of scenarios
 ---@field list boolean?
 ---@field help string?      the text to print
 ---@field store string?     over HTTP: "sqlite", "mysql" or a URL
@@ -58,8 +61,15 @@ local function describe(environment)
         :argname "S" :convert(seconds)
     parser:option("--zookeeper", "Address, for example 127.0.0.1:2181 (default: $ZK_HOSTS).")
         :argname "HOSTS"
+    parser:option("--report", "Write what happened into a page for the browser.")
+        :argname "FILE"
     parser:option("--json", "Write the results into a file as well.")
         :argname "FILE"
+    if environment.own_sale then
+        parser:option("--csv", "Write the purchases of a sale into a file, a line each.")
+            :argname "FILE"
+        environment.own_sale.describe(parser)
+    end
     parser:flag("--verbose", "Show what the processes did, line by line.")
     parser:epilog("Exit status: 0 all as expected, 1 not, 2 wrong options, "
         .. "3 something needed is missing, 130 interrupted.")
@@ -126,10 +136,16 @@ function options.parse(arguments, catalogue, environment)
         zookeeper = given.zookeeper or os.getenv "ZK_HOSTS",
         verbose = given.verbose or false,
         json = given.json,
+        report = given.report,
+        csv = given.csv,
         list = given.list,
         help = given.help and parser:get_help() or nil,
     }
     for name, value in pairs(common) do chosen[name] = value end
+    if environment.own_sale then
+        chosen.sale, message = environment.own_sale.read(given)
+        if message then return nil, message end
+    end
     return chosen
 end
 

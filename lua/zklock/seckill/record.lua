@@ -117,7 +117,7 @@ function record.read(folder, server, start, purchases, notes)
     local file = io.open(path_of(folder, server))
     if not file then return nil end
     local last
-    for line in file:lines() do
+    for line in file:read("*a"):gmatch "([^\n]*)\n" do -- a last one without its end is none
         local at, buyer, word, about = line:match "^(%S+) (%d+) (%l+) ?(.*)$"
         if at then
             at, buyer = tonumber(at) - start, tonumber(buyer)

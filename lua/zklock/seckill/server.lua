@@ -138,7 +138,7 @@ local function run(file_name, number)
         open_store = assert(stores.load(plan.store)).open,
     }, Server)
     server.store = server:new_store()
-    server.strategy = assert(strategies.load(plan.strategy)).open(server)
+    server.strategy = strategies.open(plan.strategy, server)
     server.faults = faults.watch(server)
     local purchase = assert(purchases.load(plan.purchase))
     server:come "start"
@@ -152,5 +152,5 @@ end
 
 io.stdout:setvbuf "line"
 local ok, message = pcall(run, arg[1], tonumber(arg[2]))
-if not ok then print("error " .. tostring(message):gsub("%s+", " ")) end
+if not ok then print("error " .. (tostring(message):gsub("%s+", " "))) end
 os.exit(ok and 0 or 1, true)

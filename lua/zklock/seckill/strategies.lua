@@ -41,4 +41,17 @@ function strategies.load(name)
 end
 
 
+--- Opens the strategy of that name in a server.
+---@param name string
+---@param server zklock.seckill.Server
+---@return table strategy
+function strategies.open(name, server)
+    local strategy = assert(strategies.load(name)).open(server)
+    if type(strategy) ~= "table" or not strategy.enter or not strategy.leave then
+        error(("the strategy %s opens to something without enter and leave"):format(name), 0)
+    end
+    return strategy
+end
+
+
 return strategies

@@ -37,15 +37,16 @@ end
 
 
 ---@param place zklock.seckill.Place
----@param server zklock.seckill.Server?  nil: the process that asked for the sale
-function zookeeper.open(place, server)
+---@param server zklock.seckill.Server?  nil: none, who asked for the sale or removes it
+---@param name string?  of the writer; default: the server's
+function zookeeper.open(place, server, name)
     local self = setmetatable({
         place = place,
         session = server and server:session()
             or assert(zklock.connect(place.zookeeper, { timeout = SESSION })),
         is_own = not server,
     }, Store)
-    self.lease = own_lease(self, server and server.number or "main")
+    self.lease = own_lease(self, name or server and server.number or "main")
     return self
 end
 
@@ -105,7 +106,7 @@ end
 --- Removes the nodes of a sale; those that held locks go by themselves.
 ---@param place zklock.seckill.Place
 function zookeeper.remove(place)
-    local self = zookeeper.open(place)
+    local self = zookeeper.open(place, nil, "remover")
     local function delete(path)
         local done, message, code = self.lease:guard{ { "delete", path } }
         assert(done or code == "no_node", message)
