@@ -111,8 +111,8 @@ local function strike(play, plan, number, done)
     process:signal "STOP"
     zklock.sleep(plan.length)
     done()
-    process:signal "CONT"
     struck.ended = play:now()
+    process:signal "CONT"
 end
 
 

@@ -29,7 +29,7 @@ local function play(_, stage)
         right = sale.verdict == "right" and sale.sold == 1 and in_time
             and evidence.tokens_grow(sale),
         finding = ("next after %.2f s (session %g s)"):format(waited, timeout),
-        sales = { sale },
+        sales = { sale }, log = evidence.story(sale, "server %d"),
     }
 end
 

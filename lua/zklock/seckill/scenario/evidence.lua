@@ -90,4 +90,40 @@ function evidence.log(sale, name)
 end
 
 
+-- What happened to a buyer that had the lock, and when; false: it did not happen.
+local function lines_of(purchase)
+    return {
+        { purchase.granted or false, "got the lock" },
+        { purchase.written or false, ("wrote a stock of %d"):format(purchase.left or 0) },
+        { purchase.outcome == "late" and purchase.told, "was refused by the store" },
+        { purchase.released or false, "releases the lock" },
+    }
+end
+
+
+local DONE = { stop = "is stopped", kill = "is killed" }
+
+--- The same, with what the record has of each purchase, and the faults.
+---@param sale zklock.seckill.Sale
+---@param name string
+---@return zklock.seckill.Entry[]
+function evidence.story(sale, name)
+    local story = evidence.log(sale, name)
+    local function add(at, who, line, token)
+        story[#story + 1] = { at = at, who = who, line = line, token = token }
+    end
+    for _, purchase in ipairs(sale.purchases) do
+        for _, line in ipairs(lines_of(purchase)) do
+            if line[1] then add(line[1], name:format(purchase.server), line[2], purchase.token) end
+        end
+    end
+    for _, fault in ipairs(sale.faults) do
+        add(fault.at, fault.target, DONE[fault.kind])
+        if fault.ended then add(fault.ended, fault.target, "goes on") end
+    end
+    table.sort(story, function(a, b) return a.at < b.at end)
+    return story
+end
+
+
 return evidence

@@ -40,7 +40,7 @@ local function play(scenario, stage)
         timeout = 30 + STOPPED * timeout,
         faults = { { at = 0, stop = "holder", length = STOPPED * timeout } },
     }
-    local log = evidence.log(sale, "server %d")
+    local log = evidence.story(sale, "server %d")
     local woke, first, second = state_on_waking(sale), holders(sale)
     if not (second.written and second.written < sale.faults[1].ended) then
         return { again = true, finding = "the first woke too early", sales = { sale }, log = log }
