@@ -76,7 +76,7 @@ comma = ,
 install: $(INSTALL)
 	install -d $(DESTDIR)$(LIBDIR)/zklock $(DESTDIR)$(LUADIR)
 	install -m 755 $< $(DESTDIR)$(LIBDIR)/zklock/core.so
-	cd lua && find zklock -name '*.lua' -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
+	cd lua && find zklock -type f -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
 
 # DIST_URL says where the archive is to be found.
 ROCKSPEC = $(wildcard rockspec/*.rockspec)

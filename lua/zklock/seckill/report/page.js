@@ -1,0 +1,157 @@
+// --- page.js: verdicts, sales, and the beginning -------------------------------------------------
+
+function badge(parent, sale) {
+  const { mark, word } = VERDICTS[sale.verdict] ?? VERDICTS.failed;
+  const made = element("span", parent, undefined, "badge " + sale.verdict);
+  element("span", made, mark + " ").setAttribute("aria-hidden", "true");
+  made.append(word);
+}
+
+function expectation(sale) {
+  if (!sale.expect) return "";
+  const { word } = VERDICTS[sale.expect];
+  return sale.verdict === sale.expect ? `As expected: this one must be ${word.toLowerCase()}.` :
+    `NOT as expected: this one must be ${word.toLowerCase()}.`;
+}
+
+// --- verdicts -------------------------------------------------------------------------------------
+
+function summarize() {
+  const count = verdict => sales.filter(sale => sale.verdict === verdict).length;
+  const failed = count("failed"), unexpected = sales.filter(sale =>
+    sale.expect && sale.verdict !== sale.expect);
+  const parts = [`Of ${plural(sales.length, "sale", "sales")} ${count("right")} ended right and ` +
+    `${count("wrong")} wrong` + (failed ? `, ${failed} could not be judged.` : ".")];
+  if (unexpected.length)
+    parts.push("Not as expected: " + unexpected.map(sale => sale.name).join(", ") + ".");
+  else if (sales.some(sale => sale.expect)) parts.push("All as expected.");
+  return parts.join(" ");
+}
+
+const MEANING = "In a flash sale many buyers want the last items at the same moment. Several " +
+  "servers serve them; each reads the stock, takes one off, and writes it back. Right: what was " +
+  "sold and what is left add up to what there was. Wrong: two servers read the same stock, one of " +
+  "the two writes undid the other, and something was sold that nobody took off. A lock lets one " +
+  "server at a time through.";
+
+function factsOf(sale) {
+  const facts = [];
+  const add = (name, count) => {
+    if (count !== undefined) facts.push(`${grouped(count)} ${name}`);
+  };
+  add("buyers", sale.buyers);
+  add("sold", sale.sold);
+  add("refused", sale.refused);
+  if (sale.failed) add("failed", sale.failed);
+  facts.push(duration(sale.seconds));
+  return facts.join(" · ");
+}
+
+function showVerdict(parent, sale) {
+  const card = element("article", parent, undefined, "card " + sale.verdict);
+  const head = element("h3", card);
+  badge(head, sale);
+  const link = element("a", head, sale.name);
+  link.href = "#sale-" + sale.index;
+  element("p", card, sale.finding, "finding");
+  element("p", card, sale.why);
+  if (sale.expect) element("p", card, expectation(sale), "expectation");
+  element("p", card, factsOf(sale), "faint");
+}
+
+function showVerdicts() {
+  byId("summary").textContent = summarize();
+  byId("meaning").textContent = MEANING;
+  for (const sale of sales) showVerdict(byId("verdicts"), sale);
+}
+
+// --- one sale ---------------------------------------------------------------------------------------
+
+const numberOf = count => count === undefined ? "–" : grouped(count);
+
+const productColumns = [
+  { title: "product", of: each => each.product },
+  { title: "stock at first", of: each => grouped(each.first), number: true },
+  { title: "ordered", of: each => numberOf(each.ordered), number: true },
+  { title: "left in the store", of: each => numberOf(each.left), number: true },
+  { title: "left, if right", number: true,
+    of: each => each.ordered === undefined ? "–" : grouped(each.first - each.ordered) },
+];
+
+function showSale(sale) {
+  const section = element("section", byId("sales"), undefined, "sale");
+  section.id = "sale-" + sale.index;
+  const head = element("h2", section);
+  badge(head, sale);
+  head.append(sale.name);
+  if (sale.explanation) element("p", section, sale.explanation);
+  element("p", section, sale.finding, "finding");
+  element("p", section, `${sale.why} ${expectation(sale)}`);
+  element("p", section, [factsOf(sale), sale.strategy && "strategy: " + sale.strategy,
+    sale.store && "store: " + sale.store].filter(Boolean).join(" · "), "faint");
+  if (sale.stock.length)
+    tableBehind(section, "Table: what the store says", productColumns, sale.stock,
+      { printed: true });
+  const time = new Time(sale);
+  timeBar(section, time);
+  drawLanes(section, sale, time);
+  drawStock(section, sale, time);
+  if (sale.holds.length) drawGrants(section, sale, time);
+  drawOrder(section, sale);
+}
+
+// --- light, dark, paper -----------------------------------------------------------------------------
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let chosen = null; // a theme, by the button
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  byId("theme").textContent = name === "dark" ? "Light" : "Dark";
+  byId("theme").setAttribute("aria-label", `change to ${name === "dark" ? "light" : "dark"} colours`);
+  redrawPlots();
+}
+
+const setOwnTheme = () => setTheme(chosen ?? (dark.matches ? "dark" : "light"));
+
+let opened = []; // for paper
+
+function beforePrint() {
+  opened = [...document.querySelectorAll("details[data-printed]:not([open])")];
+  for (const details of opened) {
+    details.open = true;
+    details.fill();
+  }
+  setTheme("light");
+  fitPlots(PAPER);
+}
+
+function afterPrint() {
+  for (const details of opened) details.open = false;
+  fitPlots();
+  setOwnTheme();
+}
+
+// --- the beginning ------------------------------------------------------------------------------------
+
+function begin() {
+  setOwnTheme();
+  showVerdicts();
+  if (sales.some(sale => sale.holds.length)) drawWaits(byId("waits"));
+  else byId("waits").remove();
+  for (const sale of sales) showSale(sale);
+  dark.addEventListener("change", setOwnTheme);
+  byId("theme").onclick = () => {
+    chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    setOwnTheme();
+  };
+  new ResizeObserver(() => fitPlots()).observe(byId("main"));
+  addEventListener("beforeprint", beforePrint);
+  addEventListener("afterprint", afterPrint);
+  addEventListener("keydown", event => { if (event.key === "Escape") tell([]); });
+  requestAnimationFrame(() => {
+    document.documentElement.dataset.drawn = Math.round(performance.now());
+  });
+}
+
+begin();
