@@ -1,4 +1,4 @@
-// --- curves.js: waits, stock, grants a second, order ---------------------------------------------
+// --- curves.js: waits, stock, grants a second, order -----------------------------------
 
 // Beside its colour each line has dashes of its own; the last word is for the legend.
 const LINES = [["one", [], "solid"], ["two", [9, 4], "dashed"], ["three", [3, 3], "dotted"],
@@ -15,7 +15,7 @@ function line(index, label, more) {
   return { label, stroke: () => colours[colour], dash, width: 2, points: { show: false }, ...more };
 }
 
-// --- waits: one picture for all sales ---------------------------------------------------------------
+// --- waits: one picture for all sales --------------------------------------------------
 
 const LEAST_WAIT = 1e-5; // seconds; what is shorter is drawn there, for the scale is logarithmic
 const SHARES = [0, .5, .9, .99, .999, .9999];
@@ -39,8 +39,9 @@ function quantile(sorted, share) {
 function waitCurves(all) {
   const most = Math.max(1, ...all.map(waits => Math.log10(Math.max(1, waits.length))));
   const grid = Array.from({ length: Math.ceil(most * 60) + 1 }, (_, i) => i / 60);
-  return [grid, ...all.map(waits => grid.map(nine => waits.length && nine <= Math.log10(waits.length)
-    + 1 / 60 ? Math.max(LEAST_WAIT, quantile(waits, shareOf(nine))) : null))];
+  const heightAt = (waits, nine) => nine > Math.log10(waits.length) + 1 / 60 ? null :
+    Math.max(LEAST_WAIT, quantile(waits, shareOf(nine)));
+  return [grid, ...all.map(waits => grid.map(nine => heightAt(waits, nine)))];
 }
 
 function waitRows(all) {
@@ -97,7 +98,8 @@ function drawWaits(parent) {
     series: [
       { label: "share", value: (_, nine) => nine === null ? "" : percent(shareOf(nine)) },
       ...sales.map((sale, i) => line(i, sale.name, {
-        value: (_, wait) => wait === null ? "" : duration(wait) })),
+        value: (_, wait) => wait === null ? "" : duration(wait),
+      })),
     ],
   }, waitCurves(all));
   const details = tableBehind(made, "Table: waits", waitColumns, waitRows(all), { printed: true });
@@ -105,7 +107,7 @@ function drawWaits(parent) {
   details.fill();
 }
 
-// --- stock ------------------------------------------------------------------------------------------
+// --- stock -----------------------------------------------------------------------------
 
 // What changed the stock of these products, by time: what a buyer wrote, and what was sold.
 function stockEvents(sale, products) {
@@ -157,10 +159,12 @@ const stockColumns = [
 function stockSentence(rows) {
   const parting = rows.find(row => row.written !== row.rightly);
   if (!parting) return "Both lines are one: no update was lost.";
+  const why = parting.written > parting.rightly ? "where an update was lost" :
+    "where a stock was written by a purchase that did not end as sold";
   const last = rows[rows.length - 1], apart = last.written - last.rightly;
   const ending = apart === 0 ? "At the end they meet again." :
     `At the end they are ${plural(Math.abs(apart), "item", "items")} apart.`;
-  return `They part first at ${moment(parting.at, 3)}, where an update was lost. ${ending}`;
+  return `They part first at ${moment(parting.at, 3)}, ${why}. ${ending}`;
 }
 
 function storeSentence(stock) {
@@ -196,7 +200,7 @@ function drawStock(parent, sale, time) {
   tableBehind(made, "Table: stock", stockColumns, rows);
 }
 
-// --- grants a second --------------------------------------------------------------------------------
+// --- grants a second -------------------------------------------------------------------
 
 // A slice of 1, 2 or 5 times a power of ten, so that there are some sixty.
 function sliceOf(seconds) {
@@ -224,8 +228,8 @@ function drawGrants(parent, sale, time) {
   const mean = grouped(Math.round(sale.holds.length / sale.end));
   const { figure: made, picture } = figure(parent, {
     title: "Grants a second",
-    caption: `How often the lock was granted, in slices of ${duration(slice)}; over the whole sale ` +
-      `${mean} a second. A gap is a time in which nobody got the lock.`,
+    caption: `How often the lock was granted, in slices of ${duration(slice)}; over the whole ` +
+      `sale ${mean} a second. Where the line is at 0 nobody got the lock.`,
     label: `Grants a second over time, ${mean} on average; the table has the numbers.`,
   });
   const shared = time.options();
@@ -245,7 +249,7 @@ function drawGrants(parent, sale, time) {
     ({ count, from: i * slice, to: (i + 1) * slice })));
 }
 
-// --- order ------------------------------------------------------------------------------------------
+// --- order -----------------------------------------------------------------------------
 
 // Each hold's place by arrival and by grant, both among those of its lock.
 function rankHolds(sale) {
@@ -288,14 +292,15 @@ function drawOrder(parent, sale) {
   if (!ranks.length) return;
   const { figure: made, picture } = figure(parent, {
     title: "Order of arrival, and order of grant",
-    caption: "A point is a buyer: to the right in order of arrival, upwards in order of grant. On the "
-      + "dashed line everybody is served in turn; below it a buyer came late and was served early. "
+    caption: "A point is a buyer: to the right in order of arrival, upwards in order of grant. On "
+      + "the dashed line everybody is served in turn; below it a buyer came late and was served "
+      + "early. "
       + orderSentence(sale),
     label: `Order of arrival against order of grant. ${orderSentence(sale)}`,
   });
   made.classList.add("order");
   draw(picture, {
-    height: 360,
+    height: 360, legend: { markers: { width: 0 } },
     scales: { x: { time: false, range: (_, low, high) => [Math.min(0, low), Math.max(1, high)] },
               y: { range: [0, last + 1] } },
     axes: [axis({ label: "came as number", size: 30,
@@ -304,10 +309,11 @@ function drawOrder(parent, sale) {
     series: [
       { label: "came as number", value: (_, rank) => rank === null ? "" : grouped(rank) },
       { label: "in turn", stroke: () => colours.faint, dash: [6, 4], width: 1,
-        points: { show: false } },
+        points: { show: false }, value: () => "" },
       { label: "served as number", stroke: () => colours.one, paths: () => null,
         value: (_, rank) => rank === null ? "" : grouped(rank),
-        points: { show: true, size: ranks.length > 500 ? 3 : 5, fill: () => colours.one, width: 0 } },
+        points: { show: true, width: 0, size: ranks.length > 500 ? 3 : 5,
+                  fill: () => colours.one } },
     ],
   }, [ranks.map(rank => rank.came), ranks.map(rank => rank.came), ranks.map(rank => rank.served)]);
   tableBehind(made, "Table: order", orderColumns, ranks);

@@ -1,4 +1,4 @@
-// --- data.js: the sales, from the columns that columns.lua has packed ---------------------------
+// --- data.js: the sales, from the columns that columns.lua has packed ------------------
 // Moments are in microseconds there, -1 for none; here they are seconds, and null.
 
 const NONE = -1;
@@ -12,7 +12,8 @@ function unpackPurchases(sale) {
   return columns.buyer.map((buyer, i) => ({
     index: i, buyer: buyer === NONE ? "?" : buyer, server: columns.server[i],
     product: sale.products[columns.product[i]], lock: sale.locks[columns.lock[i]],
-    shared: columns.shared[i] === 1, token: columns.token[i], outcome: sale.outcomes[columns.outcome[i]],
+    shared: columns.shared[i] === 1, token: columns.token[i],
+    outcome: sale.outcomes[columns.outcome[i]],
     asked: asked[i], granted: granted[i], released: released[i], written: written[i],
     left: columns.left[i] === NONE ? null : columns.left[i], overlaps: [],
   }));
@@ -65,7 +66,7 @@ function unpack(sale, index) {
 
 const sales = JSON.parse(document.getElementById("data").textContent).sales.map(unpack);
 
-// --- words and numbers --------------------------------------------------------------------------
+// --- words and numbers -----------------------------------------------------------------
 
 const grouped = new Intl.NumberFormat("en-US").format;
 
@@ -96,7 +97,7 @@ function serverName(sale, purchase) {
   return sale.servers[purchase.server] ?? "server " + (purchase.server + 1);
 }
 
-// --- elements: text comes in as text, whatever it has in it ---------------------------------------
+// --- elements: text comes in as text, whatever it has in it ----------------------------
 
 function element(name, parent, text, className) {
   const made = document.createElement(name);

@@ -1,4 +1,4 @@
-// --- lanes.js: who held when --------------------------------------------------------------------
+// --- lanes.js: who held when -----------------------------------------------------------
 // A lane for each server. A hold is a bar in the first row of its lane that is free; where two
 // exclusive holds of one lock overlap, by the record, both are red and hatched, and so is the lane
 // at the top. Nothing else is red.
@@ -35,7 +35,7 @@ function measureLanes(lanes, hasOverlaps) {
   return top;
 }
 
-// --- drawing --------------------------------------------------------------------------------------
+// --- drawing ---------------------------------------------------------------------------
 
 // Where moments and heights are on the canvas.
 function canvasScale(plot) {
@@ -208,7 +208,7 @@ function paintLanes(plot, sale, lanes, total) {
   pen.restore();
 }
 
-// --- what is under the pointer ----------------------------------------------------------------------
+// --- what is under the pointer ---------------------------------------------------------
 
 function nearest(row, at, slack) {
   let low = 0, high = row.length;
@@ -263,7 +263,7 @@ function describeLanes(plot, sale, lanes) {
   return lines;
 }
 
-// --- the picture ------------------------------------------------------------------------------------
+// --- the picture -----------------------------------------------------------------------
 
 function shorten(text, most) {
   return text.length > most ? text.slice(0, most - 1) + "…" : text;
@@ -338,8 +338,8 @@ function drawLanes(parent, sale, time) {
   time.add(plot);
   makeMovable(picture, time);
   plot.over.addEventListener("mousemove", event =>
-    requestAnimationFrame(() => tell(describeLanes(plot, sale, lanes), event)));
-  plot.over.addEventListener("mouseleave", () => requestAnimationFrame(() => tell([])));
+    tell(describeLanes(plot, sale, lanes), event));
+  plot.over.addEventListener("mouseleave", () => tell([]));
   if (red) tableBehind(made, "Table: two at once", overlapColumns(sale), sale.overlaps,
     { printed: true });
   if (sale.faults.length)

@@ -1,4 +1,4 @@
-// --- page.js: verdicts, sales, and the beginning -------------------------------------------------
+// --- page.js: verdicts, sales, and the beginning ---------------------------------------
 
 function badge(parent, sale) {
   const { mark, word } = VERDICTS[sale.verdict] ?? VERDICTS.failed;
@@ -14,7 +14,7 @@ function expectation(sale) {
     `NOT as expected: this one must be ${word.toLowerCase()}.`;
 }
 
-// --- verdicts -------------------------------------------------------------------------------------
+// --- verdicts --------------------------------------------------------------------------
 
 function summarize() {
   const count = verdict => sales.filter(sale => sale.verdict === verdict).length;
@@ -30,9 +30,8 @@ function summarize() {
 
 const MEANING = "In a flash sale many buyers want the last items at the same moment. Several " +
   "servers serve them; each reads the stock, takes one off, and writes it back. Right: what was " +
-  "sold and what is left add up to what there was. Wrong: two servers read the same stock, one of " +
-  "the two writes undid the other, and something was sold that nobody took off. A lock lets one " +
-  "server at a time through.";
+  "sold and what is left add up to what there was. Wrong: they do not, for two servers read the " +
+  "same stock, and one of their writes undid the other. A lock lets one at a time through.";
 
 function factsOf(sale) {
   const facts = [];
@@ -65,7 +64,7 @@ function showVerdicts() {
   for (const sale of sales) showVerdict(byId("verdicts"), sale);
 }
 
-// --- one sale ---------------------------------------------------------------------------------------
+// --- one sale --------------------------------------------------------------------------
 
 const numberOf = count => count === undefined ? "–" : grouped(count);
 
@@ -100,15 +99,16 @@ function showSale(sale) {
   drawOrder(section, sale);
 }
 
-// --- light, dark, paper -----------------------------------------------------------------------------
+// --- light, dark, paper ----------------------------------------------------------------
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let chosen = null; // a theme, by the button
 
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
-  byId("theme").textContent = name === "dark" ? "Light" : "Dark";
-  byId("theme").setAttribute("aria-label", `change to ${name === "dark" ? "light" : "dark"} colours`);
+  const other = name === "dark" ? "Light" : "Dark";
+  byId("theme").textContent = other;
+  byId("theme").setAttribute("aria-label", `${other} colours`);
   redrawPlots();
 }
 
@@ -132,7 +132,7 @@ function afterPrint() {
   setOwnTheme();
 }
 
-// --- the beginning ------------------------------------------------------------------------------------
+// --- the beginning ---------------------------------------------------------------------
 
 function begin() {
   setOwnTheme();
@@ -145,7 +145,7 @@ function begin() {
     chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     setOwnTheme();
   };
-  new ResizeObserver(() => fitPlots()).observe(byId("main"));
+  new ResizeObserver(() => requestAnimationFrame(() => fitPlots())).observe(byId("main"));
   addEventListener("beforeprint", beforePrint);
   addEventListener("afterprint", afterPrint);
   addEventListener("keydown", event => { if (event.key === "Escape") tell([]); });

@@ -1,4 +1,4 @@
-// --- plot.js: what all pictures have in common --------------------------------------------------
+// --- plot.js: what all pictures have in common -----------------------------------------
 
 const colours = {};
 const COLOURS = ["paper", "ink", "faint", "line", "sold", "refused", "other", "fault", "both",
@@ -28,10 +28,11 @@ function axis(options) {
   };
 }
 
-// Ticks of an axis of time: as many digits as tell one from the next.
+// Ticks of an axis of time: as many digits as the step between them has.
 function timeTicks(plot, splits) {
   const step = splits.length > 1 ? splits[1] - splits[0] : 1;
-  const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)));
+  let digits = 0;
+  while (digits < 6 && Math.abs(step * 10 ** digits % 1 - .5) < .5 - 1e-6) digits++;
   return splits.map(at => at.toFixed(digits) + " s");
 }
 
@@ -75,7 +76,7 @@ function redrawPlots() {
   for (const { plot } of plots) plot.redraw(false);
 }
 
-// --- one time for all pictures of a sale: what is zoomed in one is zoomed in all -------------------
+// --- one time for all pictures of a sale: what is zoomed in one is zoomed in all -------
 
 class Time {
   constructor(sale) {
@@ -174,7 +175,7 @@ function makeMovable(picture, time) {
   });
 }
 
-// --- the text beside the pointer ------------------------------------------------------------------
+// --- the text beside the pointer -------------------------------------------------------
 
 function tell(lines, event) {
   const tip = byId("tip");

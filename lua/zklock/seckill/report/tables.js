@@ -1,4 +1,4 @@
-// --- tables.js: the table behind each picture ---------------------------------------------------
+// --- tables.js: the table behind each picture ------------------------------------------
 // A table is made when it is opened, and shows a hundred rows at a time: 10 000 stay fast.
 
 const ROWS = 100;

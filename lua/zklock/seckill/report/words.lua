@@ -78,8 +78,8 @@ local function of_history(record)
     local begin = ("Two exclusive holds of one lock overlap %s: ")
         :format(plural(overlapping, "time", "times"))
     if record.verdict == "right" then
-        return begin .. "a fault explains each, for a holder that is stopped or cut off learns late "
-            .. "that it has lost the lock; a write of its own is refused by its token."
+        return begin .. "a fault explains each, for a holder that is stopped or cut off learns "
+            .. "late that it has lost the lock; a write of its own is refused by its token."
     end
     return begin .. "and no fault explains all that happened."
 end

@@ -1,0 +1,334 @@
+--- The report of sales: what is written, and what a browser makes of it.
+
+local browser = require "spec.report.browser"
+local dkjson = require "dkjson"
+local report = require "zklock.seckill.report"
+local rig = require "spec.rig"
+local sales = require "spec.report.sales"
+local uplot = require "zklock.seckill.report.uplot"
+local words = require "zklock.seckill.report.words"
+
+local folder
+
+setup(function() folder = rig.shell("mktemp -d"):match "[^\n]+" end)
+teardown(function() rig.shell("rm -rf %s", folder) end)
+
+
+local function read(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+
+local function written(kind, records)
+    local path = folder .. "/report." .. kind
+    assert.is_true(report[kind == "html" and "write" or kind](path, records))
+    return read(path)
+end
+
+
+local function look(records, options)
+    written("html", records)
+    return browser.look(folder .. "/report.html", options)
+end
+
+
+local HOSTILE = '</script><script>problems.push("injected")</script><img src=x '
+    .. 'onerror=problems.push(1)> {{data}} %1 "\'&amp; \226\128\168 \255\192\128'
+
+-- Each name that a record has, hostile.
+local function hostile()
+    local record = sales.refused()
+    local stock = record.products["10000001"]
+    record.products = { [HOSTILE] = stock, [HOSTILE .. "2"] = 1 }
+    record.left, record.ordered = { [HOSTILE] = 32 }, { [HOSTILE] = 28 }
+    for _, name in ipairs{ "name", "strategy", "store", "finding", "explanation" } do
+        record[name] = name .. HOSTILE
+    end
+    record.servers[1] = HOSTILE
+    for _, fault in ipairs(record.faults) do fault.kind, fault.target = HOSTILE, HOSTILE end
+    for _, purchase in ipairs(record.purchases) do
+        purchase.product, purchase.outcome = HOSTILE, HOSTILE
+        purchase.buyer, purchase.lock, purchase.token = HOSTILE, HOSTILE, HOSTILE
+    end
+    for _, overlap in ipairs(record.overlaps) do overlap.lock = HOSTILE end
+    return { title = HOSTILE, sales = { record } }
+end
+
+
+describe("the files of a report", function()
+    it("has uPlot as it was published, and its licence", function()
+        for name, sum in pairs(uplot.sha256) do
+            local path = "lua/zklock/seckill/report/" .. name
+            assert.equal(sum, rig.shell("sha256sum < %s", path):match "%x+")
+        end
+        assert.is_truthy(uplot.sha256[uplot.script] and uplot.sha256[uplot.style]
+                         and uplot.sha256[uplot.license])
+        local page = written("html", { sales = {} })
+        assert.is_truthy(page:find("uPlot (v" .. uplot.version .. ")", 1, true))
+        assert.is_truthy(page:find("Copyright (c) 2022 Leon Sorokin", 1, true))
+    end)
+
+    it("says why when a file cannot be written", function()
+        for _, kind in ipairs{ "write", "json", "csv" } do
+            local done, message = report[kind](folder .. "/none/file", { sales = {} })
+            assert.is_nil(done)
+            assert.is_truthy(message:find("/none/file", 1, true))
+        end
+    end)
+
+    it("writes 10 000 purchases to less than 2 MB", function()
+        local size = #written("html", { sales = { sales.right(10000) } })
+        assert.is_true(size < 2e6, size .. " bytes")
+    end)
+
+    it("writes the same for the same records", function()
+        local records = { title = "twice", sales = { sales.wrong(20), sales.three_lanes() } }
+        for _, kind in ipairs{ "html", "json", "csv" } do
+            assert.equal(written(kind, records), written(kind, records))
+        end
+    end)
+end)
+
+
+-- Numbers to the microsecond; JSON has not all of their digits.
+local function round(value)
+    for key, inner in pairs(value) do
+        if type(inner) == "number" then value[key] = ("%.6f"):format(inner) end
+        if type(inner) == "table" then round(setmetatable(inner, nil)) end
+    end
+end
+
+
+describe("a report as JSON", function()
+    it("has the records as they are", function()
+        local records = { title = "A sale", sales = { sales.refused() },
+                          histories = { sales.right(2) } }
+        records.sales[1].purchases[1].token = "9007199254740993"
+        local decoded = dkjson.decode(written("json", records))
+        round(records)
+        round(decoded)
+        assert.same(records, setmetatable(decoded, nil))
+    end)
+
+    it("has an object where nothing is left of any product", function()
+        local record = sales.right(1)
+        record.left = {}
+        assert.is_truthy(written("json", { sales = { record } }):find('"left":{}', 1, true))
+    end)
+
+    it("is valid whatever bytes a name has", function()
+        local text = written("json", hostile())
+        assert.is_truthy(dkjson.decode(text))
+        assert.equal("", rig.shell("iconv -f utf-8 -t utf-8 %s/report.json 2>&1 >%s/out", folder,
+                                   folder))
+        assert.equal(text, read(folder .. "/out"))
+    end)
+end)
+
+
+describe("a report as CSV", function()
+    it("has a line for each purchase, and a column that names the sale", function()
+        local text = written("csv", { sales = { sales.right(2), sales.refused() } })
+        local lines = {}
+        for line in text:gmatch "(.-)\r\n" do lines[#lines + 1] = line end
+        assert.equal(1 + 2 + 30, #lines)
+        assert.equal("sale,buyer,server,product,lock,shared,asked,granted,released,token,left,"
+                     .. "written,outcome", lines[1])
+        assert.is_truthy(lines[2]:find "^zookeeper,1,server 2,10000001,10000001,,0%.001001,")
+        assert.is_truthy(lines[2]:find ",8589934595,3,0%.%d+,sold$")
+        assert.is_truthy(lines[#lines]:find ",,8589934682,,,killed$")
+        assert.equal(text, table.concat(lines, "\r\n") .. "\r\n")
+    end)
+
+    it("quotes commas, quotes and line ends (RFC 4180)", function()
+        local record = sales.right(1)
+        record.name = 'one, "two"\nthree'
+        record.purchases[1].shared = true
+        local text = written("csv", { sales = { record } })
+        assert.is_truthy(text:find('\r\n"one, ""two""\nthree",1,server 2,10000001,10000001,true,',
+                                   1, true))
+    end)
+end)
+
+
+describe("the sentence of a sale", function()
+    local function why(record) return words.why(record, false) end
+
+    it("says that store and record agree", function()
+        assert.is_truthy(why(sales.right(3)):find "one holder at a time")
+        local record = sales.wrong(30)
+        assert.is_truthy(why(record):find(("overlap %d times"):format(#record.overlaps)))
+    end)
+
+    it("says why a sale is wrong without an overlap: a write after the release", function()
+        local record = sales.right(3)
+        record.verdict = "wrong"
+        assert.is_truthy(why(record):find "that the record does not show")
+        record.purchases[2].written = record.purchases[2].released + 0.001
+        assert.is_truthy(why(record):find "1 write reached the store after the lock had been rel")
+    end)
+
+    it("says why a sale is wrong without an overlap: another lock", function()
+        local record = sales.right(3)
+        record.verdict = "wrong"
+        record.purchases[2].lock, record.purchases[3].lock = "other", "third"
+        assert.is_truthy(why(record):find "2 purchases were made under another lock")
+    end)
+
+    it("says why a sale is right with an overlap: a late write was refused, or luck", function()
+        local record = sales.refused()
+        assert.is_truthy(why(record):find "the store refused 1 late write, because")
+        record.purchases[10].outcome = "sold"
+        assert.is_truthy(why(record):find "by luck")
+    end)
+
+    it("takes no side when the store could not be judged", function()
+        local record = sales.wrong(3)
+        record.verdict = "failed"
+        assert.is_truthy(why(record):find "neither right nor wrong")
+    end)
+end)
+
+
+describe("the page of a report, in Chromium,", function()
+    local PIXELS = 3 -- what is shorter than two is drawn so wide
+
+    local function is_near(runs, at, distance)
+        for _, run in ipairs(runs) do
+            if at >= run[1] - distance and at <= run[2] + distance then return true end
+        end
+        return false
+    end
+
+    -- Each red column is where an overlap is, and each overlap that is in view is red; within a
+    -- few pixels. Both by their ends and by their middles.
+    local function check_red(record, red)
+        local spans, distance = {}, PIXELS * red.pixel
+        for i, overlap in ipairs(record.overlaps) do spans[i] = { overlap.from, overlap.to } end
+        for _, run in ipairs(red.runs) do
+            for part = 0, 10 do
+                local at = run[1] + (run[2] - run[1]) * part / 10
+                assert.is_true(is_near(spans, at, distance), "red at " .. at)
+            end
+        end
+        return spans, distance
+    end
+
+    local function check_all_red(record, red)
+        local spans, distance = check_red(record, red)
+        for _, span in ipairs(spans) do
+            for part = 0, 2 do
+                local at = span[1] + (span[2] - span[1]) * part / 2
+                assert.is_true(is_near(red.runs, at, distance), "no red at " .. at)
+            end
+        end
+    end
+
+    it("is drawn without an error, and says who was right", function()
+        local seen = look{ title = "Three sales",
+                           sales = { sales.right(50), sales.wrong(50), sales.refused() } }
+        assert.same({}, seen.problems)
+        assert.equal(0, seen.loaded)
+        assert.equal("Three sales", seen.title)
+        assert.is_truthy(seen.text:find("Of 3 sales 2 ended right and 1 wrong. All as expected.",
+                                        1, true))
+        assert.is_truthy(seen.text:find("As expected: this one must be wrong.", 1, true))
+        assert.equal(0, seen.unnamed)
+        for _, sale in ipairs(seen.sales) do
+            assert.same({ "Who held when", "Stock", "Grants a second",
+                          "Order of arrival, and order of grant" }, sale.pictures)
+        end
+    end)
+
+    it("is red where two exclusive holds of one lock overlap, and only there", function()
+        local records = { sales.right(50), sales.wrong(50), sales.refused() }
+        for _, dark in ipairs{ false, true } do
+            local seen = look({ sales = records }, { dark = dark })
+            assert.equal(dark and "dark" or "light", seen.theme)
+            for i, record in ipairs(records) do
+                local sale = seen.sales[i]
+                assert.equal(#record.overlaps, tonumber(sale.count))
+                assert.equal(#record.overlaps, #sale.table)
+                check_all_red(record, sale.whole)
+                check_red(record, sale.zoomed)
+            end
+            assert.same({}, seen.sales[1].whole.runs)
+            assert.is_true(#seen.sales[2].whole.runs > 5)
+            assert.is_true(#seen.sales[2].zoomed.runs > 1)
+        end
+    end)
+
+    it("is red in the lanes of both holders, and not between them", function()
+        local seen = look{ sales = { sales.three_lanes() } }
+        local red = seen.sales[1].whole
+        assert.equal(1, #red.runs)
+        assert.is_true(math.abs(red.runs[1][1] - 0.4) < PIXELS * red.pixel)
+        assert.is_true(math.abs(red.runs[1][2] - 0.6) < PIXELS * red.pixel)
+        assert.equal(3, #red.rows) -- at the top, server 1, server 3
+        local height = red.rows[2][2] - red.rows[2][1]
+        assert.is_true(red.rows[3][1] - red.rows[2][2] > height)
+        assert.is_truthy(seen.sales[1].caption:find("Red: 1 stretch, 200 ms in all", 1, true))
+    end)
+
+    it("tells of a hold under the pointer: buyer, server, moments, token", function()
+        local record = sales.three_lanes()
+        record.purchases[1].token = "9007199254740993"
+        record.purchases[3].token = "9007199254740995"
+        local tips = table.concat(look{ sales = { record } }.sales[1].tips, "\n")
+        assert.is_truthy(tips:find("token 9007199254740993", 1, true))
+        assert.is_truthy(tips:find("token 9007199254740995", 1, true))
+        assert.is_truthy(tips:find("held 400 ms", 1, true))
+        assert.is_truthy(tips:find("two at once for 200 ms: with buyer 3 (three)", 1, true))
+    end)
+
+    it("shows any name as text", function()
+        local records = hostile()
+        local seen = look(records)
+        assert.same({}, seen.problems)
+        assert.is_truthy(seen.text:find('</script><script>problems.push("injected")</script>', 1,
+                                        true))
+        assert.is_truthy(seen.title:find("{{data}} %1", 1, true))
+        assert.equal(#records.sales[1].overlaps, #seen.sales[1].table)
+    end)
+
+    it("fits a narrow screen and a wide one", function()
+        for _, width in ipairs{ 400, 1280 } do
+            local seen = look({ sales = { sales.wrong(50), sales.refused() } }, { width = width })
+            assert.is_true(seen.width <= width + 110, seen.width) -- Chromium has a least width
+            assert.equal(0, seen.tooWide)
+            assert.same({}, seen.problems)
+        end
+    end)
+
+    it("is white on paper, with the tables open that matter", function()
+        local seen = look({ sales = { sales.refused() } }, { dark = true })
+        assert.equal("light", seen.printed.theme)
+        local open = table.concat(seen.printed.tables, "; ")
+        for _, name in ipairs{ "waits", "what the store says", "two at once", "faults" } do
+            assert.is_truthy(open:find("Table: " .. name, 1, true), open)
+        end
+        assert.is_nil(open:find("purchases", 1, true))
+    end)
+
+    it("opens 10 000 purchases in seconds", function()
+        local seen = look{ sales = { sales.right(10000) } }
+        assert.same({}, seen.problems)
+        assert.is_true(seen.drawn < 15000, seen.drawn .. " ms")
+    end)
+
+    it("shows a sale in which nothing was granted", function()
+        local record = sales.right(3)
+        for _, purchase in ipairs(record.purchases) do
+            purchase.granted, purchase.released, purchase.token = nil, nil, nil
+            purchase.left, purchase.written, purchase.outcome = nil, nil, "timeout"
+        end
+        local empty = sales.right(0)
+        local seen = look{ sales = { record, empty } }
+        assert.same({}, seen.problems)
+        assert.same({ "Who held when" }, seen.sales[1].pictures)
+        assert.same({ "Who held when" }, seen.sales[2].pictures)
+    end)
+end)
