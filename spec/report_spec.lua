@@ -261,6 +261,18 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
+    it("paints all that overlaps when a crowd makes more pairs than it lists", function()
+        local record = sales.crowd(2000)
+        assert.is_true(#record.overlaps > 50000)
+        local seen = look{ sales = { record } }
+        assert.is_true(#written("html", { sales = { record } }) < 1e6)
+        assert.same({}, seen.problems)
+        assert.is_truthy(seen.text:find("Table: two at once, the first 2,000", 1, true))
+        assert.equal(100, #seen.sales[1].table) -- a page of it
+        assert.equal(#record.overlaps, tonumber(seen.sales[1].count))
+        check_all_red(record, seen.sales[1].whole)
+    end)
+
     it("is red in the lanes of both holders, and not between them", function()
         local seen = look{ sales = { sales.three_lanes() } }
         local red = seen.sales[1].whole
@@ -270,7 +282,8 @@ describe("the page of a report, in Chromium,", function()
         assert.equal(3, #red.rows) -- at the top, server 1, server 3
         local height = red.rows[2][2] - red.rows[2][1]
         assert.is_true(red.rows[3][1] - red.rows[2][2] > height)
-        assert.is_truthy(seen.sales[1].caption:find("Red: 1 stretch, 200 ms in all", 1, true))
+        assert.is_truthy(seen.sales[1].caption:find("overlap 1 time, the first time at 0.400 s; "
+                                                     .. "together that is 200 ms", 1, true))
     end)
 
     it("tells of a hold under the pointer: buyer, server, moments, token", function()

@@ -120,6 +120,20 @@ function sales.wrong(count)
 end
 
 
+--- No lock, and many at once: every so often a crowd of a hundred.
+function sales.crowd(count)
+    local purchases = {}
+    for i = 1, count do
+        local at = math.floor((i - 1) / 100) * 0.05 + 1e-4 * (i % 100)
+        purchases[i] = {
+            buyer = i, server = i % 2 + 1, product = PRODUCT, asked = at, granted = at,
+            released = at + 0.02, written = at + 0.015, left = 2 * count, outcome = "sold",
+        }
+    end
+    return record("a crowd", "wrong", purchases, 2 * count)
+end
+
+
 --- A server is stopped while it holds the lock, and its session ends; others go on, and when it
 --- writes at last the store refuses that. The other server is killed with the lock in its hand.
 function sales.refused()

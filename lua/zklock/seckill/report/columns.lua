@@ -1,5 +1,5 @@
 --- A record in the form that the page has in it: small, so that 10 000 purchases are less than a
---- megabyte. Purchases and overlaps are columns; moments are whole microseconds, names that come
+--- megabyte. What there is many of is in columns; moments are whole microseconds, names that come
 --- again and again are indices from 0 into a list, and -1 stands for what there is not.
 
 local words = require "zklock.seckill.report.words"
@@ -8,6 +8,7 @@ local words = require "zklock.seckill.report.words"
 local columns = {}
 
 local NONE = -1
+local MOST_PAIRS = 2000 -- of purchases that overlap
 
 
 local function microseconds(seconds)
@@ -81,13 +82,63 @@ local function purchases(list, product_index, lock_index, outcome_index)
 end
 
 
-local function overlaps(list, lock_index)
+-- Spans { from, to } in order of time, as the ones that they cover together.
+local function merge(spans)
+    table.sort(spans, function(a, b) return a.from < b.from end)
+    local merged = {}
+    for _, span in ipairs(spans) do
+        local last = merged[#merged]
+        if last and span.from <= last.to then
+            last.to = math.max(last.to, span.to)
+        else
+            merged[#merged + 1] = { from = span.from, to = span.to }
+        end
+    end
+    return merged
+end
+
+
+-- What is red: of each purchase, where another one held its lock, too.
+local function stretches(list, purchase_count)
+    local of_purchase, columned = {}, {}
+    for _, overlap in ipairs(list) do
+        for _, index in ipairs{ overlap.first, overlap.second } do
+            of_purchase[index] = of_purchase[index] or {}
+            table.insert(of_purchase[index], overlap)
+        end
+    end
+    for index = 1, purchase_count do
+        for _, span in ipairs(merge(of_purchase[index] or {})) do
+            span.purchase = index
+            columned[#columned + 1] = span
+        end
+    end
     return {
-        lock = column(list, function(each) return lock_index(each.lock) end),
-        from = time_column(list, "from"),
-        to = time_column(list, "to"),
-        first = column(list, function(each) return each.first - 1 end),
-        second = column(list, function(each) return each.second - 1 end),
+        purchase = column(columned, function(each) return each.purchase - 1 end),
+        from = time_column(columned, "from"),
+        to = time_column(columned, "to"),
+    }
+end
+
+
+local function spans(list)
+    local merged = merge(column(list, function(each) return each end))
+    return { from = time_column(merged, "from"), to = time_column(merged, "to") }
+end
+
+
+-- Who held together with whom. A crowd without a lock makes pairs without number: the first few
+-- are for the table, what is painted does not need them.
+local function pairs_of(list, lock_index)
+    local shown = {}
+    for i = 1, math.min(#list, MOST_PAIRS) do shown[i] = list[i] end
+    return {
+        count = #list,
+        lock = column(shown, function(each) return lock_index(each.lock) end),
+        from = time_column(shown, "from"),
+        to = time_column(shown, "to"),
+        first = column(shown, function(each) return each.first - 1 end),
+        second = column(shown, function(each) return each.second - 1 end),
     }
 end
 
@@ -97,6 +148,7 @@ end
 ---@param is_history boolean  its verdict comes from a check, not from a store
 ---@return table
 function columns.of(record, is_history)
+    local overlaps = record.overlaps or {}
     local products, product_index = names()
     local locks, lock_index = names()
     local outcomes, outcome_index = names()
@@ -112,7 +164,8 @@ function columns.of(record, is_history)
         overtakes = record.fairness and record.fairness.overtakes,
         jain = record.fairness and record.fairness.jain,
         purchases = purchases(record.purchases, product_index, lock_index, outcome_index),
-        overlaps = overlaps(record.overlaps or {}, lock_index),
+        pairs = pairs_of(overlaps, lock_index), together = spans(overlaps),
+        red = stretches(overlaps, #record.purchases),
         products = products, locks = locks, outcomes = outcomes,
     }
 end

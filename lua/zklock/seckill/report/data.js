@@ -15,19 +15,35 @@ function unpackPurchases(sale) {
     shared: columns.shared[i] === 1, token: columns.token[i],
     outcome: sale.outcomes[columns.outcome[i]],
     asked: asked[i], granted: granted[i], released: released[i], written: written[i],
-    left: columns.left[i] === NONE ? null : columns.left[i], overlaps: [],
+    left: columns.left[i] === NONE ? null : columns.left[i], pairs: [], red: [],
   }));
 }
 
-function unpackOverlaps(sale) {
-  const columns = sale.overlaps;
+// Who held together with whom; the first of so many.
+function unpackPairs(sale) {
+  const columns = sale.pairs;
   const from = moments(columns.from), to = moments(columns.to);
+  sale.overlapCount = columns.count;
   return columns.lock.map((lock, i) => {
-    const overlap = { lock: sale.locks[lock], from: from[i], to: to[i],
+    const pair = { lock: sale.locks[lock], from: from[i], to: to[i],
       first: sale.purchases[columns.first[i]], second: sale.purchases[columns.second[i]] };
-    for (const purchase of [overlap.first, overlap.second])
-      if (purchase) purchase.overlaps.push(overlap);
-    return overlap;
+    for (const purchase of [pair.first, pair.second])
+      if (purchase) purchase.pairs.push(pair);
+    return pair;
+  });
+}
+
+function unpackSpans(columns) {
+  const to = moments(columns.to);
+  return moments(columns.from).map((from, i) => ({ from, to: to[i] }));
+}
+
+// Where a hold is red.
+function unpackRed(sale) {
+  return unpackSpans(sale.red).map((span, i) => {
+    const purchase = sale.purchases[sale.red.purchase[i]];
+    purchase.red.push(span);
+    return { ...span, purchase };
   });
 }
 
@@ -35,7 +51,7 @@ function lastMoment(sale) {
   let last = sale.seconds;
   for (const { asked, granted, released, written } of sale.purchases)
     last = Math.max(last, asked, granted, released, written);
-  for (const { to } of sale.overlaps) last = Math.max(last, to);
+  for (const { to } of sale.together) last = Math.max(last, to);
   for (const { at, ended } of sale.faults) last = Math.max(last, at, ended);
   return last || 1;
 }
@@ -57,7 +73,9 @@ function unpack(sale, index) {
     fault.ended = fault.ended === NONE ? null : fault.ended / 1e6;
   }
   sale.purchases = unpackPurchases(sale);
-  sale.overlaps = unpackOverlaps(sale);
+  sale.pairs = unpackPairs(sale);
+  sale.red = unpackRed(sale);
+  sale.together = unpackSpans(sale.together);
   sale.end = lastMoment(sale);
   sale.holds = sale.purchases.filter(purchase => purchase.granted !== null);
   for (const hold of sale.holds) hold.end = endOf(hold, sale);

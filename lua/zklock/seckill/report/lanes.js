@@ -99,13 +99,12 @@ function hatch(pen, scale) {
 
 function paintOverlaps(pen, scale, sale, lanes) {
   const path = new Path2D();
-  for (const { from, to, first, second } of sale.overlaps) {
-    if (!isSeen(scale, from, to)) continue;
-    addBar(path, scale, from, to, 4, 14, 2);
-    for (const hold of [first, second]) {
-      const lane = hold && lanes[hold.server];
-      if (lane) addBar(path, scale, from, to, rowTop(lane, hold), lane.rowHeight, 2);
-    }
+  for (const { from, to } of sale.together)
+    if (isSeen(scale, from, to)) addBar(path, scale, from, to, 4, 14, 2);
+  for (const { from, to, purchase } of sale.red) {
+    const lane = lanes[purchase.server];
+    if (lane && isSeen(scale, from, to))
+      addBar(path, scale, from, to, rowTop(lane, purchase), lane.rowHeight, 2);
   }
   pen.fillStyle = hatch(pen, scale);
   pen.fill(path);
@@ -238,10 +237,11 @@ function describeHold(sale, hold) {
     lines.push((hold.left === null ? "wrote" : `wrote "${grouped(hold.left)} left"`) +
       ` at ${moment(hold.written)}${late}`);
   }
-  for (const overlap of hold.overlaps.slice(0, 4))
-    lines.push(`two at once for ${duration(overlap.to - overlap.from)}: with ` +
-      whoIs(sale, overlap.first === hold ? overlap.second : overlap.first));
-  if (hold.overlaps.length > 4) lines.push(`… and ${hold.overlaps.length - 4} more`);
+  if (hold.red.length)
+    lines.push(`two at once for ${duration(lengthOf(hold.red))}` + (hold.pairs.length ? ": with " +
+      hold.pairs.slice(0, 3).map(({ first, second }) =>
+        whoIs(sale, first === hold ? second : first)).join(", ") : "") +
+      (hold.pairs.length > 3 ? ", …" : ""));
   return lines;
 }
 
@@ -286,7 +286,7 @@ const KEYS = [
   ["refused", "refused: nothing left", sale => sale.holds.some(hold => hold.outcome === "refused")],
   ["other", "ended otherwise", sale => sale.holds.some(hold => !OUTCOME_COLOURS[hold.outcome])],
   ["shared", "shared, with other readers", sale => sale.holds.some(hold => hold.shared)],
-  ["both", "two exclusive holds of one lock", sale => sale.overlaps.length > 0],
+  ["both", "two exclusive holds of one lock", sale => sale.overlapCount > 0],
   ["fault", "⚡ fault", sale => sale.faults.length > 0],
   ["late", "◆ write after the hold", sale => sale.holds.some(hold => hold.written > hold.end)],
   ["open", "¦ end unknown", sale => sale.holds.some(hold => hold.released === null)],
@@ -302,16 +302,18 @@ function laneKey(parent, sale) {
   }
 }
 
+const lengthOf = spans => spans.reduce((sum, { from, to }) => sum + to - from, 0);
+
 function overlapSentence(sale) {
-  if (!sale.overlaps.length) return "No two exclusive holds of one lock overlap: nothing is red.";
-  const sum = sale.overlaps.reduce((total, each) => total + each.to - each.from, 0);
-  return `Red: ${plural(sale.overlaps.length, "stretch", "stretches")}, ${duration(sum)} in all, ` +
-    "where two exclusive holds of one lock overlap. " +
-    `The first is at ${moment(Math.min(...sale.overlaps.map(each => each.from)), 3)}.`;
+  const count = sale.overlapCount;
+  if (!count) return "No two exclusive holds of one lock overlap: nothing is red.";
+  return `Red: two exclusive holds of one lock overlap ${plural(count, "time", "times")}, the ` +
+    `first time at ${moment(sale.together[0].from, 3)}; together that is ` +
+    `${duration(lengthOf(sale.together))} of the sale.`;
 }
 
 function drawLanes(parent, sale, time) {
-  const lanes = layLanes(sale), red = sale.overlaps.length;
+  const lanes = layLanes(sale), red = sale.overlapCount;
   const total = measureLanes(lanes, red > 0);
   const { figure: made, picture } = figure(parent, {
     title: "Who held when",
@@ -340,7 +342,8 @@ function drawLanes(parent, sale, time) {
   plot.over.addEventListener("mousemove", event =>
     tell(describeLanes(plot, sale, lanes), event));
   plot.over.addEventListener("mouseleave", () => tell([]));
-  if (red) tableBehind(made, "Table: two at once", overlapColumns(sale), sale.overlaps,
+  const shownOf = sale.pairs.length < red ? `, the first ${grouped(sale.pairs.length)}` : "";
+  if (red) tableBehind(made, "Table: two at once" + shownOf, overlapColumns(sale), sale.pairs,
     { printed: true });
   if (sale.faults.length)
     tableBehind(made, "Table: faults", faultColumns, sale.faults, { printed: true });
