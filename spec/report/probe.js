@@ -75,7 +75,7 @@
     const seen = { title: section.querySelector("h2").textContent, count: figure.dataset.red,
       caption: figure.querySelector("figcaption").textContent, whole: redOf(figure),
       table: tableOf(figure), tips: await tipsOf(figure, .5),
-      pictures: [...section.querySelectorAll("h4")].map(each => each.textContent) };
+      pictures: [...section.querySelectorAll("figure h3")].map(each => each.textContent) };
     for (let i = 0; i < 3; i++) section.querySelector('[aria-label="zoom in"]').click();
     await pause();
     seen.zoomed = redOf(figure);

@@ -64,7 +64,8 @@ const waitColumns = [
 ];
 
 function waitRange(_, low, high) {
-  return [10 ** Math.floor(Math.log10(low || LEAST_WAIT)), 10 ** Math.ceil(Math.log10(high || 1))];
+  const least = Math.floor(Math.log10(low || LEAST_WAIT));
+  return [10 ** least, 10 ** Math.max(least + 1, Math.ceil(Math.log10(high || 1)))];
 }
 
 function powersOfTen(_, splits) {
@@ -186,10 +187,10 @@ function drawStock(parent, sale, time) {
   const stepped = uPlot.paths.stepped({ align: 1 }), shared = time.options();
   const number = { value: (_, count) => count === null ? "" : grouped(count), paths: stepped };
   time.add(draw(picture, {
-    height: 230, legend, ...shared, cursor: time.cursor(),
+    height: 230, legend, ...shared, cursor: time.stepCursor(),
     axes: [timeAxis(), countAxis("items left")],
     series: [
-      { label: "time", value: (_, at) => moment(at) },
+      { label: "time", value: atPointer },
       line(0, "as written", number),
       line(1, "less what was sold", number),
     ],
@@ -234,10 +235,10 @@ function drawGrants(parent, sale, time) {
   });
   const shared = time.options();
   time.add(draw(picture, {
-    height: 190, legend, ...shared, cursor: time.cursor(),
+    height: 190, legend, ...shared, cursor: time.stepCursor(),
     axes: [timeAxis(), countAxis("grants a second")],
     series: [
-      { label: "from", value: (_, at) => moment(at, 3) },
+      { label: "time", value: atPointer },
       line(0, "grants a second", { paths: uPlot.paths.stepped({ align: 1 }),
         fill: () => colours.one + "33", value: (_, rate) => rate === null ? "" :
           grouped(Math.round(rate)) }),
@@ -300,7 +301,8 @@ function drawOrder(parent, sale) {
   });
   made.classList.add("order");
   draw(picture, {
-    height: 360, legend: { markers: { width: 0 } },
+    height: 360, 
+    legend: { markers: { width: (_, series) => series === 1 ? 2 : 0, dash: () => "dashed" } },
     scales: { x: { time: false, range: (_, low, high) => [Math.min(0, low), Math.max(1, high)] },
               y: { range: [0, last + 1] } },
     axes: [axis({ label: "came as number", size: 30,

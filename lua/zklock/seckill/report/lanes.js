@@ -317,7 +317,8 @@ function drawLanes(parent, sale, time) {
   const total = measureLanes(lanes, red > 0);
   const { figure: made, picture } = figure(parent, {
     title: "Who held when",
-    caption: "A bar is a hold of the lock, from its grant to its release. " + overlapSentence(sale),
+    caption: overlapSentence(sale) + " A bar is a hold of the lock, from its grant to its release; "
+      + "what would be too short to be seen is a pixel or two wide, and zooming shows it as it is.",
     label: `Holds of ${plural(sale.servers.length, "server", "servers")} over ` +
       `${duration(sale.end)}. ${overlapSentence(sale)} Keys: plus, minus, arrows, 0.`,
   });

@@ -16,16 +16,25 @@ function expectation(sale) {
 
 // --- verdicts --------------------------------------------------------------------------
 
-function summarize() {
+function countVerdicts() {
   const count = verdict => sales.filter(sale => sale.verdict === verdict).length;
-  const failed = count("failed"), unexpected = sales.filter(sale =>
-    sale.expect && sale.verdict !== sale.expect);
-  const parts = [`Of ${plural(sales.length, "sale", "sales")} ${count("right")} ended right and ` +
-    `${count("wrong")} wrong` + (failed ? `, ${failed} could not be judged.` : ".")];
+  if (sales.length === 1) {
+    const { word } = VERDICTS[sales[0].verdict] ?? VERDICTS.failed;
+    return sales[0].verdict === "failed" ? "The sale could not be judged." :
+      `The sale ended ${word.toLowerCase()}.`;
+  }
+  const failed = count("failed");
+  return `Of ${grouped(sales.length)} sales ${count("right")} ended right, ${count("wrong")} wrong` +
+    (failed ? `; ${failed} could not be judged.` : ".");
+}
+
+function summarize() {
+  const unexpected = sales.filter(sale => sale.expect && sale.verdict !== sale.expect);
   if (unexpected.length)
-    parts.push("Not as expected: " + unexpected.map(sale => sale.name).join(", ") + ".");
-  else if (sales.some(sale => sale.expect)) parts.push("All as expected.");
-  return parts.join(" ");
+    return countVerdicts() + " Not as expected: " +
+      unexpected.map(sale => sale.name).join(", ") + ".";
+  return countVerdicts() + (sales.every(sale => sale.expect) && sales.length ?
+    " All as expected." : "");
 }
 
 const MEANING = "In a flash sale many buyers want the last items at the same moment. Several " +

@@ -45,7 +45,7 @@ const countAxis = label => axis({
 // A figure with its heading, a sentence, the picture, and what belongs below.
 function figure(parent, { title, label, caption }) {
   const made = element("figure", parent);
-  element("h4", made, title);
+  element("h3", made, title);
   if (caption) element("figcaption", made, caption);
   const picture = element("div", made, undefined, "picture");
   picture.setAttribute("role", "img");
@@ -71,10 +71,25 @@ function fitPlots(width) {
   }
 }
 
+// uPlot draws its legend once.
+function colourLegend(plot) {
+  plot.root.querySelectorAll(".u-series").forEach((row, i) => {
+    const marker = row.querySelector(".u-marker");
+    if (i > 0 && marker) marker.style.borderColor = plot.series[i].stroke(plot, i);
+  });
+}
+
 function redrawPlots() {
   readColours();
-  for (const { plot } of plots) plot.redraw(false);
+  for (const { plot } of plots) {
+    plot.redraw(false);
+    colourLegend(plot);
+  }
 }
+
+// What the legend says of the pointer's place.
+const atPointer = (plot, at) => at === null || plot.cursor.left < 0 ? "–" :
+  moment(plot.posToVal(plot.cursor.left, "x"));
 
 // --- one time for all pictures of a sale: what is zoomed in one is zoomed in all -------
 
@@ -100,6 +115,13 @@ class Time {
   // uPlot's own zoom would be that of one picture.
   cursor(options) {
     return { ...this.options().cursor, drag: { x: true, y: false, setScale: false }, ...options };
+  }
+
+  // What holds at the pointer came before it: a step's beginning.
+  stepCursor() {
+    const dataIdx = (plot, _, nearest, at) =>
+      nearest > 0 && plot.data[0][nearest] > at ? nearest - 1 : nearest;
+    return this.cursor({ dataIdx, points: { show: false } });
   }
 
   select(plot) {

@@ -13,8 +13,14 @@ local function count(list, matches)
 end
 
 
+-- 12345 as 12,345
+local function grouped(n)
+    return (("%d"):format(n):reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", ""))
+end
+
+
 local function plural(n, one, many)
-    return ("%d %s"):format(n, n == 1 and one or many)
+    return grouped(n) .. " " .. (n == 1 and one or many)
 end
 
 
