@@ -1,7 +1,10 @@
 --- The report of sales: what is written, and what a browser makes of it.
 
 local browser = require "spec.report.browser"
+local check = require "spec.torture.checker"
 local dkjson = require "dkjson"
+local history = require "spec.torture.history"
+local record_of_history = require "spec.torture.record"
 local report = require "zklock.seckill.report"
 local rig = require "spec.rig"
 local sales = require "spec.report.sales"
@@ -198,6 +201,96 @@ describe("the sentence of a sale", function()
 end)
 
 
+-- c1 is stopped while it holds /l, and notices late that it lost it; c2 holds meanwhile. On /rw a
+-- writer becomes a reader, and another one comes in; c2 waits to write, until its deadline.
+local HISTORY = [[
+1.00 c1.1 - connected session=a1 timeout=2
+1.00 c2.1 - connected session=b2 timeout=2
+2.00 c1.1 c1.1-1 invoked path=/l kind=mutex way=acquire limit=5
+2.01 zookeeper c1.1-1 created path=/l name=x-lock-0 session=a1 zxid=100
+2.02 c1.1 c1.1-1 granted token=100 state=held held=2.02 begun=2 limit=5
+2.50 torture - fault id=1 name=stop,_long scope=c1
+3.00 c2.1 c2.1-1 invoked path=/l kind=mutex way=acquire limit=5
+3.01 zookeeper c2.1-1 created path=/l name=x-lock-1 session=b2 zxid=101
+4.00 zookeeper c1.1-1 deleted path=/l name=x-lock-0 session=a1 zxid=102 cause=close
+4.02 c2.1 c2.1-1 granted token=101 state=held held=4.02 begun=3 limit=5
+5.00 torture - healed id=1
+5.01 c1.1 c1.1-1 noticed state=lost
+5.50 c2.1 c2.1-1 released result=ok begun=5.5 limit=0 held=5.5
+5.51 zookeeper c2.1-1 deleted path=/l name=x-lock-1 session=b2 zxid=103 cause=delete
+6.00 c1.1 c1.1-2 invoked path=/rw kind=write way=acquire limit=5
+6.02 c1.1 c1.1-2 granted token=104 state=held held=6.02 begun=6 limit=5
+6.03 c2.1 c2.1-2 invoked path=/rw kind=write way=acquire limit=1
+6.10 c1.1 c1.1-3 invoked path=/rw kind=read way=acquire limit=5
+6.50 c1.1 c1.1-2 downgrading held=6.5
+6.52 c1.1 c1.1-2 downgraded result=ok begun=6.5 limit=2 held=6.52
+6.53 c1.1 c1.1-3 granted token=105 state=held held=6.53 begun=6.1 limit=5
+7.00 c1.1 c1.1-2 released result=ok begun=7 limit=0 held=7
+7.03 c2.1 c2.1-2 failed code=timeout begun=6.03 limit=1
+7.10 c1.1 c1.1-3 released result=ok begun=7.1 limit=0 held=7.1
+9.01 c1.1 - ended
+9.01 c2.1 - ended
+10.0 torture - residue nodes=0 watches=0
+]]
+
+local function records_of_history()
+    local events = {}
+    for line in HISTORY:gmatch "[^\n]+" do
+        events[#events + 1] = history.parse((line:gsub(" ", "\t")))
+    end
+    return record_of_history.of(check(events))
+end
+
+
+describe("the records of a history", function()
+    local mutex, rwlock = (unpack or table.unpack)(records_of_history())
+
+    it("are one for each path, with a lane for each place", function()
+        assert.equal("/l", mutex.name)
+        assert.equal("/rw", rwlock.name)
+        assert.same({ "c1", "c2" }, mutex.servers)
+        assert.same({ { at = 1.5, ended = 4, kind = "stop,_long", target = "c1" } }, mutex.faults)
+        assert.equal(2, #mutex.purchases)
+        assert.equal(3, #rwlock.purchases)
+    end)
+
+    it("have holds as their clients saw them", function()
+        local stopped, failed = mutex.purchases[1], rwlock.purchases[2]
+        assert.same({ 1, "100", "lost" }, { stopped.server, stopped.token, stopped.outcome })
+        assert.is_true(math.abs(stopped.released - 4.01) < 1e-6)
+        assert.equal("released", mutex.purchases[2].outcome)
+        assert.equal("timeout", failed.outcome)
+        assert.is_nil(failed.granted)
+        assert.is_true(rwlock.purchases[3].shared)
+    end)
+
+    it("have overlaps of those who exclude each other, and not of readers", function()
+        assert.equal(1, #mutex.overlaps)
+        local overlap = mutex.overlaps[1]
+        assert.same({ "/l", 1, 2 }, { overlap.lock, overlap.first, overlap.second })
+        assert.is_true(math.abs(overlap.from - 3.02) < 1e-6)
+        assert.is_true(math.abs(overlap.to - 4.01) < 1e-6)
+        assert.same({}, rwlock.overlaps)
+    end)
+
+    it("are right or wrong by the rules on their path", function()
+        assert.equal("right", mutex.verdict)
+        assert.equal("wrong", rwlock.verdict) -- it has grants and no node
+        assert.is_truthy(words.why(mutex, true):find "a fault explains each")
+    end)
+
+    it("make a page", function()
+        local seen = look{ title = "Torture", sales = {}, histories = records_of_history() }
+        assert.same({}, seen.problems)
+        assert.is_truthy(seen.text:find("2 histories: 1 right, 1 wrong.", 1, true))
+        assert.same({ "Who held when", "Grants a second", "Order of arrival, and order of grant" },
+                    seen.sales[1].pictures)
+        assert.equal(1, #seen.sales[1].whole.runs)
+        assert.same({}, seen.sales[2].whole.runs)
+    end)
+end)
+
+
 describe("the page of a report, in Chromium,", function()
     local PIXELS = 3 -- what is shorter than two is drawn so wide
 
@@ -238,7 +331,7 @@ describe("the page of a report, in Chromium,", function()
         assert.same({}, seen.problems)
         assert.equal(0, seen.loaded)
         assert.equal("Three sales", seen.title)
-        assert.is_truthy(seen.text:find("Of 3 sales 2 ended right, 1 wrong.\n", 1, true))
+        assert.is_truthy(seen.text:find("3 sales: 2 right, 1 wrong.\n", 1, true))
         assert.is_truthy(seen.text:find("As expected: this one must be wrong.", 1, true))
         assert.equal(0, seen.unnamed)
         for _, sale in ipairs(seen.sales) do

@@ -67,7 +67,7 @@ end
 local function purchases(list, product_index, lock_index, outcome_index)
     return {
         buyer = column(list, function(each) return each.buyer or NONE end),
-        server = column(list, function(each) return each.server - 1 end),
+        server = column(list, function(each) return (each.server or 0) - 1 end),
         product = column(list, function(each) return product_index(each.product) end),
         lock = column(list, function(each) return lock_index(each.lock or each.product) end),
         shared = column(list, function(each) return each.shared and 1 or 0 end),

@@ -1,18 +1,20 @@
 // --- curves.js: waits, stock, grants a second, order -----------------------------------
 
-// Beside its colour each line has dashes of its own; the last word is for the legend.
-const LINES = [["one", [], "solid"], ["two", [9, 4], "dashed"], ["three", [3, 3], "dotted"],
-               ["four", [12, 4, 3, 4], "dashed"], ["five", [6, 2], "dashed"],
-               ["six", [2, 5], "dotted"]];
+// Beside its colour each line has dashes, and both together are its own. The words are for the
+// legend.
+const LINE_COLOURS = ["one", "two", "three", "four", "five", "six", "seven"];
+const DASHES = [[[], "solid"], [[9, 4], "dashed"], [[3, 3], "dotted"], [[14, 3, 3, 3], "dashed"]];
+
+const dashOf = index => DASHES[index % DASHES.length];
 
 const legend = {
-  markers: { width: 3, fill: () => "transparent",
-             dash: (_, series) => LINES[(series - 1) % LINES.length][2] },
+  markers: { width: 3, fill: () => "transparent", dash: (_, series) => dashOf(series - 1)[1] },
 };
 
 function line(index, label, more) {
-  const [colour, dash] = LINES[index % LINES.length];
-  return { label, stroke: () => colours[colour], dash, width: 2, points: { show: false }, ...more };
+  const colour = LINE_COLOURS[index % LINE_COLOURS.length];
+  return { label, stroke: () => colours[colour], dash: dashOf(index)[0], width: 2,
+    points: { show: false }, ...more };
 }
 
 // --- waits: one picture for all sales --------------------------------------------------
@@ -78,7 +80,7 @@ function drawWaits(parent) {
   const { figure: made, picture } = figure(parent, {
     title: "Waits, from the shortest to the longest",
     caption: "Read it so: go right to 90 %; the height of a line there is how long nine of ten "
-      + "buyers waited at most. Lower is better; a line that turns up at the right end means that "
+      + "waited at most. Lower is better; a line that turns up at the right end means that "
       + "a few waited much longer than most. Each step up is ten times as long; waits of less than "
       + duration(LEAST_WAIT) + " are drawn as that.",
     label: "Waiting times by share of buyers, a line for each sale; the table has the numbers.",
@@ -90,7 +92,7 @@ function drawWaits(parent) {
     axes: [
       axis({ splits: (_, i, low, high) => SHARES.map(nines).filter(at => at <= high + .01),
              values: (_, splits) => splits.map(at => percent(shareOf(at))), size: 30,
-             label: "share of buyers served within that time" }),
+             label: "share that was served within that time" }),
       axis({ size: gutter, filter: powersOfTen, values: (_, splits) =>
                splits.map(wait => wait === null ? "" : duration(wait)),
              grid: { filter: powersOfTen, stroke: () => colours.line, width: 1 },
@@ -270,10 +272,10 @@ function rankHolds(sale) {
   return ranks.sort((a, b) => a.came - b.came);
 }
 
-const orderColumns = [
+const orderColumns = sale => [
   { title: "came as", of: rank => grouped(rank.came), number: true },
   { title: "served as", of: rank => grouped(rank.served), number: true },
-  { title: "buyer", of: rank => rank.hold.buyer, number: true },
+  { title: personOf(sale), of: rank => rank.hold.buyer, number: true },
   { title: "lock", of: rank => rank.hold.lock },
   { title: "waited", of: rank => duration(rank.hold.granted - rank.hold.asked), number: true },
 ];
@@ -293,10 +295,9 @@ function drawOrder(parent, sale) {
   if (!ranks.length) return;
   const { figure: made, picture } = figure(parent, {
     title: "Order of arrival, and order of grant",
-    caption: "A point is a buyer: to the right in order of arrival, upwards in order of grant. On "
-      + "the dashed line everybody is served in turn; below it a buyer came late and was served "
-      + "early. "
-      + orderSentence(sale),
+    caption: `A point is a ${personOf(sale)}: to the right in order of arrival, upwards in order `
+      + "of grant. On the dashed line all are served in turn; what is below it came late and was "
+      + "served early. " + orderSentence(sale),
     label: `Order of arrival against order of grant. ${orderSentence(sale)}`,
   });
   made.classList.add("order");
@@ -318,5 +319,5 @@ function drawOrder(parent, sale) {
                   fill: () => colours.one } },
     ],
   }, [ranks.map(rank => rank.came), ranks.map(rank => rank.came), ranks.map(rank => rank.served)]);
-  tableBehind(made, "Table: order", orderColumns, ranks);
+  tableBehind(made, "Table: order", orderColumns(sale), ranks);
 }

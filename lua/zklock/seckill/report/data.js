@@ -111,8 +111,10 @@ const VERDICTS = {
   failed: { mark: "?", word: "Not judged" },
 };
 
+const personOf = sale => sale.history ? "claim" : "buyer";
+
 function serverName(sale, purchase) {
-  return sale.servers[purchase.server] ?? "server " + (purchase.server + 1);
+  return sale.servers[purchase.server] ?? "?";
 }
 
 // --- elements: text comes in as text, whatever it has in it ----------------------------

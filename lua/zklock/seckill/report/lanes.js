@@ -59,7 +59,7 @@ function addBar(path, scale, from, to, top, height, least) {
 
 const isSeen = (scale, from, to) => to >= scale.min && from <= scale.max;
 
-const OUTCOME_COLOURS = { sold: "sold", refused: "refused" };
+const OUTCOME_COLOURS = { sold: "sold", released: "sold", refused: "refused" };
 
 function paintHolds(pen, scale, lane) {
   const paths = {};
@@ -171,16 +171,19 @@ function paintFaults(pen, scale, sale, lanes, total) {
   }
 }
 
-// The words of faults come last, above all bars.
+// The words of faults come last, above all bars; one that has no room is left out.
 function nameFaults(pen, scale, sale, lanes, total) {
   pen.font = `bold ${11 * scale.ratio}px system-ui, sans-serif`;
   pen.textBaseline = "top";
   pen.textAlign = "left";
-  for (const fault of sale.faults) {
+  const taken = new Map(); // by the height of a word: up to where there is one already
+  for (const fault of [...sale.faults].sort((a, b) => a.at - b.at)) {
     if (!isSeen(scale, fault.at, fault.at)) continue;
     const [top] = faultSpan(sale, lanes, fault, total);
     const text = `⚡ ${fault.kind}`, width = pen.measureText(text).width;
     const x = Math.min(scale.x(fault.at) + 3 * scale.ratio, scale.left + scale.width - width);
+    if (x < taken.get(top)) continue;
+    taken.set(top, x + width + 4);
     pen.fillStyle = colours.paper;
     pen.globalAlpha = .8;
     pen.fillRect(x - 2, scale.y(top + 2), width + 4, 13 * scale.ratio);
@@ -222,8 +225,8 @@ function nearest(row, at, slack) {
 
 function describeHold(sale, hold) {
   const lines = [
-    `buyer ${hold.buyer}, ${serverName(sale, hold)}: ${hold.outcome}`,
-    `product ${hold.product}` + (hold.lock === hold.product ? "" : `, lock ${hold.lock}`) +
+    `${personOf(sale)} ${hold.buyer}, ${serverName(sale, hold)}: ${hold.outcome}`,
+    (sale.history ? "" : `product ${hold.product}, `) + `lock ${hold.lock}` +
       (hold.shared ? ", shared" : ""),
     `waited ${hold.asked === null ? "?" : duration(hold.granted - hold.asked)}, held ` +
       (hold.released === null ? "until its server ended, or unknown"
@@ -283,9 +286,10 @@ function laneAxis(lanes, hasOverlaps) {
 
 const KEYS = [
   ["sold", "sold", sale => sale.holds.some(hold => hold.outcome === "sold")],
+  ["sold", "held and given back", sale => sale.holds.some(hold => hold.outcome === "released")],
   ["refused", "refused: nothing left", sale => sale.holds.some(hold => hold.outcome === "refused")],
   ["other", "ended otherwise", sale => sale.holds.some(hold => !OUTCOME_COLOURS[hold.outcome])],
-  ["shared", "shared, with other readers", sale => sale.holds.some(hold => hold.shared)],
+  ["shared", "shared, with others that share", sale => sale.holds.some(hold => hold.shared)],
   ["both", "two exclusive holds of one lock", sale => sale.overlapCount > 0],
   ["fault", "⚡ fault", sale => sale.faults.length > 0],
   ["late", "◆ write after the hold", sale => sale.holds.some(hold => hold.written > hold.end)],

@@ -16,15 +16,18 @@ function expectation(sale) {
 
 // --- verdicts --------------------------------------------------------------------------
 
+const hasSales = sales.some(sale => !sale.history);
+
 function countVerdicts() {
   const count = verdict => sales.filter(sale => sale.verdict === verdict).length;
+  const [one, many] = hasSales ? ["sale", "sales"] : ["history", "histories"];
   if (sales.length === 1) {
     const { word } = VERDICTS[sales[0].verdict] ?? VERDICTS.failed;
-    return sales[0].verdict === "failed" ? "The sale could not be judged." :
-      `The sale ended ${word.toLowerCase()}.`;
+    return sales[0].verdict === "failed" ? `The ${one} could not be judged.` :
+      `The ${one} is ${word.toLowerCase()}.`;
   }
   const failed = count("failed");
-  return `Of ${grouped(sales.length)} sales ${count("right")} ended right, ${count("wrong")} wrong` +
+  return `${grouped(sales.length)} ${many}: ${count("right")} right, ${count("wrong")} wrong` +
     (failed ? `; ${failed} could not be judged.` : ".");
 }
 
@@ -37,17 +40,22 @@ function summarize() {
     " All as expected." : "");
 }
 
-const MEANING = "In a flash sale many buyers want the last items at the same moment. Several " +
-  "servers serve them; each reads the stock, takes one off, and writes it back. Right: what was " +
-  "sold and what is left add up to what there was. Wrong: they do not, for two servers read the " +
-  "same stock, and one of their writes undid the other. A lock lets one at a time through.";
+const SALE_MEANING = "In a flash sale many buyers want the last items at the same moment. " +
+  "Several servers serve them; each reads the stock, takes one off, and writes it back. Right: " +
+  "what was sold and what is left add up to what there was. Wrong: they do not, for two servers " +
+  "read the same stock, and one of their writes undid the other. A lock lets one at a time " +
+  "through.";
+
+const HISTORY_MEANING = "Clients took and gave back a lock, while faults were inflicted on them " +
+  "and on the servers. Right: no rule was violated. A client that is stopped or cut off learns " +
+  "late that it has lost the lock, so two may believe at once that they hold it.";
 
 function factsOf(sale) {
   const facts = [];
   const add = (name, count) => {
     if (count !== undefined) facts.push(`${grouped(count)} ${name}`);
   };
-  add("buyers", sale.buyers);
+  add(sale.history ? "claims" : "buyers", sale.buyers);
   add("sold", sale.sold);
   add("refused", sale.refused);
   if (sale.failed) add("failed", sale.failed);
@@ -69,7 +77,7 @@ function showVerdict(parent, sale) {
 
 function showVerdicts() {
   byId("summary").textContent = summarize();
-  byId("meaning").textContent = MEANING;
+  byId("meaning").textContent = hasSales ? SALE_MEANING : HISTORY_MEANING;
   for (const sale of sales) showVerdict(byId("verdicts"), sale);
 }
 

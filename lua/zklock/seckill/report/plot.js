@@ -2,7 +2,7 @@
 
 const colours = {};
 const COLOURS = ["paper", "ink", "faint", "line", "sold", "refused", "other", "fault", "both",
-                 "gap", "one", "two", "three", "four", "five", "six"];
+                 "gap", "one", "two", "three", "four", "five", "six", "seven"];
 
 function readColours() {
   const style = getComputedStyle(document.documentElement);

@@ -71,23 +71,25 @@ function tableBehind(parent, title, columns, entries, { printed = false } = {}) 
 
 function purchaseColumns(sale) {
   return [
-    { title: "buyer", of: each => each.buyer, number: true },
+    { title: personOf(sale), of: each => each.buyer, number: true },
     { title: "server", of: each => serverName(sale, each) },
-    { title: "product", of: each => each.product },
+    ...(sale.history ? [] : [{ title: "product", of: each => each.product }]),
     ...(sale.purchases.some(each => each.lock !== each.product)
       ? [{ title: "lock", of: each => each.lock }] : []),
     { title: "asked", of: each => moment(each.asked), number: true },
     { title: "granted", of: each => moment(each.granted), number: true },
     { title: "released", of: each => moment(each.released), number: true },
     { title: "token", of: each => each.token || "–", number: true },
-    { title: "written", of: each => moment(each.written), number: true },
-    { title: "wrote", of: each => each.left === null ? "–" : grouped(each.left), number: true },
+    ...(sale.history ? [] : [
+      { title: "written", of: each => moment(each.written), number: true },
+      { title: "wrote", of: each => each.left === null ? "–" : grouped(each.left), number: true },
+    ]),
     { title: "outcome", of: each => each.outcome + (each.shared ? ", shared" : "") },
   ];
 }
 
 function whoIs(sale, purchase) {
-  return purchase ? `buyer ${purchase.buyer} (${serverName(sale, purchase)})` : "?";
+  return purchase ? `${personOf(sale)} ${purchase.buyer} (${serverName(sale, purchase)})` : "?";
 }
 
 function overlapColumns(sale) {
