@@ -340,6 +340,33 @@ describe("the page of a report, in Chromium,", function()
         end
     end)
 
+    it("says whether all is as expected", function()
+        local right, wrong = sales.right(3), sales.wrong(30)
+        right.expect = "right"
+        assert.is_truthy(look{ sales = { right, wrong } }.text:find("All as expected.", 1, true))
+        right.expect = "wrong"
+        local text = look{ sales = { right, wrong } }.text
+        assert.is_truthy(text:find("Not as expected: zookeeper.", 1, true))
+        assert.is_truthy(text:find("NOT as expected: this one must be wrong.", 1, true))
+    end)
+
+    it("zooms and moves, by button and by key, all pictures of a sale together", function()
+        local seen = look{ sales = { sales.three_lanes(), sales.right(10) } }
+        assert.same({ "0.438 s to 0.563 s", "0.469 s to 0.594 s", "0.000 s to 1.000 s" },
+                    seen.sales[1].spans)
+        -- Lanes, stock and grants; not the order, which has no time.
+        assert.same({ { true, true, true, false }, { false, false, false, false } },
+                    seen.sales[2].changed)
+    end)
+
+    it("is light or dark, as the reader's system, and changes by a button", function()
+        for _, dark in ipairs{ false, true } do
+            local seen = look({ sales = { sales.right(3) } }, { dark = dark })
+            local own, other = dark and "dark" or "light", dark and "light" or "dark"
+            assert.same({ own, other, own }, seen.themes)
+        end
+    end)
+
     it("is red where two exclusive holds of one lock overlap, and only there", function()
         local records = { sales.right(50), sales.wrong(50), sales.refused() }
         for _, dark in ipairs{ false, true } do

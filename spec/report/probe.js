@@ -76,10 +76,19 @@
       caption: figure.querySelector("figcaption").textContent, whole: redOf(figure),
       table: tableOf(figure), tips: await tipsOf(figure, .5),
       pictures: [...section.querySelectorAll("figure h3")].map(each => each.textContent) };
+    const pictures = () => [...section.querySelectorAll("canvas")].map(each => each.toDataURL());
+    const before = pictures(), changed = () => pictures().map((each, i) => each !== before[i]);
     for (let i = 0; i < 3; i++) section.querySelector('[aria-label="zoom in"]').click();
     await pause();
     seen.zoomed = redOf(figure);
-    seen.spans = section.querySelector("output").textContent;
+    seen.changed = [changed()];
+    seen.spans = [section.querySelector("output").textContent];
+    for (const key of ["ArrowRight", "0"]) {
+      figure.querySelector(".picture").dispatchEvent(new KeyboardEvent("keydown", { key }));
+      seen.spans.push(section.querySelector("output").textContent);
+    }
+    await pause();
+    seen.changed.push(changed());
     return seen;
   }
 
@@ -102,6 +111,11 @@
       tables: [...document.querySelectorAll("details[open] summary")].map(each =>
         each.firstChild.textContent.trim()) };
     dispatchEvent(new Event("afterprint"));
+    seen.themes = [root.dataset.theme];
+    for (let i = 0; i < 2; i++) {
+      document.getElementById("theme").click();
+      seen.themes.push(root.dataset.theme);
+    }
   }
 
   addEventListener("load", async () => {
@@ -113,7 +127,7 @@
     }
     const pre = document.createElement("pre");
     pre.id = "seen";
-    pre.textContent = JSON.stringify(seen);
+    pre.textContent = JSON.stringify(seen).replaceAll("\u00a0", " ");
     document.body.append(pre);
   });
 }

@@ -92,17 +92,19 @@ function plural(count, one, many) {
   return grouped(count) + " " + (count === 1 ? one : many);
 }
 
+const SPACE = "\u00a0"; // between a number and its unit: no line ends there
+
 // A span of time, with three figures: 12.3 ms
 function duration(seconds) {
   const size = Math.abs(seconds);
-  if (size === 0) return "0 s";
+  if (size === 0) return "0" + SPACE + "s";
   const [unit, factor] = size < 1e-3 ? ["µs", 1e6] : size < 1 ? ["ms", 1e3] : ["s", 1];
-  return Number((seconds * factor).toPrecision(3)) + " " + unit;
+  return Number((seconds * factor).toPrecision(3)) + SPACE + unit;
 }
 
 // A moment of the sale, to the microsecond where that tells more.
 function moment(seconds, digits = 6) {
-  return seconds === null ? "–" : seconds.toFixed(digits) + " s";
+  return seconds === null ? "–" : seconds.toFixed(digits) + SPACE + "s";
 }
 
 const VERDICTS = {
