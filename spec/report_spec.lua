@@ -436,6 +436,7 @@ describe("the page of a report, in Chromium,", function()
             local seen = look({ sales = { sales.wrong(50), sales.refused() } }, { width = width })
             assert.is_true(seen.width <= width + 110, seen.width) -- Chromium has a least width
             assert.equal(0, seen.tooWide)
+            assert.same({}, seen.clipped)
             assert.same({}, seen.problems)
         end
     end)

@@ -102,6 +102,8 @@
     seen.title = document.title;
     seen.tooWide = root.scrollWidth - root.clientWidth;
     seen.width = innerWidth;
+    seen.clipped = [...document.querySelectorAll(".picture")].filter(each =>
+      each.scrollWidth > each.clientWidth).map(each => each.parentNode.firstChild.textContent);
     seen.unnamed = document.querySelectorAll(".picture:not([aria-label])").length;
     for (const section of document.querySelectorAll("section.sale"))
       seen.sales.push(await look(section));

@@ -3,7 +3,9 @@
 // exclusive holds of one lock overlap, by the record, both are red and hatched, and so is the lane
 // at the top. Nothing else is red.
 
-const LANE_GAP = 8;
+const LANE_GAP = 8; // pixels above a lane, and below the last one
+const WORD_GAP = 18; // the same with room for the words of faults
+const TOGETHER = { top: 4, height: 14 }; // the lane of "two at once"
 const MOST_ROWS = 150; // of a lane; what comes above shares them
 
 // Each hold's row; gives the lanes, { name, rows, top, height, holds by row }.
@@ -22,15 +24,15 @@ function layLanes(sale) {
   return lanes;
 }
 
-function measureLanes(lanes, hasOverlaps) {
-  let top = 4;
-  if (hasOverlaps) top += 18 + LANE_GAP;
+function measureLanes(lanes, sale) {
+  const gap = sale.faults.length ? WORD_GAP : LANE_GAP;
+  let top = gap + (sale.overlapCount ? TOGETHER.top + TOGETHER.height : 0);
   for (const lane of lanes) {
     const rows = Math.max(1, lane.byRow.length);
     lane.rowHeight = Math.max(1, Math.min(rows === 1 ? 20 : 12, 150 / rows));
     lane.top = top;
     lane.height = Math.max(20, rows * lane.rowHeight);
-    top += lane.height + LANE_GAP;
+    top += lane.height + gap;
   }
   return top;
 }
@@ -100,7 +102,7 @@ function hatch(pen, scale) {
 function paintOverlaps(pen, scale, sale, lanes) {
   const path = new Path2D();
   for (const { from, to } of sale.together)
-    if (isSeen(scale, from, to)) addBar(path, scale, from, to, 4, 14, 2);
+    if (isSeen(scale, from, to)) addBar(path, scale, from, to, TOGETHER.top, TOGETHER.height, 2);
   for (const { from, to, purchase } of sale.red) {
     const lane = lanes[purchase.server];
     if (lane && isSeen(scale, from, to))
@@ -171,7 +173,7 @@ function paintFaults(pen, scale, sale, lanes, total) {
   }
 }
 
-// The words of faults come last, above all bars; one that has no room is left out.
+// The words of faults are above their lanes, or below all; one that has no room is left out.
 function nameFaults(pen, scale, sale, lanes, total) {
   pen.font = `bold ${11 * scale.ratio}px system-ui, sans-serif`;
   pen.textBaseline = "top";
@@ -179,17 +181,18 @@ function nameFaults(pen, scale, sale, lanes, total) {
   const taken = new Map(); // by the height of a word: up to where there is one already
   for (const fault of [...sale.faults].sort((a, b) => a.at - b.at)) {
     if (!isSeen(scale, fault.at, fault.at)) continue;
-    const [top] = faultSpan(sale, lanes, fault, total);
+    const lane = lanes[sale.servers.indexOf(fault.target)];
+    const top = (lane ? lane.top : total) - 16;
     const text = `⚡ ${fault.kind}`, width = pen.measureText(text).width;
     const x = Math.min(scale.x(fault.at) + 3 * scale.ratio, scale.left + scale.width - width);
     if (x < taken.get(top)) continue;
     taken.set(top, x + width + 4);
     pen.fillStyle = colours.paper;
     pen.globalAlpha = .8;
-    pen.fillRect(x - 2, scale.y(top + 2), width + 4, 13 * scale.ratio);
+    pen.fillRect(x - 2, scale.y(top), width + 4, 12 * scale.ratio);
     pen.globalAlpha = 1;
     pen.fillStyle = colours.fault;
-    pen.fillText(text, x, scale.y(top + 3));
+    pen.fillText(text, x, scale.y(top + 1));
   }
 }
 
@@ -268,17 +271,27 @@ function describeLanes(plot, sale, lanes) {
 
 // --- the picture -----------------------------------------------------------------------
 
-function shorten(text, most) {
-  return text.length > most ? text.slice(0, most - 1) + "…" : text;
+// As much of a name as has room, in pixels.
+function shorten(pen, text, room) {
+  pen.save();
+  pen.font = FONT;
+  const letters = Array.from(text);
+  let shown = text;
+  while (letters.length && pen.measureText(shown).width > room) {
+    letters.pop();
+    shown = letters.join("") + "…";
+  }
+  pen.restore();
+  return shown;
 }
 
 function laneAxis(lanes, hasOverlaps) {
   const centres = lanes.map(lane => lane.top + lane.height / 2);
-  if (hasOverlaps) centres.unshift(11);
+  if (hasOverlaps) centres.unshift(TOGETHER.top + TOGETHER.height / 2);
   return axis({
     size: gutter, splits: () => centres, grid: { show: false }, ticks: { show: false },
-    values: () => {
-      const most = isNarrow() ? 8 : 12, names = lanes.map(lane => shorten(lane.name, most));
+    values: plot => {
+      const names = lanes.map(lane => shorten(plot.ctx, lane.name, gutter() - 10));
       return hasOverlaps ? [isNarrow() ? "2 at once" : "two at once", ...names] : names;
     },
   });
@@ -318,7 +331,7 @@ function overlapSentence(sale) {
 
 function drawLanes(parent, sale, time) {
   const lanes = layLanes(sale), red = sale.overlapCount;
-  const total = measureLanes(lanes, red > 0);
+  const total = measureLanes(lanes, sale);
   const { figure: made, picture } = figure(parent, {
     title: "Who held when",
     caption: overlapSentence(sale) + " A bar is a hold of the lock, from its grant to its release; "

@@ -162,7 +162,7 @@ function begin() {
     chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     setOwnTheme();
   };
-  new ResizeObserver(() => requestAnimationFrame(() => fitPlots())).observe(byId("main"));
+  new ResizeObserver(() => fitPlots()).observe(byId("header")); // as wide as the pictures
   addEventListener("beforeprint", beforePrint);
   addEventListener("afterprint", afterPrint);
   addEventListener("keydown", event => { if (event.key === "Escape") tell([]); });
