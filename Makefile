@@ -76,7 +76,7 @@ comma = ,
 install: $(INSTALL)
 	install -d $(DESTDIR)$(LIBDIR)/zklock $(DESTDIR)$(LUADIR)
 	install -m 755 $< $(DESTDIR)$(LIBDIR)/zklock/core.so
-	cd lua && find zklock -name '*.lua' -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
+	cd lua && find zklock ! -type d -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
 
 # DIST_URL says where the archive is to be found.
 ROCKSPEC = $(wildcard rockspec/*.rockspec)
@@ -221,7 +221,7 @@ interrupts:
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = spec/checker_spec.lua spec/interrupt_spec.lua spec/misuse_spec.lua \
-	spec/packaging_spec.lua spec/seckill_spec.lua spec/seckill_http_spec.lua \
+	spec/packaging_spec.lua spec/report_spec.lua spec/seckill_spec.lua spec/seckill_http_spec.lua \
 	spec/seckill_sale_spec.lua spec/shortage_spec.lua
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
