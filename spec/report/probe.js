@@ -104,6 +104,12 @@
     seen.width = innerWidth;
     seen.clipped = [...document.querySelectorAll(".picture")].filter(each =>
       each.scrollWidth > each.clientWidth).map(each => each.parentNode.firstChild.textContent);
+    seen.lines = [...document.querySelectorAll(".lines li")].map(line => {
+      const link = line.querySelector("a");
+      const head = document.querySelector(`${link.getAttribute("href")} h2`);
+      return { name: link.textContent, leads_to: head.lastChild.textContent,
+        expectation: line.children[3]?.textContent };
+    });
     seen.unnamed = document.querySelectorAll(".picture:not([aria-label])").length;
     for (const section of document.querySelectorAll("section.sale"))
       seen.sales.push(await look(section));

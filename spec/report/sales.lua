@@ -1,5 +1,8 @@
 --- Records of sales that never were, as docs/record.md describes them: the same ones each time.
 
+local overlaps = require "zklock.seckill.overlaps"
+
+
 local sales = {}
 
 local PRODUCT = "10000001"
@@ -12,37 +15,6 @@ local function dice()
         state = (state * 16807) % 2147483647
         return state / 2147483647
     end
-end
-
-
-local function excludes(a, b)
-    return (a.lock or a.product) == (b.lock or b.product) and not (a.shared and b.shared)
-end
-
-
---- Where two exclusive holds of one lock overlap.
-function sales.overlaps(purchases)
-    local order, list, open = {}, {}, {}
-    for i, purchase in ipairs(purchases) do
-        if purchase.released then order[#order + 1] = i end
-    end
-    table.sort(order, function(a, b) return purchases[a].granted < purchases[b].granted end)
-    for _, second in ipairs(order) do
-        local b, still = purchases[second], { second }
-        for _, first in ipairs(open) do
-            local a = purchases[first]
-            if a.released > b.granted then
-                still[#still + 1] = first
-                if excludes(a, b) then
-                    list[#list + 1] = { lock = b.lock or b.product, from = b.granted,
-                                        to = math.min(a.released, b.released),
-                                        first = first, second = second }
-                end
-            end
-        end
-        open = still
-    end
-    return list
 end
 
 
@@ -60,7 +32,7 @@ local function record(name, verdict, purchases, left)
         failed = #purchases - sold, seconds = finished + 0.01,
         servers = { "server 1", "server 2" }, faults = {},
         fairness = { overtakes = 0, jain = 0.998 },
-        purchases = purchases, overlaps = sales.overlaps(purchases),
+        purchases = purchases, overlaps = overlaps.of(purchases),
     }
 end
 
@@ -152,10 +124,11 @@ function sales.refused()
     late.written = late.released + 0.02
     last.released, last.written, last.left, last.outcome = nil, nil, nil, "killed"
     result = record("a holder is stopped", "right", purchases, 32)
+    last.ended = last.granted + 0.002
     result.faults = {
         { kind = "stop", target = result.servers[late.server], at = late.granted + 0.001,
           ended = late.released - 0.001 },
-        { kind = "kill", target = result.servers[last.server], at = last.granted + 0.002 },
+        { kind = "kill", target = result.servers[last.server], at = last.ended },
     }
     return result
 end

@@ -6,6 +6,8 @@
 -- it may have lost it. So an overlap is red although a fault explains it; the verdict is that of
 -- the checker.
 
+local overlaps = require "zklock.seckill.overlaps"
+
 local huge, max, min = math.huge, math.max, math.min
 
 local record = {}
@@ -67,43 +69,22 @@ local function purchase_of(m, claim, place_index)
 end
 
 
--- Until when two holds exclude each other: a writer that has become a reader, readers no more.
-local function exclusion_ends(older, newer)
-    local ends = min(older.over, newer.over)
-    if is_shared(newer) then return min(ends, older.alone_until) end
-    if is_shared(older) then return min(ends, newer.alone_until) end
-    return min(ends, max(older.alone_until, newer.alone_until))
-end
-
-
-local function granted_in_order(claims)
-    local order = {}
-    for i, claim in ipairs(claims) do
-        if claim.granted then order[#order + 1] = i end
+-- What excludes whom: a writer that becomes a reader is two holds, the second of which is shared.
+local function exclusions_of(m, claims)
+    local holds = {}
+    local function add(claim, from, to, shared)
+        holds[#holds + 1] = { lock = claim.path, shared = shared, granted = moment(m, from),
+                              released = moment(m, min(to, m.finished)) }
     end
-    table.sort(order, function(a, b) return claims[a].granted < claims[b].granted end)
-    return order
-end
-
-
-local function overlaps_of(m, claims)
-    local list, open = {}, {}
-    for _, second in ipairs(granted_in_order(claims)) do
-        local newer, still = claims[second], { second }
-        for _, first in ipairs(open) do
-            local older = claims[first]
-            if older.over > newer.granted then
-                still[#still + 1] = first
-                local ends = min(exclusion_ends(older, newer), m.finished)
-                if not (is_shared(older) and is_shared(newer)) and ends > newer.granted then
-                    list[#list + 1] = { lock = newer.path, from = moment(m, newer.granted),
-                                        to = moment(m, ends), first = first, second = second }
-                end
-            end
+    for _, claim in ipairs(claims) do
+        if claim.granted and is_shared(claim) then
+            add(claim, claim.granted, claim.over, true)
+        elseif claim.granted then
+            add(claim, claim.granted, claim.alone_until)
+            add(claim, max(claim.granted, claim.alone_until), claim.over, true)
         end
-        open = still
     end
-    return list
+    return holds
 end
 
 
@@ -141,7 +122,8 @@ local function record_of(report, path, claims)
         finding = violations == 0 and ("%d rules hold"):format(#report.rules)
             or ("%d violations of rules"):format(violations),
         buyers = #claims, seconds = moment(m, m.finished), servers = places,
-        faults = faults_of(m, path), purchases = purchases, overlaps = overlaps_of(m, claims),
+        faults = faults_of(m, path), purchases = purchases,
+        overlaps = overlaps.of(exclusions_of(m, claims)),
     }
 end
 

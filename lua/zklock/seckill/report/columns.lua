@@ -8,7 +8,6 @@ local words = require "zklock.seckill.report.words"
 local columns = {}
 
 local NONE = -1
-local MOST_PAIRS = 2000 -- of purchases that overlap
 
 
 local function microseconds(seconds)
@@ -73,7 +72,7 @@ local function purchases(list, product_index, lock_index, outcome_index)
         shared = column(list, function(each) return each.shared and 1 or 0 end),
         asked = time_column(list, "asked"),
         granted = time_column(list, "granted"),
-        released = time_column(list, "released"),
+        released = time_column(list, "released"), ended = time_column(list, "ended"),
         token = column(list, function(each) return each.token and tostring(each.token) or "" end),
         left = column(list, function(each) return each.left or NONE end),
         written = time_column(list, "written"),
@@ -82,63 +81,11 @@ local function purchases(list, product_index, lock_index, outcome_index)
 end
 
 
--- Spans { from, to } in order of time, as the ones that they cover together.
-local function merge(spans)
-    table.sort(spans, function(a, b) return a.from < b.from end)
-    local merged = {}
-    for _, span in ipairs(spans) do
-        local last = merged[#merged]
-        if last and span.from <= last.to then
-            last.to = math.max(last.to, span.to)
-        else
-            merged[#merged + 1] = { from = span.from, to = span.to }
-        end
-    end
-    return merged
-end
-
-
--- What is red: of each purchase, where another one held its lock, too.
-local function stretches(list, purchase_count)
-    local of_purchase, columned = {}, {}
-    for _, overlap in ipairs(list) do
-        for _, index in ipairs{ overlap.first, overlap.second } do
-            of_purchase[index] = of_purchase[index] or {}
-            table.insert(of_purchase[index], overlap)
-        end
-    end
-    for index = 1, purchase_count do
-        for _, span in ipairs(merge(of_purchase[index] or {})) do
-            span.purchase = index
-            columned[#columned + 1] = span
-        end
-    end
+local function stretches(list, lock_index)
     return {
-        purchase = column(columned, function(each) return each.purchase - 1 end),
-        from = time_column(columned, "from"),
-        to = time_column(columned, "to"),
-    }
-end
-
-
-local function spans(list)
-    local merged = merge(column(list, function(each) return each end))
-    return { from = time_column(merged, "from"), to = time_column(merged, "to") }
-end
-
-
--- Who held together with whom. A crowd without a lock makes pairs without number: the first few
--- are for the table, what is painted does not need them.
-local function pairs_of(list, lock_index)
-    local shown = {}
-    for i = 1, math.min(#list, MOST_PAIRS) do shown[i] = list[i] end
-    return {
-        count = #list,
-        lock = column(shown, function(each) return lock_index(each.lock) end),
-        from = time_column(shown, "from"),
-        to = time_column(shown, "to"),
-        first = column(shown, function(each) return each.first - 1 end),
-        second = column(shown, function(each) return each.second - 1 end),
+        lock = column(list, function(each) return lock_index(each.lock) end),
+        from = time_column(list, "from"), to = time_column(list, "to"),
+        holders = column(list, function(each) return each.holders end),
     }
 end
 
@@ -148,7 +95,6 @@ end
 ---@param is_history boolean  its verdict comes from a check, not from a store
 ---@return table
 function columns.of(record, is_history)
-    local overlaps = record.overlaps or {}
     local products, product_index = names()
     local locks, lock_index = names()
     local outcomes, outcome_index = names()
@@ -164,8 +110,7 @@ function columns.of(record, is_history)
         overtakes = record.fairness and record.fairness.overtakes,
         jain = record.fairness and record.fairness.jain,
         purchases = purchases(record.purchases, product_index, lock_index, outcome_index),
-        pairs = pairs_of(overlaps, lock_index), together = spans(overlaps),
-        red = stretches(overlaps, #record.purchases),
+        overlaps = stretches(record.overlaps, lock_index),
         products = products, locks = locks, outcomes = outcomes,
     }
 end

@@ -75,8 +75,7 @@ function powersOfTen(_, splits) {
     Math.abs(Math.log10(wait) % 1) > 1 - 1e-6 ? wait : null);
 }
 
-function drawWaits(parent) {
-  const all = sales.map(sortedWaits);
+function drawWaitCurves(parent, all) {
   const { figure: made, picture } = figure(parent, {
     title: "Waits, from the shortest to the longest",
     caption: "Read it so: go right to 90 %; the height of a line there is how long nine of ten "
@@ -105,9 +104,16 @@ function drawWaits(parent) {
       })),
     ],
   }, waitCurves(all));
+  return made;
+}
+
+// More lines than a few are a thicket: then the table stands alone.
+function drawWaits(parent) {
+  const all = sales.map(sortedWaits);
+  const made = sales.length <= FEW ? drawWaitCurves(parent, all) : parent;
   const details = tableBehind(made, "Table: waits", waitColumns, waitRows(all), { printed: true });
-  details.open = true;
-  details.fill();
+  details.open = sales.length <= FEW;
+  if (details.open) details.fill();
 }
 
 // --- stock -----------------------------------------------------------------------------
@@ -302,11 +308,11 @@ function drawOrder(parent, sale) {
   });
   made.classList.add("order");
   draw(picture, {
-    height: 360, 
+    height: 360,
     legend: { markers: { width: (_, series) => series === 1 ? 2 : 0, dash: () => "dashed" } },
     scales: { x: { time: false, range: (_, low, high) => [Math.min(0, low), Math.max(1, high)] },
               y: { range: [0, last + 1] } },
-    axes: [axis({ label: "came as number", size: 30,
+    axes: [axis({ label: "came as number", size: 30, incrs: WHOLE,
                   values: (_, splits) => splits.map(each => grouped(each)) }),
            countAxis("served as number")],
     series: [

@@ -8,61 +8,59 @@ const moments = column => column.map(at => at === NONE ? null : at / 1e6);
 function unpackPurchases(sale) {
   const columns = sale.purchases;
   const asked = moments(columns.asked), granted = moments(columns.granted);
-  const released = moments(columns.released), written = moments(columns.written);
+  const released = moments(columns.released), ended = moments(columns.ended);
+  const written = moments(columns.written);
   return columns.buyer.map((buyer, i) => ({
     index: i, buyer: buyer === NONE ? "?" : buyer, server: columns.server[i],
     product: sale.products[columns.product[i]], lock: sale.locks[columns.lock[i]],
     shared: columns.shared[i] === 1, token: columns.token[i],
     outcome: sale.outcomes[columns.outcome[i]],
-    asked: asked[i], granted: granted[i], released: released[i], written: written[i],
-    left: columns.left[i] === NONE ? null : columns.left[i], pairs: [], red: [],
+    asked: asked[i], granted: granted[i], released: released[i], ended: ended[i],
+    written: written[i], left: columns.left[i] === NONE ? null : columns.left[i], red: [],
   }));
 }
 
-// Who held together with whom; the first of so many.
-function unpackPairs(sale) {
-  const columns = sale.pairs;
+function unpackOverlaps(sale) {
+  const { lock, holders, ...columns } = sale.overlaps;
   const from = moments(columns.from), to = moments(columns.to);
-  sale.overlapCount = columns.count;
-  return columns.lock.map((lock, i) => {
-    const pair = { lock: sale.locks[lock], from: from[i], to: to[i],
-      first: sale.purchases[columns.first[i]], second: sale.purchases[columns.second[i]] };
-    for (const purchase of [pair.first, pair.second])
-      if (purchase) purchase.pairs.push(pair);
-    return pair;
-  });
-}
-
-function unpackSpans(columns) {
-  const to = moments(columns.to);
-  return moments(columns.from).map((from, i) => ({ from, to: to[i] }));
-}
-
-// Where a hold is red.
-function unpackRed(sale) {
-  return unpackSpans(sale.red).map((span, i) => {
-    const purchase = sale.purchases[sale.red.purchase[i]];
-    purchase.red.push(span);
-    return { ...span, purchase };
-  });
+  return lock.map((index, i) =>
+    ({ lock: sale.locks[index], from: from[i], to: to[i], holders: holders[i] }));
 }
 
 function lastMoment(sale) {
   let last = sale.seconds;
   for (const { asked, granted, released, written } of sale.purchases)
     last = Math.max(last, asked, granted, released, written);
-  for (const { to } of sale.together) last = Math.max(last, to);
+  for (const { to } of sale.overlaps) last = Math.max(last, to);
   for (const { at, ended } of sale.faults) last = Math.max(last, at, ended);
   return last || 1;
 }
 
-// When a hold ended: with its release; else, unknown, with the server that was killed, or never.
-function endOf(purchase, sale) {
-  if (purchase.released !== null) return purchase.released;
-  const name = sale.servers[purchase.server];
-  const kills = sale.faults.filter(fault =>
-    fault.kind === "kill" && fault.target === name && fault.at >= purchase.granted);
-  return Math.min(sale.end, ...kills.map(fault => fault.at));
+// A hold ended with its release, or with its server; else nobody knows when.
+const endOf = (hold, sale) => hold.released ?? hold.ended ?? sale.end;
+
+function byLock(list) {
+  const found = new Map();
+  for (const each of list) {
+    if (!found.has(each.lock)) found.set(each.lock, []);
+    found.get(each.lock).push(each);
+  }
+  return found;
+}
+
+// A hold is red where it and an overlap of its lock meet. Those of one lock do not meet.
+function redden(sale) {
+  const overlaps = byLock(sale.overlaps);
+  for (const [lock, holds] of byLock(sale.holds)) {
+    const list = overlaps.get(lock) ?? [];
+    let first = 0;
+    for (const hold of holds.sort((a, b) => a.granted - b.granted)) {
+      while (list[first]?.to <= hold.granted) first++;
+      for (let i = first; list[i]?.from < hold.end; i++)
+        hold.red.push({ from: Math.max(hold.granted, list[i].from),
+          to: Math.min(hold.end, list[i].to) });
+    }
+  }
 }
 
 function unpack(sale, index) {
@@ -73,12 +71,11 @@ function unpack(sale, index) {
     fault.ended = fault.ended === NONE ? null : fault.ended / 1e6;
   }
   sale.purchases = unpackPurchases(sale);
-  sale.pairs = unpackPairs(sale);
-  sale.red = unpackRed(sale);
-  sale.together = unpackSpans(sale.together);
+  sale.overlaps = unpackOverlaps(sale);
   sale.end = lastMoment(sale);
   sale.holds = sale.purchases.filter(purchase => purchase.granted !== null);
   for (const hold of sale.holds) hold.end = endOf(hold, sale);
+  redden(sale);
   return sale;
 }
 

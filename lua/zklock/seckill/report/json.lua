@@ -15,7 +15,7 @@ local ORDER = {
     "explanation", "products", "left", "ordered", "buyers", "sold", "refused", "failed", "seconds",
     "servers", "faults", "at", "ended", "kind", "target", "fairness", "overtakes", "jain",
     "purchases", "buyer", "server", "product", "lock", "shared", "asked", "granted", "released",
-    "token", "written", "outcome", "overlaps", "from", "to", "first", "second",
+    "token", "written", "outcome", "overlaps", "from", "to", "holders",
 }
 
 

@@ -1,7 +1,7 @@
 // --- lanes.js: who held when -----------------------------------------------------------
-// A lane for each server. A hold is a bar in the first row of its lane that is free; where two
-// exclusive holds of one lock overlap, by the record, both are red and hatched, and so is the lane
-// at the top. Nothing else is red.
+// A lane for each server. A hold is a bar in the first row of its lane that is free; where holds of
+// one lock overlap that exclude each other, by the record, all are red and hatched, and so is the
+// lane at the top. Nothing else is red.
 
 const LANE_GAP = 8; // pixels above a lane, and below the last one
 const WORD_GAP = 18; // the same with room for the words of faults
@@ -26,7 +26,7 @@ function layLanes(sale) {
 
 function measureLanes(lanes, sale) {
   const gap = sale.faults.length ? WORD_GAP : LANE_GAP;
-  let top = gap + (sale.overlapCount ? TOGETHER.top + TOGETHER.height : 0);
+  let top = gap + (sale.overlaps.length ? TOGETHER.top + TOGETHER.height : 0);
   for (const lane of lanes) {
     const rows = Math.max(1, lane.byRow.length);
     lane.rowHeight = Math.max(1, Math.min(rows === 1 ? 20 : 12, 150 / rows));
@@ -101,12 +101,12 @@ function hatch(pen, scale) {
 
 function paintOverlaps(pen, scale, sale, lanes) {
   const path = new Path2D();
-  for (const { from, to } of sale.together)
+  for (const { from, to } of sale.overlaps)
     if (isSeen(scale, from, to)) addBar(path, scale, from, to, TOGETHER.top, TOGETHER.height, 2);
-  for (const { from, to, purchase } of sale.red) {
-    const lane = lanes[purchase.server];
+  for (const hold of sale.holds) for (const { from, to } of hold.red) {
+    const lane = lanes[hold.server];
     if (lane && isSeen(scale, from, to))
-      addBar(path, scale, from, to, rowTop(lane, purchase), lane.rowHeight, 2);
+      addBar(path, scale, from, to, rowTop(lane, hold), lane.rowHeight, 2);
   }
   pen.fillStyle = hatch(pen, scale);
   pen.fill(path);
@@ -244,10 +244,7 @@ function describeHold(sale, hold) {
       ` at ${moment(hold.written)}${late}`);
   }
   if (hold.red.length)
-    lines.push(`two at once for ${duration(lengthOf(hold.red))}` + (hold.pairs.length ? ": with " +
-      hold.pairs.slice(0, 3).map(({ first, second }) =>
-        whoIs(sale, first === hold ? second : first)).join(", ") : "") +
-      (hold.pairs.length > 3 ? ", …" : ""));
+    lines.push(`two at once for ${duration(lengthOf(hold.red))}`);
   return lines;
 }
 
@@ -303,7 +300,7 @@ const KEYS = [
   ["refused", "refused: nothing left", sale => sale.holds.some(hold => hold.outcome === "refused")],
   ["other", "ended otherwise", sale => sale.holds.some(hold => !OUTCOME_COLOURS[hold.outcome])],
   ["shared", "shared, with others that share", sale => sale.holds.some(hold => hold.shared)],
-  ["both", "two exclusive holds of one lock", sale => sale.overlapCount > 0],
+  ["both", "two at once", sale => sale.overlaps.length > 0],
   ["fault", "⚡ fault", sale => sale.faults.length > 0],
   ["late", "◆ write after the hold", sale => sale.holds.some(hold => hold.written > hold.end)],
   ["open", "¦ end unknown", sale => sale.holds.some(hold => hold.released === null)],
@@ -322,15 +319,15 @@ function laneKey(parent, sale) {
 const lengthOf = spans => spans.reduce((sum, { from, to }) => sum + to - from, 0);
 
 function overlapSentence(sale) {
-  const count = sale.overlapCount;
-  if (!count) return "No two exclusive holds of one lock overlap: nothing is red.";
-  return `Red: two exclusive holds of one lock overlap ${plural(count, "time", "times")}, the ` +
-    `first time at ${moment(sale.together[0].from, 3)}; together that is ` +
-    `${duration(lengthOf(sale.together))} of the sale.`;
+  const count = sale.overlaps.length;
+  if (!count) return "No holds that exclude each other overlap: nothing is red.";
+  return `Red: holds of one lock that exclude each other overlap ${plural(count, "time", "times")}, the ` +
+    `first time at ${moment(sale.overlaps[0].from, 3)}; together that is ` +
+    `${duration(lengthOf(sale.overlaps))}.`;
 }
 
 function drawLanes(parent, sale, time) {
-  const lanes = layLanes(sale), red = sale.overlapCount;
+  const lanes = layLanes(sale), red = sale.overlaps.length;
   const total = measureLanes(lanes, sale);
   const { figure: made, picture } = figure(parent, {
     title: "Who held when",
@@ -360,9 +357,8 @@ function drawLanes(parent, sale, time) {
   plot.over.addEventListener("mousemove", event =>
     tell(describeLanes(plot, sale, lanes), event));
   plot.over.addEventListener("mouseleave", () => tell([]));
-  const shownOf = sale.pairs.length < red ? `, the first ${grouped(sale.pairs.length)}` : "";
-  if (red) tableBehind(made, "Table: two at once" + shownOf, overlapColumns(sale), sale.pairs,
-    { printed: true });
+  if (red)
+    tableBehind(made, "Table: two at once", overlapColumns, sale.overlaps, { printed: true });
   if (sale.faults.length)
     tableBehind(made, "Table: faults", faultColumns, sale.faults, { printed: true });
   tableBehind(made, "Table: purchases", purchaseColumns(sale), sale.purchases);

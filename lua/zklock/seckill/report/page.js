@@ -7,15 +7,17 @@ function badge(parent, sale) {
   made.append(word);
 }
 
+const isExpected = sale => !sale.expect || sale.verdict === sale.expect;
+
 function expectation(sale) {
   if (!sale.expect) return "";
-  const { word } = VERDICTS[sale.expect];
-  return sale.verdict === sale.expect ? `As expected: this one must be ${word.toLowerCase()}.` :
-    `NOT as expected: this one must be ${word.toLowerCase()}.`;
+  const word = VERDICTS[sale.expect].word.toLowerCase();
+  return `${isExpected(sale) ? "As" : "NOT as"} expected: this one must be ${word}.`;
 }
 
 // --- verdicts --------------------------------------------------------------------------
 
+const FEW = 6; // sales, of which each has a card, and a line in one picture
 const hasSales = sales.some(sale => !sale.history);
 
 function countVerdicts() {
@@ -32,7 +34,7 @@ function countVerdicts() {
 }
 
 function summarize() {
-  const unexpected = sales.filter(sale => sale.expect && sale.verdict !== sale.expect);
+  const unexpected = sales.filter(sale => !isExpected(sale));
   if (unexpected.length)
     return countVerdicts() + " Not as expected: " +
       unexpected.map(sale => sale.name).join(", ") + ".";
@@ -63,22 +65,42 @@ function factsOf(sale) {
   return facts.join(" · ");
 }
 
+function link(parent, sale) {
+  element("a", parent, sale.name).href = "#sale-" + sale.index;
+}
+
 function showVerdict(parent, sale) {
   const card = element("article", parent, undefined, "card " + sale.verdict);
   const head = element("h3", card);
   badge(head, sale);
-  const link = element("a", head, sale.name);
-  link.href = "#sale-" + sale.index;
+  link(head, sale);
   element("p", card, sale.finding, "finding");
   element("p", card, sale.why);
   if (sale.expect) element("p", card, expectation(sale), "expectation");
   element("p", card, factsOf(sale), "faint");
 }
 
+// The same in a line, where there are many.
+function listVerdict(parent, sale) {
+  const line = element("li", parent);
+  badge(line, sale);
+  link(line, sale);
+  element("span", line, sale.finding);
+  if (sale.expect)
+    element("span", line, isExpected(sale) ? "as expected" : "NOT as expected",
+      isExpected(sale) ? "faint" : "finding");
+}
+
 function showVerdicts() {
   byId("summary").textContent = summarize();
   byId("meaning").textContent = hasSales ? SALE_MEANING : HISTORY_MEANING;
-  for (const sale of sales) showVerdict(byId("verdicts"), sale);
+  if (sales.length <= FEW) {
+    const cards = element("div", byId("verdicts"), undefined, "cards");
+    for (const sale of sales) showVerdict(cards, sale);
+  } else {
+    const lines = element("ul", byId("verdicts"), undefined, "lines");
+    for (const sale of sales) listVerdict(lines, sale);
+  }
 }
 
 // --- one sale --------------------------------------------------------------------------

@@ -38,8 +38,11 @@ function timeTicks(plot, splits) {
 
 const timeAxis = () => axis({ values: timeTicks, space: 70, size: 30 });
 
+// Steps between the ticks of a count: 1, 2, 5, 10, 20, …
+const WHOLE = Array.from({ length: 30 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
+
 const countAxis = label => axis({
-  label, size: () => gutter() - 18, values: (_, splits) => splits.map(each => grouped(each)),
+  label, incrs: WHOLE, size: () => gutter() - 18, values: (_, splits) => splits.map(each => grouped(each)),
 });
 
 // A figure with its heading, a sentence, the picture, and what belongs below.

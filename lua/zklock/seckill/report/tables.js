@@ -88,21 +88,14 @@ function purchaseColumns(sale) {
   ];
 }
 
-function whoIs(sale, purchase) {
-  return purchase ? `${personOf(sale)} ${purchase.buyer} (${serverName(sale, purchase)})` : "?";
-}
-
-function overlapColumns(sale) {
-  return [
-    { title: "from", of: each => moment(each.from), number: true,
-      data: { from: each => each.from } },
-    { title: "to", of: each => moment(each.to), number: true, data: { to: each => each.to } },
-    { title: "for", of: each => duration(each.to - each.from), number: true },
-    { title: "lock", of: each => each.lock },
-    { title: "one holder", of: each => whoIs(sale, each.first) },
-    { title: "the other", of: each => whoIs(sale, each.second) },
-  ];
-}
+const overlapColumns = [
+  { title: "from", of: each => moment(each.from), number: true,
+    data: { from: each => each.from } },
+  { title: "to", of: each => moment(each.to), number: true, data: { to: each => each.to } },
+  { title: "for", of: each => duration(each.to - each.from), number: true },
+  { title: "lock", of: each => each.lock },
+  { title: "holders at once", of: each => grouped(each.holders), number: true },
+];
 
 const faultColumns = [
   { title: "what", of: fault => fault.kind },

@@ -47,9 +47,34 @@ local function strays(purchases)
 end
 
 
+local function wrote_as_reader(purchase)
+    return purchase.shared and purchase.written ~= nil
+end
+
+
+-- A product of which less is left than what was ordered accounts for.
+local function has_gone(record)
+    for product, stock in pairs(record.products) do
+        local left, ordered = record.left[product], record.ordered[product]
+        if left and ordered and left + ordered < stock then return true end
+    end
+    return false
+end
+
+
+-- What is so when nothing overlaps.
+local function who_held(record)
+    if count(record.purchases, function(purchase) return purchase.shared end) > 0 then
+        return "Each lock had readers, or one writer, at a time, and "
+    end
+    return "Each lock had one holder at a time, and "
+end
+
+
 local function wrong_without_overlap(record)
     local late, other = count(record.purchases, wrote_late), strays(record.purchases)
-    local begin = "The lock had one holder at a time, and yet the result is wrong: "
+    local readers = count(record.purchases, wrote_as_reader)
+    local begin = who_held(record) .. "yet the result is wrong: "
     if other > 0 then
         return begin .. plural(other, "purchase was", "purchases were") .. " made under another "
             .. "lock than the first one of the same product, and different locks do not exclude "
@@ -59,6 +84,14 @@ local function wrong_without_overlap(record)
         return begin .. plural(late, "write", "writes") .. " reached the store after the lock had "
             .. "been released (released before the commit, or a holder that was stopped and wrote "
             .. "late), when somebody else had already read the stock."
+    end
+    if readers > 0 then
+        return begin .. plural(readers, "purchase was", "purchases were") .. " made under a read "
+            .. "lock, which others share, so that several read the same stock."
+    end
+    if has_gone(record) then
+        return begin .. "more was taken off the stock than was ordered. A lock does not prevent "
+            .. "that; the program does it with the lock in its hand."
     end
     return begin .. "what was written was not protected by it (released before the commit, or a "
         .. "late write that the record does not show)."
@@ -108,7 +141,7 @@ function words.why(record, is_history)
             :format(plural(overlapping, "time", "times"))
     end
     if overlapping > 0 then return right_with_overlap(record) end
-    return "Each lock had one holder at a time, and the numbers in the store add up."
+    return who_held(record) .. "the numbers in the store add up."
 end
 
 
