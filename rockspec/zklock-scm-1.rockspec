@@ -89,6 +89,7 @@ build = {
       ["zklock.driver.luv"] = "lua/zklock/driver/luv.lua",
       ["zklock.driver.ngx"] = "lua/zklock/driver/ngx.lua",
       ["zklock.failure"] = "lua/zklock/failure.lua",
+      ["zklock.key"] = "lua/zklock/key.lua",
       ["zklock.lease"] = "lua/zklock/lease.lua",
       ["zklock.lock"] = "lua/zklock/lock.lua",
       ["zklock.misuse"] = "lua/zklock/misuse.lua",

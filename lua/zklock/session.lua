@@ -6,6 +6,7 @@ local Request = require "zklock.request"
 local core = require "zklock.core"
 local current_task = require "zklock.host_task"
 local failure = require "zklock.failure"
+local key_reader = require "zklock.key"
 local misuse = require "zklock.misuse"
 local multi = require "zklock.multi"
 local options = require "zklock.options"
@@ -240,6 +241,22 @@ function Session:semaphore(path, limit, opts)
     path, opts = options.path(path), options.semaphore(limit, opts)
     opts.limit = limit
     return Lock.new(self, path, "permit", opts)
+end
+
+
+--- A function that runs fn with its arguments, holding the mutex `prefix .. key`.
+---@param key integer|integer[]|fun(...): string|integer|table which argument is the key, which
+-- arguments are, or what makes it of all of them
+---@param opts? number|table seconds, or { timeout, owner, on_queued }, as for acquire
+---@return fun(...): any what fn gives; nil, message, code if the lock was not had
+function Session:locked(prefix, key, fn, opts)
+    options.prefix(prefix)
+    local key_of = key_reader(key)
+    options.callback(fn, "what locked runs")
+    opts = options.acquire(opts)
+    return function(...)
+        return Lock.run(self:mutex(prefix .. key_of(...)), opts, fn, ...)
+    end
 end
 
 
