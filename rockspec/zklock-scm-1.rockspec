@@ -53,6 +53,7 @@ build = {
             "src/lua/module.c",
             "src/lua/request.c",
             "src/lua/session.c",
+            "src/lua/watcher.c",
             "src/zookeeper/bell.c",
             "src/zookeeper/condition.c",
             "src/zookeeper/descriptors.c",
@@ -75,6 +76,7 @@ build = {
             "src/zookeeper/stake_actions.c",
             "src/zookeeper/stake_news.c",
             "src/zookeeper/thread.c",
+            "src/zookeeper/watcher.c",
             "src/zookeeper/watches.c",
          },
          defines = { "THREADED", "_GNU_SOURCE" },
@@ -145,6 +147,7 @@ build = {
       ["zklock.host_task"] = "lua/zklock/host_task.lua",
       ["zklock.tasks"] = "lua/zklock/tasks.lua",
       ["zklock.wait"] = "lua/zklock/wait.lua",
+      ["zklock.watcher"] = "lua/zklock/watcher.lua",
       ["zklock.waiters"] = "lua/zklock/waiters.lua",
    },
 }

@@ -3,6 +3,7 @@
 local Lock = require "zklock.lock"
 local RWLock = require "zklock.rwlock"
 local Request = require "zklock.request"
+local Watcher = require "zklock.watcher"
 local core = require "zklock.core"
 local current_task = require "zklock.host_task"
 local failure = require "zklock.failure"
@@ -70,6 +71,12 @@ end
 
 deliver.lease = tell_leases
 
+-- What there is to tell is asked for where the host calls callbacks: later, perhaps.
+function deliver.watcher(self, id)
+    local watcher = self.watchers[id]
+    if watcher then wait.call(watcher.tell, watcher) end
+end
+
 function deliver.state(self, state)
     self.told = state
     if self.on_state then self:call(self.on_state, state) end
@@ -84,6 +91,7 @@ local function deliver_again(self)
     end
     for _, id in ipairs(done) do deliver.request(self, id) end
     tell_leases(self)
+    for _, watcher in ipairs(Watcher.all(self)) do deliver.watcher(self, watcher.id) end
     if state ~= self.told then deliver.state(self, state) end
 end
 
@@ -280,6 +288,24 @@ function Session:get(path, timeout)
 end
 
 
+--- Calls fn(data, version) with what is in a node, soon, and after each change: fn(nil) when it
+-- is not there; fn(nil, message, code) when it may not be read. It runs inside any wait or
+-- session:dispatch().
+---@param fn fun(data: string?, version: integer|string|nil, code: string?)
+---@return function? stop it is not called any more
+---@return string? message
+---@return string? code "too_many", "closed", "expired", "forked"
+function Session:watch(path, fn)
+    options.node(path)
+    options.callback(fn, "what watch calls")
+    if self:forked() then return failure("forked", path) end
+    local handle, code = self.handle:watch(path)
+    if not handle then return failure(code, path) end
+    local watcher = Watcher.new(self, handle, path, fn)
+    return function() watcher:stop() end
+end
+
+
 -- Waits for a C request and gives what take() gives.
 function Session:await(handle, timeout, take, ...)
     local refusal, code = wait.refusal(self)
@@ -334,6 +360,7 @@ local function new(handle, hosts, opts)
         connect_timeout = opts.connect_timeout,
         on_state = opts.on_state,
         requests = weak_values(), -- id -> Request
+        watchers = {}, -- id -> Watcher
         leases = setmetatable({}, { __mode = "k" }), -- those with callbacks
         callback_errors = 0,
     }, Session)
