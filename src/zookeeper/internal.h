@@ -150,7 +150,8 @@ struct reading {
     int error;          /* the server's error code behind that */
     int64_t czxid, mzxid;
     int32_t version;
-    char *data; /* with `size` bytes; NULL if it may not be read */
+    int32_t aversion; /* of the ACL: no part of what is told */
+    char *data;       /* with `size` bytes; NULL if it may not be read */
     size_t size;
 };
 
@@ -165,6 +166,8 @@ struct zkl_watcher {
     bool untold;                      /* it is being told */
     unsigned flights;                 /* requests out for it */
     zkl_time look_at;                 /* when to look; 0: once no watch is set */
+    zkl_time check_at;                /* when to check, while there is no need to look */
+    bool checking;                    /* the exists that is out is no look's */
     uint64_t id;
     unsigned references; /* the caller's, the inbox's, flights */
 };
@@ -198,8 +201,8 @@ enum verb {
     VERB_GET,
     VERB_REVOKE,
     VERB_GUARD,
-    VERB_WATCHER_EXISTS, /* a look: sets the watch, whether or not the node is there */
-    VERB_WATCHER_GET,    /* and reads it */
+    VERB_WATCHER_EXISTS, /* a check, or a look: sets the watch, also if there is no node */
+    VERB_WATCHER_GET,    /* a look: reads the node */
     VERB_UNWATCH         /* a watch that nobody wants any more is removed */
 };
 

@@ -118,13 +118,13 @@ static bool is_sound(const struct flight *flight, const struct answer *answer) {
     case VERB_WATCHER_GET: return is_data(answer);
     case VERB_MARK:
     case VERB_REVOKE: return is_lock_node(answer->stat);
+    case VERB_WATCHER_EXISTS: return answer->stat != NULL;
     case VERB_PARENT: /* that it was done is all that is taken from these */
     case VERB_SYNC:
     case VERB_REMOVE:
     case VERB_BEAT:
     case VERB_LOOK_SYNC:
     case VERB_CHECK_SYNC:
-    case VERB_WATCHER_EXISTS:
     case VERB_UNWATCH: break;
     }
     return true;

@@ -7,6 +7,10 @@
  * last answer shows how the node is. libzookeeper sets watches again when it reconnects; after an
  * expiry none is set, and there is another look.
  *
+ * A server swallows the event of a node that the session may not read, and uses the watch up
+ * (ZOOKEEPER-4799); a change of the ACL has no event at all. So there is a check once a session
+ * timeout, an exists with a watch; and a look if it shows what the last one did not.
+ *
  * What a look shows is told if it differs from what was told last. It is compared as a whole: by
  * its version alone a node that was made again looks like the old one, and after the loss of all
  * data so may its zxids.
@@ -32,6 +36,14 @@ static bool equal(const struct reading *a, const struct reading *b) {
     return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
+/* An exists shows the node that was read. */
+static bool shows(const struct answer *answer, const struct reading *read) {
+    const struct Stat *stat = answer->stat;
+    if (!stat) return read->code == ZKL_NO_NODE;
+    if (read->code != ZKL_OK || stat->aversion != read->aversion) return false;
+    return stat->czxid == read->czxid && stat->mzxid == read->mzxid;
+}
+
 /* False: out of memory. */
 static bool take(struct reading *reading, const struct answer *answer) {
     *reading = (struct reading){.known = true, .code = answer->why};
@@ -40,6 +52,7 @@ static bool take(struct reading *reading, const struct answer *answer) {
     reading->czxid = answer->stat->czxid;
     reading->mzxid = answer->stat->mzxid;
     reading->version = answer->stat->version;
+    reading->aversion = answer->stat->aversion;
     reading->size = answer->size > 0 ? (size_t)answer->size : 0;
     reading->data = malloc(reading->size + 1);
     if (reading->data && reading->size) memcpy(reading->data, answer->text, reading->size);
@@ -107,22 +120,35 @@ static struct flight *flight_for(struct zkl_watcher *watcher, enum verb verb) {
 static void look(struct zkl_watcher *watcher) {
     struct flight *flight = flight_for(watcher, VERB_WATCHER_EXISTS);
     watcher->look_at = 0;
+    watcher->checking = false;
     if (flight) zkl_flight_exists(flight);
     if (flight) flight = flight_for(watcher, VERB_WATCHER_GET);
     if (flight) zkl_flight_get(flight, watcher->watch->path, NULL);
     else look_again(watcher, PAUSE);
 }
 
-/* When to look; 0: now. */
-static zkl_time look_due(const struct zkl_watcher *watcher) {
+static void check(struct zkl_watcher *watcher) {
+    struct flight *flight = flight_for(watcher, VERB_WATCHER_EXISTS);
+    watcher->checking = true;
+    if (flight) zkl_flight_exists(flight);
+    else look_again(watcher, PAUSE);
+}
+
+static bool has_to_look(const struct zkl_watcher *watcher) {
+    return watcher->look_at || !watcher->watch->set;
+}
+
+/* When to look, or to check; 0: now. */
+static zkl_time due_of(const struct zkl_watcher *watcher) {
     if (watcher->flights) return ZKL_NEVER;
-    if (watcher->look_at) return watcher->look_at;
-    return watcher->watch->set ? ZKL_NEVER : 0;
+    return has_to_look(watcher) ? watcher->look_at : watcher->check_at;
 }
 
 static void start(struct zkl_watcher *watcher) {
     bool connected = watcher->session->state == ZKL_SESSION_CONNECTED;
-    if (connected && zkl_now() >= look_due(watcher)) look(watcher);
+    if (!connected || zkl_now() < due_of(watcher)) return;
+    if (has_to_look(watcher)) look(watcher);
+    else check(watcher);
 }
 
 void zkl_watcher_start_all(struct zkl_session *session) {
@@ -133,7 +159,7 @@ zkl_time zkl_watcher_due(const struct zkl_session *session) {
     zkl_time first = ZKL_NEVER;
     if (session->state != ZKL_SESSION_CONNECTED) return first;
     for (const struct zkl_watcher *each = session->watchers; each; each = each->next) {
-        zkl_time due = look_due(each);
+        zkl_time due = due_of(each);
         if (due < first) first = due;
     }
     return first;
@@ -154,13 +180,21 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
     if (watcher->untold || !equal(&reading, &watcher->told)) post(watcher);
 }
 
-/* No event tells that a node may be read now: it is asked for again. */
+static void answer_exists(struct zkl_watcher *watcher, const struct answer *answer) {
+    const struct reading *last = watcher->seen.known ? &watcher->seen : &watcher->told;
+    if (answer->reply == ZKL_REFUSED) look_again(watcher, watcher->session->party.clock.timeout);
+    else if (watcher->checking && !shows(answer, last)) look_again(watcher, 0);
+}
+
 void zkl_watcher_answer(const struct flight *flight, const struct answer *answer) {
     struct zkl_watcher *watcher = flight->watcher;
     if (!watcher->open) return;
     if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
     else if (flight->verb == VERB_WATCHER_GET) see(watcher, answer);
-    if (answer->reply == ZKL_REFUSED) look_again(watcher, watcher->session->party.clock.timeout);
+    else answer_exists(watcher, answer);
+    watcher->check_at = answer->now + watcher->session->party.clock.timeout;
+    if (watcher->check_at < watcher->session->keeper_due)
+        zkl_keeper_wake(watcher->session, watcher->check_at);
     start(watcher);
 }
 
@@ -221,6 +255,7 @@ static void turn_to_seen(struct zkl_watcher *watcher) {
         watcher->told = watcher->seen;
         watcher->untold = true;
     } else {
+        if (watcher->seen.known) watcher->told.aversion = watcher->seen.aversion;
         forget(&watcher->seen);
     }
     watcher->seen = (struct reading){0};
