@@ -50,6 +50,16 @@ local function settled(...)
     end
 end
 
+-- Changes the node, and waits until the session has seen it; nothing is dispatched meanwhile.
+local function change_apart(change)
+    local events = session:stats().events
+    server:foreign(change, path)
+    rig.wait_apart("the look", function()
+        local stats = session:stats()
+        return stats.events == events + 1 and stats.in_flight == 0
+    end)
+end
+
 
 describe("watch", function()
     it("tells what is there, soon and once; then each change (data, version)", function()
@@ -142,11 +152,8 @@ describe("watch", function()
     it("tells the last of those that came while nobody listened, and no more", function()
         local calls = watched(session)
         wait_for_data(calls, nil)
-        server:foreign("create %s 1", path)
-        for n = 2, 5 do
-            server:foreign("set %s %d", path, n)
-            rig.wait_apart("the look", function() return session:stats().in_flight == 0 end)
-        end
+        change_apart("create %s 1")
+        for n = 2, 5 do change_apart("set %s " .. n) end
         wait_for_data(calls, "5", 2)
         settled()
         assert.same({ {}, { "5", 4 } }, calls)
@@ -155,15 +162,8 @@ describe("watch", function()
     it("does not tell what was undone before anybody listened", function()
         local calls = watched(session)
         wait_for_data(calls, nil)
-        local events = session:stats().events
-        for _, change in ipairs{ "create %s 1", "delete %s" } do
-            server:foreign(change, path)
-            events = events + 1
-            rig.wait_apart("the look", function()
-                local stats = session:stats()
-                return stats.events == events and stats.in_flight == 0
-            end)
-        end
+        change_apart("create %s 1")
+        change_apart("delete %s")
         settled()
         assert.same({ {} }, calls)
     end)
