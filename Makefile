@@ -76,7 +76,7 @@ comma = ,
 install: $(INSTALL)
 	install -d $(DESTDIR)$(LIBDIR)/zklock $(DESTDIR)$(LUADIR)
 	install -m 755 $< $(DESTDIR)$(LIBDIR)/zklock/core.so
-	cd lua && find zklock -name '*.lua' -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
+	cd lua && find zklock ! -type d -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
 
 # DIST_URL says where the archive is to be found.
 ROCKSPEC = $(wildcard rockspec/*.rockspec)
@@ -86,7 +86,7 @@ DIST_URL ?= file://$(abspath $(BUILD))
 dist:
 	mkdir -p $(BUILD)
 	if [ -e .git ]; then git archive --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar.gz HEAD; else \
-		find . -path './$(BUILD)' -prune -o -type f -print | sort | \
+		find . -path './$(BUILD)' -prune -o ! -type d -print | sort | \
 		tar -czf $(BUILD)/$(DIST).tar.gz --transform='s,^\.,$(DIST),' -T -; fi
 	sed 's,^local archive = .*,local archive = "$(DIST_URL)/$(DIST).tar.gz",' $(ROCKSPEC) \
 		>$(BUILD)/$(notdir $(ROCKSPEC))
@@ -211,7 +211,7 @@ test-tsan-faults test-tsan-others: test-tsan-%:
 	@$(MAKE) --no-print-directory test-tsan SPEC="$(filter $($*),$(THREAD_SPECS))"
 
 faults = $(wildcard spec/fault/*_spec.lua)
-others = $(wildcard spec/*_spec.lua spec/loops/*_spec.lua)
+others = $(wildcard spec/*_spec.lua spec/loops/*_spec.lua docs/seckill/*_spec.lua)
 
 # An error at each instruction of each operation; the specs take some.
 interrupts:
@@ -221,11 +221,12 @@ interrupts:
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = spec/checker_spec.lua spec/interrupt_spec.lua spec/misuse_spec.lua \
-	spec/packaging_spec.lua spec/seckill_spec.lua spec/seckill_http_spec.lua spec/shortage_spec.lua
+	spec/packaging_spec.lua spec/report_spec.lua spec/seckill_spec.lua spec/seckill_http_spec.lua \
+	spec/seckill_sale_spec.lua spec/shortage_spec.lua
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
-JIT_SPECS = $(wildcard spec/*_spec.lua spec/loops/*_spec.lua)
+JIT_SPECS = $(wildcard spec/*_spec.lua spec/loops/*_spec.lua docs/seckill/*_spec.lua)
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
 interpreter = mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 $(1) \

@@ -1,64 +1,66 @@
 --- The pieces of the sale over HTTP that need no server. spec/nginx/sale_spec.lua has the rest.
 
 local database = require "zklock.seckill.database"
+local distributions = require "zklock.seckill.distribution"
 local latency = require "zklock.seckill.http.latency"
-local leashes = require "zklock.seckill.leash"
+local reapers = require "zklock.seckill.reaper"
 local sale = require "zklock.seckill.http.sale"
-local shops = require "zklock.seckill.http.shop"
-local stores = require "zklock.seckill.store"
+local seed = require "zklock.seckill.seed"
+local sql = require "zklock.seckill.store.sql"
 
-local PRODUCT = stores.PRODUCT
+local PRODUCT = seed.PRODUCT
 
 
-describe("the shop of the sale over HTTP", function()
-    local leash, shop
+describe("the store of the sale over HTTP", function()
+    local reaper, store
 
     before_each(function()
-        leash = leashes.open()
-        shop = shops.create(leash.folder .. "/shop.db", 100)
+        reaper = reapers.open()
+        store = sql.create{ url = reaper.folder .. "/store.db", products = { [PRODUCT] = 100 } }
     end)
     after_each(function()
-        shop:close()
-        leash:close()
+        store:close()
+        reaper:close()
     end)
 
-    local function sell(left, token, number)
-        return shop:sell{
-            id = PRODUCT, number = number or 1, left = left, server = "8080", token = token,
+    local function sell(left, token, quantity)
+        return store:sell{
+            product = PRODUCT, quantity = quantity or 1, left = left, buyer = 1, server = "8080",
+            token = token,
         }
     end
 
     it("writes stock and order together", function()
         assert.is_true(sell(97, nil, 3))
-        assert.same({ 97, 3 }, { shop:left(PRODUCT), shop:ordered(PRODUCT) })
+        assert.same({ 97, 3 }, { store:stock(PRODUCT), store:ordered(PRODUCT) })
     end)
 
     it("counts a sale that writes the number that is there already (a lost update)", function()
         assert.is_true(sell(99))
         assert.is_true(sell(99))
-        assert.same({ 99, 2 }, { shop:left(PRODUCT), shop:ordered(PRODUCT) })
+        assert.same({ 99, 2 }, { store:stock(PRODUCT), store:ordered(PRODUCT) })
     end)
 
     it("writes neither for a holder that comes late (Q-01, Q-03)", function()
         assert.is_true(sell(99, "10"))
         assert.is_false(sell(42, "9"))
         assert.is_false(sell(42, "10"))
-        assert.same({ 99, 1 }, { shop:left(PRODUCT), shop:ordered(PRODUCT) })
+        assert.same({ 99, 1 }, { store:stock(PRODUCT), store:ordered(PRODUCT) })
     end)
 
     it("writes neither when the order fails", function()
-        shop:execute "DROP TABLE tb_order"
+        store:execute "DROP TABLE tb_order"
         assert.has_error(function() sell(99) end)
-        assert.equal(100, shop:left(PRODUCT))
+        assert.equal(100, store:stock(PRODUCT))
     end)
 
     it("knows no other product", function()
-        assert.is_nil(shop:left "x' OR '1'='1")
+        assert.is_nil(store:stock "x' OR '1'='1")
     end)
 
     -- The verdict when buyers were told `sold` times "sold", and `lost` times nothing.
     local function verdict(sold, lost)
-        local outcome = sale.judge(shop, 100, { sold = sold, lost = lost or 0 })
+        local outcome = sale.judge(store, 100, { sold = sold, lost = lost or 0 })
         return outcome.right, outcome.finding
     end
 
@@ -91,7 +93,7 @@ describe("the shop of the sale over HTTP", function()
     it("is wrong when tokens do not grow", function()
         sell(99, "2")
         sell(98, "3")
-        shop:execute "UPDATE tb_order SET token = 2"
+        store:execute "UPDATE tb_order SET token = 2"
         assert.same({ false, "tokens do not grow" }, { verdict(2) })
     end)
 end)
@@ -116,12 +118,10 @@ end)
 
 
 describe("latencies", function()
-    it("are those of sorted samples, by rank", function()
-        local samples = {}
-        for i = 1, 200 do samples[201 - i] = i end
-        assert.same({ median = 100, p99 = 198, max = 200 }, latency.of(samples))
-        assert.same({ median = 3, p99 = 3, max = 3 }, latency.of{ 3 })
-        assert.is_nil(latency.of{})
+    it("are those of all answers, of which there must be one", function()
+        assert.same({ answers = 3, seconds = 5, median = 2, p99 = 4, max = 4 },
+            latency.of(distributions.new{ 4, 1, 2 }, 5))
+        assert.is_nil(latency.of(distributions.new{}, 5))
     end)
 
     it("are shown in milliseconds, of results that have them", function()

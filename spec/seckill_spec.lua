@@ -1,14 +1,28 @@
---- The flash-sale laboratory: what its store, its verdicts and its command
---- promise. The scenarios that need a ZooKeeper run if ZK_HOSTS names one.
+--- The flash-sale laboratory: what its store, its record, its verdicts and its command promise. The
+--- scenarios that need a ZooKeeper run if ZK_HOSTS names one.
 
-local laboratory = require "zklock.seckill.laboratory"
-local leash = require "zklock.seckill.leash"
-local options = require "zklock.seckill.options"
+local catalogue = require "zklock.seckill.catalogue"
+local crash = require "zklock.seckill.scenario.crash"
+local database = require "zklock.seckill.database"
+local double_write = require "zklock.seckill.scenario.double_write"
+local evidence = require "zklock.seckill.scenario.evidence"
+local few = require "zklock.seckill.scenario.few"
 local herd = require "zklock.seckill.scenario.herd"
+local laboratory = require "zklock.seckill.laboratory"
+local late_write = require "zklock.seckill.scenario.late_write"
+local one_lock = require "zklock.seckill.scenario.one_lock"
+local options = require "zklock.seckill.options"
 local oversell = require "zklock.seckill.scenario.oversell"
+local process = require "zklock.seckill.process"
 local read_write = require "zklock.seckill.scenario.read_write"
+local reaper = require "zklock.seckill.reaper"
+local record = require "zklock.seckill.record"
+local rig = require "spec.rig"
+local runner = require "zklock.seckill.runner"
+local seed = require "zklock.seckill.seed"
 local shell = require "zklock.seckill.shell"
-local stores = require "zklock.seckill.store"
+local sql = require "zklock.seckill.store.sql"
+local vanished = require "zklock.seckill.scenario.vanished"
 
 
 -- A file that keeps what is written to it.
@@ -29,17 +43,30 @@ end
 
 
 describe("the store of the flash sale", function()
-    local run_leash, store
+    local run_reaper, place, store
 
     before_each(function()
-        run_leash = leash.open()
-        store = stores.create(run_leash.folder .. "/store.db")
+        run_reaper = reaper.open()
+        place = {
+            url = run_reaper.folder .. "/store.db",
+            products = { [seed.PRODUCT] = seed.STOCK, ["10000002"] = 10000 },
+        }
+        store = sql.create(place)
     end)
 
     after_each(function()
         store:close()
-        run_leash:close()
+        run_reaper:close()
     end)
+
+    local function sell(left, token)
+        return store:sell{
+            product = seed.PRODUCT, quantity = 1, left = left, buyer = 1, server = "server 1",
+            token = token,
+        }
+    end
+
+    local function stock() return store:stock(seed.PRODUCT) end
 
     it("has the columns of the seed's table, and one for the token (S0)", function()
         local columns = {}
@@ -47,88 +74,204 @@ describe("the store of the flash sale", function()
             columns[i] = row[2] .. " " .. row[3]
         end
         assert.same({
-            "id varchar(32)", "commodity_name varchar(512)", "commodity_price varchar(36)",
+            "id varchar(64)", "commodity_name varchar(512)", "commodity_price varchar(36)",
             "number int(10)", "description varchar(2048)", "token bigint",
         }, columns)
     end)
 
-    it("starts with 100 items (DEMO-01) and 10 orders (DEMO-11)", function()
-        assert.equal(100, store:stock())
-        assert.equal(10, store:orders_left())
+    it("starts with the stock of each product (DEMO-01: 100, DEMO-12: 10 000)", function()
+        assert.equal(100, stock())
+        assert.equal(10000, store:stock "10000002")
+        assert.same({}, store:orders())
     end)
 
     it("writes the number it is given: two that read the same lose an update (DEMO-01)", function()
-        local mine, yours = store:stock(), store:stock()
-        assert.is_true(store:set_stock(mine - 1))
-        assert.is_true(store:set_stock(yours - 1))
-        assert.equal(99, store:stock())
+        local mine, yours = stock(), stock()
+        assert.is_true(sell(mine - 1))
+        assert.is_true(sell(yours - 1))
+        assert.equal(99, stock())
+        assert.equal(2, store:ordered(seed.PRODUCT))
+    end)
+
+    it("writes a stock without an order, also one below 0 (BUG-08)", function()
+        assert.is_true(store:set_stock(seed.PRODUCT, -1))
+        assert.equal(-1, stock())
+        assert.equal(0, store:ordered(seed.PRODUCT))
+        assert.is_false(store:set_stock("no such", 1))
     end)
 
     it("refuses a late write of an older holder (DEMO-17, Q-01, Q-03)", function()
-        assert.is_true(store:set_stock_fenced(99, "8589934595"))
-        assert.is_false(store:set_stock_fenced(42, "8589934594"))
-        assert.equal(99, store:stock())
+        assert.is_true(sell(99, "8589934595"))
+        assert.is_false(sell(42, "8589934594"))
+        assert.equal(99, stock())
+        assert.equal(1, store:ordered(seed.PRODUCT))
     end)
 
     it("compares tokens as numbers, not as text (BUG-07)", function()
-        assert.is_true(store:set_stock_fenced(99, "9"))
-        assert.is_true(store:set_stock_fenced(98, "10"))
-        assert.is_false(store:set_stock_fenced(42, "9"))
+        assert.is_true(sell(99, "9"))
+        assert.is_true(sell(98, "10"))
+        assert.is_false(sell(42, "9"))
     end)
 
     it("keeps a token above 2^53 exactly", function()
-        assert.is_true(store:set_stock_fenced(99, "9007199254740993"))
-        assert.is_false(store:set_stock_fenced(42, "9007199254740993"))
-        assert.is_true(store:set_stock_fenced(98, "9007199254740994"))
+        assert.is_true(sell(99, "9007199254740993"))
+        assert.is_false(sell(42, "9007199254740993"))
+        assert.is_true(sell(98, "9007199254740994"))
     end)
 
     it("takes nothing for a token but digits", function()
-        assert.has_error(function() store:set_stock_fenced(1, "1 OR 1") end)
+        assert.has_error(function() sell(1, "1 OR 1") end)
+        assert.equal(100, stock())
     end)
 
     it("shows others the old stock until the commit (PIT-04, DEMO-06)", function()
-        local other = stores.open(store.path)
+        local other = sql.open(place)
         store:begin()
-        store:set_stock(99)
-        assert.equal(100, other:stock())
+        store:write{ product = seed.PRODUCT, quantity = 1, left = 99, server = "server 1" }
+        assert.equal(100, other:stock(seed.PRODUCT))
         store:commit()
-        assert.equal(99, other:stock())
+        assert.equal(99, other:stock(seed.PRODUCT))
         other:close()
     end)
 
-    it("counts what buyers were told", function()
-        store:tell("1", "8080", "sold")
-        store:tell("2", "8081", "sold")
-        store:tell("3", "8080", "timeout")
-        assert.equal(2, store:told "sold")
-        assert.equal(0, store:told "refused")
+    it("is a database of its own for each sale", function()
+        assert.is_false(database.is_url(place.url))
+        assert.has_error(function() sql.create(place) end)
+    end)
+end)
+
+
+describe("the record of a sale", function()
+    local run_reaper
+
+    before_each(function() run_reaper = reaper.open() end)
+    after_each(function() run_reaper:close() end)
+
+    -- What is read of lines { buyer, word, about }, written by one server.
+    local function read(lines)
+        local written = record.create(run_reaper.folder, 3)
+        for _, line in ipairs(lines) do written:write(line[1], line[2], line[3]) end
+        local purchases, notes = { {}, {} }, {}
+        record.read(run_reaper.folder, 3, 0, purchases, notes)
+        return purchases, notes
+    end
+
+    it("has what each buyer was told", function()
+        local purchases = read{ { 1, "told", "sold" }, { 2, "told", "timeout" } }
+        assert.equal("sold", purchases[1].outcome)
+        assert.equal("timeout", purchases[2].outcome)
     end)
 
-    it("keeps the journal in order, with quotes in it", function()
-        store:note("a", "it's mine", "12")
-        store:note("b", "waits")
-        local journal = store:journal()
-        assert.equal("it's mine", journal[1].line)
-        assert.equal("12", journal[1].token)
-        assert.equal("b", journal[2].who)
-        assert.is_nil(journal[2].token)
-        assert.is_true(journal[1].at <= journal[2].at)
+    it("has the notes in order, with quotes, and with the token of who has the lock", function()
+        local _, notes = read{ { 1, "note", "12 it's mine" }, { 2, "note", "- waits" } }
+        assert.same({ "it's mine", "12", 1, 3 },
+            { notes[1].line, notes[1].token, notes[1].buyer, notes[1].server })
+        assert.equal("waits", notes[2].line)
+        assert.is_nil(notes[2].token)
+        assert.is_true(notes[1].at <= notes[2].at)
     end)
 
-    it("tells whether tokens grow", function()
-        store:tell("1", "8080", "sold", "9")
-        store:tell("2", "8080", "sold", "10")
-        assert.is_true(store:tokens_grow "answer")
-        store:tell("3", "8080", "sold", "10")
-        assert.is_false(store:tokens_grow "answer")
+    it("has the last lock of whoever asks again", function()
+        local purchases = read{
+            { 1, "asked", "a" }, { 1, "granted", "7" }, { 1, "shared" }, { 1, "released" },
+            { 1, "asked", "b" },
+        }
+        assert.equal("b", purchases[1].lock)
+        assert.is_nil(purchases[1].granted)
+        assert.is_nil(purchases[1].released)
+        assert.is_nil(purchases[1].shared)
+    end)
+end)
+
+
+-- A sale with these holds { lock, granted, released, token, … }.
+local function sale_of(holds)
+    local purchases = {}
+    for i, hold in ipairs(holds) do
+        purchases[i] = {
+            buyer = i, lock = hold[1], product = hold[1], granted = hold[2], released = hold[3],
+            token = hold[4], shared = hold.shared, outcome = "sold", server = i,
+        }
+    end
+    return { purchases = purchases, notes = {}, failures = {}, faults = {} }
+end
+
+
+describe("the evidence of a sale", function()
+    it("tells whether tokens grow, whoever asked first", function()
+        assert.is_true(evidence.tokens_grow(sale_of{ { "a", 2, 3, "10" }, { "a", 1, 2, "9" } }))
+        assert.is_false(evidence.tokens_grow(sale_of{ { "a", 1, 2, "10" }, { "a", 2, 3, "10" } }))
+        assert.is_false(evidence.tokens_grow(sale_of{ { "a", 1, 2, "10" }, { "a", 2, 3, "9" } }))
+    end)
+
+    it("compares tokens of each lock, as numbers, exactly (BUG-07)", function()
+        assert.is_true(evidence.tokens_grow(sale_of{ { "a", 1, 2, "10" }, { "b", 2, 3, "9" } }))
+        assert.is_true(evidence.tokens_grow(sale_of{
+            { "a", 1, 2, "9007199254740992" }, { "a", 2, 3, "9007199254740993" },
+        }))
+        assert.is_false(evidence.tokens_grow(sale_of{
+            { "a", 1, 2, "9007199254740993" }, { "a", 2, 3, "9007199254740992" },
+        }))
+        assert.is_true(evidence.tokens_grow(sale_of{ { "a", 1, 2 }, { "a", 2, 3 } }))
+    end)
+
+    it("tells whether two that fit had something at once", function()
+        local function any() return true end
+        local function none() return false end
+        assert.is_true(evidence.at_once(sale_of{ { "a", 1, 3 }, { "b", 2, 4 } }, any))
+        assert.is_false(evidence.at_once(sale_of{ { "a", 1, 3 }, { "b", 2, 4 } }, none))
+        assert.is_false(evidence.at_once(sale_of{ { "a", 1, 2 }, { "b", 2, 4 } }, any))
+        assert.is_true(evidence.at_once(sale_of{ { "a", 1 }, { "b", 2, 4 } }, any))
+        assert.is_true(evidence.at_once(
+            sale_of{ { "a", 1, 9 }, { "b", 2, 3 }, { "c", 4, 5 } },
+            function(a, b) return a.lock == "a" and b.lock == "c" end))
+    end)
+
+    it("tells a story of notes, holds, writes and faults, in the order of time", function()
+        local sale = sale_of{ { "a", 1, 6, "7" }, { "a", 3, nil, "8" } }
+        sale.purchases[1].outcome, sale.purchases[1].told = "late", 5.5
+        sale.purchases[2].written, sale.purchases[2].left = 4, 99
+        sale.notes[1] = { at = 5, buyer = 1, server = 1, line = "wakes", token = "7" }
+        sale.faults = {
+            { at = 2, ended = 4.5, kind = "stop", target = "server 1" },
+            { at = 7, kind = "kill", target = "server 2" },
+        }
+        local lines = {}
+        for i, entry in ipairs(evidence.story(sale, "server %d")) do
+            lines[i] = entry.who:match "%d$" .. " " .. entry.line .. " " .. (entry.token or "-")
+        end
+        assert.same({
+            "1 got the lock 7", "1 is stopped -", "2 got the lock 8", "2 wrote a stock of 99 8",
+            "1 goes on -", "1 wakes 7", "1 was refused by the store 7", "1 releases the lock 7",
+            "2 is killed -",
+        }, lines)
+    end)
+
+    it("has the next holder after a time", function()
+        local sale = sale_of{ { "a", 5, 6 }, { "a", 3, 4 }, { "a", 1, 2 } }
+        assert.equal(3, evidence.next_after(sale, 1).granted)
+        assert.is_nil(evidence.next_after(sale, 5))
     end)
 end)
 
 
 describe("a verdict of the laboratory", function()
-    local function sale(words)
-        words.id, words.title = words.id or "SALE", "a sale"
+    local function scenario(words)
+        words.id, words.title, words.explanation = "SALE", "a sale", "It sells."
         return oversell.scenario(words)
+    end
+
+    -- A folder with a module of that name in it, where this process and its servers find it.
+    local function with_module(name, source, fn)
+        local path, folder = package.path, rig.shell "mktemp -d":match "%S+"
+        local file = assert(io.open(folder .. "/" .. name .. ".lua", "w"))
+        file:write(source)
+        file:close()
+        package.path = folder .. "/?.lua;" .. path
+        local ok, problem = pcall(fn)
+        package.path, package.loaded[name] = path, nil
+        rig.shell("rm -r %s", folder)
+        if not ok then error(problem, 0) end
     end
 
     it("is wrong without a lock, and that is as expected (DEMO-01)", function()
@@ -156,8 +299,8 @@ describe("a verdict of the laboratory", function()
 
     it("fails the run when what must go wrong comes out right, and says after how many tries",
         function()
-            local status, out = run({}, { sale {
-                expect = "wrong", race = true, servers = { "8080" }, strategy = "local",
+            local status, out = run({}, { scenario {
+                expect = "wrong", race = true, sale = { servers = 1, strategy = "local" },
             } })
             assert.equal(1, status)
             assert.matches("RIGHT, but it must go wrong %(try 3%)", out)
@@ -165,8 +308,8 @@ describe("a verdict of the laboratory", function()
         end)
 
     it("fails the run when what must be right goes wrong, at the first try", function()
-        local status, out = run({}, { sale {
-            expect = "right", servers = { "8080", "8081" }, strategy = "local",
+        local status, out = run({}, { scenario {
+            expect = "right", sale = { servers = 2, strategy = "local" },
         } })
         assert.equal(1, status)
         assert.matches("WRONG, must be right\n", out)
@@ -194,26 +337,41 @@ describe("a verdict of the laboratory", function()
         assert.equal(1, status)
     end)
 
-    it("fails the run when a process does, with its message", function()
-        local status, out = run({}, { sale {
-            expect = "wrong", servers = { "8080" }, strategy = "none", purchase = "no such",
-        } })
-        assert.equal(1, status)
-        assert.matches("8080: .* FAILED", out)
-        assert.matches("1 failed, NOT as expected: SALE", out)
+    it("fails the run when a server cannot start, with its message", function()
+        local source = 'return { open = function() error "no luck" end }'
+        with_module("a_broken_strategy", source, function()
+            local status, out = run({}, { scenario {
+                expect = "wrong", sale = { servers = 1, strategy = "a_broken_strategy" },
+            } })
+            assert.equal(1, status)
+            assert.matches("server 1: .*no luck +FAILED", out)
+            assert.matches("1 failed, NOT as expected: SALE", out)
+        end)
     end)
 
-    it("fails the run when a process ends without a word", function()
-        local status, out = run({}, { {
-            id = "SILENT", title = "a killed server", expect = "wrong",
-            play = function(_, stage)
-                stage.options.lua = "true" -- the program that does nothing
-                stage:start("oversell", "8080")
-                stage:open_gate()
-            end,
+    it("fails the run when purchases do", function()
+        with_module("a_broken_purchase", 'return function() error "no luck" end', function()
+            local status, out = run({}, { scenario {
+                expect = "wrong",
+                sale = { servers = 1, strategy = "none", purchase = "a_broken_purchase" },
+            } })
+            assert.equal(1, status)
+            assert.matches("only 0 of 10 buyers were served +FAILED", out)
+        end)
+    end)
+
+    it("fails the run when a scenario's options are wrong", function()
+        local status, out = run({}, { scenario { expect = "wrong", sale = { servers = 0 } } })
+        assert.equal(1, status)
+        assert.matches("servers must be a whole number .* FAILED", out)
+    end)
+
+    it("fails the run at once when a server ends without a word", function()
+        local status, out = run({ "--lua", "true" }, { scenario { -- the program that does nothing
+            expect = "wrong", sale = { servers = 1, strategy = "none" },
         } })
         assert.equal(1, status)
-        assert.matches('8080 ended before it said "ready" .* FAILED', out)
+        assert.matches("server 1 ended before the sale began +FAILED", out)
     end)
 
     it("leaves no process and no folder behind, also when a scenario breaks off", function()
@@ -221,15 +379,49 @@ describe("a verdict of the laboratory", function()
         run({}, { {
             id = "BROKEN", title = "a scenario that breaks off", expect = "right",
             play = function(_, stage)
-                folder = stage.leash.folder
-                pid = stage:start("oversell", "8080", {
-                    buyers = "1", strategy = "none", purchase = "plain",
-                }).pid
+                local throwaway = stage.throwaway
+                folder = throwaway.folder
+                pid = process.start("sleeper", { "sleep", "60" }, 60, throwaway.reaper).pid
                 error "broken"
             end,
         } })
         assert.is_false(shell.succeeds(("kill -0 %s 2>/dev/null"):format(pid)))
         assert.is_false(shell.succeeds("test -e " .. folder))
+    end)
+
+    it("comes with its sales, which tell what the scenario shows", function()
+        local chosen = options.parse({}, {})
+        local throwaway = reaper.open()
+        chosen.environment.prepare(chosen, throwaway)
+        local result = runner.run_one(scenario {
+            expect = "right", sale = { servers = 1, strategy = "local", quantity = 2 },
+        }, chosen, throwaway)
+        throwaway:close()
+        local told = result.sales[1]:record()
+        assert.same({ "SALE a sale", "right", "It sells.", 10 },
+            { told.name, told.expect, told.explanation, told.sold })
+        assert.is_nil(result.sales[2])
+    end)
+
+    it("tells several sales of a scenario apart", function()
+        local result = runner.run_one({
+            id = "TWO", title = "two sales", expect = "right",
+            play = function()
+                return { right = true, finding = "", sales = { { name = "a" }, { name = "b" } } }
+            end,
+        }, options.parse({}, {}))
+        assert.equal("TWO two sales: b", result.sales[2].name)
+    end)
+end)
+
+
+describe("the catalogue", function()
+    it("explains each scenario in a sentence, and has a row that fits", function()
+        for _, scenario in ipairs(catalogue) do
+            assert.matches("^[%u%d][^.]+%.$", (scenario.explanation:gsub("0%.2", "0,2")))
+            assert.is_true(#scenario.title <= 38, scenario.title)
+            assert.is_true(#scenario.explanation <= 140, scenario.explanation)
+        end
     end)
 end)
 
@@ -252,53 +444,45 @@ end
 
 
 describe("the verdict on the read-write sale (DEMO-08)", function()
-    local run_leash, store
-
-    before_each(function()
-        run_leash = leash.open()
-        store = stores.create(run_leash.folder .. "/store.db")
-    end)
-
-    after_each(function()
-        store:close()
-        run_leash:close()
-    end)
-
-    -- The store after a sale that printed these lines.
-    local function sale(lines)
-        for _, table_name in ipairs { "journal", "answer" } do
-            store:execute("DELETE FROM " .. table_name)
-        end
+    -- A sale in which these lines were noted.
+    local function sale_with(lines)
+        local sale = {
+            verdict = "right", sold = 0, refused = 0, left = 0, notes = {}, purchases = {},
+            failures = {},
+        }
         for n, line in ipairs(lines) do
-            store:note("worker-1", line, tostring(n))
-            local said = line:find "^purchase ok" and "sold" or line == "insufficient" and "refused"
-            if said then store:tell("worker-1", "worker-1", said, tostring(n)) end
+            sale.notes[n] = { at = n, buyer = 1, server = 1, line = line, token = tostring(n) }
+            local told = line:find "^purchase ok" and "sold" or line == "insufficient" and "refused"
+            if told then
+                sale[told] = sale[told] + 1
+                sale.purchases[#sale.purchases + 1] = {
+                    lock = "a", granted = n, token = tostring(n),
+                }
+            end
         end
-        store:set_stock(0)
-        return lines
+        return sale
     end
 
-    local function wrong(pattern)
-        local outcome = read_write.judge(store)
+    local function wrong(sale, pattern)
+        local outcome = read_write.judge(sale)
         assert.is_false(outcome.right)
         assert.matches(pattern, outcome.finding)
     end
 
     it("is right for the seed's 32 lines", function()
-        assert.equal(32, #sale(seed_lines()))
-        local outcome = read_write.judge(store)
+        assert.equal(32, #seed_lines())
+        local outcome = read_write.judge(sale_with(seed_lines()))
         assert.equal("16 reads, 3 sold, 13 refused, 0 left", outcome.finding)
         assert.is_true(outcome.right)
     end)
 
     it("is wrong when any two neighbours that differ have changed places", function()
-        local seed, changes = seed_lines(), 0
-        for n = 2, #seed do
-            if seed[n] ~= seed[n - 1] then
+        local right, changes = seed_lines(), 0
+        for n = 2, #right do
+            if right[n] ~= right[n - 1] then
                 local lines = seed_lines()
                 lines[n - 1], lines[n] = lines[n], lines[n - 1]
-                sale(lines)
-                wrong(("^line %d: %s$"):format(n - 1, seed[n]))
+                wrong(sale_with(lines), ("^line %d: %s$"):format(n - 1, right[n]))
                 changes = changes + 1
             end
         end
@@ -309,31 +493,33 @@ describe("the verdict on the read-write sale (DEMO-08)", function()
         for _, missing in ipairs { 1, 9, 16, 32 } do
             local lines = seed_lines()
             table.remove(lines, missing)
-            sale(lines)
-            wrong "%d+ reads, %d sold, %d+ refused, 0 left"
+            wrong(sale_with(lines), "%d+ reads, %d sold, %d+ refused, 0 left")
         end
-        sale(seed_lines())
-        store:note("worker-1", "and one more")
-        wrong "^33 lines, should be 32$"
+        local sale = sale_with(seed_lines())
+        sale.notes[33] = { at = 33, buyer = 1, server = 1, line = "and one more" }
+        wrong(sale, "^33 lines, should be 32$")
     end)
 
-    it("is wrong when the store does not agree with the lines", function()
-        sale(seed_lines())
-        store:set_stock(1)
-        wrong ", 1 left$"
-        sale(seed_lines())
-        store:tell("worker-1", "worker-1", "sold", "33")
-        wrong ", 4 sold,"
-        sale(seed_lines())
-        store:execute "UPDATE answer SET token = 1"
-        wrong "^tokens do not grow$"
+    it("is wrong when the store or the tokens do not agree with the lines", function()
+        local sale = sale_with(seed_lines())
+        sale.left = 1
+        wrong(sale, ", 1 left$")
+        sale = sale_with(seed_lines())
+        sale.sold = 4
+        wrong(sale, ", 4 sold,")
+        sale = sale_with(seed_lines())
+        sale.verdict = "wrong"
+        wrong(sale, "16 reads")
+        sale = sale_with(seed_lines())
+        for _, purchase in ipairs(sale.purchases) do purchase.token = "1" end
+        wrong(sale, "^tokens do not grow$")
     end)
 end)
 
 
-describe("the leash", function()
+describe("the reaper", function()
     it("kills what it holds when the demo is no more", function()
-        local held = leash.open()
+        local held = reaper.open()
         local pid = shell.first_line "sleep 60 >/dev/null & echo $!"
         held:hold(pid)
         held:close()
@@ -342,7 +528,7 @@ describe("the leash", function()
     end)
 
     it("spares a process that it was told to let go", function()
-        local held = leash.open()
+        local held = reaper.open()
         local pid = shell.first_line "sleep 60 >/dev/null & echo $!"
         held:hold(pid)
         held:let_go(pid)
@@ -379,8 +565,7 @@ describe("the laboratory's command line", function()
     end)
 
     it("takes DEMO-06 for both of its variants, in the catalogue's order", function()
-        local chosen = options.parse({ "--only", "DEMO-06,DEMO-02" },
-            require "zklock.seckill.catalogue")
+        local chosen = options.parse({ "--only", "DEMO-06,DEMO-02" }, catalogue)
         local ids = {}
         for i, scenario in ipairs(chosen.scenarios) do ids[i] = scenario.id end
         assert.same({ "DEMO-02", "DEMO-06a", "DEMO-06b" }, ids)
@@ -404,7 +589,7 @@ describe("the laboratory's command line", function()
     end)
 
     it("says what is missing when there is no ZooKeeper to use", function()
-        local chosen = options.parse({ "--only", "DEMO-04" }, require "zklock.seckill.catalogue")
+        local chosen = options.parse({ "--only", "DEMO-04" }, catalogue)
         if chosen.zookeeper then return end -- ZK_HOSTS is set
         local status, _, err = run { "--only", "DEMO-04" }
         assert.equal(3, status)
@@ -427,27 +612,18 @@ end)
 
 
 describe("the verdict on the herd (DEMO-14)", function()
-    local run_leash, store
-
-    before_each(function()
-        run_leash = leash.open()
-        store = stores.create(run_leash.folder .. "/store.db")
-    end)
-
-    after_each(function()
-        store:close()
-        run_leash:close()
-    end)
-
     -- What eight waiters noted; those of `others` instead of the first ones.
     local function judge(scenario, line, others, holders)
-        store:execute "DELETE FROM journal"
+        local notes = {}
         for n = 1, 8 do
             local at = ("after %.3f s"):format(n / 10)
-            local told = (others and others[n] or line):gsub("AT", at)
-            store:note("waiter-" .. n, told, n <= (holders or 1) and "7" or nil)
+            notes[n] = {
+                line = (others and others[n] or line):gsub("AT", at),
+                token = n <= (holders or 1) and "7" or nil,
+            }
         end
-        return herd.judge(scenario, store)
+        local right, finding = herd.judge(scenario, notes)
+        return { right = right, finding = finding }
     end
 
     it("counts who was woken, and what that made of it", function()
@@ -482,6 +658,130 @@ describe("the verdict on the herd (DEMO-14)", function()
 end)
 
 
+describe("the verdict on other scenarios", function()
+    -- What the scenario makes of these sales, one after the other.
+    local function judge(scenario, ...)
+        local sales, n = { ... }, 0
+        return scenario.play(scenario, {
+            options = { pause = 0.02, session = 2, hold = 0 },
+            session_timeout = function() return 2 end,
+            sale = function()
+                n = n + 1
+                return sales[n]
+            end,
+        }, 1)
+    end
+
+    local function numbers(sale, about)
+        for name, value in pairs(about) do sale[name] = value end
+        return sale
+    end
+
+    it("is right when the next holder comes within the session timeout and a tick (DEMO-15)",
+        function()
+            local function next_at(time, about)
+                local sale = sale_of{ { "a", 0.1, nil, "1" }, { "a", time, time + 1, "2" } }
+                sale.faults = { { at = 0.2, kind = "kill", target = "server 1" } }
+                sale.verdict, sale.sold = "right", 1
+                return judge(crash.scenarios[1], numbers(sale, about or {}))
+            end
+            assert.is_true(next_at(3.2).right)
+            assert.is_false(next_at(3.6).right)
+            assert.is_false(next_at(3.2, { verdict = "wrong" }).right)
+            assert.is_false(next_at(3.2, { sold = 2 }).right)
+            assert.has_error(function() next_at(0.15) end, "nobody had the lock after that")
+        end)
+
+    it("proves nothing when no predecessor vanished (DEMO-16)", function()
+        local function sum(...)
+            local sale = numbers(sale_of{}, { verdict = "right", sold = 2 })
+            for i, line in ipairs{ ... } do
+                sale.notes[i] = { at = i, buyer = i, server = i, line = line }
+            end
+            return judge(vanished.scenarios[1], sale)
+        end
+        local none = sum("100 rounds, 9 waits, 0 vanished", "100 rounds, 8 waits, 0 vanished")
+        assert.is_true(none.again)
+        local some = sum("100 rounds, 9 waits, 0 vanished", "100 rounds, 8 waits, 1 vanished")
+        assert.is_false(some.again)
+        assert.is_true(some.right)
+        assert.equal("vanished before 1 of 17 watches", some.finding)
+        local stuck = sum("100 rounds, 9 waits, 4 vanished")
+        assert.is_false(stuck.right)
+        assert.is_false(stuck.again)
+    end)
+
+    it("judges a lease that does not know of its end, and a proof that came too early (DEMO-17)",
+        function()
+            local function woke(state, about)
+                local sale = sale_of{ { "a", 1, 6, "1" }, { "a", 3, 4, "2" } }
+                sale.purchases[1].outcome, sale.purchases[2].written = "late", 3.5
+                sale.notes[1] = {
+                    at = 5, buyer = 1, server = 1, line = "wakes, and its hold is " .. state,
+                }
+                sale.faults = { { at = 2, ended = 5, kind = "stop", target = "server 1" } }
+                sale.verdict, sale.sold, sale.left = "right", 1, 99
+                return judge(late_write.scenarios[2], numbers(sale, about or {}))
+            end
+            assert.is_true(woke("lost").right)
+            assert.is_false(woke("lost", { verdict = "wrong" }).right)
+            assert.has_error(function() woke "held" end,
+                'the lease said "held" on waking, not "lost"')
+            local early = { { at = 2, ended = 3.2, kind = "stop", target = "server 1" } }
+            assert.is_true(woke("held", { faults = early }).again)
+        end)
+
+    it("is wrong when one lock lets two products be sold at once, or two locks do not (PIT-12)",
+        function()
+            local function sales(one, each)
+                for _, sale in ipairs{ one, each } do
+                    numbers(sale, { verdict = "right", sold = 2, buyers = 2, seconds = 1 })
+                    sale.wait = { count = function() return 2 end }
+                end
+                return judge(one_lock.scenarios[1], one, each).right
+            end
+            local function alone() return sale_of{ { "a", 1, 2 }, { "b", 2, 3 } } end
+            local function together() return sale_of{ { "a", 1, 3 }, { "b", 2, 4 } } end
+            assert.is_true(sales(alone(), together()))
+            assert.is_false(sales(together(), together()))
+            assert.is_false(sales(alone(), alone()))
+        end)
+
+    it("is wrong when a reader sees two stocks, and proves nothing if none share (REQ-15)",
+        function()
+            local function reads(cached, shared)
+                local sale = numbers(sale_of{
+                    { "a", 1, 3, shared = shared }, { "a", 2, 4, shared = shared },
+                }, { sold = 4 })
+                for i = 1, 12 do
+                    sale.notes[i] = {
+                        at = i, buyer = 1, server = 1,
+                        line = ("database 99, cache %d"):format(i < 12 and 99 or cached),
+                    }
+                end
+                return judge(double_write.scenarios[2], sale)
+            end
+            assert.is_true(reads(99, true).right)
+            assert.is_false(reads(100, true).right)
+            assert.is_true(reads(99, nil).again)
+            assert.is_false(reads(99, true).again)
+        end)
+
+    it("is wrong when anybody but three buys, or the stock of a short wait is sold (DEMO-07)",
+        function()
+            local function sold(i, about)
+                local sale = numbers(sale_of{}, { verdict = "right", failed = 0, refused = 0 })
+                return judge(few.scenarios[i], numbers(sale, about)).right
+            end
+            assert.is_true(sold(2, { sold = 1, left = 2, failures = { timeout = 98 } }))
+            assert.is_false(sold(2, { sold = 3, left = 0, failures = { timeout = 96 } }))
+            assert.is_true(sold(3, { sold = 3, left = 0, refused = 96 }))
+            assert.is_false(sold(3, { sold = 3, left = 0, refused = 95 }))
+            assert.is_false(sold(3, { sold = 2, left = 1, refused = 96 }))
+        end)
+end)
+
+
 describe("the laboratory with a ZooKeeper", function()
     local function as_expected(only, ...)
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
@@ -502,8 +802,7 @@ describe("the laboratory with a ZooKeeper", function()
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
         local status, out = run({ "--pause", "0.1" }, { oversell.scenario {
             id = "HURRY", title = "a timeout that is too short", expect = "right",
-            servers = { "8080", "8081" }, strategy = "zookeeper",
-            lock = "/locks/hurry", timeout = 0.15,
+            sale = { servers = 2, strategy = "zookeeper", timeout = 0.15 },
         } })
         assert.equal(1, status)
         assert.matches("only %d of 10 buyers were served +FAILED", out)
@@ -542,10 +841,10 @@ describe("the laboratory with a ZooKeeper", function()
     it("plays the read-write sale again without a limit when somebody waited too long (DEMO-08)",
         function()
             if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
-            -- Shorter than the first buyer holds the lock, at its gate.
+            -- Shorter than the first buyer holds the lock, at its barrier.
             local status, out = run({}, { read_write.scenario {
                 id = "HURRY", title = "a timeout that is too short", expect = "right",
-                purchase = "write", timeout = 0.03,
+                side = "write", timeout = 0.03,
             } })
             assert.matches("\nHURRY .* 0 left +right %(try 2%)\n", out)
             assert.equal(0, status)
@@ -560,6 +859,36 @@ describe("the laboratory with a ZooKeeper", function()
             "Thread%-%d+ +created _c_%S+%-lock%-%d+\n", "Thread%-%d+ +got the lock",
             "Thread%-%d+ +watches _c_%S+%-lock%-%d+ of Thread%-%d+\n",
             "Thread%-%d+ +heard the node deletion event!", "Thread%-%d+ +releases the lock")
+    end)
+
+    it("shows a counter below 0, a sale that sends buyers away, and a right one (DEMO-07, BUG-08, "
+        .. "BUG-09)", function()
+            as_expected("DEMO-07",
+                "\nDEMO%-07a .* 3 sold, the counter says %-%d+ +wrong, as expected\n",
+                "\nDEMO%-07b .* 1 sold, 98 gave up, 2 left +right\n",
+                "\nDEMO%-07c .* 3 sold, 96 refused, 0 left +right\n")
+        end)
+
+    it("counts 1000 purchases of two products, and without a lock fewer (DEMO-12, NUM-03)",
+        function()
+            as_expected("DEMO-12",
+                "\nDEMO%-12a .* down by %d+ and %d+ +wrong, as expected\n",
+                "\nDEMO%-12b .* down by 500 and 500 +right\n")
+        end)
+
+    it("hears of a predecessor that vanished before it was watched (DEMO-16, PIT-08, BUG-11)",
+        function()
+            as_expected("DEMO-16", "\nDEMO%-16 .* before [1-9]%d* of %d+ watches +right",
+                "server %d +100 rounds, %d+ waits, %d+ vanished")
+        end)
+
+    it("sells two products with one lock, and with one each (PIT-12, REQ-11)", function()
+        as_expected("PIT-12", "\nPIT%-12 .* one lock %d+/s, a lock each %d+/s +right\n")
+    end)
+
+    it("keeps a cache in step with its database, and without a lock not (REQ-15)", function()
+        as_expected("REQ-15", "\nREQ%-15a .* [1-9]%d* of 12 saw two stocks +wrong, as expected\n",
+            "\nREQ%-15b .* 0 of 12 saw two stocks, shared reads +right\n")
     end)
 
     it("wakes a herd without an order, and one with it (DEMO-14, ALG-05, PIT-01)", function()

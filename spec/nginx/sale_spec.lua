@@ -2,18 +2,20 @@
 -- all of it on a throwaway MariaDB (make test-http-mysql).
 
 local client = require "zklock.seckill.http.client"
+local database = require "zklock.seckill.database"
 local dkjson = require "dkjson"
 local laboratory = require "zklock.seckill.laboratory"
-local leashes = require "zklock.seckill.leash"
-local mariadb = require "zklock.seckill.http.mariadb"
+local reapers = require "zklock.seckill.reaper"
+local mariadb = require "zklock.seckill.mariadb"
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
 local sale = require "zklock.seckill.http.sale"
-local setting = require "zklock.seckill.http.setting"
-local stages = require "zklock.seckill.http.stage"
-local stores = require "zklock.seckill.store"
+local environment = require "zklock.seckill.http.environment"
+local runs = require "zklock.seckill.http.run"
+local seed = require "zklock.seckill.seed"
 
-local PRODUCT = stores.PRODUCT
+local PRODUCT = seed.PRODUCT
+local LOCK = "/lock/" .. PRODUCT -- below the run's root
 local PURCHASE = "/mall/commodity/purchase"
 
 -- The path of a purchase of so many.
@@ -23,7 +25,7 @@ end
 
 local ONE = of(1)
 
-local leash, store, server
+local reaper, store, server
 
 
 local function two_ports()
@@ -48,24 +50,24 @@ local function demo(arguments, scenarios)
     local out, err = memory(), memory()
     local words = { "--ports", ("%d,%d"):format(two_ports()), "--store", store }
     for _, word in ipairs(arguments) do words[#words + 1] = word end
-    local status = laboratory.main(words, out, err, scenarios or sale.scenarios, setting)
+    local status = laboratory.main(words, out, err, scenarios or sale.scenarios, environment)
     return status, out.text, err.text
 end
 
 
 describe("the sale over HTTP #nginx", function()
-    local stage, number = nil, 0
+    local run, number = nil, 0
 
     setup(function()
         server = rig.shared()
-        leash = leashes.open()
+        reaper = reapers.open()
         store = "sqlite"
-        if os.getenv("ZKLOCK_STORE") == "mysql" then store = mariadb.start(leash) end
+        if os.getenv("ZKLOCK_STORE") == "mysql" then store = mariadb.start(reaper) end
     end)
-    teardown(function() leash:close() end)
-    before_each(function() stage = nil end)
+    teardown(function() reaper:close() end)
+    before_each(function() run = nil end)
     after_each(function()
-        if stage then stage:close() end
+        if run then run:close() end
         rig.close_sessions()
     end)
 
@@ -73,13 +75,13 @@ describe("the sale over HTTP #nginx", function()
     -- it is not waited until they are ready }.
     local function open(words)
         number = number + 1
-        stage = stages.open("spec" .. number, {
+        run = runs.open("spec" .. number, {
             ports = { two_ports() }, store = store, pause = 0, session = words.session or 2,
             zookeeper = words.zookeeper or server.hosts,
-        }, leash)
+        }, reaper)
         words.strategy = words.strategy or "zookeeper"
-        stage[words.start and "start" or "serve"](stage, words.servers or 1, words)
-        return stage.servers[1]
+        run[words.start and "start" or "serve"](run, words.servers or 1, words)
+        return run.servers[1]
     end
 
     local function request(target, path, method)
@@ -87,12 +89,12 @@ describe("the sale over HTTP #nginx", function()
         return status, status and dkjson.decode(body) or body, head
     end
 
-    local function left() return stage.shop:left(PRODUCT) end
-    local function ordered() return stage.shop:ordered(PRODUCT) end
+    local function left() return run.store:stock(PRODUCT) end
+    local function ordered() return run.store:ordered(PRODUCT) end
 
     -- A client elsewhere that has the product's lock.
     local function hold_the_lock()
-        return rig.hold(rig.session(server.hosts):mutex(stage.root .. "/" .. PRODUCT))
+        return rig.hold(rig.session(server.hosts):mutex(run.root .. LOCK))
     end
 
     describe("answers a purchase", function()
@@ -124,9 +126,9 @@ describe("the sale over HTTP #nginx", function()
             local one = open{}
             local status, answer = request(one, PURCHASE .. "?commodityId=nonsense&number=1")
             assert.same({ 404, "unknown_commodity" }, { status, answer.error })
-            assert.is_nil((rig.session(server.hosts):get(stage.root .. "/nonsense")))
+            assert.is_nil((rig.session(server.hosts):get(run.root .. "/lock/nonsense")))
             assert.equal(200, (request(one, ONE))) -- and now there is one
-            assert.truthy(rig.session(server.hosts):get(stage.root .. "/" .. PRODUCT))
+            assert.truthy(rig.session(server.hosts):get(run.root .. LOCK))
         end)
 
         it("with 400 when it is none, and says what is wrong", function()
@@ -145,6 +147,10 @@ describe("the sale over HTTP #nginx", function()
                 "1000000", "1;DROP" } do
                 wrong[("?commodityId=%s&number=%s"):format(PRODUCT, value)] =
                     "number must be a whole number from 1 to 999999, not"
+            end
+            for _, value in ipairs{ "0", "-1", "x", "1234567890" } do
+                wrong[("?commodityId=%s&number=1&buyer=%s"):format(PRODUCT, value)] =
+                    "buyer must be a whole number from 1 to 999999999, not"
             end
             for query, message in pairs(wrong) do
                 local status, answer = request(one, PURCHASE .. query)
@@ -213,7 +219,7 @@ describe("the sale over HTTP #nginx", function()
             local one = open{ pause = 30, session = 1 }
             local status, problem = meanwhile(one, function() one:kill() end)
             assert.same({ nil, "lost" }, { status, problem })
-            server:wait_for_nodes(stage.root .. "/" .. PRODUCT, 0)
+            server:wait_for_nodes(run.root .. LOCK, 0)
             assert.same({ 100, 0 }, { left(), ordered() })
         end)
 
@@ -222,8 +228,8 @@ describe("the sale over HTTP #nginx", function()
                 local one = open{ pause = 4, session = 1 }
                 local status, body = meanwhile(one, function()
                     signal(one, "STOP")
-                    assert.is_true(stage.shop:sell{
-                        id = PRODUCT, number = 1, left = 99, server = "elsewhere",
+                    assert.is_true(run.store:sell{
+                        product = PRODUCT, quantity = 1, left = 99, server = "elsewhere",
                         token = hold_the_lock():token_string(),
                     })
                     signal(one, "CONT")
@@ -339,11 +345,22 @@ describe("the sale over HTTP #nginx", function()
             rig.shell("rm -r %s %s.out", folder, folder)
         end
 
+        -- In MariaDB, which goes on, a sale's database must go, too.
+        local function no_database_is_left()
+            if store == "sqlite" then return end
+            local admin = database.open(store)
+            rig.wait_for("an end of the sale's database", function()
+                return #admin:rows "SHOW DATABASES LIKE 'zklock\\_%'" == 0
+            end)
+            admin:close()
+        end
+
         for _, name in ipairs{ "INT", "KILL" } do
             it("after SIG" .. name .. " in the middle of a sale", function()
                 local pid, ports, folder = begin()
                 rig.shell("kill -%s %s", name, pid)
                 is_gone(ports, folder)
+                no_database_is_left()
             end)
         end
     end)

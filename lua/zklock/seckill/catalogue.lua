@@ -1,5 +1,5 @@
---- All scenarios, in the order in which they are shown. The ids are those of
---- the requirements; a letter behind one tells its variants apart.
+--- All scenarios, in the order in which they are shown. An id says where the scenario comes
+--- from; a letter behind one tells its variants apart.
 
 ---@class zklock.seckill.Scenario
 ---@field id string
@@ -7,20 +7,26 @@
 ---@field expect "right" | "wrong"  a wrong strategy must be seen to be wrong
 ---@field race boolean?             wrong by a race: by luck a run may come out right
 ---@field zookeeper boolean?        needs one
----@field play fun(scenario, stage: zklock.seckill.Stage, attempt: integer): zklock.seckill.Outcome
+---@field explanation string       a sentence for whoever is new to this
+---@field play fun(scenario, stage: zklock.seckill.Stage, attempt: integer): zklock.seckill.Played
 
----@class zklock.seckill.Outcome
----@field right boolean   what the store says
----@field finding string  the numbers behind it
----@field log table[]?    the journal
----@field glimpse table[]?  the part of the journal that is shown in any case
----@field again boolean?  it proves nothing: to be played again
+---@class zklock.seckill.Played
+---@field right boolean      what the store says, and what else the scenario wants
+---@field finding string     the numbers behind it
+---@field sales zklock.seckill.Sale[]?
+---@field log zklock.seckill.Entry[]?      what happened, line by line
+---@field glimpse zklock.seckill.Entry[]?  the part of it that is shown in any case
+---@field again boolean?     it proves nothing: to be played again
 
+
+local KINDS = {
+    "oversell", "few", "read_write", "turns", "orders", "two_products", "herd", "crash",
+    "vanished", "late_write", "one_lock", "double_write",
+}
 
 local catalogue = {}
 
-for _, kind in ipairs { "oversell", "read_write", "turns", "orders", "herd", "crash",
-    "late_write" } do
+for _, kind in ipairs(KINDS) do
     local scenarios = require("zklock.seckill.scenario." .. kind).scenarios
     for _, scenario in ipairs(scenarios) do
         catalogue[#catalogue + 1] = scenario

@@ -6,7 +6,7 @@
 --- It blocks the process while a statement runs. That is why the laboratory's
 --- statements are short, and why it is no example of database access in nginx.
 
-local clock = require "zklock.seckill.clock"
+local core = require "zklock.core"
 local dependency = require "zklock.seckill.dependency"
 local zklock = require "zklock"
 
@@ -139,6 +139,24 @@ function database.open(where)
 end
 
 
+-- Runs a statement about a database on its server.
+local function administer(url, statement)
+    local server = database.open((url:gsub("^(mysql://[^/?]+)/[^?]*", "%1/")))
+    server:execute(statement .. " " .. database.parts(url).name)
+    server:close()
+end
+
+
+--- Makes a database on a server.
+---@param url string  with its name
+function database.create(url) administer(url, "CREATE DATABASE") end
+
+
+--- Removes a database of a server, if it is there.
+---@param url string
+function database.drop(url) administer(url, "DROP DATABASE IF EXISTS") end
+
+
 function Database:close()
     self.connection:close()
     self.environment:close()
@@ -161,8 +179,8 @@ function Database:execute(statement)
     while true do
         local result, message = self.connection:execute(statement)
         if result then return result end
-        limit = limit or clock.now() + BUSY_LIMIT
-        if not message:find(self.dialect.busy, 1, true) or clock.now() > limit then
+        limit = limit or core.now() + BUSY_LIMIT
+        if not message:find(self.dialect.busy, 1, true) or core.now() > limit then
             error(message .. " in: " .. statement, 2)
         end
         wait_a_moment()

@@ -2,8 +2,9 @@
 
 local catalogue = require "zklock.seckill.catalogue"
 local dependency = require "zklock.seckill.dependency"
-local leashes = require "zklock.seckill.leash"
+local reapers = require "zklock.seckill.reaper"
 local options = require "zklock.seckill.options"
+local consoles = require "zklock.seckill.console"
 local reports = require "zklock.seckill.report"
 local runner = require "zklock.seckill.runner"
 local zklock = require "zklock"
@@ -44,7 +45,7 @@ end
 
 -- What keeps the scenarios from running; nil if nothing does.
 local function missing(chosen)
-    for _, name in ipairs(chosen.setting.modules) do
+    for _, name in ipairs(chosen.environment.modules) do
         local found, message = pcall(dependency.load, name)
         if not found then return message end
     end
@@ -73,21 +74,45 @@ local function save(results, file_name)
 end
 
 
+-- A page of all sales that the scenarios made.
+local function write_report(results, file_name, out)
+    local records = {}
+    for _, result in ipairs(results) do
+        for _, sale in ipairs(result.sales or {}) do
+            local record = sale:record()
+            record.name = ("%s %s"):format(result.id, result.title)
+            record.expect, record.explanation = result.expect, result.explanation
+            records[#records + 1] = record
+        end
+    end
+    assert(reports.write(file_name, { title = "The flash sale", sales = records }))
+    out:write("report: ", file_name, "\n")
+end
+
+
+local function run_own_sale(chosen, out)
+    local files = { report = chosen.report, json = chosen.json, csv = chosen.csv }
+    return chosen.environment.own_sale.run(chosen.sale, files, out) and EXPECTED or UNEXPECTED
+end
+
+
 local function run(chosen, out, err)
-    local report = reports.new(chosen, out, err)
-    report:introduce()
-    local leash = leashes.open()
+    if chosen.sale then return run_own_sale(chosen, out) end
+    local console = consoles.new(chosen, out, err)
+    console:introduce()
+    local reaper = reapers.open()
     local ok, results = pcall(function()
-        chosen.setting.prepare(chosen, leash)
-        return runner.run(chosen, leash, report)
+        chosen.environment.prepare(chosen, reaper)
+        return runner.run(chosen, reaper, console)
     end)
-    leash:close()
+    reaper:close()
     if not ok then
-        report:abandon()
+        console:abandon()
         error(results, 0)
     end
-    report:sum_up(results)
+    console:sum_up(results)
     if chosen.json then save(results, chosen.json) end
+    if chosen.report then write_report(results, chosen.report, out) end
     return runner.all_as_expected(results) and EXPECTED or UNEXPECTED
 end
 
@@ -97,17 +122,17 @@ end
 ---@param out file*
 ---@param err file*
 ---@param scenarios zklock.seckill.Scenario[]?  default: all there are
----@param setting table?  default: zklock.seckill.setting
+---@param environment table?  default: zklock.seckill.environment
 ---@return integer status
-function laboratory.main(arguments, out, err, scenarios, setting)
-    local chosen, message = options.parse(arguments, scenarios or catalogue, setting)
+function laboratory.main(arguments, out, err, scenarios, environment)
+    local chosen, message = options.parse(arguments, scenarios or catalogue, environment)
     if not chosen then
         err:write(message, "\n")
         return USAGE
     end
     if chosen.help then out:write(chosen.help, "\n") return EXPECTED end
     if chosen.list then list(chosen.scenarios, out) return EXPECTED end
-    message = missing(chosen) or chosen.setting.missing(chosen)
+    message = not chosen.sale and (missing(chosen) or chosen.environment.missing(chosen))
     if message then
         err:write(message, "\n")
         return MISSING

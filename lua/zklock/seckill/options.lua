@@ -1,19 +1,23 @@
 --- The demo's command line.
 
 local dependency = require "zklock.seckill.dependency"
-local processes = require "zklock.seckill.setting"
+local processes = require "zklock.seckill.environment"
 
 
 ---@class zklock.seckill.Options
----@field setting table     where they play
+---@field environment table     where they play
 ---@field scenarios zklock.seckill.Scenario[]  those to run
 ---@field pause number      seconds between reading and writing the stock
 ---@field hold number?      seconds for which a lock is held where the seed sleeps
 ---@field session number    session timeout asked for, seconds
 ---@field zookeeper string? address
 ---@field lua string?       the interpreter for the processes
+---@field throwaway zklock.seckill.Throwaway?  what all sales share
 ---@field verbose boolean
 ---@field json string?      file for the results
+---@field report string?    file for a page that shows them
+---@field csv string?       file for the purchases of a sale
+---@field sale table?       a sale of the user's own, instead of scenarios
 ---@field list boolean?
 ---@field help string?      the text to print
 ---@field store string?     over HTTP: "sqlite", "mysql" or a URL
@@ -38,27 +42,34 @@ local function seconds(text) -- an argparse converter
 end
 
 
-local function describe(setting)
+local function describe(environment)
     local argparse = dependency.load "argparse"
-    local parser = argparse("seckill", setting.description)
+    local parser = argparse("seckill", environment.description)
     parser:add_help(false)
     parser:help_max_width(80)
     parser:flag("-h --help", "Show this help.")
     parser:flag("--list", "List the scenarios, run none.")
-    parser:option("--only", ("Run these, for example %s."):format(setting.example))
+    parser:option("--only", ("Run these, for example %s."):format(environment.example))
         :argname "IDS"
     parser:option("--pause", ("Seconds between reading and writing the stock (default %g). The "
         .. "race is there without it; the pause widens it, so that ten buyers are enough to see "
         .. "it. With 0 a wrong strategy may look right."):format(DEFAULTS.pause))
         :argname "S" :convert(seconds)
-    setting.describe(parser, seconds)
+    environment.describe(parser, seconds)
     parser:option("--session", ("Session timeout to ask for (default %g, the seed's); the server "
         .. "may change it. DEMO-15 and DEMO-17 wait for it."):format(DEFAULTS.session))
         :argname "S" :convert(seconds)
     parser:option("--zookeeper", "Address, for example 127.0.0.1:2181 (default: $ZK_HOSTS).")
         :argname "HOSTS"
+    parser:option("--report", "Write what happened into a page for the browser.")
+        :argname "FILE"
     parser:option("--json", "Write the results into a file as well.")
         :argname "FILE"
+    if environment.own_sale then
+        parser:option("--csv", "Write the purchases of a sale into a file, a line each.")
+            :argname "FILE"
+        environment.own_sale.describe(parser)
+    end
     parser:flag("--verbose", "Show what the processes did, line by line.")
     parser:epilog("Exit status: 0 all as expected, 1 not, 2 wrong options, "
         .. "3 something needed is missing, 130 interrupted.")
@@ -107,28 +118,34 @@ end
 --- Reads the command line.
 ---@param arguments string[]
 ---@param catalogue zklock.seckill.Scenario[]
----@param setting table?  default: zklock.seckill.setting
+---@param environment table?  default: zklock.seckill.environment
 ---@return zklock.seckill.Options? options
 ---@return string? message  what is wrong, and what is allowed
-function options.parse(arguments, catalogue, setting)
-    setting = setting or processes
-    local parser = describe(setting)
+function options.parse(arguments, catalogue, environment)
+    environment = environment or processes
+    local parser = describe(environment)
     local ok, given = parser:pparse(arguments)
     if not ok then return nil, given .. "\n" .. parser:get_usage() end
     local scenarios, message = choose(given.only, catalogue)
     if not scenarios then return nil, message end
-    local chosen = setting.read(given)
+    local chosen = environment.read(given)
     local common = {
-        setting = setting, scenarios = scenarios,
+        environment = environment, scenarios = scenarios,
         pause = given.pause or DEFAULTS.pause,
         session = given.session or DEFAULTS.session,
         zookeeper = given.zookeeper or os.getenv "ZK_HOSTS",
         verbose = given.verbose or false,
         json = given.json,
+        report = given.report,
+        csv = given.csv,
         list = given.list,
         help = given.help and parser:get_help() or nil,
     }
     for name, value in pairs(common) do chosen[name] = value end
+    if environment.own_sale then
+        chosen.sale, message = environment.own_sale.read(given)
+        if message then return nil, message end
+    end
     return chosen
 end
 

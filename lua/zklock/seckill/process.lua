@@ -34,13 +34,13 @@ end
 ---@param name string        for messages
 ---@param words string[]     the program and its arguments
 ---@param limit integer      seconds after which it is ended
----@param leash zklock.seckill.Leash
+---@param reaper zklock.seckill.Reaper
 ---@return zklock.seckill.Process
-function process.start(name, words, limit, leash)
+function process.start(name, words, limit, reaper)
     local pipe = assert(popen(command_line(words, limit), "r"))
-    local self = setmetatable({ name = name, pipe = pipe, leash = leash }, Process)
+    local self = setmetatable({ name = name, pipe = pipe, reaper = reaper }, Process)
     self.pid = self:expect "pid"
-    leash:hold(self.pid)
+    reaper:hold(self.pid)
     return self
 end
 
@@ -89,7 +89,7 @@ function Process:finish()
         if word == "error" then complaint = arguments end
     end
     self.pipe:close()
-    self.leash:let_go(self.pid)
+    self.reaper:let_go(self.pid)
     if complaint then error(self.name .. ": " .. complaint, 0) end
 end
 
@@ -99,7 +99,7 @@ function Process:kill()
     shell.succeeds(("kill -KILL %s 2>/dev/null"):format(self.pid))
     for _ in read, self do end
     self.pipe:close()
-    self.leash:let_go(self.pid)
+    self.reaper:let_go(self.pid)
 end
 
 

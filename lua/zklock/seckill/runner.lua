@@ -1,7 +1,7 @@
 --- Runs scenarios one after the other and compares what came out with what must
 --- come out.
 
-local clock = require "zklock.seckill.clock"
+local core = require "zklock.core"
 
 
 -- A strategy that is wrong by a race can come out right by luck. It is tried
@@ -22,6 +22,7 @@ local TRIES = 3
 ---@field log table[]?
 ---@field glimpse table[]?
 ---@field latency zklock.seckill.Latency?
+---@field sales zklock.seckill.Sale[]?
 
 
 local runner = {}
@@ -32,11 +33,11 @@ local function is_interrupt(message)
 end
 
 
--- One attempt on a stage of its own.
-local function play(scenario, attempt, options, leash)
-    local stage = options.setting.open_stage(scenario.id .. "-" .. attempt, options, leash)
-    local ok, outcome = pcall(scenario.play, scenario, stage, attempt)
-    stage:close()
+-- One attempt on a run of its own.
+local function play(scenario, attempt, options, reaper)
+    local run = options.environment.open_run(scenario.id .. "-" .. attempt, options, reaper)
+    local ok, outcome = pcall(scenario.play, scenario, run, attempt)
+    run:close()
     if ok and outcome.again then return "failed", outcome end
     if ok then return outcome.right and "right" or "wrong", outcome end
     if is_interrupt(outcome) then error(outcome, 0) end
@@ -44,40 +45,52 @@ local function play(scenario, attempt, options, leash)
 end
 
 
+-- What reports tell of the sales of a scenario.
+local function label(scenario, sales)
+    for _, sale in ipairs(sales) do
+        local own = sales[2] and ": " .. sale.name or ""
+        sale.name = scenario.id .. " " .. scenario.title .. own
+        sale.expect, sale.explanation = scenario.expect, scenario.explanation
+    end
+    return sales
+end
+
+
 --- Runs one scenario, again if it was right only by luck or proved nothing.
 ---@param scenario zklock.seckill.Scenario
 ---@param options zklock.seckill.Options
----@param leash zklock.seckill.Leash
+---@param reaper zklock.seckill.Reaper
 ---@return zklock.seckill.Result
-function runner.run_one(scenario, options, leash)
-    local started = clock.now()
+function runner.run_one(scenario, options, reaper)
+    local started = core.now()
     local tries = 0
     local verdict, outcome
     repeat
         tries = tries + 1
-        verdict, outcome = play(scenario, tries, options, leash)
+        verdict, outcome = play(scenario, tries, options, reaper)
         local by_luck = scenario.race and scenario.expect == "wrong" and verdict == "right"
     until tries == TRIES or not (by_luck or outcome.again)
     return {
         id = scenario.id, title = scenario.title, expect = scenario.expect,
         verdict = verdict, as_expected = verdict == scenario.expect,
-        finding = outcome.finding, tries = tries, seconds = clock.now() - started,
+        finding = outcome.finding, tries = tries, seconds = core.now() - started,
         log = outcome.log, glimpse = outcome.glimpse, latency = outcome.latency,
+        sales = outcome.sales and label(scenario, outcome.sales),
     }
 end
 
 
 --- Runs all of `options.scenarios`.
 ---@param options zklock.seckill.Options
----@param leash zklock.seckill.Leash
----@param report { started: fun(self, scenario), finished: fun(self, result) }
+---@param reaper zklock.seckill.Reaper
+---@param console { started: fun(self, scenario), finished: fun(self, result) }
 ---@return zklock.seckill.Result[]
-function runner.run(options, leash, report)
+function runner.run(options, reaper, console)
     local results = {}
     for i, scenario in ipairs(options.scenarios) do
-        report:started(scenario)
-        results[i] = runner.run_one(scenario, options, leash)
-        report:finished(results[i])
+        console:started(scenario)
+        results[i] = runner.run_one(scenario, options, reaper)
+        console:finished(results[i])
     end
     return results
 end

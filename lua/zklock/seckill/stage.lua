@@ -1,21 +1,13 @@
---- The stage of one attempt at a scenario: a new store, a gate, and the
---- processes that act on it. It ends with its processes.
+--- The stage of a scenario: what it makes its sales with. They have the command's options where
+--- the scenario gives none, and one throwaway.
 
-local gate = require "zklock.seckill.gate"
-local process = require "zklock.seckill.process"
-local store = require "zklock.seckill.store"
-
-
--- A process may take this long beyond the time that it is asked to hold or to
--- wait for a session to end.
-local PATIENCE = 15
-
-local WORKER = package.searchpath("zklock.seckill.worker", package.path) -- luacheck: std max
+local seckill = require "zklock.seckill"
+local zklock = require "zklock"
 
 
 ---@class zklock.seckill.Stage
----@field store zklock.seckill.Store
 ---@field options zklock.seckill.Options
+---@field throwaway zklock.seckill.Throwaway
 local Stage = {}
 Stage.__index = Stage
 
@@ -23,69 +15,41 @@ Stage.__index = Stage
 local stage = {}
 
 
----@param name string  of the attempt; no two have the same
+---@param _ string
 ---@param options zklock.seckill.Options
----@param leash zklock.seckill.Leash
 ---@return zklock.seckill.Stage
-function stage.open(name, options, leash)
-    local path = leash.folder .. "/" .. name
-    return setmetatable({
-        store = store.create(path .. ".db"),
-        gate = path .. ".gate",
-        root = "/zklock-seckill" .. leash.folder:match "%.%w+$" .. "/" .. name,
-        options = options,
-        leash = leash,
-        processes = {},
-    }, Stage)
+function stage.open(_, options)
+    return setmetatable({ options = options, throwaway = options.throwaway }, Stage)
 end
 
 
---- Starts a process that carries out `act` of a scenario.
----@param scenario string  a file of seckill/scenario/
----@param name string
----@param words table<string, any>?  more for it to know
----@return zklock.seckill.Process
-function Stage:start(scenario, name, words)
-    local options = self.options
-    local given = {
-        scenario = scenario, name = name, store = self.store.path, gate = self.gate,
-        root = self.root, zookeeper = options.zookeeper or "", session = options.session,
-        pause = options.pause, hold = options.hold,
+--- Carries out a sale.
+---@param options table  of seckill.sale
+---@return zklock.seckill.Sale
+function Stage:sale(options)
+    local own = self.options
+    local all = {
+        pause = own.pause, session = own.session, zookeeper = own.zookeeper, lua = own.lua,
+        quiet = true,
     }
-    for key, value in pairs(words or {}) do given[key] = value end
-    local command = { options.lua, WORKER }
-    for key, value in pairs(given) do command[#command + 1] = key .. "=" .. tostring(value) end
-    local limit = math.ceil(PATIENCE + 4 * (options.hold + options.session) + 20 * options.pause)
-    local started = process.start(name, command, limit, self.leash)
-    self.processes[#self.processes + 1] = started
-    return started
+    for name, value in pairs(options) do all[name] = value end
+    return seckill.sale(all, self.throwaway)
 end
 
 
---- When all have said `word`, lets them go on at one moment.
----@param word string?  default "ready"
-function Stage:open_gate(word)
-    word = word or "ready"
-    for _, each in ipairs(self.processes) do each:expect(word) end
-    gate.open(self.gate .. "." .. word)
+--- The session timeout that the server grants.
+---@return number seconds
+function Stage:session_timeout()
+    local options = self.options
+    local session = assert(zklock.connect(options.zookeeper, { timeout = options.session }))
+    local granted = session:timeout()
+    session:close()
+    return granted
 end
 
 
---- Waits for the end of all.
-function Stage:finish()
-    while self.processes[1] do
-        table.remove(self.processes, 1):finish()
-    end
-end
-
-
---- Ends what still runs.
-function Stage:close()
-    while self.processes[1] do
-        table.remove(self.processes):kill()
-    end
-    self.store:close()
-end
+--- A sale ends its own processes.
+function Stage.close() end
 
 
 return stage

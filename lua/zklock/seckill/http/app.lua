@@ -1,13 +1,19 @@
 --- The sale inside nginx. conf.lua says which directive calls what.
 ---
----     POST /mall/commodity/purchase?commodityId=ID&number=N
+---     POST /mall/commodity/purchase?commodityId=ID&number=N[&buyer=B]
 ---
 --- answers in JSON: 200 sold; 409 sold out, or fewer left than wanted; 400, 404, 405 a request
 --- that is none; 503 not now: the lock was not to be had, and nothing was sold.
+---
+--- Each worker writes into a record of its own what happens to whom. A request that does not say
+--- which buyer it is gets a number from its server.
 
+local buyers = require "zklock.seckill.buyer"
 local dkjson = require "dkjson"
-local shops = require "zklock.seckill.http.shop"
-local strategies = require "zklock.seckill.strategy"
+local faults = require "zklock.seckill.fault"
+local records = require "zklock.seckill.record"
+local sql = require "zklock.seckill.store.sql"
+local strategies = require "zklock.seckill.strategies"
 local zklock = require "zklock"
 
 local ngx = ngx
@@ -15,17 +21,21 @@ local ngx = ngx
 
 local PATIENCE = 0.5 -- seconds, until a worker tries again to reach ZooKeeper
 local MANY = "^0*[1-9]%d?%d?%d?%d?%d?$"
+local OF_A_BUYER = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
 
 
 local app = {}
 
--- How this server sells; see zklock.seckill.http.server. In nginx all is text.
+-- How this server sells; see zklock.seckill.http.run. In nginx all is text.
 local given
 
--- Of this worker.
+-- The laboratory's strategy of that name: a module.
+local strategy
+
+-- Of this worker; what a buyer needs of a zklock.seckill.Server.
+local server = { parameters = {} }
 local session
-local shop
-local by_product = {} -- strategies
+local is_ready = false
 
 
 -- answers --------------------------------------------------------------------------------------
@@ -58,67 +68,64 @@ local function parameter(name, pattern, meaning)
 end
 
 
--- The product and how many of it; nil, message.
+-- A number that no other server gives.
+local function next_number()
+    local count = ngx.shared.mall:incr("requests", 1, 0)
+    return (count - 1) * tonumber(given.servers) + server.number
+end
+
+
+local function buyer_number()
+    if ngx.req.get_uri_args().buyer == nil then return next_number() end
+    local number, message = parameter("buyer", OF_A_BUYER, "a whole number from 1 to 999999999")
+    return tonumber(number), message
+end
+
+
+-- The product and how many of it, who wants it, and the lock for that: each product has one of
+-- its own (REQ-11). nil, message: it is no purchase.
 local function wish()
-    local id, message = parameter("commodityId", "^%w+$", "up to 32 letters and digits")
-    if not id then return nil, message end
-    local number
-    number, message = parameter("number", MANY, "a whole number from 1 to 999999")
+    local product, quantity, number, message
+    product, message = parameter("commodityId", "^%w+$", "up to 32 letters and digits")
+    if not product then return nil, message end
+    quantity, message = parameter("number", MANY, "a whole number from 1 to 999999")
+    if not quantity then return nil, message end
+    number, message = buyer_number()
     if not number then return nil, message end
-    return { id = id, number = tonumber(number) }
+    return { buyer = number, product = product, quantity = tonumber(quantity), lock = product }
 end
 
 
 -- the purchase ---------------------------------------------------------------------------------
 
--- The strategy for one product: each has a lock of its own (REQ-11).
-local function strategy_for(id)
-    local strategy = by_product[id]
-    if strategy then return strategy end
-    strategy = strategies.open {
-        given = {
-            strategy = given.strategy, order = given.order,
-            lock = "/" .. id, timeout = given.timeout,
-        },
-        connect = function() return session end,
-        path = function(_, name) return given.root .. name end,
-    }
-    by_product[id] = strategy
-    return strategy
-end
-
-
-local function sold_out(left, wanted)
+local function refuse(buyer, left)
+    buyer:tell "refused"
     if left <= 0 then return refusal(409, "sold_out", "sold out") end
-    return refusal(409, "not_enough", ("%d wanted, %d left"):format(wanted, left))
+    return refusal(409, "not_enough", ("%d wanted, %d left"):format(buyer.quantity, left))
 end
 
 
 -- Between reading and writing only the lock keeps others out (S0's rule).
-local function buy(wanted, token)
-    local left = shop:left(wanted.id)
-    if left < wanted.number then return sold_out(left, wanted.number) end
-    zklock.sleep(tonumber(given.pause))
-    local written = shop:sell {
-        id = wanted.id, number = wanted.number, left = left - wanted.number,
-        server = given.name, token = token,
-    }
-    if not written then
+local function buy(buyer)
+    local left = buyer:stock()
+    if not buyer:may_buy(left) then return refuse(buyer, left) end
+    buyer:pause()
+    left = left - buyer.quantity
+    if not buyer:buy(left) then
         return refusal(503, "lost", "the lock was lost before the purchase, and another has bought")
     end
-    return 200, { sold = true, left = left - wanted.number, token = token, server = given.name }
+    return 200, { sold = true, left = left, token = buyer.token, server = server.name }
 end
 
 
-local function buy_in_turn(wanted)
-    local strategy = strategy_for(wanted.id)
-    local hold, message, code = strategy:enter()
+local function buy_in_turn(buyer)
+    local hold, message, code = buyer:enter()
     if not hold then return refusal(503, code, message) end
     local mall = ngx.shared.mall
     mall:incr("holding", 1, 0)
-    local ok, status, content = pcall(buy, wanted, strategy:token(hold))
+    local ok, status, content = pcall(buy, buyer)
     mall:incr("holding", -1)
-    strategy:leave(hold)
+    buyer:leave()
     if not ok then error(status, 0) end
     return status, content
 end
@@ -133,13 +140,15 @@ local function serve()
     end
     local wanted, message = wish()
     if not wanted then return refusal(400, "bad_request", message) end
-    if not (shop and (session or given.strategy ~= "zookeeper")) then
-        return refusal(503, "starting", "the server is not ready yet")
+    if not is_ready then return refusal(503, "starting", "the server is not ready yet") end
+    local left = server.store:stock(wanted.product)
+    if not left then
+        return refusal(404, "unknown_commodity", "no such product: " .. wanted.product)
     end
-    local left = shop:left(wanted.id)
-    if not left then return refusal(404, "unknown_commodity", "no such product: " .. wanted.id) end
-    if left <= 0 then return sold_out(left) end
-    return buy_in_turn(wanted)
+    local buyer = buyers.new(server, wanted)
+    ngx.ctx.buyer = buyer
+    if left <= 0 then return refuse(buyer, left) end
+    return buy_in_turn(buyer)
 end
 
 
@@ -150,6 +159,8 @@ function app.purchase()
     local ok, status, content = pcall(serve)
     if ok then return answer(status, content) end
     ngx.log(ngx.ERR, status)
+    local buyer = ngx.ctx.buyer
+    if buyer then buyer:tell "error" end
     answer(refusal(500, "store", "the purchase failed: see the server's log"))
 end
 
@@ -176,18 +187,29 @@ function app.state()
 end
 
 
+-- The worker's ZooKeeper session: one, whoever asks for it.
+function server.session()
+    session = session or assert(zklock.connect(given.zookeeper, {
+        timeout = tonumber(given.session), identity = given.name,
+    }))
+    return session
+end
+
+
+-- A path below the sale's own.
+function server.path(_, name) return given.root .. "/" .. name end
+
+
 -- A timer: again until it is done.
 local function open(premature)
     if premature then return end
     local ok, problem = pcall(function()
-        shop = shop or shops.open(given.store)
-        if given.strategy == "zookeeper" then
-            session = session or assert(zklock.connect(given.zookeeper, {
-                timeout = tonumber(given.session), identity = given.name,
-            }))
-        end
+        server.record = server.record or records.create(given.folder, ngx.worker.id() + 1)
+        server.store = server.store or sql.open{ url = given.store }
+        server.strategy = strategy.open(server)
     end)
     if ok then
+        is_ready = true
         ngx.shared.mall:set("worker" .. ngx.worker.id(), ngx.worker.pid())
     else
         ngx.log(ngx.ERR, problem)
@@ -196,10 +218,22 @@ local function open(premature)
 end
 
 
+-- A lock of one server alone is in its shared memory; a file would be one of the machine.
+local function load_strategy(name)
+    if name == "shared" then return require "zklock.seckill.http.shared_memory" end
+    return assert(strategies.load(name))
+end
+
+
 --- init_by_lua: how to sell.
 ---@param words table<string, string>
 function app.configure(words)
     given = words
+    strategy = load_strategy(words.strategy)
+    server.name, server.number = words.name, tonumber(words.number)
+    server.timeout = tonumber(words.timeout)
+    server.plan = { pause = tonumber(words.pause), fenced = true, faults = {} }
+    server.faults = faults.watch(server)
 end
 
 

@@ -2,6 +2,6 @@
 
 local laboratory = require "zklock.seckill.laboratory"
 local sale = require "zklock.seckill.http.sale"
-local setting = require "zklock.seckill.http.setting"
+local environment = require "zklock.seckill.http.environment"
 
-os.exit(laboratory.main(arg, io.stdout, io.stderr, sale.scenarios, setting), true)
+os.exit(laboratory.main(arg, io.stdout, io.stderr, sale.scenarios, environment), true)

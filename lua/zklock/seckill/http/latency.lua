@@ -1,7 +1,6 @@
---- How long buyers waited for their answers.
+--- How long buyers waited for their answers, as a table.
 
 ---@class zklock.seckill.Latency
----@field sold integer
 ---@field answers integer
 ---@field seconds number  how long the sale took
 ---@field median number   seconds
@@ -12,21 +11,16 @@
 local latency = {}
 
 
--- The sample below which that part of all lies.
-local function quantile(sorted, part)
-    return sorted[math.max(1, math.ceil(part * #sorted))]
-end
-
-
---- What the samples come to; nil: there are none.
----@param samples number[]  seconds
----@return { median: number, p99: number, max: number }?
-function latency.of(samples)
-    if not samples[1] then return nil end
-    local sorted = {}
-    for i, sample in ipairs(samples) do sorted[i] = sample end
-    table.sort(sorted)
-    return { median = quantile(sorted, 0.5), p99 = quantile(sorted, 0.99), max = sorted[#sorted] }
+--- What is shown of a distribution; nil: nobody was answered.
+---@param answers zklock.seckill.Distribution
+---@param seconds number  how long the sale took
+---@return zklock.seckill.Latency?
+function latency.of(answers, seconds)
+    if answers:count() == 0 then return nil end
+    return {
+        answers = answers:count(), seconds = seconds, median = answers:quantile(0.5),
+        p99 = answers:quantile(0.99), max = answers:max(),
+    }
 end
 
 

@@ -2,14 +2,13 @@
 --- connections, and a server that is killed in the middle.
 
 local client = require "zklock.seckill.http.client"
-local dependency = require "zklock.seckill.dependency"
 local latency = require "zklock.seckill.http.latency"
-local stages = require "zklock.seckill.http.stage"
-local store = require "zklock.seckill.store"
+local record = require "zklock.seckill.http.record"
+local runs = require "zklock.seckill.http.run"
+local sales = require "zklock.seckill.sale"
+local seed = require "zklock.seckill.seed"
 local wrk_load = require "zklock.seckill.http.wrk_load"
 
-
-local BUYERS = 10 -- the seed's
 
 -- Under wrk: a pause that nginx's timers can keep, and a stock that lasts a while.
 local CROWD_PAUSE = 0.001
@@ -28,31 +27,19 @@ local sale = {}
 -- what buyers are told -------------------------------------------------------------------------
 
 local function new_tally()
-    return { sold = 0, sold_out = 0, lost = 0, refused = 0, other = 0, times = {} }
+    return { sold = 0, sold_out = 0, lost = 0, refused = 0, other = 0 }
 end
 
 
 local KINDS = { [200] = "sold", [409] = "sold_out" }
 
 -- One purchase, and what came of it.
-local function buy(stage, i, told)
-    local now = dependency.load("socket").gettime
-    local begun = now()
-    local status, body = stage:buy(i)
+local function buy(run, i, told)
+    local status, body = run:buy(i)
     local kind = status and (KINDS[status] or "other") or body
     told[kind] = told[kind] + 1
     if kind == "other" then told.complaint = body:gsub("%s+", " ") end
-    if status then told.times[#told.times + 1] = now() - begun end
     return kind
-end
-
-
-local function measured(told, begun)
-    local times = latency.of(told.times)
-    if not times then return nil end
-    times.answers = #told.times
-    times.seconds = dependency.load("socket").gettime() - begun
-    return times
 end
 
 
@@ -60,7 +47,7 @@ end
 
 -- Why it is wrong; nil: it is right. Who was told "sold" has an order; who was told
 -- nothing may have one.
-local function fault(shop, stock, left, ordered, told)
+local function fault(store, stock, left, ordered, told)
     if left + ordered ~= stock or left < 0 then
         return ("%d sold and %d left of %d"):format(ordered, left, stock)
     end
@@ -68,63 +55,86 @@ local function fault(shop, stock, left, ordered, told)
     if ordered > told.sold + told.lost then
         return ("%d orders, only %d sold"):format(ordered, told.sold)
     end
-    if not shop:tokens_grow "tb_order" then return "tokens do not grow" end
+    if not store:tokens_grow "tb_order" then return "tokens do not grow" end
 end
 
 
 --- What the store says.
----@param shop zklock.seckill.Shop
+---@param store zklock.seckill.Sql
 ---@param stock integer  at first
 ---@param told { sold: integer, lost: integer }  what buyers know
 ---@return zklock.seckill.Outcome
-function sale.judge(shop, stock, told)
-    local left, ordered = shop:left(store.PRODUCT), shop:ordered(store.PRODUCT)
-    local problem = fault(shop, stock, left, ordered, told)
+function sale.judge(store, stock, told)
+    local left, ordered = store:stock(seed.PRODUCT), store:ordered(seed.PRODUCT)
+    local problem = fault(store, stock, left, ordered, told)
     if problem then return { right = false, finding = problem } end
     return { right = true, finding = ("%d sold, %d left"):format(ordered, left) }
+end
+
+
+-- What there is to tell of the run, for a report.
+local function account(scenario, run)
+    local known = record.of(run)
+    known.left = { [seed.PRODUCT] = run.store:stock(seed.PRODUCT) }
+    known.orders = run.store:orders()
+    return sales.of({
+        name = scenario.title, strategy = scenario.strategy,
+        store = run.options.store == "sqlite" and "sqlite" or "mysql",
+        buyers = #known.purchases, servers = scenario.servers, products = run.place.products,
+    }, known)
+end
+
+
+-- The outcome, with the run's only sale. The verdict of both is sale.judge's, which also looks at
+-- tokens and at answers that were lost.
+local function judged(scenario, run, told, remark)
+    local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], told)
+    outcome.finding = outcome.finding .. (remark or "")
+    local made = account(scenario, run)
+    made.verdict, made.finding = outcome.right and "right" or "wrong", outcome.finding
+    outcome.sales = { made }
+    outcome.latency = latency.of(made.answer, made.seconds)
+    return outcome
 end
 
 
 -- plays ----------------------------------------------------------------------------------------
 
 -- Ten buyers at once; buyer i goes to server "808" + (i mod 2), as in the seed.
-local function ten(scenario, stage)
-    stage:serve(scenario.servers, scenario)
+local function ten(scenario, run)
+    run:serve(scenario.servers, scenario)
     local told, buyers = new_tally(), {}
-    for i = 0, BUYERS - 1 do
-        buyers[#buyers + 1] = function() buy(stage, i, told) end
+    for i = 0, seed.BUYERS - 1 do
+        buyers[#buyers + 1] = function() buy(run, i, told) end
     end
-    local begun = dependency.load("socket").gettime()
     client.run(buyers)
-    if told.sold ~= BUYERS then
-        error(("only %d of %d buyers were served: %s"):format(told.sold, BUYERS,
+    if told.sold ~= seed.BUYERS then
+        error(("only %d of %d buyers were served: %s"):format(told.sold, seed.BUYERS,
             told.complaint or "no answer"), 0)
     end
-    local outcome = sale.judge(stage.shop, store.STOCK, told)
-    outcome.latency = measured(told, begun)
-    return outcome
+    return judged(scenario, run, told)
 end
 
 
 -- Two hundred connections.
-local function crowd(scenario, stage)
-    stage:serve(scenario.servers, scenario)
+local function crowd(scenario, run)
+    run:serve(scenario.servers, scenario)
     local ports = {}
-    for i, server in ipairs(stage.servers) do ports[i] = server.port end
-    local told, times = wrk_load.run(ports, stages.path(), stage.leash)
-    stage:settle()
+    for i, server in ipairs(run.servers) do ports[i] = server.port end
+    local told, times = wrk_load.run(ports, runs.path(), run.reaper)
+    run:settle()
     if told.sold == 0 then error("nobody was served", 0) end
-    local outcome = sale.judge(stage.shop, scenario.stock, told)
+    local outcome = judged(scenario, run, told)
     outcome.latency = times
     return outcome
 end
 
 
 -- Buys at one server after the other, until there is nothing left.
-local function shop_around(stage, first, told, watch)
+local function shop_around(run, first, told, watch)
     for i = first, first + MOST_REQUESTS do
         watch(i, 1)
-        local kind = buy(stage, i, told)
+        local kind = buy(run, i, told)
         watch(i, -1)
         if kind == "sold_out" then return end
     end
@@ -134,10 +144,10 @@ end
 
 -- Kills the server in the middle of the sale. Whoever waited for its answer loses it, and is
 -- refused there from now on.
-local function killer(stage, victim, told)
+local function killer(run, victim, told)
     local waiting = 0
     return function(i, change)
-        if stage:server_of(i) ~= victim then return end
+        if run:server_of(i) ~= victim then return end
         waiting = waiting + change
         if told.sold >= SOLD_BEFORE_THE_KILL and waiting >= WAITING_AT_THE_KILL then
             victim:kill()
@@ -146,20 +156,17 @@ local function killer(stage, victim, told)
 end
 
 
-local function kill_one(scenario, stage)
-    stage:serve(scenario.servers, scenario)
+local function kill_one(scenario, run)
+    run:serve(scenario.servers, scenario)
     local told, shoppers = new_tally(), {}
-    local watch = killer(stage, stage.servers[#stage.servers], told)
+    local watch = killer(run, run.servers[#run.servers], told)
     for i = 1, SHOPPERS do
-        shoppers[i] = function() shop_around(stage, i, told, watch) end
+        shoppers[i] = function() shop_around(run, i, told, watch) end
     end
-    local begun = dependency.load("socket").gettime()
     client.run(shoppers)
-    stage:settle()
-    local outcome = sale.judge(stage.shop, store.STOCK, told)
+    run:settle()
+    local outcome = judged(scenario, run, told, (", %d answers lost"):format(told.lost))
     outcome.again = outcome.right and told.lost == 0 -- nothing was under way there
-    outcome.latency = measured(told, begun)
-    outcome.finding = ("%s, %d answers lost"):format(outcome.finding, told.lost)
     return outcome
 end
 
@@ -167,16 +174,16 @@ end
 -- the scenarios --------------------------------------------------------------------------------
 
 --- A scenario of this kind.
----@class zklock.seckill.Sale: zklock.seckill.Scenario
+---@class zklock.seckill.http.Scenario: zklock.seckill.Scenario
 ---@field servers integer
----@field strategy "none" | "shared" | "zookeeper"
----@field order string?   of "zookeeper"; default: "fifo"
----@field stock integer?  default: the seed's
----@field pause number?   default: that of the options
----@field wrk boolean?    needs wrk
----@param scenario zklock.seckill.Sale
+---@field strategy string   "shared": a lock of each nginx; else one of zklock.seckill.strategies
+---@field stock integer?    default: the seed's
+---@field pause number?     default: that of the options
+---@field wrk boolean?      needs wrk
+---@field explanation string  what it shows
+---@param scenario zklock.seckill.http.Scenario
 function sale.scenario(scenario)
-    scenario.zookeeper = scenario.strategy == "zookeeper"
+    scenario.zookeeper = scenario.strategy:find "^zookeeper" ~= nil
     scenario.race = scenario.expect == "wrong"
     return scenario
 end
@@ -190,32 +197,52 @@ end
 
 
 sale.scenarios = {
-    sale.scenario {
+    sale.scenario{
         id = "HTTP-01", title = "no lock, one server (DEMO-01)", expect = "wrong",
         servers = 1, strategy = "none", play = ten,
+        explanation = "One nginx serves ten requests at once. All read the same stock, and each "
+            .. "writes it back less one: sales are lost.",
     },
-    sale.scenario {
+    sale.scenario{
         id = "HTTP-02", title = "local lock, one server (DEMO-02)", expect = "right",
         servers = 1, strategy = "shared", play = ten,
+        explanation = "A lock in nginx's shared memory, which all its workers see, is enough as "
+            .. "long as there is one nginx.",
     },
-    sale.scenario {
+    sale.scenario{
         id = "HTTP-03", title = "local lock, two servers (DEMO-03)", expect = "wrong",
         servers = 2, strategy = "shared", play = ten,
+        explanation = "With two nginx there are two such locks, and neither knows of the other.",
     },
-    sale.scenario {
+    sale.scenario{
         id = "HTTP-04", title = "zklock, two servers (DEMO-04)", expect = "right",
         servers = 2, strategy = "zookeeper", play = ten,
+        explanation = "zklock's lock is one for both nginx, and for all their workers.",
     },
-    sale.scenario {
+    sale.scenario{
         id = "HTTP-05", title = "zklock, one server killed", expect = "right",
         servers = 2, strategy = "zookeeper", play = kill_one,
+        explanation = "One nginx is killed while buyers wait for it. What it held is free when "
+            .. "ZooKeeper ends its sessions; the other one sells the rest.",
     },
-    crowd_of { id = "HTTP-06", title = "wrk, no lock", expect = "wrong", strategy = "none" },
-    crowd_of { id = "HTTP-07", title = "wrk, local lock", expect = "wrong", strategy = "shared" },
-    crowd_of { id = "HTTP-08", title = "wrk, zklock", expect = "right", strategy = "zookeeper" },
-    crowd_of {
+    crowd_of{
+        id = "HTTP-06", title = "wrk, no lock", expect = "wrong", strategy = "none",
+        explanation = "200 connections without a lock: many more are sold than there were.",
+    },
+    crowd_of{
+        id = "HTTP-07", title = "wrk, local lock", expect = "wrong", strategy = "shared",
+        explanation = "200 connections, and a lock of each nginx: both sell the same pieces.",
+    },
+    crowd_of{
+        id = "HTTP-08", title = "wrk, zklock", expect = "right", strategy = "zookeeper",
+        explanation = "200 connections with zklock: each piece is sold once, to whoever came "
+            .. "first.",
+    },
+    crowd_of{
         id = "HTTP-09", title = "wrk, zklock in turns", expect = "right",
-        strategy = "zookeeper", order = "turns",
+        strategy = "zookeeper-turns",
+        explanation = "The same with order = \"turns\": a worker hands the lock on to its own "
+            .. "next request a few times, which takes no round trip.",
     },
 }
 

@@ -2,8 +2,8 @@
 --- and killed, all its processes at once.
 
 local client = require "zklock.seckill.http.client"
-local clock = require "zklock.seckill.clock"
 local conf = require "zklock.seckill.http.conf"
+local core = require "zklock.core"
 local dependency = require "zklock.seckill.dependency"
 local process = require "zklock.seckill.process"
 local shell = require "zklock.seckill.shell"
@@ -17,16 +17,17 @@ local READY = 30 -- within which it must be ready, and quiet again after a sale
 local LOOK = 0.02
 
 
----@class zklock.seckill.Server
+---@class zklock.seckill.http.Server
 ---@field port integer
----@field folder string
+---@field folder string   its workers' records are there, too
 ---@field process zklock.seckill.Process?  nil: it was killed
+---@field killed number?  when, by zklock's clock; until then it lived
 ---@field pids integer[]  of its workers
 local Server = {}
 Server.__index = Server
 
 
-local server = {}
+local server = { WORKERS = WORKERS }
 
 
 -- The log is empty when nginx could not even be started.
@@ -42,9 +43,9 @@ end
 ---@param folder string  its own; is made
 ---@param port integer
 ---@param words table<string, any>  for the app: name, store, strategy, pause, root, …
----@param leash zklock.seckill.Leash
----@return zklock.seckill.Server
-function server.start(folder, port, words, leash)
+---@param reaper zklock.seckill.Reaper
+---@return zklock.seckill.http.Server
+function server.start(folder, port, words, reaper)
     assert(shell.succeeds("mkdir " .. shell.quote(folder)))
     local file = assert(io.open(folder .. "/conf", "w"))
     local user = shell.first_line "id -u" == "0" and "root" or nil
@@ -52,10 +53,10 @@ function server.start(folder, port, words, leash)
     file:close()
     local program = os.getenv "NGINX" or "nginx"
     return setmetatable({
-        port = port, folder = folder, root = words.root, pids = {}, leash = leash,
+        port = port, folder = folder, root = words.root, pids = {}, reaper = reaper,
         process = process.start("nginx on port " .. port, { "sh", "-c",
             ('exec %s -p "$0" -c conf -e error.log >"$0/output" 2>&1'):format(shell.quote(program)),
-            folder }, math.ceil(LIMIT + SALES * words.pause), leash),
+            folder }, math.ceil(LIMIT + SALES * words.pause), reaper),
     }, Server)
 end
 
@@ -70,12 +71,12 @@ end
 
 -- Asks until the state is as wanted.
 function Server:await(what, is_wanted)
-    local due = clock.now() + READY
+    local due = core.now() + READY
     repeat
         local state = self:state()
         if state and is_wanted(state) then return state end
         zklock.sleep(LOOK)
-    until clock.now() > due or not self.process:lives()
+    until core.now() > due or not self.process:lives()
     error(("nginx on port %d is not %s: %s"):format(self.port, what,
         first_complaint(self.folder) or "its log is silent"), 0)
 end
@@ -84,7 +85,7 @@ end
 --- Waits until all workers are ready to sell.
 function Server:await_ready()
     self.pids = self:await("ready", function(state) return #state.pids == WORKERS end).pids
-    for _, pid in ipairs(self.pids) do self.leash:hold(tostring(pid)) end
+    for _, pid in ipairs(self.pids) do self.reaper:hold(tostring(pid)) end
 end
 
 
@@ -99,7 +100,7 @@ end
 function Server:kill()
     local running = self.process
     if not running then return end
-    self.process = nil
+    self.process, self.killed = nil, core.now()
     if self.pids[1] then
         shell.succeeds(("kill -KILL %s %s 2>/dev/null"):format(running.pid,
             table.concat(self.pids, " ")))
@@ -107,7 +108,7 @@ function Server:kill()
         shell.succeeds(("kill -TERM %s 2>/dev/null"):format(running.pid))
     end
     running:finish()
-    for _, pid in ipairs(self.pids) do self.leash:let_go(tostring(pid)) end
+    for _, pid in ipairs(self.pids) do self.reaper:let_go(tostring(pid)) end
 end
 
 

@@ -23,15 +23,15 @@ end
 --- Runs wrk against the ports, shared evenly.
 ---@param ports integer[]
 ---@param path string
----@param leash zklock.seckill.Leash
+---@param reaper zklock.seckill.Reaper
 ---@return { sold: integer, other: integer, lost: integer } told
 ---@return zklock.seckill.Latency latency
-function wrk_load.run(ports, path, leash)
+function wrk_load.run(ports, path, reaper)
     local running = process.start("wrk", {
         "env", "ZKLOCK_PORTS=" .. table.concat(ports, ","),
         "wrk", "-t2", "-c" .. CONNECTIONS, ("-d%ds"):format(SECONDS), "--timeout", "10s",
         "-s", SCRIPT, ("http://127.0.0.1:%d%s"):format(ports[1], path),
-    }, SECONDS + PATIENCE, leash)
+    }, SECONDS + PATIENCE, reaper)
     local result = numbers(running:expect "result")
     running:finish()
     return { sold = result.sold, other = result.other, lost = result.lost + CONNECTIONS }, {

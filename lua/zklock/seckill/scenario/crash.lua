@@ -1,14 +1,11 @@
---- DEMO-15: the holder is killed in the middle of its purchase. Its node goes
---- with its session; the next in line has the lock within the session timeout
---- and a tick of the server.
+--- DEMO-15: the holder is killed in the middle of its purchase. Its node goes with its session; the
+--- next in line has the lock within the session timeout and a tick of the server.
 
-local clock = require "zklock.seckill.clock"
-local store = require "zklock.seckill.store"
-local zklock = require "zklock"
+local evidence = require "zklock.seckill.scenario.evidence"
 
 
--- The server looks for dead sessions once a tick, and a session timeout has at
--- least two ticks (minSessionTimeout).
+-- The server looks for dead sessions once a tick, and a session timeout has at least two ticks
+-- (minSessionTimeout).
 local TICK = 0.5
 
 -- For the notification and the next one's start.
@@ -18,35 +15,22 @@ local SLACK = 0.25
 local crash = {}
 
 
--- in the demo -----------------------------------------------------------------------------------
-
-local function judge(records, killed, timeout)
-    local journal = records:journal()
-    local last = journal[#journal]
-    local waited = last.at - killed
-    local limit = timeout * (1 + TICK) + SLACK
-    local sold, left = records:told "sold", records:stock()
-    return {
-        right = #journal == 2 and last.who == "next"
-            and waited > 0 and waited <= limit
-            and sold == 1 and left == store.STOCK - 1
-            and records:tokens_grow "journal",
-        finding = ("next after %.2f s (session %g s)"):format(waited, timeout),
-        log = journal,
-    }
-end
-
-
 local function play(_, stage)
-    local holder = stage:start("crash", "holder", { part = "holder" })
-    local timeout = tonumber(holder:expect "holds")
-    local heir = stage:start("crash", "next", { part = "heir" })
-    heir:expect "queued"
-    local killed = clock.now()
-    holder:signal "KILL"
-    heir:expect "sold"
-    stage:finish()
-    return judge(stage.store, killed, timeout)
+    local timeout = stage:session_timeout()
+    local sale = stage:sale{
+        buyers = 2, servers = 2, strategy = "zookeeper", timeout = 30 + 2 * timeout,
+        faults = { { at = 0, kill = "holder" } },
+    }
+    local killed = assert(sale.faults[1], "nobody was killed").at
+    local heir = assert(evidence.next_after(sale, killed), "nobody had the lock after that")
+    local waited = heir.granted - killed
+    local in_time = waited <= timeout * (1 + TICK) + SLACK
+    return {
+        right = sale.verdict == "right" and sale.sold == 1 and in_time
+            and evidence.tokens_grow(sale),
+        finding = ("next after %.2f s (session %g s)"):format(waited, timeout),
+        sales = { sale }, log = evidence.story(sale, "server %d"),
+    }
 end
 
 
@@ -54,42 +38,10 @@ crash.scenarios = {
     {
         id = "DEMO-15", title = "the holder is killed",
         expect = "right", zookeeper = true, play = play,
+        explanation = "A dead process cannot give its lock up, so ZooKeeper does it when its "
+            .. "session has timed out.",
     },
 }
-
-
--- in a process ----------------------------------------------------------------------------------
-
-local parts = {}
-
-
--- Has read the stock, and will never write it.
-function parts.holder(worker, session, lock)
-    local lease = assert(lock:acquire())
-    worker:note("got the lock", lease)
-    worker.store:stock()
-    worker:say("holds", session:timeout())
-    while true do zklock.sleep(1) end
-end
-
-
-function parts.heir(worker, _, lock)
-    local lease = assert(lock:acquire {
-        on_queued = function() worker:say "queued" end,
-    })
-    worker:note("got the lock", lease)
-    worker.store:set_stock(worker.store:stock() - 1)
-    worker.store:tell(worker.name, worker.name, "sold", lease:token_string())
-    assert(lease:release())
-    worker:say "sold"
-end
-
-
----@param worker zklock.seckill.Worker
-function crash.act(worker)
-    local session = worker:connect()
-    parts[worker.given.part](worker, session, session:mutex(worker:path "/Lock"))
-end
 
 
 return crash

@@ -1,7 +1,7 @@
 --- What the demo prints: on stdout a line for each scenario and one that sums
 --- up; on stderr, if it is a terminal, what runs at the moment.
 
-local clock = require "zklock.seckill.clock"
+local core = require "zklock.core"
 local shell = require "zklock.seckill.shell"
 
 
@@ -9,34 +9,34 @@ local ROW = "%-9s %-37s %-36s %s\n"
 local CLEAR = "\r\27[K"
 
 
----@class zklock.seckill.Report
-local Report = {}
-Report.__index = Report
+---@class zklock.seckill.Console
+local Console = {}
+Console.__index = Console
 
 
-local report = {}
+local console = {}
 
 
 ---@param options zklock.seckill.Options
 ---@param out file*  for the table
 ---@param err file*  for the progress
-function report.new(options, out, err)
+function console.new(options, out, err)
     return setmetatable({
         options = options,
         out = out,
         err = shell.succeeds "test -t 2" and err or nil,
-        began = clock.now(),
-    }, Report)
+        began = core.now(),
+    }, Console)
 end
 
 
-function Report:introduce()
-    self.out:write(self.options.setting.introduction(self.options))
+function Console:introduce()
+    self.out:write(self.options.environment.introduction(self.options))
 end
 
 
 ---@param scenario zklock.seckill.Scenario
-function Report:started(scenario)
+function Console:started(scenario)
     if self.err then self.err:write(CLEAR, scenario.id, "  ", scenario.title, " …") end
 end
 
@@ -62,7 +62,7 @@ end
 
 
 -- All of the journal, or what of it gives the idea.
-function Report:journal(log, glimpse)
+function Console:journal(log, glimpse)
     local shown = self.options.verbose and log or glimpse
     for _, entry in ipairs(shown) do
         self.out:write(log_line(entry, log[1].at))
@@ -74,7 +74,7 @@ end
 
 
 ---@param result zklock.seckill.Result
-function Report:finished(result)
+function Console:finished(result)
     if self.err then self.err:write(CLEAR) end
     self.out:write(ROW:format(result.id, result.title, result.finding, verdict_text(result)))
     local glimpse = result.as_expected and result.glimpse or result.log
@@ -105,20 +105,20 @@ end
 
 
 ---@param results zklock.seckill.Result[]
-function Report:sum_up(results)
+function Console:sum_up(results)
     local failed = count(results, "failed")
-    self.out:write(self.options.setting.summary(results))
+    self.out:write(self.options.environment.summary(results))
     self.out:write(("\n%d scenario%s: %d right, %d wrong%s, %s in %.0f s\n"):format(
         #results, #results == 1 and "" or "s", count(results, "right"), count(results, "wrong"),
         failed > 0 and (", %d failed"):format(failed) or "",
-        ending(results), clock.now() - self.began))
+        ending(results), core.now() - self.began))
 end
 
 
 --- After an interrupt: leaves the terminal clean.
-function Report:abandon()
+function Console:abandon()
     if self.err then self.err:write(CLEAR) end
 end
 
 
-return report
+return console

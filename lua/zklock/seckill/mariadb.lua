@@ -1,7 +1,7 @@
 --- A throwaway MariaDB: in a folder of the run, reached by a socket there, as
---- the user who starts it. It ends with the leash.
+--- the user who starts it. It ends with the reaper.
 
-local clock = require "zklock.seckill.clock"
+local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local process = require "zklock.seckill.process"
 local shell = require "zklock.seckill.shell"
@@ -33,7 +33,7 @@ end
 
 local function await(folder, running)
     local url = address(folder)
-    local due = clock.now() + READY
+    local due = core.now() + READY
     repeat
         local ok, connection = pcall(database.open, url)
         if ok then
@@ -41,18 +41,18 @@ local function await(folder, running)
             return url
         end
         zklock.sleep(LOOK)
-    until clock.now() > due or not running:lives()
+    until core.now() > due or not running:lives()
     error("MariaDB did not start: " .. (shell.first_line(
         ("grep -m1 ERROR %s/log"):format(shell.quote(folder))) or "its log is silent"), 0)
 end
 
 
 --- Starts one; gives its URL.
----@param leash zklock.seckill.Leash
+---@param reaper zklock.seckill.Reaper
 ---@return string url
-function mariadb.start(leash)
-    local folder = leash.folder .. "/mariadb"
-    local running = process.start("MariaDB", { "sh", "-c", SERVER, folder }, LIMIT, leash)
+function mariadb.start(reaper)
+    local folder = reaper.folder .. "/mariadb"
+    local running = process.start("MariaDB", { "sh", "-c", SERVER, folder }, LIMIT, reaper)
     mariadb.running = running -- while it is known to nobody else, its pipe must stay open
     return await(folder, running)
 end

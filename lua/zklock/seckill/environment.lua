@@ -1,7 +1,9 @@
 --- Where scenarios play, and what sets that apart: here servers are processes of
---- the demo, and the store is an SQLite file. zklock.seckill.http.setting is the other.
+--- the demo, and the store is an SQLite file. zklock.seckill.http.environment is the other.
 
+local own_sale = require "zklock.seckill.own_sale"
 local stages = require "zklock.seckill.stage"
+local throwaway = require "zklock.seckill.throwaway"
 
 
 -- S2 sleeps that long with the lock held (DEMO-09, DEMO-10).
@@ -9,20 +11,21 @@ local SEED_HOLD = 5
 local HOLD = 0.5
 
 
-local setting = {
+local environment = {
     description = "The flash sale: what goes wrong without a lock, with a local lock, with a lock "
         .. "used wrongly, and how zklock puts it right. Real processes, one SQLite file as the "
         .. "store; every verdict is read from the store.",
     example = "DEMO-03,DEMO-17",
     modules = { "luasql.sqlite3" },
-    open_stage = stages.open,
+    open_run = stages.open,
+    own_sale = own_sale,
 }
 
 
 --- Adds its options to the command line.
 ---@param parser table  of argparse
 ---@param seconds function  a converter
-function setting.describe(parser, seconds)
+function environment.describe(parser, seconds)
     parser:mutex(
         parser:option("--hold", ("Seconds for which DEMO-09 and DEMO-10 hold the lock "
             .. "(default %g; the seed's are %g)."):format(HOLD, SEED_HOLD))
@@ -33,39 +36,33 @@ function setting.describe(parser, seconds)
 end
 
 
--- The interpreter that runs this: the first word of its command line.
-local function own_interpreter()
-    local first = 0
-    while arg and arg[first - 1] do first = first - 1 end
-    return first < 0 and arg[first] or "lua"
-end
-
-
 --- What they come to: fields of the options.
 ---@param given table  what argparse read
 ---@return table
-function setting.read(given)
+function environment.read(given)
     local hold = given.seed_times and SEED_HOLD or given.hold
-    return { hold = hold or HOLD, lua = given.lua or own_interpreter() }
+    return { hold = hold or HOLD, lua = given.lua }
 end
 
 
 --- What else keeps the scenarios from running; nil: nothing.
 ---@return string?
-function setting.missing() end
+function environment.missing() end
 
 
---- Starts what all scenarios share.
-function setting.prepare() end
+--- Makes what all scenarios share.
+---@param options zklock.seckill.Options
+---@param reaper zklock.seckill.Reaper
+function environment.prepare(options, reaper) options.throwaway = throwaway.open(reaper) end
 
 
 ---@param options zklock.seckill.Options
 ---@return string
-function setting.introduction(options)
+function environment.introduction(options)
     return ([[
 Ten buyers, one item each, a stock of 100: 90 must be left. A wrong strategy must be seen to fail.
-Servers are processes, requests are coroutines; all numbers are read from the store, an SQLite file.
-Between reading and writing the stock a request pauses %g s, which widens the race (--pause).
+Servers are processes, buyers are coroutines; all numbers are read from the store, an SQLite file.
+Between reading and writing the stock a buyer pauses %g s, which widens the race (--pause).
 DEMO-09 and DEMO-10 hold the lock %g s (--hold; the seed's 5 s: --seed-times).
 
 ]]):format(options.pause, options.hold)
@@ -74,7 +71,7 @@ end
 
 --- What is said below all results.
 ---@return string
-function setting.summary() return "" end
+function environment.summary() return "" end
 
 
-return setting
+return environment

@@ -1,24 +1,24 @@
---- The setting of the sale over HTTP: servers are nginx, the store is an SQLite file or
+--- The environment of the sale over HTTP: servers are nginx, the store is an SQLite file or
 --- MariaDB.
 
 local database = require "zklock.seckill.database"
 local dependency = require "zklock.seckill.dependency"
 local latency = require "zklock.seckill.http.latency"
-local mariadb = require "zklock.seckill.http.mariadb"
+local mariadb = require "zklock.seckill.mariadb"
 local shell = require "zklock.seckill.shell"
-local stages = require "zklock.seckill.http.stage"
+local runs = require "zklock.seckill.http.run"
 
 
 local PORTS = { 8080, 8081 } -- the seed's
 
 
-local setting = {
+local environment = {
     description = "The flash sale over HTTP: two nginx servers sell from one store, without a "
         .. "lock, with a lock that each server has for itself, and with zklock. Every verdict is "
         .. "read from the store.",
     example = "HTTP-03,HTTP-04",
     modules = { "luasql.sqlite3", "socket", "dkjson" },
-    open_stage = stages.open,
+    open_run = runs.open,
     summary = latency.table,
 }
 
@@ -42,7 +42,7 @@ end
 
 --- Adds its options to the command line.
 ---@param parser table  of argparse
-function setting.describe(parser)
+function environment.describe(parser)
     parser:option("--ports", "Ports of the two servers, on 127.0.0.1 (default 8080,8081).")
         :argname "A,B" :convert(two_ports)
     parser:option("--store", "sqlite: a file of the run (the default); mysql: a throwaway MariaDB; "
@@ -55,7 +55,7 @@ end
 --- What they come to: fields of the options.
 ---@param given table  what argparse read
 ---@return table
-function setting.read(given)
+function environment.read(given)
     return { ports = given.ports or PORTS, store = given.store or "sqlite" }
 end
 
@@ -85,7 +85,7 @@ end
 --- What else keeps the scenarios from running; nil: nothing.
 ---@param options zklock.seckill.Options
 ---@return string?
-function setting.missing(options)
+function environment.missing(options)
     local found, message = true, nil
     if options.store ~= "sqlite" then found, message = pcall(dependency.load, "luasql.mysql") end
     if not found then return message end
@@ -98,15 +98,15 @@ end
 
 --- Starts the throwaway MariaDB, if there is to be one.
 ---@param options zklock.seckill.Options
----@param leash zklock.seckill.Leash
-function setting.prepare(options, leash)
-    if options.store == "mysql" then options.store = mariadb.start(leash) end
+---@param reaper zklock.seckill.Reaper
+function environment.prepare(options, reaper)
+    if options.store == "mysql" then options.store = mariadb.start(reaper) end
 end
 
 
 ---@param options zklock.seckill.Options
 ---@return string
-function setting.introduction(options)
+function environment.introduction(options)
     return ([[
 POST /mall/commodity/purchase to nginx on 127.0.0.1, ports %d and %d, two workers each.
 Orders are rows; stock and orders together must be the stock of the beginning. A wrong strategy must
@@ -118,4 +118,4 @@ Between reading and writing the stock a request pauses %g s (--pause; under wrk 
 end
 
 
-return setting
+return environment

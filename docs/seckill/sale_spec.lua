@@ -1,0 +1,54 @@
+--- An example: flash sales as tests, with busted.
+---
+---     busted docs/seckill/sale_spec.lua
+
+local seckill = require "zklock.seckill"
+
+package.path = "docs/seckill/?.lua;" .. package.path -- where row_lock.lua and ledger.lua are
+
+
+describe("the autumn sale", function()
+    local options = { buyers = 20, servers = 2, products = { bun = 15 }, pause = 0.005 }
+
+    -- The options with others instead of some.
+    local function with(others)
+        local changed = {}
+        for name, value in pairs(options) do changed[name] = value end
+        for name, value in pairs(others) do changed[name] = value end
+        return changed
+    end
+
+    it("sells what there is and no more", function()
+        local sale = seckill.sale(with{ strategy = "zookeeper" })
+        assert.equal("right", sale.verdict, sale.finding)
+        assert.equal(15, sale.sold)
+        assert.equal(5, sale.refused)
+        assert.equal(0, sale.left)
+    end)
+
+    it("serves everybody within five seconds", function()
+        local sale = seckill.sale(with{ strategy = "zookeeper", timeout = 5 })
+        assert.equal(0, sale.failed)
+        assert.is_true(sale.wait:quantile(0.99) < 5)
+    end)
+
+    it("oversells without a lock", function()
+        local sale = seckill.sale(with{ strategy = "none" })
+        assert.equal("wrong", sale.verdict)
+        assert.is_true(#sale.overlaps > 0)
+    end)
+
+    it("is right with a lock of our own, and a store of our own", function()
+        local sale = seckill.sale(with{ strategy = "row_lock", store = "ledger" })
+        assert.equal("right", sale.verdict, sale.finding)
+        assert.equal(15, sale.sold)
+    end)
+
+    it("survives a server that dies while it holds the lock", function()
+        local sale = seckill.sale(with{
+            strategy = "zookeeper", session = 1, faults = { { at = 0.02, kill = "holder" } },
+        })
+        assert.equal("right", sale.verdict, sale.finding)
+        assert.is_true(sale.failures.unanswered > 0)
+    end)
+end)

@@ -1,0 +1,59 @@
+--- A barrier: so many wait here for each other, and go on together (the seed's latch). It is a
+--- file; each adds a byte to it when it comes, and all wait until it is long enough.
+
+local core = require "zklock.core"
+
+local open = io.open
+
+
+local POLL = 0.002
+
+
+local barrier = {}
+
+
+--- Comes, and does not wait.
+---@param path string
+function barrier.come(path)
+    local file = assert(open(path, "a"))
+    file:write "x"
+    file:close()
+end
+
+
+local function arrived(path)
+    local file = open(path)
+    if not file then return 0 end
+    local length = file:seek "end"
+    file:close()
+    return length
+end
+
+
+--- How many have come.
+---@param path string
+---@return integer
+barrier.arrived = arrived
+
+
+--- Waits for the others.
+---@param path string
+---@param count integer   how many there are
+---@param limit number    seconds
+---@param sleep fun(seconds: number)
+---@return boolean? all   nil: they did not all come
+---@return string? message
+function barrier.wait(path, count, limit, sleep)
+    local due = core.now() + limit
+    while arrived(path) < count do
+        if core.now() > due then
+            return nil, ("only %d of %d came to %s"):format(arrived(path), count,
+                path:match "[^/]*$")
+        end
+        sleep(POLL)
+    end
+    return true
+end
+
+
+return barrier

@@ -1,0 +1,183 @@
+--- A buyer: one purchase in a server. What it does is written into the server's record.
+
+local core = require "zklock.core"
+local zklock = require "zklock"
+
+
+local POLL = 0.001 -- seconds between looks whether it is a buyer's turn
+
+
+---@class zklock.seckill.Buyer
+---@field number integer
+---@field product string
+---@field quantity integer
+---@field lock string       the name of the lock that it must have
+---@field server zklock.seckill.Server
+---@field strategy table
+---@field store table
+---@field token string?     the digits of the fencing token, once it has the lock
+---@field told string?      what it was told, once it was
+local Buyer = {}
+Buyer.__index = Buyer
+
+
+local buyer = {}
+
+
+---@param server zklock.seckill.Server
+---@param wish { buyer: integer, product: string, quantity: integer, lock: string }
+---@return zklock.seckill.Buyer
+function buyer.new(server, wish)
+    return setmetatable({
+        number = wish.buyer, product = wish.product, quantity = wish.quantity, lock = wish.lock,
+        server = server, strategy = server.strategy, store = server.store, places = {},
+    }, Buyer)
+end
+
+
+function Buyer:record(word, about) self.server.record:write(self.number, word, about) end
+
+
+--- Writes a line into the record, for whoever reads it, with the token if it has the lock.
+---@param line string
+function Buyer:note(line)
+    self:record("note", ("%s %s"):format(self.hold and self.token or "-", line))
+end
+
+
+--- What a buyer may want of a lock of zklock's beyond its name.
+---@class zklock.seckill.Wish
+---@field on_queued fun(position: integer)?  called when it comes to waiting
+---@field side "read" | "write" | nil        of a read-write lock; default: "write"
+
+--- Asks for the lock.
+---@param wish zklock.seckill.Wish?
+---@return any? hold       nil: it was not to be had, and the buyer was told so
+---@return string? message
+---@return string? code
+function Buyer:enter(wish)
+    self:record("asked", self.lock)
+    local hold, message, code = self.strategy:enter(self.lock, self, wish)
+    if not hold then
+        if message then self:note(message) end
+        self:tell(code or "failed")
+        return nil, message, code
+    end
+    local strategy = self.strategy
+    self.token = strategy.token and strategy:token(hold) or nil
+    self:record("granted", self.token or "-")
+    if strategy.shared and strategy:shared(hold) then self:record "shared" end
+    self.hold = hold
+    return hold
+end
+
+
+--- Gives the lock up; nothing if it is not held.
+function Buyer:leave()
+    local hold = self.hold
+    if not hold then return end
+    self.hold = nil
+    self:record "released" -- before it is: others may have it from then on
+    self.strategy:leave(hold)
+end
+
+
+--- The stock, as the store has it. Here a fault of the plan may strike: the server is stopped or
+--- killed between reading and writing.
+---@return integer
+function Buyer:stock()
+    local stock = self.store:stock(self.product)
+    self.server.faults:strike(self)
+    return stock
+end
+
+
+--- The time between reading and writing, which widens the race.
+function Buyer:pause() zklock.sleep(self.server.plan.pause) end
+
+
+--- May it buy, with that much in stock? (S0's rule.)
+---@param stock integer
+---@return boolean
+function Buyer:may_buy(stock) return stock > 0 and self.quantity <= stock end
+
+
+-- What is written for it when that much will be left. The token goes along where the plan wants
+-- late writes refused.
+local function order_of(self, left)
+    return {
+        product = self.product, quantity = self.quantity, left = left, buyer = self.number,
+        server = self.server.name, token = self.server.plan.fenced and self.token or nil,
+        hold = self.hold,
+    }
+end
+
+
+local function tell_what_came_of_it(self, written, left)
+    if written then self:record("written", left) end
+    self:tell(written and "sold" or "late")
+end
+
+
+--- Writes what will be left, and the order, and tells the buyer what came of it.
+---@param left integer
+---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
+---@return boolean written
+function Buyer:buy(left, write)
+    write = write or self.store.sell
+    local written = write(self.store, order_of(self, left))
+    tell_what_came_of_it(self, written, left)
+    return written
+end
+
+
+--- S0's purchase, for whoever has the lock: reads the stock, works out what is left, writes that.
+---@return boolean sold
+function Buyer:try_to_buy()
+    local stock = self:stock()
+    self:pause()
+    if self:may_buy(stock) then return self:buy(stock - self.quantity) end
+    self:tell "refused"
+    return false
+end
+
+
+--- Tells the buyer: "sold", "refused", or why not.
+---@param outcome string  one word
+function Buyer:tell(outcome)
+    self.told = outcome
+    self:record("told", outcome)
+end
+
+
+--- Comes to the place of that name, for which others wait; nothing if it has come before.
+---@param place string
+function Buyer:come(place)
+    if self.places[place] then return end
+    self.places[place] = true
+    self.server:come(place)
+end
+
+
+--- Comes, and waits until so many have, in all servers.
+---@param place string
+---@param count integer
+function Buyer:wait_for(place, count)
+    self:come(place)
+    self.server:wait_for(place, count, zklock.sleep)
+end
+
+
+--- Waits until its server is done with those that came before: as in a server of one thread.
+function Buyer:wait_for_its_turn()
+    local server = self.server
+    local before = math.floor((self.number - 1) / server.plan.servers)
+    while server.served < before do zklock.sleep(POLL) end
+end
+
+
+--- Seconds of zklock's clock.
+Buyer.now = core.now
+
+
+return buyer

@@ -1,0 +1,64 @@
+--- A comparison: the same sale with one strategy after the other.
+
+local report = require "zklock.seckill.report"
+
+
+---@class zklock.seckill.Comparison: zklock.seckill.Sale[]
+local Comparison = { __name = "zklock.seckill.comparison" }
+Comparison.__index = Comparison
+
+
+local comparison = {}
+
+
+---@param sales zklock.seckill.Sale[]
+---@return zklock.seckill.Comparison
+function comparison.of(sales) return setmetatable(sales, Comparison) end
+
+
+local HEAD = "%-18s %-8s %7s %8s %7s %9s %9s %9s"
+local ROW = "%-18s %-8s %7d %8d %7d %9.1f %9s %9s"
+
+
+local function milliseconds(distribution, part)
+    local seconds = distribution:quantile(part)
+    return seconds and ("%.1f"):format(1000 * seconds) or "-"
+end
+
+
+--- A table, a line a sale.
+function Comparison:__tostring()
+    local lines = { HEAD:format("", "", "sold", "refused", "failed", "grants/s", "median ms",
+        "p99 ms") }
+    for _, sale in ipairs(self) do
+        lines[#lines + 1] = ROW:format(sale.name, sale.verdict, sale.sold, sale.refused,
+            sale.failed, sale.wait:count() / math.max(sale.seconds, 0.001),
+            milliseconds(sale.wait, 0.5), milliseconds(sale.wait, 0.99))
+    end
+    return table.concat(lines, "\n")
+end
+
+
+local function contents(self)
+    local records, names = {}, {}
+    for i, sale in ipairs(self) do
+        records[i], names[i] = sale:record(), sale.name
+    end
+    return { title = table.concat(names, ", "), sales = records }
+end
+
+
+--- Writes a report of all, as one HTML file.
+---@param file string
+function Comparison:report(file) report.write(file, contents(self)) end
+
+
+---@param file string
+function Comparison:json(file) report.json(file, contents(self)) end
+
+
+---@param file string
+function Comparison:csv(file) report.csv(file, contents(self)) end
+
+
+return comparison

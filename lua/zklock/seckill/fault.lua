@@ -1,0 +1,162 @@
+--- Faults of a sale: at a given time a process is stopped for a while, or killed.
+---
+---     { at = 0.5, stop = "holder", length = 3 }      { at = 1, kill = "server 2" }
+---
+--- "holder" is whoever has a lock then, or the first that has one afterwards: it is struck
+--- between reading the stock and writing it. For that the servers look for a file that the
+--- parent makes; who renames it first is the one, and waits there for what comes.
+
+local core = require "zklock.core"
+local zklock = require "zklock"
+
+local open, remove, rename = io.open, os.remove, os.rename
+
+
+local POLL = 0.002
+
+
+local fault = {}
+
+
+-- Names of the files of the n-th fault.
+local function armed(folder, n) return ("%s/fault-%d"):format(folder, n) end
+local function taken(folder, n, server) return ("%s/fault-%d.%d"):format(folder, n, server) end
+
+
+local function exists(path)
+    local file = open(path)
+    if file then file:close() end
+    return file ~= nil
+end
+
+
+local function is_for_holder(plan) return (plan.stop or plan.kill) == "holder" end
+
+
+-- in a server -----------------------------------------------------------------------------------
+
+---@class zklock.seckill.Faults
+local Faults = {}
+Faults.__index = Faults
+
+
+--- Those that may strike in this server.
+---@param server zklock.seckill.Server
+---@return zklock.seckill.Faults
+function fault.watch(server)
+    local pending = {}
+    for n, each in ipairs(server.plan.faults) do
+        if is_for_holder(each) then pending[#pending + 1] = n end
+    end
+    return setmetatable({ server = server, pending = pending }, Faults)
+end
+
+
+-- Serves nothing while it waits: neither coroutines nor ZooKeeper's events.
+local function be_struck(path)
+    while exists(path) do core.poll({}, POLL) end
+end
+
+
+--- Called by a buyer that has a lock and has read the stock.
+---@param buyer zklock.seckill.Buyer
+function Faults:strike(buyer)
+    if not buyer.hold then return end
+    local folder = self.server.folder
+    for i, n in ipairs(self.pending) do
+        local path = taken(folder, n, self.server.number)
+        if rename(armed(folder, n), path) then
+            table.remove(self.pending, i)
+            be_struck(path)
+            local strategy = self.server.strategy
+            if strategy.state then
+                buyer:note("wakes, and its hold is " .. strategy:state(buyer.hold))
+            end
+            return
+        end
+    end
+end
+
+
+-- in the parent ---------------------------------------------------------------------------------
+
+---@class zklock.seckill.Fault
+---@field at number       seconds since the sale began, when it struck
+---@field kind "stop" | "kill"
+---@field target string   "server 1"
+---@field ended number?   when the server went on
+
+
+-- The number of the server that took the n-th fault.
+local function taker(play, n)
+    for number = 1, #play.servers do
+        if exists(taken(play.folder, n, number)) then return number end
+    end
+end
+
+
+-- Returns when it is over.
+local function strike(play, plan, number, done)
+    local process = play.servers[number].process
+    local struck = { at = play:now(), target = "server " .. number }
+    play.struck[#play.struck + 1] = struck
+    if plan.kill then
+        struck.kind = "kill"
+        play.servers[number].killed = struck.at
+        process:signal "KILL"
+        done()
+        return
+    end
+    struck.kind = "stop"
+    process:signal "STOP"
+    zklock.sleep(plan.length)
+    done()
+    struck.ended = play:now()
+    process:signal "CONT"
+end
+
+
+local function arm(play, n) assert(open(armed(play.folder, n), "w")):close() end
+
+
+--- Called before the sale begins: whoever has a lock first meets a fault that is due from then on.
+---@param play zklock.seckill.Play
+function fault.prepare(play)
+    for n, plan in ipairs(play.plan.faults) do
+        if plan.at == 0 and is_for_holder(plan) then arm(play, n) end
+    end
+end
+
+
+-- The server that a plan means, once there is one; nil: the sale was over before.
+local function wait_for_holder(play, n)
+    while not play.over do
+        local number = taker(play, n)
+        if number then return number end
+        zklock.sleep(POLL)
+    end
+    remove(armed(play.folder, n))
+end
+
+
+--- Carries out one fault of the plan; a task beside the sale.
+---@param play zklock.seckill.Play
+---@param n integer
+function fault.carry_out(play, n)
+    local plan = play.plan.faults[n]
+    while play:now() < plan.at and not play.over do zklock.sleep(POLL) end
+    if play.over then return end
+    if is_for_holder(plan) then
+        if plan.at > 0 then arm(play, n) end
+        local number = wait_for_holder(play, n)
+        if number then
+            strike(play, plan, number, function() remove(taken(play.folder, n, number)) end)
+        end
+    else
+        local number = tonumber((plan.stop or plan.kill):match "%d+$")
+        if not play.servers[number].ended then strike(play, plan, number, function() end) end
+    end
+end
+
+
+return fault

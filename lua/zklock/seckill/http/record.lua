@@ -1,0 +1,90 @@
+--- The record of a sale over HTTP: what the servers wrote down, each worker in a file of its own,
+--- and what clients saw of that, laid over it: when they asked, and which answer they got when.
+--- Clients that say no numbers, as those of wrk, are known from what the servers wrote alone.
+
+local records = require "zklock.seckill.record"
+local seed = require "zklock.seckill.seed"
+local servers = require "zklock.seckill.http.server"
+
+
+local record = {}
+
+
+-- Purchases by the buyer's number; one comes to be when something is known of it.
+local function new_purchases()
+    return setmetatable({}, { __index = function(purchases, number)
+        local purchase = {
+            buyer = number, product = seed.PRODUCT, lock = seed.PRODUCT, quantity = 1,
+            outcome = "unanswered",
+        }
+        purchases[number] = purchase
+        return purchase
+    end })
+end
+
+
+-- Reads what a server's workers wrote; gives when the last of that was.
+local function read_server(run, number, purchases, notes)
+    local own, last = new_purchases(), 0
+    for worker = 1, servers.WORKERS do
+        local folder = run.servers[number].folder
+        last = math.max(last, records.read(folder, worker, run.begun, own, notes) or 0)
+    end
+    for buyer, purchase in pairs(own) do
+        purchase.server = number
+        purchases[buyer] = purchase
+    end
+    return last
+end
+
+
+-- A hold that was not given up went with its server, which certainly lived until `last`.
+local function end_holds(purchases, number, last)
+    for _, purchase in pairs(purchases) do
+        if purchase.server == number and purchase.granted and not purchase.released then
+            purchase.ended = last
+        end
+    end
+end
+
+
+local function listed(purchases)
+    local list = {}
+    for _, purchase in pairs(purchases) do list[#list + 1] = purchase end
+    table.sort(list, function(a, b) return a.buyer < b.buyer end)
+    return list
+end
+
+
+---@class zklock.seckill.http.Record
+---@field purchases zklock.seckill.Purchase[]
+---@field notes table[]
+---@field faults zklock.seckill.Fault[]
+---@field seconds number  until the last that is known
+
+--- What happened, as far as it is written down now.
+---@param run zklock.seckill.http.Run
+---@return zklock.seckill.http.Record
+function record.of(run)
+    local purchases, notes, faults, seconds = new_purchases(), {}, {}, 0
+    for number, server in ipairs(run.servers) do
+        local last = read_server(run, number, purchases, notes)
+        if server.killed then
+            local at = math.max(last, server.killed - run.begun)
+            faults[#faults + 1] = { at = at, kind = "kill", target = "server " .. number }
+            last = at
+        end
+        end_holds(purchases, number, last)
+        seconds = math.max(seconds, last)
+    end
+    for buyer, sight in ipairs(run.seen) do
+        local purchase = purchases[buyer]
+        for name, value in pairs(sight) do purchase[name] = value end
+        seconds = math.max(seconds, sight.told or 0)
+    end
+    table.sort(notes, function(a, b) return a.at < b.at end)
+    return { purchases = listed(purchases), notes = notes, faults = faults, seconds = seconds }
+end
+
+
+return record

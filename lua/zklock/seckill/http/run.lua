@@ -1,0 +1,167 @@
+--- A run: one attempt at a sale. It has a store of its own, the servers that sell from it, and
+--- what clients saw of them.
+
+local client = require "zklock.seckill.http.client"
+local core = require "zklock.core"
+local database = require "zklock.seckill.database"
+local places = require "zklock.seckill.place"
+local seed = require "zklock.seckill.seed"
+local servers = require "zklock.seckill.http.server"
+local shell = require "zklock.seckill.shell"
+local sql = require "zklock.seckill.store.sql"
+
+
+-- Seconds that a request waits for a lock, of whatever kind, and how many may come before it
+-- that pause with the lock held; an answer takes longer by as much.
+local TIMEOUT = 10
+local AHEAD = 20
+local PATIENCE = 10
+
+
+--- What a client saw of one purchase.
+---@class zklock.seckill.http.Sight
+---@field server integer   the number of the server
+---@field asked number     seconds since the sale began
+---@field told number?     when the answer was there; nil: none came
+---@field outcome string?  nil: an answer that only the server can put into a word
+
+---@class zklock.seckill.http.Run
+---@field store zklock.seckill.Sql
+---@field place zklock.seckill.Place
+---@field options zklock.seckill.Options
+---@field servers zklock.seckill.http.Server[]
+---@field begun number  when all servers were ready, by zklock's clock
+---@field seen zklock.seckill.http.Sight[]  by the buyer's number: each request is a new buyer
+local Run = {}
+Run.__index = Run
+
+
+local run = {}
+
+
+-- A database of its own on a server, so that no table of others is touched.
+local function own_database(url, name)
+    name = name:gsub("%W", "_"):lower()
+    return (url:gsub("^(mysql://[^/?]+)/?[^?]*", "%1/" .. name))
+end
+
+
+local function url_of(store, folder, name)
+    if not database.is_url(store) then return folder .. "/store.db" end
+    return own_database(store, name)
+end
+
+
+---@param name string  of the attempt; no two have the same
+---@param options zklock.seckill.Options
+---@param reaper zklock.seckill.Reaper
+---@return zklock.seckill.http.Run
+function run.open(name, options, reaper)
+    local id = reaper.folder:match "%.(%w+)$"
+    local folder = reaper.folder .. "/" .. name
+    assert(shell.succeeds("mkdir " .. shell.quote(folder)))
+    return setmetatable({
+        folder = folder, root = ("/zklock-seckill.%s/%s"):format(id, name),
+        place = {
+            url = url_of(options.store, folder, ("zklock_%s_%s"):format(id, name)),
+            folder = folder,
+        },
+        options = options, reaper = reaper, servers = {}, seen = {},
+    }, Run)
+end
+
+
+--- Fills the store and starts servers, the first ones of the ports.
+---@param count integer
+---@param sale table { strategy, stock, pause, timeout }, the last three if they are given
+function Run:start(count, sale)
+    local options = self.options
+    local pause = sale.pause or options.pause
+    self.timeout = sale.timeout or TIMEOUT + AHEAD * pause
+    self.place.products = { [seed.PRODUCT] = sale.stock or seed.STOCK }
+    places.guard(self.place, options.store, self.reaper)
+    self.store = sql.create(self.place)
+    for i = 1, count do
+        local port = options.ports[i]
+        local folder = ("%s/nginx-%d"):format(self.folder, i)
+        self.servers[i] = servers.start(folder, port, {
+            name = port, number = i, servers = count, folder = folder,
+            store = self.place.url, root = self.root, strategy = sale.strategy,
+            pause = pause, timeout = self.timeout,
+            zookeeper = options.zookeeper or "", session = options.session,
+        }, self.reaper)
+    end
+end
+
+
+--- The same, and returns when all are ready: the sale begins.
+---@param count integer
+---@param sale table
+function Run:serve(count, sale)
+    self:start(count, sale)
+    for _, server in ipairs(self.servers) do server:await_ready() end
+    self.begun = core.now()
+end
+
+
+--- Seconds since the sale began.
+---@return number
+function Run:now() return core.now() - self.begun end
+
+
+local PURCHASE = "/mall/commodity/purchase?commodityId=%s&number=%d"
+
+--- The path and parameters of a purchase of the seed's product.
+---@return string
+function run.path()
+    return PURCHASE:format(seed.PRODUCT, 1)
+end
+
+
+-- Where the i-th request goes: the seed's "808" + (i mod 2).
+local function number_of(self, i) return i % #self.servers + 1 end
+
+
+---@param i integer
+---@return zklock.seckill.http.Server
+function Run:server_of(i) return self.servers[number_of(self, i)] end
+
+
+-- By status, or by what became of the answer.
+local OUTCOMES = {
+    [200] = "sold", [409] = "refused", lost = "unanswered", refused = "unreachable",
+}
+
+
+--- The i-th request, a purchase, in a coroutine of `client.run`.
+---@param i integer
+---@return integer? status
+---@return string body
+function Run:buy(i)
+    local sight = { server = number_of(self, i), asked = self:now() }
+    self.seen[#self.seen + 1] = sight
+    local status, body = client.request(self:server_of(i).port, "POST",
+        ("%s&buyer=%d"):format(run.path(), #self.seen), self.timeout + PATIENCE)
+    if status then sight.told = self:now() end
+    sight.outcome = OUTCOMES[status or body]
+    return status, body
+end
+
+
+--- Waits until the servers that live have answered all.
+function Run:settle()
+    for _, server in ipairs(self.servers) do
+        if server.process then server:await_quiet() end
+    end
+end
+
+
+function Run:close()
+    for _, server in ipairs(self.servers) do server:kill() end
+    if not self.store then return end
+    self.store:close()
+    places.remove(self.place, self.options.store)
+end
+
+
+return run

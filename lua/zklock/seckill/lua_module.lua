@@ -1,0 +1,44 @@
+--- Modules of the user's own, given by name.
+
+local misuse = require "zklock.misuse"
+
+
+local lua_module = {}
+
+
+local function is_callable(value)
+    local meta = getmetatable(value)
+    return type(value) == "function" or meta and meta.__call ~= nil
+end
+
+
+--- The module, if it has these functions.
+---@param name string
+---@param what string         what it is to be, for messages
+---@param functions string[]  those that it must have; empty: the module is a function itself
+---@param others string       what else the name could have been
+---@return any? module
+---@return string? message
+function lua_module.load(name, what, functions, others)
+    local found, module = pcall(require, name)
+    if not found then
+        if tostring(module):find("module '" .. name .. "' not found", 1, true) then
+            return nil, ("no %s %s: there are %s, or the name of a module of yours that "
+                .. "package.path finds"):format(what, misuse.show(name), others)
+        end
+        return nil, ("the %s %s cannot be loaded: %s"):format(what, name, module)
+    end
+    if not functions[1] and not is_callable(module) then
+        return nil, ("the %s %s is not a function: the module must return one"):format(what, name)
+    end
+    for _, method in ipairs(functions) do
+        if type(module) ~= "table" or not is_callable(module[method]) then
+            return nil, ("the %s %s has no function %q: its module must return a table with it")
+                :format(what, name, method)
+        end
+    end
+    return module
+end
+
+
+return lua_module

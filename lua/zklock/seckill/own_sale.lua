@@ -1,0 +1,130 @@
+--- A sale of one's own on the command line: --strategy and what belongs to it make the options of
+--- seckill.sale.
+
+local plans = require "zklock.seckill.plan"
+local seckill = require "zklock.seckill"
+
+
+local own_sale = {}
+
+
+local function number(text) -- an argparse converter
+    local value = tonumber(text)
+    if value then return value end
+    return nil, ("%q is not a number"):format(text)
+end
+
+
+local function products(text) -- an argparse converter
+    local stocks = {}
+    for word in text:gmatch "[^,]+" do
+        local name, stock = word:match "^([^=]+)=(%d+)$"
+        if not name then return nil, ("%q is not a product, as in bun=100,tea=50"):format(word) end
+        stocks[name] = tonumber(stock)
+    end
+    return stocks
+end
+
+
+local function fault(text) -- an argparse converter
+    local what, whom, at, length = text:match "^(%l+) (.+) at ([%d.]+)%f[^%d.] ?f?o?r? ?([%d.]*)$"
+    at, length = tonumber(at), tonumber(length)
+    if what == "stop" and at and length then return { at = at, stop = whom, length = length } end
+    if what == "kill" and at and not length then return { at = at, kill = whom } end
+    return nil, ("%q is no fault, as in \"stop holder at 0.5 for 3\" or \"kill server 2 at 1\"")
+        :format(text)
+end
+
+
+-- What makes a sale of it, in the order of the help.
+local OPTIONS = {
+    { "strategy", "NAMES", "Who may sell when: none, local, shared, zookeeper, zookeeper-turns, "
+        .. "zookeeper-none, zookeeper-rw, or modules of yours. Several: one sale each." },
+    { "store", "STORE", "sqlite (default), mysql, zookeeper, mysql://USER:PASSWORD@HOST:PORT, or "
+        .. "a module of yours." },
+    { "products", "LIST", "Products and their stocks, as in bun=100,tea=50.", products },
+    { "buyers", "N", "How many buy (default 10).", number },
+    { "servers", "N", "How many servers sell (default 2).", number },
+    { "quantity", "N", "Pieces that each wants (default 1).", number },
+    { "lock", "KIND", "product: one each (default); one: one for all products." },
+    { "timeout", "S", "Seconds for which a buyer waits for the lock (default 10).", number },
+    { "fault", "TEXT", "\"stop holder at 0.5 for 3\", \"kill server 2 at 1\"; may be repeated.",
+        fault },
+}
+
+
+--- Adds its options to the command line.
+---@param parser table  of argparse
+function own_sale.describe(parser)
+    for _, each in ipairs(OPTIONS) do
+        local name, argument, help, convert = each[1], each[2], each[3], each[4]
+        local option = parser:option("--" .. name, help):argname(argument)
+        if convert then option:convert(convert) end
+        if name == "fault" then option:count "*" end
+    end
+end
+
+
+local function words_of(text)
+    local words = {}
+    for word in text:gmatch "[^,%s]+" do words[#words + 1] = word end
+    return words
+end
+
+
+-- What is wrong with the options, and what is allowed; nil: nothing.
+local function complaint(asked)
+    for _, strategy in ipairs(asked.strategies) do
+        asked.options.strategy = strategy
+        local ok, message = pcall(plans.read, asked.options)
+        if not ok then return (message:gsub("^[^:]+:%d+: ", "")) end
+    end
+    asked.options.strategy = nil
+end
+
+
+--- The sale that was asked for; nil: none was.
+---@param given table  what argparse read
+---@return table? sale
+---@return string? message  it is no sale; what is allowed
+function own_sale.read(given)
+    local options, asked = {}, false
+    for _, each in ipairs(OPTIONS) do
+        local value = given[each[1]]
+        if each[1] == "fault" and value and not value[1] then value = nil end
+        options[each[1]] = value
+        asked = asked or value ~= nil
+    end
+    if not asked then return nil end
+    options.faults, options.fault = options.fault, nil
+    options.pause, options.hold, options.session = given.pause, given.hold, given.session
+    options.zookeeper, options.lua = given.zookeeper or os.getenv "ZK_HOSTS", given.lua
+    local sale = { strategies = words_of(options.strategy or "zookeeper"), options = options }
+    local message = complaint(sale)
+    if message then return nil, message end
+    return sale
+end
+
+
+--- Carries it out.
+---@param asked table  from `read`
+---@param files { report: string?, json: string?, csv: string? }
+---@param out file*
+---@return boolean right  all were
+function own_sale.run(asked, files, out)
+    local sales = seckill.compare(asked.strategies, asked.options)
+    local right = true
+    for _, sale in ipairs(sales) do
+        out:write(tostring(sale), "\n")
+        right = right and sale.verdict == "right"
+    end
+    if sales[2] then out:write("\n", tostring(sales), "\n") end
+    for kind, file in pairs(files) do
+        sales[kind](sales, file)
+        out:write(("%s: %s\n"):format(kind, file))
+    end
+    return right
+end
+
+
+return own_sale

@@ -1,0 +1,99 @@
+--- The place of a sale's store: an SQLite file in the sale's folder, a database of its own in
+--- MariaDB, or a path of its own in ZooKeeper. What would stay on a server is removed when the
+--- sale is over, also when this process was killed.
+
+local database = require "zklock.seckill.database"
+local dependency = require "zklock.seckill.dependency"
+local interpreter = require "zklock.seckill.interpreter"
+local shell = require "zklock.seckill.shell"
+local stores = require "zklock.seckill.stores"
+
+
+--- What a store's functions are given.
+---@class zklock.seckill.Place
+---@field url string           the sale's SQLite file, or the URL of its database
+---@field zookeeper string?    addresses
+---@field root string          a path in ZooKeeper that no other sale has
+---@field folder string        of the sale
+---@field products table<string, integer>  the stock of each at first
+---@field buyers integer       they have the numbers from 1
+---@field parameters table?    the plan's
+
+
+local place = {}
+
+
+-- A database of that name on the server.
+local function url_of(server, name)
+    return (server:gsub("^(mysql://[^/?]+)/?[^?]*", "%1/" .. name))
+end
+
+
+local function own_url(play, name)
+    local plan = play.plan
+    if not stores.is_mysql(plan.store) then return play.folder .. "/store.db" end
+    if database.is_url(plan.store) then return url_of(plan.store, name) end
+    return url_of(plan.mysql or play.throwaway:mysql(), name)
+end
+
+
+--- The place for the store of a play.
+---@param play zklock.seckill.Play
+---@param name string  that no other sale has
+---@return zklock.seckill.Place
+function place.of(play, name)
+    local plan = play.plan
+    return {
+        url = own_url(play, name), zookeeper = play.zookeeper, root = play.root .. "/store",
+        folder = play.folder, products = plan.products, buyers = plan.buyers,
+        parameters = plan.parameters,
+    }
+end
+
+
+-- A shell command that removes what the store keeps, wherever this process finds its modules.
+local function removal(store, file)
+    local code = ("package.path, package.cpath = %q, %q "
+        .. "require(\"zklock.seckill.place\").remove_late(%q, %q)")
+        :format(package.path, package.cpath, store, file)
+    return shell.quote(interpreter.own()) .. " -e " .. shell.quote(code)
+end
+
+
+--- Sees to it that the reaper removes what the store keeps, if nobody else does before.
+---@param about zklock.seckill.Place
+---@param store string
+---@param reaper zklock.seckill.Reaper
+function place.guard(about, store, reaper)
+    if not stores.load(store).remove then return end
+    local name = about.folder .. "/place.json"
+    local file = assert(io.open(name, "w"))
+    file:write(dependency.load("dkjson").encode(about))
+    file:close()
+    reaper:later(removal(store, name))
+end
+
+
+--- Removes what the store keeps.
+---@param about zklock.seckill.Place
+---@param store string
+function place.remove(about, store)
+    local module = stores.load(store)
+    if module.remove then module.remove(about) end
+    os.remove(about.folder .. "/place.json")
+end
+
+
+--- The same in another process, when this one is no more; `file` is there if it is to be done.
+---@param store string
+---@param file string
+function place.remove_late(store, file)
+    local opened = io.open(file)
+    if not opened then return end
+    local about = dependency.load("dkjson").decode(opened:read "*a")
+    opened:close()
+    place.remove(about, store)
+end
+
+
+return place

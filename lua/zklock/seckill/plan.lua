@@ -1,0 +1,298 @@
+--- The plan of a sale: the options of `seckill.sale`, checked, with what was left out filled in.
+
+local misuse = require "zklock.misuse"
+local purchases = require "zklock.seckill.purchases"
+local seed = require "zklock.seckill.seed"
+local stores = require "zklock.seckill.stores"
+local strategies = require "zklock.seckill.strategies"
+
+local refuse, show = misuse.refuse, misuse.show
+
+
+local MOST_BUYERS = 1000000
+local MOST_SERVERS = 100
+
+
+local plan = {}
+
+
+-- one option after the other --------------------------------------------------------------------
+
+local function is_whole(value, least, most)
+    return type(value) == "number" and value % 1 == 0 and value >= least and value <= most
+end
+
+
+local function whole(options, name, least, most, default)
+    local value = options[name]
+    if value == nil then return default end
+    if not is_whole(value, least, most) then
+        refuse("%s must be a whole number from %d to %d, not %s", name, least, most, show(value))
+    end
+    return math.floor(value)
+end
+
+
+local function seconds(options, name, default)
+    local value = options[name]
+    if value == nil then return default end
+    if type(value) ~= "number" or not (value >= 0 and value <= 3600) then
+        refuse("%s must be a number of seconds from 0 to 3600, not %s", name, show(value))
+    end
+    return value
+end
+
+
+local function text(options, name, default)
+    local value = options[name]
+    if value == nil then return default end
+    if type(value) ~= "string" or value == "" then
+        refuse("%s must be a string, not %s", name, show(value))
+    end
+    return value
+end
+
+
+local function flag(options, name, default)
+    local value = options[name]
+    if value == nil then return default end
+    if type(value) ~= "boolean" then
+        refuse("%s must be true or false, not %s", name, show(value))
+    end
+    return value
+end
+
+
+local function products(options)
+    local given = options.products
+    if given == nil then return { [seed.PRODUCT] = seed.STOCK } end
+    local what = "products must be a table of stocks by name, as in { [\"10000001\"] = 100 }"
+    if type(given) ~= "table" or next(given) == nil then
+        refuse("%s, not %s", what, show(given))
+    end
+    for name, stock in pairs(given) do
+        if type(name) ~= "string" or #name > 64 or not name:find "^[%w%-_%.]+$" then
+            refuse("%s; a name has up to 64 letters, digits, '-', '_' and '.', not %s", what,
+                show(name))
+        end
+        if not is_whole(stock, 0, 2 ^ 31 - 1) then
+            refuse("%s; a stock is a whole number from 0 to 2147483647, not %s", what, show(stock))
+        end
+    end
+    return given
+end
+
+
+local function sorted_names(given)
+    local names = {}
+    for name in pairs(given) do names[#names + 1] = name end
+    table.sort(names)
+    return names
+end
+
+
+-- What buyer i wants: all the same, one after the other of several, or what `product` gives.
+local function chooser(options, given)
+    local product = options.product
+    local names = sorted_names(given)
+    if product == nil then
+        return function(i) return names[(i - 1) % #names + 1] end
+    end
+    if type(product) == "string" then
+        if not given[product] then
+            refuse("product must be one of products, not %s", show(product))
+        end
+        return function() return product end
+    end
+    if type(product) ~= "function" then
+        refuse("product must be a name or a function of a buyer's number, not %s", show(product))
+    end
+    return function(i)
+        local name = product(i)
+        if type(name) ~= "string" or not given[name] then
+            refuse("product(%d) must be one of products (%s), not %s", i,
+                misuse.brief(table.concat(names, ", ")), show(name))
+        end
+        return name
+    end
+end
+
+
+local LOCKS = {
+    product = function(product) return product end, -- each product has a lock (REQ-11)
+    one = function() return "all" end,              -- all have one (PIT-12)
+}
+
+
+local function wishes(options, the_plan, given)
+    local choose = chooser(options, given)
+    local lock_of = LOCKS[text(options, "lock", "product")]
+    if not lock_of then
+        refuse("lock must be \"product\" (one each) or \"one\" (one for all), not %s",
+            show(options.lock))
+    end
+    local all, locks, known = {}, {}, {}
+    for buyer = 1, the_plan.buyers do
+        local product = choose(buyer)
+        local lock = lock_of(product)
+        all[buyer] = {
+            buyer = buyer, product = product, lock = lock, quantity = the_plan.quantity,
+            server = (buyer - 1) % the_plan.servers + 1,
+        }
+        if not known[lock] then
+            known[lock] = true
+            locks[#locks + 1] = lock
+        end
+    end
+    return all, locks
+end
+
+
+local FAULT = "a fault is { at = seconds, stop = whom, length = seconds } or "
+    .. "{ at = seconds, kill = whom }, where whom is \"holder\" or \"server 1\" to \"server %d\""
+
+local FAULT_FIELDS = { at = true, stop = true, kill = true, length = true }
+
+local function one_fault(given, servers)
+    local function wrong(what) refuse("%s: " .. FAULT, what, servers) end
+    if type(given) ~= "table" then wrong("a fault cannot be " .. show(given)) end
+    for field in pairs(given) do
+        if not FAULT_FIELDS[field] then wrong("a fault has no " .. show(field)) end
+    end
+    local whom = given.stop or given.kill
+    if (given.stop == nil) == (given.kill == nil) then wrong "a fault has stop or kill" end
+    local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
+    if whom ~= "holder" and not (number and number >= 1 and number <= servers) then
+        wrong("a fault cannot strike " .. show(whom))
+    end
+    if (given.stop == nil) ~= (given.length == nil) then
+        wrong "a stop has a length, and a kill has none"
+    end
+    return {
+        at = seconds(given, "at", 0), stop = given.stop, kill = given.kill,
+        length = seconds(given, "length"),
+    }
+end
+
+
+local function faults(options, servers)
+    local given, list = options.faults or {}, {}
+    if type(given) ~= "table" then
+        refuse("faults must be a list, not %s; " .. FAULT, show(given), servers)
+    end
+    for i, each in ipairs(given) do list[i] = one_fault(each, servers) end
+    return list
+end
+
+
+-- all of them -----------------------------------------------------------------------------------
+
+local KNOWN = {
+    "buyers", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql", "name", "parameters",
+    "pause", "product", "products", "purchase", "quantity", "quiet", "seed", "servers", "session",
+    "store", "strategy", "timeout", "zookeeper",
+}
+
+local function check_names(options)
+    local known = {}
+    for _, name in ipairs(KNOWN) do known[name] = true end
+    for name in pairs(options) do
+        if not known[name] then
+            refuse("no option %s: there are %s", show(name), table.concat(KNOWN, ", "))
+        end
+    end
+end
+
+
+-- Long enough for all buyers one after the other; whoever needs longer hangs.
+local function longest(the_plan)
+    local time = 30 + the_plan.timeout + the_plan.session
+        + 2 * the_plan.buyers * (the_plan.pause + the_plan.hold + 0.02)
+    for _, fault in ipairs(the_plan.faults) do time = time + fault.at + (fault.length or 0) end
+    return time
+end
+
+
+local function parameters(options)
+    local given = options.parameters
+    if given ~= nil and type(given) ~= "table" then
+        refuse("parameters must be a table, not %s", show(given))
+    end
+    return given
+end
+
+
+local function loaded(load, name)
+    local module, message = load(name)
+    if not module then refuse("%s", message) end
+    return module
+end
+
+
+---@class zklock.seckill.Plan
+---@field name string          what it is called in reports
+---@field products table<string, integer>
+---@field buyers integer
+---@field quantity integer     pieces that each wants
+---@field servers integer
+---@field strategy string
+---@field store string
+---@field purchase string
+---@field zookeeper string?    addresses; nil: a throwaway server, if one is needed
+---@field mysql string?        a URL; nil: a throwaway server, if one is needed
+---@field pause number         seconds between reading and writing
+---@field hold number          seconds for which the lock is held after that
+---@field timeout number       seconds for which a buyer waits for the lock
+---@field session number       session timeout asked for
+---@field seed integer
+---@field fenced boolean       late writes are refused by the store, by their token
+---@field faults table[]
+---@field parameters table?    for modules of the user's own
+---@field limit number         seconds after which the sale is ended
+---@field lua string?          interpreter for the servers
+---@field quiet boolean        no progress is shown
+---@field wishes table[]       what each buyer wants, where
+---@field locks string[]       names
+
+--- The plan that options come to; they raise an error if they are wrong.
+---@param options table
+---@return zklock.seckill.Plan
+function plan.read(options)
+    if type(options) ~= "table" then
+        refuse("a sale has a table of options, not %s: %s", show(options),
+            table.concat(KNOWN, ", "))
+    end
+    check_names(options)
+    local the_plan = {
+        products = products(options),
+        buyers = whole(options, "buyers", 1, MOST_BUYERS, seed.BUYERS),
+        quantity = whole(options, "quantity", 1, 1000000, 1),
+        servers = whole(options, "servers", 1, MOST_SERVERS, 2),
+        strategy = text(options, "strategy", "zookeeper"),
+        store = text(options, "store", "sqlite"),
+        purchase = text(options, "purchase", "plain"),
+        zookeeper = text(options, "zookeeper"),
+        mysql = text(options, "mysql"),
+        pause = seconds(options, "pause", 0.02),
+        hold = seconds(options, "hold", 0),
+        timeout = seconds(options, "timeout", 10),
+        session = seconds(options, "session", 2),
+        seed = whole(options, "seed", 0, 2 ^ 31 - 1, 1),
+        fenced = flag(options, "fenced", true),
+        quiet = flag(options, "quiet", false),
+        lua = text(options, "lua"),
+        parameters = parameters(options),
+    }
+    the_plan.name = text(options, "name", the_plan.strategy)
+    the_plan.faults = faults(options, the_plan.servers)
+    the_plan.wishes, the_plan.locks = wishes(options, the_plan, the_plan.products)
+    the_plan.limit = seconds(options, "limit", longest(the_plan))
+    local strategy = loaded(strategies.load, the_plan.strategy)
+    loaded(stores.load, the_plan.store)
+    loaded(purchases.load, the_plan.purchase)
+    the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
+    return the_plan
+end
+
+
+return plan

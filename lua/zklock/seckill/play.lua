@@ -1,0 +1,248 @@
+--- The play of a sale, seen from the process that asked for it: the store is filled, servers are
+--- started, go on at one moment, are struck by faults, and end; then their records are read.
+
+local barrier = require "zklock.seckill.barrier"
+local core = require "zklock.core"
+local dependency = require "zklock.seckill.dependency"
+local fault = require "zklock.seckill.fault"
+local interpreter = require "zklock.seckill.interpreter"
+local place = require "zklock.seckill.place"
+local process = require "zklock.seckill.process"
+local record = require "zklock.seckill.record"
+local stores = require "zklock.seckill.stores"
+local strategies = require "zklock.seckill.strategies"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: std max
+
+
+local POLL = 0.005
+local LOOK = 0.2    -- between looks whether servers live
+local READY = 30    -- seconds within which servers must have started
+
+local SERVER = package.searchpath("zklock.seckill.server", package.path) -- luacheck: std max
+
+local count = 0 -- of this process's plays
+
+
+---@class zklock.seckill.Play
+---@field plan zklock.seckill.Plan
+---@field folder string
+---@field servers table[]   { process =, ended =, killed = }
+---@field struck zklock.seckill.Fault[]
+---@field over boolean
+local Play = {}
+Play.__index = Play
+
+
+local play = {}
+
+
+--- Seconds since the sale began.
+---@return number
+function Play:now() return core.now() - self.start end
+
+
+-- What the servers read: the plan, and where things are.
+local function write_plan(self)
+    local plan = {}
+    for name, value in pairs(self.plan) do plan[name] = value end
+    plan.folder, plan.root, plan.place = self.folder, self.root, self.place
+    plan.zookeeper = self.zookeeper
+    local text, problem = dependency.load("dkjson").encode(plan)
+    if not text then error("the options cannot be written down: " .. problem, 0) end
+    local file = assert(io.open(self.folder .. "/plan.json", "w"))
+    file:write(text)
+    file:close()
+end
+
+
+-- A server finds its modules where this process does.
+local START = "package.path, package.cpath = %q, %q "
+    .. "arg = { [0] = %q, %q, %q } dofile(arg[0])"
+
+local function start_server(self, number)
+    local code = START:format(package.path, package.cpath, SERVER,
+        self.folder .. "/plan.json", tostring(number))
+    return {
+        process = process.start("server " .. number,
+            { self.plan.lua or interpreter.own(), "-e", code },
+            math.ceil(self.plan.limit + READY), self.throwaway.reaper),
+    }
+end
+
+
+-- Has it ended? What it complains about is raised, unless it was killed on purpose.
+local function look(server)
+    if server.ended or server.process:lives() then return end
+    server.ended = true
+    if server.killed then server.process:kill() else server.process:finish() end
+end
+
+
+local function look_who_waits(self)
+    for _, server in ipairs(self.servers) do
+        look(server)
+        if server.ended then error(server.process.name .. " ended before the sale began", 0) end
+    end
+end
+
+
+local function wait_for_servers(self)
+    local path, due = self.folder .. "/start", core.now() + READY
+    local next_look = core.now() + LOOK
+    while barrier.arrived(path) < #self.servers do
+        if core.now() > due then error("the servers did not start", 0) end
+        if core.now() > next_look then
+            look_who_waits(self)
+            next_look = core.now() + LOOK
+        end
+        zklock.sleep(POLL)
+    end
+end
+
+
+local function all_ended(self)
+    for _, server in ipairs(self.servers) do
+        look(server)
+        if not server.ended then return false end
+    end
+    return true
+end
+
+
+local function wait_for_the_end(self, progress)
+    local due = core.now() + self.plan.limit
+    while not all_ended(self) do
+        if core.now() > due then
+            for _, server in ipairs(self.servers) do
+                if not server.ended then
+                    server.ended = true
+                    server.process:kill()
+                end
+            end
+            self.late = true
+            break
+        end
+        progress(self)
+        zklock.sleep(LOOK / 4)
+    end
+    self.over = true
+end
+
+
+-- Faults go their way beside the sale.
+local function run(self, progress)
+    local tasks = { function() wait_for_the_end(self, progress) end }
+    for n in ipairs(self.plan.faults) do
+        tasks[#tasks + 1] = function() fault.carry_out(self, n) end
+    end
+    zklock.run(unpack(tasks))
+end
+
+
+-- The purchases of all buyers, in their order, and what was noted.
+local function read_records(self)
+    local purchases, notes = {}, {}
+    for i, wish in ipairs(self.plan.wishes) do
+        purchases[i] = {
+            buyer = i, server = wish.server, product = wish.product, lock = wish.lock,
+            quantity = wish.quantity, outcome = "unanswered",
+        }
+    end
+    local last = 0
+    for number in ipairs(self.servers) do
+        last = math.max(last,
+            record.read(self.folder, number, self.start, purchases, notes) or 0)
+    end
+    for _, purchase in ipairs(purchases) do
+        if purchase.granted and not purchase.released then
+            purchase.ended = self.servers[purchase.server].killed or last
+        end
+    end
+    table.sort(notes, function(a, b) return a.at < b.at end)
+    return purchases, notes, last
+end
+
+
+local function prepare(self)
+    assert(os.execute("mkdir " .. self.folder))
+    place.guard(self.place, self.plan.store, self.throwaway.reaper)
+    self.store = stores.load(self.plan.store).create(self.place)
+    local strategy = strategies.load(self.plan.strategy)
+    if strategy.prepare then
+        strategy.prepare{ folder = self.folder, locks = self.plan.locks, root = self.root }
+    end
+    write_plan(self)
+end
+
+
+--- What a play comes to.
+---@class zklock.seckill.Outcome
+---@field purchases zklock.seckill.Purchase[]
+---@field notes zklock.seckill.Note[]
+---@field faults zklock.seckill.Fault[]
+---@field seconds number
+---@field left table<string, integer>
+---@field orders table[]
+---@field late boolean?   it was ended when its time was over
+
+local function outcome_of(self)
+    local purchases, notes, last = read_records(self)
+    local left = {}
+    for product in pairs(self.plan.products) do left[product] = self.store:stock(product) end
+    return {
+        purchases = purchases, notes = notes, faults = self.struck, seconds = last,
+        left = left, orders = self.store:orders(), late = self.late,
+    }
+end
+
+
+local function carry_out(self, progress)
+    prepare(self)
+    for number = 1, self.plan.servers do self.servers[number] = start_server(self, number) end
+    wait_for_servers(self)
+    fault.prepare(self)
+    self.start = core.now()
+    barrier.come(self.folder .. "/start")
+    assert(barrier.wait(self.folder .. "/start", #self.servers + 1, READY, zklock.sleep))
+    run(self, progress)
+    return outcome_of(self)
+end
+
+
+local function close(self)
+    for _, server in ipairs(self.servers) do
+        if not server.ended then server.process:kill() end
+    end
+    if self.store then
+        self.store:close()
+        place.remove(self.place, self.plan.store)
+    end
+end
+
+
+--- Carries a plan out.
+---@param plan zklock.seckill.Plan
+---@param throwaway zklock.seckill.Throwaway
+---@param progress fun(play: zklock.seckill.Play)  called now and then
+---@return zklock.seckill.Outcome
+function play.carry_out(plan, throwaway, progress)
+    count = count + 1
+    local name = "sale-" .. count
+    local id = throwaway.folder:match "%.(%w+)$"
+    local self = setmetatable({
+        plan = plan, throwaway = throwaway, servers = {}, struck = {}, over = false,
+        folder = throwaway.folder .. "/" .. name,
+        root = ("/zklock-seckill.%s/%s"):format(id, name),
+        zookeeper = plan.zookeeper or plan.needs_zookeeper and throwaway:zookeeper() or nil,
+    }, Play)
+    self.place = place.of(self, ("zklock_%s_%d"):format(id:lower(), count))
+    local results = { pcall(carry_out, self, progress) }
+    close(self)
+    if not results[1] then error(results[2], 0) end
+    return results[2]
+end
+
+
+return play

@@ -1,0 +1,156 @@
+--- The record of a sale: what happened to each buyer, as its server wrote it down, line by line,
+--- while it happened. What a server wrote is there also when it was killed.
+---
+--- A line is a time, a buyer's number, a word, and what belongs to it:
+---
+---     12.345678 17 asked 10000001       the lock of that name
+---     12.400123 17 granted 8589934595   its token; "-": it has none
+---     12.421000 17 written 99           the stock that it wrote
+---     12.421321 17 released
+---     12.421400 17 told sold
+---     12.421500 17 note - thanks        its token, if it has the lock; and a line of text
+---
+--- Times are those of zklock's clock, which all processes of a machine share.
+
+local core = require "zklock.core"
+
+
+---@class zklock.seckill.Purchase
+---@field buyer integer
+---@field server integer      the number of the server
+---@field product string
+---@field lock string         name of the lock: the product's, or one for all
+---@field shared boolean?     had with others (a read lock)
+---@field asked number?       seconds since the sale began; nil: never came to ask
+---@field granted number?     when it had the lock
+---@field released number?    when it gave it up
+---@field ended number?       when its server ended while it had the lock
+---@field token string?       the digits of the fencing token
+---@field left integer?       the stock that it wrote
+---@field written number?     when
+---@field outcome string      "sold", "refused", a code of zklock, "late", "error" or "unanswered"
+---@field told number?        when it was told that
+
+
+---@class zklock.seckill.Record
+local Record = {}
+Record.__index = Record
+
+
+local record = {}
+
+
+local function path_of(folder, server) return ("%s/record-%d"):format(folder, server) end
+
+
+--- Opens a server's record for writing.
+---@param folder string   of the sale
+---@param server integer
+---@return zklock.seckill.Record
+function record.create(folder, server)
+    local file = assert(io.open(path_of(folder, server), "w"))
+    file:setvbuf "line" -- a line is written whole, or not at all
+    return setmetatable({ file = file }, Record)
+end
+
+
+local function one_line(text) return (tostring(text):gsub("[%c]+", " ")) end
+
+---@param buyer integer
+---@param word string
+---@param about any?
+function Record:write(buyer, word, about)
+    self.file:write(("%.6f %d %s"):format(core.now(), buyer, word),
+        about ~= nil and " " .. one_line(about) or "", "\n")
+end
+
+
+local apply = {}
+
+-- Whoever asks again begins anew: of several locks the last one stays.
+function apply.asked(purchase, at, lock)
+    purchase.asked, purchase.lock = at, lock
+    purchase.granted, purchase.released, purchase.shared = nil, nil, nil
+end
+
+function apply.granted(purchase, at, token)
+    purchase.granted, purchase.token = at, token ~= "-" and token or nil
+end
+
+function apply.shared(purchase) purchase.shared = true end
+
+function apply.written(purchase, at, left)
+    purchase.written, purchase.left = at, tonumber(left)
+end
+
+function apply.released(purchase, at) purchase.released = at end
+
+function apply.told(purchase, at, outcome)
+    purchase.told, purchase.outcome = at, outcome
+end
+
+
+---@class zklock.seckill.Note
+---@field at number      seconds since the sale began
+---@field buyer integer
+---@field server integer
+---@field token string?  the buyer had the lock then
+---@field line string
+
+local function note_of(at, buyer, server, about)
+    local token, line = about:match "^(%S+) ?(.*)$"
+    return {
+        at = at, buyer = buyer, server = server, line = line,
+        token = token ~= "-" and token or nil,
+    }
+end
+
+
+--- Reads what a server wrote into the purchases of its buyers.
+---@param folder string
+---@param server integer
+---@param start number  the time at which the sale began
+---@param purchases table<integer, zklock.seckill.Purchase>  by buyer
+---@param notes zklock.seckill.Note[]  gets the server's
+---@return number? last  when the last line was written, seconds since the start
+function record.read(folder, server, start, purchases, notes)
+    local file = io.open(path_of(folder, server))
+    if not file then return nil end
+    local last
+    for line in file:read("*a"):gmatch "([^\n]*)\n" do -- a last one without its end is none
+        local at, buyer, word, about = line:match "^(%S+) (%d+) (%l+) ?(.*)$"
+        if at then
+            at, buyer = tonumber(at) - start, tonumber(buyer)
+            last = at
+            if word == "note" then
+                notes[#notes + 1] = note_of(at, buyer, server, about)
+            else
+                apply[word](purchases[buyer], at, about)
+            end
+        end
+    end
+    file:close()
+    return last
+end
+
+
+--- Counts in a record that is being written: each call gives the lines with that word since the
+--- call before.
+---@param folder string
+---@param server integer
+---@param word string
+---@return fun(): integer
+function record.counter(folder, server, word)
+    local file = assert(io.open(path_of(folder, server)))
+    local pattern = "\n%S+ %d+ " .. word .. "%f[^%l]"
+    local rest = "\n"
+    return function()
+        local text = rest .. (file:read "*a" or "")
+        local whole = text:match "^(.*)\n" or ""
+        rest = text:sub(#whole + 1)
+        return select(2, whole:gsub(pattern, ""))
+    end
+end
+
+
+return record

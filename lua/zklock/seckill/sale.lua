@@ -1,0 +1,219 @@
+--- A sale that is over: what came of it.
+
+local distributions = require "zklock.seckill.distribution"
+local fairness = require "zklock.seckill.fairness"
+local overlaps = require "zklock.seckill.overlaps"
+local report = require "zklock.seckill.report"
+
+
+---@class zklock.seckill.Sale
+---@field name string
+---@field verdict "right" | "wrong"
+---@field finding string   the sentence behind it, from the store
+---@field sold integer     buyers who were told that they have bought
+---@field refused integer  buyers who were told that it is sold out
+---@field failed integer   all others
+---@field left integer     pieces in the store, of all products
+---@field seconds number
+---@field wait zklock.seckill.Distribution    from asking for the lock to having it
+---@field hold zklock.seckill.Distribution    from having it to giving it up
+---@field answer zklock.seckill.Distribution  from asking for the lock to being told
+---@field fairness zklock.seckill.Fairness
+---@field purchases zklock.seckill.Purchase[]
+---@field overlaps zklock.seckill.Overlap[]
+---@field faults zklock.seckill.Fault[]
+---@field notes zklock.seckill.Note[]
+---@field products table<string, { stock: integer, left: integer, ordered: integer }>
+local Sale = { __name = "zklock.seckill.sale" }
+Sale.__index = Sale
+
+
+local sale = {}
+
+
+-- the verdict -----------------------------------------------------------------------------------
+
+-- Stock at first, in the store now, and in orders.
+local function count_products(plan, outcome)
+    local products = {}
+    for name, stock in pairs(plan.products) do
+        products[name] = { stock = stock, left = outcome.left[name], ordered = 0 }
+    end
+    for _, order in ipairs(outcome.orders) do
+        local product = products[order.product]
+        product.ordered = product.ordered + order.quantity
+    end
+    return products
+end
+
+
+-- Buyers who were told that they have bought, and have no order.
+local function cheated(outcome)
+    local ordered, count = {}, 0
+    for _, order in ipairs(outcome.orders) do ordered[order.buyer] = true end
+    for _, purchase in ipairs(outcome.purchases) do
+        if purchase.outcome == "sold" and not ordered[purchase.buyer] then count = count + 1 end
+    end
+    return count
+end
+
+
+local function sorted_names(products)
+    local names = {}
+    for name in pairs(products) do names[#names + 1] = name end
+    table.sort(names)
+    return names
+end
+
+
+-- Why the product's numbers are wrong; nil: they are right.
+local function fault_of(product)
+    local off = product.left + product.ordered - product.stock
+    if product.ordered > product.stock then
+        return ("%d sold of %d: %d more than there were"):format(product.ordered, product.stock,
+            product.ordered - product.stock)
+    elseif off ~= 0 then
+        return ("%d sold and %d left of %d: %d %s"):format(product.ordered, product.left,
+            product.stock, math.abs(off), off > 0 and "sold, and still in stock"
+            or "gone, and not sold")
+    end
+end
+
+
+local function judge(products, outcome)
+    local total = { stock = 0, left = 0, ordered = 0 }
+    local names = sorted_names(products)
+    for _, name in ipairs(names) do
+        local product = products[name]
+        for field in pairs(total) do total[field] = total[field] + product[field] end
+        local fault = fault_of(product)
+        if fault then return "wrong", names[2] and name .. ": " .. fault or fault end
+    end
+    local without = cheated(outcome)
+    if without > 0 then
+        return "wrong", ("%d %s told \"sold\", without an order"):format(without,
+            without == 1 and "buyer was" or "buyers were")
+    end
+    return "right", ("%d sold and %d left of %d"):format(total.ordered, total.left, total.stock)
+end
+
+
+-- numbers ---------------------------------------------------------------------------------------
+
+local COUNTED = { sold = "sold", refused = "refused" }
+
+local function count_outcomes(self)
+    self.sold, self.refused, self.failed, self.failures = 0, 0, 0, {}
+    for _, purchase in ipairs(self.purchases) do
+        local what = COUNTED[purchase.outcome] or "failed"
+        self[what] = self[what] + 1
+        if what == "failed" then
+            self.failures[purchase.outcome] = (self.failures[purchase.outcome] or 0) + 1
+        end
+    end
+end
+
+
+local function measure(self)
+    self.wait, self.hold = distributions.new(), distributions.new()
+    self.answer = distributions.new()
+    for _, purchase in ipairs(self.purchases) do
+        local asked, granted, released = purchase.asked, purchase.granted, purchase.released
+        if granted then self.wait:add(granted - asked) end
+        if granted and released then self.hold:add(released - granted) end
+        if asked and purchase.told then self.answer:add(purchase.told - asked) end
+    end
+end
+
+
+local function total_left(products)
+    local left = 0
+    for _, product in pairs(products) do left = left + product.left end
+    return left
+end
+
+
+--- The sale that a play's outcome makes.
+---@param plan zklock.seckill.Plan
+---@param outcome zklock.seckill.Outcome
+---@return zklock.seckill.Sale
+function sale.of(plan, outcome)
+    local self = setmetatable({
+        name = plan.name, plan = plan, strategy = plan.strategy, store = plan.store,
+        buyers = plan.buyers, servers = plan.servers,
+        purchases = outcome.purchases, notes = outcome.notes, faults = outcome.faults,
+        seconds = outcome.seconds, products = count_products(plan, outcome),
+    }, Sale)
+    count_outcomes(self)
+    measure(self)
+    self.left = total_left(self.products)
+    self.verdict, self.finding = judge(self.products, outcome)
+    if outcome.late then
+        self.finding = ("%s; ended after its limit of %g s"):format(self.finding, plan.limit)
+    end
+    self.fairness = fairness.of(self.purchases, plan.servers)
+    self.overlaps = overlaps.of(self.purchases)
+    return self
+end
+
+
+-- what is shown ---------------------------------------------------------------------------------
+
+local function listed(failures)
+    local words = {}
+    for _, outcome in ipairs(sorted_names(failures)) do
+        words[#words + 1] = ("%d %s"):format(failures[outcome], outcome)
+    end
+    return words[1] and " (" .. table.concat(words, ", ") .. ")" or ""
+end
+
+
+--- The verdict, and the numbers, in two lines.
+function Sale:__tostring()
+    return ("%s: %s, %s\n%d sold, %d refused, %d failed%s in %.2f s; waited %s"):format(self.name,
+        self.verdict:upper(), self.finding, self.sold, self.refused, self.failed,
+        listed(self.failures), self.seconds, tostring(self.wait))
+end
+
+
+local function server_names(count)
+    local names = {}
+    for number = 1, count do names[number] = "server " .. number end
+    return names
+end
+
+
+--- What a report tells of it; see zklock.seckill.report.
+---@return table
+function Sale:record()
+    local stock, left, ordered = {}, {}, {}
+    for name, product in pairs(self.products) do
+        stock[name], left[name], ordered[name] = product.stock, product.left, product.ordered
+    end
+    return {
+        name = self.name, strategy = self.strategy, store = self.store,
+        verdict = self.verdict, finding = self.finding, expect = self.expect,
+        explanation = self.explanation, products = stock, left = left, ordered = ordered,
+        buyers = self.buyers, sold = self.sold, refused = self.refused, failed = self.failed,
+        seconds = self.seconds, servers = server_names(self.servers), faults = self.faults,
+        fairness = self.fairness, purchases = self.purchases, overlaps = self.overlaps,
+    }
+end
+
+
+--- Writes a report, as one HTML file.
+---@param file string
+function Sale:report(file) report.write(file, { title = self.name, sales = { self:record() } }) end
+
+
+--- Writes all of it, as JSON.
+---@param file string
+function Sale:json(file) report.json(file, { title = self.name, sales = { self:record() } }) end
+
+
+--- Writes the purchases, a line each.
+---@param file string
+function Sale:csv(file) report.csv(file, { title = self.name, sales = { self:record() } }) end
+
+
+return sale

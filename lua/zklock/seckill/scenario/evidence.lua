@@ -1,0 +1,129 @@
+--- Evidence: what scenarios read from the record of a sale.
+
+local evidence = {}
+
+
+-- Tokens are digits, and compared as numbers, exactly also above 2^53 (BUG-07).
+local function is_greater(token, other)
+    if #token ~= #other then return #token > #other end
+    return token > other
+end
+
+
+-- Purchases that had the lock, in the order in which they had it.
+local function granted(sale)
+    local list = {}
+    for _, purchase in ipairs(sale.purchases) do
+        if purchase.granted then list[#list + 1] = purchase end
+    end
+    table.sort(list, function(a, b) return a.granted < b.granted end)
+    return list
+end
+
+
+--- Is the token of every grant of a lock greater than the one before it?
+---@param sale zklock.seckill.Sale
+---@return boolean
+function evidence.tokens_grow(sale)
+    local last = {}
+    for _, purchase in ipairs(granted(sale)) do
+        local lock, token = purchase.lock, purchase.token
+        if token then
+            if last[lock] and not is_greater(token, last[lock]) then return false end
+            last[lock] = token
+        end
+    end
+    return true
+end
+
+
+--- The next buyer that had the lock after that time.
+---@param sale zklock.seckill.Sale
+---@param time number
+---@return zklock.seckill.Purchase?
+function evidence.next_after(sale, time)
+    for _, purchase in ipairs(granted(sale)) do
+        if purchase.granted > time then return purchase end
+    end
+end
+
+
+--- Were there two at once, each with a hold, of whom `fits` is true?
+---@param sale zklock.seckill.Sale
+---@param fits fun(a: zklock.seckill.Purchase, b: zklock.seckill.Purchase): boolean
+---@return boolean
+function evidence.at_once(sale, fits)
+    local open = {}
+    for _, purchase in ipairs(granted(sale)) do
+        local still_open = { purchase }
+        for _, other in ipairs(open) do
+            if (other.released or math.huge) > purchase.granted then
+                if fits(other, purchase) then return true end
+                still_open[#still_open + 1] = other
+            end
+        end
+        open = still_open
+    end
+    return false
+end
+
+
+--- A line of a log.
+---@class zklock.seckill.Entry
+---@field at number
+---@field who string
+---@field line string
+---@field token string?
+
+--- What was noted, with names for those who noted it.
+---@param sale zklock.seckill.Sale
+---@param name string  of a server, with %d for its number
+---@return zklock.seckill.Entry[]
+function evidence.log(sale, name)
+    local log = {}
+    for i, note in ipairs(sale.notes) do
+        log[i] = {
+            at = note.at, who = name:format(note.server), line = note.line, token = note.token,
+        }
+    end
+    return log
+end
+
+
+-- What happened to a buyer that had the lock, and when; false: it did not happen.
+local function lines_of(purchase)
+    return {
+        { purchase.granted or false, "got the lock" },
+        { purchase.written or false, ("wrote a stock of %d"):format(purchase.left or 0) },
+        { purchase.outcome == "late" and purchase.told, "was refused by the store" },
+        { purchase.released or false, "releases the lock" },
+    }
+end
+
+
+local DONE = { stop = "is stopped", kill = "is killed" }
+
+--- The same, with what the record has of each purchase, and the faults.
+---@param sale zklock.seckill.Sale
+---@param name string
+---@return zklock.seckill.Entry[]
+function evidence.story(sale, name)
+    local story = evidence.log(sale, name)
+    local function add(at, who, line, token)
+        story[#story + 1] = { at = at, who = who, line = line, token = token }
+    end
+    for _, purchase in ipairs(sale.purchases) do
+        for _, line in ipairs(lines_of(purchase)) do
+            if line[1] then add(line[1], name:format(purchase.server), line[2], purchase.token) end
+        end
+    end
+    for _, fault in ipairs(sale.faults) do
+        add(fault.at, fault.target, DONE[fault.kind])
+        if fault.ended then add(fault.ended, fault.target, "goes on") end
+    end
+    table.sort(story, function(a, b) return a.at < b.at end)
+    return story
+end
+
+
+return evidence

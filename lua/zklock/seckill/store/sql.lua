@@ -1,0 +1,146 @@
+--- The store of a sale in a database, an SQLite file or MariaDB: the seed's products (S0) and an
+--- order for each purchase. The stock is written as a number that the server has worked out, as
+--- in the seed; the order goes into the same transaction. So whatever is killed, stock and orders
+--- agree, unless two servers worked with the same stock.
+
+local database = require "zklock.seckill.database"
+
+local literal_token = database.literal_token
+
+
+---@class zklock.seckill.Sql: zklock.seckill.Database
+local Sql = database.class()
+
+
+local sql = {}
+
+
+-- S0's table. `token` is not in the seed: the highest fencing token that has written the row.
+local COMMODITY_TABLE = [[CREATE TABLE tb_commodity_info (
+    id varchar(64) PRIMARY KEY,
+    commodity_name varchar(512) DEFAULT NULL,
+    commodity_price varchar(36) DEFAULT '0',
+    number int(10) DEFAULT 0,
+    description varchar(2048) DEFAULT '',
+    token bigint DEFAULT 0)]]
+
+local ORDER_TABLE = [[CREATE TABLE tb_order (
+    id %s,
+    commodity_id varchar(64),
+    number int(10),
+    buyer varchar(64),
+    server varchar(64),
+    token bigint)]]
+
+
+--- Opens a store that exists.
+---@param place zklock.seckill.Place
+---@return zklock.seckill.Sql
+function sql.open(place)
+    return setmetatable(database.open(place.url), Sql)
+end
+
+
+--- Makes the tables, and fills in the stock; on a server, in a new database.
+---@param place zklock.seckill.Place
+---@return zklock.seckill.Sql
+function sql.create(place)
+    if database.is_url(place.url) then database.create(place.url) end
+    local self = sql.open(place)
+    self:execute_all{ COMMODITY_TABLE, ORDER_TABLE:format(self.dialect.serial) }
+    for id, stock in pairs(place.products) do
+        self:execute(("INSERT INTO tb_commodity_info (id, commodity_name, number) "
+            .. "VALUES (%s, 'char siu bun', %d)"):format(self:text(id), stock))
+    end
+    return self
+end
+
+
+--- What is left of a product; nil: there is no such product.
+---@param product string
+---@return integer?
+function Sql:stock(product)
+    return self:number(("SELECT number FROM tb_commodity_info WHERE id = %s")
+        :format(self:text(product)))
+end
+
+
+--- How many pieces of it were ordered.
+---@param product string
+---@return integer
+function Sql:ordered(product)
+    return self:number(("SELECT coalesce(sum(number), 0) FROM tb_order WHERE commodity_id = %s")
+        :format(self:text(product)))
+end
+
+
+--- All orders.
+---@return { buyer: integer, product: string, quantity: integer }[]
+function Sql:orders()
+    local orders = {}
+    for i, row in ipairs(self:rows "SELECT buyer, commodity_id, number FROM tb_order") do
+        orders[i] = { buyer = tonumber(row[1]), product = row[2], quantity = tonumber(row[3]) }
+    end
+    return orders
+end
+
+
+-- S0's update. With a token it is refused if a younger holder, that is a greater token,
+-- has written before (Q-01, Q-03).
+local function update_of(self, order)
+    local id, token = self:text(order.product), order.token and literal_token(order.token)
+    if not token then
+        return ("UPDATE tb_commodity_info SET number = %d WHERE id = %s"):format(order.left, id)
+    end
+    return ("UPDATE tb_commodity_info SET number = %d, token = %s WHERE id = %s AND token < %s")
+        :format(order.left, token, id, token)
+end
+
+
+--- Writes the stock alone.
+---@param product string
+---@param number integer
+---@return boolean written  false: there is no such product
+function Sql:set_stock(product, number)
+    return self:execute(("UPDATE tb_commodity_info SET number = %d WHERE id = %s")
+        :format(number, self:text(product))) == 1
+end
+
+
+---@class zklock.seckill.Order
+---@field product string
+---@field quantity integer
+---@field left integer    the stock after that
+---@field buyer integer?
+---@field server string
+---@field token string?   digits; with it, the write of a younger holder is not overwritten
+
+--- The writes of a sale, in a transaction of the caller's.
+---@param order zklock.seckill.Order
+---@return boolean written  false: a younger holder of the lock came before
+function Sql:write(order)
+    if self:execute(update_of(self, order)) ~= 1 then return false end
+    self:execute(("INSERT INTO tb_order (commodity_id, number, buyer, server, token) "
+        .. "VALUES (%s, %d, %s, %s, %s)"):format(self:text(order.product), order.quantity,
+        self:text(tostring(order.buyer or "")), self:text(order.server),
+        literal_token(order.token)))
+    return true
+end
+
+
+--- Writes the stock and the order, both or none.
+---@param order zklock.seckill.Order
+---@return boolean written  false: a younger holder of the lock came before
+function Sql:sell(order)
+    return self:transaction(function() return self:write(order) end)
+end
+
+
+--- Removes the database. (A file goes with its folder.)
+---@param place zklock.seckill.Place
+function sql.remove(place)
+    if database.is_url(place.url) then database.drop(place.url) end
+end
+
+
+return sql

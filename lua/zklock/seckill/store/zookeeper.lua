@@ -1,0 +1,126 @@
+--- The store of a sale in ZooKeeper itself: a node for each product with its stock, and one for
+--- each buyer's order. Stock and order are written in one transaction, which the server carries
+--- out only if the lease of its writer still exists: a late write is impossible, not only refused.
+---
+--- Whoever holds no lease of zklock's (another strategy) writes under a lease that nobody else
+--- wants.
+
+local zklock = require "zklock"
+
+
+-- A session that dies in between leaves nodes behind which the next one finds.
+local SESSION = 10 -- seconds
+
+
+---@class zklock.seckill.ZooKeeperStore
+local Store = {}
+Store.__index = Store
+
+
+local zookeeper = {}
+
+
+local function product_path(place, product)
+    return ("%s/stock-%s"):format(place.root, product)
+end
+
+
+local function order_path(place, buyer)
+    return ("%s/order-%d"):format(place.root, buyer)
+end
+
+
+-- A lease of its own: nobody else asks for that lock.
+local function own_lease(self, name)
+    return assert(self.session:mutex(("%s/writer-%s"):format(self.place.root, name)):acquire())
+end
+
+
+---@param place zklock.seckill.Place
+---@param server zklock.seckill.Server?  nil: none, who asked for the sale or removes it
+---@param name string?  of the writer; default: the server's
+function zookeeper.open(place, server, name)
+    local self = setmetatable({
+        place = place,
+        session = server and server:session()
+            or assert(zklock.connect(place.zookeeper, { timeout = SESSION })),
+        is_own = not server,
+    }, Store)
+    self.lease = own_lease(self, name or server and server.number or "main")
+    return self
+end
+
+
+--- Makes the products' nodes.
+function zookeeper.create(place)
+    local self = zookeeper.open(place)
+    for product, stock in pairs(place.products) do
+        assert(self.lease:guard{ { "create", product_path(place, product), ("%d"):format(stock) } })
+    end
+    return self
+end
+
+
+function Store:stock(product)
+    return tonumber((assert(self.session:get(product_path(self.place, product)))))
+end
+
+
+-- The lease under which the buyer writes: its own, if it has one of zklock's.
+local function writer_of(self, hold)
+    if type(hold) == "table" and hold.guard then return hold end
+    return self.lease
+end
+
+
+--- Writes the stock and the order, both or none.
+---@param order zklock.seckill.Order
+---@return boolean written  false: its lease was lost
+function Store:sell(order)
+    local written, message, code = writer_of(self, order.hold):guard{
+        { "set", product_path(self.place, order.product), ("%d"):format(order.left) },
+        { "create", order_path(self.place, order.buyer),
+            ("%d %s"):format(order.quantity, order.product) },
+    }
+    if not written and code ~= "lost" then error(message, 0) end
+    return written == true
+end
+
+
+function Store:orders()
+    local orders = {}
+    for buyer = 1, self.place.buyers do
+        local text, message, code = self.session:get(order_path(self.place, buyer))
+        assert(text or code == "no_node", message)
+        if text then
+            local quantity, product = text:match "^(%d+) (.*)$"
+            orders[#orders + 1] = {
+                buyer = buyer, product = product, quantity = tonumber(quantity),
+            }
+        end
+    end
+    return orders
+end
+
+
+--- Removes the nodes of a sale; those that held locks go by themselves.
+---@param place zklock.seckill.Place
+function zookeeper.remove(place)
+    local self = zookeeper.open(place, nil, "remover")
+    local function delete(path)
+        local done, message, code = self.lease:guard{ { "delete", path } }
+        assert(done or code == "no_node", message)
+    end
+    for product in pairs(place.products) do delete(product_path(place, product)) end
+    for buyer = 1, place.buyers do delete(order_path(place, buyer)) end
+    self:close()
+end
+
+
+function Store:close()
+    assert(self.lease:release())
+    if self.is_own then self.session:close() end
+end
+
+
+return zookeeper

@@ -1,0 +1,53 @@
+--- Stores: what keeps the stock and the orders, and has the last word. One of zklock's by its
+--- name, a database's URL, or a module of the user's own by the module's name.
+---
+---     local store = module.create(place)     -- once, with place.products in stock
+---     local store = module.open(place)       -- in each server
+---     store:stock(product)                   -- pieces left
+---     store:sell{ product =, quantity =, left =, buyer =, server =, token =, hold = }
+---     store:orders()                         -- { { buyer =, product =, quantity = }, … }
+---     store:close()
+---
+--- docs/seckill.md tells more.
+
+local database = require "zklock.seckill.database"
+local lua_module = require "zklock.seckill.lua_module"
+
+
+local built_in = {
+    sqlite = "zklock.seckill.store.sql",
+    mysql = "zklock.seckill.store.sql",
+    zookeeper = "zklock.seckill.store.zookeeper",
+}
+
+local NAMES = "sqlite, mysql, zookeeper, mysql://USER:PASSWORD@HOST:PORT"
+
+
+local stores = {}
+
+
+--- Is it a database that MariaDB serves?
+---@param name string
+---@return boolean
+function stores.is_mysql(name)
+    return name == "mysql" or database.is_url(name)
+end
+
+
+--- The store of that name.
+---@param name string
+---@return table? store
+---@return string? message
+function stores.load(name)
+    if database.is_url(name) then
+        if not database.parts(name) then
+            return nil, ("%q is no database's URL: mysql://USER:PASSWORD@HOST:PORT"):format(name)
+        end
+        return require "zklock.seckill.store.sql"
+    end
+    if built_in[name] then return require(built_in[name]) end
+    return lua_module.load(name, "store", { "create", "open" }, NAMES)
+end
+
+
+return stores

@@ -1,0 +1,57 @@
+--- Strategies: who may enter the critical section of a purchase. One of zklock's by its name, or
+--- a module of the user's own by the module's.
+---
+---     local strategy = module.open(server)          -- in each server
+---     local hold, message, code = strategy:enter(lock, buyer)
+---     …
+---     strategy:leave(hold)
+---
+--- What it may also have is in docs/seckill.md.
+
+local lua_module = require "zklock.seckill.lua_module"
+
+
+local built_in = {
+    ["none"] = "none",
+    ["local"] = "local",
+    ["shared"] = "shared",
+    ["zookeeper"] = "zookeeper",
+    ["zookeeper-none"] = "zookeeper",
+    ["zookeeper-rw"] = "zookeeper",
+    ["zookeeper-turns"] = "zookeeper",
+}
+
+local NAMES = "none, local, shared, zookeeper, zookeeper-turns, zookeeper-none, zookeeper-rw"
+
+
+local strategies = { names = NAMES }
+
+
+--- The strategy of that name.
+---@param name string
+---@return table? strategy
+---@return string? message
+function strategies.load(name)
+    local file = built_in[name]
+    if not file then
+        return lua_module.load(name, "strategy", { "open" }, NAMES)
+    end
+    local module = require("zklock.seckill.strategy." .. file)
+    return module[name] or module
+end
+
+
+--- Opens the strategy of that name in a server.
+---@param name string
+---@param server zklock.seckill.Server
+---@return table strategy
+function strategies.open(name, server)
+    local strategy = assert(strategies.load(name)).open(server)
+    if type(strategy) ~= "table" or not strategy.enter or not strategy.leave then
+        error(("the strategy %s opens to something without enter and leave"):format(name), 0)
+    end
+    return strategy
+end
+
+
+return strategies

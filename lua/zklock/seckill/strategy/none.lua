@@ -1,0 +1,12 @@
+--- Strategy "none": nobody waits for anybody.
+
+local None = {}
+None.__index = None
+
+
+function None.open() return setmetatable({}, None) end
+function None:enter() return self end
+function None.leave() end
+
+
+return None

@@ -1,0 +1,56 @@
+--- Strategy "shared": a lock file of the machine, which all its processes see: what nginx's
+--- shared memory is to its workers. Right as long as one machine sells; a second machine has a
+--- lock file of its own. Whoever dies with it leaves it locked for ever.
+
+local zklock = require "zklock"
+
+
+local POLL = 0.002
+
+
+local Shared = {}
+Shared.__index = Shared
+
+
+-- A lock is a file with one of two names; renaming it is atomic, and only one succeeds.
+local function names_of(folder, lock)
+    local name = folder .. "/shared-" .. lock:gsub("[^%w]", function(c)
+        return ("%%%02x"):format(c:byte())
+    end)
+    return name .. ".free", name .. ".held"
+end
+
+
+function Shared.prepare(place)
+    for _, lock in ipairs(place.locks) do
+        assert(io.open((names_of(place.folder, lock)), "w")):close()
+    end
+end
+
+
+function Shared.open(server)
+    return setmetatable({ folder = server.folder, timeout = server.timeout }, Shared)
+end
+
+
+function Shared:enter(lock)
+    local free, held = names_of(self.folder, lock)
+    local waited = 0
+    while not os.rename(free, held) do
+        if waited > self.timeout then
+            return nil, "waited too long for the lock file", "timeout"
+        end
+        local pause = POLL * (0.5 + math.random()) -- two that poll in step would starve each other
+        zklock.sleep(pause)
+        waited = waited + pause
+    end
+    return { free = free, held = held }
+end
+
+
+function Shared.leave(_, hold)
+    assert(os.rename(hold.held, hold.free))
+end
+
+
+return Shared

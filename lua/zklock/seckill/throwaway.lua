@@ -1,0 +1,85 @@
+--- What sales are made with and what ends with them: a folder, processes, and servers of
+--- ZooKeeper and MariaDB where the user names none. Each is started when it is first needed, and
+--- serves all sales after that.
+
+local mariadb = require "zklock.seckill.mariadb"
+local reapers = require "zklock.seckill.reaper"
+local shell = require "zklock.seckill.shell"
+
+
+local TICK = 200 -- milliseconds; a session lasts two of them at least
+
+local SCRIPT = package.searchpath("zklock.seckill.zookeeper", -- luacheck: std max
+    (package.path:gsub("%.lua", ".sh")))
+
+
+---@class zklock.seckill.Throwaway
+---@field reaper zklock.seckill.Reaper
+---@field folder string
+local Throwaway = {}
+Throwaway.__index = Throwaway
+
+
+local throwaway = {}
+
+
+---@param reaper zklock.seckill.Reaper?  default: of its own
+---@return zklock.seckill.Throwaway
+function throwaway.open(reaper)
+    reaper = reaper or reapers.open()
+    return setmetatable({ reaper = reaper, folder = reaper.folder }, Throwaway)
+end
+
+
+-- The script stops the server when this process is no more.
+function Throwaway:start_zookeeper()
+    local log = self.folder .. "/zookeeper.log"
+    local pipe = assert(io.popen(("sh %s start -t %d -w $PPID 2>%s"):format(shell.quote(SCRIPT),
+        TICK, shell.quote(log))))
+    local answer = pipe:read "*a"
+    pipe:close()
+    local folder, hosts = answer:match "dir=(%S+)", answer:match "hosts=(%S+)"
+    if not hosts then
+        error(("no ZooKeeper could be started (%s): apt install zookeeper, or give zookeeper = "
+            .. "\"HOST:PORT\""):format(shell.first_line("tail -1 " .. shell.quote(log)) or
+            "no message"), 0)
+    end
+    self.zookeeper_folder = folder:gsub("^'(.*)'$", "%1")
+    return (hosts:gsub("^'(.*)'$", "%1"))
+end
+
+
+--- The address of a ZooKeeper.
+---@return string hosts
+function Throwaway:zookeeper()
+    self.zookeeper_hosts = self.zookeeper_hosts or self:start_zookeeper()
+    return self.zookeeper_hosts
+end
+
+
+--- The URL of a MariaDB.
+---@return string url
+function Throwaway:mysql()
+    if not self.mysql_url then
+        if not shell.succeeds "command -v mariadbd >/dev/null" then
+            error("no MariaDB could be started: apt install mariadb-server, or give mysql = "
+                .. "\"mysql://USER:PASSWORD@HOST:PORT\"", 0)
+        end
+        self.mysql_url = mariadb.start(self.reaper)
+    end
+    return self.mysql_url
+end
+
+
+--- Ends all of it.
+function Throwaway:close()
+    self.reaper:close()
+    if self.zookeeper_folder then
+        shell.succeeds(("sh %s stop %s"):format(shell.quote(SCRIPT),
+            shell.quote(self.zookeeper_folder)))
+        self.zookeeper_folder = nil
+    end
+end
+
+
+return throwaway

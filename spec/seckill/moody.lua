@@ -1,0 +1,30 @@
+--- A strategy that fails or hangs for some buyers, or does not even open.
+
+local zklock = require "zklock"
+
+local Moody = {}
+Moody.__index = Moody
+
+
+function Moody.open(server)
+    if server.parameters.never then error "it does not open" end
+    return setmetatable({ parameters = server.parameters, inside = false }, Moody)
+end
+
+
+-- Buyers of one server exclude each other.
+function Moody:enter(_, buyer)
+    if buyer.number % self.parameters.every == 0 then
+        while self.parameters.hangs do zklock.sleep(1) end
+        error "moody today"
+    end
+    while self.inside do zklock.sleep(0.001) end
+    self.inside = true
+    return self
+end
+
+
+function Moody:leave() self.inside = false end
+
+
+return Moody

@@ -1,0 +1,552 @@
+--- Sales scripted in Lua: `require "zklock.seckill"`. What is promised in docs/seckill.md.
+
+local core = require "zklock.core"
+local database = require "zklock.seckill.database"
+local distributions = require "zklock.seckill.distribution"
+local fairness = require "zklock.seckill.fairness"
+local overlaps = require "zklock.seckill.overlaps"
+local records = require "zklock.seckill.record"
+local rig = require "spec.rig"
+local seckill = require "zklock.seckill"
+local seed = require "zklock.seckill.seed"
+local shell = require "zklock.seckill.shell"
+local throwaway = require "zklock.seckill.throwaway"
+local zklock = require "zklock"
+
+package.path = "spec/seckill/?.lua;docs/seckill/?.lua;" .. package.path
+
+local HOSTS = os.getenv "ZK_HOSTS"
+
+
+-- A small quick sale with these options.
+local function sale(options)
+    options.zookeeper = options.zookeeper or HOSTS
+    options.pause = options.pause or 0.002
+    return seckill.sale(options)
+end
+
+
+-- The purchases with that outcome.
+local function having(a_sale, outcome)
+    local found = {}
+    for _, purchase in ipairs(a_sale.purchases) do
+        if purchase.outcome == outcome then found[#found + 1] = purchase end
+    end
+    return found
+end
+
+
+describe("a distribution", function()
+    local samples = {}
+    for i = 1, 200 do samples[201 - i] = i end
+
+    it("has exact quantiles, by rank", function()
+        local times = distributions.new(samples)
+        assert.same({ 1, 100, 198, 200, 200 }, { times:quantile(0), times:quantile(0.5),
+            times:quantile(0.99), times:quantile(1), times:max() })
+        assert.equal(100.5, times:mean())
+        assert.equal(200, times:count())
+    end)
+
+    it("of nothing has none", function()
+        local nothing = distributions.new()
+        assert.is_nil(nothing:quantile(0.5))
+        assert.is_nil(nothing:mean())
+        assert.equal(0, nothing:count())
+    end)
+
+    it("merges with another, and neither changes", function()
+        local few, many = distributions.new{ 1000 }, distributions.new(samples)
+        assert.equal(1000, few:merge(many):max())
+        assert.equal(201, few:merge(many):count())
+        assert.same({ 1, 200 }, { few:count(), many:count() })
+    end)
+
+    it("takes samples after it was asked", function()
+        local times = distributions.new{ 5 }
+        assert.equal(5, times:max())
+        times:add(3)
+        assert.equal(3, times:quantile(0))
+    end)
+
+    it("says what a quantile is", function()
+        for _, part in ipairs{ -0.1, 1.1, 99, "0.5", 0 / 0 } do
+            assert.error_matches(function() distributions.new{ 1 }:quantile(part) end,
+                "a number from 0 to 1")
+        end
+    end)
+end)
+
+
+-- A purchase of that lock, between these times.
+local function hold(from, to, more)
+    local purchase = { lock = "bun", server = 1, asked = 0, granted = from, released = to }
+    for name, value in pairs(more or {}) do purchase[name] = value end
+    return purchase
+end
+
+
+describe("overlaps", function()
+    local function of(...)
+        local found = {}
+        for i, each in ipairs(overlaps.of{ ... }) do
+            found[i] = { each.lock, each.from, each.to, each.holders }
+        end
+        return found
+    end
+
+    it("are the times in which two hold one lock", function()
+        assert.same({ { "bun", 2, 3, 2 } }, of(hold(1, 3), hold(2, 4)))
+        assert.same({ { "bun", 2, 3, 2 } }, of(hold(2, 3), hold(1, 4)))
+    end)
+
+    it("are none where one follows on the other", function()
+        assert.same({}, of(hold(1, 2), hold(2, 3)))
+    end)
+
+    it("of many are one stretch", function()
+        assert.same({ { "bun", 2, 6, 3 }, { "bun", 8, 9, 2 } },
+            of(hold(1, 5), hold(2, 4), hold(3, 6), hold(4.5, 9), hold(8, 10)))
+    end)
+
+    it("do not join two locks", function()
+        assert.same({}, of(hold(1, 3), hold(2, 4, { lock = "tea" })))
+    end)
+
+    it("are none between those that share, and with one who does not there are", function()
+        assert.same({}, of(hold(1, 3, { shared = true }), hold(2, 4, { shared = true })))
+        assert.same({ { "bun", 2, 3, 2 } }, of(hold(1, 3, { shared = true }), hold(2, 4)))
+    end)
+
+    it("end with the server that was killed", function()
+        assert.same({ { "bun", 2, 2.5, 2 } }, of(hold(1, nil, { ended = 2.5 }), hold(2, 4)))
+    end)
+end)
+
+
+describe("fairness", function()
+    local function asked(at, granted) return hold(granted, nil, { asked = at }) end
+
+    it("counts who asked later and had it first", function()
+        assert.equal(0, fairness.of({ asked(1, 5), asked(2, 6), asked(3, 7) }, 1).overtakes)
+        assert.equal(2, fairness.of({ asked(1, 7), asked(2, 5), asked(3, 6) }, 1).overtakes)
+    end)
+
+    it("does not compare two locks, nor count who never had it", function()
+        local other = hold(5, nil, { lock = "tea", asked = 2 })
+        assert.equal(0, fairness.of({ asked(1, 7), other, asked(3, nil) }, 1).overtakes)
+    end)
+
+    it("has Jain's index of the servers' grants", function()
+        assert.equal(1, fairness.jain{ 5, 5, 5 })
+        assert.equal(0.5, fairness.jain{ 5, 0 })
+        assert.is_nil(fairness.jain{ 0, 0 })
+        assert.equal(0.5, fairness.of({ hold(1, 2), hold(2, 3) }, 2).jain)
+    end)
+end)
+
+
+describe("a record", function()
+    local folder
+    before_each(function() folder = rig.shell("mktemp -d"):match "%S+" end)
+    after_each(function() rig.shell("rm -rf %s", folder) end)
+
+    it("gives back what was written, also of a server that stopped in the middle", function()
+        local start, purchases, notes = core.now(), { {}, {} }, {}
+        local record = records.create(folder, 1)
+        record:write(1, "asked", "bun")
+        record:write(1, "granted", "8589934595")
+        record:write(1, "note", "it's\nmine")
+        record:write(1, "written", 99)
+        record:write(1, "released")
+        record:write(1, "told", "sold")
+        record:write(2, "asked", "tea")
+        record:write(2, "granted", "-")
+        record.file:close()
+        rig.shell("printf '17.5 2 rel' >>%s/record-1", folder)
+        assert.is_true(records.read(folder, 1, start, purchases, notes) >= 0)
+        local first, second = purchases[1], purchases[2]
+        assert.same({ "bun", "8589934595", 99, "sold" },
+            { first.lock, first.token, first.left, first.outcome })
+        assert.is_true(first.asked <= first.granted and first.granted <= first.written
+            and first.written <= first.released and first.released <= first.told)
+        assert.same({ "tea", nil, nil }, { second.lock, second.token, second.released })
+        assert.same({ { at = notes[1].at, buyer = 1, line = "it's mine" } }, notes)
+    end)
+
+    it("can be counted while it is written", function()
+        local record = records.create(folder, 1)
+        local counter = records.counter(folder, 1, "told")
+        assert.equal(0, counter())
+        record:write(1, "asked", "bun")
+        record:write(1, "told", "sold")
+        record:write(2, "told", "refused")
+        assert.equal(2, counter())
+        assert.equal(0, counter())
+        record.file:write "12.5 3 to"
+        record.file:flush()
+        assert.equal(0, counter())
+        record.file:write "ld sold\n"
+        assert.equal(1, counter())
+    end)
+end)
+
+
+describe("the options of a sale", function()
+    local function refused(options, pattern)
+        local ok, message = pcall(seckill.sale, options)
+        assert.is_false(ok)
+        assert.matches(pattern, message)
+        assert.matches("seckill_sale_spec.lua:%d+: ", message) -- it blames the caller's line
+    end
+
+    it("are known by their names, which are listed", function()
+        refused({ byers = 10 }, "no option \"byers\": there are buyers, .*zookeeper")
+        refused("ten", "a table of options, not \"ten\"")
+    end)
+
+    it("are refused when they make no sense, and what is allowed is said", function()
+        refused({ buyers = 0 }, "buyers must be a whole number from 1 to 1000000, not 0")
+        refused({ buyers = 1.5 }, "a whole number")
+        refused({ servers = "two" }, "servers must be a whole number from 1 to 100, not \"two\"")
+        refused({ quantity = -1 }, "quantity must be")
+        refused({ pause = -1 }, "pause must be a number of seconds from 0")
+        refused({ timeout = 0 / 0 }, "timeout must be a number of seconds")
+        refused({ fenced = "yes" }, "fenced must be true or false")
+        refused({ products = {} }, "products must be a table of stocks by name")
+        refused({ products = { bun = -1 } }, "a stock is a whole number")
+        refused({ products = { ["a/b"] = 1 } }, "a name has up to 64 letters")
+        refused({ product = "tea", products = { bun = 1 } }, "one of products, not \"tea\"")
+        refused({ product = function() return "tea" end, products = { bun = 1 } },
+            "product%(1%) must be one of products %(bun%), not \"tea\"")
+        refused({ lock = "two" }, "lock must be \"product\"")
+        refused({ parameters = 1 }, "parameters must be a table")
+    end)
+
+    it("have faults that can happen", function()
+        refused({ faults = 1 }, "faults must be a list")
+        refused({ faults = { { at = 1 } } }, "a fault has stop or kill")
+        refused({ faults = { { at = 1, stop = "holder" } } }, "a stop has a length")
+        refused({ faults = { { at = 1, kill = "holder", length = 1 } } }, "a kill has none")
+        refused({ faults = { { at = 1, kill = "server 3" } } }, "cannot strike \"server 3\"")
+        refused({ faults = { { at = 1, kill = "holder", when = 2 } } }, "has no \"when\"")
+    end)
+
+    it("name a strategy, a store and a purchase that are there", function()
+        refused({ strategy = "no_such" }, "no strategy \"no_such\": there are none, local, .*"
+            .. "or the name of a module of yours")
+        refused({ store = "no_such" }, "no store \"no_such\": there are sqlite, mysql")
+        refused({ store = "mysql://nobody" }, "is no database's URL")
+        refused({ purchase = "no_such" }, "no purchase \"no_such\": there are plain")
+        refused({ strategy = "zklock.failure" },
+            "the strategy zklock.failure has no function \"open\"")
+        refused({ store = "row_lock" }, "the store row_lock has no function \"create\"")
+        refused({ strategy = "broken" }, "the strategy broken cannot be loaded: .*on purpose")
+    end)
+
+    it("are many for a comparison", function()
+        assert.error_matches(function() seckill.compare{} end, "a list of strategies")
+        assert.error_matches(function() seckill.compare{ "none", "no_such" } end, "no strategy")
+    end)
+end)
+
+
+describe("a sale", function()
+    for _, strategy in ipairs{ "shared", "zookeeper", "zookeeper-turns", "zookeeper-none",
+        "zookeeper-rw" } do
+        it("between two servers is right with " .. strategy .. " (DEMO-04)", function()
+            local it_is = sale{ strategy = strategy }
+            assert.equal("right", it_is.verdict, it_is.finding)
+            assert.same({ 10, 0, 0, 90 }, { it_is.sold, it_is.refused, it_is.failed, it_is.left })
+            assert.equal("10 sold and 90 left of 100", it_is.finding)
+            assert.same({}, it_is.overlaps)
+        end)
+    end
+
+    it("without a lock is wrong (DEMO-01), and its holds overlap", function()
+        local it_is = sale{ strategy = "none", pause = 0.05 }
+        assert.equal("wrong", it_is.verdict)
+        assert.matches("^10 sold and 9%d left of 100: %d sold, and still in stock$", it_is.finding)
+        assert.is_true(#it_is.overlaps > 0)
+    end)
+
+    it("with a local lock is right on one server (DEMO-02) and wrong on two (DEMO-03)", function()
+        assert.equal("right", sale{ strategy = "local", servers = 1 }.verdict)
+        assert.equal("wrong", sale{ strategy = "local", pause = 0.02 }.verdict)
+    end)
+
+    it("never sells more than there is, and tells the others so", function()
+        local it_is = sale{ products = { bun = 7 }, buyers = 20 }
+        assert.same({ 7, 13, 0, 0 }, { it_is.sold, it_is.refused, it_is.failed, it_is.left })
+        assert.equal(13, #having(it_is, "refused"))
+    end)
+
+    it("sells several pieces to each, and nothing to whom there are too few for", function()
+        local it_is = sale{ products = { bun = 10 }, buyers = 4, quantity = 3 }
+        assert.same({ "right", 3, 1, 1 }, { it_is.verdict, it_is.sold, it_is.refused, it_is.left })
+    end)
+
+    it("of two products counts each, with two locks at once (BUG-19)", function()
+        local it_is = sale{
+            products = { bun = 30, tea = 30 }, buyers = 40,
+            product = function(i) return i <= 25 and "bun" or "tea" end,
+        }
+        assert.equal("right", it_is.verdict, it_is.finding)
+        assert.same({ stock = 30, left = 5, ordered = 25 }, it_is.products.bun)
+        assert.same({ stock = 30, left = 15, ordered = 15 }, it_is.products.tea)
+    end)
+
+    it("has one lock for all if that is asked for (PIT-12)", function()
+        local it_is = sale{ products = { bun = 9, tea = 9 }, lock = "one" }
+        for _, purchase in ipairs(it_is.purchases) do assert.equal("all", purchase.lock) end
+    end)
+
+    it("records who asked, had and gave up the lock when, with growing tokens", function()
+        local it_is = sale{}
+        local in_turn = {}
+        for i, purchase in ipairs(it_is.purchases) do
+            assert.equal(i, purchase.buyer)
+            assert.equal((i - 1) % 2 + 1, purchase.server)
+            assert.is_true(0 <= purchase.asked and purchase.asked <= purchase.granted
+                and purchase.granted <= purchase.written
+                and purchase.written <= purchase.released)
+            in_turn[i] = purchase
+        end
+        table.sort(in_turn, function(a, b) return a.granted < b.granted end)
+        for i = 2, #in_turn do
+            assert.is_true(tonumber(in_turn[i].token) > tonumber(in_turn[i - 1].token))
+            assert.equal(100 - i, in_turn[i].left)
+        end
+        assert.equal(10, it_is.wait:count())
+        assert.equal(10, it_is.hold:count())
+        assert.equal(10, it_is.answer:count())
+        assert.equal(1, it_is.fairness.jain)
+    end)
+
+    it("goes wrong when the lock is released before the commit (PIT-04, DEMO-06), without overlap",
+        function()
+            local it_is = sale{ purchase = "release_then_commit", pause = 0.02 }
+            assert.equal("wrong", it_is.verdict)
+            assert.same({}, it_is.overlaps)
+            assert.equal("right", sale{ purchase = "commit_then_release" }.verdict)
+        end)
+
+    for _, store in ipairs{ "zookeeper", "mysql" } do
+        it("has its stock in " .. store, function()
+            assert.equal("right", sale{ store = store }.verdict)
+            assert.equal("wrong", sale{ store = store, strategy = "none", pause = 0.05 }.verdict)
+        end)
+    end
+
+    it("prints its verdict", function()
+        assert.matches("^autumn: RIGHT, 10 sold and 90 left of 100\n"
+            .. "10 sold, 0 refused, 0 failed in ", tostring(sale{ name = "autumn" }))
+    end)
+
+    it("runs in a task beside others", function()
+        local steps, it_is = 0, nil
+        zklock.run(function()
+            it_is = sale{}
+        end, function()
+            while not it_is do
+                steps = steps + 1
+                zklock.sleep(0.005)
+            end
+        end)
+        assert.equal("right", it_is.verdict)
+        assert.is_true(steps > 10)
+    end)
+
+    it("is compared with others", function()
+        local both = seckill.compare({ "none", "zookeeper" },
+            { zookeeper = HOSTS, pause = 0.05, buyers = 6 })
+        assert.same({ "wrong", "right" }, { both[1].verdict, both[2].verdict })
+        assert.matches("\nnone +wrong +6 .*\nzookeeper +right +6 ", tostring(both))
+    end)
+end)
+
+
+describe("a sale with modules of the user's own", function()
+    it("has a strategy and a store (docs/seckill.md)", function()
+        local it_is = sale{ strategy = "row_lock", store = "ledger", buyers = 20,
+            products = { bun = 15 } }
+        assert.equal("right", it_is.verdict, it_is.finding)
+        assert.same({ 15, 5, 0 }, { it_is.sold, it_is.refused, it_is.failed })
+    end)
+
+    it("counts a buyer whose strategy fails, and goes on (BUG-18)", function()
+        local it_is = sale{ strategy = "moody", servers = 1, parameters = { every = 5 } }
+        assert.same({ 8, 0, 2 }, { it_is.sold, it_is.refused, it_is.failed })
+        assert.same({ error = 2 }, it_is.failures)
+        assert.matches("error: .*moody today", it_is.notes[1].line)
+        assert.equal("right", it_is.verdict)
+    end)
+
+    it("says what a server complains about that cannot start", function()
+        local function complaint(options)
+            local ok, message = pcall(sale, options)
+            assert.is_false(ok)
+            return message
+        end
+        assert.matches("^server 1: .*it does not open", complaint{
+            strategy = "moody", servers = 1, parameters = { never = true } })
+        assert.matches("^server %d: the strategy ledger opens to something without enter",
+            complaint{ strategy = "ledger" })
+    end)
+
+    it("ends with its limit when a strategy hangs", function()
+        local it_is = sale{ strategy = "moody", servers = 1, limit = 1,
+            parameters = { every = 4, hangs = true } }
+        assert.equal("right", it_is.verdict)
+        assert.matches("ended after its limit of 1 s$", it_is.finding)
+        assert.equal(2, #having(it_is, "unanswered"))
+    end)
+
+    it("is wrong when a store tells buyers that they have bought, and has no order", function()
+        local it_is = sale{ store = "forgetful", buyers = 3 }
+        assert.equal("wrong", it_is.verdict)
+        assert.equal("3 buyers were told \"sold\", without an order", it_is.finding)
+    end)
+end)
+
+
+describe("a fault of a sale", function()
+    it("stops the holder: its late write is refused, and the sale is right (DEMO-17, Q-01)",
+        function()
+            local it_is = sale{ session = 0.5, buyers = 6,
+                faults = { { at = 0, stop = "holder", length = 1.5 } } }
+            assert.equal("right", it_is.verdict, it_is.finding)
+            assert.equal(1, #having(it_is, "late"))
+            assert.equal("stop", it_is.faults[1].kind)
+            assert.matches("^server [12]$", it_is.faults[1].target)
+            assert.is_true(it_is.faults[1].ended >= it_is.faults[1].at + 1.5)
+            assert.is_true(#it_is.overlaps > 0)
+            assert.matches("its hold is lost$", it_is.notes[1].line)
+        end)
+
+    it("stops the holder: unchecked, its late write is wrong", function()
+        local it_is = sale{ session = 0.5, buyers = 6, fenced = false,
+            faults = { { at = 0, stop = "holder", length = 1.5 } } }
+        assert.equal("wrong", it_is.verdict)
+        assert.equal(0, #having(it_is, "late"))
+    end)
+
+    it("kills the holder: the others go on (DEMO-15)", function()
+        local it_is = sale{ session = 0.5, buyers = 10, faults = { { at = 0, kill = "holder" } } }
+        assert.equal("right", it_is.verdict, it_is.finding)
+        assert.is_true(it_is.sold >= 5)
+        assert.same({ unanswered = 10 - it_is.sold }, it_is.failures)
+        local struck = 0
+        for _, purchase in ipairs(it_is.purchases) do
+            if purchase.ended then struck = struck + 1 end
+        end
+        assert.equal(1, struck)
+    end)
+
+    it("kills a server", function()
+        local it_is = sale{ buyers = 20, servers = 3, pause = 0.05, session = 0.5,
+            faults = { { at = 0.2, kill = "server 2" } } }
+        assert.equal("right", it_is.verdict, it_is.finding)
+        for _, purchase in ipairs(having(it_is, "unanswered")) do
+            assert.equal(2, purchase.server)
+        end
+        assert.is_true(it_is.failures.unanswered > 0)
+        assert.equal(20, it_is.sold + it_is.failed)
+    end)
+
+    it("that comes after the end does not happen", function()
+        local it_is = sale{ faults = { { at = 60, kill = "holder" } } }
+        assert.same({ "right", {} }, { it_is.verdict, it_is.faults })
+        assert.is_true(it_is.seconds < 30)
+    end)
+end)
+
+
+describe("a script with a sale", function()
+    local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
+    local SCRIPT = [[
+        require("zklock.seckill").sale{
+            strategy = "%s", store = "%s", buyers = 500, pause = 0.02,
+            session = 0.5, %s
+        }]]
+
+    -- Starts the script in a process group of its own, with a temporary folder of its own.
+    local function start(strategy, store, more)
+        local script = {
+            folder = rig.shell("mktemp -d /tmp/zklock-sale.XXXXXX"):match "%S+",
+        }
+        local file = assert(io.open(script.folder .. "/script.lua", "w"))
+        file:write(SCRIPT:format(strategy, store, more or ""))
+        file:close()
+        script.pid = rig.shell("cd . && TMPDIR=%s setsid %s %s/script.lua >%s/output 2>&1 "
+            .. "</dev/null & echo $!", script.folder, LUA, script.folder, script.folder)
+            :match "%d+"
+        rig.wait_for("a sale that is under way", function()
+            return shell.succeeds(("grep -qs ' sold$' %s/*/sale-1/record-*"):format(script.folder))
+        end, 30)
+        return script
+    end
+
+    -- All processes that were started there, and files: none is left but the script's own.
+    local function is_clean(script)
+        local pattern = script.folder:gsub("sale", "sal[e]") -- not this command itself
+        return not shell.succeeds(("grep -qsa '%s' /proc/[0-9]*/cmdline"):format(pattern))
+            and rig.shell("ls %s", script.folder) == "output\nscript.lua\n"
+    end
+
+    local function ends_clean(script)
+        rig.wait_for("nothing left behind", function() return is_clean(script) end, 30)
+        rig.shell("rm -rf %s", script.folder)
+    end
+
+    it("leaves nothing behind when it is killed", function()
+        local script = start("zookeeper", "mysql")
+        assert.is_false(is_clean(script))
+        rig.shell("kill -KILL %s", script.pid)
+        ends_clean(script)
+    end)
+
+    it("leaves nothing behind after Ctrl-C", function()
+        local script = start("zookeeper", "sqlite")
+        rig.shell("kill -INT -%s", script.pid)
+        ends_clean(script)
+    end)
+
+    it("leaves nothing behind when it fails", function()
+        local script = start("zookeeper", "sqlite")
+        rig.shell("pkill -KILL -f 'zklock-sale.*plan.json'")
+        ends_clean(script)
+    end)
+
+    it("removes what it wrote to the user's own ZooKeeper", function()
+        local script = start("zookeeper", "zookeeper", ("zookeeper = %q,"):format(HOSTS))
+        local session = rig.session(HOSTS)
+        local path = ("/zklock-seckill%s/sale-1/store/stock-%s"):format(
+            rig.shell("ls %s", script.folder):match "zklock%-seckill(%.%w+)", seed.PRODUCT)
+        assert.is_truthy(session:get(path))
+        rig.shell("kill -KILL %s", script.pid)
+        rig.wait_for("its node gone", function()
+            return select(3, session:get(path)) == "no_node"
+        end, 30)
+        session:close()
+        ends_clean(script)
+    end)
+
+    it("removes its database from the user's own MariaDB", function()
+        local servers = throwaway.open()
+        local function databases()
+            local admin = database.open(servers:mysql())
+            local rows = admin:rows "SHOW DATABASES LIKE 'zklock%'"
+            admin:close()
+            return #rows
+        end
+        assert.equal("right", sale{ store = servers:mysql() }.verdict)
+        assert.equal(0, databases())
+        local script = start("zookeeper", servers:mysql())
+        assert.equal(1, databases())
+        rig.shell("kill -KILL %s", script.pid)
+        rig.wait_for("its database gone", function() return databases() == 0 end, 30)
+        servers:close()
+        ends_clean(script)
+    end)
+end)
