@@ -202,7 +202,8 @@ end)
 
 
 -- c1 is stopped while it holds /l, and notices late that it lost it; c2 holds meanwhile. On /rw a
--- writer becomes a reader, and another one comes in; c2 waits to write, until its deadline.
+-- writer becomes a reader, and another one comes in; c2 waits to write, until its deadline. Of /sem
+-- each has a permit.
 local HISTORY = [[
 1.00 c1.1 - connected session=a1 timeout=2
 1.00 c2.1 - connected session=b2 timeout=2
@@ -228,6 +229,12 @@ local HISTORY = [[
 7.00 c1.1 c1.1-2 released result=ok begun=7 limit=0 held=7
 7.03 c2.1 c2.1-2 failed code=timeout begun=6.03 limit=1
 7.10 c1.1 c1.1-3 released result=ok begun=7.1 limit=0 held=7.1
+7.20 c1.1 c1.1-4 invoked path=/sem kind=permit way=acquire limit=5 permits=1
+7.22 c1.1 c1.1-4 granted token=106 state=held held=7.22 begun=7.2 limit=5
+7.30 c2.1 c2.1-3 invoked path=/sem kind=permit way=acquire limit=5 permits=1
+7.32 c2.1 c2.1-3 granted token=107 state=held held=7.32 begun=7.3 limit=5
+7.40 c1.1 c1.1-4 released result=ok begun=7.4 limit=0 held=7.4
+7.50 c2.1 c2.1-3 released result=ok begun=7.5 limit=0 held=7.5
 9.01 c1.1 - ended
 9.01 c2.1 - ended
 10.0 torture - residue nodes=0 watches=0
@@ -243,7 +250,7 @@ end
 
 
 describe("the records of a history", function()
-    local mutex, rwlock = (unpack or table.unpack)(records_of_history())
+    local mutex, rwlock, semaphore = (unpack or table.unpack)(records_of_history())
 
     it("are one for each path, with a lane for each place", function()
         assert.equal("/l", mutex.name)
@@ -264,13 +271,14 @@ describe("the records of a history", function()
         assert.is_true(rwlock.purchases[3].shared)
     end)
 
-    it("have overlaps of those who exclude each other, and not of readers", function()
+    it("have overlaps of those who exclude each other, and not of readers or permits", function()
         assert.equal(1, #mutex.overlaps)
         local overlap = mutex.overlaps[1]
         assert.same({ "/l", 1, 2 }, { overlap.lock, overlap.first, overlap.second })
         assert.is_true(math.abs(overlap.from - 3.02) < 1e-6)
         assert.is_true(math.abs(overlap.to - 4.01) < 1e-6)
         assert.same({}, rwlock.overlaps)
+        assert.same({}, semaphore.overlaps)
     end)
 
     it("are right or wrong by the rules on their path", function()
@@ -282,7 +290,7 @@ describe("the records of a history", function()
     it("make a page", function()
         local seen = look{ title = "Torture", sales = {}, histories = records_of_history() }
         assert.same({}, seen.problems)
-        assert.is_truthy(seen.text:find("2 histories: 1 right, 1 wrong.", 1, true))
+        assert.is_truthy(seen.text:find("3 histories: 1 right, 2 wrong.", 1, true))
         assert.same({ "Who held when", "Grants a second", "Order of arrival, and order of grant" },
                     seen.sales[1].pictures)
         assert.equal(1, #seen.sales[1].whole.runs)

@@ -47,7 +47,7 @@ few.scenarios = {
             return sale.failures.timeout == BUYERS - 1 and sale.left == STOCK - 1
         end,
         finding = function(sale)
-            return ("%d sold, %d gave up, %d left"):format(sale.sold, sale.failed, sale.left)
+            return ("%d held until %d gave up, %d left"):format(sale.sold, sale.failed, sale.left)
         end,
     },
     {
