@@ -46,7 +46,8 @@
  *   drop-reply OPERATION N    forwards the request, cuts instead of forwarding
  *                             the reply.
  *   hold OPERATION N          holds the request, and all after it on its
- *                             connection, until flow.
+ *                             connection, until flow. If flow comes first,
+ *                             nothing is held.
  *
  * Four-letter words are no frames: a connection that sends one is reset.
  */
@@ -197,7 +198,15 @@ static void set_flow(struct proxy *proxy, bool up, bool down) {
     proxy->traffic.down_open = down;
 }
 
-static void release_held(struct proxy *proxy) {
+/* Those that await their request, too: it may be on its way to us, and pass then. */
+static void end_holds(struct proxy *proxy) {
+    struct fifo *rules = &proxy->traffic.rules;
+    size_t offset = 0;
+    while (offset < fifo_length(rules)) {
+        const struct rule *rule = (struct rule *)fifo_front(rules) + offset / sizeof *rule;
+        if (rule->action == HOLD) fifo_remove(rules, offset, sizeof *rule);
+        else offset += sizeof *rule;
+    }
     for (size_t i = 0; i < proxy->link_count; i++) proxy->links[i]->held = false;
 }
 
@@ -246,7 +255,7 @@ static void obey(struct proxy *proxy, const struct command *command, const char 
     case HALFOPEN: set_flow(proxy, true, false); break;
     case FLOW:
         set_flow(proxy, true, true);
-        release_held(proxy);
+        end_holds(proxy);
         break;
     case QUIT: proxy->over = true; break;
     case RULE: done = add_rule(&proxy->traffic, command->action, first, second); break;

@@ -613,7 +613,7 @@ describe("a driver of one's own", function()
             error(trouble)
         end }
         for _, call in ipairs{ lock.acquire, lock.with } do
-            proxy:command("hold create2 1")
+            proxy:command("halfopen")
             local ok, problem = pcall(call, held_up, 5, print)
             assert.is_false(ok)
             assert.equal(trouble, problem)

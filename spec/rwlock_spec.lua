@@ -426,6 +426,7 @@ describe("a downgrade", function()
         local session = rig.session(proxy.hosts, { timeout = 6 })
         for _, fault in ipairs{ "hold multi 1", "drop-reply multi 1", "drop-request multi 1" } do
             local lease = hold(session:rwlock(path):write())
+            proxy:reset()
             proxy:command(fault)
             zklock.run(function()
                 local ok, _, code = lease:downgrade(5)

@@ -3,6 +3,7 @@
 
 local bad_path = require "zklock.path"
 local misuse = require "zklock.misuse"
+local timeout_least = require "zklock.core".timeout_least
 
 local huge = math.huge
 local ipairs, pairs = ipairs, pairs
@@ -71,12 +72,10 @@ function check.positive(value, name)
     end
 end
 
-local TIMEOUT_LEAST = 0.1 -- seconds; see ZKL_TIMEOUT_LEAST
-
 function check.session_timeout(value, name)
     check_type(value, "number", name)
-    if not (value >= TIMEOUT_LEAST and value < huge) then
-        refuse("%s must be seconds, at least %g, not %s", name, TIMEOUT_LEAST, show(value))
+    if not (value >= timeout_least and value < huge) then
+        refuse("%s must be seconds, at least %g, not %s", name, timeout_least, show(value))
     end
 end
 

@@ -466,7 +466,7 @@ describe("two in one process", function()
             rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
             proxy:reset()
             theirs:release()
-            rig.wait_for("all granted", function() return granted == COUNT end)
+            rig.wait_for("all granted", function() return granted == COUNT end, 30)
             in_line(0)
             local counts = proxy:counts()
             assert.equal(COUNT + 1, counts.events) -- one for each node that went

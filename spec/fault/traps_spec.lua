@@ -667,7 +667,7 @@ describe("trap 10: two thousand waits", function()
         for i = 1, COUNT do
             tasks[i] = function()
                 local lease = assert(session:mutex(leases[i % PATHS + 1].path):acquire{
-                    timeout = 30, owner = i, on_queued = function() queued = queued + 1 end })
+                    timeout = 120, owner = i, on_queued = function() queued = queued + 1 end })
                 granted = granted + 1
                 lease:release()
             end

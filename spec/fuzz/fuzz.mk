@@ -23,7 +23,7 @@ $(BUILD)/fuzz/%_fuzz: spec/fuzz/%_fuzz.c spec/fuzz/lua_lines.h $(SOURCES) $(HEAD
 
 $(BUILD)/fuzz/name_fuzz: FUZZ_SOURCES = src/core/name.c
 $(BUILD)/fuzz/claim_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c)
-$(BUILD)/fuzz/hosts_fuzz: FUZZ_SOURCES = src/zookeeper/hosts.c -llua5.4 \
+$(BUILD)/fuzz/hosts_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4 \
 	-Wl,--wrap=getaddrinfo,--wrap=freeaddrinfo
 $(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c) \
 	$(filter-out src/zookeeper/thread.c src/zookeeper/descriptors.c,$(wildcard src/zookeeper/*.c)) \

@@ -186,5 +186,7 @@ int luaopen_zklock_core(lua_State *L) {
     lua_setfield(L, -2, "on_misuse");
     lua_pushcfunction(L, count_states);
     lua_setfield(L, -2, "states");
+    zkl_lua_push_time(L, ZKL_TIMEOUT_LEAST);
+    lua_setfield(L, -2, "timeout_least");
     return 1;
 }

@@ -134,7 +134,6 @@ static void watch_own(struct stake *stake) {
 
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
-    if (!claim->ahead) return 0;
     if (!claim->heading) zkl_watches_drop_others(stake);
     if (!may_watch(stake, claim->ahead->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
     struct flight *flight = flight_for(stake, VERB_GET_AHEAD, claim->ahead);

@@ -81,7 +81,7 @@ local function write_report(results, file_name, out)
         for _, sale in ipairs(result.sales or {}) do records[#records + 1] = sale:record() end
     end
     assert(reports.write(file_name, { title = "The flash sale", sales = records }))
-    out:write("report: ", file_name, "\n")
+    out:write("The report, a page for the browser: ", file_name, "\n")
 end
 
 
