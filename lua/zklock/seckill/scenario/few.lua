@@ -2,7 +2,7 @@
 --- stock of 0 for enough (BUG-08), and waits for the lock for 200 ms only, so that buyers are sent
 --- away though there is stock (BUG-09). Both are shown, and then the sale without them.
 
-local BUYERS, STOCK, POOL = 99, 3, 8
+local BUYERS, STOCK = 99, 3
 
 
 local few = {}
@@ -29,9 +29,7 @@ few.scenarios = {
         expect = "wrong", zookeeper = true, play = play,
         explanation = "The program tests whether the stock is below 0, not whether it is 0, so its "
             .. "counter ends below 0, lock or no lock.",
-        sale = {
-            servers = POOL, purchase = "zklock.seckill.scenario.purchase.below_zero", timeout = 30,
-        },
+        sale = { purchase = "zklock.seckill.scenario.purchase.below_zero", timeout = 30 },
         wants = function() return true end,
         finding = function(sale)
             return ("%d sold, the counter says %d"):format(sale.sold, sale.left)
