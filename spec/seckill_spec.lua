@@ -389,8 +389,8 @@ describe("a verdict of the laboratory", function()
         local folder, pid
         run({}, { {
             id = "BROKEN", title = "a scenario that breaks off", expect = "right",
-            play = function(_, stage)
-                local throwaway = stage.throwaway
+            play = function(_, market)
+                local throwaway = market.throwaway
                 folder = throwaway.folder
                 pid = process.start("sleeper", { "sleep", "60" }, 60, throwaway.reaper).pid
                 error "broken"

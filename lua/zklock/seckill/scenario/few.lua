@@ -9,13 +9,13 @@ local few = {}
 
 
 -- The store's verdict, if the scenario wants no more of it.
-local function play(scenario, stage)
+local function play(scenario, market)
     local options = {
         products = { ["lockId_111"] = STOCK }, buyers = BUYERS, servers = 2,
-        strategy = "zookeeper", session = math.max(5, stage.options.session),
+        strategy = "zookeeper", session = math.max(5, market.options.session),
     }
     for name, value in pairs(scenario.sale) do options[name] = value end
-    local sale = stage:sale(options)
+    local sale = market:sale(options)
     return {
         right = sale.verdict == "right" and scenario.wants(sale),
         finding = scenario.finding(sale), sales = { sale },
