@@ -118,7 +118,8 @@ with = LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="$(BUILD)/$(1)/?.
 
 demo: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
-	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/demo.lua $(DEMO)
+	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/demo.lua \
+		--report $(BUILD)/flash-sale.html $(DEMO)
 
 # Lua 5.4 drives, and nginx has LuaJIT: each finds its own build.
 sale = LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;" \
@@ -131,7 +132,7 @@ demo-http:
 	@rig/packages http "$(DB)"
 	@$(MAKE) --no-print-directory -s all
 	@$(sale) rig/zookeeper run -t 200 -- lua5.4 lua/zklock/seckill/http/demo.lua \
-		--store "$(DB)" $(DEMO)
+		--store "$(DB)" --report $(BUILD)/flash-sale-http.html $(DEMO)
 
 # The build that $(LUA) can load.
 ABI = $(if $(findstring jit,$(LUA)),5.1,5.4)

@@ -207,7 +207,7 @@ describe("a record", function()
         local record = records.create(folder, 1)
         record:write(1, "asked", "bun")
         record:write(1, "granted", "8589934595")
-        record:write(1, "note", "it's\nmine")
+        record:write(1, "note", "8589934595 it's\nmine")
         record:write(1, "written", 99)
         record:write(1, "released")
         record:write(1, "told", "sold")
@@ -222,7 +222,9 @@ describe("a record", function()
         assert.is_true(first.asked <= first.granted and first.granted <= first.written
             and first.written <= first.released and first.released <= first.told)
         assert.same({ "tea", nil, nil }, { second.lock, second.token, second.released })
-        assert.same({ { at = notes[1].at, buyer = 1, line = "it's mine" } }, notes)
+        assert.same({ {
+            at = notes[1].at, buyer = 1, server = 1, line = "it's mine", token = "8589934595",
+        } }, notes)
     end)
 
     it("can be counted while it is written", function()
