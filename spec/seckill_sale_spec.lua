@@ -118,7 +118,7 @@ describe("overlaps", function()
         assert.same({ { "bun", 2, 3, 2 } }, of(hold(1, 3, { shared = true }), hold(2, 4)))
     end)
 
-    it("are not cut where one hold ends and another begins, nor where one becomes shared", function()
+    it("are not cut where one hold ends and another begins, also a shared one", function()
         assert.same({ { "bun", 2, 6, 2 } }, of(hold(1, 6), hold(2, 4), hold(4, 7)))
         assert.same({ { "bun", 2, 6, 2 } },
             of(hold(1, 6), hold(2, 4), hold(4, 7, { shared = true })))

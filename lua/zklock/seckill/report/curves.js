@@ -176,16 +176,17 @@ function stockSentence(rows) {
   return `They part first at ${moment(parting.at, 3)}, ${why}. ${ending}`;
 }
 
-function storeSentence(stock) {
+function storeSentence(stock, written) {
   if (stock.some(each => each.left === undefined)) return "";
   const left = stock.reduce((sum, each) => sum + each.left, 0);
-  return ` In the store, at the end: ${grouped(left)} left.`;
+  return ` In the store, at the end: ${grouped(left)} left` +
+    (left === written ? "." : ", which no buyer's record shows.");
 }
 
 function drawStock(parent, sale, time) {
   const { columns, rows } = stockCurves(sale, sale.stock);
   if (!rows.length) return;
-  const sentence = stockSentence(rows) + storeSentence(sale.stock);
+  const sentence = stockSentence(rows) + storeSentence(sale.stock, rows[rows.length - 1].written);
   const { figure: made, picture } = figure(parent, {
     title: "Stock",
     caption: "The stock that buyers wrote, and what it should be: the stock at first less what was "

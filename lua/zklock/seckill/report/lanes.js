@@ -319,11 +319,12 @@ function laneKey(parent, sale) {
 const lengthOf = spans => spans.reduce((sum, { from, to }) => sum + to - from, 0);
 
 function overlapSentence(sale) {
-  const count = sale.overlaps.length;
+  const count = sale.overlaps.length, locks = byLock(sale.overlaps).size;
   if (!count) return "No holds that exclude each other overlap: nothing is red.";
-  return `Red: holds of one lock that exclude each other overlap ${plural(count, "time", "times")}, the ` +
-    `first time at ${moment(sale.overlaps[0].from, 3)}; together that is ` +
-    `${duration(lengthOf(sale.overlaps))}.`;
+  return "Red: holds of one lock that exclude each other overlap " +
+    `${plural(count, "time", "times")}, the first time at ${moment(sale.overlaps[0].from, 3)}; ` +
+    `together that is ${duration(lengthOf(sale.overlaps))}` +
+    (locks > 1 ? ` of ${grouped(locks)} locks.` : ".");
 }
 
 function drawLanes(parent, sale, time) {

@@ -42,7 +42,8 @@ const timeAxis = () => axis({ values: timeTicks, space: 70, size: 30 });
 const WHOLE = Array.from({ length: 30 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
 
 const countAxis = label => axis({
-  label, incrs: WHOLE, size: () => gutter() - 18, values: (_, splits) => splits.map(each => grouped(each)),
+  label, incrs: WHOLE, size: () => gutter() - 18,
+  values: (_, splits) => splits.map(each => grouped(each)),
 });
 
 // A figure with its heading, a sentence, the picture, and what belongs below.
