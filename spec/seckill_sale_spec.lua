@@ -349,6 +349,15 @@ describe("a sale", function()
         assert.same({ stock = 30, left = 15, ordered = 15 }, it_is.products.tea)
     end)
 
+    it("sells each of two products in both servers, if nothing is said", function()
+        local it_is = sale{ products = { bun = 9, tea = 9 }, strategy = "none", pause = 0 }
+        local seen = {}
+        for _, purchase in ipairs(it_is.purchases) do
+            seen[purchase.product .. purchase.server] = true
+        end
+        assert.same({ bun1 = true, bun2 = true, tea1 = true, tea2 = true }, seen)
+    end)
+
     it("has one lock for all if that is asked for (PIT-12)", function()
         local it_is = sale{ products = { bun = 9, tea = 9 }, lock = "one" }
         for _, purchase in ipairs(it_is.purchases) do assert.equal("all", purchase.lock) end
