@@ -50,6 +50,12 @@ end
 function engine.has(name) return way_of(name).has end
 
 
+--- Its options, and what checks each.
+---@param name string
+---@return table<string, function>
+function engine.fields(name) return way_of(name).fields end
+
+
 --- Opens the engine of that name. Wrong options raise.
 ---@param name string
 ---@param given table
