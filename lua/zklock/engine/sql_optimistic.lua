@@ -24,7 +24,8 @@ local unpack = table.unpack or unpack -- luacheck: std max
 local TABLE = "CREATE TABLE IF NOT EXISTS distributed_lock "
     .. "(resource_name varchar(255) PRIMARY KEY, client_info varchar(64), version bigint)"
 local SELECT = "SELECT version FROM distributed_lock WHERE resource_name = %s"
-local INSERT = "INSERT INTO distributed_lock (resource_name, version) VALUES (%s, 0)"
+local INSERT = "INSERT INTO distributed_lock (resource_name, version) "
+    .. "SELECT %s, 0 WHERE NOT EXISTS (" .. SELECT .. ")"
 local UPDATE = "UPDATE distributed_lock SET client_info = %s, version = version + 1 "
     .. "WHERE resource_name = %s AND version = %s"
 
@@ -57,9 +58,11 @@ end
 function way.try(lock)
     local connection = lock.engine.sql
     local version = version_of(connection, lock.name)
-    if version then return { version = version } end
-    connection:try(connection:statement(INSERT, lock.name))
-    return nil, 0
+    if not version then
+        connection:insist(connection:statement(INSERT, lock.name, lock.name))
+        version = version_of(connection, lock.name)
+    end
+    return { version = version }
 end
 
 

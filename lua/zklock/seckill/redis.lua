@@ -91,14 +91,20 @@ local function remove_some(connection, cursor, pattern)
 end
 
 
---- Removes the keys that have this text in them.
+local function remove_all(connection, pattern)
+    local cursor = "0"
+    repeat cursor = remove_some(connection, cursor, pattern) until cursor == "0"
+end
+
+
+--- Removes the keys that have this text in them. A server that does not answer keeps them: they end
+--- with their lease time, if they have one.
 ---@param addresses string  "HOST:PORT,HOST:PORT"
 ---@param text string
 function redis.remove(addresses, text)
     for _, address in ipairs(engine_options.addresses_of(addresses)) do
         local connection = connections.new(address, ANSWER)
-        local cursor = "0"
-        repeat cursor = remove_some(connection, cursor, "*" .. text .. "*") until cursor == "0"
+        failure.catch(address, remove_all, connection, "*" .. text .. "*")
         connection:close()
     end
 end
