@@ -76,7 +76,7 @@ comma = ,
 install: $(INSTALL)
 	install -d $(DESTDIR)$(LIBDIR)/zklock $(DESTDIR)$(LUADIR)
 	install -m 755 $< $(DESTDIR)$(LIBDIR)/zklock/core.so
-	cd lua && find zklock -name '*.lua' -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
+	cd lua && find zklock ! -type d -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
 
 # DIST_URL says where the archive is to be found.
 ROCKSPEC = $(wildcard rockspec/*.rockspec)
@@ -118,7 +118,8 @@ with = LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="$(BUILD)/$(1)/?.
 
 demo: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
-	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/demo.lua $(DEMO)
+	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/demo.lua \
+		--report $(BUILD)/flash-sale.html $(DEMO)
 
 # Lua 5.4 drives, and nginx has LuaJIT: each finds its own build.
 sale = LUA_PATH="$(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;" \
@@ -131,7 +132,7 @@ demo-http:
 	@rig/packages http "$(DB)"
 	@$(MAKE) --no-print-directory -s all
 	@$(sale) rig/zookeeper run -t 200 -- lua5.4 lua/zklock/seckill/http/demo.lua \
-		--store "$(DB)" $(DEMO)
+		--store "$(DB)" --report $(BUILD)/flash-sale-http.html $(DEMO)
 
 # The build that $(LUA) can load.
 ABI = $(if $(findstring jit,$(LUA)),5.1,5.4)
@@ -220,9 +221,10 @@ interrupts:
 
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
-LUA_SPECS = spec/checker_spec.lua spec/engine_spec.lua spec/interrupt_spec.lua spec/misuse_spec.lua \
-	spec/packaging_spec.lua spec/seckill_spec.lua spec/seckill_http_spec.lua \
-	spec/seckill_engines_spec.lua spec/seckill_sale_spec.lua spec/shortage_spec.lua
+LUA_SPECS = spec/checker_spec.lua spec/engine_spec.lua spec/interrupt_spec.lua \
+	spec/misuse_spec.lua spec/packaging_spec.lua spec/report_spec.lua spec/seckill_spec.lua \
+	spec/seckill_engines_spec.lua spec/seckill_http_spec.lua spec/seckill_sale_spec.lua \
+	spec/shortage_spec.lua
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))

@@ -10,6 +10,8 @@
 #   delete PATH           whatever the version
 #   set PATH DATA         the node's data
 #   protect PATH          from now on anybody may read the node, nobody more
+#   hide PATH             from now on nobody may read the node, anybody may write to it
+#   show PATH             from now on anybody may do anything with the node
 #   vanish                ends without closing the session, as a crash does: its
 #                         ephemeral nodes stay for the session timeout (1 s)
 #
@@ -65,6 +67,11 @@ sub create {
     print unpack('N/a*', $reply), "\n";
 }
 
+sub permit {
+    my ($path, $permissions) = @_;
+    request('acl', buffer($path) . acl($permissions) . pack('l>', -1));
+}
+
 my $vanish = 0;
 my %command = (
     create     => [2, sub { create(@_, 0) }],
@@ -72,7 +79,9 @@ my %command = (
     sequential => [2, sub { create(@_, 3) }],
     delete     => [1, sub { request('delete', buffer($_[0]) . pack('l>', -1)) }],
     set        => [2, sub { request('set', buffer($_[0]) . buffer($_[1]) . pack('l>', -1)) }],
-    protect    => [1, sub { request('acl', buffer($_[0]) . acl(1) . pack('l>', -1)) }],
+    protect    => [1, sub { permit($_[0], 1) }],
+    hide       => [1, sub { permit($_[0], 18) }],
+    show       => [1, sub { permit($_[0], 31) }],
     vanish     => [0, sub { $vanish = 1 }],
 );
 

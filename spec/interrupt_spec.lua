@@ -211,6 +211,13 @@ describe("an interrupt", function()
         assert(setting.lock:revoke(5) == 1)
     end, take)
 
+    operation("watch", function(setting)
+        local told = 0
+        local stop = assert(setting.session:watch(setting.path, function() told = told + 1 end))
+        repeat zklock.sleep(0.001) until told > 0 or hook.fired
+        stop()
+    end)
+
     operation("downgrade", function(setting)
         assert(setting.session:rwlock(setting.path):write():with(5, function(lease)
             return assert(lease:downgrade(5))
@@ -316,6 +323,23 @@ describe("an interrupt", function()
         until not hook.fired
         at_rest(session)
         at_rest(other)
+    end)
+
+    it("of dispatch() loses nothing that a watch has to tell: the next dispatch() tells it",
+       function()
+        local n = 0
+        repeat
+            local told, own = 0, rig.session(server.hosts)
+            assert(own:watch(rig.path(), function() told = told + 1 end))
+            rig.wait_apart("the look", function() return own:stats().in_flight == 0 end)
+            n = n + 1
+            local ok, problem = interrupted(n, nil, own.dispatch, own)
+            assert.is_true(ok or problem == hook.trouble)
+            own:dispatch()
+            local inside = own:stats().callback_error == hook.trouble
+            assert.is_true(told >= 1 or inside, "lost at " .. n)
+            own:close()
+        until not hook.fired
     end)
 
     it("leaves no session behind", function()

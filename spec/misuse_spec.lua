@@ -72,7 +72,7 @@ describe("every method of", function()
             local is_method = name:sub(1, 2) ~= "__" and type(object[name]) == "function"
             names[name] = is_method or nil
         end
-        names.new, names.connect = nil, nil -- of the class itself
+        for _, name in ipairs{ "new", "connect", "run" } do names[name] = nil end -- the class's
         return names
     end
 

@@ -38,6 +38,17 @@ describe("the rockspec", function()
         assert.same({}, modules)
     end)
 
+    it("lists every other file below lua, to be installed beside the modules", function()
+        local listed, found = {}, {}
+        for name, path in pairs(rockspec().build.install.lua) do
+            local folder = name:match("^(.*)%."):gsub("%.", "/")
+            assert.equal("lua/" .. folder, path:match("^(.*)/"))
+            listed[path] = true
+        end
+        for _, path in ipairs(files("lua ! -type d ! -name '*.lua'")) do found[path] = true end
+        assert.same(found, listed)
+    end)
+
     it("lists every C source", function()
         local sources = rockspec().build.modules["zklock.core"].sources
         table.sort(sources)

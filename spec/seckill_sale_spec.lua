@@ -118,6 +118,57 @@ describe("overlaps", function()
         assert.same({ { "bun", 2, 3, 2 } }, of(hold(1, 3, { shared = true }), hold(2, 4)))
     end)
 
+    it("are not cut where one hold ends and another begins, also a shared one", function()
+        assert.same({ { "bun", 2, 6, 2 } }, of(hold(1, 6), hold(2, 4), hold(4, 7)))
+        assert.same({ { "bun", 2, 6, 2 } },
+            of(hold(1, 6), hold(2, 4), hold(4, 7, { shared = true })))
+    end)
+
+    -- Of the seconds from 0 to 30: is there anybody whom another one excludes?
+    local function count_second(holds, second)
+        local holders, alone = 0, 0
+        for _, each in ipairs(holds) do
+            if each.granted <= second and each.released > second then
+                holders = holders + 1
+                if not each.shared then alone = alone + 1 end
+            end
+        end
+        return holders > 1 and alone > 0, holders
+    end
+
+    local function second_by_second(holds)
+        local found, open = {}, nil
+        for second = 0, 30 do
+            local several, holders = count_second(holds, second)
+            if several and open then
+                open[3], open[4] = second + 1, math.max(open[4], holders)
+            elseif several then
+                open = { "bun", second, second + 1, holders }
+                found[#found + 1] = open
+            else
+                open = nil
+            end
+        end
+        return found
+    end
+
+    it("are what counting the holders of each second finds", function()
+        math.randomseed(1)
+        local stretches = 0
+        for _ = 1, 500 do
+            local holds = {}
+            for i = 1, math.random(0, 9) do
+                local from = math.random(0, 25)
+                holds[i] = hold(from, from + math.random(0, 5),
+                    { shared = math.random(3) == 1 or nil })
+            end
+            local expected = second_by_second(holds)
+            stretches = stretches + #expected
+            assert.same(expected, of((unpack or table.unpack)(holds)))
+        end
+        assert.is_true(stretches > 300)
+    end)
+
     it("end with the server that was killed", function()
         assert.same({ { "bun", 2, 2.5, 2 } }, of(hold(1, nil, { ended = 2.5 }), hold(2, 4)))
     end)
@@ -156,7 +207,7 @@ describe("a record", function()
         local record = records.create(folder, 1)
         record:write(1, "asked", "bun")
         record:write(1, "granted", "8589934595")
-        record:write(1, "note", "it's\nmine")
+        record:write(1, "note", "8589934595 it's\nmine")
         record:write(1, "written", 99)
         record:write(1, "released")
         record:write(1, "told", "sold")
@@ -171,7 +222,9 @@ describe("a record", function()
         assert.is_true(first.asked <= first.granted and first.granted <= first.written
             and first.written <= first.released and first.released <= first.told)
         assert.same({ "tea", nil, nil }, { second.lock, second.token, second.released })
-        assert.same({ { at = notes[1].at, buyer = 1, line = "it's mine" } }, notes)
+        assert.same({ {
+            at = notes[1].at, buyer = 1, server = 1, line = "it's mine", token = "8589934595",
+        } }, notes)
     end)
 
     it("can be counted while it is written", function()
@@ -294,6 +347,15 @@ describe("a sale", function()
         assert.equal("right", it_is.verdict, it_is.finding)
         assert.same({ stock = 30, left = 5, ordered = 25 }, it_is.products.bun)
         assert.same({ stock = 30, left = 15, ordered = 15 }, it_is.products.tea)
+    end)
+
+    it("sells each of two products in both servers, if nothing is said", function()
+        local it_is = sale{ products = { bun = 9, tea = 9 }, strategy = "none", pause = 0 }
+        local seen = {}
+        for _, purchase in ipairs(it_is.purchases) do
+            seen[purchase.product .. purchase.server] = true
+        end
+        assert.same({ bun1 = true, bun2 = true, tea1 = true, tea2 = true }, seen)
     end)
 
     it("has one lock for all if that is asked for (PIT-12)", function()

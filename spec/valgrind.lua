@@ -41,6 +41,25 @@ local function wait_and_signal(lock)
 end
 
 
+-- Of nodes that are there and are not; one is changed, and stopped.
+local function watch_nodes(session)
+    local calls, last = 0, nil
+    local function hear(data)
+        calls, last = calls + 1, data
+    end
+    assert(session:watch("/valgrind-none-such", hear))
+    local stop = assert(session:watch("/valgrind-a", hear))
+    repeat zklock.sleep(0.01) until calls == 2
+    session:locked("/valgrind-", 1, function() end)("a")
+    session:mutex("/valgrind-b"):with(10, function(lease)
+        assert(lease:guard{ { "set", "/valgrind-a", "changed" } })
+    end)
+    repeat zklock.sleep(0.01) until last == "changed"
+    stop()
+    assert(session:watch("/", hear)) -- and the session is closed
+end
+
+
 local function whole_family(session)
     local rw, fifo = session:rwlock("/valgrind-rw"), session:mutex("/valgrind-a")
     for _, lock in ipairs{ session:mutex("/valgrind-none", { order = "none", jitter = 0.001 }),
@@ -59,6 +78,7 @@ local function whole_family(session)
     assert(lease:guard{ { "check", "/valgrind-a" } })
     assert(session:get("/valgrind-a"))
     lease:release()
+    watch_nodes(session)
 end
 
 

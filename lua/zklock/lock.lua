@@ -234,6 +234,15 @@ end
 receiver(Lock, Lock, "lock")
 
 
+--- Runs fn(...) while holding the lock, as with() does; the options are checked.
+---@return any what fn gives; nil, message, code if the lock was not had
+function Lock.run(lock, opts, fn, ...)
+    local lease, message, code = acquire(lock, opts)
+    if not lease then return nil, message, code end
+    return scope(lease, fn, ...)
+end
+
+
 function Lock.new(session, path, kind, opts)
     return setmetatable({
         way = way,

@@ -1,14 +1,15 @@
 --- Checks what the user gives. Bad input is a programming error: it raises,
 -- and says what is allowed.
 
-local bad_path = require "zklock.path"
 local misuse = require "zklock.misuse"
+local path_rules = require "zklock.path"
 local timeout_least = require "zklock.core".timeout_least
 
 local huge = math.huge
 local ipairs, pairs = ipairs, pairs
 local tonumber, type = tonumber, type
 local concat, sort = table.concat, table.sort
+local flaw = path_rules.flaw
 local refuse, show = misuse.refuse, misuse.show
 
 local _M = {}
@@ -185,9 +186,19 @@ function _M.path(path)
         refuse("a lock path must be a string, not %s", show(path))
     end
     check_size(path, "a lock path", PATH_SIZE)
-    local why = bad_path(path)
+    local why = flaw(path)
     if why then refuse("the lock path %s %s", show(path), why) end
     return path
+end
+
+
+--- What the lock paths of session:locked() begin with.
+function _M.prefix(prefix)
+    check_type(prefix, "string", "the prefix")
+    check_size(prefix, "the prefix", PATH_SIZE)
+    local why = flaw(prefix .. "x")
+    if why then refuse("the prefix %s %s", show(prefix), why) end
+    return prefix
 end
 
 
@@ -220,7 +231,7 @@ function _M.hosts(text)
         if why then refuse("bad hosts %s: %s; %s", show(text), why, form) end
     end
     check_size(chroot, "the chroot", PATH_SIZE)
-    local why = chroot ~= "" and bad_path(chroot)
+    local why = chroot ~= "" and flaw(chroot)
     if why then refuse("the chroot %s %s", show(chroot), why) end
     return { text = text, hosts = hosts, chroot = chroot }
 end
@@ -330,7 +341,7 @@ local write_forms = {
 local function check_node(path, name)
     check_type(path, "string", name)
     check_size(path, name, PATH_SIZE)
-    local why = path ~= "/" and bad_path(path)
+    local why = path ~= "/" and flaw(path)
     if why then refuse("%s %s %s", name, show(path), why) end
 end
 

@@ -1,7 +1,11 @@
 --- What ZooKeeper takes for a path.
 -- Source: PathUtils.validatePath of ZooKeeper's server.
 
-local byte, find, gmatch, sub = string.byte, string.find, string.gmatch, string.sub
+local byte, find, format = string.byte, string.find, string.format
+local gmatch, gsub, sub = string.gmatch, string.gsub, string.sub
+local concat = table.concat
+
+local _M = {}
 
 
 -- The code of the UTF-8 character at `at` and its length; nil if there is none.
@@ -42,7 +46,7 @@ end
 --- Why a text is no absolute path below "/"; nil if it is one.
 ---@param path string
 ---@return string? why
-return function(path)
+function _M.flaw(path)
     if sub(path, 1, 1) ~= "/" then return "must start with /" end
     if sub(path, -1) == "/" then return "must not end with /" end
     if find(path, "//", 1, true) then return "must not contain an empty segment" end
@@ -53,3 +57,38 @@ return function(path)
     end
     return bad_text(path)
 end
+
+
+local function escape(bytes)
+    return (gsub(bytes, ".", function(each) return format("%%%02X", byte(each)) end))
+end
+
+
+-- The character at `at` as it may stand in a segment, and its length.
+local function escaped_character(text, at)
+    local code, length = character(text, at)
+    length = length or 1
+    local bytes = sub(text, at, at + length - 1)
+    local bad = not code or bad_character(code, length) or find(bytes, "[%%/:]")
+    return bad and escape(bytes) or bytes, length
+end
+
+
+--- A text as part of a segment, by which it can be told from every other text: "%", "/", ":" and
+-- what no path may contain are escaped as in URLs, and so are the segments "." and "..".
+---@param text string
+---@return string
+function _M.escape(text)
+    if text == "." or text == ".." then return escape(text) end
+    if not find(text, "[^%w_.-]") then return text end
+    local characters, at = {}, 1
+    while at <= #text do
+        local shown, length = escaped_character(text, at)
+        characters[#characters + 1] = shown
+        at = at + length
+    end
+    return concat(characters)
+end
+
+
+return _M

@@ -3,9 +3,11 @@
 local Lock = require "zklock.lock"
 local RWLock = require "zklock.rwlock"
 local Request = require "zklock.request"
+local Watcher = require "zklock.watcher"
 local core = require "zklock.core"
 local current_task = require "zklock.host_task"
 local failure = require "zklock.failure"
+local key_reader = require "zklock.key"
 local misuse = require "zklock.misuse"
 local multi = require "zklock.multi"
 local options = require "zklock.options"
@@ -69,6 +71,12 @@ end
 
 deliver.lease = tell_leases
 
+-- What there is to tell is asked for where the host calls callbacks: later, perhaps.
+function deliver.watcher(self, id)
+    local watcher = self.watchers[id]
+    if watcher then wait.call(watcher.tell, watcher) end
+end
+
 function deliver.state(self, state)
     self.told = state
     if self.on_state then self:call(self.on_state, state) end
@@ -83,6 +91,7 @@ local function deliver_again(self)
     end
     for _, id in ipairs(done) do deliver.request(self, id) end
     tell_leases(self)
+    for _, watcher in ipairs(Watcher.all(self)) do deliver.watcher(self, watcher.id) end
     if state ~= self.told then deliver.state(self, state) end
 end
 
@@ -243,6 +252,22 @@ function Session:semaphore(path, limit, opts)
 end
 
 
+--- A function that runs fn with its arguments, holding the mutex `prefix .. key`.
+---@param key integer|integer[]|fun(...): string|integer|table which argument is the key, which
+-- arguments are, or what makes it of all of them
+---@param opts? number|table seconds, or { timeout, owner, on_queued }, as for acquire
+---@return fun(...): any what fn gives; nil, message, code if the lock was not had
+function Session:locked(prefix, key, fn, opts)
+    options.prefix(prefix)
+    local key_of = key_reader(key)
+    options.callback(fn, "what locked runs")
+    opts = options.acquire(opts)
+    return function(...)
+        return Lock.run(self:mutex(prefix .. key_of(...)), opts, fn, ...)
+    end
+end
+
+
 local function take_data(request, path)
     local code, detail = request.handle:result()
     if code ~= "ok" then return failure(code, path, detail) end
@@ -260,6 +285,24 @@ function Session:get(path, timeout)
     timeout = options.timeout(timeout, self:timeout())
     if self:forked() then return failure("forked", path) end
     return self:await(self.handle:get(path, timeout), timeout, take_data, path)
+end
+
+
+--- Calls fn(data, version) with what is in a node, soon, and after each change: fn(nil) when it
+-- is not there; fn(nil, message, code) when it may not be read. It runs inside any wait or
+-- session:dispatch().
+---@param fn fun(data: string?, version: integer|string|nil, code: string?)
+---@return function? stop it is not called any more
+---@return string? message
+---@return string? code "too_many", "closed", "expired", "forked"
+function Session:watch(path, fn)
+    options.node(path)
+    options.callback(fn, "what watch calls")
+    if self:forked() then return failure("forked", path) end
+    local handle, code = self.handle:watch(path)
+    if not handle then return failure(code, path) end
+    local watcher = Watcher.new(self, handle, path, fn)
+    return function() watcher:stop() end
 end
 
 
@@ -317,6 +360,7 @@ local function new(handle, hosts, opts)
         connect_timeout = opts.connect_timeout,
         on_state = opts.on_state,
         requests = weak_values(), -- id -> Request
+        watchers = {}, -- id -> Watcher
         leases = setmetatable({}, { __mode = "k" }), -- those with callbacks
         callback_errors = 0,
     }, Session)

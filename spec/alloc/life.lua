@@ -353,6 +353,32 @@ function chapters.guard(book)
     lease:release()
 end
 
+-- A node is watched that is made; then it is changed while there is no connection.
+function chapters.watch(book)
+    local session, node = book.session, "/watched-" .. book.lock.path:gsub("%W", "-")
+    local seen, seen_twice
+    local function hears(data)
+        local function is_told() return seen == data and (not seen_twice or seen_twice == data) end
+        wait_for(session, data, is_told)
+    end
+    book.arm()
+    local stop = try(session.watch, session, node, function(data) seen = data or "none" end)
+    local stop_second = try(session.watch, session, node, function(data)
+        seen_twice = data or "none"
+    end)
+    seen, seen_twice = seen or stop and "nothing", seen_twice or stop_second and "nothing"
+    if stop then hears("none") end
+    server:foreign("create %s one", node)
+    if stop then hears("one") end
+    proxy:command("cut")
+    server:foreign("set %s two", node)
+    if stop then hears("two") end
+    for _, each in ipairs{ stop or print, stop_second or print } do each() end
+    failing.disarm()
+    wait_for(session, "no watch", function() return session:stats().watches == 0 end)
+    server:foreign("delete %s", node)
+end
+
 -- --- of a lock without an order ----------------------------------------------------------------
 
 local function unfair(chapter, ...)

@@ -80,6 +80,12 @@ local calls = {
         return session:mutex(path("unfair"), { order = "none" }):queue(SECONDS)
     end,
     get = function() return session:get(path("taken"), SECONDS) end,
+    watch = function()
+        local stop = assert(session:watch(path("taken"), function() end))
+        zklock.sleep(SECONDS)
+        stop()
+        return true
+    end,
     revoke = function() return session:mutex(path("taken")):revoke(SECONDS) end,
     check = function() return held.check:check(SECONDS) end,
     guard = function()

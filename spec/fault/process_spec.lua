@@ -157,6 +157,8 @@ describe("in a forked child", function()
         local session = rig.session(server.hosts)
         local lock = session:mutex(rig.path())
         local lease = assert(lock:acquire(5))
+        local changes, config = 0, rig.path()
+        local stop = assert(session:watch(config, function() changes = changes + 1 end))
         lease:on_lost(function() end)
         session:fd()
         local calls = {
@@ -166,6 +168,7 @@ describe("in a forked child", function()
             { "interrupt", session.interrupt, session },
             { "release_all", session.release_all, session },
             { "close", session.close, session },
+            { "watch", function() return session:watch("/", print) end },
             { "try", lock.acquire, lock, 0 }, { "acquire", lock.acquire, lock, 5 },
             { "acquire for ever", lock.acquire, lock },
             { "acquire another", session:mutex(rig.path()).acquire, lock, 1 },
@@ -182,6 +185,7 @@ describe("in a forked child", function()
             for _, call in ipairs(calls) do
                 say(call[1], ": ", outcome(call[2], call[3], call[4]))
             end
+            stop()
             say("run: ", outcome(zklock.run, function() return lock:acquire(1) end))
         end)
         assert.equal(0, status)
@@ -191,6 +195,9 @@ describe("in a forked child", function()
         assert.is_true(lease:check(5))
         assert.is_true(lease:release{ wait = 5 })
         assert.is_true(assert(lock:acquire(5)):release{ wait = 5 })
+        rig.wait_for("the first look", function() return changes == 1 end)
+        server:foreign("create %s ''", config)
+        rig.wait_for("what the child stopped for itself alone", function() return changes == 2 end)
     end)
 
     it("making a lock, printing and collecting do no harm", function()

@@ -3,7 +3,8 @@
  * but for threads and time (thread.c, descriptors.c), with a libzookeeper of its own below that
  * keeps each request, and answers it with any code, path, list, data, Stat and results, true or
  * not, also such as the real one does not let through. Users do what they may meanwhile:
- * acquire, try, give up, ask, guard, wait in conditions; connections are lost, sessions expire.
+ * acquire, try, give up, ask, guard, watch, wait in conditions; connections are lost, sessions
+ * expire.
  *
  * What must hold:
  *
@@ -24,7 +25,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HANDLES = 2, OPS = 8, ASKED = 4096, REQUESTS = 12, LEASES = 12, NAMES = 24, WATCHED = 64 };
+enum { HANDLES = 2, OPS = 8, ASKED = 4096, NAMES = 24, WATCHED = 64 };
+enum { REQUESTS = 12, LEASES = 12, WATCHERS = 3 };
 enum { A_REPLY_ASKS = 2000, REPLIES = 20000 };
 
 static void require(bool holds) {
@@ -80,6 +82,7 @@ static struct {
     struct zkl_session *session;
     struct zkl_request *requests[REQUESTS];
     struct zkl_lease *leases[LEASES];
+    struct zkl_watcher *watchers[WATCHERS];
     bool ended; /* the keeper's loop is over */
 } w;
 
@@ -299,6 +302,14 @@ int zoo_awget(zhandle_t *handle, const char *path, watcher_fn watcher, void *con
     w.watcher_context = context;
     return ask(handle, DATA, path,
                (struct asked){.tell.data = completion, .about = data, .watches = true});
+}
+
+int zoo_awexists(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
+                 stat_completion_t completion, const void *data) {
+    w.watcher = watcher;
+    w.watcher_context = context;
+    return ask(handle, STAT, path,
+               (struct asked){.tell.stat = completion, .about = data, .watches = true});
 }
 
 int zoo_aget_children(zhandle_t *handle, const char *path, int watch,
@@ -528,7 +539,8 @@ static void watch(const char *path) {
 
 static void answer_with(struct asked *asked, int rc) {
     w.made = 0;
-    if (asked->watches && rc == ZOK) watch(asked->path);
+    bool absent = rc == ZNONODE && asked->form == STAT;
+    if (asked->watches && (rc == ZOK || absent)) watch(asked->path);
     struct Stat stat = pick_stat();
     switch (asked->form) {
     case VOID: asked->tell.nothing(rc, asked->about); break;
@@ -710,6 +722,26 @@ static void drop_lease(void) {
     zkl_lease_drop(lease);
 }
 
+/* Begins one; or asks what there is to tell, and says that it was told, or ends it. */
+static void use_watcher(void) {
+    static const char *const nodes[] = {"/a", "/config", "/a/lock"};
+    int i = byte() % WATCHERS;
+    struct zkl_sight sight;
+    enum zkl_code why;
+    w.made = 0;
+    if (!w.watchers[i]) {
+        w.watchers[i] = zkl_watch(w.session, nodes[byte() % 3], &why);
+        return;
+    }
+    if (zkl_watcher_look(w.watchers[i], &sight))
+        for (size_t at = 0; at < sight.size; at++) require(sight.data[at] || !sight.data[at]);
+    uint8_t from = byte();
+    if (from % 2) zkl_watcher_told(w.watchers[i]);
+    if (from % 4) return;
+    zkl_watcher_drop(w.watchers[i]);
+    w.watchers[i] = NULL;
+}
+
 /* --- a life
  * -----------------------------------------------------------------------------------------------
  */
@@ -720,7 +752,10 @@ static void move(void) {
     case 1:
     case 2:
     case 3: use(); break;
-    case 4: drop_lease(); break;
+    case 4:
+        if (byte() % 3) drop_lease();
+        else use_watcher();
+        break;
     case 5: happen(); break;
     case 6: pass_time((byte() % 16) * ZKL_SECOND / 8); break;
     case 7:
@@ -751,6 +786,8 @@ static void close_all(void) {
         pass_time(ZKL_SECOND / 8);
     }
     require(zkl_session_ended(w.session) && !w.handles[0] && !w.handles[1]);
+    for (int i = 0; i < WATCHERS; i++)
+        if (w.watchers[i]) zkl_watcher_drop(w.watchers[i]);
     zkl_session_drop(w.session);
     for (int i = 0; i < NAMES; i++) free(w.names[i]);
     for (int i = 0; i < WATCHED; i++) free(w.watched[i]);

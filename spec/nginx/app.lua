@@ -138,6 +138,24 @@ function app.news()
 end
 
 
+-- --- a configuration that the worker has at hand --------------------------------------------
+
+local config, changes = "unknown", 0
+
+function app.watch()
+    assert(app.open():watch(arg("path"), function(data)
+        ngx.sleep(0.001) -- callbacks may wait
+        config, changes = data or "none", changes + 1
+    end))
+    return say("watched")
+end
+
+
+function app.config()
+    return say(config, " ", changes)
+end
+
+
 function app.collect()
     collectgarbage()
     collectgarbage()

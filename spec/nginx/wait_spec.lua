@@ -323,6 +323,23 @@ describe("in nginx #nginx", function()
         assert.equal("slept well, context", host:get("/others").body)
     end)
 
+    it("a node is watched: each request has its latest data at hand, and asks nobody", function()
+        host = nginx.start()
+        local path = rig.path()
+        host:get("/with?path=" .. path .. "-lock") -- the folder
+        assert.equal("watched", host:get("/watch?path=" .. path).body)
+        local function shows(text)
+            rig.wait_for(text, function() return host:get("/config").body == text end)
+        end
+        shows("none 1")
+        server:foreign("create %s one", path)
+        shows("one 2")
+        server:foreign("set %s two", path)
+        shows("two 3")
+        server:foreign("delete %s", path)
+        shows("none 4")
+    end)
+
     it("a session that expires is opened anew; callbacks run, and may wait", function()
         local proxy = rig.proxy(server.hosts)
         host = nginx.start{ environment = "ZK_HOSTS=" .. proxy.hosts }

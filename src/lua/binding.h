@@ -1,7 +1,7 @@
 /*
  * binding.h - the Lua face of src/zookeeper: verbs without policy.
  *
- * Userdata are boxes with a pointer: `session`, `request`, `lease`. A box is
+ * Userdata are boxes with a pointer: `session`, `request`, `lease`, `watcher`. A box is
  * made empty and filled after, so that an error in between leaves a box that
  * can be collected. Nothing here blocks but session:wait(), session:close()
  * and poll(); nothing yields. No mutex is held while Lua is called, so any of
@@ -20,11 +20,13 @@
 #define ZKL_SESSION_BOX "zklock.session"
 #define ZKL_REQUEST_BOX "zklock.request"
 #define ZKL_LEASE_BOX "zklock.lease"
+#define ZKL_WATCHER_BOX "zklock.watcher"
 
 /* Registers the metatables. */
 void zkl_lua_open_session(lua_State *L);
 void zkl_lua_open_request(lua_State *L);
 void zkl_lua_open_lease(lua_State *L);
+void zkl_lua_open_watcher(lua_State *L);
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
 int zkl_lua_poll(lua_State *L);    /* the function core.poll(sessions, seconds) */
 

@@ -169,6 +169,7 @@ int luaopen_zklock_core(lua_State *L) {
     zkl_lua_open_session(L);
     zkl_lua_open_request(L);
     zkl_lua_open_lease(L);
+    zkl_lua_open_watcher(L);
     lua_newtable(L);
     lua_pushcfunction(L, zkl_lua_session);
     lua_setfield(L, -2, "session");

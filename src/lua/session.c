@@ -157,6 +157,7 @@ static int stats(lua_State *L) {
     set_count(L, "sets", counted.sets);
     set_count(L, "lists", counted.lists);
     set_count(L, "gets", counted.gets);
+    set_count(L, "exists", counted.exists);
     set_count(L, "syncs", counted.syncs);
     set_count(L, "grants", counted.grants);
     set_count(L, "losses", counted.losses);
@@ -208,6 +209,10 @@ static int next_event(lua_State *L) {
         lua_pushnumber(L, (lua_Number)event.id);
         lua_pushstring(L, phase_name(event.phase));
         return 3;
+    case ZKL_EVENT_WATCHER:
+        lua_pushliteral(L, "watcher");
+        lua_pushnumber(L, (lua_Number)event.id);
+        return 2;
     case ZKL_EVENT_STATE:
         lua_pushliteral(L, "state");
         lua_pushstring(L, state_name(event.state));
@@ -395,6 +400,20 @@ static int revoke(lua_State *L) {
     return begin_about(L, zkl_revoke);
 }
 
+/* session:watch(path) -> watcher; nil, code */
+static int watch(lua_State *L) {
+    zkl_session *session = zkl_lua_check_session(L, 1);
+    const char *path = luaL_checkstring(L, 2);
+    enum zkl_code why;
+    void **box = zkl_lua_box(L, ZKL_WATCHER_BOX);
+    *box = zkl_watch(session, path, &why);
+    if (*box) return 1;
+    if (why == ZKL_OK) return luaL_error(L, "not enough memory");
+    lua_pushnil(L);
+    lua_pushstring(L, zkl_code_name(why));
+    return 2;
+}
+
 void zkl_lua_open_session(lua_State *L) {
     static const luaL_Reg methods[] = {
         {"accept", accept_host},
@@ -420,6 +439,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"timeout", timeout},
         {"trouble", trouble},
         {"wait", wait_for_news},
+        {"watch", watch},
         {"__gc", collect},
         {NULL, NULL},
     };

@@ -75,6 +75,7 @@ static void free_flight(struct flight *flight) {
     free_transaction(flight->transaction);
     if (flight->stake) zkl_stake_unhold(flight->stake);
     if (flight->request) zkl_request_unhold(flight->request);
+    if (flight->watcher) zkl_watcher_unhold(flight->watcher);
     zkl_contender_drop(flight->contender);
     free(flight->node);
     free(flight);
@@ -144,6 +145,8 @@ static bool is_proof(enum verb verb) {
     case VERB_QUEUE_LIST:
     case VERB_QUEUE_GET:
     case VERB_GET:
+    case VERB_WATCHER_EXISTS:
+    case VERB_WATCHER_GET:
     case VERB_UNWATCH: break;
     }
     return false;
@@ -215,22 +218,30 @@ static void deliver(struct flight *flight, const struct answer *answer) {
     case VERB_GET:
     case VERB_REVOKE: zkl_inquiry_answer(flight, answer); break;
     case VERB_GUARD: zkl_guard_answer(flight, answer); break;
+    case VERB_WATCHER_EXISTS:
+    case VERB_WATCHER_GET: zkl_watcher_answer(flight, answer); break;
     case VERB_UNWATCH:
         if (flight->node) zkl_watches_removed(&flight->session->watches, flight->node, answer);
         break;
     }
 }
 
+/* The watch that came with it is set; also if the answer is not understood. */
+static bool sets_watch(const struct flight *flight, int rc) {
+    return rc == ZOK || (rc == ZNONODE && flight->verb == VERB_WATCHER_EXISTS);
+}
+
 /* The mutex is held. Frees the flight. */
 static void land(struct flight *flight, struct answer *answer) {
     struct zkl_session *session = flight->session;
-    bool watched = answer->rc == ZOK; /* also if it is not understood */
+    bool watched = sets_watch(flight, answer->rc);
     zkl_reply_sift(flight, answer);
     answer->now = zkl_now();
     answer->reply = reply_of(answer->rc);
     answer->why = code_of(answer->rc);
     unlink_flight(flight);
     if (flight->request) flight->request->flights--;
+    if (flight->watcher) flight->watcher->flights--;
     if (answer->rc == ZSESSIONEXPIRED || answer->rc == UNKNOWN_SESSION)
         zkl_session_expired(session);
     if (answer->rc == ZOK && is_proof(flight->verb))
@@ -283,6 +294,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *node, v
     session->stats.events++;
     zkl_watches_fired(&session->watches, node);
     zkl_stake_event(session, type, node);
+    zkl_watcher_event(session, node);
     zkl_path_tidy(session);
     zkl_unlock(session);
 }
@@ -441,6 +453,17 @@ void zkl_flight_watch(struct flight *flight, const char *parent, const char *nam
     handed_over(flight, flight->watching ? zoo_awget(handle, flight->node, on_watch,
                                                      flight->session, on_data, flight)
                                          : ZINVALIDSTATE);
+}
+
+void zkl_flight_exists(struct flight *flight) {
+    struct watch *watch = flight->watcher->watch;
+    zhandle_t *handle = address(flight, watch->path, NULL);
+    flight->session->stats.exists++;
+    flight->watching = handle != NULL;
+    if (handle) zkl_watches_ask_for(&flight->session->watches, watch);
+    handed_over(flight, handle ? zoo_awexists(handle, flight->node, on_watch, flight->session,
+                                              on_stat, flight)
+                               : ZINVALIDSTATE);
 }
 
 /* libzookeeper declares a pointer to the completion, and takes the completion itself for it. */

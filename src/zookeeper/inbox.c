@@ -75,6 +75,7 @@ static void take(struct zkl_session *session, struct zkl_event *event) {
     struct news *news = session->inbox;
     struct zkl_request *request;
     struct stake *stake;
+    struct zkl_watcher *watcher;
     event->kind = news->kind;
     zkl_inbox_remove(session, news);
     switch (news->kind) {
@@ -94,6 +95,11 @@ static void take(struct zkl_session *session, struct zkl_event *event) {
         event->id = stake->id;
         event->phase = stake->phase;
         zkl_stake_unhold(stake);
+        break;
+    case ZKL_EVENT_WATCHER:
+        watcher = CONTAINER(news, struct zkl_watcher, news);
+        event->id = watcher->id;
+        zkl_watcher_unhold(watcher);
         break;
     case ZKL_EVENT_STATE:
     case ZKL_EVENT_NONE: break;

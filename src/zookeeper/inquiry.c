@@ -301,15 +301,14 @@ void zkl_inquiry_answer(struct flight *flight, const struct answer *answer) {
 /* --- the ways in ---------------------------------------------------------------------------------
  */
 
-/* Why the session takes no inquiry; ZKL_OK: it does. */
-static enum zkl_code refusal(const struct zkl_session *session) {
+enum zkl_code zkl_inquiry_refusal(const struct zkl_session *session) {
     if (session->closing) return ZKL_CLOSED;
     if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
     return ZKL_OK;
 }
 
 void zkl_inquiry_begin(struct zkl_request *request) {
-    enum zkl_code code = refusal(request->session);
+    enum zkl_code code = zkl_inquiry_refusal(request->session);
     if (code != ZKL_OK) zkl_request_finish(request, code, 0);
     else zkl_inquiry_start(request);
 }

@@ -141,6 +141,37 @@ struct zkl_request {
     zkl_time ask_at; /* a part of its answer was lost: when to ask again; inquiry.c */
 };
 
+/* --- watchers ------------------------------------------------------------------------------- */
+
+/* A node as an answer showed it, if there was one. */
+struct reading {
+    bool known;
+    enum zkl_code code; /* as of struct zkl_sight */
+    int error;          /* the server's error code behind that */
+    int64_t czxid, mzxid;
+    int32_t version;
+    int32_t aversion; /* of the ACL: no part of what is told */
+    char *data;       /* with `size` bytes; NULL if it may not be read */
+    size_t size;
+};
+
+struct zkl_watcher {
+    struct zkl_session *session;      /* counted */
+    struct zkl_watcher *next, **link; /* in session->watchers, while `open` */
+    bool open;                        /* neither dropped, nor the session closing */
+    struct watch *watch;              /* of its path; kept while `open` */
+    struct news news;                 /* there may be something to tell */
+    struct reading seen;              /* since it was asked last what there is to tell */
+    struct reading told;              /* the last that was told, or is being told */
+    bool untold;                      /* it is being told */
+    unsigned flights;                 /* requests out for it */
+    zkl_time look_at;                 /* when to look; 0: once no watch is set */
+    zkl_time check_at;                /* when to check, while there is no need to look */
+    bool checking;                    /* the exists that is out is no look's */
+    uint64_t id;
+    unsigned references; /* the caller's, the inbox's, flights */
+};
+
 /* --- flights: requests sent and not yet answered ------------------------------------------ */
 
 enum verb {
@@ -170,7 +201,9 @@ enum verb {
     VERB_GET,
     VERB_REVOKE,
     VERB_GUARD,
-    VERB_UNWATCH /* a watch that no claim wants any more is removed */
+    VERB_WATCHER_EXISTS, /* a check, or a look: sets the watch, also if there is no node */
+    VERB_WATCHER_GET,    /* a look: reads the node */
+    VERB_UNWATCH         /* a watch that nobody wants any more is removed */
 };
 
 struct flight {
@@ -181,6 +214,7 @@ struct flight {
     struct stake *stake;             /* counted, or NULL */
     struct zkl_contender *contender; /* counted, or NULL */
     struct zkl_request *request;     /* counted, or NULL */
+    struct zkl_watcher *watcher;     /* counted, or NULL */
     struct path *listed;             /* LIST: counted in its `lists`; NULL: never sent */
     size_t index;                    /* QUEUE_GET: which entry; CHECK_GET: which stake */
     char *node;                      /* what the request is about */
@@ -220,6 +254,7 @@ struct watch {
     unsigned asked;   /* requests for it that are out */
     unsigned owners;  /* claims that asked for it as their own node's */
     unsigned waiters; /* claims that asked for it as another's */
+    unsigned keepers; /* watchers: it counts for them also while it is not set */
     bool set;
     bool removing; /* the request to remove it is out */
     bool lasting;  /* the server refused to remove it */
@@ -255,9 +290,14 @@ void zkl_watches_removed(struct watches *watches, const char *path, const struct
 void zkl_watches_drop_others(struct stake *stake);
 /* The claim is GONE: it wants none any more. */
 void zkl_watches_leave(struct stake *stake);
+/* For a watcher, also in the sessions that follow. NULL: out of memory. */
+struct watch *zkl_watches_keep(struct watches *watches, const char *path);
+const struct watch *zkl_watches_kept(const struct watches *watches, const char *path); /* or NULL */
+void zkl_watches_ask_for(struct watches *watches, struct watch *watch); /* one that is kept */
+void zkl_watches_unkeep(struct zkl_session *session, struct watch *watch);
 /* If there is a connection; else later. */
 void zkl_watches_remove_unwanted(struct zkl_session *session);
-/* The session is gone, and all its stakes. */
+/* The session is gone, and all its stakes: nothing is set, and what is kept stays. */
 void zkl_watches_clear(struct watches *watches);
 
 /* --- sessions -------------------------------------------------------------------------------- */
@@ -327,6 +367,7 @@ struct zkl_session {
     struct stake *fed;                  /* the one that is fed an event after this one */
     struct flight *flights;
     struct zkl_request *requests;
+    struct zkl_watcher *watchers;
     struct watches watches;
     size_t node_bytes; /* of the stakes' node paths */
     uint64_t last_id;
@@ -401,14 +442,26 @@ void zkl_request_conflict(struct zkl_request *request, const char *where, enum z
                           int32_t number);
 void zkl_request_overdue(struct zkl_session *session, zkl_time now);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
+const char *zkl_request_words(int error); /* the server's reason for a refusal; 0: NULL */
 
 /* inquiry.c; the mutex is held */
-void zkl_inquiry_begin(struct zkl_request *request); /* unless the session takes none */
+/* Why the session takes none; ZKL_OK: it does. */
+enum zkl_code zkl_inquiry_refusal(const struct zkl_session *session);
+void zkl_inquiry_begin(struct zkl_request *request); /* unless it takes none */
 void zkl_inquiry_again(struct zkl_request *request); /* in a moment */
 void zkl_inquiry_start(struct zkl_request *request);
 void zkl_inquiry_start_all(struct zkl_session *session);
 void zkl_inquiry_lost(struct stake *stake); /* whoever waits to ask about it need not */
 void zkl_inquiry_answer(struct flight *flight, const struct answer *answer);
+
+/* watcher.c; the mutex is held */
+void zkl_watcher_hold(struct zkl_watcher *watcher);
+void zkl_watcher_unhold(struct zkl_watcher *watcher);
+void zkl_watcher_answer(const struct flight *flight, const struct answer *answer);
+void zkl_watcher_event(struct zkl_session *session, const char *node); /* its watch has fired */
+void zkl_watcher_start_all(struct zkl_session *session);               /* looks that are due */
+zkl_time zkl_watcher_due(const struct zkl_session *session);           /* the first of them */
+void zkl_watcher_end_all(struct zkl_session *session);
 
 /* guard.c; the mutex is held */
 void zkl_guard_send(struct zkl_request *request);
@@ -531,6 +584,7 @@ void zkl_flight_sync(struct flight *flight, const char *node);
 void zkl_flight_get(struct flight *flight, const char *parent, const char *name);
 /* A get with a watch: the own node's of VERB_GET_OWN, else another's. */
 void zkl_flight_watch(struct flight *flight, const char *parent, const char *name);
+void zkl_flight_exists(struct flight *flight); /* of its watcher's node, with a watch */
 void zkl_flight_unwatch(struct flight *flight, const char *node);
 void zkl_flight_abandon_all(struct zkl_session *session);
 

@@ -100,6 +100,7 @@ static zkl_time next_due(struct zkl_session *session, zkl_time now) {
     zkl_time due = earlier(beat_due(session), look_due(session));
     if (session->stakes) due = earlier(due, zkl_clock_next(&session->party.clock, now));
     due = earlier(due, zkl_stake_wake_due(session));
+    due = earlier(due, zkl_watcher_due(session));
     for (const struct zkl_request *each = session->requests; each; each = each->next) {
         due = earlier(due, each->deadline);
         if (each->ask_at && !each->flights && session->state == ZKL_SESSION_CONNECTED)
@@ -122,6 +123,7 @@ static void work(struct zkl_session *session, zkl_time now) {
     look(session, now);
     sweep(session, now);
     zkl_inquiry_start_all(session);
+    zkl_watcher_start_all(session);
     zkl_probe_ask(session, now);
     zkl_handle_work(session, now);
     zkl_path_tidy(session);

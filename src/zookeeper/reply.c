@@ -114,9 +114,11 @@ static bool is_sound(const struct flight *flight, const struct answer *answer) {
     case VERB_CHECK_GET:
     case VERB_QUEUE_GET: return is_data(answer) && is_lock_node(answer->stat);
     case VERB_READY:
-    case VERB_GET: return is_data(answer);
+    case VERB_GET:
+    case VERB_WATCHER_GET: return is_data(answer);
     case VERB_MARK:
     case VERB_REVOKE: return is_lock_node(answer->stat);
+    case VERB_WATCHER_EXISTS: return answer->stat != NULL;
     case VERB_PARENT: /* that it was done is all that is taken from these */
     case VERB_SYNC:
     case VERB_REMOVE:

@@ -156,11 +156,11 @@ enum zkl_code zkl_request_code(zkl_request *request) {
 /* A hard quota is exceeded (zookeeper.enforceQuota): libzookeeper 3.8.0 has no words for it. */
 #define QUOTA_EXCEEDED (-125)
 
-static const char *words_for(int error) {
+const char *zkl_request_words(int error) {
     if (error == QUOTA_EXCEEDED) {
         return "the server refuses: a hard quota of the path is exceeded (-125)";
     }
-    return zerror(error);
+    return error ? zerror(error) : NULL;
 }
 
 const char *zkl_request_detail(zkl_request *request) {
@@ -168,7 +168,7 @@ const char *zkl_request_detail(zkl_request *request) {
     int error = request->error;
     zkl_unlock(request->session);
     if (request->found) return request->found; /* constant once the request is done */
-    return error ? words_for(error) : NULL;
+    return zkl_request_words(error);
 }
 
 zkl_lease *zkl_request_lease(zkl_request *request) {

@@ -112,6 +112,7 @@ void zkl_session_connected(struct zkl_session *session, uint64_t id, zkl_time ti
     zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
     zkl_stake_resume_all(session, now);
     zkl_inquiry_start_all(session);
+    zkl_watcher_start_all(session);
     session->last_beat = 0; /* a proof at once, for whoever is suspect */
     zkl_keeper_wake(session, 0);
 }
@@ -183,6 +184,7 @@ void zkl_session_begin_close(struct zkl_session *session, zkl_time due) {
         session->close_by = close_by;
         zkl_stake_close_all(session);
         zkl_request_fail_all(session, ZKL_CLOSED);
+        zkl_watcher_end_all(session);
     }
     if (close_by < session->close_by) session->close_by = close_by;
     zkl_keeper_wake(session, 0);

@@ -29,7 +29,8 @@
 
 typedef struct zkl_session zkl_session;
 typedef struct zkl_request zkl_request;
-typedef struct zkl_lease zkl_lease; /* one handle on a grant */
+typedef struct zkl_lease zkl_lease;     /* one handle on a grant */
+typedef struct zkl_watcher zkl_watcher; /* a node that the user wants to hear of */
 
 /* --- sessions ----------------------------------------------------------------------- */
 
@@ -92,13 +93,13 @@ bool zkl_session_ended(zkl_session *session); /* it is closed, not only about to
 size_t zkl_session_release_all(zkl_session *session, const char *owner);
 
 struct zkl_stats {
-    uint64_t creates, sets, deletes, lists, gets, syncs; /* requests sent */
+    uint64_t creates, sets, deletes, lists, gets, exists, syncs; /* requests sent */
     uint64_t grants, losses, waits, timeouts;
     uint64_t reconnects, expiries, orphans;
     uint64_t events;         /* of watches, received */
     size_t in_flight;        /* requests without an answer yet */
     size_t claims;           /* contenders of this session, from wish to gone */
-    size_t watches;          /* node watches set, or asked for */
+    size_t watches;          /* node watches set, asked for, or kept for a watcher */
     size_t watch_bytes;      /* of watched paths of others' nodes, limited to ZKL_WATCHES_MAX */
     size_t paths;            /* bytes of ephemeral paths, limited to ZKL_PATHS_MAX */
     uint64_t watch_removals; /* requests sent */
@@ -121,12 +122,13 @@ enum zkl_event_kind {
     ZKL_EVENT_REQUEST, /* a request is done */
     ZKL_EVENT_QUEUED,  /* an acquire waits in line */
     ZKL_EVENT_LEASE,   /* a grant changed its phase (suspect, held, lost), or was revoked */
-    ZKL_EVENT_STATE    /* the session changed its state */
+    ZKL_EVENT_STATE,   /* the session changed its state */
+    ZKL_EVENT_WATCHER  /* a watcher has something to tell */
 };
 
 struct zkl_event {
     enum zkl_event_kind kind;
-    uint64_t id;                  /* of the request, or of the grant */
+    uint64_t id;                  /* of the request, of the grant, or of the watcher */
     size_t position;              /* QUEUED: 2 = next */
     enum zkl_phase phase;         /* LEASE */
     enum zkl_session_state state; /* STATE */
@@ -292,6 +294,34 @@ void zkl_lease_listen(zkl_lease *lease);  /* to that, from now on, not from the 
 /* ZKL_OK, ZKL_LOST or ZKL_RELEASED; does not wait. */
 enum zkl_code zkl_lease_release(zkl_lease *lease);
 void zkl_lease_drop(zkl_lease *lease); /* releases */
+
+/* --- watchers --------------------------------------------------------------------------- */
+
+/*
+ * Hears how a node is, first, and after each change, also if that came while there was no
+ * connection, or while the session was opened anew; of changes in quick succession the last. It
+ * ends with the session. NULL: out of memory, or `why` is ZKL_TOO_MANY (ZKL_WATCHES_MAX),
+ * ZKL_CLOSED or ZKL_EXPIRED.
+ */
+zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *why);
+
+/* How a node was when the server was asked. */
+struct zkl_sight {
+    enum zkl_code code; /* ZKL_OK; ZKL_NO_NODE: it is not there; else why it may not be read */
+    const char *detail; /* the server's reason for that, or NULL */
+    const char *data;   /* `size` bytes */
+    size_t size;
+    int32_t version; /* of the data */
+};
+
+uint64_t zkl_watcher_id(const zkl_watcher *watcher);
+/*
+ * What there is to tell, until zkl_watcher_told(): what it points to is constant until the next
+ * call of this. False: nothing that differs from what was told last.
+ */
+bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight);
+void zkl_watcher_told(zkl_watcher *watcher);
+void zkl_watcher_drop(zkl_watcher *watcher); /* it ends */
 
 /* The time that all of this is measured by. */
 zkl_time zkl_now(void);

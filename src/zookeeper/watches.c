@@ -1,5 +1,6 @@
 /*
- * watches.c - the nodes that this session watches or asks to: for which claims, and how much.
+ * watches.c - the nodes that this session watches or asks to: for which claims and watchers, and
+ * how much.
  *
  * libzookeeper keeps one watch a path for one watcher function and context, so a path
  * counts once, however many claims want it. It counts from the request on: many may be
@@ -14,6 +15,9 @@
  * A claim wants its watches until it is gone. What a claim leaves that failed is removed
  * at once: the node may stay for long. What a claim leaves that held is removed at the next
  * heartbeat, if its event has not come before: the node's end is what let the claim in.
+ *
+ * A watcher keeps the watch of its path until it ends: that counts all the time, also between two
+ * watches and between two sessions, so that there is room to set it again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +39,12 @@ static size_t cost(const struct watches *watches, const char *path) {
 }
 
 static bool is_counted(const struct watch *watch) {
-    return watch->asked || (watch->set && !watch->removing);
+    return watch->asked || watch->keepers || (watch->set && !watch->removing);
 }
 
 /* To be removed. */
 static bool is_unwanted(const struct watch *watch) {
-    bool wanted = watch->asked || watch->owners || watch->waiters;
+    bool wanted = watch->asked || watch->owners || watch->waiters || watch->keepers;
     return watch->set && !wanted && !watch->removing && !watch->lasting;
 }
 
@@ -61,7 +65,7 @@ static void count(struct watches *watches, const struct watch *watch) {
 }
 
 static void free_unused(struct watches *watches, struct watch *watch) {
-    if (watch->set || watch->asked || watch->owners || watch->waiters) return;
+    if (watch->set || watch->asked || watch->owners || watch->waiters || watch->keepers) return;
     *find(watches, watch->path) = watch->next;
     free(watch);
 }
@@ -123,18 +127,19 @@ void zkl_watches_removed(struct watches *watches, const char *path, const struct
 }
 
 void zkl_watches_clear(struct watches *watches) {
-    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
-        struct watch *watch = watches->buckets[i], *next;
-        for (; watch; watch = next) {
-            next = watch->next;
-            free(watch);
-        }
-        watches->buckets[i] = NULL;
-    }
     watches->count = watches->bytes = watches->unwanted = 0;
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        for (struct watch *watch = watches->buckets[i], *next; watch; watch = next) {
+            next = watch->next;
+            watch->asked = watch->owners = watch->waiters = 0;
+            watch->set = watch->removing = watch->lasting = false;
+            count(watches, watch);
+            free_unused(watches, watch);
+        }
+    }
 }
 
-/* --- what claims want ----------------------------------------------------------------------- */
+/* --- what claims and watchers want ---------------------------------------------------------- */
 
 static void remove_watch(struct zkl_session *session, const struct watch *watch) {
     if (session->closing || session->state != ZKL_SESSION_CONNECTED) return;
@@ -150,11 +155,11 @@ void zkl_watches_remove_unwanted(struct zkl_session *session) {
     }
 }
 
-/* `claims` is one of the watch's two counts. */
-static void unwant(struct zkl_session *session, struct watch *watch, unsigned *claims,
+/* `wishes` is one of the watch's three counts. */
+static void unwant(struct zkl_session *session, struct watch *watch, unsigned *wishes,
                    bool at_once) {
     discount(&session->watches, watch);
-    --*claims;
+    --*wishes;
     count(&session->watches, watch);
     if (at_once && is_unwanted(watch)) remove_watch(session, watch);
     free_unused(&session->watches, watch);
@@ -222,4 +227,28 @@ bool zkl_watches_ask(struct stake *stake, const char *path, bool own) {
     count(watches, watch);
     free_unused(watches, watch);
     return wanted;
+}
+
+struct watch *zkl_watches_keep(struct watches *watches, const char *path) {
+    struct watch *watch = find_or_add(watches, path);
+    if (!watch) return NULL;
+    discount(watches, watch);
+    watch->keepers++;
+    count(watches, watch);
+    return watch;
+}
+
+const struct watch *zkl_watches_kept(const struct watches *watches, const char *path) {
+    const struct watch *watch = *find(watches, path);
+    return watch && watch->keepers ? watch : NULL;
+}
+
+void zkl_watches_ask_for(struct watches *watches, struct watch *watch) {
+    discount(watches, watch);
+    watch->asked++;
+    count(watches, watch);
+}
+
+void zkl_watches_unkeep(struct zkl_session *session, struct watch *watch) {
+    unwant(session, watch, &watch->keepers, true);
 }

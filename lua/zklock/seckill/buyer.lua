@@ -1,6 +1,5 @@
 --- A buyer: one purchase in a server. What it does is written into the server's record.
 
-local core = require "zklock.core"
 local zklock = require "zklock"
 
 
@@ -180,10 +179,6 @@ function Buyer:wait_for_its_turn()
     local before = math.floor((self.number - 1) / server.plan.servers)
     while server.served < before do zklock.sleep(POLL) end
 end
-
-
---- Seconds of zklock's clock.
-Buyer.now = core.now
 
 
 return buyer

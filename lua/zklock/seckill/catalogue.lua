@@ -8,7 +8,7 @@
 ---@field race boolean?             wrong by a race: by luck a run may come out right
 ---@field zookeeper boolean?        needs one
 ---@field explanation string       a sentence for whoever is new to this
----@field play fun(scenario, stage: zklock.seckill.Stage, attempt: integer): zklock.seckill.Played
+---@field play fun(scenario, market: zklock.seckill.Market, attempt: integer): zklock.seckill.Played
 
 ---@class zklock.seckill.Played
 ---@field right boolean      what the store says, and what else the scenario wants

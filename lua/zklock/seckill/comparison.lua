@@ -50,15 +50,21 @@ end
 
 --- Writes a report of all, as one HTML file.
 ---@param file string
-function Comparison:report(file) report.write(file, contents(self)) end
+---@return true?
+---@return string? message
+function Comparison:report(file) return report.write(file, contents(self)) end
 
 
 ---@param file string
-function Comparison:json(file) report.json(file, contents(self)) end
+---@return true?
+---@return string? message
+function Comparison:json(file) return report.json(file, contents(self)) end
 
 
 ---@param file string
-function Comparison:csv(file) report.csv(file, contents(self)) end
+---@return true?
+---@return string? message
+function Comparison:csv(file) return report.csv(file, contents(self)) end
 
 
 return comparison

@@ -2,7 +2,7 @@
 --- the demo, and the store is an SQLite file. zklock.seckill.http.environment is the other.
 
 local own_sale = require "zklock.seckill.own_sale"
-local stages = require "zklock.seckill.stage"
+local markets = require "zklock.seckill.market"
 local throwaway = require "zklock.seckill.throwaway"
 
 
@@ -17,7 +17,7 @@ local environment = {
         .. "store; every verdict is read from the store.",
     example = "DEMO-03,DEMO-17",
     modules = { "luasql.sqlite3" },
-    open_run = stages.open,
+    open_run = markets.open,
     own_sale = own_sale,
 }
 

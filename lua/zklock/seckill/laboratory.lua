@@ -78,15 +78,10 @@ end
 local function write_report(results, file_name, out)
     local records = {}
     for _, result in ipairs(results) do
-        for _, sale in ipairs(result.sales or {}) do
-            local record = sale:record()
-            record.name = ("%s %s"):format(result.id, result.title)
-            record.expect, record.explanation = result.expect, result.explanation
-            records[#records + 1] = record
-        end
+        for _, sale in ipairs(result.sales or {}) do records[#records + 1] = sale:record() end
     end
     assert(reports.write(file_name, { title = "The flash sale", sales = records }))
-    out:write("report: ", file_name, "\n")
+    out:write("The report, a page for the browser: ", file_name, "\n")
 end
 
 

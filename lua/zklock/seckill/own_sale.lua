@@ -123,7 +123,7 @@ function own_sale.run(asked, files, out)
     end
     if sales[2] then out:write("\n", tostring(sales), "\n") end
     for kind, file in pairs(files) do
-        sales[kind](sales, file)
+        assert(sales[kind](sales, file))
         out:write(("%s: %s\n"):format(kind, file))
     end
     return right

@@ -91,12 +91,13 @@ local function sorted_names(given)
 end
 
 
--- What buyer i wants: all the same, one after the other of several, or what `product` gives.
-local function chooser(options, given)
+-- What buyer i wants: what `product` gives, else one product after the other, so that every server
+-- sells all of them.
+local function chooser(options, given, servers)
     local product = options.product
     local names = sorted_names(given)
     if product == nil then
-        return function(i) return names[(i - 1) % #names + 1] end
+        return function(i) return names[math.floor((i - 1) / servers) % #names + 1] end
     end
     if type(product) == "string" then
         if not given[product] then
@@ -125,7 +126,7 @@ local LOCKS = {
 
 
 local function wishes(options, the_plan, given)
-    local choose = chooser(options, given)
+    local choose = chooser(options, given, the_plan.servers)
     local lock_of = LOCKS[text(options, "lock", "product")]
     if not lock_of then
         refuse("lock must be \"product\" (one each) or \"one\" (one for all), not %s",

@@ -201,19 +201,30 @@ function Sale:record()
 end
 
 
+local function contents(self)
+    return { title = self.name, sales = { self:record() } }
+end
+
+
 --- Writes a report, as one HTML file.
 ---@param file string
-function Sale:report(file) report.write(file, { title = self.name, sales = { self:record() } }) end
+---@return true?
+---@return string? message
+function Sale:report(file) return report.write(file, contents(self)) end
 
 
 --- Writes all of it, as JSON.
 ---@param file string
-function Sale:json(file) report.json(file, { title = self.name, sales = { self:record() } }) end
+---@return true?
+---@return string? message
+function Sale:json(file) return report.json(file, contents(self)) end
 
 
 --- Writes the purchases, a line each.
 ---@param file string
-function Sale:csv(file) report.csv(file, { title = self.name, sales = { self:record() } }) end
+---@return true?
+---@return string? message
+function Sale:csv(file) return report.csv(file, contents(self)) end
 
 
 return sale

@@ -1,1 +1,61 @@
-return {}
+--- What a sale's record becomes: one HTML file that needs no network, JSON, CSV.
+--- What a record is: docs/record.md.
+---
+---     local report = require "zklock.seckill.report"
+---     assert(report.write("sale.html", { title = "…", sales = { record, … } }))
+
+local csv = require "zklock.seckill.report.csv"
+local json = require "zklock.seckill.report.json"
+local page = require "zklock.seckill.report.page"
+
+
+---@class zklock.seckill.Records
+---@field title string?
+---@field sales table[]  records; their verdicts come from a store
+---@field histories table[]?  records; their verdicts come from a check of what happened
+
+
+local report = {}
+
+
+local function write(file_name, text)
+    local file, message = io.open(file_name, "wb")
+    if not file then return nil, message end
+    local written, why = file:write(text)
+    local closed, why_not = file:close()
+    if written and closed then return true end
+    return nil, why or why_not
+end
+
+
+--- Writes the page.
+---@param file_name string
+---@param records zklock.seckill.Records
+---@return true?
+---@return string? message
+function report.write(file_name, records)
+    return write(file_name, page.html(records))
+end
+
+
+--- Writes the records as they are: { "title": …, "sales": [record, …], "histories": […] }.
+---@param file_name string
+---@param records zklock.seckill.Records
+---@return true?
+---@return string? message
+function report.json(file_name, records)
+    return write(file_name, json.of_records(records))
+end
+
+
+--- Writes a line for each purchase (RFC 4180), the first column of which is the sale's name.
+---@param file_name string
+---@param records zklock.seckill.Records
+---@return true?
+---@return string? message
+function report.csv(file_name, records)
+    return write(file_name, csv.of_records(records))
+end
+
+
+return report

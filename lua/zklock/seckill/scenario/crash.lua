@@ -15,9 +15,9 @@ local SLACK = 0.25
 local crash = {}
 
 
-local function play(_, stage)
-    local timeout = stage:session_timeout()
-    local sale = stage:sale{
+local function play(_, market)
+    local timeout = market:session_timeout()
+    local sale = market:sale{
         buyers = 2, servers = 2, strategy = "zookeeper", timeout = 30 + 2 * timeout,
         faults = { { at = 0, kill = "holder" } },
     }

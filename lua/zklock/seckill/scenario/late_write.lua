@@ -33,9 +33,9 @@ local function state_on_waking(sale)
 end
 
 
-local function play(scenario, stage)
-    local timeout = stage:session_timeout()
-    local sale = stage:sale{
+local function play(scenario, market)
+    local timeout = market:session_timeout()
+    local sale = market:sale{
         buyers = 2, servers = 2, strategy = "zookeeper", fenced = scenario.fenced,
         timeout = 30 + STOPPED * timeout,
         faults = { { at = 0, stop = "holder", length = STOPPED * timeout } },

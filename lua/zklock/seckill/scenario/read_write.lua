@@ -110,11 +110,11 @@ end
 -- A machine may be too slow for the seed's timeout: who waits too long loses its place in line, and
 -- the order with it. That is no fault of the lock and no proof of anything; the next attempt waits
 -- longer.
-local function play(scenario, stage, attempt)
-    local sale = stage:sale{
+local function play(scenario, market, attempt)
+    local sale = market:sale{
         products = { ["lockId_111"] = STOCK }, buyers = TASKS, servers = WORKERS,
         strategy = "zookeeper-rw", fenced = false,
-        session = math.max(SESSION, stage.options.session),
+        session = math.max(SESSION, market.options.session),
         timeout = attempt == 1 and scenario.timeout or LONG,
         purchase = "zklock.seckill.scenario.purchase.read_write",
         parameters = { side = scenario.side },

@@ -1,16 +1,21 @@
---- S1's purchase with its defect (BUG-08): whoever sees a stock that is not below 0 takes one off
---- the counter, and sees only then whether there was any. A server is a thread of the seed's pool.
+--- S1's purchase with its defect (BUG-08): a stock of 0 is not below 0, so the buyer takes one off
+--- the counter, and sees only then that there was none. (The seed makes that test before it has the
+--- lock, so that its counter ends lower still.)
+
+local function take_off_the_counter(buyer, left)
+    if left >= 0 then return buyer:buy(left) end
+    buyer.store:set_stock(buyer.product, left)
+    buyer:tell "refused"
+end
+
 
 return function(buyer)
-    buyer:wait_for_its_turn()
-    if buyer:stock() < 0 then return buyer:tell "refused" end
     if not buyer:enter() then return end
-    local left = buyer:stock() - buyer.quantity
-    if left < 0 then
-        buyer.store:set_stock(buyer.product, left)
+    local stock = buyer:stock()
+    if stock < 0 then
         buyer:tell "refused"
     else
-        buyer:buy(left)
+        take_off_the_counter(buyer, stock - buyer.quantity)
     end
     buyer:leave()
 end

@@ -1,6 +1,7 @@
 --- A buyer that takes the lock and gives it up, with nothing in between, before it buys. It counts
 --- the waits in which no watch event came. A watch that is set on a node is told of the node's end
---- before any reply that shows it; so the request that was to set the watch found no node.
+--- before any reply of the same connection that shows it; so the request that was to set the watch
+--- found no node.
 
 -- Counted are the requests of this session, which has one contender at a time.
 local function take_and_give_up(buyer, lock, sum)
@@ -11,7 +12,9 @@ local function take_and_give_up(buyer, lock, sum)
     sum.rounds = sum.rounds + 1
     if after.waits > before.waits then
         sum.waits = sum.waits + 1
-        if after.events == before.events then sum.vanished = sum.vanished + 1 end
+        if after.events == before.events and after.reconnects == before.reconnects then
+            sum.vanished = sum.vanished + 1
+        end
     end
     -- When it is answered, the event of the own node's end has come, too.
     assert(lease:release{ wait = timeout })

@@ -1,32 +1,32 @@
---- The stage of a scenario: what it makes its sales with. They have the command's options where
+--- The market of a scenario: what it makes its sales with. They have the command's options where
 --- the scenario gives none, and one throwaway.
 
 local seckill = require "zklock.seckill"
 local zklock = require "zklock"
 
 
----@class zklock.seckill.Stage
+---@class zklock.seckill.Market
 ---@field options zklock.seckill.Options
 ---@field throwaway zklock.seckill.Throwaway
-local Stage = {}
-Stage.__index = Stage
+local Market = {}
+Market.__index = Market
 
 
-local stage = {}
+local market = {}
 
 
 ---@param _ string
 ---@param options zklock.seckill.Options
----@return zklock.seckill.Stage
-function stage.open(_, options)
-    return setmetatable({ options = options, throwaway = options.throwaway }, Stage)
+---@return zklock.seckill.Market
+function market.open(_, options)
+    return setmetatable({ options = options, throwaway = options.throwaway }, Market)
 end
 
 
 --- Carries out a sale.
 ---@param options table  of seckill.sale
 ---@return zklock.seckill.Sale
-function Stage:sale(options)
+function Market:sale(options)
     local own = self.options
     local all = {
         pause = own.pause, session = own.session, zookeeper = own.zookeeper, lua = own.lua,
@@ -39,7 +39,7 @@ end
 
 --- The session timeout that the server grants.
 ---@return number seconds
-function Stage:session_timeout()
+function Market:session_timeout()
     local options = self.options
     local session = assert(zklock.connect(options.zookeeper, { timeout = options.session }))
     local granted = session:timeout()
@@ -49,7 +49,7 @@ end
 
 
 --- A sale ends its own processes.
-function Stage.close() end
+function Market.close() end
 
 
-return stage
+return market

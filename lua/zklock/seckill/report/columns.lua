@@ -1,0 +1,119 @@
+--- A record in the form that the page has in it: small, so that 10 000 purchases are less than a
+--- megabyte. What there is many of is in columns; moments are whole microseconds, names that come
+--- again and again are indices from 0 into a list, and -1 stands for what there is not.
+
+local words = require "zklock.seckill.report.words"
+
+
+local columns = {}
+
+local NONE = -1
+
+
+local function microseconds(seconds)
+    return seconds and math.floor(seconds * 1e6 + 0.5) or NONE
+end
+
+
+-- A list of names, each once, and a function that gives the index of a name in it.
+local function names()
+    local list, index_of = {}, {}
+    return list, function(name)
+        name = tostring(name)
+        if not index_of[name] then
+            index_of[name] = #list
+            list[#list + 1] = name
+        end
+        return index_of[name]
+    end
+end
+
+
+-- One column: of(entry) for each entry.
+local function column(list, of)
+    local values = {}
+    for i, entry in ipairs(list) do values[i] = of(entry) end
+    return values
+end
+
+
+local function time_column(list, name)
+    return column(list, function(entry) return microseconds(entry[name]) end)
+end
+
+
+local function stock(record)
+    local list = {}
+    for product, count in pairs(record.products or {}) do
+        list[#list + 1] = {
+            product = tostring(product), first = count,
+            left = (record.left or {})[product], ordered = (record.ordered or {})[product],
+        }
+    end
+    table.sort(list, function(a, b) return a.product < b.product end)
+    return list
+end
+
+
+local function faults(record)
+    return column(record.faults or {}, function(fault)
+        return { at = microseconds(fault.at), ended = microseconds(fault.ended),
+                 kind = fault.kind, target = fault.target }
+    end)
+end
+
+
+local function purchases(list, product_index, lock_index, outcome_index)
+    return {
+        buyer = column(list, function(each) return each.buyer or NONE end),
+        server = column(list, function(each) return (each.server or 0) - 1 end),
+        product = column(list, function(each) return product_index(each.product) end),
+        lock = column(list, function(each) return lock_index(each.lock or each.product) end),
+        shared = column(list, function(each) return each.shared and 1 or 0 end),
+        asked = time_column(list, "asked"),
+        granted = time_column(list, "granted"),
+        released = time_column(list, "released"), ended = time_column(list, "ended"),
+        token = column(list, function(each) return each.token and tostring(each.token) or "" end),
+        left = column(list, function(each) return each.left or NONE end),
+        written = time_column(list, "written"),
+        outcome = column(list, function(each) return outcome_index(each.outcome or "") end),
+    }
+end
+
+
+local function stretches(list, lock_index)
+    return {
+        lock = column(list, function(each) return lock_index(each.lock) end),
+        from = time_column(list, "from"), to = time_column(list, "to"),
+        holders = column(list, function(each) return each.holders end),
+    }
+end
+
+
+--- What the page needs of a record.
+---@param record table
+---@param is_history boolean  its verdict comes from a check, not from a store
+---@return table
+function columns.of(record, is_history)
+    local products, product_index = names()
+    local locks, lock_index = names()
+    local outcomes, outcome_index = names()
+    return {
+        name = record.name, strategy = record.strategy, store = record.store,
+        verdict = record.verdict, finding = record.finding, expect = record.expect,
+        explanation = record.explanation, why = words.why(record, is_history),
+        history = is_history or nil,
+        stock = stock(record),
+        buyers = record.buyers, sold = record.sold, refused = record.refused,
+        failed = record.failed, seconds = microseconds(record.seconds or 0),
+        servers = record.servers, faults = faults(record),
+        overtakes = record.fairness and record.fairness.overtakes,
+        jain = record.fairness and record.fairness.jain,
+        purchases = purchases(record.purchases, product_index, lock_index, outcome_index),
+        overlaps = stretches(record.overlaps, lock_index),
+        products = products, locks = locks, outcomes = outcomes,
+    }
+end
+
+
+return columns

@@ -1,0 +1,49 @@
+--- Purchases as lines of text, for a spreadsheet.
+
+local utf8 = require "zklock.seckill.report.utf8"
+
+
+local csv = {}
+
+local TIMES = { asked = true, granted = true, released = true, written = true }
+local COLUMNS = { "sale", "buyer", "server", "product", "lock", "shared", "asked", "granted",
+                  "released", "token", "left", "written", "outcome" }
+
+
+local function quoted(text)
+    if not text:find '[",\r\n]' then return text end
+    return '"' .. text:gsub('"', '""') .. '"'
+end
+
+
+local function field(name, value)
+    if value == nil then return "" end
+    if TIMES[name] then return ("%.6f"):format(value) end
+    return quoted(utf8.clean(tostring(value)))
+end
+
+
+local function add_purchases(lines, record)
+    for _, purchase in ipairs(record.purchases) do
+        local fields = {}
+        for i, name in ipairs(COLUMNS) do fields[i] = field(name, purchase[name]) end
+        fields[1] = field("sale", record.name)
+        fields[3] = field("server", record.servers[purchase.server])
+        fields[5] = field("lock", purchase.lock or purchase.product)
+        lines[#lines + 1] = table.concat(fields, ",")
+    end
+end
+
+
+---@param records zklock.seckill.Records
+---@return string
+function csv.of_records(records)
+    local lines = { table.concat(COLUMNS, ",") }
+    for _, record in ipairs(records.sales) do add_purchases(lines, record) end
+    for _, record in ipairs(records.histories or {}) do add_purchases(lines, record) end
+    lines[#lines + 1] = ""
+    return table.concat(lines, "\r\n")
+end
+
+
+return csv

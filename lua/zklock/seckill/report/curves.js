@@ -1,0 +1,330 @@
+// --- curves.js: waits, stock, grants a second, order -----------------------------------
+
+// Beside its colour each line has dashes, and both together are its own. The words are for the
+// legend.
+const LINE_COLOURS = ["one", "two", "three", "four", "five", "six", "seven"];
+const DASHES = [[[], "solid"], [[9, 4], "dashed"], [[3, 3], "dotted"], [[14, 3, 3, 3], "dashed"]];
+
+const dashOf = index => DASHES[index % DASHES.length];
+
+const legend = {
+  markers: { width: 3, fill: () => "transparent", dash: (_, series) => dashOf(series - 1)[1] },
+};
+
+function line(index, label, more) {
+  const colour = LINE_COLOURS[index % LINE_COLOURS.length];
+  return { label, stroke: () => colours[colour], dash: dashOf(index)[0], width: 2,
+    points: { show: false }, ...more };
+}
+
+// --- waits: one picture for all sales --------------------------------------------------
+
+const LEAST_WAIT = 1e-5; // seconds; what is shorter is drawn there, for the scale is logarithmic
+const SHARES = [0, .5, .9, .99, .999, .9999];
+
+// Shares are drawn by their distance from all: 90 % is at 1, 99 % at 2, 99.9 % at 3.
+const nines = share => -Math.log10(1 - share);
+const shareOf = nine => 1 - 10 ** -nine;
+
+const percent = share => Number((100 * share).toFixed(2)) + " %";
+
+function sortedWaits(sale) {
+  return Float64Array.from(sale.holds.filter(hold => hold.asked !== null),
+    hold => hold.granted - hold.asked).sort();
+}
+
+// So long at most waited that share of the buyers.
+function quantile(sorted, share) {
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))];
+}
+
+function waitCurves(all) {
+  const most = Math.max(1, ...all.map(waits => Math.log10(Math.max(1, waits.length))));
+  const grid = Array.from({ length: Math.ceil(most * 60) + 1 }, (_, i) => i / 60);
+  const heightAt = (waits, nine) => nine > Math.log10(waits.length) + 1 / 60 ? null :
+    Math.max(LEAST_WAIT, quantile(waits, shareOf(nine)));
+  return [grid, ...all.map(waits => grid.map(nine => heightAt(waits, nine)))];
+}
+
+function waitRows(all) {
+  return sales.map((sale, i) => ({ sale, waits: all[i] }));
+}
+
+const waitAt = share => row =>
+  row.waits.length ? duration(quantile(row.waits, share)) : "–";
+
+const waitColumns = [
+  { title: "sale", of: row => row.sale.name },
+  { title: "granted", of: row => grouped(row.sale.holds.length), number: true },
+  { title: "never granted", number: true,
+    of: row => grouped(row.sale.purchases.length - row.sale.holds.length) },
+  { title: "half", of: waitAt(.5), number: true },
+  { title: "90 %", of: waitAt(.9), number: true },
+  { title: "99 %", of: waitAt(.99), number: true },
+  { title: "99.9 %", of: waitAt(.999), number: true },
+  { title: "longest", of: waitAt(1), number: true },
+];
+
+function waitRange(_, low, high) {
+  const least = Math.floor(Math.log10(low || LEAST_WAIT));
+  return [10 ** least, 10 ** Math.max(least + 1, Math.ceil(Math.log10(high || 1)))];
+}
+
+function powersOfTen(_, splits) {
+  return splits.map(wait => Math.abs(Math.log10(wait) % 1) < 1e-6 ||
+    Math.abs(Math.log10(wait) % 1) > 1 - 1e-6 ? wait : null);
+}
+
+function drawWaitCurves(parent, all) {
+  const { figure: made, picture } = figure(parent, {
+    title: "Waits, from the shortest to the longest",
+    caption: "Read it so: go right to 90 %; the height of a line there is how long nine of ten "
+      + "waited at most. Lower is better; a line that turns up at the right end means that "
+      + "a few waited much longer than most. Each step up is ten times as long; waits of less than "
+      + duration(LEAST_WAIT) + " are drawn as that.",
+    label: "Waiting times by share of buyers, a line for each sale; the table has the numbers.",
+  });
+  draw(picture, {
+    height: 320, legend, padding: [8, 30, 0, 0],
+    scales: { x: { time: false, range: (_, low, high) => [0, high] },
+              y: { distr: 3, log: 10, range: waitRange } },
+    axes: [
+      axis({ splits: (_, i, low, high) => SHARES.map(nines).filter(at => at <= high + .01),
+             values: (_, splits) => splits.map(at => percent(shareOf(at))), size: 30,
+             label: "share that was served within that time" }),
+      axis({ size: gutter, filter: powersOfTen, values: (_, splits) =>
+               splits.map(wait => wait === null ? "" : duration(wait)),
+             grid: { filter: powersOfTen, stroke: () => colours.line, width: 1 },
+             ticks: { filter: powersOfTen, stroke: () => colours.line, width: 1, size: 5 } }),
+    ],
+    series: [
+      { label: "share", value: (_, nine) => nine === null ? "" : percent(shareOf(nine)) },
+      ...sales.map((sale, i) => line(i, sale.name, {
+        value: (_, wait) => wait === null ? "" : duration(wait),
+      })),
+    ],
+  }, waitCurves(all));
+  return made;
+}
+
+// More lines than a few are a thicket: then the table stands alone.
+function drawWaits(parent) {
+  const all = sales.map(sortedWaits);
+  const made = sales.length <= FEW ? drawWaitCurves(parent, all) : parent;
+  const details = tableBehind(made, "Table: waits", waitColumns, waitRows(all), { printed: true });
+  details.open = sales.length <= FEW;
+  if (details.open) details.fill();
+}
+
+// --- stock -----------------------------------------------------------------------------
+
+// What changed the stock of these products, by time: what a buyer wrote, and what was sold.
+function stockEvents(sale, products) {
+  const events = [];
+  for (const purchase of sale.purchases) {
+    if (!products.has(purchase.product)) continue;
+    const at = purchase.written ?? purchase.released ?? purchase.granted;
+    const isSold = purchase.outcome === "sold";
+    if (at === null || (purchase.left === null && !isSold)) continue;
+    const wrote = purchase.outcome === "late" ? null : purchase.left;
+    events.push({ at, product: purchase.product, wrote, sold: isSold ? 1 : 0, purchase });
+  }
+  return events.sort((a, b) => a.at - b.at);
+}
+
+// Columns of the picture: moments, the stock that was written, the stock less what was sold.
+function stockCurves(sale, stock) {
+  const left = new Map(stock.map(each => [each.product, each.first]));
+  let written = stock.reduce((sum, each) => sum + each.first, 0), rightly = written;
+  const columns = [[0], [written], [rightly]];
+  const rows = [];
+  for (const event of stockEvents(sale, new Set(left.keys()))) {
+    if (event.wrote !== null) {
+      written += event.wrote - left.get(event.product);
+      left.set(event.product, event.wrote);
+    }
+    rightly -= event.sold;
+    columns[0].push(event.at);
+    columns[1].push(written);
+    columns[2].push(rightly);
+    rows.push({ ...event, written, rightly });
+  }
+  columns[0].push(sale.end);
+  columns[1].push(written);
+  columns[2].push(rightly);
+  return { columns, rows };
+}
+
+const stockColumns = [
+  { title: "at", of: row => moment(row.at), number: true },
+  { title: "buyer", of: row => row.purchase.buyer, number: true },
+  { title: "product", of: row => row.product },
+  { title: "stock as written", of: row => grouped(row.written), number: true },
+  { title: "stock less what was sold", of: row => grouped(row.rightly), number: true },
+  { title: "apart", of: row => row.written === row.rightly ? "" :
+    grouped(row.written - row.rightly), number: true },
+];
+
+function stockSentence(rows) {
+  const parting = rows.find(row => row.written !== row.rightly);
+  if (!parting) return "Both lines are one: no update was lost.";
+  const why = parting.written > parting.rightly ? "where an update was lost" :
+    "where a stock was written by a purchase that did not end as sold";
+  const last = rows[rows.length - 1], apart = last.written - last.rightly;
+  const ending = apart === 0 ? "At the end they meet again." :
+    `At the end they are ${plural(Math.abs(apart), "item", "items")} apart.`;
+  return `They part first at ${moment(parting.at, 3)}, ${why}. ${ending}`;
+}
+
+function storeSentence(stock, written) {
+  if (stock.some(each => each.left === undefined)) return "";
+  const left = stock.reduce((sum, each) => sum + each.left, 0);
+  return ` In the store, at the end: ${grouped(left)} left` +
+    (left === written ? "." : ", which no buyer's record shows.");
+}
+
+function drawStock(parent, sale, time) {
+  const { columns, rows } = stockCurves(sale, sale.stock);
+  if (!rows.length) return;
+  const sentence = stockSentence(rows) + storeSentence(sale.stock, rows[rows.length - 1].written);
+  const { figure: made, picture } = figure(parent, {
+    title: "Stock",
+    caption: "The stock that buyers wrote, and what it should be: the stock at first less what was "
+      + "sold so far. " + sentence,
+    label: `Stock over time. ${sentence}`,
+  });
+  const stepped = uPlot.paths.stepped({ align: 1 }), shared = time.options();
+  const number = { value: (_, count) => count === null ? "" : grouped(count), paths: stepped };
+  time.add(draw(picture, {
+    height: 230, legend, ...shared, cursor: time.stepCursor(),
+    axes: [timeAxis(), countAxis("items left")],
+    series: [
+      { label: "time", value: atPointer },
+      line(0, "as written", number),
+      line(1, "less what was sold", number),
+    ],
+    bands: [{ series: [1, 2], fill: () => colours.gap },
+            { series: [2, 1], fill: () => colours.gap }],
+  }, columns));
+  makeMovable(picture, time);
+  tableBehind(made, "Table: stock", stockColumns, rows);
+}
+
+// --- grants a second -------------------------------------------------------------------
+
+// A slice of 1, 2 or 5 times a power of ten, so that there are some sixty.
+function sliceOf(seconds) {
+  const wish = seconds / 60, power = 10 ** Math.floor(Math.log10(wish));
+  return [1, 2, 5, 10].map(factor => factor * power).find(slice => slice >= wish);
+}
+
+function grantSlices(sale) {
+  const slice = sliceOf(sale.end), count = Math.floor(sale.end / slice) + 1;
+  const counts = new Array(count).fill(0);
+  for (const hold of sale.holds) counts[Math.min(count - 1, Math.floor(hold.granted / slice))]++;
+  return { slice, counts };
+}
+
+const grantColumns = [
+  { title: "from", of: row => moment(row.from, 3), number: true },
+  { title: "to", of: row => moment(row.to, 3), number: true },
+  { title: "grants", of: row => grouped(row.count), number: true },
+  { title: "a second", of: row => grouped(Math.round(row.count / (row.to - row.from))),
+    number: true },
+];
+
+function drawGrants(parent, sale, time) {
+  const { slice, counts } = grantSlices(sale);
+  const mean = grouped(Math.round(sale.holds.length / sale.end));
+  const { figure: made, picture } = figure(parent, {
+    title: "Grants a second",
+    caption: `How often the lock was granted, in slices of ${duration(slice)}; over the whole ` +
+      `sale ${mean} a second. Where the line is at 0 nobody got the lock.`,
+    label: `Grants a second over time, ${mean} on average; the table has the numbers.`,
+  });
+  const shared = time.options();
+  time.add(draw(picture, {
+    height: 190, legend, ...shared, cursor: time.stepCursor(),
+    axes: [timeAxis(), countAxis("grants a second")],
+    series: [
+      { label: "time", value: atPointer },
+      line(0, "grants a second", { paths: uPlot.paths.stepped({ align: 1 }),
+        fill: () => colours.one + "33", value: (_, rate) => rate === null ? "" :
+          grouped(Math.round(rate)) }),
+    ],
+  }, [[...counts.map((_, i) => i * slice), counts.length * slice],
+      [...counts.map(count => count / slice), 0]]));
+  makeMovable(picture, time);
+  tableBehind(made, "Table: grants a second", grantColumns, counts.map((count, i) =>
+    ({ count, from: i * slice, to: (i + 1) * slice })));
+}
+
+// --- order -----------------------------------------------------------------------------
+
+// Each hold's place by arrival and by grant, both among those of its lock.
+function rankHolds(sale) {
+  const byLock = new Map();
+  for (const hold of sale.holds) {
+    if (hold.asked === null) continue;
+    if (!byLock.has(hold.lock)) byLock.set(hold.lock, []);
+    byLock.get(hold.lock).push(hold);
+  }
+  const ranks = [];
+  for (const holds of byLock.values()) {
+    const granted = new Map();
+    [...holds].sort((a, b) => a.granted - b.granted).forEach((hold, i) => granted.set(hold, i + 1));
+    holds.sort((a, b) => a.asked - b.asked);
+    holds.forEach((hold, i) => ranks.push({ hold, came: i + 1, served: granted.get(hold) }));
+  }
+  return ranks.sort((a, b) => a.came - b.came);
+}
+
+const orderColumns = sale => [
+  { title: "came as", of: rank => grouped(rank.came), number: true },
+  { title: "served as", of: rank => grouped(rank.served), number: true },
+  { title: personOf(sale), of: rank => rank.hold.buyer, number: true },
+  { title: "lock", of: rank => rank.hold.lock },
+  { title: "waited", of: rank => duration(rank.hold.granted - rank.hold.asked), number: true },
+];
+
+function orderSentence(sale) {
+  const parts = [];
+  if (sale.overtakes !== undefined)
+    parts.push(sale.overtakes === 0 ? "Nobody was overtaken." :
+      `A buyer was overtaken by a later one ${plural(sale.overtakes, "time", "times")}.`);
+  if (sale.jain !== undefined)
+    parts.push(`Jain's index of fairness is ${sale.jain.toFixed(3)} (1: all waited alike).`);
+  return parts.join(" ");
+}
+
+function drawOrder(parent, sale) {
+  const ranks = rankHolds(sale), last = ranks.length ? ranks[ranks.length - 1].came : 1;
+  if (!ranks.length) return;
+  const { figure: made, picture } = figure(parent, {
+    title: "Order of arrival, and order of grant",
+    caption: `A point is a ${personOf(sale)}: to the right in order of arrival, upwards in order `
+      + "of grant. On the dashed line all are served in turn; what is below it came late and was "
+      + "served early. " + orderSentence(sale),
+    label: `Order of arrival against order of grant. ${orderSentence(sale)}`,
+  });
+  made.classList.add("order");
+  draw(picture, {
+    height: 360,
+    legend: { markers: { width: (_, series) => series === 1 ? 2 : 0, dash: () => "dashed" } },
+    scales: { x: { time: false, range: (_, low, high) => [Math.min(0, low), Math.max(1, high)] },
+              y: { range: [0, last + 1] } },
+    axes: [axis({ label: "came as number", size: 30, incrs: WHOLE,
+                  values: (_, splits) => splits.map(each => grouped(each)) }),
+           countAxis("served as number")],
+    series: [
+      { label: "came as number", value: (_, rank) => rank === null ? "" : grouped(rank) },
+      { label: "in turn", stroke: () => colours.faint, dash: [6, 4], width: 1,
+        points: { show: false }, value: () => "" },
+      { label: "served as number", stroke: () => colours.one, paths: () => null,
+        value: (_, rank) => rank === null ? "" : grouped(rank),
+        points: { show: true, width: 0, size: ranks.length > 500 ? 3 : 5,
+                  fill: () => colours.one } },
+    ],
+  }, [ranks.map(rank => rank.came), ranks.map(rank => rank.came), ranks.map(rank => rank.served)]);
+  tableBehind(made, "Table: order", orderColumns(sale), ranks);
+}

@@ -1,0 +1,129 @@
+// --- data.js: the sales, from the columns that columns.lua has packed ------------------
+// Moments are in microseconds there, -1 for none; here they are seconds, and null.
+
+const NONE = -1;
+
+const moments = column => column.map(at => at === NONE ? null : at / 1e6);
+
+function unpackPurchases(sale) {
+  const columns = sale.purchases;
+  const asked = moments(columns.asked), granted = moments(columns.granted);
+  const released = moments(columns.released), ended = moments(columns.ended);
+  const written = moments(columns.written);
+  return columns.buyer.map((buyer, i) => ({
+    index: i, buyer: buyer === NONE ? "?" : buyer, server: columns.server[i],
+    product: sale.products[columns.product[i]], lock: sale.locks[columns.lock[i]],
+    shared: columns.shared[i] === 1, token: columns.token[i],
+    outcome: sale.outcomes[columns.outcome[i]],
+    asked: asked[i], granted: granted[i], released: released[i], ended: ended[i],
+    written: written[i], left: columns.left[i] === NONE ? null : columns.left[i], red: [],
+  }));
+}
+
+function unpackOverlaps(sale) {
+  const { lock, holders, ...columns } = sale.overlaps;
+  const from = moments(columns.from), to = moments(columns.to);
+  return lock.map((index, i) =>
+    ({ lock: sale.locks[index], from: from[i], to: to[i], holders: holders[i] }));
+}
+
+function lastMoment(sale) {
+  let last = sale.seconds;
+  for (const { asked, granted, released, written } of sale.purchases)
+    last = Math.max(last, asked, granted, released, written);
+  for (const { to } of sale.overlaps) last = Math.max(last, to);
+  for (const { at, ended } of sale.faults) last = Math.max(last, at, ended);
+  return last || 1;
+}
+
+// A hold ended with its release, or with its server; else nobody knows when.
+const endOf = (hold, sale) => hold.released ?? hold.ended ?? sale.end;
+
+function byLock(list) {
+  const found = new Map();
+  for (const each of list) {
+    if (!found.has(each.lock)) found.set(each.lock, []);
+    found.get(each.lock).push(each);
+  }
+  return found;
+}
+
+// A hold is red where it and an overlap of its lock meet. Those of one lock do not meet.
+function redden(sale) {
+  const overlaps = byLock(sale.overlaps);
+  for (const [lock, holds] of byLock(sale.holds)) {
+    const list = overlaps.get(lock) ?? [];
+    let first = 0;
+    for (const hold of holds.sort((a, b) => a.granted - b.granted)) {
+      while (list[first]?.to <= hold.granted) first++;
+      for (let i = first; list[i]?.from < hold.end; i++)
+        hold.red.push({ from: Math.max(hold.granted, list[i].from),
+          to: Math.min(hold.end, list[i].to) });
+    }
+  }
+}
+
+function unpack(sale, index) {
+  sale.index = index;
+  sale.seconds /= 1e6;
+  for (const fault of sale.faults) {
+    fault.at /= 1e6;
+    fault.ended = fault.ended === NONE ? null : fault.ended / 1e6;
+  }
+  sale.purchases = unpackPurchases(sale);
+  sale.overlaps = unpackOverlaps(sale);
+  sale.end = lastMoment(sale);
+  sale.holds = sale.purchases.filter(purchase => purchase.granted !== null);
+  for (const hold of sale.holds) hold.end = endOf(hold, sale);
+  redden(sale);
+  return sale;
+}
+
+const sales = JSON.parse(document.getElementById("data").textContent).sales.map(unpack);
+
+// --- words and numbers -----------------------------------------------------------------
+
+const grouped = new Intl.NumberFormat("en-US").format;
+
+function plural(count, one, many) {
+  return grouped(count) + " " + (count === 1 ? one : many);
+}
+
+const SPACE = "\u00a0"; // between a number and its unit: no line ends there
+
+// A span of time, with three figures: 12.3 ms
+function duration(seconds) {
+  const size = Math.abs(seconds);
+  if (size === 0) return "0" + SPACE + "s";
+  const [unit, factor] = size < 1e-3 ? ["µs", 1e6] : size < 1 ? ["ms", 1e3] : ["s", 1];
+  return Number((seconds * factor).toPrecision(3)) + SPACE + unit;
+}
+
+// A moment of the sale, to the microsecond where that tells more.
+function moment(seconds, digits = 6) {
+  return seconds === null ? "–" : seconds.toFixed(digits) + SPACE + "s";
+}
+
+const VERDICTS = {
+  right: { mark: "✔", word: "Right" },
+  wrong: { mark: "✘", word: "Wrong" },
+  failed: { mark: "?", word: "Not judged" },
+};
+
+const personOf = sale => sale.history ? "claim" : "buyer";
+
+function serverName(sale, purchase) {
+  return sale.servers[purchase.server] ?? "?";
+}
+
+// --- elements: text comes in as text, whatever it has in it ----------------------------
+
+function element(name, parent, text, className) {
+  const made = document.createElement(name);
+  if (text !== undefined && text !== null) made.textContent = text;
+  if (className) made.className = className;
+  if (parent) parent.append(made);
+  return made;
+}
+
+const byId = id => document.getElementById(id);

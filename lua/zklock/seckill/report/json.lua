@@ -1,0 +1,71 @@
+--- JSON of records, and of what the page is made of.
+
+local dependency = require "zklock.seckill.dependency"
+local utf8 = require "zklock.seckill.report.utf8"
+
+
+local json = {}
+
+local OBJECT = { __jsontype = "object" } -- for what has no fields: {} and not []
+local MAPS = { products = true, left = true, ordered = true, fairness = true }
+
+-- In this order in the text; the same records give the same text.
+local ORDER = {
+    "title", "sales", "histories", "name", "strategy", "store", "verdict", "finding", "expect",
+    "explanation", "products", "left", "ordered", "buyers", "sold", "refused", "failed", "seconds",
+    "servers", "faults", "at", "ended", "kind", "target", "fairness", "overtakes", "jain",
+    "purchases", "buyer", "server", "product", "lock", "shared", "asked", "granted", "released",
+    "token", "written", "outcome", "overlaps", "from", "to", "holders",
+}
+
+
+-- Which keys there are, in ORDER and then by name: products, too, in one order each time.
+local function key_order(value, seen)
+    for key, inner in pairs(value) do
+        if type(key) == "string" then seen[key] = true end
+        if type(inner) == "table" then key_order(inner, seen) end
+    end
+    return seen
+end
+
+
+local function ordered_keys(value)
+    local seen, keys, others = key_order(value, {}), {}, {}
+    for _, key in ipairs(ORDER) do
+        if seen[key] then keys[#keys + 1] = key end
+        seen[key] = nil
+    end
+    for key in pairs(seen) do others[#others + 1] = key end
+    table.sort(others)
+    for _, key in ipairs(others) do keys[#keys + 1] = key end
+    return keys
+end
+
+
+-- A copy with text that is UTF-8.
+local function clean(value, name)
+    if type(value) == "string" then return utf8.clean(value) end
+    if type(value) ~= "table" then return value end
+    local copy = {}
+    for key, inner in pairs(value) do copy[clean(key)] = clean(inner, key) end
+    return MAPS[name] and type(next(copy)) ~= "number" and setmetatable(copy, OBJECT) or copy
+end
+
+
+--- Any value as JSON.
+---@param value table
+---@return string
+function json.encode(value)
+    local cleaned = clean(value)
+    return dependency.load "dkjson".encode(cleaned, { keyorder = ordered_keys(cleaned) })
+end
+
+
+---@param records zklock.seckill.Records
+---@return string
+function json.of_records(records)
+    return json.encode(records) .. "\n"
+end
+
+
+return json

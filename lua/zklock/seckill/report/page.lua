@@ -1,0 +1,59 @@
+--- The page: page.html with the style, the scripts and the data put in. Its parts are files beside
+--- this one; what is not ours (uPlot) is named, with its version and sum, in uplot.lua.
+
+local columns = require "zklock.seckill.report.columns"
+local json = require "zklock.seckill.report.json"
+local uplot = require "zklock.seckill.report.uplot"
+local utf8 = require "zklock.seckill.report.utf8"
+
+
+local page = {}
+
+local FOLDER = debug.getinfo(1, "S").source:match "^@(.*)page%.lua$"
+local SCRIPTS = { "data.js", "tables.js", "plot.js", "lanes.js", "curves.js", "page.js" }
+local TITLE = "Flash sales"
+local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+
+local function read(name)
+    local file = assert(io.open(FOLDER .. name, "rb"))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+
+local function scripts()
+    local parts = {}
+    for i, name in ipairs(SCRIPTS) do parts[i] = read(name) end
+    return table.concat(parts, "\n")
+end
+
+
+-- As JSON without "<": nothing in it ends the element that it stands in.
+local function data(records)
+    local sales = {}
+    for _, record in ipairs(records.sales or {}) do
+        sales[#sales + 1] = columns.of(record, false)
+    end
+    for _, record in ipairs(records.histories or {}) do
+        sales[#sales + 1] = columns.of(record, true)
+    end
+    return (json.encode{ sales = sales }:gsub("<", "\\u003c"))
+end
+
+
+---@param records zklock.seckill.Records
+---@return string
+function page.html(records)
+    local title = utf8.clean(records.title or TITLE):gsub('[&<>"]', ENTITIES)
+    local parts = {
+        title = title, data = data(records), style = read "page.css", scripts = scripts(),
+        plot_style = read(uplot.style), plot_script = read(uplot.script),
+        plot_license = read(uplot.license),
+    }
+    return (read "page.html":gsub("{{([%w_]+)}}", parts))
+end
+
+
+return page

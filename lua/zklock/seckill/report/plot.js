@@ -1,0 +1,215 @@
+// --- plot.js: what all pictures have in common -----------------------------------------
+
+const colours = {};
+const COLOURS = ["paper", "ink", "faint", "line", "sold", "refused", "other", "fault", "both",
+                 "gap", "one", "two", "three", "four", "five", "six", "seven"];
+
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of COLOURS) colours[name] = style.getPropertyValue("--" + name).trim();
+}
+
+const FONT = "12px system-ui, sans-serif";
+const NARROW = 600; // pixels; below that labels have less room
+const PAPER = 690; // pixels, the width of a page that is printed
+
+const plots = []; // { plot, width() }
+
+const isNarrow = () => innerWidth < NARROW;
+const gutter = () => isNarrow() ? 62 : 92; // left of all pictures: those of a time line up
+
+// An axis in the page's colours.
+function axis(options) {
+  return {
+    stroke: () => colours.faint, font: FONT, labelFont: FONT, labelSize: 18,
+    grid: { stroke: () => colours.line, width: 1 },
+    ticks: { stroke: () => colours.line, width: 1, size: 5 },
+    ...options,
+  };
+}
+
+// Ticks of an axis of time: as many digits as the step between them has.
+function timeTicks(plot, splits) {
+  const step = splits.length > 1 ? splits[1] - splits[0] : 1;
+  let digits = 0;
+  while (digits < 6 && Math.abs(step * 10 ** digits % 1 - .5) < .5 - 1e-6) digits++;
+  return splits.map(at => at.toFixed(digits) + " s");
+}
+
+const timeAxis = () => axis({ values: timeTicks, space: 70, size: 30 });
+
+// Steps between the ticks of a count: 1, 2, 5, 10, 20, …
+const WHOLE = Array.from({ length: 30 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
+
+const countAxis = label => axis({
+  label, incrs: WHOLE, size: () => gutter() - 18,
+  values: (_, splits) => splits.map(each => grouped(each)),
+});
+
+// A figure with its heading, a sentence, the picture, and what belongs below.
+function figure(parent, { title, label, caption }) {
+  const made = element("figure", parent);
+  element("h3", made, title);
+  if (caption) element("figcaption", made, caption);
+  const picture = element("div", made, undefined, "picture");
+  picture.setAttribute("role", "img");
+  picture.setAttribute("aria-label", label);
+  return { figure: made, picture };
+}
+
+function draw(picture, options, data) {
+  const width = () => Math.floor(picture.clientWidth);
+  const plot = new uPlot({
+    width: width(), padding: [8, 16, 0, 0], ...options,
+    cursor: { y: false, drag: { x: true, y: false }, ...options.cursor },
+  }, data, picture);
+  plots.push({ plot, width });
+  return plot;
+}
+
+function fitPlots(width) {
+  for (const each of plots) {
+    const wide = width ?? each.width();
+    if (wide > 0 && wide !== each.plot.width)
+      each.plot.setSize({ width: wide, height: each.plot.height });
+  }
+}
+
+// uPlot draws its legend once.
+function colourLegend(plot) {
+  plot.root.querySelectorAll(".u-series").forEach((row, i) => {
+    const marker = row.querySelector(".u-marker");
+    if (i > 0 && marker) marker.style.borderColor = plot.series[i].stroke(plot, i);
+  });
+}
+
+function redrawPlots() {
+  readColours();
+  for (const { plot } of plots) {
+    plot.redraw(false);
+    colourLegend(plot);
+  }
+}
+
+// What the legend says of the pointer's place.
+const atPointer = (plot, at) => at === null || plot.cursor.left < 0 ? "–" :
+  moment(plot.posToVal(plot.cursor.left, "x"));
+
+// --- one time for all pictures of a sale: what is zoomed in one is zoomed in all -------
+
+class Time {
+  constructor(sale) {
+    this.end = sale.end;
+    this.key = "sale " + sale.index;
+    this.plots = [];
+    this.from = 0;
+    this.to = this.end;
+    this.listeners = [];
+  }
+
+  // What a plot of this time has in its options.
+  options() {
+    return {
+      scales: { x: { time: false, range: () => [this.from, this.to] } },
+      cursor: { sync: { key: this.key, filters: { pub: type => /move|leave/.test(type) } } },
+      hooks: { setSelect: [plot => this.select(plot)] },
+    };
+  }
+
+  // uPlot's own zoom would be that of one picture.
+  cursor(options) {
+    return { ...this.options().cursor, drag: { x: true, y: false, setScale: false }, ...options };
+  }
+
+  // What holds at the pointer came before it: a step's beginning.
+  stepCursor() {
+    const dataIdx = (plot, _, nearest, at) =>
+      nearest > 0 && plot.data[0][nearest] > at ? nearest - 1 : nearest;
+    return this.cursor({ dataIdx, points: { show: false } });
+  }
+
+  select(plot) {
+    const { left, width } = plot.select;
+    if (width < 3) return;
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.show(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
+  }
+
+  show(from, to) {
+    const span = Math.min(Math.max(to - from, 20e-6), this.end);
+    this.from = Math.max(0, Math.min(from, this.end - span));
+    this.to = this.from + span;
+    for (const plot of this.plots) plot.setScale("x", { min: this.from, max: this.to });
+    for (const listener of this.listeners) listener();
+  }
+
+  zoom(factor, at = (this.from + this.to) / 2) {
+    this.show(at - (at - this.from) * factor, at + (this.to - at) * factor);
+  }
+
+  move(part) {
+    const span = this.to - this.from;
+    this.show(this.from + part * span, this.to + part * span);
+  }
+
+  all() { this.show(0, this.end); }
+
+  add(plot) {
+    this.plots.push(plot);
+    plot.over.addEventListener("dblclick", () => this.all());
+    plot.over.addEventListener("wheel", event => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.zoom(Math.exp(event.deltaY / 300), plot.posToVal(event.offsetX, "x"));
+    }, { passive: false });
+  }
+}
+
+const STEPS = [
+  ["−", "zoom out", time => time.zoom(2), "-"],
+  ["+", "zoom in", time => time.zoom(.5), "+"],
+  ["◀", "earlier", time => time.move(-.25), "ArrowLeft"],
+  ["▶", "later", time => time.move(.25), "ArrowRight"],
+  ["whole sale", "the whole sale", time => time.all(), "0"],
+];
+
+function timeBar(parent, time) {
+  const bar = element("div", parent, undefined, "bar");
+  for (const [text, label, act, key] of STEPS) {
+    const button = element("button", bar, text);
+    button.type = "button";
+    button.title = `${label} (key ${key.replace("Arrow", "")})`;
+    button.setAttribute("aria-label", label);
+    button.onclick = () => act(time);
+  }
+  const shown = element("output", bar);
+  const tell = () => { shown.textContent = `${moment(time.from, 3)} to ${moment(time.to, 3)}`; };
+  time.listeners.push(tell);
+  tell();
+  element("span", bar, "Drag over a picture to zoom in, double-click for the whole; or Ctrl and " +
+    "the wheel.", "faint hint");
+}
+
+// The same by keys, while a picture has the focus.
+function makeMovable(picture, time) {
+  picture.tabIndex = 0;
+  picture.addEventListener("keydown", event => {
+    const step = STEPS.find(each => each[3] === event.key);
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    step[2](time);
+  });
+}
+
+// --- the text beside the pointer -------------------------------------------------------
+
+function tell(lines, event) {
+  const tip = byId("tip");
+  tip.textContent = lines.join("\n");
+  tip.style.display = lines.length ? "block" : "none";
+  if (!lines.length || !event) return;
+  const x = event.clientX + 14, y = event.clientY + 14;
+  tip.style.left = Math.max(4, Math.min(x, innerWidth - tip.offsetWidth - 8)) + "px";
+  tip.style.top = (y + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 14 : y) +
+    "px";
+}

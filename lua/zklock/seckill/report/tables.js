@@ -1,0 +1,105 @@
+// --- tables.js: the table behind each picture ------------------------------------------
+// A table is made when it is opened, and shows a hundred rows at a time: 10 000 stay fast.
+
+const ROWS = 100;
+
+// columns: [{ title, of(entry), number: true, data: { name: of(entry) } }, …]
+function fillRow(row, columns, entry) {
+  for (const { of, number, data } of columns) {
+    const cell = element("td", row, of(entry), number ? "number" : "");
+    for (const name in data) cell.dataset[name] = data[name](entry);
+  }
+}
+
+function makeTable(parent, columns, caption) {
+  const table = element("table", element("div", parent, undefined, "scroll"));
+  element("caption", table, caption, "hidden");
+  const head = element("tr", element("thead", table));
+  for (const { title, number } of columns)
+    element("th", head, title, number ? "number" : "").scope = "col";
+  return element("tbody", table);
+}
+
+function makePager(parent, count, show) {
+  const bar = element("div", parent, undefined, "pager");
+  let first = 0;
+  const go = to => {
+    first = Math.max(0, Math.min(to, Math.floor((count - 1) / ROWS) * ROWS));
+    where.textContent = `rows ${grouped(first + 1)} to ` +
+      `${grouped(Math.min(first + ROWS, count))} of ${grouped(count)}`;
+    show(first);
+  };
+  const button = (text, label, to) => {
+    const made = element("button", bar, text);
+    made.type = "button";
+    made.setAttribute("aria-label", label);
+    made.onclick = () => go(to());
+  };
+  button("⏮", "first rows", () => 0);
+  button("◀", "rows before", () => first - ROWS);
+  const where = element("span", bar);
+  button("▶", "rows after", () => first + ROWS);
+  button("⏭", "last rows", () => count);
+  go(0);
+}
+
+function fillTable(parent, title, columns, entries) {
+  const body = makeTable(parent, columns, title);
+  const show = first => {
+    body.replaceChildren();
+    for (const entry of entries.slice(first, first + ROWS))
+      fillRow(element("tr", body), columns, entry);
+  };
+  if (entries.length > ROWS) makePager(parent, entries.length, show);
+  else show(0);
+}
+
+// A closed table; one that matters on paper is opened to be printed.
+function tableBehind(parent, title, columns, entries, { printed = false } = {}) {
+  const details = element("details", parent);
+  const summary = element("summary", details, title + " ");
+  element("span", summary, `(${plural(entries.length, "row", "rows")})`, "faint");
+  if (printed) details.dataset.printed = "";
+  details.fill = () => {
+    if (details.filled) return;
+    details.filled = true;
+    fillTable(details, title, columns, entries);
+  };
+  details.addEventListener("toggle", () => { if (details.open) details.fill(); });
+  return details;
+}
+
+function purchaseColumns(sale) {
+  return [
+    { title: personOf(sale), of: each => each.buyer, number: true },
+    { title: "server", of: each => serverName(sale, each) },
+    ...(sale.history ? [] : [{ title: "product", of: each => each.product }]),
+    ...(sale.purchases.some(each => each.lock !== each.product)
+      ? [{ title: "lock", of: each => each.lock }] : []),
+    { title: "asked", of: each => moment(each.asked), number: true },
+    { title: "granted", of: each => moment(each.granted), number: true },
+    { title: "released", of: each => moment(each.released), number: true },
+    { title: "token", of: each => each.token || "–", number: true },
+    ...(sale.history ? [] : [
+      { title: "written", of: each => moment(each.written), number: true },
+      { title: "wrote", of: each => each.left === null ? "–" : grouped(each.left), number: true },
+    ]),
+    { title: "outcome", of: each => each.outcome + (each.shared ? ", shared" : "") },
+  ];
+}
+
+const overlapColumns = [
+  { title: "from", of: each => moment(each.from), number: true,
+    data: { from: each => each.from } },
+  { title: "to", of: each => moment(each.to), number: true, data: { to: each => each.to } },
+  { title: "for", of: each => duration(each.to - each.from), number: true },
+  { title: "lock", of: each => each.lock },
+  { title: "holders at once", of: each => grouped(each.holders), number: true },
+];
+
+const faultColumns = [
+  { title: "what", of: fault => fault.kind },
+  { title: "where", of: fault => fault.target },
+  { title: "at", of: fault => moment(fault.at), number: true },
+  { title: "ended", of: fault => moment(fault.ended), number: true },
+];

@@ -1,0 +1,148 @@
+--- Why a sale ended as it did, in words. The verdict comes from the store, the overlaps from the
+--- record: mostly both say the same, and where they differ the record says why.
+
+local words = {}
+
+
+local function count(list, matches)
+    local n = 0
+    for _, each in ipairs(list) do
+        if matches(each) then n = n + 1 end
+    end
+    return n
+end
+
+
+-- 12345 as 12,345
+local function grouped(n)
+    return (("%d"):format(n):reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", ""))
+end
+
+
+local function plural(n, one, many)
+    return grouped(n) .. " " .. (n == 1 and one or many)
+end
+
+
+-- Its write came when it did not hold the lock any more.
+local function wrote_late(purchase)
+    return purchase.written ~= nil and purchase.released ~= nil
+        and purchase.written > purchase.released
+end
+
+
+local function was_refused_late(purchase)
+    return purchase.outcome == "late"
+end
+
+
+-- Purchases under another lock than the first one of the same product.
+local function strays(purchases)
+    local lock_of = {}
+    return count(purchases, function(purchase)
+        local lock = tostring(purchase.lock or purchase.product)
+        lock_of[purchase.product] = lock_of[purchase.product] or lock
+        return lock_of[purchase.product] ~= lock
+    end)
+end
+
+
+local function wrote_as_reader(purchase)
+    return purchase.shared and purchase.written ~= nil
+end
+
+
+-- A product of which less is left than what was ordered accounts for.
+local function has_gone(record)
+    for product, stock in pairs(record.products) do
+        local left, ordered = record.left[product], record.ordered[product]
+        if left and ordered and left + ordered < stock then return true end
+    end
+    return false
+end
+
+
+-- What is so when nothing overlaps.
+local function who_held(record)
+    if count(record.purchases, function(purchase) return purchase.shared end) > 0 then
+        return "Each lock had readers, or one writer, at a time, and "
+    end
+    return "Each lock had one holder at a time, and "
+end
+
+
+local function wrong_without_overlap(record)
+    local late, other = count(record.purchases, wrote_late), strays(record.purchases)
+    local readers = count(record.purchases, wrote_as_reader)
+    local begin = who_held(record) .. "yet the result is wrong: "
+    if other > 0 then
+        return begin .. plural(other, "purchase was", "purchases were") .. " made under another "
+            .. "lock than the first one of the same product, and different locks do not exclude "
+            .. "each other."
+    end
+    if late > 0 then
+        return begin .. plural(late, "write", "writes") .. " reached the store after the lock had "
+            .. "been released (released before the commit, or a holder that was stopped and wrote "
+            .. "late), when somebody else had already read the stock."
+    end
+    if readers > 0 then
+        return begin .. plural(readers, "purchase was", "purchases were") .. " made under a read "
+            .. "lock, which others share, so that several read the same stock."
+    end
+    if has_gone(record) then
+        return begin .. "more was taken off the stock than was ordered. A lock does not prevent "
+            .. "that; the program does it with the lock in its hand."
+    end
+    return begin .. "what was written was not protected by it (released before the commit, or a "
+        .. "late write that the record does not show)."
+end
+
+
+local function right_with_overlap(record)
+    local late = count(record.purchases, was_refused_late)
+    local begin = ("Two holds of one lock overlap %s, and yet the result is right: ")
+        :format(plural(#record.overlaps, "time", "times"))
+    if late > 0 then
+        return begin .. "the store refused " .. plural(late, "late write", "late writes")
+            .. ", because a later holder had already written with a larger token."
+    end
+    return begin .. "by luck. Nothing in the store refused a late write; the holders just did not "
+        .. "happen to read the same stock."
+end
+
+
+local function of_history(record)
+    local overlapping = #(record.overlaps or {})
+    if overlapping == 0 then return "No two exclusive holds of one lock overlap." end
+    local begin = ("Two exclusive holds of one lock overlap %s: ")
+        :format(plural(overlapping, "time", "times"))
+    if record.verdict == "right" then
+        return begin .. "a fault explains each, for a holder that is stopped or cut off learns "
+            .. "late that it has lost the lock; a write of its own is refused by its token."
+    end
+    return begin .. "and no fault explains all that happened."
+end
+
+
+--- One or two sentences.
+---@param record table
+---@param is_history boolean
+---@return string
+function words.why(record, is_history)
+    if is_history then return of_history(record) end
+    local overlapping = #(record.overlaps or {})
+    if record.verdict == "failed" then
+        return "The store could not be judged, so this sale is neither right nor wrong."
+    end
+    if record.verdict == "wrong" then
+        if overlapping == 0 then return wrong_without_overlap(record) end
+        return ("Two holds of one lock overlap %s. Where they do, both may have read the same "
+            .. "stock, and the second write undid the first.")
+            :format(plural(overlapping, "time", "times"))
+    end
+    if overlapping > 0 then return right_with_overlap(record) end
+    return who_held(record) .. "the numbers in the store add up."
+end
+
+
+return words

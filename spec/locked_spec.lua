@@ -1,0 +1,299 @@
+-- session:locked(): the annotation of the seeds (@CacheLock, @LockedObject, @LockedComplexObject)
+-- as a function: the value of an argument is the key, and several may be (BUG-17, BUG-20).
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+local jit = rawget(_G, "jit")
+-- luacheck: globals math.maxinteger math.mininteger
+local max, min = math.maxinteger, math.mininteger
+local unpack = table.unpack or unpack -- luacheck: globals unpack
+
+local session, other, prefix
+
+before_each(function()
+    session, other = rig.session(server.hosts), rig.session(server.hosts)
+    prefix = rig.path() .. "/stock-"
+end)
+after_each(rig.close_sessions)
+
+-- Whether another session's lock on that path is taken.
+local function is_taken(path)
+    local lease, _, code = other:mutex(path):acquire(0)
+    if not lease then return code == "timeout" end
+    rig.released(lease)
+    return false
+end
+
+-- The lock path of a call with these arguments, which is free before and after.
+local function path_of(key, ...)
+    local path
+    local function look()
+        path = server:nodes(prefix:match("^(.*)/[^/]*$"))[1]:match("^(.*)/[^/]*$")
+    end
+    session:locked(prefix, key, look)(...)
+    rig.wait_for("free", function() return #server:nodes(path) == 0 end)
+    return path
+end
+
+-- Its part behind the prefix.
+local function key_of(key, ...)
+    local path = path_of(key, ...)
+    assert.equal(prefix, path:sub(1, #prefix))
+    return path:sub(#prefix + 1)
+end
+
+-- Whether a call with `b` is kept out, in another session, during one with `a`.
+local function excludes(key, a, b)
+    local code
+    local inner = other:locked(prefix, key, function() return "ran" end, 0)
+    session:locked(prefix, key, function()
+        local result, _
+        result, _, code = inner(unpack(b, 1, b.n))
+        assert(result == "ran" or code == "timeout", code)
+    end)(unpack(a, 1, a.n))
+    return code == "timeout"
+end
+
+
+describe("a locked function", function()
+    it("runs under the lock of its key, with its arguments; its results come back", function()
+        local function given(...) return { n = select("#", ...), ... } end
+        local function buy(...)
+            assert.is_true(is_taken(prefix .. "42"))
+            return select("#", ...), ..., nil
+        end
+        local results = given(session:locked(prefix, 2, buy)("user", 42, nil))
+        assert.same({ n = 3, 3, "user" }, results)
+        assert.equal(0, given(session:locked(prefix, 1, function() end)("a")).n)
+        assert.is_false(is_taken(prefix .. "42"))
+    end)
+
+    it("keeps out a call with the same key in another session, and no other", function()
+        assert.is_true(excludes(1, { 42 }, { 42 }))
+        assert.is_true(excludes(2, { "ann", 42 }, { "bob", 42 }))
+        assert.is_false(excludes(1, { 42 }, { 43 }))
+    end)
+
+    it("depends on the value that is in an object, not on the field (BUG-17)", function()
+        local function id(order) return order.item.id end
+        assert.is_false(excludes(id, { { item = { id = 1 } } }, { { item = { id = 2 } } }))
+        assert.is_true(excludes(id, { { item = { id = 1 } } }, { { item = { id = 1 } } }))
+        assert.equal("7", key_of(id, { item = { id = 7 } }))
+    end)
+
+    it("takes every argument that is named for the key (BUG-20)", function()
+        local both = { 1, 3 }
+        assert.is_true(excludes(both, { "a", 0, 1 }, { "a", 9, 1 }))
+        assert.is_false(excludes(both, { "a", 0, 1 }, { "a", 0, 2 }))
+        assert.is_false(excludes(both, { "a", 0, 1 }, { "b", 0, 1 }))
+        assert.equal("a:1", key_of(both, "a", 0, 1))
+        assert.equal("1:a", key_of({ 3, 1 }, "a", 0, 1))
+    end)
+
+    it("takes the list that a function makes, of all arguments", function()
+        local function pair(...)
+            assert.equal(3, select("#", ...))
+            local user, order = ...
+            return { user, order.id }
+        end
+        assert.equal("ann:5", key_of(pair, "ann", { id = 5 }, nil))
+    end)
+
+    it("reads its list of places once", function()
+        local places = { 1, 2 }
+        local call = session:locked(prefix, places, function() return is_taken(prefix .. "a:b") end)
+        places[2] = nil
+        assert.is_true(call("a", "b"))
+    end)
+
+    it("differs for values that would look alike when joined", function()
+        local both = { 1, 2 }
+        assert.is_false(excludes(both, { "a:b", "c" }, { "a", "b:c" }))
+        assert.is_false(excludes(1, { "a/b" }, { "a%2Fb" }))
+        assert.is_false(excludes(1, { "." }, { "%2E" }))
+        assert.equal("a%3Ab:c", key_of(both, "a:b", "c"))
+    end)
+
+    it("has one key for a whole number, however it is written", function()
+        assert.equal("3", key_of(1, 3))
+        assert.equal("3", key_of(1, 3.0))
+        assert.equal("3", key_of(1, "3"))
+        assert.equal("0", key_of(1, -0.0))
+        assert.equal("-7", key_of(1, -7))
+        assert.equal("9007199254740992", key_of(1, 2 ^ 53))
+    end)
+
+    it("has exact keys of 64 bits where Lua has such integers", function()
+        if not max then return end
+        assert.equal("9223372036854775807", key_of(1, max))
+        assert.equal("-9223372036854775808", key_of(1, min))
+    end)
+
+    for text, escaped in pairs{
+        ["a b"] = "a b",
+        ["."] = "%2E",
+        [".."] = "%2E%2E",
+        ["..."] = "...",
+        ["a.b"] = "a.b",
+        ["/"] = "%2F",
+        ["/etc/passwd"] = "%2Fetc%2Fpasswd",
+        ["100%"] = "100%25",
+        ["a\0b"] = "a%00b",
+        ["a\nb\127"] = "a%0Ab%7F",
+        ["\194\133"] = "%C2%85", -- U+0085, a control character
+        ["\229\149\134\229\147\129"] = "\229\149\134\229\147\129", -- two of Chinese
+        ["\240\159\142\129!"] = "%F0%9F%8E%81!", -- above U+FFFF, which ZooKeeper does not take
+        ["\239\191\191"] = "%EF%BF%BF", -- U+FFFF
+        ["\237\160\128"] = "%ED%A0%80", -- a surrogate
+        ["caf\233"] = "caf%E9", -- Latin-1
+        ["\192\128"] = "%C0%80", -- too long for its value
+    } do
+        it(("takes any text: %q"):format(text), function()
+            assert.equal(escaped, key_of(1, text))
+        end)
+    end
+
+    it("gives nil, message, code without the lock, and runs nothing", function()
+        local holder = rig.hold(other:mutex(prefix .. "a"))
+        for _, opts in ipairs{ 0, 0.1, { timeout = 0.1 } } do
+            local ok, message, code = session:locked(prefix, 1, error, opts)("a")
+            assert.is_nil(ok)
+            assert.is_truthy(message:find(prefix .. "a", 1, true), message)
+            assert.equal("timeout", code)
+        end
+        assert.equal("held", holder:state())
+    end)
+
+    it("raises an error of its own again unchanged, with the lock given up", function()
+        local problem = {}
+        local ok, raised = pcall(session:locked(prefix, 1, function() error(problem) end), "a")
+        assert.is_false(ok)
+        assert.equal(problem, raised)
+        rig.at_rest(session)
+        assert.is_false(is_taken(prefix .. "a"))
+    end)
+
+    it("may call itself with the same key", function()
+        local countdown
+        countdown = session:locked(prefix, 1, function(key, n)
+            return n == 0 and "done" or countdown(key, n - 1)
+        end, 5)
+        assert.equal("done", countdown("a", 3))
+    end)
+
+    it("gives what it has when its lease was lost meanwhile, as with() does", function()
+        local function lose()
+            server:foreign("delete %s", server:nodes(prefix .. "a")[1])
+            rig.wait_for("the loss", function() return session:stats().losses == 1 end)
+            return "result"
+        end
+        local quick = rig.session(server.hosts, { timeout = 1 })
+        session = quick
+        assert.equal("result", quick:locked(prefix, 1, lose)("a"))
+        rig.at_rest(quick)
+    end)
+
+    it("waits in its turn, and tells its place", function()
+        local order, place = {}, nil
+        local opts = { timeout = 20, on_queued = function(position) place = position end }
+        local call = session:locked(prefix, 1, function(_, who) order[#order + 1] = who end, opts)
+        local holder = rig.hold(other:mutex(prefix .. "a"))
+        zklock.run(function() call("a", "waiter") end, function()
+            rig.wait_for("its place", function() return place == 2 end)
+            order[#order + 1] = "holder"
+            holder:release()
+        end)
+        assert.same({ "holder", "waiter" }, order)
+    end)
+
+    it("gives \"closed\" after its session is", function()
+        local call = session:locked(prefix, 1, error)
+        session:close()
+        assert.equal("closed", select(3, call("a")))
+    end)
+end)
+
+
+describe("misuse of locked", function()
+    -- The message, which blames the line of fn.
+    local function refused(fn, ...)
+        local ok, message = pcall(fn, ...)
+        assert.is_false(ok)
+        local info = debug.getinfo(fn, "S")
+        local position = ("%s:%d: "):format(info.short_src, info.linedefined)
+        assert.equal(position, message:sub(1, #position), message)
+        return message
+    end
+
+    local function has(words, message)
+        assert.is_truthy(message:find(words, 1, true), message)
+    end
+
+    local prefixes = { relative = "locks/", double = "/a//", dot = "/../a", nul = "/\0", type = 5 }
+    for name, given in pairs(prefixes) do
+        it("of the prefix says what is wrong: " .. name, function()
+            local function declare() local fn = session:locked(given, 1, print) return fn end
+            has("the prefix ", refused(declare))
+        end)
+    end
+
+    local keys = { 0, 1.5, -1, 256, "1", true, { "1" }, { 0 }, {}, { 1, nil, 3 }, { a = 1 } }
+    for _, key in ipairs(keys) do
+        it("of the key says what it may be: " .. tostring(key), function()
+            local function declare() local fn = session:locked(prefix, key, print) return fn end
+            has("the key must", refused(declare))
+        end)
+    end
+
+    it("of the rest is told when the function is made, not at a call", function()
+        local function no_key() local fn = session:locked(prefix, nil, print) return fn end
+        has("the key must be an argument's place", refused(no_key))
+        local function no_function() local fn = session:locked(prefix, 1, "print") return fn end
+        has("what locked runs must be a function", refused(no_function))
+        local bad = { wait = 1 }
+        local function option() local fn = session:locked(prefix, 1, print, bad) return fn end
+        has("known: on_queued, owner, timeout", refused(option))
+        local function late() local fn = session:locked(prefix, 1, print, -1) return fn end
+        has("timeout must be seconds", refused(late))
+    end)
+
+    it("in a call blames the caller, says what a key may be, and asks nobody", function()
+        local call = session:locked(prefix, 2, error)
+        local function with(value) local result = call("a", value) return result end
+        local bad = { "", true, 0.5, 2 ^ 54, 0 / 0, 1 / 0, {}, print, session }
+        if jit then bad[#bad + 1] = require "ffi".new("int64_t", 3) end
+        for _, value in ipairs(bad) do
+            has("argument 2, a key, must be text that is not empty, or a whole number",
+                refused(with, value))
+        end
+        has("not nil", refused(with))
+        assert.equal(0, session:stats().claims)
+        assert.equal(0, session:stats().creates)
+    end)
+
+    local lists = { empty = {}, hole = { 1, nil, 3 }, named = { id = 1 }, nested = { {} } }
+    for name, given in pairs(lists) do
+        it("of the list that the key's function gives is told: " .. name, function()
+            local call = session:locked(prefix, function() return given end, error)
+            local function run() local result = call() return result end
+            has("what the key's function gives must", refused(run))
+        end)
+    end
+
+    it("of the key's function: nothing, or its own error", function()
+        local call = session:locked(prefix, function() end, error)
+        local function run() local result = call() return result end
+        has("what the key's function gives must be text", refused(run))
+        local problem = {}
+        local ok, raised = pcall(session:locked(prefix, function() error(problem) end, error))
+        assert.is_false(ok)
+        assert.equal(problem, raised)
+    end)
+
+    it("of a path that gets too long names the limit", function()
+        local call = session:locked(prefix, 1, error)
+        local function run() local result = call(("x"):rep(262144)) return result end
+        has("at most 262144 bytes", refused(run))
+    end)
+end)

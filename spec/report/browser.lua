@@ -1,0 +1,65 @@
+--- Opens a page in headless Chromium, and gives what a script in it has seen.
+
+local dkjson = require "dkjson"
+local rig = require "spec.rig"
+
+local browser = {}
+
+local COMMAND = "timeout 120 chromium --headless=new --no-sandbox --disable-gpu "
+    .. "--user-data-dir=%s/profile --window-size=%s --virtual-time-budget=60000 "
+    .. "--blink-settings=preferredColorScheme=%d --enable-logging=stderr --v=0 "
+    .. "--dump-dom file://%s 2>%s/log"
+
+-- Before all else in the page, so that it hears of each error.
+local LISTENER = [[<script>
+const problems = [];
+addEventListener("error", event => problems.push("error: " + event.message));
+addEventListener("unhandledrejection", event => problems.push("rejected: " + event.reason));
+addEventListener("securitypolicyviolation", event => problems.push("loads " + event.blockedURI));
+</script>]]
+
+local ENTITIES = { lt = "<", gt = ">", amp = "&", quot = '"', nbsp = " " }
+
+
+local function contents(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+
+-- The page with a listener at its beginning and the script at its end.
+local function instrument(page, script)
+    local _, head = page:find("<head>", 1, true)
+    local tail = page:match(".*()</body>")
+    return page:sub(1, head) .. LISTENER .. page:sub(head + 1, tail - 1)
+        .. "<script>" .. script .. "</script>" .. page:sub(tail)
+end
+
+
+--- What spec/report/probe.js tells of a page, opened so wide, light or dark.
+---@param path string
+---@param options table?  { width =, dark = true }
+---@return table seen
+function browser.look(path, options)
+    options = options or {}
+    local folder = rig.shell("mktemp -d"):match "[^\n]+"
+    local file = assert(io.open(folder .. "/page.html", "wb"))
+    file:write(instrument(contents(path), contents "spec/report/probe.js"))
+    file:close()
+    local page = rig.shell(COMMAND, folder, (options.width or 1280) .. ",2000",
+                           options.dark and 0 or 1, folder .. "/page.html", folder)
+    local log = contents(folder .. "/log")
+    rig.shell("rm -rf %s", folder)
+    local seen = page:match '<pre id="seen">(.-)</pre>'
+    if not seen then error("Chromium has seen nothing:\n" .. log, 2) end
+    seen = assert(dkjson.decode((seen:gsub("&(%a+);", ENTITIES))))
+    for line in log:gmatch "[^\n]*CONSOLE[^\n]*" do
+        seen.problems[#seen.problems + 1] = line
+    end
+    return seen
+end
+
+
+return browser

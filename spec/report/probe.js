@@ -1,0 +1,141 @@
+// Looks at the page as it was drawn, and writes what it sees into the element "seen": the pixels
+// of the lanes, not what the page says of them.
+"use strict";
+{
+  const isRed = (pixels, i) =>
+    pixels[i + 3] > 200 && pixels[i] - pixels[i + 1] > 100 && pixels[i] - pixels[i + 2] > 90;
+
+  // Runs of true in a list, as [first, last]; gaps of a few are the hatch.
+  function runsOf(list) {
+    const runs = [];
+    list.forEach((is, i) => {
+      const last = runs[runs.length - 1];
+      if (!is) return;
+      if (last && i - last[1] <= 3) last[1] = i; else runs.push([i, i]);
+    });
+    return runs;
+  }
+
+  function pixelsOf(canvas) {
+    const copy = document.createElement("canvas");
+    copy.width = canvas.width;
+    copy.height = canvas.height;
+    const pen = copy.getContext("2d", { willReadFrequently: true });
+    pen.drawImage(canvas, 0, 0);
+    return pen.getImageData(0, 0, copy.width, copy.height).data;
+  }
+
+  // Red columns as runs of moments; and red rows at one moment in the middle of the first run.
+  function redOf(figure) {
+    const canvas = figure.querySelector("canvas"), { width, height } = canvas;
+    const pixels = pixelsOf(canvas);
+    const box = canvas.getBoundingClientRect();
+    const plot = figure.querySelector(".u-over").getBoundingClientRect();
+    const ratio = width / box.width, left = (plot.left - box.left) * ratio;
+    const { from, to } = figure.dataset, perPixel = (to - from) / (plot.width * ratio);
+    const red = (x, y) => isRed(pixels, 4 * (y * width + x));
+    const rows = Array.from({ length: height }, (_, y) => y);
+    const columns = Array.from({ length: width }, (_, x) => rows.some(y => red(x, y)));
+    const runs = runsOf(columns), middle = runs[0] ? (runs[0][0] + runs[0][1]) >> 1 : 0;
+    const near = [-3, -2, -1, 0, 1, 2, 3].map(shift => middle + shift);
+    const moment = x => Number(from) + (x - left) * perPixel;
+    return {
+      pixel: perPixel,
+      runs: runs.map(([first, last]) => [moment(first), moment(last + 1)]),
+      rows: runsOf(rows.map(y => runs.length > 0 && near.some(x => red(x, y)))),
+    };
+  }
+
+  // uPlot draws when what runs has come to its end.
+  const pause = () => new Promise(done => setTimeout(done, 1));
+
+  // What the pointer is told along a line from the top of the lanes to their bottom.
+  async function tipsOf(figure, x) {
+    const over = figure.querySelector(".u-over"), tips = [];
+    for (let y = 2; y < over.getBoundingClientRect().height; y += 6) {
+      const box = over.getBoundingClientRect();
+      over.dispatchEvent(new MouseEvent("mousemove", { clientX: box.left + x * box.width,
+        clientY: box.top + y, bubbles: true }));
+      await pause();
+      const tip = document.getElementById("tip").textContent;
+      if (tip && !tips.includes(tip)) tips.push(tip);
+    }
+    return tips;
+  }
+
+  function tableOf(figure) {
+    const details = [...figure.querySelectorAll("details")];
+    for (const each of details) each.fill();
+    return [...figure.querySelectorAll("td[data-from]")].map(cell =>
+      [Number(cell.dataset.from), Number(cell.nextSibling.dataset.to)]);
+  }
+
+  async function look(section) {
+    const figure = section.querySelector("figure.lanes");
+    const seen = { title: section.querySelector("h2").textContent, count: figure.dataset.red,
+      caption: figure.querySelector("figcaption").textContent, whole: redOf(figure),
+      table: tableOf(figure), tips: await tipsOf(figure, .5),
+      pictures: [...section.querySelectorAll("figure h3")].map(each => each.textContent) };
+    const pictures = () => [...section.querySelectorAll("canvas")].map(each => each.toDataURL());
+    const before = pictures(), changed = () => pictures().map((each, i) => each !== before[i]);
+    for (let i = 0; i < 3; i++) section.querySelector('[aria-label="zoom in"]').click();
+    await pause();
+    seen.zoomed = redOf(figure);
+    seen.changed = [changed()];
+    seen.spans = [section.querySelector("output").textContent];
+    for (const key of ["ArrowRight", "0"]) {
+      figure.querySelector(".picture").dispatchEvent(new KeyboardEvent("keydown", { key }));
+      seen.spans.push(section.querySelector("output").textContent);
+    }
+    await pause();
+    seen.changed.push(changed());
+    return seen;
+  }
+
+  async function lookAtAll(seen) {
+    const root = document.documentElement;
+    while (!root.dataset.drawn) await pause();
+    seen.drawn = Number(root.dataset.drawn);
+    seen.loaded = performance.getEntriesByType("resource").length;
+    seen.theme = root.dataset.theme;
+    seen.text = document.body.innerText;
+    seen.title = document.title;
+    seen.tooWide = root.scrollWidth - root.clientWidth;
+    seen.width = innerWidth;
+    seen.clipped = [...document.querySelectorAll(".picture")].filter(each =>
+      each.scrollWidth > each.clientWidth).map(each => each.parentNode.firstChild.textContent);
+    seen.lines = [...document.querySelectorAll(".lines li")].map(line => {
+      const link = line.querySelector("a");
+      const head = document.querySelector(`${link.getAttribute("href")} h2`);
+      return { name: link.textContent, leads_to: head.lastChild.textContent,
+        expectation: line.children[3]?.textContent };
+    });
+    seen.unnamed = document.querySelectorAll(".picture:not([aria-label])").length;
+    for (const section of document.querySelectorAll("section.sale"))
+      seen.sales.push(await look(section));
+    dispatchEvent(new Event("beforeprint"));
+    await pause();
+    seen.printed = { theme: root.dataset.theme,
+      tables: [...document.querySelectorAll("details[open] summary")].map(each =>
+        each.firstChild.textContent.trim()) };
+    dispatchEvent(new Event("afterprint"));
+    seen.themes = [root.dataset.theme];
+    for (let i = 0; i < 2; i++) {
+      document.getElementById("theme").click();
+      seen.themes.push(root.dataset.theme);
+    }
+  }
+
+  addEventListener("load", async () => {
+    const seen = { sales: [], problems };
+    try {
+      await lookAtAll(seen);
+    } catch (error) {
+      problems.push("probe: " + error.stack);
+    }
+    const pre = document.createElement("pre");
+    pre.id = "seen";
+    pre.textContent = JSON.stringify(seen).replaceAll("\u00a0", " ");
+    document.body.append(pre);
+  });
+}

@@ -1,0 +1,153 @@
+--- Records of sales that never were, as docs/record.md describes them: the same ones each time.
+
+local overlaps = require "zklock.seckill.overlaps"
+
+
+local sales = {}
+
+local PRODUCT = "10000001"
+
+
+-- Numbers from 0 to 1, the same in each Lua.
+local function dice()
+    local state = 1
+    return function()
+        state = (state * 16807) % 2147483647
+        return state / 2147483647
+    end
+end
+
+
+local function record(name, verdict, purchases, left)
+    local sold, finished = 0, 0
+    for _, purchase in ipairs(purchases) do
+        if purchase.outcome == "sold" then sold = sold + 1 end
+        finished = math.max(finished, purchase.released or 0, purchase.written or 0)
+    end
+    return {
+        name = name, strategy = "zookeeper", store = "sqlite", verdict = verdict,
+        finding = ("%d sold and %d left of %d"):format(sold, left, 2 * #purchases),
+        products = { [PRODUCT] = 2 * #purchases }, left = { [PRODUCT] = left },
+        ordered = { [PRODUCT] = sold }, buyers = #purchases, sold = sold, refused = 0,
+        failed = #purchases - sold, seconds = finished + 0.01,
+        servers = { "server 1", "server 2" }, faults = {},
+        fairness = { overtakes = 0, jain = 0.998 },
+        purchases = purchases, overlaps = overlaps.of(purchases),
+    }
+end
+
+
+--- A lock, two servers: one buyer after the other.
+function sales.right(count)
+    local random, at, purchases = dice(), 0.01, {}
+    for i = 1, count do
+        local hold = 0.002 + 0.004 * random()
+        at = at + 0.0005 + 0.0008 * random()
+        purchases[i] = {
+            buyer = i, server = i % 2 + 1, product = PRODUCT, asked = 0.001 + 1e-6 * i,
+            granted = at, released = at + hold, token = ("%.0f"):format(8589934592 + 3 * i),
+            left = 2 * count - i, written = at + 0.8 * hold, outcome = "sold",
+        }
+        at = at + hold
+    end
+    local result = record("zookeeper", "right", purchases, count)
+    result.explanation = "Every buyer takes the lock before it reads the stock."
+    return result
+end
+
+
+-- What is read at the grant is written, less one.
+local function write_what_was_read(purchases, stock)
+    local moments, saw = {}, {}
+    for _, purchase in ipairs(purchases) do
+        moments[#moments + 1] = { at = purchase.granted, reads = true, purchase = purchase }
+        moments[#moments + 1] = { at = purchase.written, purchase = purchase }
+    end
+    table.sort(moments, function(a, b) return a.at < b.at end)
+    for _, each in ipairs(moments) do
+        if each.reads then
+            saw[each.purchase] = stock
+        else
+            stock = saw[each.purchase] - 1
+            each.purchase.left = stock
+        end
+    end
+    return stock
+end
+
+
+--- No lock: holds overlap, updates are lost.
+function sales.wrong(count)
+    local random, purchases = dice(), {}
+    for i = 1, count do
+        local at, hold = 0.001 + 0.004 * count * random(), 0.002 + 0.006 * random()
+        purchases[i] = {
+            buyer = i, server = i % 2 + 1, product = PRODUCT, asked = at, granted = at,
+            released = at + hold, written = at + 0.9 * hold, outcome = "sold",
+        }
+    end
+    local result = record("none", "wrong", purchases, write_what_was_read(purchases, 2 * count))
+    result.strategy, result.expect = "none", "wrong"
+    return result
+end
+
+
+--- No lock, and many at once: every so often a crowd of a hundred.
+function sales.crowd(count)
+    local purchases = {}
+    for i = 1, count do
+        local at = math.floor((i - 1) / 100) * 0.05 + 1e-4 * (i % 100)
+        purchases[i] = {
+            buyer = i, server = i % 2 + 1, product = PRODUCT, asked = at, granted = at,
+            released = at + 0.02, written = at + 0.015, left = 2 * count, outcome = "sold",
+        }
+    end
+    return record("a crowd", "wrong", purchases, 2 * count)
+end
+
+
+--- A server is stopped while it holds the lock, and its session ends; others go on, and when it
+--- writes at last the store refuses that. The other server is killed with the lock in its hand.
+function sales.refused()
+    local result = sales.right(30)
+    local purchases, stopped, killed = result.purchases, 10, 30
+    for i, purchase in ipairs(purchases) do
+        if i > stopped then
+            for _, name in ipairs{ "granted", "released", "written" } do
+                purchase[name] = purchase[name] + 1
+            end
+            purchase.left = purchase.left + 1
+        end
+    end
+    local late, last = purchases[stopped], purchases[killed]
+    late.released, late.left, late.outcome = late.granted + 1.05, nil, "late"
+    late.written = late.released + 0.02
+    last.released, last.written, last.left, last.outcome = nil, nil, nil, "killed"
+    result = record("a holder is stopped", "right", purchases, 32)
+    last.ended = last.granted + 0.002
+    result.faults = {
+        { kind = "stop", target = result.servers[late.server], at = late.granted + 0.001,
+          ended = late.released - 0.001 },
+        { kind = "kill", target = result.servers[last.server], at = last.ended },
+    }
+    return result
+end
+
+
+--- Three servers and two locks within one second: servers 1 and 3 hold one lock together for two
+--- tenths of a second, server 2 holds the other lock meanwhile.
+function sales.three_lanes()
+    local function hold(server, lock, granted, released)
+        return { buyer = server, server = server, product = lock, asked = 0, granted = granted,
+                 released = released, outcome = "sold" }
+    end
+    local result = record("three lanes", "wrong", {
+        hold(1, "a", 0.2, 0.6), hold(2, "b", 0.1, 0.9), hold(3, "a", 0.4, 0.8),
+    }, 0)
+    result.servers, result.products = { "one", "two", "three" }, { a = 9, b = 9 }
+    result.left, result.ordered, result.seconds = { a = 8, b = 8 }, { a = 2, b = 1 }, 1
+    return result
+end
+
+
+return sales

@@ -1,0 +1,513 @@
+--- The report of sales: what is written, and what a browser makes of it.
+
+local browser = require "spec.report.browser"
+local check = require "spec.torture.checker"
+local dkjson = require "dkjson"
+local history = require "spec.torture.history"
+local record_of_history = require "spec.torture.record"
+local report = require "zklock.seckill.report"
+local rig = require "spec.rig"
+local sales = require "spec.report.sales"
+local uplot = require "zklock.seckill.report.uplot"
+local words = require "zklock.seckill.report.words"
+
+local folder
+
+setup(function() folder = rig.shell("mktemp -d"):match "[^\n]+" end)
+teardown(function() rig.shell("rm -rf %s", folder) end)
+
+
+local function read(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+
+local function written(kind, records)
+    local path = folder .. "/report." .. kind
+    assert.is_true(report[kind == "html" and "write" or kind](path, records))
+    return read(path)
+end
+
+
+local function look(records, options)
+    written("html", records)
+    return browser.look(folder .. "/report.html", options)
+end
+
+
+-- A page that several tests look at: it is opened once.
+local function once(open)
+    local seen
+    return function()
+        seen = seen or open()
+        return seen
+    end
+end
+
+
+local HOSTILE = '</script><script>problems.push("injected")</script><img src=x '
+    .. 'onerror=problems.push(1)> {{data}} %1 "\'&amp; \226\128\168 \255\192\128'
+
+-- Each name that a record has, hostile.
+local function hostile()
+    local record = sales.refused()
+    local stock = record.products["10000001"]
+    record.products = { [HOSTILE] = stock, [HOSTILE .. "2"] = 1 }
+    record.left, record.ordered = { [HOSTILE] = 32 }, { [HOSTILE] = 28 }
+    for _, name in ipairs{ "name", "strategy", "store", "finding", "explanation" } do
+        record[name] = name .. HOSTILE
+    end
+    record.servers[1] = HOSTILE
+    for _, fault in ipairs(record.faults) do fault.kind, fault.target = HOSTILE, HOSTILE end
+    for _, purchase in ipairs(record.purchases) do
+        purchase.product, purchase.outcome = HOSTILE, HOSTILE
+        purchase.buyer, purchase.lock, purchase.token = HOSTILE, HOSTILE, HOSTILE
+    end
+    for _, overlap in ipairs(record.overlaps) do overlap.lock = HOSTILE end
+    return { title = HOSTILE, sales = { record } }
+end
+
+
+describe("the files of a report", function()
+    it("has uPlot as it was published, and its licence", function()
+        for name, sum in pairs(uplot.sha256) do
+            local path = "lua/zklock/seckill/report/" .. name
+            assert.equal(sum, rig.shell("sha256sum < %s", path):match "%x+")
+        end
+        assert.is_truthy(uplot.sha256[uplot.script] and uplot.sha256[uplot.style]
+                         and uplot.sha256[uplot.license])
+        local page = written("html", { sales = {} })
+        assert.is_truthy(page:find("uPlot (v" .. uplot.version .. ")", 1, true))
+        assert.is_truthy(page:find("Copyright (c) 2022 Leon Sorokin", 1, true))
+    end)
+
+    it("says why when a file cannot be written", function()
+        for _, kind in ipairs{ "write", "json", "csv" } do
+            local done, message = report[kind](folder .. "/none/file", { sales = {} })
+            assert.is_nil(done)
+            assert.is_truthy(message:find("/none/file", 1, true))
+        end
+    end)
+
+    it("writes 10 000 purchases to less than 2 MB", function()
+        local size = #written("html", { sales = { sales.right(10000) } })
+        assert.is_true(size < 2e6, size .. " bytes")
+    end)
+
+    it("writes the same for the same records", function()
+        local records = { title = "twice", sales = { sales.wrong(20), sales.three_lanes() } }
+        for _, kind in ipairs{ "html", "json", "csv" } do
+            assert.equal(written(kind, records), written(kind, records))
+        end
+    end)
+end)
+
+
+-- Numbers to the microsecond; JSON has not all of their digits.
+local function round(value)
+    for key, inner in pairs(value) do
+        if type(inner) == "number" then value[key] = ("%.6f"):format(inner) end
+        if type(inner) == "table" then round(setmetatable(inner, nil)) end
+    end
+end
+
+
+describe("a report as JSON", function()
+    it("has the records as they are", function()
+        local records = { title = "A sale", sales = { sales.refused() },
+                          histories = { sales.right(2) } }
+        records.sales[1].purchases[1].token = "9007199254740993"
+        local decoded = dkjson.decode(written("json", records))
+        round(records)
+        round(decoded)
+        assert.same(records, setmetatable(decoded, nil))
+    end)
+
+    it("has an object where nothing is left of any product", function()
+        local record = sales.right(1)
+        record.left = {}
+        assert.is_truthy(written("json", { sales = { record } }):find('"left":{}', 1, true))
+    end)
+
+    it("is valid whatever bytes a name has", function()
+        local text = written("json", hostile())
+        assert.is_truthy(dkjson.decode(text))
+        assert.equal("", rig.shell("iconv -f utf-8 -t utf-8 %s/report.json 2>&1 >%s/out", folder,
+                                   folder))
+        assert.equal(text, read(folder .. "/out"))
+    end)
+end)
+
+
+describe("a report as CSV", function()
+    it("has a line for each purchase, and a column that names the sale", function()
+        local text = written("csv", { sales = { sales.right(2), sales.refused() } })
+        local lines = {}
+        for line in text:gmatch "(.-)\r\n" do lines[#lines + 1] = line end
+        assert.equal(1 + 2 + 30, #lines)
+        assert.equal("sale,buyer,server,product,lock,shared,asked,granted,released,token,left,"
+                     .. "written,outcome", lines[1])
+        assert.is_truthy(lines[2]:find "^zookeeper,1,server 2,10000001,10000001,,0%.001001,")
+        assert.is_truthy(lines[2]:find ",8589934595,3,0%.%d+,sold$")
+        assert.is_truthy(lines[#lines]:find ",,8589934682,,,killed$")
+        assert.equal(text, table.concat(lines, "\r\n") .. "\r\n")
+    end)
+
+    it("quotes commas, quotes and line ends (RFC 4180)", function()
+        local record = sales.right(1)
+        record.name = 'one, "two"\nthree'
+        record.purchases[1].shared = true
+        local text = written("csv", { sales = { record } })
+        assert.is_truthy(text:find('\r\n"one, ""two""\nthree",1,server 2,10000001,10000001,true,',
+                                   1, true))
+    end)
+end)
+
+
+describe("the sentence of a sale", function()
+    local function why(record) return words.why(record, false) end
+
+    it("says that store and record agree", function()
+        assert.is_truthy(why(sales.right(3)):find "one holder at a time")
+        local record = sales.wrong(30)
+        assert.is_truthy(why(record):find(("overlap %d times"):format(#record.overlaps)))
+    end)
+
+    it("says why a sale is wrong without an overlap: a write after the release", function()
+        local record = sales.right(3)
+        record.verdict = "wrong"
+        assert.is_truthy(why(record):find "that the record does not show")
+        record.purchases[2].written = record.purchases[2].released + 0.001
+        assert.is_truthy(why(record):find "1 write reached the store after the lock had been rel")
+    end)
+
+    it("says why a sale is wrong without an overlap: another lock", function()
+        local record = sales.right(3)
+        record.verdict = "wrong"
+        record.purchases[2].lock, record.purchases[3].lock = "other", "third"
+        assert.is_truthy(why(record):find "2 purchases were made under another lock")
+    end)
+
+    it("says why a sale is wrong without an overlap: purchases of readers", function()
+        local record = sales.right(3)
+        record.verdict = "wrong"
+        for _, purchase in ipairs(record.purchases) do purchase.shared = true end
+        assert.is_truthy(why(record):find "^Each lock had readers, or one writer, at a time")
+        assert.is_truthy(why(record):find "3 purchases were made under a read lock")
+    end)
+
+    it("says why a sale is wrong without an overlap: more has gone than was ordered", function()
+        local record = sales.right(3)
+        record.verdict = "wrong"
+        record.left["10000001"] = 2
+        assert.is_truthy(why(record):find "more was taken off the stock than was ordered")
+    end)
+
+    it("says why a sale is right with an overlap: a late write was refused, or luck", function()
+        local record = sales.refused()
+        assert.is_truthy(why(record):find "the store refused 1 late write, because")
+        record.purchases[10].outcome = "sold"
+        assert.is_truthy(why(record):find "by luck")
+    end)
+
+    it("groups large numbers", function()
+        local record = sales.wrong(3)
+        for i = 1, 49500 do record.overlaps[i] = { lock = "10000001", from = i, to = i + 0.5 } end
+        assert.is_truthy(why(record):find("overlap 49,500 times", 1, true))
+    end)
+
+    it("takes no side when the store could not be judged", function()
+        local record = sales.wrong(3)
+        record.verdict = "failed"
+        assert.is_truthy(why(record):find "neither right nor wrong")
+    end)
+end)
+
+
+-- c1 is stopped while it holds /l, and notices late that it lost it; c2 holds meanwhile. On /rw a
+-- writer becomes a reader, and another one comes in; c2 waits to write, until its deadline. Of /sem
+-- each has a permit.
+local HISTORY = [[
+1.00 c1.1 - connected session=a1 timeout=2
+1.00 c2.1 - connected session=b2 timeout=2
+2.00 c1.1 c1.1-1 invoked path=/l kind=mutex way=acquire limit=5
+2.01 zookeeper c1.1-1 created path=/l name=x-lock-0 session=a1 zxid=100
+2.02 c1.1 c1.1-1 granted token=100 state=held held=2.02 begun=2 limit=5
+2.50 torture - fault id=1 name=stop,_long scope=c1
+3.00 c2.1 c2.1-1 invoked path=/l kind=mutex way=acquire limit=5
+3.01 zookeeper c2.1-1 created path=/l name=x-lock-1 session=b2 zxid=101
+4.00 zookeeper c1.1-1 deleted path=/l name=x-lock-0 session=a1 zxid=102 cause=close
+4.02 c2.1 c2.1-1 granted token=101 state=held held=4.02 begun=3 limit=5
+5.00 torture - healed id=1
+5.01 c1.1 c1.1-1 noticed state=lost
+5.50 c2.1 c2.1-1 released result=ok begun=5.5 limit=0 held=5.5
+5.51 zookeeper c2.1-1 deleted path=/l name=x-lock-1 session=b2 zxid=103 cause=delete
+6.00 c1.1 c1.1-2 invoked path=/rw kind=write way=acquire limit=5
+6.02 c1.1 c1.1-2 granted token=104 state=held held=6.02 begun=6 limit=5
+6.03 c2.1 c2.1-2 invoked path=/rw kind=write way=acquire limit=1
+6.10 c1.1 c1.1-3 invoked path=/rw kind=read way=acquire limit=5
+6.50 c1.1 c1.1-2 downgrading held=6.5
+6.52 c1.1 c1.1-2 downgraded result=ok begun=6.5 limit=2 held=6.52
+6.53 c1.1 c1.1-3 granted token=105 state=held held=6.53 begun=6.1 limit=5
+7.00 c1.1 c1.1-2 released result=ok begun=7 limit=0 held=7
+7.03 c2.1 c2.1-2 failed code=timeout begun=6.03 limit=1
+7.10 c1.1 c1.1-3 released result=ok begun=7.1 limit=0 held=7.1
+7.20 c1.1 c1.1-4 invoked path=/sem kind=permit way=acquire limit=5 permits=1
+7.22 c1.1 c1.1-4 granted token=106 state=held held=7.22 begun=7.2 limit=5
+7.30 c2.1 c2.1-3 invoked path=/sem kind=permit way=acquire limit=5 permits=1
+7.32 c2.1 c2.1-3 granted token=107 state=held held=7.32 begun=7.3 limit=5
+7.40 c1.1 c1.1-4 released result=ok begun=7.4 limit=0 held=7.4
+7.50 c2.1 c2.1-3 released result=ok begun=7.5 limit=0 held=7.5
+9.01 c1.1 - ended
+9.01 c2.1 - ended
+10.0 torture - residue nodes=0 watches=0
+]]
+
+local function records_of_history()
+    local events = {}
+    for line in HISTORY:gmatch "[^\n]+" do
+        events[#events + 1] = history.parse((line:gsub(" ", "\t")))
+    end
+    return record_of_history.of(check(events))
+end
+
+
+describe("the records of a history", function()
+    local mutex, rwlock, semaphore = (unpack or table.unpack)(records_of_history())
+
+    it("are one for each path, with a lane for each place", function()
+        assert.equal("/l", mutex.name)
+        assert.equal("/rw", rwlock.name)
+        assert.same({ "c1", "c2" }, mutex.servers)
+        assert.same({ { at = 1.5, ended = 4, kind = "stop,_long", target = "c1" } }, mutex.faults)
+        assert.equal(2, #mutex.purchases)
+        assert.equal(3, #rwlock.purchases)
+    end)
+
+    it("have holds as their clients saw them", function()
+        local stopped, failed = mutex.purchases[1], rwlock.purchases[2]
+        assert.same({ 1, "100", "lost" }, { stopped.server, stopped.token, stopped.outcome })
+        assert.is_true(math.abs(stopped.released - 4.01) < 1e-6)
+        assert.equal("released", mutex.purchases[2].outcome)
+        assert.equal("timeout", failed.outcome)
+        assert.is_nil(failed.granted)
+        assert.is_true(rwlock.purchases[3].shared)
+    end)
+
+    it("have overlaps of those who exclude each other, and not of readers or permits", function()
+        assert.equal(1, #mutex.overlaps)
+        local overlap = mutex.overlaps[1]
+        assert.same({ "/l", 2 }, { overlap.lock, overlap.holders })
+        assert.is_true(math.abs(overlap.from - 3.02) < 1e-6)
+        assert.is_true(math.abs(overlap.to - 4.01) < 1e-6)
+        assert.same({}, rwlock.overlaps)
+        assert.same({}, semaphore.overlaps)
+    end)
+
+    it("are right or wrong by the rules on their path", function()
+        assert.equal("right", mutex.verdict)
+        assert.equal("wrong", rwlock.verdict) -- it has grants and no node
+        assert.is_truthy(words.why(mutex, true):find "a fault explains each")
+    end)
+
+    it("make a page", function()
+        local seen = look{ title = "Torture", sales = {}, histories = records_of_history() }
+        assert.same({}, seen.problems)
+        assert.is_truthy(seen.text:find("3 histories: 1 right, 2 wrong.", 1, true))
+        assert.same({ "Who held when", "Grants a second", "Order of arrival, and order of grant" },
+                    seen.sales[1].pictures)
+        assert.equal(1, #seen.sales[1].whole.runs)
+        assert.same({}, seen.sales[2].whole.runs)
+    end)
+end)
+
+
+describe("the page of a report, in Chromium,", function()
+    local PIXELS = 3 -- what is shorter than two is drawn so wide
+
+    local function is_near(runs, at, distance)
+        for _, run in ipairs(runs) do
+            if at >= run[1] - distance and at <= run[2] + distance then return true end
+        end
+        return false
+    end
+
+    -- Each red column is where an overlap is, and each overlap that is in view is red; within a
+    -- few pixels. Both by their ends and by their middles.
+    local function check_red(record, red)
+        local spans, distance = {}, PIXELS * red.pixel
+        for i, overlap in ipairs(record.overlaps) do spans[i] = { overlap.from, overlap.to } end
+        for _, run in ipairs(red.runs) do
+            for part = 0, 10 do
+                local at = run[1] + (run[2] - run[1]) * part / 10
+                assert.is_true(is_near(spans, at, distance), "red at " .. at)
+            end
+        end
+        return spans, distance
+    end
+
+    local function check_all_red(record, red)
+        local spans, distance = check_red(record, red)
+        for _, span in ipairs(spans) do
+            for part = 0, 2 do
+                local at = span[1] + (span[2] - span[1]) * part / 2
+                assert.is_true(is_near(red.runs, at, distance), "no red at " .. at)
+            end
+        end
+    end
+
+    local three = { sales.right(50), sales.wrong(50), sales.refused() }
+    three[1].expect, three[2].expect, three[3].expect = "right", "wrong", "right"
+    local light = once(function() return look{ title = "Three sales", sales = three } end)
+    local dark = once(function() return look({ sales = three }, { dark = true }) end)
+
+    local lanes = once(function()
+        local record = sales.three_lanes()
+        record.purchases[1].token = "9007199254740993"
+        record.purchases[3].token = "9007199254740995"
+        return look{ sales = { record, sales.right(10) } }
+    end)
+
+    it("is drawn without an error, and says who was right", function()
+        local seen = light()
+        assert.same({}, seen.problems)
+        assert.equal(0, seen.loaded)
+        assert.equal("Three sales", seen.title)
+        assert.is_truthy(seen.text:find("3 sales: 2 right, 1 wrong. All as expected.\n", 1, true))
+        assert.is_truthy(seen.text:find("As expected: this one must be wrong.", 1, true))
+        assert.equal(0, seen.unnamed)
+        for _, sale in ipairs(seen.sales) do
+            assert.same({ "Who held when", "Stock", "Grants a second",
+                          "Order of arrival, and order of grant" }, sale.pictures)
+        end
+    end)
+
+    it("has a line for each of many sales, which leads to it", function()
+        local records = { sales.right(3), sales.wrong(30) }
+        for i = 3, 8 do records[i] = sales.right(2) end
+        records[1].expect, records[3].expect = "wrong", "right"
+        local seen = look{ sales = records }
+        assert.same({}, seen.problems)
+        assert.equal(8, #seen.lines)
+        assert.same({ "NOT as expected", "as expected", "as expected" }, {
+            seen.lines[1].expectation, seen.lines[2].expectation, seen.lines[3].expectation })
+        for i, line in ipairs(seen.lines) do
+            assert.equal(line.name, line.leads_to)
+            assert.equal(records[i].name, line.name)
+        end
+        assert.is_truthy(seen.text:find(records[1].explanation, 1, true))
+        assert.is_truthy(seen.text:find("Not as expected: zookeeper.", 1, true))
+        assert.is_truthy(seen.text:find("NOT as expected: this one must be wrong.", 1, true))
+    end)
+
+    it("zooms and moves, by button and by key, all pictures of a sale together", function()
+        local seen = lanes()
+        assert.same({ "0.438 s to 0.563 s", "0.469 s to 0.594 s", "0.000 s to 1.000 s" },
+                    seen.sales[1].spans)
+        -- Lanes, stock and grants; not the order, which has no time.
+        assert.same({ { true, true, true, false }, { false, false, false, false } },
+                    seen.sales[2].changed)
+    end)
+
+    it("is light or dark, as the reader's system, and changes by a button", function()
+        assert.same({ "light", "dark", "light" }, light().themes)
+        assert.same({ "dark", "light", "dark" }, dark().themes)
+    end)
+
+    it("is red where two exclusive holds of one lock overlap, and only there", function()
+        for _, seen in ipairs{ light(), dark() } do
+            for i, record in ipairs(three) do
+                local sale = seen.sales[i]
+                assert.equal(#record.overlaps, tonumber(sale.count))
+                assert.equal(#record.overlaps, #sale.table)
+                check_all_red(record, sale.whole)
+                check_red(record, sale.zoomed)
+            end
+            assert.same({}, seen.sales[1].whole.runs)
+            assert.is_true(#seen.sales[2].whole.runs > 5)
+            assert.is_true(#seen.sales[2].zoomed.runs > 1)
+        end
+    end)
+
+    it("paints crowds, of which each is one stretch", function()
+        local record = sales.crowd(2000)
+        assert.equal(20, #record.overlaps)
+        local seen = look{ sales = { record } }
+        assert.same({}, seen.problems)
+        assert.equal(20, #seen.sales[1].whole.runs)
+        check_all_red(record, seen.sales[1].whole)
+    end)
+
+    it("is red in the lanes of both holders, and not between them", function()
+        local seen = lanes()
+        local red = seen.sales[1].whole
+        assert.equal(1, #red.runs)
+        assert.is_true(math.abs(red.runs[1][1] - 0.4) < PIXELS * red.pixel)
+        assert.is_true(math.abs(red.runs[1][2] - 0.6) < PIXELS * red.pixel)
+        assert.equal(3, #red.rows) -- at the top, server 1, server 3
+        local height = red.rows[2][2] - red.rows[2][1]
+        assert.is_true(red.rows[3][1] - red.rows[2][2] > height)
+        assert.is_truthy(seen.sales[1].caption:find("overlap 1 time, the first time at 0.400 s; "
+                                                     .. "together that is 200 ms", 1, true))
+    end)
+
+    it("tells of a hold under the pointer: buyer, server, moments, token", function()
+        local tips = table.concat(lanes().sales[1].tips, "\n")
+        assert.is_truthy(tips:find("token 9007199254740993", 1, true))
+        assert.is_truthy(tips:find("token 9007199254740995", 1, true))
+        assert.is_truthy(tips:find("held 400 ms", 1, true))
+        assert.is_truthy(tips:find("two at once for 200 ms", 1, true))
+    end)
+
+    it("shows any name as text", function()
+        local records = hostile()
+        local seen = look(records)
+        assert.same({}, seen.problems)
+        assert.is_truthy(seen.text:find('</script><script>problems.push("injected")</script>', 1,
+                                        true))
+        assert.is_truthy(seen.title:find("{{data}} %1", 1, true))
+        assert.equal(#records.sales[1].overlaps, #seen.sales[1].table)
+    end)
+
+    it("fits a narrow screen and a wide one", function()
+        local narrow = look({ sales = { sales.wrong(50), sales.refused() } }, { width = 400 })
+        assert.is_true(narrow.width <= 510, narrow.width) -- Chromium has a least width
+        for _, seen in ipairs{ narrow, light() } do
+            assert.equal(0, seen.tooWide)
+            assert.same({}, seen.clipped)
+            assert.same({}, seen.problems)
+        end
+    end)
+
+    it("is white on paper, with the tables open that matter", function()
+        local seen = dark()
+        assert.equal("light", seen.printed.theme)
+        local open = table.concat(seen.printed.tables, "; ")
+        for _, name in ipairs{ "waits", "what the store says", "two at once", "faults" } do
+            assert.is_truthy(open:find("Table: " .. name, 1, true), open)
+        end
+        assert.is_nil(open:find("purchases", 1, true))
+    end)
+
+    it("opens 10 000 purchases in seconds", function()
+        local seen = look{ sales = { sales.right(10000) } }
+        assert.same({}, seen.problems)
+        assert.is_true(seen.drawn < 15000, seen.drawn .. " ms")
+    end)
+
+    it("shows a sale in which nothing was granted", function()
+        local record = sales.right(3)
+        for _, purchase in ipairs(record.purchases) do
+            purchase.granted, purchase.released, purchase.token = nil, nil, nil
+            purchase.left, purchase.written, purchase.outcome = nil, nil, "timeout"
+        end
+        local empty = sales.right(0)
+        local seen = look{ sales = { record, empty } }
+        assert.same({}, seen.problems)
+        assert.same({ "Who held when" }, seen.sales[1].pictures)
+        assert.same({ "Who held when" }, seen.sales[2].pictures)
+    end)
+end)

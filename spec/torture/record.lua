@@ -1,0 +1,140 @@
+--- A history as records of the report (docs/record.md): one for each path, a lane for each place.
+--
+--   record.of(report)   of the checker → { record, … }
+--
+-- A hold is drawn as its client saw it: from the grant until it gave the lock up, or noticed that
+-- it may have lost it. So an overlap is red although a fault explains it; the verdict is that of
+-- the checker.
+
+local overlaps = require "zklock.seckill.overlaps"
+
+local huge, max, min = math.huge, math.max, math.min
+
+local record = {}
+
+
+local function moment(m, at)
+    return at and at < huge and at - m.began or nil
+end
+
+
+-- Claims by path: those that have a node of their own, in the order in which they were made.
+local function claims_by_path(m)
+    local paths, by_path = {}, {}
+    for _, claim in ipairs(m.claims) do
+        if not claim.second then
+            if not by_path[claim.path] then
+                by_path[claim.path] = {}
+                paths[#paths + 1] = claim.path
+            end
+            table.insert(by_path[claim.path], claim)
+        end
+    end
+    table.sort(paths)
+    return paths, by_path
+end
+
+
+local function places_of(m)
+    local names, index = {}, {}
+    for name in pairs(m.places) do names[#names + 1] = name end
+    table.sort(names)
+    for i, name in ipairs(names) do index[name] = i end
+    return names, index
+end
+
+
+-- --- holds ------------------------------------------------------------------------------
+
+local function is_shared(claim)
+    return claim.kind == "read" or claim.kind == "permit"
+end
+
+
+local function outcome_of(claim)
+    if not claim.granted then return claim.code or "killed" end
+    if claim.over == huge then return "killed" end
+    return claim.over < claim.given_up and "lost" or "released"
+end
+
+
+local function purchase_of(m, claim, place_index)
+    return {
+        buyer = claim.id, server = place_index[claim.place], product = claim.path,
+        shared = is_shared(claim) or nil, asked = moment(m, claim.invoked),
+        granted = moment(m, claim.granted),
+        released = claim.granted and moment(m, max(claim.over, claim.granted)),
+        token = claim.token and ("%.0f"):format(claim.token), outcome = outcome_of(claim),
+    }
+end
+
+
+-- What excludes whom: a writer that becomes a reader is two holds, the second of which is shared.
+local function exclusions_of(m, claims)
+    local holds = {}
+    local function add(claim, from, to, shared)
+        holds[#holds + 1] = { lock = claim.path, shared = shared, granted = moment(m, from),
+                              released = moment(m, min(to, m.finished)) }
+    end
+    for _, claim in ipairs(claims) do
+        if claim.granted and is_shared(claim) then
+            add(claim, claim.granted, claim.over, true)
+        elseif claim.granted then
+            add(claim, claim.granted, claim.alone_until)
+            add(claim, max(claim.granted, claim.alone_until), claim.over, true)
+        end
+    end
+    return holds
+end
+
+
+-- --- the rest ---------------------------------------------------------------------------
+
+-- Those of clients, of all, and of those who meddle with the nodes of this path.
+local function faults_of(m, path)
+    local list = {}
+    for _, fault in ipairs(m.faults) do
+        if fault.scope ~= "path" or fault.path == path then
+            list[#list + 1] = { at = moment(m, fault.from), ended = moment(m, fault.to),
+                                kind = fault.name, target = fault.scope }
+        end
+    end
+    return list
+end
+
+
+local function violations_of(report, path)
+    local count = 0
+    for _, each in ipairs(report.violations) do
+        if not each.path or each.path == path then count = count + 1 end
+    end
+    return count
+end
+
+
+local function record_of(report, path, claims)
+    local m = report.model
+    local places, place_index = places_of(m)
+    local violations, purchases = violations_of(report, path), {}
+    for i, claim in ipairs(claims) do purchases[i] = purchase_of(m, claim, place_index) end
+    return {
+        name = path, strategy = claims[1].kind, verdict = violations == 0 and "right" or "wrong",
+        finding = violations == 0 and ("%d rules hold"):format(#report.rules)
+            or ("%d violations of rules"):format(violations),
+        buyers = #claims, seconds = moment(m, m.finished), servers = places,
+        faults = faults_of(m, path), purchases = purchases,
+        overlaps = overlaps.of(exclusions_of(m, claims)),
+    }
+end
+
+
+--- The records of what the checker has reported.
+function record.of(report)
+    local records = {}
+    local paths, by_path = claims_by_path(report.model)
+    for i, path in ipairs(paths) do records[i] = record_of(report, path, by_path[path]) end
+    return records
+end
+
+
+return record

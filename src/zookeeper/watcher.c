@@ -1,0 +1,289 @@
+/*
+ * watcher.c - nodes that the user wants to hear of: how they are first, then after each change.
+ *
+ * A look is two requests in one flight: an exists, which sets the watch whether or not the node
+ * is there, and a get behind it. An event ahead of the get's answer has used that watch up, even
+ * if the answer shows the change: then there is another look. So as long as the watch is set the
+ * last answer shows how the node is. libzookeeper sets watches again when it reconnects; after an
+ * expiry none is set, and there is another look.
+ *
+ * A server swallows the event of a node that the session may not read, and uses the watch up
+ * (ZOOKEEPER-4799); a change of the ACL has no event at all. So there is a check once a session
+ * timeout, an exists with a watch; and a look if it shows what the last one did not.
+ *
+ * What a look shows is told if it differs from what was told last. It is compared as a whole: by
+ * its version alone a node that was made again looks like the old one, and after the loss of all
+ * data so may its zxids.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Before the next look, after an answer that was lost. */
+#define PAUSE (ZKL_SECOND / 10)
+
+/* --- readings ---------------------------------------------------------------------------- */
+
+static void forget(struct reading *reading) {
+    free(reading->data);
+    *reading = (struct reading){0};
+}
+
+static bool equal(const struct reading *a, const struct reading *b) {
+    if (!a->known || !b->known || a->code != b->code || a->error != b->error) return false;
+    if (a->czxid != b->czxid || a->mzxid != b->mzxid || a->version != b->version) return false;
+    return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
+}
+
+/* An exists shows the node that was read. */
+static bool shows(const struct answer *answer, const struct reading *read) {
+    const struct Stat *stat = answer->stat;
+    if (!stat) return read->code == ZKL_NO_NODE;
+    if (read->code != ZKL_OK || stat->aversion != read->aversion) return false;
+    return stat->czxid == read->czxid && stat->mzxid == read->mzxid;
+}
+
+/* False: out of memory. */
+static bool take(struct reading *reading, const struct answer *answer) {
+    *reading = (struct reading){.known = true, .code = answer->why};
+    if (answer->reply == ZKL_REFUSED) reading->error = answer->rc;
+    if (answer->reply != ZKL_DONE) return true;
+    reading->czxid = answer->stat->czxid;
+    reading->mzxid = answer->stat->mzxid;
+    reading->version = answer->stat->version;
+    reading->aversion = answer->stat->aversion;
+    reading->size = answer->size > 0 ? (size_t)answer->size : 0;
+    reading->data = malloc(reading->size + 1);
+    if (reading->data && reading->size) memcpy(reading->data, answer->text, reading->size);
+    return reading->data != NULL;
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+void zkl_watcher_hold(struct zkl_watcher *watcher) {
+    watcher->references++;
+}
+
+void zkl_watcher_unhold(struct zkl_watcher *watcher) {
+    if (--watcher->references > 0) return;
+    forget(&watcher->seen);
+    forget(&watcher->told);
+    free(watcher);
+}
+
+static void post(struct zkl_watcher *watcher) {
+    if (watcher->news.posted) return;
+    zkl_watcher_hold(watcher);
+    zkl_inbox_post(watcher->session, &watcher->news, ZKL_EVENT_WATCHER);
+}
+
+static void unpost(struct zkl_watcher *watcher) {
+    if (!watcher->news.posted) return;
+    zkl_inbox_remove(watcher->session, &watcher->news);
+    zkl_watcher_unhold(watcher);
+}
+
+static void end(struct zkl_watcher *watcher) {
+    if (!watcher->open) return;
+    watcher->open = false;
+    *watcher->link = watcher->next;
+    if (watcher->next) watcher->next->link = watcher->link;
+    zkl_watches_unkeep(watcher->session, watcher->watch);
+    watcher->watch = NULL;
+    unpost(watcher);
+}
+
+void zkl_watcher_end_all(struct zkl_session *session) {
+    while (session->watchers) end(session->watchers);
+}
+
+/* --- looks ----------------------------------------------------------------------------------- */
+
+static void look_again(struct zkl_watcher *watcher, zkl_time pause) {
+    zkl_time due = zkl_now() + pause;
+    if (watcher->look_at && watcher->look_at <= due) return;
+    watcher->look_at = due;
+    if (due < watcher->session->keeper_due) zkl_keeper_wake(watcher->session, due);
+}
+
+/* NULL: out of memory. */
+static struct flight *flight_for(struct zkl_watcher *watcher, enum verb verb) {
+    struct flight *flight = zkl_flight_new(watcher->session, verb, NULL, NULL);
+    if (!flight) return NULL;
+    zkl_watcher_hold(watcher);
+    watcher->flights++;
+    flight->watcher = watcher;
+    return flight;
+}
+
+static void look(struct zkl_watcher *watcher) {
+    struct flight *flight = flight_for(watcher, VERB_WATCHER_EXISTS);
+    watcher->look_at = 0;
+    watcher->checking = false;
+    if (flight) zkl_flight_exists(flight);
+    if (flight) flight = flight_for(watcher, VERB_WATCHER_GET);
+    if (flight) zkl_flight_get(flight, watcher->watch->path, NULL);
+    else look_again(watcher, PAUSE);
+}
+
+static void check(struct zkl_watcher *watcher) {
+    struct flight *flight = flight_for(watcher, VERB_WATCHER_EXISTS);
+    watcher->checking = true;
+    if (flight) zkl_flight_exists(flight);
+    else look_again(watcher, PAUSE);
+}
+
+static bool has_to_look(const struct zkl_watcher *watcher) {
+    return watcher->look_at || !watcher->watch->set;
+}
+
+/* When to look, or to check; 0: now. */
+static zkl_time due_of(const struct zkl_watcher *watcher) {
+    if (watcher->flights) return ZKL_NEVER;
+    return has_to_look(watcher) ? watcher->look_at : watcher->check_at;
+}
+
+static void start(struct zkl_watcher *watcher) {
+    bool connected = watcher->session->state == ZKL_SESSION_CONNECTED;
+    if (!connected || zkl_now() < due_of(watcher)) return;
+    if (has_to_look(watcher)) look(watcher);
+    else check(watcher);
+}
+
+void zkl_watcher_start_all(struct zkl_session *session) {
+    for (struct zkl_watcher *each = session->watchers; each; each = each->next) start(each);
+}
+
+zkl_time zkl_watcher_due(const struct zkl_session *session) {
+    zkl_time first = ZKL_NEVER;
+    if (session->state != ZKL_SESSION_CONNECTED) return first;
+    for (const struct zkl_watcher *each = session->watchers; each; each = each->next) {
+        zkl_time due = due_of(each);
+        if (due < first) first = due;
+    }
+    return first;
+}
+
+/* --- what the server says ----------------------------------------------------------------------
+ */
+
+/* After what was seen before and is not being told yet. */
+static void see(struct zkl_watcher *watcher, const struct answer *answer) {
+    struct reading reading;
+    if (!take(&reading, answer)) {
+        look_again(watcher, PAUSE);
+        return;
+    }
+    forget(&watcher->seen);
+    watcher->seen = reading;
+    if (watcher->untold || !equal(&reading, &watcher->told)) post(watcher);
+}
+
+static void answer_exists(struct zkl_watcher *watcher, const struct answer *answer) {
+    const struct reading *last = watcher->seen.known ? &watcher->seen : &watcher->told;
+    if (answer->reply == ZKL_REFUSED) look_again(watcher, watcher->session->party.clock.timeout);
+    else if (watcher->checking && !shows(answer, last)) look_again(watcher, 0);
+}
+
+void zkl_watcher_answer(const struct flight *flight, const struct answer *answer) {
+    struct zkl_watcher *watcher = flight->watcher;
+    if (!watcher->open) return;
+    if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
+    else if (flight->verb == VERB_WATCHER_GET) see(watcher, answer);
+    else answer_exists(watcher, answer);
+    watcher->check_at = answer->now + watcher->session->party.clock.timeout;
+    if (watcher->check_at < watcher->session->keeper_due)
+        zkl_keeper_wake(watcher->session, watcher->check_at);
+    start(watcher);
+}
+
+void zkl_watcher_event(struct zkl_session *session, const char *node) {
+    const struct watch *watch = zkl_watches_kept(&session->watches, node);
+    for (struct zkl_watcher *each = session->watchers; watch && each; each = each->next) {
+        if (each->watch != watch) continue;
+        look_again(each, 0);
+        start(each);
+    }
+}
+
+/* --- the ways in ---------------------------------------------------------------------------------
+ */
+
+/* NULL: out of memory, or `why`. The mutex is held. */
+static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *path,
+                                       enum zkl_code *why) {
+    *why = zkl_inquiry_refusal(session);
+    if (*why == ZKL_OK && !zkl_watches_may(&session->watches, path)) *why = ZKL_TOO_MANY;
+    if (*why != ZKL_OK) return NULL;
+    struct zkl_watcher *watcher = calloc(1, sizeof *watcher);
+    struct watch *watch = watcher ? zkl_watches_keep(&session->watches, path) : NULL;
+    if (!watch) {
+        free(watcher);
+        return NULL;
+    }
+    *watcher = (struct zkl_watcher){.session = session,
+                                    .next = session->watchers,
+                                    .link = &session->watchers,
+                                    .open = true,
+                                    .watch = watch,
+                                    .look_at = zkl_now(),
+                                    .id = ++session->last_id,
+                                    .references = 1};
+    if (watcher->next) watcher->next->link = &watcher->next;
+    session->watchers = watcher;
+    zkl_session_hold(session);
+    return watcher;
+}
+
+zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *why) {
+    zkl_lock(session);
+    struct zkl_watcher *watcher = new_watcher(session, path, why);
+    if (watcher) start(watcher);
+    zkl_unlock(session);
+    return watcher;
+}
+
+uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
+    return watcher->id;
+}
+
+/* What was seen is what is to be told, unless it is what was told last. The mutex is held. */
+static void turn_to_seen(struct zkl_watcher *watcher) {
+    if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {
+        forget(&watcher->told);
+        watcher->told = watcher->seen;
+        watcher->untold = true;
+    } else {
+        if (watcher->seen.known) watcher->told.aversion = watcher->seen.aversion;
+        forget(&watcher->seen);
+    }
+    watcher->seen = (struct reading){0};
+}
+
+bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight) {
+    const struct reading *told = &watcher->told;
+    zkl_lock(watcher->session);
+    turn_to_seen(watcher);
+    bool any = watcher->open && watcher->untold;
+    *sight = (struct zkl_sight){told->code, zkl_request_words(told->error), told->data, told->size,
+                                told->version};
+    zkl_unlock(watcher->session);
+    return any;
+}
+
+void zkl_watcher_told(zkl_watcher *watcher) {
+    zkl_lock(watcher->session);
+    watcher->untold = false;
+    zkl_unlock(watcher->session);
+}
+
+void zkl_watcher_drop(zkl_watcher *watcher) {
+    struct zkl_session *session = watcher->session;
+    if (zkl_session_foreign(session)) return;
+    zkl_lock(session);
+    end(watcher);
+    zkl_watcher_unhold(watcher);
+    zkl_unlock(session);
+    zkl_session_drop(session);
+}
