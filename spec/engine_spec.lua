@@ -14,7 +14,7 @@ local unpack = table.unpack or unpack -- luacheck: std max
 
 local HOSTS = os.getenv "ZK_HOSTS"
 local SOON = 0.05    -- seconds for which something is waited for that does not come
-local PATIENT = 10   -- seconds for which something is waited for that does
+local PATIENT = 5    -- seconds for which something is waited for that does: less than any lease
 
 local servers, redis, mysql
 local opened, names = {}, 0
@@ -716,7 +716,9 @@ describe("a read-write lock of redisson", function()
     it("wakes the readers, all of them, when its writer has done", function()
         local writer, reading = assert(a:write():acquire(0)), 0
         local function read()
-            assert(b:read():acquire(PATIENT))
+            local seconds, lease = rig.timed(b:read().acquire, b:read(), 2 * PATIENT)
+            assert(lease)
+            assert.is_true(seconds < PATIENT)
             reading = reading + 1
             rig.wait_for("the other", function() return reading == 2 end)
         end
@@ -780,7 +782,7 @@ describe("a fair lock of redisson", function()
         child:finish()
         local time = ask(redis, "zscore", times, (ask(redis, "lindex", queue, "0")))
         ask(redis, "del", name)
-        assert(lock:acquire(PATIENT))
+        assert(lock:acquire(2 * PATIENT))
         assert.is_true(socket.gettime() >= tonumber(time) / 1000)
     end)
 end)
@@ -819,10 +821,10 @@ describe("several locks of redisson as one", function()
         local both = mine:multi{ mine:mutex(x), mine:mutex(y) }
         local other = assert(yours:mutex(y):acquire(0))
         zklock.run(function()
-            assert(both:acquire(PATIENT))
+            assert(both:acquire(3 * PATIENT))
         end, function()
             assert.equal("timeout", code_of(yours:mutex(x):acquire(0)))
-            assert(yours:mutex(x):acquire(PATIENT)):release()
+            assert(yours:mutex(x):acquire(2 * PATIENT)):release()
             other:release()
         end)
     end)
