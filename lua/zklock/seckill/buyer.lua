@@ -107,25 +107,31 @@ local function order_of(self, left)
     return {
         product = self.product, quantity = self.quantity, left = left, buyer = self.number,
         server = self.server.name, token = self.server.plan.fenced and self.token or nil,
+        version = self.strategy.version and self.strategy:version(self.hold) or nil,
         hold = self.hold,
     }
 end
 
 
-local function tell_what_came_of_it(self, written, left)
+--- Writes what will be left, and the order.
+---@param left integer
+---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
+---@return boolean written  false: the store refuses it
+function Buyer:write(left, write)
+    write = write or self.store.sell
+    local written = write(self.store, order_of(self, left))
     if written then self:record("written", left) end
-    self:tell(written and "sold" or "late")
+    return written
 end
 
 
---- Writes what will be left, and the order, and tells the buyer what came of it.
+--- The same, and tells the buyer what came of it.
 ---@param left integer
 ---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
 ---@return boolean written
 function Buyer:buy(left, write)
-    write = write or self.store.sell
-    local written = write(self.store, order_of(self, left))
-    tell_what_came_of_it(self, written, left)
+    local written = self:write(left, write)
+    self:tell(written and "sold" or "late")
     return written
 end
 

@@ -6,8 +6,18 @@ local packages = {
     dkjson = { debian = "lua-dkjson", rock = "dkjson" },
     ["luasql.mysql"] = { debian = "lua-sql-mysql", rock = "luasql-mysql" },
     ["luasql.sqlite3"] = { debian = "lua-sql-sqlite3", rock = "luasql-sqlite3" },
+    redis = { debian = "lua-redis", rock = "redis-lua", path = "/usr/share/lua/5.3/?.lua" },
     socket = { debian = "lua-socket", rock = "luasocket" },
 }
+
+
+-- Debian's lua-redis is plain Lua for any version, and installed for those up to 5.3.
+local function load_elsewhere(name, path)
+    local file = path and package.searchpath(name, path) -- luacheck: std max
+    if not file then return nil end
+    package.loaded[name] = assert(loadfile(file))(name)
+    return package.loaded[name]
+end
 
 
 local dependency = {}
@@ -19,10 +29,12 @@ local dependency = {}
 function dependency.load(name)
     local found, module = pcall(require, name)
     if found then return module end
-    local package = packages[name]
+    local about = packages[name]
+    module = load_elsewhere(name, about.path)
+    if module then return module end
     error(("the laboratory needs the Lua module %s, which is not installed: "
         .. "apt install %s, or luarocks install %s")
-        :format(name, package.debian, package.rock), 0)
+        :format(name, about.debian, about.rock), 0)
 end
 
 

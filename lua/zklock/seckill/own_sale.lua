@@ -39,9 +39,12 @@ end
 -- What makes a sale of it, in the order of the help.
 local OPTIONS = {
     { "strategy", "NAMES", "Who may sell when: none, local, shared, zookeeper, zookeeper-turns, "
-        .. "zookeeper-none, zookeeper-rw, or modules of yours. Several: one sale each." },
+        .. "zookeeper-none, zookeeper-rw, an engine's (sql-table, redis-set, redisson, redlock, "
+        .. "…: docs/engines.md), or modules of yours. Several: one sale each." },
     { "store", "STORE", "sqlite (default), mysql, zookeeper, mysql://USER:PASSWORD@HOST:PORT, or "
         .. "a module of yours." },
+    { "redis", "ADDRESS", "HOST:PORT of a Redis, or several with commas, for engines that need it "
+        .. "(default: throwaway servers)." },
     { "products", "LIST", "Products and their stocks, as in bun=100,tea=50.", products },
     { "buyers", "N", "How many buy (default 10).", number },
     { "servers", "N", "How many servers sell (default 2).", number },

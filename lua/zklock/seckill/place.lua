@@ -1,10 +1,12 @@
 --- The place of a sale's store: an SQLite file in the sale's folder, a database of its own in
---- MariaDB, or a path of its own in ZooKeeper. What would stay on a server is removed when the
---- sale is over, also when this process was killed.
+--- MariaDB, or a path of its own in ZooKeeper; and of the locks that its strategy has in SQL or in
+--- Redis. What would stay on a server is removed when the sale is over, also when this process was
+--- killed.
 
 local database = require "zklock.seckill.database"
 local dependency = require "zklock.seckill.dependency"
 local interpreter = require "zklock.seckill.interpreter"
+local redis = require "zklock.seckill.redis"
 local shell = require "zklock.seckill.shell"
 local stores = require "zklock.seckill.stores"
 
@@ -18,6 +20,8 @@ local stores = require "zklock.seckill.stores"
 ---@field products table<string, integer>  the stock of each at first
 ---@field buyers integer       they have the numbers from 1
 ---@field parameters table?    the plan's
+---@field database string?     where locks in SQL are: the store's, another one, or a file
+---@field redis string?        addresses of servers of the user's
 
 
 local place = {}
@@ -37,6 +41,16 @@ local function own_url(play, name)
 end
 
 
+-- Where locks in SQL are: with the stock if that is in MariaDB, else apart from it.
+local function database_of(play, name)
+    local plan = play.plan
+    if not plan.needs.database then return nil end
+    if stores.is_mysql(plan.store) then return own_url(play, name) end
+    if not plan.needs.mysql then return play.folder .. "/locks.db" end
+    return url_of(plan.mysql or play.throwaway:mysql(), name .. "_locks")
+end
+
+
 --- The place for the store of a play.
 ---@param play zklock.seckill.Play
 ---@param name string  that no other sale has
@@ -46,8 +60,22 @@ function place.of(play, name)
     return {
         url = own_url(play, name), zookeeper = play.zookeeper, root = play.root .. "/store",
         folder = play.folder, products = plan.products, buyers = plan.buyers,
-        parameters = plan.parameters,
+        parameters = plan.parameters, database = database_of(play, name),
+        redis = plan.needs.redis and plan.redis or nil,
     }
+end
+
+
+-- Is there a database on a server that has nothing but locks?
+local function has_own_database(about)
+    return about.database and about.database ~= about.url and database.is_url(about.database)
+end
+
+
+--- Makes the database that the strategy's locks have for themselves, if they have one.
+---@param about zklock.seckill.Place
+function place.create_database(about)
+    if has_own_database(about) then database.create(about.database) end
 end
 
 
@@ -65,7 +93,7 @@ end
 ---@param store string
 ---@param reaper zklock.seckill.Reaper
 function place.guard(about, store, reaper)
-    if not stores.load(store).remove then return end
+    if not (stores.load(store).remove or about.redis or has_own_database(about)) then return end
     local name = about.folder .. "/place.json"
     local file = assert(io.open(name, "w"))
     file:write(dependency.load("dkjson").encode(about))
@@ -80,6 +108,8 @@ end
 function place.remove(about, store)
     local module = stores.load(store)
     if module.remove then module.remove(about) end
+    if has_own_database(about) then database.drop(about.database) end
+    if about.redis then redis.remove(about.redis, (about.root:gsub("/store$", "/"))) end
     os.remove(about.folder .. "/place.json")
 end
 

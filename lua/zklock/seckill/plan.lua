@@ -190,7 +190,8 @@ end
 
 local KNOWN = {
     "buyers", "faults", "fenced", "hold", "limit", "lock", "lua", "mysql", "name", "parameters",
-    "pause", "product", "products", "purchase", "quantity", "quiet", "seed", "servers", "session",
+    "pause", "product", "products", "purchase", "quantity", "quiet", "redis", "seed", "servers",
+    "session",
     "store", "strategy", "timeout", "zookeeper",
 }
 
@@ -241,6 +242,8 @@ end
 ---@field purchase string
 ---@field zookeeper string?    addresses; nil: a throwaway server, if one is needed
 ---@field mysql string?        a URL; nil: a throwaway server, if one is needed
+---@field redis string?        addresses; nil: throwaway servers, if some are needed
+---@field needs table          of the strategy: redis (how many), database, mysql
 ---@field pause number         seconds between reading and writing
 ---@field hold number          seconds for which the lock is held after that
 ---@field timeout number       seconds for which a buyer waits for the lock
@@ -264,6 +267,7 @@ function plan.read(options)
             table.concat(KNOWN, ", "))
     end
     check_names(options)
+    local strategy = loaded(strategies.load, text(options, "strategy", "zookeeper"))
     local the_plan = {
         products = products(options),
         buyers = whole(options, "buyers", 1, MOST_BUYERS, seed.BUYERS),
@@ -271,9 +275,11 @@ function plan.read(options)
         servers = whole(options, "servers", 1, MOST_SERVERS, 2),
         strategy = text(options, "strategy", "zookeeper"),
         store = text(options, "store", "sqlite"),
-        purchase = text(options, "purchase", "plain"),
+        purchase = text(options, "purchase", strategy.purchase or "plain"),
         zookeeper = text(options, "zookeeper"),
         mysql = text(options, "mysql"),
+        redis = text(options, "redis"),
+        needs = strategy.needs or {},
         pause = seconds(options, "pause", 0.02),
         hold = seconds(options, "hold", 0),
         timeout = seconds(options, "timeout", 10),
@@ -288,9 +294,9 @@ function plan.read(options)
     the_plan.faults = faults(options, the_plan.servers)
     the_plan.wishes, the_plan.locks = wishes(options, the_plan, the_plan.products)
     the_plan.limit = seconds(options, "limit", longest(the_plan))
-    local strategy = loaded(strategies.load, the_plan.strategy)
     loaded(stores.load, the_plan.store)
     loaded(purchases.load, the_plan.purchase)
+    if strategy.check then strategy.check(the_plan) end
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
     return the_plan
 end

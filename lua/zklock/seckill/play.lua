@@ -48,7 +48,7 @@ local function write_plan(self)
     local plan = {}
     for name, value in pairs(self.plan) do plan[name] = value end
     plan.folder, plan.root, plan.place = self.folder, self.root, self.place
-    plan.zookeeper = self.zookeeper
+    plan.zookeeper, plan.redis = self.zookeeper, self.redis
     local text, problem = dependency.load("dkjson").encode(plan)
     if not text then error("the options cannot be written down: " .. problem, 0) end
     local file = assert(io.open(self.folder .. "/plan.json", "w"))
@@ -169,6 +169,7 @@ local function prepare(self)
     assert(os.execute("mkdir " .. self.folder))
     place.guard(self.place, self.plan.store, self.throwaway.reaper)
     self.store = stores.load(self.plan.store).create(self.place)
+    place.create_database(self.place)
     local strategy = strategies.load(self.plan.strategy)
     if strategy.prepare then
         strategy.prepare{ folder = self.folder, locks = self.plan.locks, root = self.root }
@@ -236,6 +237,7 @@ function play.carry_out(plan, throwaway, progress)
         folder = throwaway.folder .. "/" .. name,
         root = ("/zklock-seckill.%s/%s"):format(id, name),
         zookeeper = plan.zookeeper or plan.needs_zookeeper and throwaway:zookeeper() or nil,
+        redis = plan.redis or plan.needs.redis and throwaway:redis(plan.needs.redis) or nil,
     }, Play)
     self.place = place.of(self, ("zklock_%s_%d"):format(id:lower(), count))
     local results = { pcall(carry_out, self, progress) }

@@ -54,7 +54,22 @@ function built_in.commit_then_release(buyer)
 end
 
 
-local NAMES = "plain, release_then_commit, commit_then_release"
+--- Whose write is refused reads again and writes again, as often as the strategy has it (ALG-02).
+function built_in.optimistic(buyer)
+    if not buyer:enter() then return end
+    local outcome
+    repeat
+        local stock = buyer:stock()
+        buyer:pause()
+        outcome = not buyer:may_buy(stock) and "refused"
+            or buyer:write(stock - buyer.quantity) and "sold" or "conflict"
+    until outcome ~= "conflict" or not buyer.strategy:retry(buyer.hold)
+    buyer:tell(outcome)
+    buyer:leave()
+end
+
+
+local NAMES = "plain, release_then_commit, commit_then_release, optimistic"
 
 
 local purchases = {}

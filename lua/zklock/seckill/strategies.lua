@@ -12,16 +12,28 @@ local lua_module = require "zklock.seckill.lua_module"
 
 
 local built_in = {
-    ["none"] = "none",
     ["local"] = "local",
+    ["none"] = "none",
+    ["redis-expire"] = "engine",
+    ["redis-set"] = "engine",
+    ["redis-timestamp"] = "engine",
+    ["redisson"] = "engine",
+    ["redisson-fair"] = "engine",
+    ["redisson-rw"] = "engine",
+    ["redlock"] = "engine",
     ["shared"] = "shared",
+    ["sql-optimistic"] = "optimistic",
+    ["sql-pessimistic"] = "engine",
+    ["sql-table"] = "engine",
     ["zookeeper"] = "zookeeper",
     ["zookeeper-none"] = "zookeeper",
     ["zookeeper-rw"] = "zookeeper",
     ["zookeeper-turns"] = "zookeeper",
 }
 
-local NAMES = "none, local, shared, zookeeper, zookeeper-turns, zookeeper-none, zookeeper-rw"
+local NAMES = "none, local, shared, zookeeper, zookeeper-turns, zookeeper-none, zookeeper-rw, "
+    .. "sql-table, sql-pessimistic, sql-optimistic, redis-timestamp, redis-expire, redis-set, "
+    .. "redisson, redisson-fair, redisson-rw, redlock"
 
 
 local strategies = { names = NAMES }

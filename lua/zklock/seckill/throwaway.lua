@@ -1,9 +1,10 @@
 --- What sales are made with and what ends with them: a folder, processes, and servers of
---- ZooKeeper and MariaDB where the user names none. Each is started when it is first needed, and
---- serves all sales after that.
+--- ZooKeeper, MariaDB and Redis where the user names none. Each is started when it is first
+--- needed, and serves all sales after that.
 
 local mariadb = require "zklock.seckill.mariadb"
 local reapers = require "zklock.seckill.reaper"
+local redis = require "zklock.seckill.redis"
 local shell = require "zklock.seckill.shell"
 
 
@@ -27,7 +28,8 @@ local throwaway = {}
 ---@return zklock.seckill.Throwaway
 function throwaway.open(reaper)
     reaper = reaper or reapers.open()
-    return setmetatable({ reaper = reaper, folder = reaper.folder }, Throwaway)
+    return setmetatable({ reaper = reaper, folder = reaper.folder, redis_servers = {} },
+        Throwaway)
 end
 
 
@@ -68,6 +70,19 @@ function Throwaway:mysql()
         self.mysql_url = mariadb.start(self.reaper)
     end
     return self.mysql_url
+end
+
+
+--- The addresses of so many Redis servers.
+---@param count integer
+---@return string addresses  "HOST:PORT,HOST:PORT"
+function Throwaway:redis(count)
+    local servers, addresses = self.redis_servers, {}
+    for i = 1, count do
+        servers[i] = servers[i] or redis.start(self.reaper)
+        addresses[i] = servers[i].address
+    end
+    return table.concat(addresses, ",")
 end
 
 

@@ -15,14 +15,16 @@ local Sql = database.class()
 local sql = {}
 
 
--- S0's table. `token` is not in the seed: the highest fencing token that has written the row.
+-- S0's table. `token` is not in the seed: the highest fencing token that has written the row;
+-- `version` is S4's, for who writes without a lock (ALG-02).
 local COMMODITY_TABLE = [[CREATE TABLE tb_commodity_info (
     id varchar(64) PRIMARY KEY,
     commodity_name varchar(512) DEFAULT NULL,
     commodity_price varchar(36) DEFAULT '0',
     number int(10) DEFAULT 0,
     description varchar(2048) DEFAULT '',
-    token bigint DEFAULT 0)]]
+    token bigint DEFAULT 0,
+    version bigint DEFAULT 0)]]
 
 local ORDER_TABLE = [[CREATE TABLE tb_order (
     id %s,
@@ -65,6 +67,15 @@ function Sql:stock(product)
 end
 
 
+--- How often it was written to.
+---@param product string
+---@return integer
+function Sql:version(product)
+    return self:number(("SELECT version FROM tb_commodity_info WHERE id = %s")
+        :format(self:text(product)))
+end
+
+
 --- How many pieces of it were ordered.
 ---@param product string
 ---@return integer
@@ -86,14 +97,16 @@ end
 
 
 -- S0's update. With a token it is refused if a younger holder, that is a greater token,
--- has written before (Q-01, Q-03).
+-- has written before (Q-01, Q-03); with a version if anybody has, since that was read (ALG-02).
 local function update_of(self, order)
-    local id, token = self:text(order.product), order.token and literal_token(order.token)
-    if not token then
-        return ("UPDATE tb_commodity_info SET number = %d WHERE id = %s"):format(order.left, id)
+    local set, where = "", ""
+    if order.token then
+        local token = literal_token(order.token)
+        set, where = ", token = " .. token, " AND token < " .. token
     end
-    return ("UPDATE tb_commodity_info SET number = %d, token = %s WHERE id = %s AND token < %s")
-        :format(order.left, token, id, token)
+    if order.version then where = where .. (" AND version = %d"):format(order.version) end
+    return ("UPDATE tb_commodity_info SET number = %d, version = version + 1%s WHERE id = %s%s")
+        :format(order.left, set, self:text(order.product), where)
 end
 
 
@@ -114,6 +127,7 @@ end
 ---@field buyer integer?
 ---@field server string
 ---@field token string?   digits; with it, the write of a younger holder is not overwritten
+---@field version integer?  with it, no write since that was read is overwritten
 
 --- The writes of a sale, in a transaction of the caller's.
 ---@param order zklock.seckill.Order

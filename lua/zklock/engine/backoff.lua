@@ -1,0 +1,15 @@
+--- How long to wait before the next try: Curator's ExponentialBackoffRetry, CFG-06.
+
+local backoff = {}
+
+
+--- Seconds; at random, and twice as long at most after each try.
+---@param base number     seconds
+---@param retry integer   0 for the first
+---@return number
+function backoff.seconds(base, retry)
+    return base * math.max(1, math.random(0, 2 ^ (retry + 1) - 1))
+end
+
+
+return backoff

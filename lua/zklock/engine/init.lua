@@ -1,0 +1,73 @@
+--- Engines: locks of several servers behind one interface, to be compared with zklock's.
+---
+---     local engine = require("zklock.engine").open("redis-set", { redis = "127.0.0.1:6379" })
+---     local lock = engine:mutex "stock"
+---     local lease, message, code = lock:acquire(2)
+---     …
+---     lease:release()
+---
+--- Each is as its seed has it, with its faults: they are what there is to learn. docs/engines.md
+--- is the reference.
+
+local Engine = require "zklock.engine.engine"
+local failure = require "zklock.engine.failure"
+local misuse = require "zklock.misuse"
+local options = require "zklock.engine.options"
+
+
+local modules = {
+    ["redis-expire"] = "redis_expire",
+    ["redis-set"] = "redis_set",
+    ["redis-timestamp"] = "redis_timestamp",
+    ["redisson"] = "redisson",
+    ["redlock"] = "redlock",
+    ["sql-optimistic"] = "sql_optimistic",
+    ["sql-pessimistic"] = "sql_pessimistic",
+    ["sql-table"] = "sql_table",
+    ["zookeeper"] = "zookeeper",
+}
+
+
+local engine = { names = {} }
+
+for name in pairs(modules) do engine.names[#engine.names + 1] = name end
+table.sort(engine.names)
+
+
+-- The way of that name.
+local function way_of(name)
+    if not modules[name] then
+        misuse.refuse("no engine %s: there are %s", misuse.show(name),
+            table.concat(engine.names, ", "))
+    end
+    return require("zklock.engine." .. modules[name])
+end
+
+
+--- What the engine of that name has.
+---@param name string
+---@return zklock.engine.Has
+function engine.has(name) return way_of(name).has end
+
+
+--- Its options, and what checks each.
+---@param name string
+---@return table<string, function>
+function engine.fields(name) return way_of(name).fields end
+
+
+--- Opens the engine of that name. Wrong options raise.
+---@param name string
+---@param given table
+---@return zklock.engine.Engine? engine
+---@return string? message
+---@return string? code  "connection"
+function engine.open(name, given)
+    local way = way_of(name)
+    local complete = options.complete(given, way.fields, way.defaults, "the options of " .. name)
+    way.validate(complete)
+    return failure.catch(name, way.open, Engine.new(name, way, complete))
+end
+
+
+return engine

@@ -1,0 +1,132 @@
+--- A lease of an engine's lock: the right to be in the critical section, while it lasts.
+
+local core = require "zklock.core"
+local failure = require "zklock.engine.failure"
+local receiver = require "zklock.receiver"
+
+local now = core.now
+
+
+---@class zklock.engine.Lease
+---@field lock zklock.engine.Lock
+---@field name string
+---@field owner string
+---@field value any        what the engine keeps of the grant
+---@field expires number?  on the clock of core.now; nil: it has no end of its own
+---@field version string?  of a row: its digits
+---@field parts zklock.engine.Lease[]?  of several locks as one
+---@field over "lost"|"released"|nil
+local Lease = { __name = "zklock.engine.lease" }
+Lease.__index = Lease
+
+
+-- When it ends, on the clock of core.now: the first of several.
+local function end_of(self)
+    local first = self.expires or math.huge
+    for _, part in ipairs(self.parts or {}) do
+        first = math.min(first, part:held() and end_of(part) or 0)
+    end
+    return first
+end
+
+
+--- By this process's clock and by what it was told; asks nobody.
+---@return "held"|"lost"|"released"
+function Lease:state()
+    if self.over then return self.over end
+    return now() < end_of(self) and "held" or "lost"
+end
+
+
+---@return boolean
+function Lease:held() return self:state() == "held" end
+
+
+---@return number seconds until it ends by itself; 0: it has ended; math.huge: it never does
+function Lease:remaining()
+    if not self:held() then return 0 end
+    return end_of(self) - now()
+end
+
+
+--- Asks the server, in one round trip.
+---@return true? held
+---@return string? message
+---@return string? code  "lost", "released", "connection", "unsupported"
+function Lease:check()
+    if self.over then return failure.of(self.over, self.name) end
+    local check = self.lock.way.check
+    if not check then return failure.of("unsupported", self.name, "it knows no owners") end
+    local had, message, code = failure.catch(self.name, check, self)
+    if code then return nil, message, code end
+    if had then return true end
+    self.over = "lost"
+    return failure.of("lost", self.name)
+end
+
+
+--- Has it for its whole lease time again.
+---@return true? ok
+---@return string? message
+---@return string? code  "lost", "released", "connection", "unsupported"
+function Lease:renew()
+    if self.over then return failure.of(self.over, self.name) end
+    local renew = self.lock.way.renew
+    if not renew then return failure.of("unsupported", self.name, "its leases are not renewed") end
+    local had, message, code = failure.catch(self.name, renew, self)
+    if code then return nil, message, code end
+    if had then return true end
+    self.over = "lost"
+    return failure.of("lost", self.name)
+end
+
+
+--- Gives the lock up.
+---@return true? ok
+---@return string? message
+---@return string? code  "lost", "released", "connection"
+function Lease:release()
+    if self.over then return failure.of(self.over, self.name) end
+    local had, message, code = failure.catch(self.name, self.lock.way.release, self)
+    if code then return nil, message, code end
+    self.over = had and "released" or "lost"
+    if had then return true end
+    return failure.of("lost", self.name)
+end
+
+
+--- The fencing token: none of these engines has one that only grows.
+---@return nil, string message, string code  "unsupported"
+function Lease:token_string()
+    return failure.of("unsupported", self.name, "it has no fencing token")
+end
+
+
+-- A scope ends: nobody asks how it went.
+function Lease:close()
+    if not self.over then self:release() end
+end
+
+Lease.__close = Lease.close
+
+
+function Lease:__tostring()
+    return ("zklock.engine.lease (%s, %s)"):format(self.name, self:state())
+end
+
+
+receiver(Lease, Lease, "lease")
+
+
+---@param lock zklock.engine.Lock
+---@param owner string
+---@param grant { value: any, expires: number?, version: string?, parts: zklock.engine.Lease[]? }
+function Lease.new(lock, owner, grant)
+    return setmetatable({
+        lock = lock, name = lock.name, owner = owner, value = grant.value,
+        expires = grant.expires, version = grant.version, parts = grant.parts,
+    }, Lease)
+end
+
+
+return Lease

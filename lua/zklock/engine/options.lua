@@ -1,0 +1,141 @@
+--- Checks the options of engines and of their locks. Wrong ones raise, and say what is allowed.
+
+local misuse = require "zklock.misuse"
+
+local refuse, show = misuse.refuse, misuse.show
+
+
+local MOST = 1000000 -- seconds
+
+local options = {}
+
+
+--- A number of seconds, `least` or more.
+function options.seconds(least)
+    return function(value, name)
+        if type(value) ~= "number" or not (value >= least and value <= MOST) then
+            refuse("%s must be a number of seconds from %g to %d, not %s", name, least, MOST,
+                show(value))
+        end
+    end
+end
+
+
+--- A number of whole seconds, 1 or more.
+function options.whole_seconds(value, name)
+    if type(value) ~= "number" or value % 1 ~= 0 or not (value >= 1 and value <= MOST) then
+        refuse("%s must be a whole number of seconds from 1 to %d, not %s", name, MOST,
+            show(value))
+    end
+end
+
+
+function options.count(value, name)
+    if type(value) ~= "number" or value % 1 ~= 0 or not (value >= 0 and value <= 1000) then
+        refuse("%s must be a whole number from 0 to 1000, not %s", name, show(value))
+    end
+end
+
+
+--- Any number of seconds, also less than none.
+function options.difference(value, name)
+    if type(value) ~= "number" or not (value >= -MOST and value <= MOST) then
+        refuse("%s must be a number of seconds, not %s", name, show(value))
+    end
+end
+
+
+function options.text(value, name)
+    if type(value) ~= "string" or value == "" or value:find "%c" then
+        refuse("%s must be a string without control characters, not %s", name, show(value))
+    end
+end
+
+
+function options.flag(value, name)
+    if type(value) ~= "boolean" then
+        refuse("%s must be true or false, not %s", name, show(value))
+    end
+end
+
+
+function options.anything() end
+
+
+local function is_address(value)
+    local port = type(value) == "string" and tonumber(value:match "^[^:,%s]+:(%d+)$")
+    return port and port >= 1 and port <= 65535
+end
+
+
+--- One server.
+function options.address(value, name)
+    if not is_address(value) then
+        refuse("%s must be \"HOST:PORT\" of one server, not %s", name, show(value))
+    end
+end
+
+
+--- The addresses in a list, or in "HOST:PORT,HOST:PORT".
+---@return string[]
+function options.addresses_of(value)
+    if type(value) ~= "string" then return value end
+    local list = {}
+    for address in (value .. ","):gmatch "([^,]*)," do list[#list + 1] = address end
+    return list
+end
+
+
+--- Several servers, in a list or with commas.
+function options.addresses(value, name)
+    local wrong = "%s must be \"HOST:PORT,HOST:PORT\" or a list of \"HOST:PORT\", not %s"
+    local list = options.addresses_of(value)
+    if type(list) ~= "table" or not list[1] then refuse(wrong, name, show(value)) end
+    for _, address in ipairs(list) do
+        if not is_address(address) then refuse(wrong, name, show(address)) end
+    end
+end
+
+
+local function names_of(fields)
+    local names = {}
+    for name in pairs(fields) do names[#names + 1] = name end
+    table.sort(names)
+    return table.concat(names, ", ")
+end
+
+
+--- A copy of `given` with every field known, checked and defaulted.
+---@param given table?
+---@param fields table<string, fun(value: any, name: string)>
+---@param defaults table
+---@param what string  for messages
+---@return table
+function options.complete(given, fields, defaults, what)
+    local result = {}
+    for name, default in pairs(defaults) do result[name] = default end
+    if given == nil then return result end
+    if type(given) ~= "table" then refuse("%s must be a table, not %s", what, show(given)) end
+    for name, value in pairs(given) do
+        if not fields[name] then
+            refuse("no option %s in %s: there are %s", show(name), what, names_of(fields))
+        end
+        fields[name](value, name)
+        result[name] = value
+    end
+    return result
+end
+
+
+local ACQUIRE = { timeout = options.seconds(0), owner = options.anything }
+
+--- What acquire() takes: nothing, seconds, or a table.
+---@param given number|table|nil
+---@return { timeout: number?, owner: any }
+function options.acquire(given)
+    if type(given) == "number" then given = { timeout = given } end
+    return options.complete(given, ACQUIRE, {}, "the options of acquire")
+end
+
+
+return options

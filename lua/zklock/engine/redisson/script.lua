@@ -1,0 +1,169 @@
+--- Redisson's scripts: for each kind of lock one that acquires, one that releases and one that
+--- renews (ALG-04). A lock is a hash, as the seed shows it:
+---
+---     myLock:  { "GUID:thread" = 1 }
+---     anyLock: { mode = "read", "GUID:thread" = 2, "GUID:thread" = 1 }
+---     anyLock: { mode = "write", "GUID:thread:write" = 2 }
+---
+--- KEYS: the lock, its channel; of a fair lock also its queue and the queue's times.
+--- ARGV: the lease time in milliseconds, the owner, and, of a fair lock, the present and how long
+--- one may be first in the queue, both in milliseconds.
+---
+--- To acquire gives nil, or for how many milliseconds others have the lock still. To release gives
+--- nil if it was not had, 0 if its owner has it still, 1 if it is free.
+
+local script = {}
+
+
+local RENEW = [[
+if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return 0 end
+return redis.call('pexpire', KEYS[1], ARGV[1])]]
+
+
+script.mutex = {
+    acquire = [[
+if redis.call('exists', KEYS[1]) == 1 and redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
+    return redis.call('pttl', KEYS[1])
+end
+redis.call('hincrby', KEYS[1], ARGV[2], 1)
+redis.call('pexpire', KEYS[1], ARGV[1])
+return nil]],
+    release = [[
+if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return nil end
+if redis.call('hincrby', KEYS[1], ARGV[2], -1) > 0 then
+    redis.call('pexpire', KEYS[1], ARGV[1])
+    return 0
+end
+redis.call('del', KEYS[1])
+redis.call('publish', KEYS[2], 'free')
+return 1]],
+    renew = RENEW,
+}
+
+
+-- Those who were first for longer than they may be have gone away.
+local LEAVE_OUT = [[
+while true do
+    local first = redis.call('lindex', KEYS[3], 0)
+    if not first then break end
+    if tonumber(redis.call('zscore', KEYS[4], first)) > tonumber(ARGV[3]) then break end
+    redis.call('zrem', KEYS[4], first)
+    redis.call('lpop', KEYS[3])
+end
+]]
+
+-- The channel of a fair lock is each waiter's own.
+local CALL_FIRST = [[
+local first = redis.call('lindex', KEYS[3], 0)
+if first then redis.call('publish', KEYS[2] .. ':' .. first, 'free') end
+]]
+
+
+script.fair = {
+    acquire = LEAVE_OUT .. [[
+if redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
+    redis.call('hincrby', KEYS[1], ARGV[2], 1)
+    redis.call('pexpire', KEYS[1], ARGV[1])
+    return nil
+end
+local first = redis.call('lindex', KEYS[3], 0)
+if redis.call('exists', KEYS[1]) == 0 and (not first or first == ARGV[2]) then
+    redis.call('lpop', KEYS[3])
+    redis.call('zrem', KEYS[4], ARGV[2])
+    for _, waiter in ipairs(redis.call('zrange', KEYS[4], 0, -1)) do
+        redis.call('zincrby', KEYS[4], -tonumber(ARGV[4]), waiter)
+    end
+    redis.call('hset', KEYS[1], ARGV[2], 1)
+    redis.call('pexpire', KEYS[1], ARGV[1])
+    return nil
+end
+local time = redis.call('zscore', KEYS[4], ARGV[2])
+if time then return tonumber(time) - tonumber(ARGV[4]) - tonumber(ARGV[3]) end
+local last = redis.call('lindex', KEYS[3], -1)
+local left = last and tonumber(redis.call('zscore', KEYS[4], last)) - tonumber(ARGV[3])
+    or redis.call('pttl', KEYS[1])
+redis.call('zadd', KEYS[4], left + tonumber(ARGV[4]) + tonumber(ARGV[3]), ARGV[2])
+redis.call('rpush', KEYS[3], ARGV[2])
+return left]],
+    release = LEAVE_OUT .. [[
+if redis.call('exists', KEYS[1]) == 1 then
+    if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return nil end
+    if redis.call('hincrby', KEYS[1], ARGV[2], -1) > 0 then
+        redis.call('pexpire', KEYS[1], ARGV[1])
+        return 0
+    end
+    redis.call('del', KEYS[1])
+end
+]] .. CALL_FIRST .. "return 1",
+    renew = RENEW,
+    -- Who gives up goes out of the queue; those behind move up.
+    give_up = [[
+local found = false
+for _, waiter in ipairs(redis.call('lrange', KEYS[3], 0, -1)) do
+    if found then redis.call('zincrby', KEYS[4], -tonumber(ARGV[4]), waiter) end
+    found = found or waiter == ARGV[2]
+end
+redis.call('zrem', KEYS[4], ARGV[2])
+redis.call('lrem', KEYS[3], 0, ARGV[2])
+if redis.call('exists', KEYS[1]) == 0 then
+]] .. CALL_FIRST .. [[
+end
+return 1]],
+}
+
+
+-- Whoever writes may read, too.
+script.read = {
+    acquire = [[
+local mode = redis.call('hget', KEYS[1], 'mode')
+if mode == 'write' and redis.call('hexists', KEYS[1], ARGV[2] .. ':write') == 0 then
+    return redis.call('pttl', KEYS[1])
+end
+if not mode then redis.call('hset', KEYS[1], 'mode', 'read') end
+redis.call('hincrby', KEYS[1], ARGV[2], 1)
+redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV[1]))
+return nil]],
+    release = [[
+if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return nil end
+if redis.call('hincrby', KEYS[1], ARGV[2], -1) > 0 then return 0 end
+redis.call('hdel', KEYS[1], ARGV[2])
+if redis.call('hlen', KEYS[1]) > 1 then return 0 end
+redis.call('del', KEYS[1])
+redis.call('publish', KEYS[2], 'all')
+return 1]],
+    renew = [[
+if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return 0 end
+return redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV[1]))]],
+}
+
+
+-- Whoever reads, too, reads on after; whoever only reads cannot come to writing.
+script.write = {
+    acquire = [[
+local mode = redis.call('hget', KEYS[1], 'mode')
+if mode and not (mode == 'write' and redis.call('hexists', KEYS[1], ARGV[2]) == 1) then
+    return redis.call('pttl', KEYS[1])
+end
+redis.call('hset', KEYS[1], 'mode', 'write')
+redis.call('hincrby', KEYS[1], ARGV[2], 1)
+redis.call('pexpire', KEYS[1], ARGV[1])
+return nil]],
+    release = [[
+if redis.call('hexists', KEYS[1], ARGV[2]) == 0 then return nil end
+if redis.call('hincrby', KEYS[1], ARGV[2], -1) > 0 then
+    redis.call('pexpire', KEYS[1], ARGV[1])
+    return 0
+end
+redis.call('hdel', KEYS[1], ARGV[2])
+if redis.call('hlen', KEYS[1]) > 1 then
+    redis.call('hset', KEYS[1], 'mode', 'read')
+else
+    redis.call('del', KEYS[1])
+end
+redis.call('publish', KEYS[2], 'all')
+return 1]],
+    renew = RENEW,
+}
+
+
+return script

@@ -1,0 +1,79 @@
+--- The watchdog: renews leases before they end, every third of their lease time (CFG-09: 30 s,
+--- with 20 s left). It is a coroutine, so it works where others do: in zklock.run, as long as the
+--- run in which the lock was acquired lasts. In plain Lua outside of it nothing runs beside the
+--- caller, who renews with lease:renew().
+
+local core = require "zklock.core"
+local tasks = require "zklock.tasks"
+local zklock = require "zklock"
+
+
+local PARTS = 3  -- of the lease time
+local LOOKS = 4  -- in each of them
+
+
+---@class zklock.engine.Watchdog
+---@field lease number  seconds
+---@field due table<zklock.engine.Lease, number>
+---@field round number?  when the coroutine looks again
+---@field number integer  of the coroutine that is in charge
+local Watchdog = {}
+Watchdog.__index = Watchdog
+
+
+local watchdog = {}
+
+
+---@param lease number  seconds
+---@return zklock.engine.Watchdog
+function watchdog.new(lease)
+    return setmetatable({ lease = lease, due = {}, number = 0 }, Watchdog)
+end
+
+
+-- Not to be told of a lease that is lost is Redisson's way: the holder must ask.
+local function renew_those_due(self)
+    local now = core.now()
+    for lease, due in pairs(self.due) do
+        if not lease:held() then
+            self.due[lease] = nil
+        elseif now >= due then
+            local renewed = lease:renew()
+            self.due[lease] = renewed and now + self.lease / PARTS or now
+        end
+    end
+end
+
+
+local function go_round(self, number)
+    local pause = self.lease / PARTS / LOOKS
+    while self.number == number and next(self.due) do
+        self.round = core.now() + pause
+        zklock.sleep(pause)
+        if self.number == number then renew_those_due(self) end
+    end
+    if self.number == number then self.round = nil end
+end
+
+
+-- A coroutine goes with its run: one that is late does not come any more.
+local function is_there(self)
+    return self.round and core.now() < self.round + self.lease / PARTS / LOOKS
+end
+
+
+--- Renews the lease from now on, until it is over.
+---@param lease zklock.engine.Lease
+function Watchdog:watch(lease)
+    self.due[lease] = core.now() + self.lease / PARTS
+    if is_there(self) or not tasks.active() then return end
+    self.number = self.number + 1
+    coroutine.wrap(go_round)(self, self.number)
+end
+
+
+---@param lease zklock.engine.Lease
+function Watchdog:forget(lease) self.due[lease] = nil end
+
+
+return watchdog

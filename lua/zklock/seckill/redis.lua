@@ -1,0 +1,113 @@
+--- Throwaway Redis servers: each on a free port of 127.0.0.1, in a folder of the run, with nothing
+--- on the disk. They end with the reaper.
+
+local connections = require "zklock.engine.redis"
+local core = require "zklock.core"
+local dependency = require "zklock.seckill.dependency"
+local engine_options = require "zklock.engine.options"
+local failure = require "zklock.engine.failure"
+local process = require "zklock.seckill.process"
+local shell = require "zklock.seckill.shell"
+local zklock = require "zklock"
+
+
+local LIMIT = 600 -- seconds, after which it is ended in any case
+local READY = 10
+local LOOK = 0.02
+local ANSWER = 2
+local TRIES = 5   -- another process may take the port that was free
+
+local SERVER = [[exec redis-server --port "$1" --bind 127.0.0.1 --dir "$0" --save "" \
+    --appendonly no --daemonize no --logfile "" --enable-debug-command local \
+    >"$0/redis-$1.log" 2>&1]]
+
+
+local redis = {}
+
+
+---@class zklock.seckill.Redis
+---@field address string  "127.0.0.1:PORT"
+---@field process zklock.seckill.Process
+
+
+local function free_port()
+    local socket = assert(dependency.load("socket").bind("127.0.0.1", 0))
+    local _, port = socket:getsockname()
+    socket:close()
+    return tostring(port)
+end
+
+
+-- Does it answer, before it is known that it does not?
+local function await(address, running)
+    local connection = connections.new(address, ANSWER)
+    local due = core.now() + READY
+    repeat
+        local answers = failure.catch(address, connection.call, connection, "ping")
+        connection:close()
+        if answers then return true end
+        zklock.sleep(LOOK)
+    until core.now() > due or not running:lives()
+    return false
+end
+
+
+local function start_on(port, reaper)
+    local address = "127.0.0.1:" .. port
+    local running = process.start("Redis", { "sh", "-c", SERVER, reaper.folder, port }, LIMIT,
+        reaper)
+    if await(address, running) and running:lives() then
+        return { address = address, process = running }
+    end
+    running:kill()
+end
+
+
+--- Starts one.
+---@param reaper zklock.seckill.Reaper
+---@param port string?  default: one that is free
+---@return zklock.seckill.Redis
+function redis.start(reaper, port)
+    if not shell.succeeds "command -v redis-server >/dev/null" then
+        error("no Redis could be started: apt install redis-server, or give redis = "
+            .. "\"HOST:PORT\"", 0)
+    end
+    local tried
+    for _ = 1, port and 1 or TRIES do
+        tried = port or free_port()
+        local started = start_on(tried, reaper)
+        if started then return started end
+    end
+    error("Redis did not start: " .. (shell.first_line(("tail -1 %s/redis-%s.log")
+        :format(shell.quote(reaper.folder), tried)) or "its log is silent"), 0)
+end
+
+
+-- Deletes a batch of keys; gives the cursor for the next.
+local function remove_some(connection, cursor, pattern)
+    local batch = connection:call("scan", cursor, { match = pattern, count = 1000 })
+    if batch[2][1] then connection:call("del", batch[2]) end
+    return batch[1]
+end
+
+
+local function remove_all(connection, pattern)
+    local cursor = "0"
+    repeat cursor = remove_some(connection, cursor, pattern) until cursor == "0"
+end
+
+
+--- Removes the keys that have this text in them. A server that does not answer keeps them: they end
+--- with their lease time, if they have one.
+---@param addresses string  "HOST:PORT,HOST:PORT"
+---@param text string
+function redis.remove(addresses, text)
+    for _, address in ipairs(engine_options.addresses_of(addresses)) do
+        local connection = connections.new(address, ANSWER)
+        failure.catch(address, remove_all, connection, "*" .. text .. "*")
+        connection:close()
+    end
+end
+
+
+return redis

@@ -1,0 +1,111 @@
+--- Strategies that are locks of an engine: see docs/engines.md. One engine a server, one lock for
+--- each name; a buyer is a coroutine, and so an owner of its own.
+---
+--- What `parameters.engine` has are options of the engine. Waits of these engines let the other
+--- buyers of the server go on; each command and each statement blocks the server while it lasts.
+
+local engines = require "zklock.engine"
+local engine_options = require "zklock.engine.options"
+local sql_database = require "zklock.seckill.database"
+
+
+local Strategy = {}
+Strategy.__index = Strategy
+
+
+-- The lock of that name.
+local function mutex(engine, name) return engine:mutex(name) end
+local function fair(engine, name) return engine:mutex(name, { fair = true }) end
+
+local function side_of(engine, name, side)
+    local lock = assert(engine:rwlock(name))
+    return side == "read" and lock:read() or lock:write()
+end
+
+
+local kinds = {
+    ["redis-expire"] = { needs = { redis = 1 } },
+    ["redis-set"] = { needs = { redis = 1 } },
+    ["redis-timestamp"] = { needs = { redis = 1 } },
+    ["redisson"] = { needs = { redis = 1 } },
+    ["redisson-fair"] = { needs = { redis = 1 }, engine = "redisson", lock = fair },
+    ["redisson-rw"] = { needs = { redis = 1 }, engine = "redisson", lock = side_of },
+    ["redlock"] = { needs = { redis = 5 } },
+    ["sql-pessimistic"] = { needs = { database = true, mysql = true } },
+    ["sql-table"] = { needs = { database = true } },
+}
+
+
+-- Where the engine's server is.
+local function addresses(needs, redis, database)
+    if needs.redis then return { redis = redis } end
+    return { [sql_database.is_url(database) and "mysql" or "sqlite"] = database }
+end
+
+
+function Strategy:enter(name, _, wish)
+    local side = wish and wish.side or "write"
+    local key = side .. " " .. name
+    local lock = self.locks[key]
+    if not lock then
+        lock = assert(self.new_lock(self.engine, self.server:path("lock/" .. name), side))
+        self.locks[key] = lock
+    end
+    return lock:acquire(self.server.timeout)
+end
+
+
+-- Of a lock that was lost there is nothing to give up; what that did to the stock is the store's
+-- to say.
+function Strategy.leave(_, lease)
+    local released, message, code = lease:release()
+    assert(released or code == "lost", message)
+end
+
+
+-- The server's word where the engine knows owners, else what the clock says.
+function Strategy.state(_, lease)
+    local held, _, code = lease:check()
+    if held then return "held" end
+    return code == "unsupported" and lease:state() or code
+end
+
+
+function Strategy.shared(_, lease) return lease.lock.kind == "read" end
+function Strategy:close() self.engine:close() end
+
+
+-- Raises if the sale's plan is not for it.
+local function check(kind, engine, plan)
+    local given = plan.parameters and plan.parameters.engine
+    engine_options.complete(given, engines.fields(engine), {}, "parameters.engine of " .. engine)
+    if not (kind.needs.redis and plan.redis) then return end
+    engine_options.addresses(plan.redis, "redis")
+    if kind.needs.redis == 1 then engine_options.address(plan.redis, "redis") end
+end
+
+
+local function open(kind, engine, server)
+    local options = addresses(kind.needs, server.plan.redis, server.plan.place.database)
+    for name, value in pairs(server.parameters.engine or {}) do options[name] = value end
+    local opened, message = engines.open(engine, options)
+    if not opened then error(message, 0) end
+    return setmetatable({
+        server = server, engine = opened, new_lock = kind.lock or mutex, locks = {},
+    }, Strategy)
+end
+
+
+local strategies = {}
+
+for name, kind in pairs(kinds) do
+    local engine = kind.engine or name
+    strategies[name] = {
+        needs = kind.needs,
+        check = function(plan) check(kind, engine, plan) end,
+        open = function(server) return open(kind, engine, server) end,
+    }
+end
+
+
+return strategies

@@ -1,0 +1,970 @@
+--- Engines: locks of SQL, Redis and ZooKeeper behind one interface, against real servers. What is
+-- promised in docs/engines.md, and the faults that the seeds' engines have.
+
+local connections = require "zklock.engine.redis"
+local database = require "zklock.seckill.database"
+local engine = require "zklock.engine"
+local redis_servers = require "zklock.seckill.redis"
+local rig = require "spec.rig"
+local socket = require "socket"
+local throwaway = require "zklock.seckill.throwaway"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: std max
+
+local HOSTS = os.getenv "ZK_HOSTS"
+local SOON = 0.05    -- seconds for which something is waited for that does not come
+local PATIENT = 5    -- seconds for which something is waited for that does: less than any lease
+
+local servers, redis, mysql
+local opened, names = {}, 0
+
+
+-- A name that no other test uses.
+local function new_name()
+    names = names + 1
+    return ("stock-%d-%d"):format(rig.pid, names)
+end
+
+
+-- Where the engine of that name finds its server.
+local addresses = {
+    ["redis-expire"] = function() return { redis = redis } end,
+    ["redis-set"] = function() return { redis = redis } end,
+    ["redis-timestamp"] = function() return { redis = redis } end,
+    ["redisson"] = function() return { redis = redis } end,
+    ["redlock"] = function() return { redis = servers:redis(5), fast_fail = 1 } end,
+    ["sql-optimistic"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
+    ["sql-pessimistic"] = function() return { mysql = mysql } end,
+    ["sql-table"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
+    ["sql-table on MariaDB"] = function() return { mysql = mysql } end,
+    ["zookeeper"] = function() return { zookeeper = HOSTS } end,
+}
+
+
+-- An engine with these options besides; it is a client of its own.
+local function open(name, more)
+    local given = addresses[name]()
+    for option, value in pairs(more or {}) do given[option] = value end
+    local it_is = assert(engine.open(name:match "^%S+", given))
+    opened[#opened + 1] = it_is
+    return it_is
+end
+
+
+-- Two clients' locks of one name.
+local function two(name, more, lock_options)
+    local lock = new_name()
+    return open(name, more):mutex(lock, lock_options), open(name, more):mutex(lock, lock_options)
+end
+
+
+local function code_of(lease, _, code)
+    assert.is_nil(lease)
+    return code
+end
+
+
+-- What the server says, asked by nobody's engine.
+local function ask(address, ...)
+    local connection = connections.new(address, 2)
+    local answer = connection:call(...)
+    connection:close()
+    return answer
+end
+
+
+setup(function()
+    servers = throwaway.open()
+    redis = servers:redis(1)
+    mysql = servers:mysql():gsub("/%?", "/engines?")
+    database.create(mysql)
+end)
+
+teardown(function() servers:close() end)
+
+after_each(function()
+    for _, each in ipairs(opened) do each:close() end
+    opened = {}
+end)
+
+
+describe("the options of an engine", function()
+    local function refused(pattern, ...)
+        local ok, message = pcall(engine.open, ...)
+        assert.is_false(ok)
+        assert.matches(pattern, message)
+        assert.matches("engine_spec.lua:%d+: ", message) -- it blames the caller's line
+    end
+
+    it("are known by their names, which are listed", function()
+        refused("no engine \"redis\": there are redis%-expire, redis%-set, .*zookeeper", "redis")
+        refused("no option \"reddis\" in the options of redis%-set: there are answer, lease, poll, "
+            .. "redis", "redis-set", { reddis = redis })
+    end)
+
+    it("are refused when they make no sense, and what is allowed is said", function()
+        refused("needs redis = \"HOST:PORT\"", "redis-set", {})
+        refused("redis must be \"HOST:PORT\" of one server, not \"a:1,b:2\"", "redis-set",
+            { redis = "a:1,b:2" })
+        refused("not \"localhost\"", "redlock", { redis = { "localhost:1", "localhost" } })
+        refused("lease must be a number of seconds from 0.001", "redis-set",
+            { redis = redis, lease = 0 })
+        refused("lease must be a whole number of seconds", "redis-expire",
+            { redis = redis, lease = 1.5 })
+        refused("needs mysql = .* or sqlite = ", "sql-table", {})
+        refused("needs mysql = .* or sqlite = ", "sql-table", { sqlite = "a", mysql = "b" })
+        refused("mysql must be a URL", "sql-table", { mysql = "localhost" })
+        refused("retries must be a whole number", "sql-optimistic", { sqlite = "a", retries = -1 })
+        refused("needs zookeeper = ", "zookeeper", {})
+    end)
+
+    it("of sql-pessimistic are MariaDB's: SQLite cannot do it", function()
+        refused("needs mysql = a URL of MariaDB: SQLite has no SELECT … FOR UPDATE",
+            "sql-pessimistic", { sqlite = "locks.db" })
+    end)
+
+    it("of a lock are known, too", function()
+        local it_is = open "redis-set"
+        assert.error_matches(function() it_is:mutex("a", { fare = true }) end,
+            "no option \"fare\" in the options of mutex: there are fair, lease")
+        assert.error_matches(function() it_is:mutex "" end, "the name of a lock must be a string")
+        assert.error_matches(function() it_is.mutex "a" end, "call it with a colon")
+    end)
+
+    it("are right, and nobody is there: \"connection\"", function()
+        for name, given in pairs{
+            ["redis-set"] = { redis = "127.0.0.1:1" },
+            ["redisson"] = { redis = "127.0.0.1:1" },
+            ["sql-table"] = { mysql = "mysql://root:@127.0.0.1:1/none" },
+        } do
+            assert.equal("connection", code_of(engine.open(name, given)))
+        end
+    end)
+end)
+
+
+describe("what an engine does not have", function()
+    local lacks = {
+        ["redis-expire"] = { "fair", "rwlock", "multi", "token" },
+        ["redis-set"] = { "fair", "rwlock", "multi", "token" },
+        ["redis-timestamp"] = { "fair", "rwlock", "multi", "token" },
+        ["redisson"] = { "token" },
+        ["redlock"] = { "fair", "rwlock", "multi", "token" },
+        ["sql-optimistic"] = { "fair", "lease", "rwlock", "multi", "token" },
+        ["sql-pessimistic"] = { "fair", "lease", "rwlock", "multi", "token" },
+        ["sql-table"] = { "fair", "lease", "rwlock", "multi", "token" },
+        ["zookeeper"] = { "lease" },
+    }
+
+    local asked = {
+        fair = function(it_is) return it_is:mutex(new_name(), { fair = true }) end,
+        lease = function(it_is) return it_is:mutex(new_name(), { lease = 1 }) end,
+        rwlock = function(it_is) return it_is:rwlock(new_name()) end,
+        multi = function(it_is) return it_is:multi{ it_is:mutex(new_name()) } end,
+        token = function(it_is)
+            local lease = it_is:mutex(new_name()):acquire(PATIENT)
+            return lease:token_string()
+        end,
+    }
+
+    for name, absent in pairs(lacks) do
+        it("is \"unsupported\": " .. name, function()
+            local it_is, lacking = open(name), {}
+            for _, what in ipairs(absent) do lacking[what] = true end
+            for what, fn in pairs(asked) do
+                assert.equal(not lacking[what], it_is.has[what] == true, what)
+                if lacking[what] then
+                    assert.equal("unsupported", code_of(fn(it_is)))
+                else
+                    assert.is_truthy(fn(it_is))
+                end
+            end
+        end)
+    end
+end)
+
+
+-- --- what all locks have in common -----------------------------------------------------------
+
+local LOCKS = {
+    "redis-expire", "redis-set", "redis-timestamp", "redisson", "redlock", "sql-pessimistic",
+    "sql-table", "sql-table on MariaDB", "zookeeper",
+}
+
+-- Reads a number from a file, waits a moment, and writes one more; so many times.
+local COUNT = [[
+local engine, zklock = require "zklock.engine", require "zklock"
+local lock = %s
+say "ready"
+while not io.open(%q) do zklock.sleep(0.001) end
+for _ = 1, %d do
+    assert(lock:with(20, function()
+        local file = io.open(%q)
+        local number = tonumber(file:read "*a") or 0
+        file:close()
+        zklock.sleep(0.002)
+        file = io.open(%q, "w")
+        file:write(number + 1)
+        file:close()
+    end))
+end
+say "done"
+]]
+
+
+local function literal(options)
+    local text = {}
+    for name, value in pairs(options) do
+        local form = type(value) == "number" and "%s = %g" or "%s = %q"
+        text[#text + 1] = form:format(name, value)
+    end
+    return "{ " .. table.concat(text, ", ") .. " }"
+end
+
+
+-- A lock of that name, as source text.
+local function source_of(name, lock, more)
+    local given = addresses[name]()
+    for option, value in pairs(more or {}) do given[option] = value end
+    return ("assert(require('zklock.engine').open(%q, %s)):mutex(%q)"):format(
+        name:match "^%S+", literal(given), lock)
+end
+
+
+-- What two processes count to, that many each.
+local function count_together(lock, many)
+    local path = os.tmpname()
+    local go, children = path .. ".go", {}
+    rig.shell("printf 0 >%s", path)
+    for i = 1, 2 do children[i] = rig.child(HOSTS, COUNT:format(lock, go, many, path, path)) end
+    for _, child in ipairs(children) do assert.equal("ready", child:line()) end
+    assert(io.open(go, "w")):close()
+    for _, child in ipairs(children) do assert.equal("done", child:line()) child:finish() end
+    os.remove(go)
+    local file = assert(io.open(path))
+    local number = tonumber(file:read "*a")
+    file:close()
+    os.remove(path)
+    return number
+end
+
+
+describe("two processes that count together", function()
+    it("lose numbers without a lock", function()
+        local none = "{ with = function(_, _, fn) fn() return true end }"
+        assert.is_true(count_together(none, 40) < 80)
+    end)
+
+    for _, name in ipairs(LOCKS) do
+        it("lose none with " .. name, function()
+            assert.equal(30, count_together(source_of(name, new_name()), 15))
+        end)
+    end
+end)
+
+
+describe("a lock", function()
+    for _, name in ipairs(LOCKS) do
+        describe("of " .. name, function()
+            it("is had by one, and by the next when it is released", function()
+                local mine, yours = two(name)
+                local lease = assert(mine:acquire(PATIENT))
+                assert.is_true(lease:held())
+                assert.equal("held", lease:state())
+                assert.equal("timeout", code_of(yours:acquire(SOON)))
+                assert.equal("timeout", code_of(yours:acquire(0)))
+                assert.is_true(lease:release())
+                assert.equal("released", lease:state())
+                assert.is_false(lease:held())
+                assert.equal("released", code_of(lease:release()))
+                assert.is_true(assert(yours:acquire(PATIENT)):release())
+            end)
+
+            it("is waited for, while others go on", function()
+                local mine, yours = two(name)
+                local lease, steps = assert(mine:acquire(PATIENT)), 0
+                zklock.run(function()
+                    local got = assert(yours:acquire(PATIENT))
+                    assert.is_true(steps > 5)
+                    got:release()
+                end, function()
+                    while steps < 10 do
+                        zklock.sleep(0.01)
+                        steps = steps + 1
+                    end
+                    lease:release()
+                end)
+            end)
+
+            it("with one of its name only", function()
+                local it_is = open(name)
+                local a, b = it_is:mutex(new_name()), it_is:mutex(new_name())
+                local lease = assert(a:acquire(PATIENT))
+                assert.is_true(b:with(PATIENT, function() return true end))
+                lease:release()
+            end)
+
+            it("is released when its function has ended, or raised", function()
+                local mine, yours = two(name)
+                assert.same({ true, 1, nil, 3 }, { mine:with(PATIENT, function(lease, a, b)
+                    assert.is_true(lease:held())
+                    return a, nil, b
+                end, 1, 3) })
+                local ok, problem = pcall(mine.with, mine, PATIENT, function() error("no", 0) end)
+                assert.same({ false, "no" }, { ok, problem })
+                assert.is_true(assert(yours:acquire(PATIENT)):release())
+            end)
+        end)
+    end
+end)
+
+
+-- --- with a lease time ------------------------------------------------------------------------
+
+describe("a lock with a lease time", function()
+    for _, name in ipairs{ "redis-set", "redis-timestamp", "redisson", "redlock" } do
+        it("ends by itself, and its holder cannot release the next one's: " .. name, function()
+            local mine, yours = two(name, nil, { lease = 0.1 })
+            local lease = assert(mine:acquire(PATIENT))
+            assert.is_true(lease:remaining() <= 0.1)
+            local got = assert(open(name):mutex(yours.name):acquire(PATIENT))
+            rig.wait_for("its end", function() return not lease:held() end)
+            assert.equal("lost", lease:state())
+            assert.equal(0, lease:remaining())
+            local _, _, code = lease:release()
+            assert.equal(name ~= "redisson" and "lost" or nil, code)
+            assert.is_true(got:check())
+            assert.equal("timeout", code_of(mine:acquire(SOON)))
+            assert.is_true(got:release())
+        end)
+    end
+
+    it("of redis-expire is released by whoever had it before (BUG-16, PIT-07, DEMO-18)", function()
+        local mine, yours = two("redis-expire", nil, { lease = 1 })
+        local lease = assert(mine:acquire(PATIENT))
+        assert(yours:acquire(PATIENT)) -- when the first one's has ended
+        assert.is_true(lease:release())
+        assert(mine:acquire(0)) -- two have it now
+    end)
+end)
+
+
+-- --- SQL ---------------------------------------------------------------------------------------
+
+-- Somebody in another process who has that lock, and is killed.
+local function kill_holder(lock)
+    local child = rig.child(HOSTS, ("local lease = assert((%s):acquire(10)) say 'held' "
+        .. "zklock.sleep(60)"):format(lock))
+    assert.equal("held", child:line())
+    rig.shell("kill -KILL %d", child.pid)
+    child:finish()
+end
+
+
+describe("sql-table", function()
+    it("is locked for ever by who died with it", function()
+        local name = new_name()
+        kill_holder(source_of("sql-table", name))
+        assert.equal("timeout", code_of(open("sql-table"):mutex(name):acquire(0.3)))
+    end)
+
+    it("knows when its row has gone, and does not remove another one's", function()
+        local mine, yours = two "sql-table"
+        local lease = assert(mine:acquire(PATIENT))
+        assert.is_true(lease:check())
+        local connection = database.open(servers.folder .. "/locks.db")
+        connection:execute(("DELETE FROM contentMethodLock WHERE resource_name = %s")
+            :format(connection:text(mine.name)))
+        connection:close()
+        local got = assert(yours:acquire(PATIENT))
+        assert.equal("lost", code_of(lease:release()))
+        assert.is_true(got:check())
+    end)
+end)
+
+
+describe("sql-pessimistic", function()
+    it("is released by the server when its holder dies", function()
+        local name = new_name()
+        kill_holder(source_of("sql-pessimistic", name))
+        assert.is_true(open("sql-pessimistic"):mutex(name):acquire(PATIENT):release())
+    end)
+
+    it("is lost with its connection", function()
+        local mine, yours = two "sql-pessimistic"
+        local lease = assert(mine:acquire(PATIENT))
+        local id = lease.value:value "SELECT connection_id()"
+        local connection = database.open(mysql)
+        connection:execute("KILL " .. id)
+        connection:close()
+        local got = assert(yours:acquire(PATIENT))
+        assert.equal("lost", code_of(lease:check()))
+        assert.equal("lost", code_of(lease:release()))
+        assert.is_true(got:release())
+        assert.is_true(mine:acquire(PATIENT):release())
+    end)
+end)
+
+
+describe("sql-optimistic", function()
+    for _, where in ipairs{ "sqlite", "mysql" } do
+        local function both()
+            local name = new_name()
+            local given = where == "mysql" and { mysql = mysql }
+                or { sqlite = servers.folder .. "/locks.db" }
+            given.retries, given.base = 3, 0.001
+            local locks = {}
+            for i = 1, 2 do
+                opened[#opened + 1] = assert(engine.open("sql-optimistic", given))
+                locks[i] = opened[#opened]:mutex(name)
+            end
+            return locks[1], locks[2]
+        end
+
+        it("lets all in, and refuses whose version is old: " .. where, function()
+            local mine, yours = both()
+            local first, second = assert(mine:acquire(0)), assert(yours:acquire(0))
+            assert.equal(first.version, second.version)
+            assert.is_true(second:release())
+            assert.equal("lost", code_of(first:check()))
+            assert.equal("lost", code_of(first:release()))
+            assert.equal(tonumber(second.version) + 1, tonumber(mine:acquire(0).version))
+        end)
+
+        it("runs the function again, so many times: " .. where, function()
+            local mine, yours = both()
+            local runs = 0
+            local function disturbed_until(last)
+                return function(_, word)
+                    runs = runs + 1
+                    if runs <= last then assert.is_true(yours:acquire(0):release()) end
+                    return word
+                end
+            end
+            assert.same({ true, "done" }, { mine:with(disturbed_until(2), "done") })
+            assert.equal(3, runs)
+            assert.equal("lost", code_of(mine:with(disturbed_until(100))))
+            assert.equal(3 + 4, runs)
+        end)
+    end
+end)
+
+
+-- --- one Redis ---------------------------------------------------------------------------------
+
+describe("redis-expire", function()
+    it("is locked for ever by who died between SETNX and EXPIRE (BUG-15)", function()
+        local name = new_name()
+        local child = rig.child(HOSTS, ("(%s):acquire()"):format(
+            source_of("redis-expire", name, { gap = 60 })))
+        rig.wait_for("the key", function() return ask(redis, "exists", name) end)
+        rig.shell("kill -KILL %d", child.pid)
+        child:finish()
+        assert.equal(-1, ask(redis, "pttl", name))
+        assert.equal("timeout", code_of(open("redis-expire"):mutex(name):acquire(SOON)))
+    end)
+
+    it("has the seed's life, 1000 s (CFG-12), and waits 2 s at first (CFG-11)", function()
+        local mine, yours = two "redis-expire"
+        assert(mine:acquire())
+        assert.is_true(ask(redis, "ttl", mine.name) > 900)
+        local seconds, _, _, code = rig.timed(yours.acquire, yours)
+        assert.equal("timeout", code)
+        assert.is_true(seconds >= 2)
+    end)
+end)
+
+
+describe("redis-timestamp", function()
+    it("is taken from its holder by a client whose clock is fast", function()
+        local name = new_name()
+        local lease = assert(open("redis-timestamp"):mutex(name):acquire(PATIENT))
+        local fast = open("redis-timestamp", { skew = 60 }):mutex(name)
+        assert(fast:acquire(0))
+        assert.equal("held", lease:state()) -- two have it, by what they know
+        assert.equal("lost", code_of(lease:check()))
+    end)
+
+    it("is taken over by one, and the other overwrites the winner's end (ALG-03)", function()
+        local mine, yours = two "redis-timestamp"
+        assert(ask(redis, "set", mine.name, "1000 somebody"))
+        local connection, lease = yours.engine.redis, nil
+        local call = connection.call
+        function connection:call(command, ...)
+            if command == "getset" then lease = lease or mine:acquire(0) end
+            return call(self, command, ...)
+        end
+        assert.equal("timeout", code_of(yours:acquire(0)))
+        assert.equal("held", lease:state())
+        assert.equal("lost", code_of(lease:release()))
+        assert.equal("timeout", code_of(mine:acquire(SOON))) -- it is nobody's, to its end
+    end)
+end)
+
+
+describe("an engine whose Redis ends and comes again", function()
+    local server
+    before_each(function() server = redis_servers.start(servers.reaper) end)
+    after_each(function() server.process:kill() end)
+
+    for _, name in ipairs{ "redis-expire", "redis-set", "redis-timestamp", "redisson" } do
+        it("says so, and goes on: " .. name, function()
+            local it_is = open(name, { redis = server.address, answer = 0.5 })
+            local lock = it_is:mutex(new_name())
+            local lease = assert(lock:acquire(PATIENT))
+            server.process:kill()
+            assert.equal("connection", code_of(lock:acquire(PATIENT)))
+            assert.equal("connection", code_of(lease:release()))
+            server = redis_servers.start(servers.reaper, server.address:match "%d+$")
+            assert.is_true(assert(lock:acquire(PATIENT)):release()) -- it was not on the disk
+        end)
+    end
+
+    it("does not wait for long for one that is silent", function()
+        local it_is = open("redis-set", { redis = server.address, answer = 0.5, lease = 0.5 })
+        local lock = it_is:mutex(new_name())
+        server.process:signal "STOP"
+        local seconds, _, _, code = rig.timed(lock.acquire, lock, PATIENT)
+        server.process:signal "CONT"
+        assert.equal("connection", code)
+        assert.is_true(seconds < 5)
+        assert.is_true(assert(lock:acquire(PATIENT)):release()) -- after what was not answered
+    end)
+end)
+
+
+-- --- Redisson ----------------------------------------------------------------------------------
+
+describe("redisson", function()
+    it("is had again by its owner, and by others after the last release (REQ-04)", function()
+        local mine, yours = two "redisson"
+        local first, second = assert(mine:acquire(0)), assert(mine:acquire(0))
+        assert.equal("timeout", code_of(mine:acquire{ timeout = 0, owner = "another" }))
+        assert.is_true(first:release())
+        assert.equal("timeout", code_of(yours:acquire(0)))
+        assert.is_true(second:check())
+        assert.is_true(second:release())
+        assert.is_true(yours:acquire(0):release())
+    end)
+
+    it("has the layout that the seed shows (ALG-04)", function()
+        local lock = open("redisson"):mutex(new_name())
+        assert(lock:acquire(0))
+        assert(lock:acquire(0))
+        local fields = ask(redis, "hgetall", lock.name)
+        local field, count = next(fields)
+        assert.matches("^%x+:%S", field)
+        assert.same({ "2", nil }, { count, next(fields, field) })
+        assert.is_true(ask(redis, "pttl", lock.name) > 25000) -- CFG-09: 30 s
+    end)
+
+    it("releases what it has not, and calls that a success, as the seed has it", function()
+        local mine, yours = two("redisson", nil, { lease = 0.05 })
+        local lease = assert(mine:acquire(0))
+        rig.wait_for("its end", function() return not ask(redis, "exists", mine.name) end)
+        local got = assert(open("redisson"):mutex(yours.name):acquire(0))
+        assert.is_true(lease:release())
+        assert.is_true(got:check())
+    end)
+
+    it("is renewed by the watchdog while its holder lives", function()
+        local mine, yours = two("redisson", { lease = 3 })
+        zklock.run(function()
+            local lease = assert(mine:acquire(0))
+            local ends = lease.expires
+            ask(redis, "pexpire", mine.name, "2000")
+            rig.wait_for("more than that", function()
+                return ask(redis, "pttl", mine.name) > 2000
+            end)
+            assert.is_true(lease.expires > ends)
+            assert.equal("timeout", code_of(yours:acquire(0)))
+            assert.is_true(lease:release())
+        end)
+        assert.is_true(yours:acquire(0):release())
+    end)
+
+    it("is not renewed if it has a lease time of its own", function()
+        local mine, yours = two("redisson", { lease = 0.3 }, { lease = 0.3 })
+        zklock.run(function()
+            local lease = assert(mine:acquire(0))
+            assert(yours:acquire(PATIENT))
+            assert.equal("lost", lease:state())
+        end)
+    end)
+
+    it("is renewed by hand where nothing runs beside", function()
+        local lock = open("redisson", { lease = 5 }):mutex(new_name())
+        local lease = assert(lock:acquire(0))
+        ask(redis, "pexpire", lock.name, "1000")
+        assert.is_true(lease:renew())
+        assert.is_true(ask(redis, "pttl", lock.name) > 2000)
+        ask(redis, "del", lock.name)
+        assert.equal("lost", code_of(lease:renew()))
+        assert.equal("lost", lease:state())
+    end)
+
+    it("does not tell a holder whose renewal came too late; he must ask", function()
+        local lock = open("redisson", { lease = 3 }):mutex(new_name())
+        zklock.run(function()
+            local lease = assert(lock:acquire(0))
+            ask(redis, "del", lock.name)
+            assert.equal("held", lease:state())
+            rig.wait_for("the watchdog to know", function() return lease:state() == "lost" end)
+            assert.equal("lost", lease.over) -- by the server's word, not by the clock
+        end)
+    end)
+
+    it("wakes who waits: it asks a few times, and not again and again", function()
+        local mine, yours = two "redisson"
+        local lease = assert(mine:acquire(0))
+        local waiting
+        zklock.run(function()
+            waiting = yours:acquire(PATIENT)
+        end, function()
+            zklock.sleep(SOON)
+            ask(redis, "config", "resetstat")
+            zklock.sleep(0.3)
+            local stats = ask(redis, "info", "commandstats")
+            assert.is_nil(stats.commandstats.cmdstat_eval)
+            lease:release()
+        end)
+        assert.is_true(waiting:release())
+    end)
+
+    it("wakes one after the other of those that wait in one process", function()
+        local it_is, lock = open "redisson", new_name()
+        local lease, served = assert(it_is:mutex(lock):acquire(0)), 0
+        local function wait()
+            local got = assert(it_is:mutex(lock):acquire(PATIENT))
+            served = served + 1
+            got:release()
+        end
+        zklock.run(wait, wait, wait, wait, function()
+            zklock.sleep(SOON)
+            lease:release()
+        end)
+        assert.equal(4, served)
+    end)
+
+    it("looks for itself when a holder died, at the end of the lock", function()
+        local name = new_name()
+        kill_holder(source_of("redisson", name, { lease = 0.5 }))
+        assert.is_true(open("redisson"):mutex(name):acquire(PATIENT):release())
+    end)
+
+    it("has its channel again after the connection broke", function()
+        local mine, yours = two "redisson"
+        local lease = assert(mine:acquire(0))
+        zklock.run(function()
+            assert.is_true(assert(yours:acquire(PATIENT)):release())
+        end, function()
+            zklock.sleep(SOON)
+            ask(redis, "client", "kill", "type", "pubsub")
+            zklock.sleep(SOON)
+            lease:release()
+        end)
+    end)
+end)
+
+
+describe("a read-write lock of redisson", function()
+    local a, b
+    before_each(function()
+        local name = new_name()
+        a, b = open("redisson"):rwlock(name), open("redisson"):rwlock(name)
+    end)
+
+    it("is shared by readers, and a writer has it alone", function()
+        local first, second = assert(a:read():acquire(0)), assert(b:read():acquire(0))
+        assert.equal("timeout", code_of(b:write():acquire{ timeout = 0, owner = "another" }))
+        assert.is_true(first:release())
+        assert.equal("timeout", code_of(a:write():acquire(SOON)))
+        assert.is_true(second:release())
+        local writer = assert(a:write():acquire(0))
+        assert.equal("timeout", code_of(b:read():acquire(0)))
+        assert.equal("timeout", code_of(b:write():acquire(0)))
+        assert.is_true(writer:check())
+        assert.is_true(writer:release())
+        assert.is_true(b:read():acquire(0):release())
+    end)
+
+    it("has the layout that the seed shows (ALG-04)", function()
+        assert(a:read():acquire(0))
+        local fields = ask(redis, "hgetall", a:read().name)
+        assert.equal("read", fields.mode)
+        fields.mode = nil
+        assert.matches("^%x+:%S", (next(fields)))
+    end)
+
+    it("is a reader's when its writer reads, too, and releases the writing", function()
+        local writer = assert(a:write():acquire(0))
+        local reader = assert(a:read():acquire(0))
+        assert.equal("timeout", code_of(b:read():acquire(0)))
+        assert.is_true(writer:release())
+        assert.is_true(b:read():acquire(0):release())
+        assert.equal("timeout", code_of(b:write():acquire(0)))
+        assert.is_true(reader:release())
+        assert.is_true(b:write():acquire(0):release())
+    end)
+
+    it("never comes to its reader for writing, as in Redisson", function()
+        assert(a:read():acquire(0))
+        assert.equal("timeout", code_of(a:write():acquire(SOON)))
+    end)
+
+    it("wakes the readers, all of them, when its writer has done", function()
+        local writer, reading = assert(a:write():acquire(0)), 0
+        local function read()
+            local seconds, lease = rig.timed(b:read().acquire, b:read(), 2 * PATIENT)
+            assert(lease)
+            assert.is_true(seconds < PATIENT)
+            reading = reading + 1
+            rig.wait_for("the other", function() return reading == 2 end)
+        end
+        zklock.run(read, read, function()
+            zklock.sleep(SOON)
+            writer:release()
+        end)
+    end)
+end)
+
+
+describe("a fair lock of redisson", function()
+    it("is had in the order in which it was asked for", function()
+        local mine, name = open "redisson", new_name()
+        local lease = assert(mine:mutex(name, { fair = true }):acquire(0))
+        local order, tasks, queue = {}, {}, ("redisson_lock_queue:{%s}"):format(name)
+        for i = 1, 5 do
+            tasks[i] = function()
+                local lock = open("redisson"):mutex(name, { fair = true })
+                rig.wait_for("its turn", function()
+                    return ask(redis, "llen", queue) == i - 1
+                end)
+                local got = assert(lock:acquire(PATIENT))
+                order[#order + 1] = i
+                zklock.sleep(0.01)
+                got:release()
+            end
+        end
+        tasks[6] = function()
+            rig.wait_for("all", function()
+                return ask(redis, "llen", queue) == 5
+            end)
+            lease:release()
+        end
+        zklock.run(unpack(tasks))
+        assert.same({ 1, 2, 3, 4, 5 }, order)
+    end)
+
+    it("has no place for who gave up", function()
+        local mine, yours = two("redisson", nil, { fair = true })
+        local lease = assert(mine:acquire(0))
+        assert.equal("timeout", code_of(yours:acquire(0)))
+        assert.equal("timeout", code_of(yours:acquire(SOON)))
+        assert.is_false(ask(redis, "exists", ("redisson_lock_queue:{%s}"):format(mine.name)))
+        assert.is_true(lease:release())
+        assert.is_true(open("redisson"):mutex(mine.name, { fair = true }):acquire(0):release())
+    end)
+
+    it("is held up by one who died as the first in the queue, for fair_wait", function()
+        local name = new_name()
+        local queue, times = ("redisson_lock_queue:{%s}"):format(name),
+            ("redisson_lock_timeout:{%s}"):format(name)
+        local lock = open("redisson", { fair_wait = 0.5 }):mutex(name, { fair = true })
+        assert(lock:acquire(0))
+        ask(redis, "pexpire", name, "3000") -- the one behind takes its time from that
+        local child = rig.child(HOSTS, ("assert(require('zklock.engine').open('redisson', %s))"
+            .. ":mutex(%q, { fair = true }):acquire(10)"):format(
+            literal{ redis = redis, fair_wait = 0.5 }, name))
+        rig.wait_for("the other in the queue", function() return ask(redis, "exists", queue) end)
+        rig.shell("kill -KILL %d", child.pid)
+        child:finish()
+        local time = ask(redis, "zscore", times, (ask(redis, "lindex", queue, "0")))
+        ask(redis, "del", name)
+        assert(lock:acquire(2 * PATIENT))
+        assert.is_true(socket.gettime() >= tonumber(time) / 1000)
+    end)
+end)
+
+
+describe("several locks of redisson as one", function()
+    it("are had all, or none", function()
+        local mine, yours = open "redisson", open "redisson"
+        local x, y = new_name(), new_name()
+        local both = mine:multi{ mine:mutex(x), mine:mutex(y) }
+        local single = assert(yours:mutex(y):acquire(0))
+        assert.equal("timeout", code_of(both:acquire(SOON)))
+        assert.is_true(assert(yours:mutex(x):acquire(0)):release())
+        assert.is_true(single:release())
+        local lease = assert(both:acquire(PATIENT))
+        assert.is_true(lease:held() and lease:check())
+        assert.equal("timeout", code_of(yours:mutex(x):acquire(0)))
+        assert.equal("timeout", code_of(yours:mutex(y):acquire(0)))
+        assert.is_true(lease:release())
+        assert.is_true(assert(yours:mutex(x):acquire(0)):release())
+        assert.is_true(assert(yours:mutex(y):acquire(0)):release())
+    end)
+
+    it("are lost when one of them is", function()
+        local mine = open "redisson"
+        local both = mine:multi{ mine:mutex(new_name()), mine:mutex(new_name()) }
+        local lease = assert(both:acquire(0))
+        ask(redis, "del", both.parts[2].name)
+        assert.equal("lost", code_of(lease:check()))
+        assert.is_false(lease:held())
+    end)
+
+    it("are released in between by who waits for one: two cannot wait for each other", function()
+        local mine, yours = open "redisson", open "redisson"
+        local x, y = new_name(), new_name()
+        local both = mine:multi{ mine:mutex(x), mine:mutex(y) }
+        local other = assert(yours:mutex(y):acquire(0))
+        zklock.run(function()
+            assert(both:acquire(3 * PATIENT))
+        end, function()
+            assert.equal("timeout", code_of(yours:mutex(x):acquire(0)))
+            assert(yours:mutex(x):acquire(2 * PATIENT)):release()
+            other:release()
+        end)
+    end)
+
+    it("are checked", function()
+        local mine, yours = open "redisson", open "redisson"
+        assert.error_matches(function() mine:multi{} end, "a list of one lock or more")
+        assert.error_matches(function() mine:multi{ yours:mutex "a" } end,
+            "lock 1 of multi must be a lock of this engine")
+    end)
+end)
+
+
+-- --- Redlock -----------------------------------------------------------------------------------
+
+describe("redlock", function()
+    local masters, at
+    before_each(function()
+        masters, at = {}, {}
+        for i = 1, 5 do
+            masters[i] = redis_servers.start(servers.reaper)
+            at[i] = masters[i].address
+        end
+    end)
+    after_each(function()
+        for _, master in ipairs(masters) do
+            if not master.ended then master.process:kill() end
+        end
+    end)
+
+    local function kill(i)
+        masters[i].process:kill()
+        masters[i].ended = true
+    end
+
+    local function restart(i)
+        masters[i] = redis_servers.start(servers.reaper, at[i]:match "%d+$")
+    end
+
+    -- Which of the masters that live have the key.
+    local function having(name)
+        local found = {}
+        for i, master in ipairs(masters) do
+            if not master.ended and ask(at[i], "exists", name) then found[#found + 1] = i end
+        end
+        return found
+    end
+
+    it("is had with two of five masters down, and not with three", function()
+        local mine = open("redlock", { redis = at }):mutex(new_name())
+        local yours = open("redlock", { redis = table.concat(at, ",") }):mutex(mine.name)
+        kill(1)
+        kill(4)
+        local lease = assert(mine:acquire(PATIENT))
+        assert.same({ 2, 3, 5 }, having(mine.name))
+        assert.equal("timeout", code_of(yours:acquire(SOON)))
+        assert.is_true(lease:check())
+        assert.is_true(lease:release())
+        lease = assert(yours:acquire(PATIENT))
+        kill(5)
+        local _, message, code = mine:acquire(SOON)
+        assert.equal("connection", code)
+        assert.matches("3 of 5 masters do not answer", message)
+        assert.equal("connection", code_of(lease:check()))
+        assert.equal("connection", code_of(lease:release()))
+        restart(5)
+        restart(4)
+        assert.is_true(assert(mine:acquire(PATIENT)):release())
+    end)
+
+    it("gives back what it got where it got too little", function()
+        local lock = open("redlock", { redis = at }):mutex(new_name())
+        for _, i in ipairs{ 1, 3, 4 } do ask(at[i], "set", lock.name, "another's") end
+        assert.equal("timeout", code_of(lock:acquire(SOON)))
+        assert.same({ 1, 3, 4 }, having(lock.name))
+    end)
+
+    it("does not wait for masters that are silent (CFG-10)", function()
+        local lock = open("redlock", { redis = at, fast_fail = 0.3 }):mutex(new_name())
+        masters[2].process:signal "STOP"
+        masters[3].process:signal "STOP"
+        local seconds, lease = rig.timed(lock.acquire, lock, PATIENT)
+        masters[2].process:signal "CONT"
+        masters[3].process:signal "CONT"
+        assert.is_true(seconds < 5)
+        assert.is_true(assert(lease):release())
+    end)
+
+    it("is not had if asking took longer than it lasts", function()
+        local lock = open("redlock", { redis = at, lease = 0.02, fast_fail = 0.1 })
+            :mutex(new_name())
+        masters[2].process:signal "STOP"
+        local lease, _, code = lock:acquire(0)
+        masters[2].process:signal "CONT"
+        assert.same({ nil, "timeout" }, { lease, code })
+    end)
+
+    it("is had by two after a master that had it began anew", function()
+        local mine = open("redlock", { redis = at }):mutex(new_name())
+        local yours = open("redlock", { redis = at }):mutex(mine.name)
+        kill(4)
+        kill(5)
+        local lease = assert(mine:acquire(PATIENT))
+        kill(3)
+        for i = 3, 5 do restart(i) end
+        assert(yours:acquire(PATIENT))
+        assert.is_true(lease:held())
+        assert.equal("lost", code_of(lease:check()))
+    end)
+
+    it("is had by two after the clocks of some masters jumped (PIT-17, DEMO-20)", function()
+        local mine = open("redlock", { redis = at }):mutex(new_name())
+        local yours = open("redlock", { redis = at }):mutex(mine.name)
+        local lease = assert(mine:acquire(PATIENT))
+        for i = 1, 3 do ask(at[i], "pexpireat", mine.name, "1") end -- as if it were over there
+        assert(yours:acquire(PATIENT))
+        assert.is_true(lease:held())
+    end)
+end)
+
+
+-- --- ZooKeeper ---------------------------------------------------------------------------------
+
+describe("the engine zookeeper", function()
+    it("has zklock's own locks: tokens that grow, two sides, several as one", function()
+        local it_is = open "zookeeper"
+        local lock = it_is:mutex "with / and ü"
+        local first = assert(lock:acquire(PATIENT))
+        local token = first:token_string()
+        assert.matches("^%d+$", token)
+        first:release()
+        local second = assert(lock:acquire(PATIENT))
+        assert.is_true(tonumber(second:token_string()) > tonumber(token))
+        second:release()
+        local both = it_is:rwlock "two sides"
+        local reader = assert(both:read():acquire(PATIENT))
+        assert.equal("timeout", code_of(open("zookeeper"):rwlock("two sides"):write():acquire(0)))
+        reader:release()
+        assert.is_true(assert(it_is:multi{ it_is:mutex "a", it_is:mutex "b" }
+            :acquire(PATIENT)):release())
+        assert.is_true(assert(it_is:mutex("a", { fair = false }):acquire(PATIENT)):release())
+    end)
+end)

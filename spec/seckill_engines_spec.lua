@@ -1,0 +1,163 @@
+--- Sales with the engines' locks as strategies: docs/engines.md.
+
+local connections = require "zklock.engine.redis"
+local database = require "zklock.seckill.database"
+local seckill = require "zklock.seckill"
+local throwaway = require "zklock.seckill.throwaway"
+
+local HOSTS = os.getenv "ZK_HOSTS"
+
+local STRATEGIES = {
+    "redis-expire", "redis-set", "redis-timestamp", "redisson", "redisson-fair", "redisson-rw",
+    "redlock", "sql-pessimistic", "sql-table",
+}
+
+local servers
+
+setup(function() servers = throwaway.open() end)
+teardown(function() servers:close() end)
+
+
+-- A small quick sale with these options.
+local function sale(options)
+    options.zookeeper = options.zookeeper or HOSTS
+    options.pause = options.pause or 0.002
+    if options.strategy == "redlock" then
+        options.parameters = options.parameters or { engine = { fast_fail = 1 } }
+    end
+    return seckill.sale(options, servers)
+end
+
+
+describe("a sale with an engine's lock", function()
+    for _, strategy in ipairs(STRATEGIES) do
+        it("between two servers is right: " .. strategy, function()
+            local it_is = sale{ strategy = strategy, products = { bun = 7 } }
+            assert.equal("right", it_is.verdict, it_is.finding)
+            assert.same({ 7, 3, 0, 0 }, { it_is.sold, it_is.refused, it_is.failed, it_is.left })
+            assert.same({}, it_is.overlaps)
+            assert.is_nil(it_is.purchases[1].token)
+        end)
+    end
+
+    it("has its rows where the stock is, in MariaDB", function()
+        for _, strategy in ipairs{ "sql-table", "sql-pessimistic", "sql-optimistic" } do
+            assert.equal("right", sale{ strategy = strategy, store = "mysql",
+                parameters = { engine = strategy == "sql-optimistic" and { base = 0 } or nil },
+            }.verdict)
+        end
+    end)
+
+    it("is in order of arrival if it is redisson-fair", function()
+        local it_is = sale{ strategy = "redisson-fair", servers = 1, buyers = 8 }
+        assert.equal(0, it_is.fairness.overtakes)
+    end)
+
+    it("gives up in time", function()
+        local it_is = sale{ strategy = "redis-set", timeout = 0, servers = 1, buyers = 4,
+            pause = 0.1 }
+        assert.same({ timeout = 3 }, it_is.failures)
+    end)
+end)
+
+
+describe("a sale with sql-optimistic", function()
+    it("lets all in, and is right: whose version is old tries again (ALG-02)", function()
+        local it_is = sale{ strategy = "sql-optimistic", products = { bun = 7 },
+            parameters = { engine = { retries = 50, base = 0.002 } } }
+        assert.equal("right", it_is.verdict, it_is.finding)
+        assert.same({ 7, 3, 0 }, { it_is.sold, it_is.refused, it_is.failed })
+        for _, purchase in ipairs(it_is.purchases) do
+            assert.is_true(purchase.granted - purchase.asked < 1)
+        end
+    end)
+
+    it("sells too little when it tries too seldom, and is right all the same (BUG-09)", function()
+        local it_is = sale{ strategy = "sql-optimistic", pause = 0.3, servers = 1,
+            parameters = { engine = { retries = 0 } } }
+        assert.equal("right", it_is.verdict, it_is.finding)
+        assert.is_true(it_is.sold < 10)
+        assert.same({ conflict = 10 - it_is.sold }, it_is.failures)
+    end)
+
+    it("is wrong without the version: the plain write of a buyer who does not wait", function()
+        assert.equal("wrong", sale{ strategy = "none", pause = 0.05 }.verdict)
+    end)
+end)
+
+
+describe("a stopped holder of an engine's lock", function()
+    it("wakes without it, and its late write makes the sale wrong: no token (Q-03)", function()
+        local it_is = sale{ strategy = "redis-set", buyers = 6, servers = 2,
+            parameters = { engine = { lease = 0.5 } },
+            faults = { { at = 0, stop = "holder", length = 2 } } }
+        assert.equal("wrong", it_is.verdict)
+        assert.matches("wakes, and its hold is lost", it_is.notes[1].line)
+    end)
+
+    it("of sql-table lets nobody in meanwhile: it has no end", function()
+        local it_is = sale{ strategy = "sql-table", buyers = 6, servers = 2,
+            faults = { { at = 0, stop = "holder", length = 1 } } }
+        assert.equal("right", it_is.verdict)
+        assert.equal(0, it_is.failed)
+        assert.matches("wakes, and its hold is held", it_is.notes[1].line)
+    end)
+end)
+
+
+describe("the servers that a sale names", function()
+    it("are used, and nothing of it stays there: Redis", function()
+        local address = servers:redis(1)
+        local connection = connections.new(address, 2)
+        connection:call "flushall"
+        connection:call("set", "mine", "1")
+        connection:call("config", "resetstat")
+        for _, strategy in ipairs{ "redis-expire", "redisson-fair" } do
+            local it_is = sale{ strategy = strategy, redis = address, timeout = 0.1,
+                faults = { { at = 0, kill = "holder" } } }
+            assert.equal("right", it_is.verdict, it_is.finding)
+            assert.is_true(it_is.failures.timeout > 0) -- who was killed has left the lock there
+        end
+        assert.is_truthy(connection:call("info", "commandstats").commandstats.cmdstat_setnx)
+        assert.same({ "mine" }, connection:call("keys", "*"))
+        connection:close()
+    end)
+
+    it("are used, and nothing of it stays there: MariaDB", function()
+        local url = servers:mysql()
+        local it_is = sale{ strategy = "sql-pessimistic", mysql = url }
+        assert.equal("right", it_is.verdict)
+        local connection = database.open(url)
+        assert.same({}, connection:rows "SHOW DATABASES LIKE 'zklock%'")
+        connection:close()
+    end)
+
+    it("that are not there are named", function()
+        assert.error_matches(function()
+            sale{ strategy = "redis-set", redis = "127.0.0.1:1", servers = 1 }
+        end, "server 1: connection: redis%-set: .*127.0.0.1:1.*refused")
+    end)
+end)
+
+
+describe("the options of a sale with an engine's lock", function()
+    local function refused(options, pattern)
+        local ok, message = pcall(seckill.sale, options)
+        assert.is_false(ok)
+        assert.matches(pattern, message)
+        assert.matches("seckill_engines_spec.lua:%d+: ", message) -- it blames the caller's line
+    end
+
+    it("are checked before anything is started", function()
+        refused({ strategy = "redis-set", parameters = { engine = { leese = 1 } } },
+            "no option \"leese\" in parameters.engine of redis%-set: there are ")
+        refused({ strategy = "redis-set", parameters = { engine = { lease = -1 } } },
+            "lease must be a number of seconds")
+        refused({ strategy = "redis-set", redis = "localhost" }, "redis must be \"HOST:PORT")
+        refused({ strategy = "redis-set", redis = "a:1,b:1" }, "of one server")
+        refused({ strategy = "sql-optimistic", store = "zookeeper" },
+            "sql%-optimistic needs store = \"sqlite\" or \"mysql\"")
+        refused({ strategy = "sql-optimistic", parameters = { engine = { retries = 0.5 } } },
+            "retries must be a whole number")
+    end)
+end)
