@@ -1,6 +1,8 @@
 --- An example: flash sales as tests, with busted.
 ---
----     busted docs/seckill/sale_spec.lua
+---     lua5.4 "$(command -v busted)" docs/seckill/sale_spec.lua
+---
+--- (`busted` alone runs with the Lua that it was installed for.)
 
 local seckill = require "zklock.seckill"
 
