@@ -76,7 +76,7 @@ describe("the store of the flash sale", function()
 
     local function stock() return store:stock(seed.PRODUCT) end
 
-    it("has the columns of the seed's table, one for the token, one for the version (S0, S4)", function()
+    it("has the columns of the seed's tables, and one for the token (S0, S4)", function()
         local columns = {}
         for i, row in ipairs(store:rows "PRAGMA table_info(tb_commodity_info)") do
             columns[i] = row[2] .. " " .. row[3]
