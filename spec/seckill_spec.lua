@@ -76,7 +76,7 @@ describe("the store of the flash sale", function()
 
     local function stock() return store:stock(seed.PRODUCT) end
 
-    it("has the columns of the seed's table, and one for the token (S0)", function()
+    it("has the columns of the seed's tables, and one for the token (S0, S4)", function()
         local columns = {}
         for i, row in ipairs(store:rows "PRAGMA table_info(tb_commodity_info)") do
             columns[i] = row[2] .. " " .. row[3]
@@ -84,6 +84,7 @@ describe("the store of the flash sale", function()
         assert.same({
             "id varchar(64)", "commodity_name varchar(512)", "commodity_price varchar(36)",
             "number int(10)", "description varchar(2048)", "token bigint",
+            "version bigint",
         }, columns)
     end)
 
