@@ -516,6 +516,18 @@ describe("a fault of a sale", function()
         assert.equal(20, it_is.sold + it_is.failed)
     end)
 
+    it("kills a server that another one has stopped", function()
+        local it_is = sale{ buyers = 20, pause = 0.05, session = 0.5, faults = {
+            { at = 0, stop = "server 2", length = 2 }, { at = 0.3, kill = "server 2" },
+        } }
+        assert.equal("right", it_is.verdict, it_is.finding)
+        assert.equal(2, #it_is.faults)
+        local stop = it_is.faults[1]
+        assert.same({ "stop", "server 2", nil }, { stop.kind, stop.target, stop.ended })
+        assert.equal("kill", it_is.faults[2].kind)
+        assert.equal(10, it_is.sold)
+    end)
+
     it("that comes after the end does not happen", function()
         local it_is = sale{ faults = { { at = 60, kill = "holder" } } }
         assert.same({ "right", {} }, { it_is.verdict, it_is.faults })

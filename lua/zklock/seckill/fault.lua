@@ -95,24 +95,20 @@ local function taker(play, n)
 end
 
 
--- Returns when it is over.
+-- Returns when it is over. Another fault may have ended the server before.
 local function strike(play, plan, number, done)
-    local process = play.servers[number].process
-    local struck = { at = play:now(), target = "server " .. number }
+    local server = play.servers[number]
+    local struck = {
+        at = play:now(), target = "server " .. number, kind = plan.kill and "kill" or "stop",
+    }
+    if not server.process:signal(plan.kill and "KILL" or "STOP") then return end
+    if plan.kill then server.killed = struck.at end
     play.struck[#play.struck + 1] = struck
-    if plan.kill then
-        struck.kind = "kill"
-        play.servers[number].killed = struck.at
-        process:signal "KILL"
-        done()
-        return
-    end
-    struck.kind = "stop"
-    process:signal "STOP"
-    zklock.sleep(plan.length)
+    if plan.stop then zklock.sleep(plan.length) end
     done()
-    struck.ended = play:now()
-    process:signal "CONT"
+    if plan.kill then return end
+    local ended = play:now()
+    if server.process:signal "CONT" then struck.ended = ended end
 end
 
 

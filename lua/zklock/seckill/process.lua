@@ -69,10 +69,9 @@ end
 
 
 ---@param signal "KILL" | "STOP" | "CONT"
+---@return boolean sent  false: it has ended
 function Process:signal(signal)
-    if not shell.succeeds(("kill -%s %s"):format(signal, self.pid)) then
-        error(("cannot send %s to %s: it has ended"):format(signal, self.name), 0)
-    end
+    return shell.succeeds(("kill -%s %s 2>/dev/null"):format(signal, self.pid))
 end
 
 
