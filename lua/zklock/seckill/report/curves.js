@@ -293,7 +293,8 @@ function orderSentence(sale) {
     parts.push(sale.overtakes === 0 ? "Nobody was overtaken." :
       `A buyer was overtaken by a later one ${plural(sale.overtakes, "time", "times")}.`);
   if (sale.jain !== undefined)
-    parts.push(`Jain's index of fairness is ${sale.jain.toFixed(3)} (1: all waited alike).`);
+    parts.push(`Jain's index of fairness is ${sale.jain.toFixed(3)} (1: all servers had the ` +
+      "lock as often).");
   return parts.join(" ");
 }
 
