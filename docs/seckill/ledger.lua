@@ -9,7 +9,7 @@ function Ledger.open(place) return setmetatable({ folder = place.folder }, Ledge
 
 function Ledger.create(place)
     local self = Ledger.open(place)
-    for product, stock in pairs(place.products) do self:write(product, "w", stock) end
+    for product, stock in pairs(place.products) do self:write("stock-" .. product, "w", stock) end
     return self
 end
 
@@ -22,7 +22,7 @@ end
 
 
 function Ledger:stock(product)
-    local file = assert(io.open(self.folder .. "/" .. product))
+    local file = assert(io.open(self.folder .. "/stock-" .. product))
     local stock = tonumber(file:read "*l")
     file:close()
     return stock
@@ -30,7 +30,7 @@ end
 
 
 function Ledger:sell(order)
-    self:write(order.product, "w", order.left)
+    self:write("stock-" .. order.product, "w", order.left)
     self:write("orders", "a", ("%d %s %d"):format(order.buyer, order.product, order.quantity))
     return true
 end

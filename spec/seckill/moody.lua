@@ -1,4 +1,4 @@
---- A strategy that fails or hangs for some buyers, or does not even open.
+--- A strategy that fails, hangs or dies for some buyers, or does not even open.
 
 local zklock = require "zklock"
 
@@ -12,9 +12,17 @@ function Moody.open(server)
 end
 
 
+-- Not sent at once: a process hears of no interrupt while it executes a command.
+local function wait_for_signal(signal)
+    os.execute(("server=$PPID; (sleep 0.1; kill -%s $server) &"):format(signal))
+    while true do zklock.sleep(1) end
+end
+
+
 -- Buyers of one server exclude each other.
 function Moody:enter(_, buyer)
     if buyer.number % self.parameters.every == 0 then
+        if self.parameters.signal then wait_for_signal(self.parameters.signal) end
         while self.parameters.hangs do zklock.sleep(1) end
         error "moody today"
     end

@@ -15,6 +15,7 @@ local environment = {
     description = "The flash sale: what goes wrong without a lock, with a local lock, with a lock "
         .. "used wrongly, and how zklock puts it right. Real processes, one SQLite file as the "
         .. "store; every verdict is read from the store.",
+    title = "The flash sale",
     example = "DEMO-03,DEMO-17",
     modules = { "luasql.sqlite3" },
     open_run = markets.open,

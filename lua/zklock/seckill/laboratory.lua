@@ -75,13 +75,13 @@ end
 
 
 -- A page of all sales that the scenarios made.
-local function write_report(results, file_name, out)
+local function write_report(chosen, results, out)
     local records = {}
     for _, result in ipairs(results) do
         for _, sale in ipairs(result.sales or {}) do records[#records + 1] = sale:record() end
     end
-    assert(reports.write(file_name, { title = "The flash sale", sales = records }))
-    out:write("The report, a page for the browser: ", file_name, "\n")
+    assert(reports.write(chosen.report, { title = chosen.environment.title, sales = records }))
+    out:write("The report, a page for the browser: ", chosen.report, "\n")
 end
 
 
@@ -107,7 +107,7 @@ local function run(chosen, out, err)
     end
     console:sum_up(results)
     if chosen.json then save(results, chosen.json) end
-    if chosen.report then write_report(results, chosen.report, out) end
+    if chosen.report then write_report(chosen, results, out) end
     return runner.all_as_expected(results) and EXPECTED or UNEXPECTED
 end
 

@@ -1,5 +1,6 @@
 --- The plan of a sale: the options of `seckill.sale`, checked, with what was left out filled in.
 
+local dependency = require "zklock.seckill.dependency"
 local misuse = require "zklock.misuse"
 local purchases = require "zklock.seckill.purchases"
 local seed = require "zklock.seckill.seed"
@@ -181,6 +182,11 @@ local function faults(options, servers)
     if type(given) ~= "table" then
         refuse("faults must be a list, not %s; " .. FAULT, show(given), servers)
     end
+    for key in pairs(given) do
+        if not is_whole(key, 1, #given) then
+            refuse("faults must be a list of faults, and it has %s; " .. FAULT, show(key), servers)
+        end
+    end
     for i, each in ipairs(given) do list[i] = one_fault(each, servers) end
     return list
 end
@@ -219,6 +225,11 @@ local function parameters(options)
     local given = options.parameters
     if given ~= nil and type(given) ~= "table" then
         refuse("parameters must be a table, not %s", show(given))
+    end
+    local ok, problem = pcall(dependency.load("dkjson").encode, given or {})
+    if not ok then
+        refuse("parameters must have numbers, strings, booleans and tables only: %s",
+            (problem:gsub("^.-:%d+: ", "")))
     end
     return given
 end

@@ -76,7 +76,10 @@ end
 local function look(server)
     if server.ended or server.process:lives() then return end
     server.ended = true
-    if server.killed then server.process:kill() else server.process:finish() end
+    if server.killed then return server.process:kill() end
+    if server.process:finish() ~= "done" then
+        error(server.process.name .. " was ended by something else: the sale proves nothing", 0)
+    end
 end
 
 

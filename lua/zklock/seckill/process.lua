@@ -82,14 +82,17 @@ end
 
 
 --- Waits for the end of the process; an error that it reports is raised here.
+---@return string? word  the last one that it said
 function Process:finish()
-    local complaint
+    local complaint, last
     for word, arguments in read, self do
+        last = word
         if word == "error" then complaint = arguments end
     end
     self.pipe:close()
     self.reaper:let_go(self.pid)
     if complaint then error(self.name .. ": " .. complaint, 0) end
+    return last
 end
 
 

@@ -168,11 +168,26 @@ local function listed(failures)
 end
 
 
---- The verdict, and the numbers, in two lines.
+-- What strategy, store or purchase raised, and the first of that; "": nothing.
+local function errors(notes)
+    local count, first = 0, nil
+    for _, note in ipairs(notes) do
+        local message = note.line:match "^error: (.*)$"
+        if message then
+            count = count + 1
+            first = first or message
+        end
+    end
+    if count == 0 then return "" end
+    return ("\n%d %s, the first: %s"):format(count, count == 1 and "error" or "errors", first)
+end
+
+
+--- The verdict, and the numbers, in two lines; and the first error, if there was one.
 function Sale:__tostring()
-    return ("%s: %s, %s\n%d sold, %d refused, %d failed%s in %.2f s; waited %s"):format(self.name,
+    return ("%s: %s, %s\n%d sold, %d refused, %d failed%s in %.2f s; waited %s%s"):format(self.name,
         self.verdict:upper(), self.finding, self.sold, self.refused, self.failed,
-        listed(self.failures), self.seconds, tostring(self.wait))
+        listed(self.failures), self.seconds, tostring(self.wait), errors(self.notes))
 end
 
 

@@ -95,11 +95,13 @@ local function read(file_name)
 end
 
 
--- Whatever happens to one buyer is that buyer's alone, and does not go uncounted.
+-- Whatever happens to one buyer is that buyer's alone, and does not go uncounted; but Ctrl-C is
+-- meant for all.
 local function serve(server, purchase, wish)
     local buyer = buyers.new(server, wish)
     local ok, problem = pcall(purchase, buyer)
     if not ok then
+        if tostring(problem):find("interrupted!", 1, true) then server.interrupt = problem end
         buyer:note("error: " .. tostring(problem))
         if not buyer.told then buyer:tell "error" end
     end
@@ -119,12 +121,16 @@ end
 
 local function serve_all(server, purchase, wishes)
     for _, wish in ipairs(wishes) do
+        if server.interrupt then error(server.interrupt, 0) end
         coroutine.wrap(function()
             serve(server, purchase, wish)
             server.served = server.served + 1
         end)()
     end
-    while server.served < #wishes do zklock.sleep(LOOK) end
+    while server.served < #wishes do
+        if server.interrupt then error(server.interrupt, 0) end
+        zklock.sleep(LOOK)
+    end
 end
 
 
@@ -152,5 +158,5 @@ end
 
 io.stdout:setvbuf "line"
 local ok, message = pcall(run, arg[1], tonumber(arg[2]))
-if not ok then print("error " .. (tostring(message):gsub("%s+", " "))) end
+print(ok and "done" or "error " .. (tostring(message):gsub("%s+", " ")))
 os.exit(ok and 0 or 1, true)

@@ -16,6 +16,7 @@ local environment = {
     description = "The flash sale over HTTP: two nginx servers sell from one store, without a "
         .. "lock, with a lock that each server has for itself, and with zklock. Every verdict is "
         .. "read from the store.",
+    title = "The flash sale over HTTP",
     example = "HTTP-03,HTTP-04",
     modules = { "luasql.sqlite3", "socket", "dkjson" },
     open_run = runs.open,
