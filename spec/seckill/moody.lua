@@ -14,7 +14,7 @@ end
 
 -- Not sent at once: a process hears of no interrupt while it executes a command.
 local function wait_for_signal(signal)
-    os.execute(("server=$PPID; (sleep 0.1; kill -%s $server) &"):format(signal))
+    os.execute(("server=$PPID; (sleep 0.1; kill -%s $server 2>/dev/null) &"):format(signal))
     while true do zklock.sleep(1) end
 end
 
