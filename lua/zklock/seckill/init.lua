@@ -7,6 +7,11 @@
 ---
 --- docs/seckill.md is its reference.
 
+-- Buyers wait inside of pcall, where a coroutine of plain Lua 5.1 cannot yield.
+if _VERSION == "Lua 5.1" and not rawget(_G, "jit") then
+    error("the laboratory needs LuaJIT, or Lua 5.2 and later", 0)
+end
+
 local comparisons = require "zklock.seckill.comparison"
 local misuse = require "zklock.misuse"
 local plans = require "zklock.seckill.plan"

@@ -10,8 +10,8 @@ local shell = require "zklock.seckill.shell"
 
 local TICK = 200 -- milliseconds; a session lasts two of them at least
 
-local SCRIPT = package.searchpath("zklock.seckill.zookeeper", -- luacheck: std max
-    (package.path:gsub("%.lua", ".sh")))
+-- Beside this file.
+local SCRIPT = debug.getinfo(1, "S").source:match "^@(.*)throwaway%.lua$" .. "zookeeper.sh"
 
 
 ---@class zklock.seckill.Throwaway
