@@ -115,7 +115,7 @@ say("done")
 io.read("*l")
 for _, lease in pairs(taken) do lease:release() end
 for _, lease in pairs(held) do lease:release() end
-local due, stats = core.now() + 10
+local due, stats = core.now() + 30
 repeat
     zklock.sleep(0.01)
     stats = session:stats()
