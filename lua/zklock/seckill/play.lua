@@ -74,20 +74,19 @@ end
 
 
 -- Has it ended? What it complains about is raised, unless it was killed on purpose.
-local function look(server)
+local function look(server, ended_early)
     if server.ended or server.process:lives() then return end
     server.ended = true
     if server.killed then return server.process:kill() end
     if server.process:finish() ~= "done" then
-        error(server.process.name .. " was ended by something else: the sale proves nothing", 0)
+        error(server.process.name .. " " .. ended_early, 0)
     end
 end
 
 
 local function look_who_waits(self)
     for _, server in ipairs(self.servers) do
-        look(server)
-        if server.ended then error(server.process.name .. " ended before the sale began", 0) end
+        look(server, "ended before the sale began")
     end
 end
 
@@ -108,7 +107,7 @@ end
 
 local function all_ended(self)
     for _, server in ipairs(self.servers) do
-        look(server)
+        look(server, "was ended by something else: the sale proves nothing")
         if not server.ended then return false end
     end
     return true
