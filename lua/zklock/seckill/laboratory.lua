@@ -1,13 +1,15 @@
 --- The flash-sale laboratory as a command.
 
+local zklock = require "zklock"
 local catalogue = require "zklock.seckill.catalogue"
-local dependency = require "zklock.seckill.dependency"
-local reapers = require "zklock.seckill.reaper"
-local options = require "zklock.seckill.options"
 local consoles = require "zklock.seckill.console"
+local dependency = require "zklock.seckill.dependency"
+local is_interrupt = require "zklock.seckill.is_interrupt"
+local json_file = require "zklock.seckill.json_file"
+local options = require "zklock.seckill.options"
+local reapers = require "zklock.seckill.reaper"
 local reports = require "zklock.seckill.report"
 local runner = require "zklock.seckill.runner"
-local zklock = require "zklock"
 
 
 local EXPECTED, UNEXPECTED, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130
@@ -68,9 +70,7 @@ local function save(results, file_name)
             latency = result.latency,
         }
     end
-    local file = assert(io.open(file_name, "w"))
-    file:write(dependency.load("dkjson").encode(records, { indent = true }), "\n")
-    file:close()
+    json_file.write(file_name, records, { indent = true })
 end
 
 
@@ -134,7 +134,7 @@ function laboratory.main(arguments, out, err, scenarios, environment)
     end
     local ok, status = pcall(run, chosen, out, err)
     if ok then return status end
-    local interrupted = tostring(status):find("interrupted!", 1, true)
+    local interrupted = is_interrupt(status)
     err:write(interrupted and "interrupted" or tostring(status), "\n")
     return interrupted and INTERRUPTED or UNEXPECTED
 end

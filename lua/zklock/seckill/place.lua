@@ -4,8 +4,8 @@
 --- killed.
 
 local database = require "zklock.seckill.database"
-local dependency = require "zklock.seckill.dependency"
 local interpreter = require "zklock.seckill.interpreter"
+local json_file = require "zklock.seckill.json_file"
 local redis = require "zklock.seckill.redis"
 local shell = require "zklock.seckill.shell"
 local stores = require "zklock.seckill.stores"
@@ -95,9 +95,7 @@ end
 function place.guard(about, store, reaper)
     if not (stores.load(store).remove or about.redis or has_own_database(about)) then return end
     local name = about.folder .. "/place.json"
-    local file = assert(io.open(name, "w"))
-    file:write(dependency.load("dkjson").encode(about))
-    file:close()
+    json_file.write(name, about)
     reaper:later(removal(store, name))
 end
 
@@ -120,9 +118,8 @@ end
 function place.remove_late(store, file)
     local opened = io.open(file)
     if not opened then return end
-    local about = dependency.load("dkjson").decode(opened:read "*a")
     opened:close()
-    place.remove(about, store)
+    place.remove(json_file.read(file), store)
 end
 
 

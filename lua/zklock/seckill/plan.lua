@@ -4,6 +4,7 @@ local dependency = require "zklock.seckill.dependency"
 local misuse = require "zklock.misuse"
 local purchases = require "zklock.seckill.purchases"
 local seed = require "zklock.seckill.seed"
+local sorted_names = require "zklock.seckill.sorted_names"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"
 
@@ -81,14 +82,6 @@ local function products(options)
         end
     end
     return given
-end
-
-
-local function sorted_names(given)
-    local names = {}
-    for name in pairs(given) do names[#names + 1] = name end
-    table.sort(names)
-    return names
 end
 
 

@@ -3,9 +3,9 @@
 
 local barrier = require "zklock.seckill.barrier"
 local core = require "zklock.core"
-local dependency = require "zklock.seckill.dependency"
 local fault = require "zklock.seckill.fault"
 local interpreter = require "zklock.seckill.interpreter"
+local json_file = require "zklock.seckill.json_file"
 local place = require "zklock.seckill.place"
 local process = require "zklock.seckill.process"
 local record = require "zklock.seckill.record"
@@ -50,11 +50,7 @@ local function write_plan(self)
     for name, value in pairs(self.plan) do plan[name] = value end
     plan.folder, plan.root, plan.place = self.folder, self.root, self.place
     plan.zookeeper, plan.redis = self.zookeeper, self.redis
-    local text, problem = dependency.load("dkjson").encode(plan)
-    if not text then error("the options cannot be written down: " .. problem, 0) end
-    local file = assert(io.open(self.folder .. "/plan.json", "w"))
-    file:write(text)
-    file:close()
+    json_file.write(self.folder .. "/plan.json", plan)
 end
 
 

@@ -2,6 +2,7 @@
 --- come out.
 
 local core = require "zklock.core"
+local is_interrupt = require "zklock.seckill.is_interrupt"
 
 
 -- A strategy that is wrong by a race can come out right by luck. It is tried
@@ -26,11 +27,6 @@ local TRIES = 3
 
 
 local runner = {}
-
-
-local function is_interrupt(message)
-    return tostring(message):find("interrupted!", 1, true) ~= nil
-end
 
 
 -- One attempt on a run of its own.

@@ -4,6 +4,7 @@ local distributions = require "zklock.seckill.distribution"
 local fairness = require "zklock.seckill.fairness"
 local overlaps = require "zklock.seckill.overlaps"
 local report = require "zklock.seckill.report"
+local sorted_names = require "zklock.seckill.sorted_names"
 
 
 ---@class zklock.seckill.Sale
@@ -55,14 +56,6 @@ local function cheated(outcome)
         if purchase.outcome == "sold" and not ordered[purchase.buyer] then count = count + 1 end
     end
     return count
-end
-
-
-local function sorted_names(products)
-    local names = {}
-    for name in pairs(products) do names[#names + 1] = name end
-    table.sort(names)
-    return names
 end
 
 

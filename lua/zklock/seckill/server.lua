@@ -5,8 +5,9 @@
 local barrier = require "zklock.seckill.barrier"
 local buyers = require "zklock.seckill.buyer"
 local core = require "zklock.core"
-local dependency = require "zklock.seckill.dependency"
 local faults = require "zklock.seckill.fault"
+local is_interrupt = require "zklock.seckill.is_interrupt"
+local json_file = require "zklock.seckill.json_file"
 local purchases = require "zklock.seckill.purchases"
 local records = require "zklock.seckill.record"
 local stores = require "zklock.seckill.stores"
@@ -87,21 +88,13 @@ function Server:wait_for(place, count, sleep)
 end
 
 
-local function read(file_name)
-    local file = assert(io.open(file_name))
-    local content = file:read "*a"
-    file:close()
-    return assert(dependency.load("dkjson").decode(content))
-end
-
-
 -- Whatever happens to one buyer is that buyer's alone, and does not go uncounted; but Ctrl-C is
 -- meant for all.
 local function serve(server, purchase, wish)
     local buyer = buyers.new(server, wish)
     local ok, problem = pcall(purchase, buyer)
     if not ok then
-        if tostring(problem):find("interrupted!", 1, true) then server.interrupt = problem end
+        if is_interrupt(problem) then server.interrupt = problem end
         buyer:note("error: " .. tostring(problem))
         if not buyer.told then buyer:tell "error" end
     end
@@ -135,7 +128,7 @@ end
 
 
 local function run(file_name, number)
-    local plan = read(file_name)
+    local plan = json_file.read(file_name)
     math.randomseed(plan.seed * 1000 + number)
     local server = setmetatable({
         name = "server " .. number, number = number, plan = plan, folder = plan.folder,
