@@ -516,7 +516,7 @@ describe("an engine whose Redis ends and comes again", function()
             server.process:kill()
             assert.equal("connection", code_of(lock:acquire(PATIENT)))
             assert.equal("connection", code_of(lease:release()))
-            server = redis_servers.start(servers.reaper, server.address:match "%d+$")
+            server = redis_servers.start(servers.reaper, { port = server.address:match "%d+$" })
             assert.is_true(assert(lock:acquire(PATIENT)):release()) -- it was not on the disk
         end)
     end
@@ -861,7 +861,7 @@ describe("redlock", function()
     end
 
     local function restart(i)
-        masters[i] = redis_servers.start(servers.reaper, at[i]:match "%d+$")
+        masters[i] = redis_servers.start(servers.reaper, { port = at[i]:match "%d+$" })
     end
 
     -- Which of the masters that live have the key.

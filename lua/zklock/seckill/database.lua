@@ -139,9 +139,14 @@ function database.open(where)
 end
 
 
+-- The server of a database that has a name.
+local function open_server(url)
+    return database.open((url:gsub("^(mysql://[^/?]+)/[^?]*", "%1/")))
+end
+
+
 -- Runs a statement about a database on its server.
-local function administer(url, statement)
-    local server = database.open((url:gsub("^(mysql://[^/?]+)/[^?]*", "%1/")))
+local function administer(server, url, statement)
     server:execute(statement .. " " .. database.parts(url).name)
     server:close()
 end
@@ -149,12 +154,15 @@ end
 
 --- Makes a database on a server.
 ---@param url string  with its name
-function database.create(url) administer(url, "CREATE DATABASE") end
+function database.create(url) administer(open_server(url), url, "CREATE DATABASE") end
 
 
---- Removes a database of a server, if it is there.
+--- Removes a database of a server, if it is there. A server that does not answer keeps it.
 ---@param url string
-function database.drop(url) administer(url, "DROP DATABASE IF EXISTS") end
+function database.drop(url)
+    local answers, server = pcall(open_server, url)
+    if answers then administer(server, url, "DROP DATABASE IF EXISTS") end
+end
 
 
 function Database:close()

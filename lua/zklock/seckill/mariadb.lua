@@ -49,12 +49,17 @@ end
 
 --- Starts one; gives its URL.
 ---@param reaper zklock.seckill.Reaper
+---@param name string?  of its folder; default: "mariadb"
 ---@return string url
-function mariadb.start(reaper)
-    local folder = reaper.folder .. "/mariadb"
+---@return zklock.seckill.Process process
+function mariadb.start(reaper, name)
+    if shell.succeeds "! command -v mariadbd >/dev/null" then
+        error("no MariaDB could be started: apt install mariadb-server, or give mysql = "
+            .. "\"mysql://USER:PASSWORD@HOST:PORT\"", 0)
+    end
+    local folder = reaper.folder .. "/" .. (name or "mariadb")
     local running = process.start("MariaDB", { "sh", "-c", SERVER, folder }, LIMIT, reaper)
-    mariadb.running = running -- while it is known to nobody else, its pipe must stay open
-    return await(folder, running)
+    return await(folder, running), running
 end
 
 

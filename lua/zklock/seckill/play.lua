@@ -44,6 +44,12 @@ local play = {}
 function Play:now() return core.now() - self.start end
 
 
+--- How many buyers have come to the place of that name.
+---@param name string
+---@return integer
+function Play:arrived(name) return barrier.arrived(self.folder .. "/" .. name) end
+
+
 -- What the servers read: the plan, and where things are.
 local function write_plan(self)
     local plan = {}
@@ -55,16 +61,10 @@ local function write_plan(self)
 end
 
 
--- A server finds its modules where this process does.
-local START = "package.path, package.cpath = %q, %q "
-    .. "arg = { [0] = %q, %q, %q } dofile(arg[0])"
-
 local function start_server(self, number)
-    local code = START:format(package.path, package.cpath, SERVER,
-        self.folder .. "/plan.json", tostring(number))
     return {
-        process = process.start("server " .. number,
-            { self.plan.lua or interpreter.own(), "-e", code },
+        process = process.start("server " .. number, interpreter.words(self.plan.lua, SERVER,
+            self.folder .. "/plan.json", tostring(number)),
             math.ceil(self.plan.limit + READY), self.throwaway.reaper),
     }
 end

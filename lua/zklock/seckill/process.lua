@@ -40,7 +40,7 @@ function process.start(name, words, limit, reaper)
     local pipe = assert(popen(command_line(words, limit), "r"))
     local self = setmetatable({ name = name, pipe = pipe, reaper = reaper }, Process)
     self.pid = self:expect "pid"
-    reaper:hold(self.pid)
+    reaper:hold(self.pid, self)
     return self
 end
 

@@ -30,6 +30,7 @@ rm -rf -- "$0"
 
 ---@class zklock.seckill.Reaper
 ---@field folder string  a new folder; goes with the reaper
+---@field held table<string, zklock.seckill.Process>  by pid
 local Reaper = {}
 Reaper.__index = Reaper
 
@@ -45,13 +46,16 @@ function reaper.open()
         ("exec sh -c %s %s >/dev/null 2>&1"):format(shell.quote(SCRIPT), shell.quote(folder)),
         "w"))
     pipe:setvbuf "line"
-    return setmetatable({ folder = folder, pipe = pipe }, Reaper)
+    return setmetatable({ folder = folder, pipe = pipe, held = {} }, Reaper)
 end
 
 
---- A process was started: it must not outlive this one.
+--- A process was started: it must not outlive this one. What this process has of it is kept until
+--- its end: to collect it as garbage would be to wait for that.
 ---@param pid string
-function Reaper:hold(pid)
+---@param process zklock.seckill.Process?
+function Reaper:hold(pid, process)
+    self.held[pid] = process
     self.pipe:write("+ ", pid, "\n")
 end
 
@@ -59,6 +63,7 @@ end
 --- The process has ended: its number may soon be another's.
 ---@param pid string
 function Reaper:let_go(pid)
+    self.held[pid] = nil
     self.pipe:write("- ", pid, "\n")
 end
 

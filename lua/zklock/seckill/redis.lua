@@ -17,9 +17,10 @@ local LOOK = 0.02
 local ANSWER = 2
 local TRIES = 5   -- another process may take the port that was free
 
-local SERVER = [[exec redis-server --port "$1" --bind 127.0.0.1 --dir "$0" --save "" \
-    --appendonly no --daemonize no --logfile "" --enable-debug-command local \
-    >"$0/redis-$1.log" 2>&1]]
+local SERVER = [[port=$1 program=$2; shift 2
+exec "$program" --port "$port" --bind 127.0.0.1 --dir "$0" --dbfilename "$port.rdb" --save "" \
+    --appendonly no --daemonize no --logfile "" --enable-debug-command local "$@" \
+    >"$0/redis-$port.log" 2>&1]]
 
 
 local redis = {}
@@ -52,10 +53,11 @@ local function await(address, running)
 end
 
 
-local function start_on(port, reaper)
+local function start_on(port, reaper, options)
     local address = "127.0.0.1:" .. port
-    local running = process.start("Redis", { "sh", "-c", SERVER, reaper.folder, port }, LIMIT,
-        reaper)
+    local words = { "sh", "-c", SERVER, reaper.folder, port, options.program or "redis-server" }
+    for _, argument in ipairs(options.arguments or {}) do words[#words + 1] = argument end
+    local running = process.start("Redis", words, LIMIT, reaper)
     if await(address, running) and running:lives() then
         return { address = address, process = running }
     end
@@ -65,9 +67,11 @@ end
 
 --- Starts one.
 ---@param reaper zklock.seckill.Reaper
----@param port string?  default: one that is free
+---@param options { port: string?, program: string?, arguments: string[]? }?  default: a free port
 ---@return zklock.seckill.Redis
-function redis.start(reaper, port)
+function redis.start(reaper, options)
+    options = options or {}
+    local port = options.port
     if not shell.succeeds "command -v redis-server >/dev/null" then
         error("no Redis could be started: apt install redis-server, or give redis = "
             .. "\"HOST:PORT\"", 0)
@@ -75,12 +79,31 @@ function redis.start(reaper, port)
     local tried
     for _ = 1, port and 1 or TRIES do
         tried = port or free_port()
-        local started = start_on(tried, reaper)
+        local started = start_on(tried, reaper, options)
         if started then return started end
     end
     error("Redis did not start: " .. (shell.first_line(("tail -1 %s/redis-%s.log")
         :format(shell.quote(reaper.folder), tried)) or "its log is silent"), 0)
 end
+
+
+--- The answer of a server to one command.
+---@param address string  "HOST:PORT"
+---@param command string  in small letters
+---@return any
+function redis.ask(address, command, ...)
+    local connection = connections.new(address, ANSWER)
+    local answer, message, code = failure.catch(address, connection.call, connection, command, ...)
+    connection:close()
+    if code then error(message, 0) end
+    return answer
+end
+
+
+--- The keys that a server has and that have not ended.
+---@param address string
+---@return string[]
+function redis.keys(address) return redis.ask(address, "keys", "*") end
 
 
 -- Deletes a batch of keys; gives the cursor for the next.

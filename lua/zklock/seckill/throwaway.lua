@@ -1,17 +1,14 @@
 --- What sales are made with and what ends with them: a folder, processes, and servers of
 --- ZooKeeper, MariaDB and Redis where the user names none. Each is started when it is first
---- needed, and serves all sales after that.
+--- needed, and serves all sales after that; those that are there to be struck by a fault are new
+--- at each call.
 
 local mariadb = require "zklock.seckill.mariadb"
 local reapers = require "zklock.seckill.reaper"
 local redis = require "zklock.seckill.redis"
-local shell = require "zklock.seckill.shell"
-
-
-local TICK = 200 -- milliseconds; a session lasts two of them at least
-
--- Beside this file.
-local SCRIPT = debug.getinfo(1, "S").source:match "^@(.*)throwaway%.lua$" .. "zookeeper.sh"
+local redis_masters = require "zklock.seckill.redis_masters"
+local redis_pair = require "zklock.seckill.redis_pair"
+local zookeeper = require "zklock.seckill.zookeeper"
 
 
 ---@class zklock.seckill.Throwaway
@@ -28,33 +25,24 @@ local throwaway = {}
 ---@return zklock.seckill.Throwaway
 function throwaway.open(reaper)
     reaper = reaper or reapers.open()
-    return setmetatable({ reaper = reaper, folder = reaper.folder, redis_servers = {} },
-        Throwaway)
+    return setmetatable({
+        reaper = reaper, folder = reaper.folder, redis_servers = {}, ensembles = {}, databases = 0,
+    }, Throwaway)
 end
 
 
--- The script stops the server when this process is no more.
-function Throwaway:start_zookeeper()
-    local log = self.folder .. "/zookeeper.log"
-    local pipe = assert(io.popen(("sh %s start -t %d -w $PPID 2>%s"):format(shell.quote(SCRIPT),
-        TICK, shell.quote(log))))
-    local answer = pipe:read "*a"
-    pipe:close()
-    local folder, hosts = answer:match "dir=(%S+)", answer:match "hosts=(%S+)"
-    if not hosts then
-        error(("no ZooKeeper could be started (%s): apt install zookeeper, or give zookeeper = "
-            .. "\"HOST:PORT\""):format(shell.first_line("tail -1 " .. shell.quote(log)) or
-            "no message"), 0)
-    end
-    self.zookeeper_folder = folder:gsub("^'(.*)'$", "%1")
-    return (hosts:gsub("^'(.*)'$", "%1"))
+-- It ends with this, if it is not closed before.
+local function start_zookeeper(self, options)
+    local started = zookeeper.start(self.reaper, options)
+    self.ensembles[#self.ensembles + 1] = started
+    return started
 end
 
 
 --- The address of a ZooKeeper.
 ---@return string hosts
 function Throwaway:zookeeper()
-    self.zookeeper_hosts = self.zookeeper_hosts or self:start_zookeeper()
+    self.zookeeper_hosts = self.zookeeper_hosts or start_zookeeper(self).hosts
     return self.zookeeper_hosts
 end
 
@@ -62,13 +50,7 @@ end
 --- The URL of a MariaDB.
 ---@return string url
 function Throwaway:mysql()
-    if not self.mysql_url then
-        if not shell.succeeds "command -v mariadbd >/dev/null" then
-            error("no MariaDB could be started: apt install mariadb-server, or give mysql = "
-                .. "\"mysql://USER:PASSWORD@HOST:PORT\"", 0)
-        end
-        self.mysql_url = mariadb.start(self.reaper)
-    end
+    self.mysql_url = self.mysql_url or mariadb.start(self.reaper)
     return self.mysql_url
 end
 
@@ -86,14 +68,42 @@ function Throwaway:redis(count)
 end
 
 
+--- ZooKeepers of their own, for faults: an ensemble, whose servers can be killed.
+---@param count 1|3
+---@return zklock.seckill.ZooKeeper
+function Throwaway:zookeepers(count) return start_zookeeper(self, { servers = count }) end
+
+
+--- A ZooKeeper of its own, for faults: its `clock` can jump.
+---@return zklock.seckill.ZooKeeper
+function Throwaway:zookeeper_with_clock() return start_zookeeper(self, { clock = true }) end
+
+
+--- A MariaDB of its own, for faults: its process can be killed.
+---@return string url
+---@return zklock.seckill.Process process
+function Throwaway:own_mysql()
+    self.databases = self.databases + 1
+    return mariadb.start(self.reaper, "mariadb-" .. self.databases)
+end
+
+
+--- A Redis master and its replica, for faults.
+---@return zklock.seckill.RedisPair
+function Throwaway:redis_pair() return redis_pair.start(self.reaper) end
+
+
+--- So many Redis masters, for faults.
+---@param count integer
+---@return zklock.seckill.RedisMasters
+function Throwaway:redis_masters(count) return redis_masters.start(self.reaper, count) end
+
+
 --- Ends all of it.
 function Throwaway:close()
     self.reaper:close()
-    if self.zookeeper_folder then
-        shell.succeeds(("sh %s stop %s"):format(shell.quote(SCRIPT),
-            shell.quote(self.zookeeper_folder)))
-        self.zookeeper_folder = nil
-    end
+    for _, each in ipairs(self.ensembles) do each:close() end
+    self.ensembles = {}
 end
 
 
