@@ -1,0 +1,35 @@
+--- A purchase of a program that knows that servers fail: who is told "connection" asks again, for
+--- `again` seconds of the sale's parameters. At the place "read" are those who have the lock and
+--- have read the stock.
+
+local core = require "zklock.core"
+local zklock = require "zklock"
+
+
+local PAUSE = 0.25 -- seconds
+
+
+local function enter(buyer)
+    local due
+    while true do
+        local hold, _, code = buyer:enter()
+        if hold then return true end
+        due = due or core.now() + buyer.server.parameters.again
+        if code ~= "connection" or core.now() > due then return false end
+        zklock.sleep(PAUSE)
+    end
+end
+
+
+return function(buyer)
+    if not enter(buyer) then return end
+    local stock = buyer:stock() -- here the fault strikes
+    buyer:come "read"
+    buyer:pause()
+    if buyer:may_buy(stock) then
+        buyer:buy(stock - buyer.quantity)
+    else
+        buyer:tell "refused"
+    end
+    buyer:leave()
+end

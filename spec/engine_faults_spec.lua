@@ -1,0 +1,326 @@
+--- What happens to the locks of engines, and to zklock's, when a server dies or a clock jumps:
+--- docs/engines.md. First the servers that are there to be struck, then the scenarios.
+
+local clocks = require "zklock.seckill.clock"
+local database = require "zklock.seckill.database"
+local interpreter = require "zklock.seckill.interpreter"
+local markets = require "zklock.seckill.market"
+local meeting = require "zklock.seckill.engines.scenario.meeting"
+local redis = require "zklock.seckill.redis"
+local relays = require "zklock.seckill.relay"
+local rig = require "spec.rig"
+local runner = require "zklock.seckill.runner"
+local shell = require "zklock.seckill.shell"
+local throwaway = require "zklock.seckill.throwaway"
+local zklock = require "zklock"
+
+
+local HOUR = 3600
+
+local servers, options
+
+setup(function()
+    servers = throwaway.open()
+    options = {
+        environment = { open_run = markets.open }, throwaway = servers, pause = 0.02, session = 2,
+        zookeeper = os.getenv "ZK_HOSTS",
+    }
+end)
+teardown(function() servers:close() end)
+
+
+-- How far a clock is ahead of this process's, in whole hours.
+local function hours(time) return math.floor((time - os.time()) / HOUR + 0.5) end
+
+
+local function is_reached(address) return (pcall(redis.ask, address, "ping")) end
+
+
+describe("a relay", function()
+    local server, relay
+
+    before_each(function()
+        server = redis.start(servers.reaper)
+        relay = relays.start(servers.reaper, server.address)
+    end)
+    after_each(function()
+        server.process:kill()
+        relay:close()
+    end)
+
+    it("passes on what comes, also if it is much", function()
+        local much = ("0123456789"):rep(200000)
+        redis.ask(relay.address, "set", "much", much)
+        assert.equal(much, redis.ask(relay.address, "get", "much"))
+        assert.equal(#much, redis.ask(server.address, "strlen", "much"))
+    end)
+
+    it("leads to another server from then on, or to none", function()
+        local other = redis.start(servers.reaper)
+        redis.ask(other.address, "set", "name", "other")
+        relay:lead_to(other.address)
+        assert.equal("other", redis.ask(relay.address, "get", "name"))
+        relay:cut()
+        assert.is_false(is_reached(relay.address))
+        relay:lead_to(server.address)
+        assert.is_nil(redis.ask(relay.address, "get", "name"))
+        other.process:kill()
+        relay:lead_to(other.address)
+        assert.is_false(is_reached(relay.address))
+    end)
+end)
+
+
+describe("a wall clock that can jump", function()
+    it("is that of a program that runs, whose monotonic clock goes on", function()
+        local clock = clocks.new(servers.reaper)
+        local file = servers.folder .. "/times"
+        local pipe = assert(io.popen(("%s -e %s >%s"):format(
+            shell.quote(clock:program(interpreter.own())), shell.quote(([[
+                package.cpath = %q
+                local core = require "zklock.core"
+                io.stdout:setvbuf "line"
+                for _ in io.lines() do print(os.time(), core.now()) end
+            ]]):format(package.cpath)), shell.quote(file)), "w"))
+        pipe:setvbuf "line"
+        local asked = 0
+        local function times()
+            asked = asked + 1
+            pipe:write "\n"
+            return rig.wait_for("its times", function()
+                local line = rig.shell("sed -n %dp %s", asked, shell.quote(file))
+                return line ~= "" and line
+            end):match "(%d+)%s+([%d.]+)"
+        end
+        local wall, monotonic = times()
+        assert.equal(0, hours(wall))
+        clock:jump(HOUR)
+        local later_wall, later = times()
+        assert.equal(1, hours(later_wall))
+        assert.is_true(later - monotonic < HOUR / 2)
+        clock:jump(-HOUR)
+        assert.equal(-1, hours((times())))
+        pipe:close()
+    end)
+
+    it("is one of each Redis master; and each can be cut off", function()
+        local masters = servers:redis_masters(3)
+        masters[2]:jump(HOUR)
+        assert.same({ 0, 1, 0 },
+            { hours(masters[1]:time()), hours(masters[2]:time()), hours(masters[3]:time()) })
+        masters[3]:cut()
+        assert.is_true(is_reached(masters[2].address))
+        assert.is_false(is_reached(masters[3].address))
+        masters[3]:heal()
+        for address in masters.addresses:gmatch "[^,]+" do
+            assert.is_true(is_reached(address))
+        end
+        masters:close()
+        assert.is_false(is_reached(masters[1].address))
+    end)
+
+    it("is that of a ZooKeeper, too", function()
+        local server = servers:zookeeper_with_clock()
+        assert.equal(0, hours(server:time()))
+        server.clock:jump(HOUR)
+        assert.equal(1, hours(server:time()))
+        server:close()
+    end)
+end)
+
+
+describe("a Redis pair", function()
+    it("loses what came after the cut, and keeps what came before it", function()
+        local pair = servers:redis_pair()
+        redis.ask(pair.address, "set", "before", "1")
+        assert.is_true(pair:replicated(30))
+        pair:cut()
+        redis.ask(pair.address, "set", "after", "1")
+        rig.wait_for("the master to notice", function() return not pair:is_online() end)
+        pair:kill_master()
+        assert.is_false(is_reached(pair.address))
+        pair:promote()
+        assert.same({ "before" }, redis.keys(pair.address))
+        assert.is_true(redis.ask(pair.address, "set", "again", "1"))
+        pair:close()
+    end)
+end)
+
+
+describe("an ensemble of ZooKeepers", function()
+    it("has another leader when its leader is killed, and serves", function()
+        local ensemble = servers:zookeepers(3)
+        local session = assert(zklock.connect(ensemble.hosts, { timeout = 10 }))
+        local killed, leader = ensemble:kill_leader()
+        assert.are_not.equal(killed, leader)
+        assert.is_nil(ensemble:ask(killed, "srvr"))
+        assert(session:mutex("/lock"):acquire(30)):release()
+        session:close()
+        ensemble:close()
+        assert.is_nil(ensemble:leader())
+    end)
+end)
+
+
+describe("a MariaDB of its own", function()
+    it("can be killed, and others are not", function()
+        local url, process = servers:own_mysql()
+        local other = servers:own_mysql()
+        collectgarbage() -- nobody here knows the process of the other
+        process:kill()
+        assert.is_false((pcall(database.open, url)))
+        database.open(other):close()
+        database.drop((url:gsub("/%?", "/gone?"))) -- there is nobody to keep it from being so
+    end)
+end)
+
+
+describe("a script with servers that are there to be struck", function()
+    local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
+    local SCRIPT = [[
+        local shell = require "zklock.seckill.shell"
+        local servers = require("zklock.seckill.throwaway").open()
+        local pair, masters = servers:redis_pair(), servers:redis_masters(1)
+        local ensemble, single = servers:zookeepers(3), servers:zookeeper_with_clock()
+        local _, mariadb = servers:own_mysql()
+        print(pair.master.process.pid, pair.replica.process.pid, pair.door.process.pid,
+            pair.link.process.pid, masters[1].server.process.pid, masters[1].relay.process.pid,
+            mariadb.pid)
+        for _, zookeepers in ipairs{ ensemble, single } do
+            for i in ipairs(zookeepers.addresses) do
+                print(shell.first_line(("cat %s/%d/pid"):format(zookeepers.folder, i)))
+            end
+        end
+        print "ready"
+        io.stdout:flush()
+        require("zklock").sleep(300)
+    ]]
+
+    it("leaves nothing behind when it is killed", function()
+        local folder = rig.shell("mktemp -d"):match "%S+"
+        local pid = rig.shell("TMPDIR=%s setsid %s -e %s >%s/output 2>&1 </dev/null & echo $!",
+            folder, LUA, shell.quote(SCRIPT), folder):match "%d+"
+        local output = rig.wait_for("its servers", function()
+            local text = rig.shell("cat %s/output", folder)
+            return text:find "ready" and text
+        end, 60)
+        local pids = {}
+        for each in output:gmatch "%d+" do pids[#pids + 1] = each end
+        assert.equal(11, #pids)
+        local shared = ("ls /dev/shm | grep -cxE '.*faketime_(shm|sem)_(%s)'"):format(
+            table.concat(pids, "|"))
+        assert.equal("4", rig.shell(shared):match "%d+") -- of a Redis and a ZooKeeper
+        assert.is_true(shell.succeeds(("kill -0 %s"):format(table.concat(pids, " "))))
+        rig.shell("kill -KILL %s", pid)
+        for _, each in ipairs(pids) do
+            rig.wait_for("the end of process " .. each, function()
+                return shell.succeeds(("! grep -qs 'State:.[^Z]' /proc/%s/status"):format(each))
+            end, 30)
+        end
+        rig.wait_for("nothing left behind", function()
+            return rig.shell("ls %s; %s", folder, shared) == "output\n0\n"
+        end, 30)
+        rig.shell("rm -rf %s", folder)
+    end)
+end)
+
+
+describe("the scenario", function()
+    local function finds(kind, id, pattern)
+        for _, scenario in ipairs(require("zklock.seckill.engines.scenario." .. kind).scenarios) do
+            if scenario.id == id then
+                assert.is_true(#scenario.title <= 38, scenario.title)
+                assert.is_true(#scenario.explanation <= 140, scenario.explanation)
+                local result = runner.run_one(scenario, options, servers.reaper)
+                assert.equal(scenario.expect, result.verdict, result.finding)
+                assert.matches(pattern, result.finding)
+                assert.equal(1, result.tries)
+                return result
+            end
+        end
+        error("no scenario " .. id)
+    end
+
+    local TWO, ONE = "^2 had it at once, stock 99, should be 98$", "^one after the other, 2 sold"
+
+    it("of a Redis failover finds two holders: SET NX PX (DEMO-19, PIT-16)", function()
+        local result = finds("failover", "DEMO-19a", TWO)
+        local sale = result.sales[1]
+        assert.same({ "failover", "Redis" }, { sale.faults[1].kind, sale.faults[1].target })
+        assert.equal("goes on, and its hold is lost", sale.notes[#sale.notes].line)
+    end)
+
+    it("of a Redis failover finds two holders: Redisson (DEMO-19, PIT-16)", function()
+        finds("failover", "DEMO-19b", TWO)
+    end)
+
+    it("of a ZooKeeper failover is right", function() finds("failover", "DEMO-19c", ONE) end)
+
+    it("of a clock that jumps on one of five masters finds two (DEMO-20, PIT-17)", function()
+        finds("clock", "DEMO-20a", TWO)
+    end)
+
+    it("of a clock that jumps on ZooKeeper is right", function()
+        finds("clock", "DEMO-20b", ONE)
+    end)
+
+    it("of clients whose clocks jump finds two where locks go by them (ALG-03)", function()
+        finds("clock", "DEMO-20c", TWO)
+    end)
+
+    it("of clients whose clocks jump is right with zklock", function()
+        finds("clock", "DEMO-20d", ONE)
+    end)
+
+    it("of a database that is killed finds that nobody else is served (PIT-18)", function()
+        finds("single_point", "PIT-18a", "^1 of 10 were served, 1 sold and 99 left of 100$")
+    end)
+
+    it("of one of three ZooKeepers that is killed is right (PIT-18)", function()
+        finds("single_point", "PIT-18b", "^10 of 10 were served")
+    end)
+end)
+
+
+-- Each that is wrong is right without its cause.
+describe("the sale of two buyers", function()
+    local A_WHILE = 1
+
+    local function is_right(sale_options, strike)
+        local sale = meeting.sale(markets.open("", options), sale_options,
+            { what = "failover", where = "elsewhere", strike = strike, patience = A_WHILE })
+        local played = meeting.of_one(sale)
+        assert.is_true(played.right, tostring(sale))
+        assert.equal(1, #sale.faults)
+        assert.is_true(sale.faults[1].ended - sale.faults[1].at >= A_WHILE)
+        assert.is_true(meeting.of_two(sale).right)
+    end
+
+    it("is right if the replica has the lock before the master dies", function()
+        local pair = servers:redis_pair()
+        is_right({ strategy = "redis-set", redis = pair.address }, function()
+            assert.is_true(pair:replicated(30))
+            pair:kill_master()
+            pair:promote()
+        end)
+        pair:close()
+    end)
+
+    it("is right if two masters were cut off, and no clock jumps", function()
+        local masters = servers:redis_masters(5)
+        masters[4]:cut()
+        masters[5]:cut()
+        is_right({ strategy = "redlock", redis = masters.addresses,
+            parameters = { engine = { lease = 60, fast_fail = 1 } } }, function()
+            masters[4]:heal()
+            masters[5]:heal()
+        end)
+        masters:close()
+    end)
+
+    it("is an error if it is wrong for another reason", function()
+        local sale = markets.open("", options):sale{ strategy = "none", pause = 0.1 }
+        assert.equal("wrong", sale.verdict)
+        assert.error_matches(function() meeting.of_two(sale) end, "not because two had the lock")
+    end)
+end)
