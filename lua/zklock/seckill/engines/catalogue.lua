@@ -2,7 +2,7 @@
 --- zklock.seckill.catalogue.
 
 local KINDS = {
-    "two_products",
+    "two_products", "snippet", "late_release", "half_locked", "other_product", "fair_price",
 }
 
 local catalogue = {}
