@@ -58,9 +58,10 @@ local function be_struck(path)
 end
 
 
---- Called by a buyer that has a lock and has read the stock.
+--- Called by a buyer that has a lock: it is struck, if a fault is due. Of the lock nobody asks.
 ---@param buyer zklock.seckill.Buyer
-function Faults:strike(buyer)
+---@return boolean? struck
+function Faults:hit(buyer)
     if not buyer.hold then return end
     local folder = self.server.folder
     for i, n in ipairs(self.pending) do
@@ -68,12 +69,18 @@ function Faults:strike(buyer)
         if rename(armed(folder, n), path) then
             table.remove(self.pending, i)
             be_struck(path)
-            local strategy = self.server.strategy
-            if strategy.state then
-                buyer:note("wakes, and its hold is " .. strategy:state(buyer.hold))
-            end
-            return
+            return true
         end
+    end
+end
+
+
+--- The same of a buyer that has read the stock, which notes what its lock says after that.
+---@param buyer zklock.seckill.Buyer
+function Faults:strike(buyer)
+    local strategy = self.server.strategy
+    if self:hit(buyer) and strategy.state then
+        buyer:note("wakes, and its hold is " .. strategy:state(buyer.hold))
     end
 end
 
