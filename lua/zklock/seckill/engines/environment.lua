@@ -2,6 +2,7 @@
 --- or MariaDB, and the locks are those of engines (docs/engines.md), for which Redis and MariaDB
 --- are started.
 
+local clocks = require "zklock.seckill.clock"
 local markets = require "zklock.seckill.market"
 local matrix = require "zklock.seckill.engines.matrix"
 local process_options = require "zklock.seckill.process_options"
@@ -40,7 +41,7 @@ function environment.read(given) return process_options.read(given, HOLD) end
 --- What else keeps the scenarios from running; nil: nothing.
 ---@return string?
 function environment.missing()
-    return shell.lacks "redis-server" or shell.lacks "mariadbd"
+    return shell.lacks "redis-server" or shell.lacks "mariadbd" or clocks.missing()
 end
 
 
