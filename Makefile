@@ -1,5 +1,6 @@
 # make demo      the flash sale, with and without a lock, on a real ZooKeeper
 # make demo-http the same over HTTP: two nginx, 200 connections; DB=mysql: on MariaDB
+# make demo-engines the same with the locks of Redis and of databases, under faults
 # make test      everything that CI runs
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
@@ -37,7 +38,8 @@ HEADERS = $(wildcard src/core/*.h src/zookeeper/*.h src/lua/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
-.PHONY: all demo demo-http test repl bench bench-claims bench-contended bench-engines soak lint
+.PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
+.PHONY: bench-engines soak lint
 .PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
 .PHONY: test-asan test-tsan
 .PHONY: test-lua-faults test-lua-others test-asan-faults test-asan-others test-tsan-faults
@@ -136,6 +138,12 @@ demo-http:
 	@$(sale) rig/zookeeper run -t 200 -- lua5.4 lua/zklock/seckill/http/demo.lua \
 		--store "$(DB)" --report $(BUILD)/flash-sale-http.html $(DEMO)
 
+demo-engines:
+	@rig/packages engines
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
+	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/engines/demo.lua \
+		--report $(BUILD)/flash-sale-engines.html $(DEMO)
+
 # The build that $(LUA) can load.
 ABI = $(if $(findstring jit,$(LUA)),5.1,5.4)
 
@@ -231,8 +239,9 @@ interrupts:
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = spec/bench_engines_spec.lua spec/checker_spec.lua spec/engine_faults_spec.lua \
-	spec/engine_matrix_spec.lua spec/engine_spec.lua spec/interrupt_spec.lua \
-	spec/misuse_spec.lua spec/packaging_spec.lua spec/report_spec.lua spec/seckill_spec.lua \
+	spec/engine_matrix_spec.lua spec/engine_spec.lua spec/engines_demo_spec.lua \
+	spec/interrupt_spec.lua spec/misuse_spec.lua spec/packaging_spec.lua \
+	spec/report_spec.lua spec/seckill_spec.lua \
 	spec/seckill_engines_spec.lua spec/seckill_http_spec.lua spec/seckill_sale_spec.lua \
 	spec/shortage_spec.lua
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))

@@ -36,8 +36,12 @@ local function play_database(_, market)
     if sale.verdict ~= "right" or sale.sold + failed ~= BUYERS then
         error("it is wrong, but not because nobody answers: " .. tostring(sale), 0)
     end
+    local finding = finding_of(sale)
+    if failed > 0 then
+        evidence.convict(sale, ("%d asked in vain: the database was gone"):format(failed))
+    end
     return {
-        right = failed == 0, finding = finding_of(sale), sales = { sale },
+        right = failed == 0, finding = finding, sales = { sale },
         log = evidence.story(sale, "server %d"),
     }
 end
