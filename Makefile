@@ -5,7 +5,8 @@
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
 # make bench     speed, against the same requests made one after the other; bench-contended: many
-#                who want one lock, beside Curator; bench-nginx in nginx
+#                who want one lock, beside Curator; bench-engines: the engines side by side;
+#                bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
 # make dist      the source archive and the rockspec that names it, in build
 # make lint, format, coverage, install, clean
@@ -37,7 +38,8 @@ HEADERS = $(wildcard src/core/*.h src/zookeeper/*.h src/lua/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
-.PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended soak lint
+.PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
+.PHONY: bench-engines soak lint
 .PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
 .PHONY: test-asan test-tsan
 .PHONY: test-lua-faults test-lua-others test-asan-faults test-asan-others test-tsan-faults
@@ -169,6 +171,13 @@ bench-contended:
 	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) ZKLOCK_LUA=$(LUA) $(LUA) bench/contended.lua \
 		$(if $(PEER),,--alone) $(BENCH)
 
+# The servers keep their data on the disk of the tree: folders for temporary files may be in memory.
+bench-engines:
+	@rig/packages engines
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
+	@TMPDIR="$$(realpath $(BUILD))" $(call with,5.4) ZKLOCK_LUA=$(LUA) $(LUA) bench/engines.lua \
+		$(BENCH)
+
 bench-claims: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
 	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/claims.lua
@@ -229,15 +238,18 @@ interrupts:
 
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
-LUA_SPECS = spec/checker_spec.lua spec/engine_spec.lua spec/engine_faults_spec.lua \
-	spec/engines_demo_spec.lua spec/interrupt_spec.lua spec/misuse_spec.lua \
-	spec/packaging_spec.lua spec/report_spec.lua spec/seckill_spec.lua \
+LUA_SPECS = spec/bench_engines_spec.lua spec/checker_spec.lua spec/engine_faults_spec.lua \
+	spec/engine_matrix_spec.lua spec/engine_spec.lua spec/engines_demo_spec.lua \
+	spec/interrupt_spec.lua spec/misuse_spec.lua spec/packaging_spec.lua \
+	spec/report_spec.lua spec/seckill_spec.lua \
 	spec/seckill_engines_spec.lua spec/seckill_http_spec.lua spec/seckill_sale_spec.lua \
 	spec/shortage_spec.lua
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
-JIT_SPECS = $(wildcard spec/*_spec.lua spec/loops/*_spec.lua docs/seckill/*_spec.lua)
+# The benchmark runs on Lua 5.4.
+JIT_SPECS = $(filter-out spec/bench_engines_spec.lua,$(wildcard spec/*_spec.lua \
+	spec/loops/*_spec.lua docs/seckill/*_spec.lua))
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
 interpreter = mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 $(1) \

@@ -1,40 +1,10 @@
 --- The options of bench/contended.lua: options(arg) gives a table of them.
 
 local argparse = require "argparse"
+local converters = require "bench.converters"
 
-
-local function list_of(convert) -- an argparse converter
-    return function(text)
-        local list = {}
-        for word in text:gmatch("[^,]+") do
-            local value = convert(word)
-            if value == nil then return nil, ("%q will not do"):format(word) end
-            list[#list + 1] = value
-        end
-        return list
-    end
-end
-
-
-local function one_of(...)
-    local known = {}
-    for _, name in ipairs{ ... } do known[name] = name end
-    return function(word) return known[word] end
-end
-
-
-local function count(text)
-    local number = tonumber(text)
-    if number and number >= 1 and number % 1 == 0 then return number end
-    return nil, ("%q is no whole number above 0"):format(text)
-end
-
-
-local function time(text)
-    local number = tonumber(text)
-    if number and number >= 0 and number < 1000 then return number end
-    return nil, ("%q is no time below 1000"):format(text)
-end
+local count, list_of = converters.count, converters.list_of
+local one_of, time = converters.one_of, converters.time
 
 
 local function describe()
@@ -43,10 +13,10 @@ local function describe()
         parser:option(name, text, default):convert(convert)
     end
     option("--parts", "Of line, steady, timeouts.", "line,steady,timeouts",
-           list_of(one_of("line", "steady", "timeouts")))
+           list_of(one_of{ "line", "steady", "timeouts" }))
     option("--sessions", "In line: numbers of sessions.", "2,8,32,64", list_of(count))
     option("--locks", "In line: of mutex, turns, write, semaphore.", "mutex,write,semaphore",
-           list_of(one_of("mutex", "turns", "write", "semaphore")))
+           list_of(one_of{ "mutex", "turns", "write", "semaphore" }))
     option("--delays", "Round trips, milliseconds.", "0,10", list_of(time))
     option("--rounds", "Of each row; their median counts.", "5", count)
     option("--patience", "Seconds after which a row has no further round, if it has three.", "6",

@@ -13,6 +13,7 @@ local receiver = require "zklock.receiver"
 ---@field fair boolean?        locks are had in the order in which they were asked for, if wished
 ---@field reentrant boolean?   its owner can have a lock twice
 ---@field rwlock boolean?      read-write locks
+---@field condition boolean?   a holder gives the lock up until it is told to go on
 ---@field multi boolean?       several locks as one
 ---@field lease boolean?       a lock has an end of its own
 ---@field watchdog boolean?    and is renewed before, while its holder lives

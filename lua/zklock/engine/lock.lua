@@ -131,6 +131,13 @@ function Lock:with(arg, fn, ...)
 end
 
 
+--- A condition, for which a holder would wait: none of these engines has them.
+---@return nil, string message, string code  "unsupported"
+function Lock:condition()
+    return failure.of("unsupported", self.name, self.engine.name .. " has no conditions")
+end
+
+
 function Lock:__tostring()
     return ("zklock.engine.lock (%s, %s, %s)"):format(self.engine.name, self.kind, self.name)
 end

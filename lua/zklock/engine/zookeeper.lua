@@ -15,8 +15,8 @@ ZooKeeper.__index = ZooKeeper
 
 local way = {
     has = {
-        fair = true, reentrant = true, rwlock = true, multi = true, wakes = true, owned = true,
-        token = true,
+        fair = true, reentrant = true, rwlock = true, condition = true, multi = true, wakes = true,
+        owned = true, token = true,
     },
     fields = { zookeeper = options.text, session = options.seconds(0.1), root = options.text },
     defaults = { session = 10, root = "/locks" },

@@ -13,13 +13,16 @@ local READY = 30
 local LOOK = 0.05
 
 -- An empty folder is enough: without privilege tables nobody has to be told who may do
--- what. Nobody but the user reaches the socket, as the folder is the user's own. Nothing
--- here must outlive the machine's power.
+-- what. Nobody but the user reaches the socket, as the folder is the user's own.
 local SERVER = [[mkdir -p "$0/data" && exec mariadbd --no-defaults --user="$(id -un)" \
     --datadir="$0/data" --socket="$0/socket" --pid-file="$0/pid" --skip-networking \
     --skip-grant-tables --skip-name-resolve --max-connections=50 \
-    --innodb-flush-log-at-trx-commit=2 --innodb-doublewrite=0 \
+    --innodb-flush-log-at-trx-commit="$1" --innodb-doublewrite="$2" \
     --innodb-buffer-pool-size=32M --performance-schema=OFF >"$0/log" 2>&1]]
+
+-- When it writes its log to the disk, and whether it writes pages twice. By default nothing must
+-- outlive the machine's power; a durable one has these as they are installed.
+local QUICK, DURABLE = { "2", "0" }, { "1", "1" }
 
 
 local mariadb = {}
@@ -47,18 +50,22 @@ local function await(folder, running)
 end
 
 
---- Starts one; gives its URL.
+--- Starts one, on the data that are there if it ran before; gives its URL.
 ---@param reaper zklock.seckill.Reaper
----@param name string?  of its folder; default: "mariadb"
+---@param options { name: string?, durable: boolean? }?  name: of its folder; durable: it waits for
+---its disk
 ---@return string url
 ---@return zklock.seckill.Process process
-function mariadb.start(reaper, name)
+function mariadb.start(reaper, options)
     if shell.succeeds "! command -v mariadbd >/dev/null" then
         error("no MariaDB could be started: apt install mariadb-server, or give mysql = "
             .. "\"mysql://USER:PASSWORD@HOST:PORT\"", 0)
     end
-    local folder = reaper.folder .. "/" .. (name or "mariadb")
-    local running = process.start("MariaDB", { "sh", "-c", SERVER, folder }, LIMIT, reaper)
+    options = options or {}
+    local folder = reaper.folder .. "/" .. (options.name or "mariadb")
+    local care = options.durable and DURABLE or QUICK
+    local running = process.start("MariaDB", { "sh", "-c", SERVER, folder, care[1], care[2] },
+        LIMIT, reaper)
     return await(folder, running), running
 end
 

@@ -84,7 +84,7 @@ function Throwaway:zookeeper_with_clock() return start_zookeeper(self, { clock =
 ---@return zklock.seckill.Process process
 function Throwaway:own_mysql()
     self.databases = self.databases + 1
-    return mariadb.start(self.reaper, "mariadb-" .. self.databases)
+    return mariadb.start(self.reaper, { name = "mariadb-" .. self.databases })
 end
 
 

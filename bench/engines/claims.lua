@@ -1,0 +1,141 @@
+--- Part "claims": what the seeds say in numbers (NUM-01, NUM-02, NUM-04), measured.
+
+local core = require "zklock.core"
+local engine = require "zklock.engine"
+local markdown = require "bench.engines.markdown"
+local median = require "bench.median"
+local rig = require "spec.rig"
+local rounds = require "bench.contended.rounds"
+
+local number, milliseconds = markdown.number, markdown.milliseconds
+
+local CONTENDERS = 64
+local COMMANDS = 50000 -- of redis-benchmark
+local BUSY = { contenders = 8 } -- on one lock, while many are held
+local TRIES = 3 -- for each round
+local FAST_FAIL = { 0.005, 0.05 } -- seconds (CFG-10)
+local SILENT = 2 -- of five masters, at most: three are a majority
+
+
+-- Of the first contender with that label.
+local function id_of(world, label)
+    return world:ids(function(contender) return contender.label == label end)[1]
+end
+
+
+-- NUM-01, NUM-02: locks a second in all, when nobody waits for another.
+local function own_locks(world)
+    local ids = world:ids(function(contender)
+        return not contender.lock and contender.engine ~= "sql-optimistic"
+    end)
+    local shape = { contenders = CONTENDERS, seconds = world.options.seconds, own = true }
+    local figures, rows = world:rounds(ids, shape), {}
+    for _, id in ipairs(ids) do
+        rows[#rows + 1] = {
+            world.contenders[id].label, markdown.range(rounds.middle(figures[id], "rate")),
+            number((rounds.middle(figures[id], "requests"))),
+        }
+    end
+    print(("\n**%d contenders, each with a lock of its own**"):format(CONTENDERS))
+    markdown.table({ "", "grants a second, of all locks", "requests a grant" }, rows)
+end
+
+
+-- NUM-02: Redis without any lock.
+local function bare_redis(world)
+    local host, port = world.servers:address("redis"):match("^(.*):(%d+)$")
+    local output = rig.shell("redis-benchmark -h %s -p %s -t set -c 50 -n %d -q", host, port,
+                             COMMANDS)
+    local rate = tonumber(output:match("SET: ([%d.]+) requests per second"))
+    print(("\nRedis alone: %.0f SET a second, of 50 connections (redis-benchmark)"):format(rate))
+end
+
+
+-- Bytes of resident memory.
+local function resident(pid)
+    for line in io.lines(("/proc/%d/status"):format(pid)) do
+        local kilobytes = line:match("^VmRSS:%s+(%d+) kB")
+        if kilobytes then return 1024 * tonumber(kilobytes) end
+    end
+end
+
+
+local memory_of = {
+    zookeeper = function(world) return resident(world.servers.ensemble:pid()) end,
+    ["redis-expire"] = function(world) return world.servers:redis_memory() end,
+}
+
+
+-- NUM-01: so many locks held at once: what they cost, and what another lock is like meanwhile.
+local function many_locks(world, label)
+    local id, locks = id_of(world, label), world.options.locks
+    if not id then return nil end
+    local shape = { contenders = BUSY.contenders, seconds = world.options.seconds }
+    local before, memory = world:measure(id, shape), memory_of[label](world)
+    local seconds = world.crowd:hold(id, locks)
+    local bytes = memory_of[label](world) - memory
+    local meanwhile = world:measure(id, shape)
+    world.crowd:free(id)
+    return { label, number(seconds), ("%.0f"):format(bytes / locks), number(before.rate),
+             number(meanwhile.rate) }
+end
+
+
+local function held_locks(world)
+    local rows = {}
+    for _, label in ipairs{ "zookeeper", "redis-expire" } do
+        rows[#rows + 1] = many_locks(world, label)
+    end
+    if not rows[1] then return end
+    print(("\n**%d locks held at once, by %d processes**"):format(world.options.locks,
+                                                                   world.options.processes))
+    markdown.table({ "", "taken in, s", "bytes a lock, in the server",
+                     "grants a second of another lock, before", "meanwhile" }, rows)
+end
+
+
+-- Seconds until it is had, once all connections are there.
+local function time_to_acquire(addresses, fast_fail, tries)
+    local client = assert(engine.open("redlock", { redis = addresses, fast_fail = fast_fail }))
+    local lock, times = client:mutex "quorum", {}
+    for i = 1, tries do
+        local asked = core.now()
+        local lease = assert(lock:acquire(10))
+        times[i] = core.now() - asked
+        lease:release()
+    end
+    client:close()
+    return median(times)
+end
+
+
+-- NUM-04: N/2+1 of five, 5 to 50 ms for each.
+local function quorum(world)
+    local rows, masters = {}, world.servers.throwaway.redis_servers
+    local addresses, tries = world.servers:address "masters", TRIES * world.options.rounds
+    for silent = 0, SILENT do
+        if silent > 0 then masters[#masters + 1 - silent].process:signal "STOP" end
+        local row = { ("%d of %d"):format(silent, #masters) }
+        for i, fast_fail in ipairs(FAST_FAIL) do
+            row[i + 1] = milliseconds(time_to_acquire(addresses, fast_fail, tries))
+        end
+        rows[#rows + 1] = row
+    end
+    for silent = 1, SILENT do masters[#masters + 1 - silent].process:signal "CONT" end
+    print "\n**redlock, one contender: ms until it has the lock**"
+    markdown.table({ "masters that are silent", "5 ms for each", "50 ms for each" }, rows)
+end
+
+
+local function measured(world, name)
+    return world:ids(function(contender) return contender.engine == name end)[1] ~= nil
+end
+
+
+return function(world)
+    world:start_crowd()
+    own_locks(world)
+    if measured(world, "redis-set") then bare_redis(world) end
+    held_locks(world)
+    if measured(world, "redlock") then quorum(world) end
+end

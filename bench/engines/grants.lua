@@ -1,0 +1,98 @@
+--- Part "grants": so many contenders on one lock, who come back at once; and a crowd that comes at
+-- once, of whom each has the lock once.
+
+local markdown = require "bench.engines.markdown"
+local rounds = require "bench.contended.rounds"
+
+local number, milliseconds = markdown.number, markdown.milliseconds
+
+local ALONE = 0.4 -- seconds, of one contender: nobody is waited for
+
+
+local function shapes_of(options)
+    local list, most = {}, 0
+    for _, contenders in ipairs(options.contenders) do
+        local seconds = contenders == 1 and math.min(ALONE, options.seconds) or options.seconds
+        list[#list + 1] = { contenders = contenders, seconds = seconds }
+        most = math.max(most, contenders)
+    end
+    if most > 1 then list[#list + 1] = { contenders = most, laps = 1 } end
+    return list
+end
+
+
+local function title(shape, processes)
+    local spread = math.min(processes, shape.contenders)
+    return shape.contenders == 1 and "1 contender" or ("%d contenders%s: %d processes x %g"):format(
+        shape.contenders, shape.laps and ", each once" or "", spread, shape.contenders / spread)
+end
+
+
+-- How many times as many grants a second as the reference, each round by itself.
+local function ratio(figures, reference)
+    local ratios = {}
+    for i = 1, #figures do ratios[i] = { ratio = figures[i].rate / reference[i].rate } end
+    return number((rounds.middle(ratios, "ratio")))
+end
+
+
+local DASH = "—"
+
+local HEAD = { "", "grants a second", "of zookeeper's", "p50, ms", "p99, ms", "requests a grant" }
+local HEAD_OF_ORDER = { "overtakes", "Jain" }
+
+
+-- Have they an order? One has none, nor have those who come at once.
+local function has_order(shape) return shape.contenders > 1 and not shape.laps end
+
+
+-- With sql-optimistic nobody waits, so nobody is overtaken.
+local function cells_of_order(contender, of)
+    local overtakes = contender.engine == "sql-optimistic" and DASH or ("%d"):format(of "overtakes")
+    return { overtakes, ("%.2f"):format(of "jain") }
+end
+
+
+local function append(list, more)
+    local both = {}
+    for _, each in ipairs(list) do both[#both + 1] = each end
+    for _, each in ipairs(more) do both[#both + 1] = each end
+    return both
+end
+
+
+local function row(contender, figures, reference, shape)
+    local function of(name) return (rounds.middle(figures, name)) end
+    local p99, least, most = rounds.middle(figures, "p99")
+    local cells = {
+        contender.label, markdown.range(rounds.middle(figures, "rate")),
+        reference and ratio(figures, reference) or DASH, milliseconds(of "p50"),
+        markdown.range(1000 * p99, 1000 * least, 1000 * most), number(of "requests"),
+    }
+    return has_order(shape) and append(cells, cells_of_order(contender, of)) or cells
+end
+
+
+-- zklock's own is what all are compared with.
+local function reference_of(world)
+    return world:ids(function(contender)
+        return contender.engine == "zookeeper" and not contender.lock
+    end)[1]
+end
+
+
+local function all(world) return world:ids(function() return true end) end
+
+
+return function(world)
+    world:start_crowd()
+    local reference = reference_of(world)
+    for _, shape in ipairs(shapes_of(world.options)) do
+        local figures, rows = world:rounds(all(world), shape), {}
+        for id, contender in ipairs(world.contenders) do
+            rows[id] = row(contender, figures[id], figures[reference], shape)
+        end
+        print("\n**" .. title(shape, world.options.processes) .. "**")
+        markdown.table(has_order(shape) and append(HEAD, HEAD_OF_ORDER) or HEAD, rows)
+    end
+end

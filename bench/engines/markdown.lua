@@ -1,0 +1,35 @@
+--- Tables as docs/engines.md has them, and numbers as they stand in them.
+
+local markdown = {}
+
+
+--- Prints a table: a head, and rows of as many cells.
+function markdown.table(head, rows)
+    local rule = {}
+    for i = 1, #head do rule[i] = "---" end
+    print("\n| " .. table.concat(head, " | ") .. " |")
+    print("| " .. table.concat(rule, " | ") .. " |")
+    for _, row in ipairs(rows) do print("| " .. table.concat(row, " | ") .. " |") end
+    io.stdout:flush()
+end
+
+
+--- A number with three digits that count, or as many as it has before its point.
+function markdown.number(value)
+    local size = math.abs(value)
+    if size >= 100 then return ("%.0f"):format(value) end
+    return (size >= 10 and "%.1f" or "%.2f"):format(value)
+end
+
+
+--- A value, and its range.
+function markdown.range(value, least, most)
+    local number = markdown.number
+    return ("%s (%s to %s)"):format(number(value), number(least), number(most))
+end
+
+
+function markdown.milliseconds(seconds) return markdown.number(1000 * seconds) end
+
+
+return markdown

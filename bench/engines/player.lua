@@ -1,0 +1,91 @@
+--- A process of a fault: it is the holder, or one who waits. It obeys commands, one a line, and
+-- answers "ok …" or "error: …":
+--
+--   take LIMIT      tries to have the lock until that time; answers with the time at which it had
+--                   it, or with "never". A connection that broke is opened again and again
+--   keep UNTIL      stays in the critical section until that time, or until it knows that the lock
+--                   is lost; then it releases. Answers with the time at which it was out
+--   free            releases, if it has the lock
+--   quit
+--
+--   player.lua ENGINE LOCK NAME=VALUE …
+--
+-- It greets with its process id. Times are seconds of CLOCK_BOOTTIME.
+
+local core = require "zklock.core"
+local engine = require "zklock.engine"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local now = core.now
+
+local LOOK = 0.005 -- seconds between two looks at what it knows
+local AGAIN = 0.02 -- seconds until it connects again
+
+local client, lock, lease
+
+
+local function options_of(first)
+    local options = {}
+    for i = first, #arg do
+        local key, value = arg[i]:match("^([%w_]+)=(.*)$")
+        options[key] = tonumber(value) or value
+    end
+    return options
+end
+
+local OPTIONS = options_of(3)
+
+
+-- Gives nil if nobody is there.
+local function open()
+    if client then pcall(client.close, client) end
+    client = engine.open(arg[1], OPTIONS)
+    lock = client and client:mutex(arg[2])
+end
+
+
+local commands = {}
+
+
+function commands.take(limit)
+    limit = tonumber(limit)
+    repeat
+        lease = lock and lock:acquire(math.max(limit - now(), 0))
+        if lease then return ("%.6f"):format(now()) end
+        zklock.sleep(AGAIN)
+        open()
+    until now() >= limit
+    return "never"
+end
+
+
+function commands.keep(limit)
+    limit = tonumber(limit)
+    while lease:state() ~= "lost" and now() < limit do zklock.sleep(LOOK) end
+    local out = ("%.6f"):format(now())
+    lease:release()
+    return out
+end
+
+
+function commands.free()
+    if lease then lease:release() end
+end
+
+
+zklock.run(function()
+    math.randomseed(rig.pid)
+    open()
+    print(rig.pid)
+    io.stdout:flush()
+    for line in io.lines() do
+        if line == "quit" then break end
+        local name, argument = line:match("^(%S+) ?(.*)$")
+        local ok, answer = pcall(commands[name], argument)
+        print(ok and "ok " .. (answer or "") or "error: " .. tostring(answer):gsub("%s+", " "))
+        io.stdout:flush()
+    end
+    if client then pcall(client.close, client) end
+    print "ok"
+end)

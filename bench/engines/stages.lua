@@ -1,0 +1,205 @@
+--- The stages of faults: servers that are there to be struck. Each has
+--
+--   options      how the engines are told of their servers, as "NAME=VALUE", by kind of server
+--   prepare()    before anybody has a lock
+--   strike()     the fault: gives, for each kind of server, when it came
+--   recover()    for the next round
+--   stop()
+--
+-- and may have `lua_of_waiter`: by engine, the Lua that runs who waits; its clock is the stage's.
+
+local clocks = require "zklock.seckill.clock"
+local core = require "zklock.core"
+local database = require "zklock.seckill.database"
+local engine_options = require "zklock.engine.options"
+local mariadb = require "zklock.seckill.mariadb"
+local redis = require "zklock.seckill.redis"
+local rig = require "spec.rig"
+local throwaway = require "zklock.seckill.throwaway"
+
+local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
+local TICK = 200  -- milliseconds
+local MASTERS = 5 -- of redlock
+local JUMP = 3600 -- seconds
+
+
+local function nothing() end
+
+local stages = {}
+
+
+-- --- servers that are killed, and started again at once, each with what it has kept -------------
+
+local Killed = { prepare = nothing, recover = nothing }
+Killed.__index = Killed
+
+
+local function start_mysql(self)
+    local url
+    url, self.mysql = mariadb.start(self.throwaway.reaper, { durable = true })
+    return (url:gsub("/%?", "/engines?"))
+end
+
+
+-- A new one cannot be killed before it has written its pages; it does so when it ends.
+local function prepare_mysql(self)
+    local url = start_mysql(self)
+    database.create(url)
+    local connection = database.open(url)
+    connection:execute "SHUTDOWN"
+    connection:close()
+    self.mysql:finish()
+    return start_mysql(self)
+end
+
+
+function stages.killed()
+    local self = setmetatable({ throwaway = throwaway.open() }, Killed)
+    local addresses = engine_options.addresses_of(self.throwaway:redis(1 + MASTERS))
+    self.ensemble = rig.server{ fsync = true, tick = TICK }
+    self.options = {
+        sqlite = "sqlite=" .. self.throwaway.folder .. "/locks.db",
+        mysql = "mysql=" .. prepare_mysql(self),
+        redis = "redis=" .. table.remove(addresses, 1),
+        masters = "redis=" .. table.concat(addresses, ","),
+        zookeeper = "zookeeper=" .. self.ensemble.hosts,
+    }
+    return self
+end
+
+
+local function strike_redis(self, number)
+    local servers, at = self.throwaway.redis_servers, core.now()
+    servers[number].process:kill()
+    servers[number] = redis.start(self.throwaway.reaper,
+                                  { port = servers[number].address:match("%d+$") })
+    return at
+end
+
+
+local function strike_zookeeper(self)
+    local at = core.now()
+    self.ensemble:kill()
+    self.ensemble:restart()
+    return at
+end
+
+
+local function strike_mysql(self)
+    local at = core.now()
+    self.mysql:kill()
+    start_mysql(self)
+    return at
+end
+
+
+--- One server of each kind; one of five masters.
+function Killed:strike()
+    return {
+        redis = strike_redis(self, 1), masters = strike_redis(self, 2),
+        zookeeper = strike_zookeeper(self), mysql = strike_mysql(self),
+    }
+end
+
+
+function Killed:stop()
+    self.ensemble:stop()
+    self.throwaway:close()
+end
+
+
+-- --- a master that dies, whose replica takes its place; a leader that dies ----------------------
+
+local Promoted = {}
+Promoted.__index = Promoted
+
+
+local function start_pair(self)
+    self.pair, self.ensemble = self.throwaway:redis_pair(), self.throwaway:zookeepers(3)
+    self.options = { redis = "redis=" .. self.pair.address,
+                     zookeeper = "zookeeper=" .. self.ensemble.hosts }
+end
+
+
+function stages.promoted()
+    local self = setmetatable({ throwaway = throwaway.open() }, Promoted)
+    start_pair(self)
+    return self
+end
+
+
+--- The replica does not hear of the locks.
+function Promoted:prepare() self.pair:cut() end
+
+
+function Promoted:strike()
+    local struck = { redis = core.now() }
+    self.pair:kill_master()
+    self.pair:promote()
+    struck.zookeeper = core.now()
+    self.ensemble:kill_leader()
+    return struck
+end
+
+
+function Promoted:recover()
+    self.pair:close()
+    self.ensemble:close()
+    start_pair(self)
+end
+
+
+function Promoted:stop() self.throwaway:close() end
+
+
+-- --- wall clocks that jump ----------------------------------------------------------------------
+
+local Clock = {}
+Clock.__index = Clock
+
+
+function stages.clock()
+    local self = setmetatable({ throwaway = throwaway.open() }, Clock)
+    self.redis = self.throwaway:redis_masters(1)
+    self.masters = self.throwaway:redis_masters(MASTERS)
+    self.zookeeper = self.throwaway:zookeeper_with_clock()
+    self.client = clocks.new(self.throwaway.reaper)
+    self.lua_of_waiter = { ["redis-timestamp"] = self.client:program(LUA) }
+    self.options = {
+        redis = "redis=" .. self.redis.addresses, masters = "redis=" .. self.masters.addresses,
+        zookeeper = "zookeeper=" .. self.zookeeper.hosts,
+    }
+    return self
+end
+
+
+--- Of five masters the holders have three.
+function Clock:prepare()
+    for i = MASTERS - 1, MASTERS do self.masters[i]:cut() end
+end
+
+
+-- So many seconds ahead.
+local function set_clocks(self, seconds)
+    for _, clock in ipairs{ self.redis[1], self.masters[3], self.zookeeper.clock, self.client } do
+        clock:jump(seconds)
+    end
+end
+
+
+--- One server of each kind; the third of five masters, and the other two are back.
+function Clock:strike()
+    local at = core.now()
+    for i = MASTERS - 1, MASTERS do self.masters[i]:heal() end
+    set_clocks(self, JUMP)
+    return { redis = at, masters = at, zookeeper = at }
+end
+
+
+function Clock:recover() set_clocks(self, 0) end
+
+
+function Clock:stop() self.throwaway:close() end
+
+
+return stages

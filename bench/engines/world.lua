@@ -1,0 +1,103 @@
+--- Where the engines are measured: servers, processes that contend, and those engines that are
+-- meant. All figures of all rounds are kept.
+
+local all_contenders = require "bench.engines.contenders"
+local crowds = require "bench.engines.crowd"
+local servers = require "bench.engines.servers"
+
+local WARM = { contenders = 8, seconds = 0.2 }
+
+local World = {}
+World.__index = World
+
+local world = {}
+
+
+-- The contenders whose engine is among these; nil: all.
+local function chosen(names)
+    if not names then return all_contenders end
+    local wanted, list = {}, {}
+    for _, name in ipairs(names) do wanted[name] = true end
+    for _, contender in ipairs(all_contenders) do
+        if wanted[contender.engine] then list[#list + 1] = contender end
+    end
+    return list
+end
+
+
+-- Compiled code, connections, tables and pages are warm when it counts.
+local function warm_up(self)
+    for id in ipairs(self.contenders) do self:measure(id, WARM) end
+end
+
+
+--- One measurement; see Crowd:run.
+function World:measure(id, shape)
+    local contender = self.contenders[id]
+    return self.crowd:run(id, contender, shape, function()
+        return self.servers:requests(contender.server)
+    end)
+end
+
+
+--- Measures those contenders in turn, again and again: gives, for each, the figures of its rounds.
+-- The machine's speed drifts, and all have their share of it.
+function World:rounds(ids, shape)
+    local figures = {}
+    for _, id in ipairs(ids) do figures[id] = {} end
+    for round = 1, self.options.rounds do
+        for _, id in ipairs(ids) do figures[id][round] = self:measure(id, shape) end
+    end
+    for _, id in ipairs(ids) do
+        self.notes[#self.notes + 1] = {
+            contender = self.contenders[id].label, shape = shape, rounds = figures[id],
+        }
+    end
+    return figures
+end
+
+
+--- The numbers of the contenders for which fn(contender) is true.
+function World:ids(fn)
+    local ids = {}
+    for id, contender in ipairs(self.contenders) do
+        if fn(contender) then ids[#ids + 1] = id end
+    end
+    return ids
+end
+
+
+function World:write_json(path)
+    local file = assert(io.open(path, "w"))
+    file:write(require("dkjson").encode(self.notes, { indent = true }), "\n")
+    file:close()
+end
+
+
+function World:stop()
+    if self.crowd then self.crowd:stop() end
+    self.servers:stop()
+end
+
+
+--- Starts the processes that contend, and the servers that their engines need.
+function World:start_crowd()
+    if self.crowd then return end
+    self.crowd = crowds.start(self.options.processes, self.servers.throwaway.folder)
+    for id, contender in ipairs(self.contenders) do
+        self.crowd:open(id, contender, self.servers:option(contender.server))
+    end
+    warm_up(self)
+end
+
+
+--- Nothing is started yet.
+function world.new(options)
+    return setmetatable({
+        options = options, notes = {}, contenders = chosen(options.engines),
+        servers = servers.new(),
+    }, World)
+end
+
+
+return world

@@ -1,0 +1,93 @@
+--- make bench-engines, in a few seconds: one short round of some engines, whose tables are there
+-- and make sense. And the tables of docs/engines.md have all that it measures.
+
+local contenders = require "bench.engines.contenders"
+local engine = require "zklock.engine"
+local rig = require "spec.rig"
+
+local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
+
+
+-- The rows of all tables, by their first cell: each a list of the other cells.
+local function rows_of(text)
+    local rows = {}
+    for line in text:gmatch "[^\n]+" do
+        local label, rest = line:match "^| ([^|]+) |(.*)$"
+        if label then
+            local row = {}
+            for cell in rest:gmatch " (.-) |" do row[#row + 1] = cell end
+            rows[label] = rows[label] or {}
+            table.insert(rows[label], row)
+        end
+    end
+    return rows
+end
+
+
+local function bench(words)
+    local text = rig.shell("%s bench/engines.lua %s 2>&1; echo status $?", LUA, words)
+    assert.matches("status 0\n$", text)
+    return rows_of(text)
+end
+
+
+local function numbers(cell)
+    local list = {}
+    for number in cell:gmatch "[%d.]+" do list[#list + 1] = tonumber(number) end
+    return list
+end
+
+
+describe("make bench-engines", function()
+    it("measures grants: how many, what they ask, and in which order", function()
+        local rows = bench("--parts grants --rounds 1 --seconds 0.2 --contenders 1,8 "
+            .. "--engines redis-set,sql-optimistic,sql-table,zookeeper")
+        for label, requests in pairs{ ["redis-set"] = 2, ["sql-table, SQLite"] = 3,
+                                      ["sql-table, MariaDB"] = 3 } do
+            local alone, among, once = rows[label][1], rows[label][2], rows[label][3]
+            assert.is_true(numbers(alone[1])[1] > 1, label)
+            assert.equal(requests, tonumber(alone[5]), label) -- SELECT, INSERT, DELETE; SET, EVAL
+            assert.is_nil(alone[6]) -- one has no order
+            assert.is_true(tonumber(among[5]) >= requests)
+            assert.is_true(tonumber(among[6]) >= 0 and tonumber(among[7]) <= 1)
+            assert.is_true(numbers(once[1])[1] > 1)
+        end
+        assert.equal("1.00", rows.zookeeper[2][2])
+        assert.is_true(tonumber(rows.zookeeper[2][7]) > 0.8, rows.zookeeper[2][7])
+        assert.equal("—", rows["sql-optimistic, MariaDB"][2][6])
+    end)
+
+    it("measures what the seeds claim: NUM-01, NUM-02, NUM-04", function()
+        local rows = bench("--parts claims --rounds 1 --seconds 0.1 --locks 200 "
+            .. "--engines redis-expire,redis-set,redlock,zookeeper")
+        assert.equal(2, #rows.zookeeper) -- locks of their own, many that are held
+        assert.is_true(tonumber(rows["redis-expire"][2][2]) > 20, "bytes of a lock")
+        assert.is_true(tonumber(rows["2 of 5"][1][2]) >= 90, "two silent masters")
+        assert.is_true(tonumber(rows["2 of 5"][1][1]) >= 8)
+    end)
+
+    it("strikes holders, servers and clocks", function()
+        local rows = bench("--parts faults --faults killed,promoted,clock --fault-rounds 1 "
+            .. "--lease 1 --engines redis-set,sql-pessimistic,zookeeper")
+        assert.matches("^%d+%.%d s", rows["sql-pessimistic"][1][1])
+        assert.equal("—", rows["sql-pessimistic"][1][2])
+        for fault = 1, 3 do
+            assert.matches("^%d+%.%d s", rows["redis-set"][1][fault])
+            assert.matches("^%d+%.%d s", rows.zookeeper[1][fault])
+        end
+    end)
+end)
+
+
+describe("the tables of docs/engines.md", function()
+    it("have all that is measured, and that is each engine", function()
+        local file = assert(io.open "docs/engines.md")
+        local rows, measured = rows_of(file:read "*a"), {}
+        file:close()
+        for _, contender in ipairs(contenders) do
+            measured[contender.engine] = true
+            assert.is_true(#(rows[contender.label] or {}) >= 4, contender.label)
+        end
+        for _, name in ipairs(engine.names) do assert.is_true(measured[name], name) end
+    end)
+end)

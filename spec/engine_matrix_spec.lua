@@ -1,0 +1,421 @@
+--- The capability matrix of docs/engines.md (CMP-02): each of its cells is tried on the engine,
+-- with a real server, and what engine.has says is the same; the tests that it names are there.
+
+local database = require "zklock.seckill.database"
+local engine = require "zklock.engine"
+local rig = require "spec.rig"
+local throwaway = require "zklock.seckill.throwaway"
+local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: std max
+
+local HOSTS = os.getenv "ZK_HOSTS"
+local SOON = 0.05   -- seconds for which something is waited for that does not come
+local PATIENT = 10  -- seconds for which something is waited for that does
+local SHOWN = 1.5   -- seconds in which those that are woken ask
+local MANY = 3      -- clients that wait
+
+local OWN_PATH = "spec/engine_matrix_spec.lua"
+
+local YES = { yes = true, ["yes, nearly"] = true, ["if wished"] = true }
+local NO_SENSE = "—"
+
+
+-- --- the tables ------------------------------------------------------------------------------
+
+-- The cells of a line of a table; nil: it is none.
+local function cells_of(line)
+    if not line:find "^|" then return nil end
+    local cells = {}
+    for cell in line:sub(2):gmatch "%s*(.-)%s*|" do cells[#cells + 1] = cell end
+    return cells
+end
+
+
+-- The tables below a heading of a document: each a list of lines, the first one its head.
+local function tables_of(path, heading)
+    local found, current, inside = {}, nil, false
+    for line in io.lines(path) do
+        if line:find "^## " then inside = line == "## " .. heading end
+        local cells = inside and cells_of(line)
+        if not cells then
+            current = nil
+        elseif not current then
+            current = { cells }
+            found[#found + 1] = current
+        elseif not line:find "^| %-%-%-" then
+            current[#current + 1] = cells
+        end
+    end
+    return found
+end
+
+
+-- What the matrix says, as cells[column][engine], and the test of each column.
+local function read_matrix()
+    local cells, columns, tests = {}, {}, {}
+    for _, lines in ipairs(tables_of("docs/engines.md", "What they have")) do
+        local head = lines[1]
+        for i = 2, #lines do
+            local name = lines[i][1]:match "^`(.*)`$"
+            if head[1] == "column" then tests[lines[i][1]] = lines[i][3] end
+            for j = 2, name and #head or 0 do
+                cells[head[j]] = cells[head[j]] or {}
+                cells[head[j]][name] = lines[i][j]
+            end
+        end
+        for j = 2, head[1] == "" and #head or 0 do columns[#columns + 1] = head[j] end
+    end
+    return cells, columns, tests
+end
+
+
+local cells, columns, tests = read_matrix()
+
+
+-- --- the engines -------------------------------------------------------------------------------
+
+local servers, mysql
+local opened, names = {}, 0
+
+
+local function new_name()
+    names = names + 1
+    return ("matrix-%d-%d"):format(rig.pid, names)
+end
+
+
+-- Where the engine of that name finds the user's servers.
+local addresses = {
+    ["redis-expire"] = function() return { redis = servers:redis(1) } end,
+    ["redis-set"] = function() return { redis = servers:redis(1) } end,
+    ["redis-timestamp"] = function() return { redis = servers:redis(1) } end,
+    ["redisson"] = function() return { redis = servers:redis(1) } end,
+    ["redlock"] = function() return { redis = servers:redis(5), fast_fail = 1 } end,
+    ["sql-optimistic"] = function() return { sqlite = servers.folder .. "/matrix.db" } end,
+    ["sql-pessimistic"] = function() return { mysql = mysql } end,
+    ["sql-table"] = function() return { sqlite = servers.folder .. "/matrix.db" } end,
+    ["zookeeper"] = function() return { zookeeper = HOSTS } end,
+}
+
+
+local function open(name)
+    local it_is = assert(engine.open(name, addresses[name]()))
+    opened[#opened + 1] = it_is
+    return it_is
+end
+
+
+setup(function()
+    servers = throwaway.open()
+    mysql = servers:mysql():gsub("/%?", "/matrix?")
+    database.create(mysql)
+end)
+
+teardown(function() servers:close() end)
+
+after_each(function()
+    for _, each in ipairs(opened) do each:close() end
+    opened = {}
+end)
+
+
+-- --- what is tried -----------------------------------------------------------------------------
+
+-- Two clients' locks of one name.
+local function two(name, lock_options)
+    local lock = new_name()
+    return open(name):mutex(lock, lock_options), open(name):mutex(lock, lock_options)
+end
+
+
+-- Is a lock not had by two? Where it is, nobody waits, and nothing is released.
+local function excludes(name)
+    local mine, yours = two(name)
+    assert(mine:acquire(PATIENT))
+    return yours:acquire(0) == nil
+end
+
+
+-- It is there, or else "unsupported".
+local function supported(result, _, code)
+    if not result then assert.equal("unsupported", code) end
+    return result and true or false
+end
+
+
+-- Who waits so long for a lock that is had by another is told so then, or soon after.
+local function gives_up(name, seconds)
+    local mine, yours = two(name)
+    assert(mine:acquire(PATIENT))
+    local took, lease, _, code = rig.timed(yours.acquire, yours, seconds)
+    assert.same({ nil, "timeout" }, { lease, code })
+    return took >= seconds and took < seconds + PATIENT
+end
+
+
+local INTERRUPTED = [[
+local lock = assert(require("zklock.engine").open(%q, { %s = %q })):mutex(%q)
+say "ready"
+local ok, problem, text = pcall(lock.acquire, lock, 60)
+say(tostring(ok and text or problem))
+require("zklock").sleep(60)
+]]
+
+
+-- A process waits for a lock, and its wait is interrupted, but it lives: the next one has the lock
+-- all the same. (What comes while a command is under way is told as a broken connection.)
+local function is_broken_off(name)
+    local lock, option, where = new_name(), next(addresses[name]())
+    if option == "fast_fail" then option, where = "redis", addresses[name]().redis end
+    local lease = assert(open(name):mutex(lock):acquire(PATIENT))
+    local child = rig.child(HOSTS, INTERRUPTED:format(name, option, where, lock))
+    assert.equal("ready", child:line())
+    rig.shell("sleep 0.2; kill -INT %d", child.pid)
+    assert.matches("interrupted", child:line())
+    lease:release()
+    local next_one = open(name):mutex(lock):acquire(PATIENT)
+    child:signal "KILL"
+    child:finish()
+    return next_one ~= nil
+end
+
+
+-- What a client has asked so far, as a function.
+local function counter_of(it_is)
+    if it_is.session then
+        return function()
+            local stats = it_is.session:stats()
+            return stats.creates + stats.deletes + stats.lists + stats.gets + stats.exists
+        end
+    end
+    local count, call = 0, it_is.redis.call
+    function it_is.redis.call(...)
+        count = count + 1
+        return call(...)
+    end
+    return function() return count end
+end
+
+
+-- Returns when they ask nothing any more.
+local function rest(counters)
+    local last, sum
+    repeat
+        last, sum = sum, 0
+        zklock.sleep(0.3)
+        for _, count in ipairs(counters) do sum = sum + count() end
+    until sum == last and sum > 0
+end
+
+
+-- How many more than before have asked, within so many seconds; all of them, at most.
+local function number_that_ask(counters, before)
+    local number
+    rig.eventually(function()
+        number = 0
+        for i, count in ipairs(counters) do
+            if count() > before[i] then number = number + 1 end
+        end
+        return number == #counters
+    end, SHOWN)
+    return number
+end
+
+
+-- Some clients wait for a lock; it is released, and who has it then keeps it. How many ask? (The
+-- next one need not: it may know that it is the next.)
+local function clients_that_ask(name)
+    local lock, tasks, counters, over, number = new_name(), {}, {}, false, nil
+    local lease = assert(open(name):mutex(lock):acquire(PATIENT))
+    for i = 1, MANY do
+        local it_is = open(name)
+        counters[i] = counter_of(it_is)
+        tasks[i] = function()
+            local got = assert(it_is:mutex(lock):acquire(4 * PATIENT))
+            while not over do zklock.sleep(SOON) end
+            got:release()
+        end
+    end
+    tasks[MANY + 1] = function()
+        rest(counters)
+        local before = {}
+        for i, count in ipairs(counters) do before[i] = count() end
+        lease:release()
+        number = number_that_ask(counters, before)
+        over = true
+    end
+    zklock.run(unpack(tasks))
+    return number
+end
+
+
+-- The lock of one has ended, and is another's: does the first one's release remove it?
+local function only_the_owner_releases(name)
+    local life = name == "redis-expire" and 1 or 0.1 -- it has whole seconds
+    local mine, yours = two(name, { lease = life })
+    local late = assert(mine:acquire(PATIENT))
+    assert(yours.engine:mutex(yours.name, { lease = 60 }):acquire(PATIENT))
+    late:release()
+    return open(name):mutex(mine.name):acquire(0) == nil
+end
+
+
+-- For each column: a function of the engine's name that gives true, false or what the cell must be
+-- otherwise; and the name of the same in engine.has. A column of locks that exclude nobody makes no
+-- sense.
+local probes = {}
+
+
+probes.fair = { has = "fair", of_excluding = true, try = function(name)
+    return supported(open(name):mutex(new_name(), { fair = true }))
+end }
+
+probes["same owner twice"] = { has = "reentrant", of_excluding = true, try = function(name)
+    local lock = open(name):mutex(new_name())
+    assert(lock:acquire{ timeout = PATIENT, owner = "a" })
+    return lock:acquire{ timeout = 0, owner = "a" } ~= nil
+end }
+
+probes["read-write"] = { has = "rwlock", try = function(name)
+    local rwlock, message, code = open(name):rwlock(new_name())
+    if not supported(rwlock, message, code) then return false end
+    assert(rwlock:read():acquire{ timeout = PATIENT, owner = "a" })
+    assert.is_nil(rwlock:write():acquire{ timeout = 0, owner = "b" })
+    return rwlock:read():acquire{ timeout = PATIENT, owner = "b" } ~= nil
+end }
+
+probes.condition = { has = "condition", try = function(name)
+    return supported(open(name):mutex(new_name()):condition "c")
+end }
+
+probes["several as one"] = { has = "multi", try = function(name)
+    local it_is = open(name)
+    local x, y = it_is:mutex(new_name()), it_is:mutex(new_name())
+    local both, message, code = it_is:multi{ x, y }
+    if not supported(both, message, code) then return false end
+    assert(both:acquire{ timeout = PATIENT, owner = "a" })
+    return y:acquire{ timeout = 0, owner = "b" } == nil
+end }
+
+probes["owner releases"] = { has = "owned", of_excluding = true, try = function(name)
+    local has = engine.has(name)
+    if has.lease then return only_the_owner_releases(name) end
+    return has.owned == true -- it does not end before its release
+end }
+
+probes.token = { has = "token", try = function(name)
+    return supported(open(name):mutex(new_name()):acquire(PATIENT):token_string())
+end }
+
+probes["tries once"] = { of_excluding = true, try = function(name)
+    return gives_up(name, 0)
+end }
+
+probes["waits so long"] = { of_excluding = true, try = function(name)
+    return gives_up(name, SOON)
+end }
+
+probes["broken off"] = { of_excluding = true, try = is_broken_off }
+
+probes["is woken"] = { has = "wakes", of_excluding = true, try = function(name)
+    return engine.has(name).wakes == true
+end }
+
+probes.herd = { of_excluding = true, try = function(name)
+    if not engine.has(name).wakes then return "polls" end
+    local number = clients_that_ask(name)
+    return number <= 1 and "none" or number == MANY and "each process" or number
+end }
+
+probes["lease time"] = { has = "lease", try = function(name)
+    return supported(open(name):mutex(new_name(), { lease = 1 }))
+end }
+
+probes.renewed = { has = "watchdog", try = function(name)
+    return engine.has(name).watchdog == true
+end }
+
+probes["chosen by name"] = { try = function(name)
+    return table.concat(engine.names, "\n"):find(name, 1, true) ~= nil
+end }
+
+probes["own servers"] = { try = function(name) return open(name) ~= nil end }
+
+probes["failure check"] = { try = function(name) return open(name).check ~= nil end }
+
+probes.switch = { try = function(name) return open(name).switch ~= nil end }
+
+
+-- Is the cell what was seen?
+local function agrees(cell, seen)
+    if type(seen) == "string" then return cell == seen end
+    return (YES[cell] or false) == seen and cell ~= NO_SENSE
+end
+
+
+local function check_cell(column, name)
+    local cell, probe = cells[column][name], probes[column]
+    assert.is_string(cell, "docs/engines.md has no such cell")
+    if probe.of_excluding and not excludes(name) then
+        assert.equal(NO_SENSE, cell)
+        return
+    end
+    local seen = probe.try(name)
+    assert.is_true(agrees(cell, seen), ("the cell says %q, and it shows %s"):format(cell,
+        tostring(seen)))
+    if probe.has then assert.equal(seen, engine.has(name)[probe.has] == true, "engine.has") end
+end
+
+
+describe("the matrix of docs/engines.md says of", function()
+    for _, name in ipairs(engine.names) do
+        for _, column in ipairs(columns) do
+            it(name .. ": " .. column, function() check_cell(column, name) end)
+        end
+    end
+end)
+
+
+describe("the matrix of docs/engines.md", function()
+    it("has each engine, and only those that there are", function()
+        for _, column in ipairs(columns) do
+            local listed = {}
+            for name in pairs(cells[column]) do listed[#listed + 1] = name end
+            table.sort(listed)
+            assert.same(engine.names, listed, column)
+        end
+    end)
+
+    it("has a column for all that is tried, and nothing else", function()
+        local tried = {}
+        for column in pairs(probes) do tried[#tried + 1] = column end
+        table.sort(tried)
+        local listed = { unpack(columns) }
+        table.sort(listed)
+        assert.same(tried, listed)
+    end)
+
+    it("names a test for each column, which is there, or one of these", function()
+        for _, column in ipairs(columns) do
+            local path, test = (tests[column] or ""):match '^`(.-)` ?"?(.-)"?$'
+            assert.is_string(path, column .. " has no test")
+            if path ~= OWN_PATH then
+                local file = assert(io.open(path))
+                local there = file:read("*a"):find(('it("%s'):format(test), 1, true)
+                file:close()
+                assert.is_truthy(there and test ~= "", ("%s has no test %q"):format(path, test))
+            end
+        end
+    end)
+end)
+
+
+describe("the engine", function()
+    it("is the user's to change: who has a lock of one does not keep others out of the next",
+        function()
+        local name = new_name()
+        assert(open("redis-set"):mutex(name):acquire(PATIENT))
+        assert(open("zookeeper"):mutex(name):acquire(PATIENT))
+    end)
+end)
