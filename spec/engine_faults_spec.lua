@@ -241,7 +241,7 @@ describe("the scenario", function()
         error("no scenario " .. id)
     end
 
-    local TWO, ONE = "^2 had it at once, stock 99, should be 98$", "^one after the other, 2 sold"
+    local TWO, ONE = "^stock 99, should be 98; 2 at once$", "^2 sold, 98 left; one at a time$"
 
     it("of a Redis failover finds two holders: SET NX PX (DEMO-19, PIT-16)", function()
         local result = finds("failover", "DEMO-19a", TWO)
@@ -273,7 +273,7 @@ describe("the scenario", function()
     end)
 
     it("of a database that is killed finds that nobody else is served (PIT-18)", function()
-        finds("single_point", "PIT-18a", "^1 of 10 were served, 1 sold and 99 left of 100$")
+        finds("single_point", "PIT-18a", "^1 of 10 were served, 99 left$")
     end)
 
     it("of one of three ZooKeepers that is killed is right (PIT-18)", function()

@@ -45,7 +45,7 @@ function meeting.of_two(sale)
     end
     return {
         right = sale.verdict == "right", sales = { sale }, log = evidence.story(sale, "server %d"),
-        finding = both and ("2 had it at once, stock %d, should be %d"):format(sale.left,
+        finding = both and ("stock %d, should be %d; 2 at once"):format(sale.left,
             first.left - 1) or sale.finding,
     }
 end
@@ -58,7 +58,8 @@ function meeting.of_one(sale)
     return {
         right = sale.verdict == "right" and sale.sold == 2 and not sale.overlaps[1]
             and evidence.tokens_grow(sale),
-        finding = "one after the other, " .. sale.finding, sales = { sale },
+        finding = ("%d sold, %d left; one at a time"):format(sale.sold, sale.left),
+        sales = { sale },
         log = evidence.story(sale, "server %d"),
     }
 end

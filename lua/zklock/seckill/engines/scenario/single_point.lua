@@ -23,7 +23,7 @@ end
 
 
 local function finding_of(sale)
-    return ("%d of %d were served, %s"):format(sale.sold, BUYERS, sale.finding)
+    return ("%d of %d were served, %d left"):format(sale.sold, BUYERS, sale.left)
 end
 
 
