@@ -280,11 +280,16 @@ describe("the options of a sale", function()
     it("have faults that can happen", function()
         refused({ faults = 1 }, "faults must be a list")
         refused({ faults = { at = 1, kill = "holder" } }, "a list of faults, and it has \"%l+\"")
-        refused({ faults = { { at = 1 } } }, "a fault has stop or kill")
+        refused({ faults = { { at = 1 } } }, "a fault has one of stop, kill and run")
         refused({ faults = { { at = 1, stop = "holder" } } }, "a stop has a length")
-        refused({ faults = { { at = 1, kill = "holder", length = 1 } } }, "a kill has none")
+        refused({ faults = { { at = 1, kill = "holder", length = 1 } } }, "nothing else has one")
         refused({ faults = { { at = 1, kill = "server 3" } } }, "cannot strike \"server 3\"")
         refused({ faults = { { at = 1, kill = "holder", when = 2 } } }, "has no \"when\"")
+        refused({ faults = { { at = 1, kill = "holder", held = true } } }, "only a run has")
+        refused({ faults = { { run = "it", what = "a", where = "b" } } }, "run must be a function")
+        refused({ faults = { { run = print } } }, "a run has what and where")
+        refused({ faults = { { run = print, what = "a", where = "b", held = 1 } } },
+            "held must be true or false")
     end)
 
     it("name a strategy, a store and a purchase that are there", function()
@@ -543,6 +548,40 @@ describe("a fault of a sale", function()
         assert.same({ "stop", "server 2", nil }, { stop.kind, stop.target, stop.ended })
         assert.equal("kill", it_is.faults[2].kind)
         assert.equal(10, it_is.sold)
+    end)
+
+    it("runs what the script wants while a buyer has the lock, and its server goes on", function()
+        local others, ran = 0, 0
+        local function wait_for_others(play)
+            ran = play:now()
+            local file = io.open(play.folder .. "/record-1")
+            rig.wait_for("the other buyers", function()
+                file:seek "set"
+                others = select(2, file:read "*a":gsub(" asked ", ""))
+                return others == 4
+            end)
+            file:close()
+        end
+        local it_is = sale{ buyers = 4, servers = 1, faults = { {
+            at = 0, held = true, run = wait_for_others, what = "meeting", where = "elsewhere",
+        } } }
+        assert.equal("right", it_is.verdict, it_is.finding)
+        assert.same({ 4, 4, {} }, { it_is.sold, others, it_is.overlaps })
+        local fault, first = it_is.faults[1], it_is.purchases[1]
+        assert.same({ "meeting", "elsewhere" }, { fault.kind, fault.target })
+        assert.is_true(first.granted <= ran and fault.at <= ran and ran < fault.ended
+            and fault.ended < first.written)
+        assert.equal("goes on, and its hold is held", it_is.notes[1].line)
+    end)
+
+    it("runs what the script wants beside the sale; what that raises ends it", function()
+        local function run() error("there is no such server", 0) end
+        local fault = { at = 0, run = run, what = "failover", where = "elsewhere" }
+        assert.error_matches(function() sale{ faults = { fault } } end, "no such server")
+        local seconds
+        fault.at, fault.run = 0.1, function(play) seconds = play:now() end
+        assert.equal("right", sale{ pause = 0.05, faults = { fault } }.verdict)
+        assert.is_true(seconds >= 0.1)
     end)
 
     it("that comes after the end does not happen", function()

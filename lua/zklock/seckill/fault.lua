@@ -1,10 +1,13 @@
---- Faults of a sale: at a given time a process is stopped for a while, or killed.
+--- Faults of a sale: at a given time a process is stopped for a while, or killed, or a function
+--- is called, which does something to another server, of locks perhaps.
 ---
 ---     { at = 0.5, stop = "holder", length = 3 }      { at = 1, kill = "server 2" }
+---     { at = 0, run = function(play) … end, held = true, what = "failover", where = "Redis" }
 ---
 --- "holder" is whoever has a lock then, or the first that has one afterwards: it is struck
---- between reading the stock and writing it. For that the servers look for a file that the
---- parent makes; who renames it first is the one, and waits there for what comes.
+--- between reading the stock and writing it. With `held` it waits there until the function
+--- returns. For that the servers look for a file that the parent makes; who renames it first is
+--- the one, and waits there for what comes.
 
 local core = require "zklock.core"
 local zklock = require "zklock"
@@ -30,7 +33,21 @@ local function exists(path)
 end
 
 
-local function is_for_holder(plan) return (plan.stop or plan.kill) == "holder" end
+local function is_for_holder(plan)
+    return plan.held or (plan.stop or plan.kill) == "holder"
+end
+
+
+--- What servers have to know of them.
+---@param plans table[]
+---@return table[]
+function fault.for_servers(plans)
+    local known = {}
+    for n, plan in ipairs(plans) do
+        known[n] = { stop = plan.stop, kill = plan.kill, held = plan.held }
+    end
+    return known
+end
 
 
 -- in a server -----------------------------------------------------------------------------------
@@ -52,9 +69,18 @@ function fault.watch(server)
 end
 
 
--- Serves nothing while it waits: neither coroutines nor ZooKeeper's events.
+-- A buyer waits as it does otherwise, while something happens elsewhere.
+local function wait_there(path)
+    while exists(path) do zklock.sleep(POLL) end
+    return "goes on"
+end
+
+
+-- A server that is to be stopped or killed serves nothing while it waits: neither coroutines nor
+-- ZooKeeper's events.
 local function be_struck(path)
     while exists(path) do core.poll({}, POLL) end
+    return "wakes"
 end
 
 
@@ -67,10 +93,10 @@ function Faults:strike(buyer)
         local path = taken(folder, n, self.server.number)
         if rename(armed(folder, n), path) then
             table.remove(self.pending, i)
-            be_struck(path)
-            local strategy = self.server.strategy
+            local wait = self.server.plan.faults[n].held and wait_there or be_struck
+            local done, strategy = wait(path), self.server.strategy
             if strategy.state then
-                buyer:note("wakes, and its hold is " .. strategy:state(buyer.hold))
+                buyer:note(("%s, and its hold is %s"):format(done, strategy:state(buyer.hold)))
             end
             return
         end
@@ -82,9 +108,9 @@ end
 
 ---@class zklock.seckill.Fault
 ---@field at number       seconds since the sale began, when it struck
----@field kind "stop" | "kill"
----@field target string   "server 1"
----@field ended number?   when the server went on
+---@field kind string     "stop", "kill", or what the function does
+---@field target string   "server 1", or where it does that
+---@field ended number?   when the server went on, or the function returned
 
 
 -- The number of the server that took the n-th fault.
@@ -95,7 +121,8 @@ local function taker(play, n)
 end
 
 
--- Returns when it is over. Another fault may have ended the server before.
+-- Strikes one of the sale's servers. Returns when it is over. Another fault may have ended the
+-- server before.
 local function strike(play, plan, number, done)
     local server = play.servers[number]
     local struck = {
@@ -109,6 +136,15 @@ local function strike(play, plan, number, done)
     if plan.kill then return end
     local ended = play:now()
     if server.process:signal "CONT" then struck.ended = ended end
+end
+
+
+local function run(play, plan, done)
+    local struck = { at = play:now(), target = plan.where, kind = plan.what }
+    play.struck[#play.struck + 1] = struck
+    plan.run(play)
+    struck.ended = play:now()
+    done()
 end
 
 
@@ -135,6 +171,19 @@ local function wait_for_holder(play, n)
 end
 
 
+-- The number of the server to be struck, and what lets a holder go on there; nil: it is too late.
+local function struck_by(play, n)
+    local plan = play.plan.faults[n]
+    if is_for_holder(plan) then
+        if plan.at > 0 then arm(play, n) end
+        local number = wait_for_holder(play, n)
+        return number, function() remove(taken(play.folder, n, number)) end
+    end
+    local number = tonumber((plan.stop or plan.kill):match "%d+$")
+    return not play.servers[number].ended and number or nil, function() end
+end
+
+
 --- Carries out one fault of the plan; a task beside the sale.
 ---@param play zklock.seckill.Play
 ---@param n integer
@@ -142,16 +191,10 @@ function fault.carry_out(play, n)
     local plan = play.plan.faults[n]
     while play:now() < plan.at and not play.over do zklock.sleep(POLL) end
     if play.over then return end
-    if is_for_holder(plan) then
-        if plan.at > 0 then arm(play, n) end
-        local number = wait_for_holder(play, n)
-        if number then
-            strike(play, plan, number, function() remove(taken(play.folder, n, number)) end)
-        end
-    else
-        local number = tonumber((plan.stop or plan.kill):match "%d+$")
-        if not play.servers[number].ended then strike(play, plan, number, function() end) end
-    end
+    if plan.run and not plan.held then return run(play, plan, function() end) end
+    local number, done = struck_by(play, n)
+    if not number then return end
+    if plan.run then run(play, plan, done) else strike(play, plan, number, done) end
 end
 
 

@@ -143,10 +143,45 @@ local function wishes(options, the_plan, given)
 end
 
 
-local FAULT = "a fault is { at = seconds, stop = whom, length = seconds } or "
-    .. "{ at = seconds, kill = whom }, where whom is \"holder\" or \"server 1\" to \"server %d\""
+local FAULT = "a fault is { at = seconds, stop = whom, length = seconds }, "
+    .. "{ at = seconds, kill = whom } or { at = seconds, run = function, what = text, "
+    .. "where = text, held = true or false }, where whom is \"holder\" or \"server 1\" to "
+    .. "\"server %d\""
 
-local FAULT_FIELDS = { at = true, stop = true, kill = true, length = true }
+local FAULT_FIELDS = {
+    at = true, stop = true, kill = true, length = true, run = true, what = true, where = true,
+    held = true,
+}
+
+
+-- What is wrong with the fields that belong to a stop, a kill or a run; nil: nothing.
+local function wrong_fields(given)
+    local count = (given.stop and 1 or 0) + (given.kill and 1 or 0) + (given.run and 1 or 0)
+    if count ~= 1 then return "a fault has one of stop, kill and run" end
+    if (given.stop == nil) ~= (given.length == nil) then
+        return "a stop has a length, and nothing else has one"
+    end
+    if not given.run then
+        return (given.held ~= nil or given.what ~= nil or given.where ~= nil)
+            and "only a run has what, where and held" or nil
+    end
+    if type(given.run) ~= "function" then return "run must be a function" end
+    if type(given.what) ~= "string" or type(given.where) ~= "string" then
+        return "a run has what and where, for who reads of it"
+    end
+end
+
+
+-- Why the server that is meant cannot be struck; nil: it can.
+local function wrong_target(given, servers)
+    local whom = given.stop or given.kill
+    local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
+    if given.run or whom == "holder" or number and number >= 1 and number <= servers then
+        return nil
+    end
+    return "a fault cannot strike " .. show(whom)
+end
+
 
 local function one_fault(given, servers)
     local function wrong(what) refuse("%s: " .. FAULT, what, servers) end
@@ -154,18 +189,12 @@ local function one_fault(given, servers)
     for field in pairs(given) do
         if not FAULT_FIELDS[field] then wrong("a fault has no " .. show(field)) end
     end
-    local whom = given.stop or given.kill
-    if (given.stop == nil) == (given.kill == nil) then wrong "a fault has stop or kill" end
-    local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
-    if whom ~= "holder" and not (number and number >= 1 and number <= servers) then
-        wrong("a fault cannot strike " .. show(whom))
-    end
-    if (given.stop == nil) ~= (given.length == nil) then
-        wrong "a stop has a length, and a kill has none"
-    end
+    local problem = wrong_fields(given) or wrong_target(given, servers)
+    if problem then wrong(problem) end
     return {
         at = seconds(given, "at", 0), stop = given.stop, kill = given.kill,
-        length = seconds(given, "length"),
+        length = seconds(given, "length"), run = given.run, what = given.what,
+        where = given.where, held = flag(given, "held", false),
     }
 end
 

@@ -50,6 +50,7 @@ local function write_plan(self)
     for name, value in pairs(self.plan) do plan[name] = value end
     plan.folder, plan.root, plan.place = self.folder, self.root, self.place
     plan.zookeeper, plan.redis = self.zookeeper, self.redis
+    plan.faults = fault.for_servers(plan.faults)
     json_file.write(self.folder .. "/plan.json", plan)
 end
 

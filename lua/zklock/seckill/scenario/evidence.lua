@@ -118,8 +118,9 @@ function evidence.story(sale, name)
         end
     end
     for _, fault in ipairs(sale.faults) do
-        add(fault.at, fault.target, DONE[fault.kind])
-        if fault.ended then add(fault.ended, fault.target, "goes on") end
+        local done = DONE[fault.kind]
+        add(fault.at, fault.target, done or fault.kind)
+        if fault.ended and done then add(fault.ended, fault.target, "goes on") end
     end
     table.sort(story, function(a, b) return a.at < b.at end)
     return story
