@@ -1,5 +1,6 @@
 # make demo      the flash sale, with and without a lock, on a real ZooKeeper
 # make demo-http the same over HTTP: two nginx, 200 connections; DB=mysql: on MariaDB
+# make demo-engines the same with the locks of Redis and of databases, under faults
 # make test      everything that CI runs
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
@@ -36,8 +37,9 @@ HEADERS = $(wildcard src/core/*.h src/zookeeper/*.h src/lua/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
-.PHONY: all demo demo-http test repl bench bench-claims bench-contended soak lint format coverage
-.PHONY: install dist clean setup setup-tests build-tests test-lua test-luajit test-asan test-tsan
+.PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended soak lint
+.PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
+.PHONY: test-asan test-tsan
 .PHONY: test-lua-faults test-lua-others test-asan-faults test-asan-others test-tsan-faults
 .PHONY: test-tsan-others
 .PHONY: interrupts valgrind test-valgrind test-rock test-soak
@@ -133,6 +135,12 @@ demo-http:
 	@$(MAKE) --no-print-directory -s all
 	@$(sale) rig/zookeeper run -t 200 -- lua5.4 lua/zklock/seckill/http/demo.lua \
 		--store "$(DB)" --report $(BUILD)/flash-sale-http.html $(DEMO)
+
+demo-engines:
+	@rig/packages engines
+	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so
+	@$(call with,5.4) rig/zookeeper run -t 200 -- $(LUA) lua/zklock/seckill/engines/demo.lua \
+		--report $(BUILD)/flash-sale-engines.html $(DEMO)
 
 # The build that $(LUA) can load.
 ABI = $(if $(findstring jit,$(LUA)),5.1,5.4)

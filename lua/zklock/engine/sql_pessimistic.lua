@@ -4,7 +4,7 @@
 --- Each lock that is held has a connection and an open transaction. When the holder dies, the
 --- server rolls back, and so releases it. Without COMMIT it is held for ever (PIT-15); there is
 --- no lease time, no order among waiters, and its owner cannot have it twice. The row is found by
---- an index: without one, InnoDB would lock the whole table (PIT-15).
+--- an index: without one (`index = false`) InnoDB locks the whole table (PIT-15).
 ---
 --- The seed's statement would block the process of whoever waits, so here waiters poll: FOR UPDATE
 --- NOWAIT with zklock.sleep. A statement blocks the process for its round trip.
@@ -14,17 +14,17 @@ local options = require "zklock.engine.options"
 local sql = require "zklock.engine.sql"
 
 
-local TABLE = "CREATE TABLE IF NOT EXISTS contentMethodLock_row "
-    .. "(resource_name varchar(255) PRIMARY KEY, client_info varchar(64)) ENGINE = InnoDB"
-local IS_THERE = "SELECT 1 FROM contentMethodLock_row WHERE resource_name = %s"
-local INSERT = "INSERT IGNORE INTO contentMethodLock_row (resource_name) VALUES (%s)"
-local LOCK = "SELECT * FROM contentMethodLock_row WHERE resource_name = %s FOR UPDATE NOWAIT"
+local TABLE = "CREATE TABLE IF NOT EXISTS %s "
+    .. "(resource_name varchar(255) %s, client_info varchar(64)) ENGINE = InnoDB"
+local IS_THERE = "SELECT 1 FROM %s WHERE resource_name = %%s"
+local INSERT = "INSERT IGNORE INTO %s (resource_name) VALUES (%%s)"
+local LOCK = "SELECT * FROM %s WHERE resource_name = %%s FOR UPDATE NOWAIT"
 
 
 local way = {
     has = { owned = true },
-    fields = sql.fields{ poll = options.seconds(0.0001) },
-    defaults = { poll = 0.005 },
+    fields = sql.fields{ poll = options.seconds(0.0001), index = options.flag },
+    defaults = { poll = 0.005, index = true },
 }
 
 
@@ -45,10 +45,21 @@ local function new_connection(engine)
 end
 
 
+-- The statements, for the table with the index or for the one without.
+local function statements_of(indexed)
+    local name = indexed and "contentMethodLock_row" or "contentMethodLock_row_unindexed"
+    return {
+        create = TABLE:format(name, indexed and "PRIMARY KEY" or "NOT NULL"),
+        is_there = IS_THERE:format(name), insert = INSERT:format(name), lock = LOCK:format(name),
+    }
+end
+
+
 function way.open(engine)
     engine.idle, engine.in_use, engine.known = {}, {}, {}
+    engine.statements = statements_of(engine.options.index)
     local connection = new_connection(engine)
-    connection:insist(TABLE)
+    connection:insist(engine.statements.create)
     engine.idle[1] = connection
     return engine
 end
@@ -82,8 +93,9 @@ end
 -- The row must be there before it can be locked.
 local function make_row(engine, connection, name)
     if engine.known[name] then return true end
-    engine.known[name] = connection:value(connection:statement(IS_THERE, name)) ~= nil
-        or connection:try(connection:statement(INSERT, name)) ~= nil
+    local statements = engine.statements
+    engine.known[name] = connection:value(connection:statement(statements.is_there, name)) ~= nil
+        or connection:try(connection:statement(statements.insert, name)) ~= nil
     return engine.known[name]
 end
 
@@ -91,7 +103,7 @@ end
 local function lock_row(engine, connection, name)
     if not make_row(engine, connection, name) then return false end
     connection:try "START TRANSACTION"
-    local cursor = connection:try(connection:statement(LOCK, name))
+    local cursor = connection:try(connection:statement(engine.statements.lock, name))
     if cursor then
         cursor:close()
         return true

@@ -44,10 +44,12 @@ function Buyer:note(line)
 end
 
 
---- What a buyer may want of a lock of zklock's beyond its name.
+--- What a buyer may want of a lock of zklock's or of an engine's beyond its name.
 ---@class zklock.seckill.Wish
 ---@field on_queued fun(position: integer)?  called when it comes to waiting
 ---@field side "read" | "write" | nil        of a read-write lock; default: "write"
+---@field timeout number?                     seconds for which it waits; default: the sale's
+---@field lease number?                       seconds for which an engine's lock lasts
 
 --- Asks for the lock.
 ---@param wish zklock.seckill.Wish?

@@ -1,14 +1,15 @@
 --- Where scenarios play, and what sets that apart: here servers are processes of
---- the demo, and the store is an SQLite file. zklock.seckill.http.environment is the other.
+--- the demo, and the store is an SQLite file. zklock.seckill.http.environment and
+--- zklock.seckill.engines.environment are the others.
 
 local own_sale = require "zklock.seckill.own_sale"
 local markets = require "zklock.seckill.market"
+local process_options = require "zklock.seckill.process_options"
 local throwaway = require "zklock.seckill.throwaway"
 
 
 -- S2 sleeps that long with the lock held (DEMO-09, DEMO-10).
-local SEED_HOLD = 5
-local HOLD = 0.5
+local HOLD = { of = "DEMO-09 and DEMO-10 hold", seed = 5, usual = 0.5 }
 
 
 local environment = {
@@ -26,24 +27,13 @@ local environment = {
 --- Adds its options to the command line.
 ---@param parser table  of argparse
 ---@param seconds function  a converter
-function environment.describe(parser, seconds)
-    parser:mutex(
-        parser:option("--hold", ("Seconds for which DEMO-09 and DEMO-10 hold the lock "
-            .. "(default %g; the seed's are %g)."):format(HOLD, SEED_HOLD))
-            :argname "S" :convert(seconds),
-        parser:flag("--seed-times", ("The seed's own: --hold %g."):format(SEED_HOLD)))
-    parser:option("--lua", "Interpreter for the processes (default: the one that runs this).")
-        :argname "PROGRAM"
-end
+function environment.describe(parser, seconds) process_options.describe(parser, seconds, HOLD) end
 
 
 --- What they come to: fields of the options.
 ---@param given table  what argparse read
 ---@return table
-function environment.read(given)
-    local hold = given.seed_times and SEED_HOLD or given.hold
-    return { hold = hold or HOLD, lua = given.lua }
-end
+function environment.read(given) return process_options.read(given, HOLD) end
 
 
 --- What else keeps the scenarios from running; nil: nothing.

@@ -24,6 +24,15 @@ function shell.succeeds(command)
 end
 
 
+--- What is said of a program that is not there; nil: it is.
+---@param name string
+---@return string? message
+function shell.lacks(name)
+    if shell.succeeds("command -v " .. shell.quote(name) .. " >/dev/null") then return nil end
+    return name .. " is not installed"
+end
+
+
 --- The first line that the command prints.
 ---@param command string
 ---@return string?

@@ -61,12 +61,6 @@ function environment.read(given)
 end
 
 
-local function lacks_program(name)
-    if shell.succeeds("command -v " .. shell.quote(name) .. " >/dev/null") then return nil end
-    return name .. " is not installed"
-end
-
-
 local function is_taken(port)
     local listener = dependency.load("socket").bind("127.0.0.1", port)
     if not listener then
@@ -90,9 +84,9 @@ function environment.missing(options)
     local found, message = true, nil
     if options.store ~= "sqlite" then found, message = pcall(dependency.load, "luasql.mysql") end
     if not found then return message end
-    return lacks_program(os.getenv "NGINX" or "nginx")
-        or needs_wrk(options.scenarios) and lacks_program "wrk"
-        or options.store == "mysql" and lacks_program "mariadbd"
+    return shell.lacks(os.getenv "NGINX" or "nginx")
+        or needs_wrk(options.scenarios) and shell.lacks "wrk"
+        or options.store == "mysql" and shell.lacks "mariadbd"
         or is_taken(options.ports[1]) or is_taken(options.ports[2]) or nil
 end
 

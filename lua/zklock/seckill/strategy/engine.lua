@@ -13,13 +13,16 @@ local Strategy = {}
 Strategy.__index = Strategy
 
 
--- The lock of that name.
-local function mutex(engine, name) return engine:mutex(name) end
-local function fair(engine, name) return engine:mutex(name, { fair = true }) end
+-- The lock of that name, as a buyer wishes for it.
+local function mutex(engine, name, wish) return engine:mutex(name, { lease = wish.lease }) end
 
-local function side_of(engine, name, side)
-    local lock = assert(engine:rwlock(name))
-    return side == "read" and lock:read() or lock:write()
+local function fair(engine, name, wish)
+    return engine:mutex(name, { fair = true, lease = wish.lease })
+end
+
+local function side_of(engine, name, wish)
+    local lock = assert(engine:rwlock(name, { lease = wish.lease }))
+    return wish.side == "read" and lock:read() or lock:write()
 end
 
 
@@ -44,14 +47,14 @@ end
 
 
 function Strategy:enter(name, _, wish)
-    local side = wish and wish.side or "write"
-    local key = side .. " " .. name
+    wish = wish or {}
+    local key = ("%s %s %s"):format(wish.side or "write", wish.lease or "", name)
     local lock = self.locks[key]
     if not lock then
-        lock = assert(self.new_lock(self.engine, self.server:path("lock/" .. name), side))
+        lock = assert(self.new_lock(self.engine, self.server:path("lock/" .. name), wish))
         self.locks[key] = lock
     end
-    return lock:acquire(self.server.timeout)
+    return lock:acquire(wish.timeout or self.server.timeout)
 end
 
 

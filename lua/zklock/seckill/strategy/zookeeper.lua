@@ -44,7 +44,7 @@ end
 function ZooKeeper:enter(name, _, wish)
     wish = wish or {}
     return self:lock(name, wish.side):acquire{
-        timeout = self.server.timeout, on_queued = wish.on_queued,
+        timeout = wish.timeout or self.server.timeout, on_queued = wish.on_queued,
     }
 end
 

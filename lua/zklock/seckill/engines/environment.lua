@@ -1,0 +1,69 @@
+--- The environment of the engines: servers are processes of the demo, the store is an SQLite file
+--- or MariaDB, and the locks are those of engines (docs/engines.md), for which Redis and MariaDB
+--- are started.
+
+local markets = require "zklock.seckill.market"
+local matrix = require "zklock.seckill.engines.matrix"
+local process_options = require "zklock.seckill.process_options"
+local processes = require "zklock.seckill.environment"
+local shell = require "zklock.seckill.shell"
+
+
+-- The work of S4's snippet (DEMO-13).
+local HOLD = { of = "DEMO-13 holds", seed = 3, usual = 0.3 }
+
+
+local environment = {
+    description = "The flash sale with the locks of databases and of Redis: what each does under a "
+        .. "fault, and what zklock does under the same. Real servers and real processes; every "
+        .. "verdict is read from the store.",
+    title = "The flash sale with the engines of others",
+    example = "DEMO-12,PIT-15",
+    modules = { "luasql.sqlite3", "luasql.mysql", "redis", "socket", "dkjson" },
+    open_run = markets.open,
+    prepare = processes.prepare,
+}
+
+
+--- Adds its options to the command line.
+---@param parser table  of argparse
+---@param seconds function  a converter
+function environment.describe(parser, seconds) process_options.describe(parser, seconds, HOLD) end
+
+
+--- What they come to: fields of the options.
+---@param given table  what argparse read
+---@return table
+function environment.read(given) return process_options.read(given, HOLD) end
+
+
+--- What else keeps the scenarios from running; nil: nothing.
+---@return string?
+function environment.missing()
+    return shell.lacks "redis-server" or shell.lacks "mariadbd"
+end
+
+
+---@param options zklock.seckill.Options
+---@return string
+function environment.introduction(options)
+    return ([[
+Each fault meets an engine, and then zklock. What must go wrong is wrong by the store, or because
+buyers are kept waiting, and for the reason that is named. Servers are processes, buyers are
+coroutines. Redis and MariaDB are started where they are needed.
+Between reading and writing the stock a buyer pauses %g s, which widens the race (--pause).
+DEMO-13 holds the lock %g s (--hold; the seed's 3 s: --seed-times).
+
+]]):format(options.pause, options.hold)
+end
+
+
+--- What is said below all results.
+---@return string
+function environment.summary()
+    return ("\nWhat engines have; what was measured is in docs/engines.md\n%s\n")
+        :format(matrix.table())
+end
+
+
+return environment

@@ -1,0 +1,80 @@
+--- DEMO-18 (PIT-07, BUG-16): another client's lock is deleted. A is stopped with the lock; its key
+--- ends, B locks; A goes on, and its late DEL removes B's lock; C comes in beside B. A has bought
+--- before it was stopped, so it is the release alone that does harm. The lock of zklock is lost in
+--- the same way, but its node is A's own: a late release finds nothing to delete.
+
+local evidence = require "zklock.seckill.scenario.evidence"
+local seed = require "zklock.seckill.seed"
+
+
+local LEASE = 1 -- seconds that A has; the others have the engine's default
+
+-- Seconds for which B looks whether C comes. Where that must happen, it is when C has come.
+local COMES, STAYS_AWAY = 20, 0.5
+
+
+local late_release = {}
+
+
+-- Long enough for the lock to end, and for B to have it.
+local function length_of(scenario, market)
+    return scenario.zookeeper and 1.75 * market:session_timeout() or 2 * LEASE
+end
+
+
+local function carry_out(scenario, market)
+    local length = length_of(scenario, market)
+    return market:sale{
+        buyers = 3, servers = 3, strategy = scenario.strategy, timeout = 30 + length,
+        purchase = "zklock.seckill.engines.scenario.purchase.late_release",
+        parameters = {
+            lease = LEASE, watch = scenario.expect == "wrong" and COMES or STAYS_AWAY,
+        },
+        faults = { { at = 0, stop = "holder", length = length } },
+    }
+end
+
+
+local function play(scenario, market)
+    local sale = carry_out(scenario, market)
+    local log, fault = evidence.story(sale, "server %d"), sale.faults[1]
+    local a, b, c = sale.purchases[1], sale.purchases[2], sale.purchases[3]
+    if sale.sold ~= 3 then error(("only %d of 3 were served"):format(sale.sold), 0) end
+    if fault.target ~= "server 1" or b.granted > fault.ended then
+        return { again = true, finding = "the first woke too early", sales = { sale }, log = log }
+    end
+    local beside = c.granted < b.released
+    if beside and c.granted < a.released then
+        error("the third did not come after the late release", 0)
+    end
+    return {
+        right = sale.verdict == "right" and not beside, sales = { sale }, log = log,
+        finding = ("stock %d, should be %d; %s"):format(sale.left, seed.STOCK - 3,
+            beside and "C beside B" or "B alone"),
+    }
+end
+
+
+late_release.scenarios = {
+    {
+        id = "DEMO-18a", title = "a late DEL, redis-expire",
+        expect = "wrong", play = play, strategy = "redis-expire",
+        explanation = "A key that says nothing of its owner is deleted by one whose time was "
+            .. "over, so that a third buyer comes in beside the second.",
+    },
+    {
+        id = "DEMO-18b", title = "a late release, redis-set",
+        expect = "right", play = play, strategy = "redis-set",
+        explanation = "The key has a random value; whoever is late compares it, and deletes "
+            .. "nothing.",
+    },
+    {
+        id = "DEMO-18c", title = "a late release, zklock",
+        expect = "right", zookeeper = true, play = play, strategy = "zookeeper",
+        explanation = "Each waiter has a node of its own; the late one's is gone, and nobody "
+            .. "else's is touched.",
+    },
+}
+
+
+return late_release
