@@ -73,17 +73,31 @@ local function part_options(given, name)
 end
 
 
+local function validate_part(given, name)
+    local kind, own = part_options(given, name)
+    if kind == "cerberus" or kind == "sql-optimistic" then
+        misuse.refuse("%s cannot be in the order of cerberus", kind)
+    end
+    engines.validate(kind, own)
+end
+
+
 function way.validate(given)
     if not given.order then misuse.refuse("the engine cerberus needs order = a list of engines") end
     if not given.zookeeper then
         misuse.refuse("the engine cerberus needs zookeeper = \"HOST:PORT\", for its switch")
     end
+    if given.failover and not given.safe then misuse.refuse("failover needs safe = true") end
+    local known = {}
     for _, name in ipairs(given.order) do
-        local kind, own = part_options(given, name)
-        if kind == "cerberus" or kind == "sql-optimistic" then
-            misuse.refuse("%s cannot be in the order of cerberus", kind)
+        if known[name] then misuse.refuse("order has %s twice", name) end
+        known[name] = true
+        validate_part(given, name)
+    end
+    for name in pairs(given.engines or {}) do
+        if not known[name] then
+            misuse.refuse("engines has %s, which is not in the order", misuse.show(name))
         end
-        engines.validate(kind, own)
     end
 end
 
