@@ -154,8 +154,17 @@ end
 
 -- the seed's ------------------------------------------------------------------------------------
 
-local function hear(engine, text)
+-- Once for each change: what is no engine's name means the next one.
+local function hear(engine, text, version)
+    if version == engine.heard then return end
+    engine.heard = version
     engine.chosen = rules.meant(engine.options.order, engine.chosen, text)
+end
+
+
+local function ask(engine, due)
+    local wish = engine.place:wish(due)
+    hear(engine, wish.text, wish.version)
 end
 
 
@@ -309,8 +318,8 @@ function way.open(engine)
         engine.member.on_change = function() wake_all(engine) end
         look_after(engine)
     else
-        hear(engine, engine.place:wish().text)
-        engine.place:watch("cerberus_engine", function(text) hear(engine, text) end)
+        ask(engine)
+        engine.place:watch("cerberus_engine", function(...) hear(engine, ...) end)
     end
     return engine
 end
@@ -383,7 +392,7 @@ function way.switch(engine, value, timeout)
     return failure.catch("the switch", function()
         engine.place:change(due, function(write) write("cerberus_engine", value) end)
         if not engine.options.safe then
-            hear(engine, value)
+            ask(engine, due)
             return true
         end
         return await(engine, due)
