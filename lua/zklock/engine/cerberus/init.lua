@@ -246,8 +246,8 @@ end
 local function take(lock, epoch, owner, request)
     local leases = {}
     for i, name in ipairs(epoch.engines) do
-        leases[i] = lock.engine.member.epoch.number == epoch.number
-            and take_one(lock, name, owner, request)
+        local is_present = lock.engine.member.epoch.number == epoch.number
+        leases[i] = is_present and take_one(lock, name, owner, request) or nil
         if not leases[i] then
             release_all(leases)
             return nil
