@@ -257,12 +257,21 @@ local function take(lock, epoch, owner, request)
 end
 
 
+-- Of a lock that was waited for, the one before it may have ended.
+local function all_held(leases)
+    for _, lease in ipairs(leases) do
+        if not lease:held() then return false end
+    end
+    return true
+end
+
+
 -- The grant that counts, or nil.
 local function try_in(lock, registration, owner, request)
     local leases = take(lock, registration.epoch, owner, request)
     if not leases then return nil end
     local ok, counts = pcall(registration.is_current, registration, request.due)
-    if ok and counts and registration:stands() then
+    if ok and counts and registration:stands() and all_held(leases) then
         for _, lease in ipairs(leases) do lease.renewed_with = registration.lease end
         return { value = registration, parts = leases, bound = registration.lease }
     end
