@@ -15,7 +15,7 @@ local rules = require "zklock.engine.cerberus.rules"
 local zklock = require "zklock"
 
 
-local SHORT = 1 -- seconds, for those who do not say until when
+local ANSWER = 1 -- seconds; so long an answer is waited for, also when the time is over
 
 
 ---@class zklock.engine.Place
@@ -33,10 +33,10 @@ local place = {}
 local function raise(message) failure.raise("connection", message) end
 
 
---- Seconds until then.
+--- Seconds for which an answer is waited for.
 ---@param due number?  on the clock of core.now
 ---@return number
-function place.left(due) return due and math.max(due - core.now(), 0.001) or SHORT end
+function place.left(due) return due and math.max(due - core.now(), ANSWER) or ANSWER end
 
 
 local function path_of(self, node) return self.root .. "/" .. node end
