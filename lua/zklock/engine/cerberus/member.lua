@@ -136,10 +136,7 @@ end
 
 local function strike_off(self, id, due)
     self.gone[id] = nil
-    self.place:change(due, function(write)
-        local text, version = self.place:read("members", due)
-        write("members", members.without(text, id), version)
-    end)
+    self.place:edit("members", function(text) return members.without(text, id) end, due)
 end
 
 
@@ -165,6 +162,7 @@ local function step(self, due)
     local following, must_wait = rules.following(epoch, self.order, wish)
     self.awaits = following and must_wait and before(self, epoch, due) or nil
     if not following or self.awaits then return end
+    -- Another member may be quicker.
     self.place:change(due, function(write)
         write("epoch", rules.text(following), epoch.version)
     end)

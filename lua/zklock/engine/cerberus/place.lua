@@ -43,21 +43,37 @@ local function path_of(self, node) return self.root .. "/" .. node end
 
 
 --- Changes nodes, while nobody else does: fn(write) calls write(node, text, version), each time
---- one transaction that the server carries out only if this process has the desk still.
+--- one transaction that the server carries out only if this process has the desk still. It gives
+--- false if the node has another version.
 ---@param due number?
----@param fn fun(write: fun(node: string, text: string, version: integer?))
+---@param fn fun(write: fun(node: string, text: string, version: integer?): boolean)
 function Place:change(due, fn)
     local lease, message = self.desk:acquire{ timeout = place.left(due), owner = fn }
     if not lease then raise(message) end
     local function write(node, text, version)
-        local written, problem = lease:guard{
+        local written, problem, code = lease:guard{
             { "set", path_of(self, node), text, version }, timeout = place.left(due),
         }
-        if not written then raise(problem) end
+        if not written and code ~= "conflict" then raise(problem) end
+        return written == true
     end
     local ok, problem = pcall(fn, write)
     lease:release()
     if not ok then error(problem, 0) end
+end
+
+
+--- Changes a node's text to fn(text).
+---@param node string
+---@param fn fun(text: string): string
+---@param due number?
+function Place:edit(node, fn, due)
+    self:change(due, function(write)
+        local text, version = self:read(node, due)
+        if not write(node, fn(text), version) then
+            raise(("%s is changed by others"):format(path_of(self, node)))
+        end
+    end)
 end
 
 

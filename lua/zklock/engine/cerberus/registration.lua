@@ -57,10 +57,7 @@ end
 --- Takes it away. Its process has no lock of this epoch any more.
 ---@param due number?
 function Registration:leave(due)
-    self.place:change(due, function(write)
-        local text, version = self.place:read("members", due)
-        write("members", members.without(text, self.id), version)
-    end)
+    self.place:edit("members", function(text) return members.without(text, self.id) end, due)
     self.lease:release()
 end
 
@@ -69,11 +66,8 @@ end
 ---@param life number  seconds for which locks of its engines may outlive the process
 ---@param due number?
 function Registration:enlist(life, due)
-    self.place:change(due, function(write)
-        local text, version = self.place:read("members", due)
-        local member = { id = self.id, number = self.epoch.number, life = life }
-        write("members", members.with(text, member), version)
-    end)
+    local member = { id = self.id, number = self.epoch.number, life = life }
+    self.place:edit("members", function(text) return members.with(text, member) end, due)
 end
 
 
