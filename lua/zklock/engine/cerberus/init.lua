@@ -12,7 +12,7 @@
 --- so nobody is granted a lock while ZooKeeper cannot be reached.
 ---
 --- What waits and what blocks is the engines' own. Outside of zklock.run a process looks after the
---- switch when it asks for a lock and when it releases one.
+--- switch when it asks for a lock and when it releases one, and is no member in between.
 
 local core = require "zklock.core"
 local engines = require "zklock.engine"
@@ -307,6 +307,13 @@ local function look_after(engine)
 end
 
 
+-- After a lock, or an attempt in vain.
+local function settle(engine)
+    if not tasks.active() then engine.member:rest() end
+    engine.member:tend()
+end
+
+
 -- both --------------------------------------------------------------------------------------------
 
 function way.open(engine)
@@ -346,6 +353,11 @@ function way.wake(request)
 end
 
 
+function way.finish(lock, request)
+    if lock.engine.member and not request.granted then settle(lock.engine) end
+end
+
+
 function way.granted(lease)
     if lease.value then lease.value.leases[lease] = true end
 end
@@ -367,7 +379,7 @@ function way.release(lease)
     local had = release_all(lease.parts) and stood
     if lease.value then
         lease.value.leases[lease] = nil
-        lease.lock.engine.member:tend()
+        settle(lease.lock.engine)
     end
     return had
 end

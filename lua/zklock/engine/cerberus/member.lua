@@ -201,6 +201,14 @@ function Member:tend(at_any_rate, due)
 end
 
 
+--- Nobody looks after the switch until the next lock is asked for: whoever has none then must not
+--- hold it up.
+function Member:rest()
+    local present = self.present
+    if present and not present:is_used() and present.lease:held() then retire(self) end
+end
+
+
 --- Ends the membership. Who has a lock still stays on the list: its life must pass.
 function Member:close()
     retire(self)
