@@ -170,8 +170,12 @@ end
 
 -- By the engine that the switch says, as far as this process has heard.
 local function try_chosen(lock, owner, request)
-    local part = part_lock(lock, lock.engine.chosen)
+    local name = lock.engine.chosen
+    local part = part_lock(lock, name)
+    if request.interrupted then return nil, 0 end
+    request.waits_in = lock.engine.parts[name]
     local lease, message, code = part:acquire{ timeout = left(request), owner = owner }
+    request.waits_in = nil
     if lease then return { parts = { lease } } end
     if code ~= "timeout" then failure.raise(code, message) end
     return nil, 0
@@ -223,13 +227,15 @@ local function fail_over(engine, name, due)
 end
 
 
--- One engine's lock; nil: not had, and not to be had now.
-local function take_one(lock, name, owner, request)
+-- One engine's lock, if it is still wanted when the engine is open; nil: not had, and not to be
+-- had now.
+local function take_one(lock, name, owner, request, is_wanted)
     local engine = lock.engine
     local lease, message, code = failure.catch(lock.name, function()
-        local part_lock_of_it = part_lock(lock, name)
+        local part = part_lock(lock, name)
+        if not is_wanted() then return nil, "", "interrupted" end
         request.waits_in = engine.parts[name]
-        return part_lock_of_it:acquire{ timeout = left(request), owner = owner }
+        return part:acquire{ timeout = left(request), owner = owner }
     end)
     request.waits_in = nil
     local failed = not lease and code == "connection"
@@ -244,10 +250,12 @@ end
 
 -- The locks of all engines of the epoch, in their order; nil: not all are to be had.
 local function take(lock, epoch, owner, request)
-    local leases = {}
+    local leases, member = {}, lock.engine.member
+    local function is_wanted()
+        return not request.interrupted and member.epoch.number == epoch.number
+    end
     for i, name in ipairs(epoch.engines) do
-        local is_present = lock.engine.member.epoch.number == epoch.number
-        leases[i] = is_present and take_one(lock, name, owner, request) or nil
+        leases[i] = take_one(lock, name, owner, request, is_wanted)
         if not leases[i] then
             release_all(leases)
             return nil
