@@ -112,6 +112,18 @@ function Lease:token_string()
 end
 
 
+--- By which epoch it was had, if its engine has a switch that keeps the locks.
+---@return integer? number  that of a later grant is not less
+---@return string? message
+---@return string? code  "unsupported"
+function Lease:epoch()
+    local way = self.lock.way
+    local number = way.epoch and way.epoch(self)
+    if number then return number end
+    return failure.of("unsupported", self.name, "it has no epochs")
+end
+
+
 -- A scope ends: nobody asks how it went.
 function Lease:close()
     if not self.over then self:release() end

@@ -393,6 +393,9 @@ function way.release(lease)
 end
 
 
+function way.epoch(lease) return lease.value and lease.value.epoch.number end
+
+
 --- Tokens of one epoch compare; those of a later epoch are later.
 function way.token(lease) return lease.parts[1]:token_string() end
 
