@@ -229,10 +229,10 @@ interrupts:
 
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
-LUA_SPECS = spec/checker_spec.lua spec/engine_spec.lua spec/interrupt_spec.lua \
-	spec/misuse_spec.lua spec/packaging_spec.lua spec/report_spec.lua spec/seckill_spec.lua \
-	spec/seckill_engines_spec.lua spec/seckill_http_spec.lua spec/seckill_sale_spec.lua \
-	spec/shortage_spec.lua
+LUA_SPECS = spec/cerberus_spec.lua spec/checker_spec.lua spec/engine_spec.lua \
+	spec/interrupt_spec.lua spec/misuse_spec.lua spec/packaging_spec.lua spec/report_spec.lua \
+	spec/seckill_spec.lua spec/seckill_engines_spec.lua spec/seckill_http_spec.lua \
+	spec/seckill_sale_spec.lua spec/shortage_spec.lua
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
