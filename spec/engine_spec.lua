@@ -116,6 +116,7 @@ describe("the options of an engine", function()
         refused("needs mysql = .* or sqlite = ", "sql-table", { sqlite = "a", mysql = "b" })
         refused("mysql must be a URL", "sql-table", { mysql = "localhost" })
         refused("retries must be a whole number", "sql-optimistic", { sqlite = "a", retries = -1 })
+        refused("index must be true or false", "sql-pessimistic", { mysql = "a", index = "name" })
         refused("needs zookeeper = ", "zookeeper", {})
     end)
 
@@ -403,6 +404,20 @@ describe("sql-pessimistic", function()
         assert.equal("lost", code_of(lease:release()))
         assert.is_true(got:release())
         assert.is_true(mine:acquire(PATIENT):release())
+    end)
+
+    it("without an index keeps out also who wants another lock (PIT-15)", function()
+        for _, index in ipairs{ true, false } do
+            local mine = open("sql-pessimistic", { index = index }):mutex(new_name())
+            local yours = open("sql-pessimistic", { index = index }):mutex(new_name())
+            assert.is_true(yours:acquire(PATIENT):release()) -- it has its row
+            local lease = assert(mine:acquire(PATIENT))
+            local other, _, code = yours:acquire(0)
+            assert.equal(not index and "timeout" or nil, code)
+            if other then other:release() end
+            assert.is_true(lease:release())
+            assert.is_true(yours:acquire(PATIENT):release())
+        end
     end)
 end)
 

@@ -213,6 +213,22 @@ describe("the sentence of a sale", function()
         assert.is_truthy(why(record):find "by luck")
     end)
 
+    it("says why a sale is right with an overlap: nobody wrote then", function()
+        local record = sales.right(3)
+        local first, second = record.purchases[1], record.purchases[2]
+        record.overlaps[1] = { lock = first.lock or first.product, from = first.written + 0.0001,
+                               to = first.written + 0.0002, holders = 2 }
+        assert.is_truthy(why(record):find "nobody wrote while they did")
+        second.written = record.overlaps[1].to
+        assert.is_truthy(why(record):find "by luck")
+    end)
+
+    it("says why a sale is wrong in which nothing false was sold", function()
+        local record = sales.right(3)
+        record.verdict, record.in_vain = "wrong", true
+        assert.is_truthy(why(record):find "add up. Wrong is that buyers waited in vain")
+    end)
+
     it("groups large numbers", function()
         local record = sales.wrong(3)
         for i = 1, 49500 do record.overlaps[i] = { lock = "10000001", from = i, to = i + 0.5 } end

@@ -84,9 +84,10 @@ local function be_struck(path)
 end
 
 
---- Called by a buyer that has a lock and has read the stock.
+--- Called by a buyer that has a lock: it is struck, if a fault is due. Of the lock nobody asks.
 ---@param buyer zklock.seckill.Buyer
-function Faults:strike(buyer)
+---@return string? done  what it does after that; nil: it was not struck
+function Faults:hit(buyer)
     if not buyer.hold then return end
     local folder = self.server.folder
     for i, n in ipairs(self.pending) do
@@ -94,12 +95,18 @@ function Faults:strike(buyer)
         if rename(armed(folder, n), path) then
             table.remove(self.pending, i)
             local wait = self.server.plan.faults[n].held and wait_there or be_struck
-            local done, strategy = wait(path), self.server.strategy
-            if strategy.state then
-                buyer:note(("%s, and its hold is %s"):format(done, strategy:state(buyer.hold)))
-            end
-            return
+            return wait(path)
         end
+    end
+end
+
+
+--- The same of a buyer that has read the stock, which notes what its lock says after that.
+---@param buyer zklock.seckill.Buyer
+function Faults:strike(buyer)
+    local strategy, done = self.server.strategy, self:hit(buyer)
+    if done and strategy.state then
+        buyer:note(("%s, and its hold is %s"):format(done, strategy:state(buyer.hold)))
     end
 end
 

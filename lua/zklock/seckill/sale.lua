@@ -11,6 +11,7 @@ local sorted_names = require "zklock.seckill.sorted_names"
 ---@field name string
 ---@field verdict "right" | "wrong"
 ---@field finding string   the sentence behind it, from the store
+---@field in_vain boolean? it is wrong for that buyers waited in vain (a scenario's verdict)
 ---@field sold integer     buyers who were told that they have bought
 ---@field refused integer  buyers who were told that it is sold out
 ---@field failed integer   all others
@@ -200,8 +201,9 @@ function Sale:record()
     end
     return {
         name = self.name, strategy = self.strategy, store = self.store,
-        verdict = self.verdict, finding = self.finding, expect = self.expect,
-        explanation = self.explanation, products = stock, left = left, ordered = ordered,
+        verdict = self.verdict, finding = self.finding, in_vain = self.in_vain,
+        expect = self.expect, explanation = self.explanation,
+        products = stock, left = left, ordered = ordered,
         buyers = self.buyers, sold = self.sold, refused = self.refused, failed = self.failed,
         seconds = self.seconds, servers = server_names(self.servers), faults = self.faults,
         fairness = self.fairness, purchases = self.purchases, overlaps = self.overlaps,

@@ -98,6 +98,20 @@ local function wrong_without_overlap(record)
 end
 
 
+-- Did nobody write while a lock had several holders?
+local function wrote_apart(record)
+    for _, overlap in ipairs(record.overlaps) do
+        local writes = count(record.purchases, function(purchase)
+            local at = purchase.written
+            return at and at >= overlap.from and at <= overlap.to
+                and (purchase.lock or purchase.product) == overlap.lock
+        end)
+        if writes > 0 then return false end
+    end
+    return true
+end
+
+
 local function right_with_overlap(record)
     local late = count(record.purchases, was_refused_late)
     local begin = ("Two holds of one lock overlap %s, and yet the result is right: ")
@@ -106,6 +120,7 @@ local function right_with_overlap(record)
         return begin .. "the store refused " .. plural(late, "late write", "late writes")
             .. ", because a later holder had already written with a larger token."
     end
+    if wrote_apart(record) then return begin .. "nobody wrote while they did." end
     return begin .. "by luck. Nothing in the store refused a late write; the holders just did not "
         .. "happen to read the same stock."
 end
@@ -135,6 +150,9 @@ function words.why(record, is_history)
         return "The store could not be judged, so this sale is neither right nor wrong."
     end
     if record.verdict == "wrong" then
+        if record.in_vain then
+            return "The numbers in the store add up. Wrong is that buyers waited in vain."
+        end
         if overlapping == 0 then return wrong_without_overlap(record) end
         return ("Two holds of one lock overlap %s. Where they do, both may have read the same "
             .. "stock, and the second write undid the first.")

@@ -68,6 +68,15 @@ function evidence.at_once(sale, fits)
 end
 
 
+--- Makes a sale wrong in which the store finds nothing false, for the store knows nothing of buyers
+--- who waited in vain. Reports tell it so.
+---@param sale zklock.seckill.Sale
+---@param finding string
+function evidence.convict(sale, finding)
+    sale.verdict, sale.finding, sale.in_vain = "wrong", finding, true
+end
+
+
 --- A line of a log.
 ---@class zklock.seckill.Entry
 ---@field at number

@@ -1,18 +1,22 @@
 --- PIT-24: a fair lock costs the keeping of a queue, and speed. Each engine's lock in order of
 --- arrival beside the one without an order: grants in a second, and the most overtakes of one
---- buyer. What each costs is shown, and not judged; both must sell right, and who comes first to a
---- fair lock has it first.
+--- buyer. Both must sell right; what each costs, and how fair it is, is shown and not judged. (On a
+--- slow machine buyers of two servers may come to the lock in another order than they asked.)
 
 local BUYERS = 60
+
+-- Seconds between two who come, and for which each has the lock.
+local APART, PAUSE = 0.003, 0.002
 
 
 local fair_price = {}
 
 
--- One server, in which it is known who asked first.
 local function sale_with(market, strategy)
     local sale = market:sale{
-        strategy = strategy, buyers = BUYERS, servers = 1, pause = 0, timeout = 60,
+        strategy = strategy, buyers = BUYERS, servers = 4, pause = PAUSE, timeout = 60,
+        purchase = "zklock.seckill.engines.scenario.purchase.one_by_one",
+        parameters = { apart = APART },
     }
     if sale.sold ~= BUYERS then
         error(("only %d of %d buyers were served"):format(sale.sold, BUYERS), 0)
@@ -21,19 +25,16 @@ local function sale_with(market, strategy)
 end
 
 
-local function figures(sale)
-    return ("%.0f/s %d"):format(sale.wait:count() / math.max(sale.seconds, 0.001),
-        sale.fairness.overtakes)
-end
+local function grants_per_second(sale) return sale.wait:count() / sale.seconds end
 
 
 local function play(scenario, market)
     local fair = sale_with(market, scenario.fair)
     local unfair = sale_with(market, scenario.unfair)
     return {
-        right = fair.verdict == "right" and unfair.verdict == "right"
-            and fair.fairness.overtakes == 0,
-        finding = ("fair %s, not %s overtaken"):format(figures(fair), figures(unfair)),
+        right = fair.verdict == "right" and unfair.verdict == "right",
+        finding = ("%.0f/s, %d overtakes; unfair %.0f/s, %d"):format(grants_per_second(fair),
+            fair.fairness.overtakes, grants_per_second(unfair), unfair.fairness.overtakes),
         sales = { fair, unfair },
     }
 end

@@ -39,12 +39,17 @@ local function play_redis(_, market)
         strategy = "redis-expire", timeout = PATIENCE, parameters = { engine = { gap = GAP } },
         faults = { { at = KILLED, kill = "server 1" } },
     })
-    local was_first = not sale.purchases[1].granted and sale.purchases[1].asked
-        and count_keys_without_end(sale) == BUYERS - 1
+    local first, vain = sale.purchases[1], sale.failures.timeout
+    if first.granted or not first.asked or count_keys_without_end(sale) ~= BUYERS - 1 then
+        return {
+            again = true, finding = "the first was not killed in the gap", sales = { sale },
+            log = log,
+        }
+    end
+    evidence.convict(sale, ("%d waited in vain for the key of one who had died"):format(vain))
     return {
-        right = sale.sold == BUYERS - 1, again = not was_first, sales = { sale }, log = log,
-        finding = was_first and ("%d waited %g s in vain, no TTL"):format(sale.failures.timeout,
-            PATIENCE) or "the first was not killed in the gap",
+        right = false, finding = ("%d waited %g s in vain, no TTL"):format(vain, PATIENCE),
+        sales = { sale }, log = log,
     }
 end
 

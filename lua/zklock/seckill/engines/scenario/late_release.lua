@@ -6,6 +6,8 @@
 local evidence = require "zklock.seckill.scenario.evidence"
 local seed = require "zklock.seckill.seed"
 
+local unpack = table.unpack or unpack -- luacheck: std max
+
 
 local LEASE = 1 -- seconds that A has; the others have the engine's default
 
@@ -35,12 +37,26 @@ local function carry_out(scenario, market)
 end
 
 
+-- A has written before B reads, and B reads before A goes on.
+local function is_as_meant(fault, a, b)
+    return fault.target == "server 1" and a.written < b.granted and b.granted < fault.ended
+end
+
+
+-- What B was told of its lock when A had released, and when C had come or had not.
+local function state_of(sale, buyer)
+    for _, note in ipairs(sale.notes) do
+        local state = note.buyer == buyer and note.line:match "^its hold is (%l+)$"
+        if state then return state end
+    end
+end
+
+
 local function play(scenario, market)
     local sale = carry_out(scenario, market)
-    local log, fault = evidence.story(sale, "server %d"), sale.faults[1]
-    local a, b, c = sale.purchases[1], sale.purchases[2], sale.purchases[3]
+    local log, a, b, c = evidence.story(sale, "server %d"), unpack(sale.purchases)
     if sale.sold ~= 3 then error(("only %d of 3 were served"):format(sale.sold), 0) end
-    if fault.target ~= "server 1" or b.granted > fault.ended then
+    if not is_as_meant(sale.faults[1], a, b) then
         return { again = true, finding = "the first woke too early", sales = { sale }, log = log }
     end
     local beside = c.granted < b.released
@@ -48,9 +64,10 @@ local function play(scenario, market)
         error("the third did not come after the late release", 0)
     end
     return {
-        right = sale.verdict == "right" and not beside, sales = { sale }, log = log,
+        right = sale.verdict == "right" and not beside and state_of(sale, 2) == "held",
         finding = ("stock %d, should be %d; %s"):format(sale.left, seed.STOCK - 3,
             beside and "C beside B" or "B alone"),
+        sales = { sale }, log = log,
     }
 end
 

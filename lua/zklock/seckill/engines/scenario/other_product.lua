@@ -27,10 +27,13 @@ local function play(scenario, market)
         error("the first did not buy: " .. sale.finding, 0)
     end
     local stopped = second.outcome == "timeout" and second.told < first.released
-    local both = evidence.at_once(sale, have_different_locks)
+    local both = second.outcome == "sold" and evidence.at_once(sale, have_different_locks)
+    if stopped then
+        evidence.convict(sale, "a buyer waited in vain for the lock of another product")
+    end
     return {
-        right = second.outcome == "sold" and both, sales = { sale },
-        again = not (stopped or both), log = evidence.story(sale, "server %d"),
+        right = both, sales = { sale }, again = not (stopped or both),
+        log = evidence.story(sale, "server %d"),
         finding = stopped and ("waited %g s for another product"):format(IN_VAIN)
             or both and "both at once" or "neither stopped nor at once",
     }

@@ -1,0 +1,145 @@
+--- The scenarios of the engines (make demo-engines): each comes out as it must, for the reason that
+--- it names. Those of zookeeper need one: ZK_HOSTS names it.
+
+local catalogue = require "zklock.seckill.engines.catalogue"
+local engine = require "zklock.engine"
+local environment = require "zklock.seckill.engines.environment"
+local json_file = require "zklock.seckill.json_file"
+local laboratory = require "zklock.seckill.laboratory"
+local matrix = require "zklock.seckill.engines.matrix"
+local options = require "zklock.seckill.options"
+local rig = require "spec.rig"
+
+local HOSTS = os.getenv "ZK_HOSTS"
+local IDS = "DEMO-12,DEMO-13,DEMO-18,BUG-15,PIT-15,PIT-24"
+
+
+-- A file that keeps what is written to it.
+local function memory()
+    local file = { text = "" }
+    function file:write(...) self.text = self.text .. table.concat { ... } end
+    function file.flush() end
+    return file
+end
+
+
+-- Runs the command; gives its exit status, what it printed, its complaints.
+local function run(...)
+    local out, err = memory(), memory()
+    local status = laboratory.main({ ... }, out, err, catalogue, environment)
+    return status, out.text, err.text
+end
+
+
+describe("a scenario of the engines", function()
+    local status, out, results
+
+    -- All of them once, and what the command wrote of them, by id.
+    setup(function()
+        if not HOSTS then return end
+        local file = os.tmpname()
+        status, out = run("--only", IDS, "--session", "1", "--hold", "0.2", "--json", file)
+        results = {}
+        for _, result in ipairs(json_file.read(file)) do results[result.id] = result end
+        os.remove(file)
+    end)
+
+    local function comes_out(id, verdict, finding)
+        if not HOSTS then return pending "ZK_HOSTS is not set" end
+        assert.equal(verdict, results[id].verdict, out)
+        assert.matches(finding, results[id].finding)
+    end
+
+    it("sells 500 of each product with Redis and patience (DEMO-12)", function()
+        comes_out("DEMO-12c", "right", "^down by 500 and 500, 0 gave up$")
+    end)
+
+    it("takes off the stock what was bought, though most give up (DEMO-12, CFG-11)", function()
+        comes_out("DEMO-12d", "right", "^down by %d+ and %d+, %d+ gave up$")
+    end)
+
+    it("does Redisson's snippet, and unlocks only what was locked (DEMO-13, BUG-14)", function()
+        comes_out("DEMO-13a", "right", "^stock 97, should be 97; 0 lost$")
+        comes_out("DEMO-13c", "right", "^stock 97, should be 97; 0 lost$")
+    end)
+
+    it("oversells when a leaseTime ends under the work (DEMO-13)", function()
+        comes_out("DEMO-13b", "wrong", "^stock 9[89], should be 97; [123] lost$")
+    end)
+
+    it("oversells when a late DEL removes another's lock (DEMO-18, PIT-07, BUG-16)", function()
+        comes_out("DEMO-18a", "wrong", "^stock 98, should be 97; C beside B$")
+    end)
+
+    it("does no harm with a late release where locks have owners (DEMO-18)", function()
+        comes_out("DEMO-18b", "right", "^stock 97, should be 97; B alone$")
+        comes_out("DEMO-18c", "right", "^stock 97, should be 97; B alone$")
+    end)
+
+    it("serves nobody after a death between SETNX and EXPIRE (BUG-15)", function()
+        comes_out("BUG-15a", "wrong", "^2 waited 2 s in vain, no TTL$")
+    end)
+
+    it("serves the next after a death just after zklock's grant (BUG-15)", function()
+        comes_out("BUG-15b", "right", "^next after %S+ s %(session 1 s%)$")
+    end)
+
+    it("stops buyers of another product without an index, and with it does not (PIT-15)", function()
+        comes_out("PIT-15a", "wrong", "^waited 1 s for another product$")
+        comes_out("PIT-15b", "right", "^both at once$")
+        comes_out("PIT-15c", "right", "^both at once$")
+    end)
+
+    it("shows what a fair lock costs, and sells right with both (PIT-24)", function()
+        comes_out("PIT-24a", "right", "^%d+/s, %d+ overtakes; unfair %d+/s, %d+$")
+        comes_out("PIT-24b", "right", "^%d+/s, %d+ overtakes; unfair %d+/s, %d+$")
+    end)
+
+    it("is one of several, which end with what engines have", function()
+        if not HOSTS then return pending "ZK_HOSTS is not set" end
+        assert.equal(0, status, out)
+        assert.truthy(out:find(matrix.table(), 1, true))
+        assert.matches("\n15 scenarios: 11 right, 4 wrong, all as expected in %d+ s\n$", out)
+    end)
+end)
+
+
+describe("the command of the engines", function()
+    it("lists its scenarios without running any", function()
+        local status, out = run "--list"
+        assert.equal(0, status)
+        for _, scenario in ipairs(catalogue) do
+            assert.truthy(out:find(scenario.id .. " ", 1, true), scenario.id)
+        end
+        assert.matches("DEMO%-18a +a late DEL, redis%-expire +must be wrong, needs no ZooKeeper\n",
+            out)
+    end)
+
+    it("works 3 s with --seed-times (DEMO-13)", function()
+        assert.equal(3, options.parse({ "--seed-times" }, {}, environment).hold)
+    end)
+
+    it("names the program that is missing", function()
+        local out = rig.shell("PATH=/nonexistent %s lua/zklock/seckill/engines/demo.lua "
+            .. "--only DEMO-12 2>&1; echo status $?", rig.shell("command -v %s",
+            os.getenv "ZKLOCK_LUA" or "lua5.4"):match "%S+")
+        assert.equal("redis-server is not installed\nstatus 3\n", out)
+    end)
+end)
+
+
+describe("the table of what engines have", function()
+    it("has a line for each, in columns", function()
+        local count = 0
+        for line in matrix.table():gmatch "[^\n]+" do
+            local name, cells = line:match "^(%S+)%s+(.*)$"
+            local expected = name == "engine.has" or engine.has(name)
+            assert.truthy(expected)
+            assert.equal(9, select(2, cells:gsub("%S+", "")))
+            count = count + 1
+        end
+        assert.equal(1 + #engine.names, count)
+        assert.matches("\nredlock +%- +%- +%- +%- +yes +%- +%- +yes +%-\n", matrix.table())
+        assert.matches("\nzookeeper .* yes$", matrix.table())
+    end)
+end)
