@@ -250,6 +250,7 @@ build = {
       ["zklock.seckill.store.zookeeper"] = "lua/zklock/seckill/store/zookeeper.lua",
       ["zklock.seckill.stores"] = "lua/zklock/seckill/stores.lua",
       ["zklock.seckill.strategies"] = "lua/zklock/seckill/strategies.lua",
+      ["zklock.seckill.strategy.cerberus"] = "lua/zklock/seckill/strategy/cerberus.lua",
       ["zklock.seckill.strategy.engine"] = "lua/zklock/seckill/strategy/engine.lua",
       ["zklock.seckill.strategy.local"] = "lua/zklock/seckill/strategy/local.lua",
       ["zklock.seckill.strategy.none"] = "lua/zklock/seckill/strategy/none.lua",

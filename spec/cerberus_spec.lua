@@ -684,7 +684,9 @@ describe("a lock of cerberus", function()
             for _, name in ipairs{ "one", "one", "two", "two", "one" } do
                 assert.is_true(client:switch(name, PATIENT))
                 local lease = assert(lock:acquire(PATIENT))
-                local epoch, token = lease:epoch(), tonumber(lease:token_string())
+                local epoch, by = lease:epoch()
+                local token = tonumber(lease:token_string())
+                assert.equal(name, by)
                 assert.is_true(epoch > last.epoch or epoch == last.epoch and token > last.token)
                 last = { epoch = epoch, token = token }
                 assert.is_true(lease:release())

@@ -114,12 +114,11 @@ end
 
 --- By which epoch it was had, if its engine has a switch that keeps the locks.
 ---@return integer? number  that of a later grant is not less
----@return string? message
+---@return string engines   whose locks it is, in their order; or the message
 ---@return string? code  "unsupported"
 function Lease:epoch()
     local way = self.lock.way
-    local number = way.epoch and way.epoch(self)
-    if number then return number end
+    if way.epoch and self.value then return way.epoch(self) end
     return failure.of("unsupported", self.name, "it has no epochs")
 end
 

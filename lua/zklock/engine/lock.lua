@@ -9,7 +9,7 @@
 ---     way.finish(lock, request)          -- after the last try, whatever came of it
 ---     way.wake(request)                  -- ends its wait: it was interrupted
 ---     way.token(lease)                   -- its fencing token, if the engine has them
----     way.epoch(lease)                   -- the number of its epoch, if the engine has them
+---     way.epoch(lease)                   -- number and engines of its epoch, if there are any
 ---
 --- The first two are what a way must have. They raise what failure.catch knows.
 

@@ -393,7 +393,10 @@ function way.release(lease)
 end
 
 
-function way.epoch(lease) return lease.value and lease.value.epoch.number end
+function way.epoch(lease)
+    local epoch = lease.value.epoch
+    return epoch.number, table.concat(epoch.engines, " ")
+end
 
 
 --- Tokens of one epoch compare; those of a later epoch are later.

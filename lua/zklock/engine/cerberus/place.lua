@@ -15,6 +15,8 @@ local rules = require "zklock.engine.cerberus.rules"
 local zklock = require "zklock"
 
 
+local NODES = { "cerberus_engine", "epoch", "members" }
+
 local ANSWER = 1 -- seconds; so long an answer is waited for, also when the time is over
 
 
@@ -164,6 +166,21 @@ function place.open(options, first)
         error(problem, 0)
     end
     return self
+end
+
+
+--- Removes the nodes; what held locks goes by itself. Nobody may use them any more.
+---@param zookeeper string  addresses
+---@param root string
+function place.remove(zookeeper, root)
+    local session = assert(zklock.connect(zookeeper))
+    assert(session:mutex(root .. "/desk"):with(session:timeout(), function(lease)
+        for _, node in ipairs(NODES) do
+            local done, message, code = lease:guard{ { "delete", root .. "/" .. node } }
+            assert(done or code == "no_node", message)
+        end
+    end))
+    session:close()
 end
 
 
