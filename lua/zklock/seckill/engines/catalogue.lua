@@ -3,6 +3,7 @@
 
 local KINDS = {
     "two_products", "snippet", "late_release", "half_locked", "other_product", "fair_price",
+    "switch",
 }
 
 local catalogue = {}
