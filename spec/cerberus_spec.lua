@@ -731,3 +731,14 @@ describe("a lock of cerberus", function()
         end)
     end)
 end)
+
+
+describe("a storm of switches, stops, kills and servers that end", function()
+    it("leaves each lock with one holder, and all goes on after it", function()
+        local output = rig.shell("%s spec/cerberus_storm.lua 4 17 2>&1",
+            os.getenv "ZKLOCK_LUA" or "lua5.4")
+        assert.matches("\nright\n$", output)
+        assert.is_true(tonumber(output:match "(%d+) wrote") > 20, output)
+        assert.is_true(tonumber(output:match "(%d+) epochs") > 5, output)
+    end)
+end)
