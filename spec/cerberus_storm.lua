@@ -227,10 +227,12 @@ local function aftermath(self)
         lease:release()
     end
     local session = rig.session(self.zookeeper.hosts)
-    local _, members = session:get("/cerberus/members"):gsub("\n", "")
     self.epochs = tonumber(session:get("/cerberus/epoch"):match "^%d+")
+    local none_but_those_alive = rig.eventually(function()
+        return select(2, session:get("/cerberus/members"):gsub("\n", "")) <= PROCESSES + 1
+    end)
     client:close()
-    if members > PROCESSES + 1 then return ("%d members stay"):format(members) end
+    if not none_but_those_alive then return "who died stays a member" end
 end
 
 
