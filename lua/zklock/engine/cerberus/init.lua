@@ -223,12 +223,13 @@ end
 local function take(lock, epoch, owner, request)
     local leases = {}
     for i, name in ipairs(epoch.engines) do
-        leases[i] = lock.engine.member.epoch.number == epoch.number
+        local lease = lock.engine.member.epoch.number == epoch.number
             and take_one(lock, name, owner, request)
-        if not leases[i] then
+        if not lease then
             release_all(leases)
             return nil
         end
+        leases[i] = lease
     end
     return leases
 end
