@@ -96,6 +96,31 @@ function explore.all(build, surprises, at_end)
 end
 
 
+-- In each way some are much slower than others, now these, now those: else it is rare that one
+-- does a whole piece of work while another stands still.
+local function new_pace()
+    local paces = { "slow", "even", "quick" }
+    local weights = { slow = 0.01, even = 0.3, quick = 1 }
+    return setmetatable({}, { __index = function(pace, who)
+        pace[who] = weights[paces[math.random(#paces)]]
+        return pace[who]
+    end })
+end
+
+
+-- The number of one of the choices.
+local function choose(choices, pace)
+    local sum = 0
+    for _, choice in ipairs(choices) do sum = sum + pace[choice.who] end
+    local at = math.random() * sum
+    for number, choice in ipairs(choices) do
+        at = at - pace[choice.who]
+        if at <= 0 then return number end
+    end
+    return #choices
+end
+
+
 --- Goes so many ways, each by chance; raises at the first that has a problem.
 ---@param build fun(): zklock.spec.World
 ---@param ways integer
@@ -106,10 +131,11 @@ function explore.some(build, ways, seed, at_end)
     local moments = 0
     math.randomseed(seed)
     for _ = 1, ways do
-        local world, way = build(), {}
+        local world, way, pace = build(), {}, new_pace()
         local choices = world:choices()
         while #choices > 0 do
-            way[#way + 1] = math.random(#choices)
+            if math.random() < 0.03 then pace = new_pace() end
+            way[#way + 1] = choose(choices, pace)
             choices[way[#way]].fn()
             choices = world:choices()
             local problem = world:problem() or #choices == 0 and at_end(world)

@@ -343,7 +343,8 @@ end
 function World:choices()
     local list = {}
     local function add(name, fn, task, is_usual)
-        list[#list + 1] = { name = name, fn = fn, task = task, is_usual = is_usual }
+        local who = task and task.name or is_usual and name or "what goes wrong"
+        list[#list + 1] = { name = name, fn = fn, task = task, is_usual = is_usual, who = who }
     end
     for n, process in ipairs(self.processes) do
         for i, task in ipairs(process.tasks) do
