@@ -123,6 +123,7 @@ function Session:get(path)
     local read = READ_ALONG[path:match "[^/]+$"] and step or request
     if self.process.at_desk ~= coroutine.running() then read("read " .. path) end
     local node = world.nodes[path]
+    if not node then return nil, "no_node", "no_node" end
     return node.text, node.version
 end
 
