@@ -44,7 +44,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 .PHONY: test-asan test-tsan
 .PHONY: test-lua-faults test-lua-others test-asan-faults test-asan-others test-tsan-faults
 .PHONY: test-tsan-others
-.PHONY: interrupts valgrind test-valgrind test-rock test-soak
+.PHONY: test-cerberus-storm interrupts valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
@@ -231,6 +231,14 @@ test-tsan-faults test-tsan-others: test-tsan-%:
 faults = $(wildcard spec/fault/*_spec.lua)
 others = $(wildcard spec/*_spec.lua spec/loops/*_spec.lua docs/seckill/*_spec.lua)
 
+# A storm over cerberus with real engines; spec/cerberus_spec.lua has a short one.
+SECONDS ?= 60
+SEED ?=
+
+test-cerberus-storm: $(BUILD)/$(ABI)/zklock/core.so
+	@rig/packages engines
+	@$(call with,$(ABI)) ZKLOCK_LUA=$(LUA) $(LUA) spec/cerberus_storm.lua $(SECONDS) $(SEED)
+
 # An error at each instruction of each operation; the specs take some.
 interrupts:
 	ZKLOCK_INTERRUPTS=all $(MAKE) --no-print-directory test-lua SPEC=spec/interrupt_spec.lua
@@ -238,10 +246,10 @@ interrupts:
 
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
-LUA_SPECS = spec/bench_engines_spec.lua spec/checker_spec.lua spec/engine_faults_spec.lua \
-	spec/engine_matrix_spec.lua spec/engine_spec.lua spec/engines_demo_spec.lua \
-	spec/interrupt_spec.lua spec/misuse_spec.lua spec/packaging_spec.lua \
-	spec/report_spec.lua spec/seckill_spec.lua \
+LUA_SPECS = spec/bench_engines_spec.lua spec/cerberus_model_spec.lua spec/cerberus_spec.lua \
+	spec/checker_spec.lua spec/engine_faults_spec.lua spec/engine_matrix_spec.lua \
+	spec/engine_spec.lua spec/engines_demo_spec.lua spec/interrupt_spec.lua spec/misuse_spec.lua \
+	spec/packaging_spec.lua spec/report_spec.lua spec/seckill_spec.lua \
 	spec/seckill_engines_spec.lua spec/seckill_http_spec.lua spec/seckill_sale_spec.lua \
 	spec/shortage_spec.lua
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))

@@ -98,7 +98,7 @@ describe("the options of an engine", function()
     end
 
     it("are known by their names, which are listed", function()
-        refused("no engine \"redis\": there are redis%-expire, redis%-set, .*zookeeper", "redis")
+        refused("no engine \"redis\": there are cerberus, redis%-expire, .*zookeeper", "redis")
         refused("no option \"reddis\" in the options of redis%-set: there are answer, lease, poll, "
             .. "redis", "redis-set", { reddis = redis })
     end)

@@ -11,7 +11,7 @@ local options = require "zklock.seckill.options"
 local rig = require "spec.rig"
 
 local HOSTS = os.getenv "ZK_HOSTS"
-local IDS = "DEMO-12,DEMO-13,DEMO-18,BUG-15,PIT-15,PIT-24"
+local IDS = "DEMO-12,DEMO-13,DEMO-18,BUG-15,PIT-15,PIT-24,DEMO-21,Q-08"
 
 
 -- A file that keeps what is written to it.
@@ -95,11 +95,25 @@ describe("a scenario of the engines", function()
         comes_out("PIT-24b", "right", "^%d+/s, %d+ overtakes; unfair %d+/s, %d+$")
     end)
 
+    it("loses a sale when the switch of the seed is set (DEMO-21, PIT-21)", function()
+        comes_out("DEMO-21a", "wrong", "^stock 8%d, should be 80; two at once$")
+    end)
+
+    it("loses none with a switch that keeps the locks, also to no name (CFG-17)", function()
+        comes_out("DEMO-21b", "right", "^stock 80, redis%-set to zookeeper$")
+        comes_out("DEMO-21c", "right", "^stock 80, redis%-set to zookeeper$")
+    end)
+
+    it("goes on with the next engine when Redis has ended, if it may (Q-08)", function()
+        comes_out("Q-08a", "wrong", "^16 of 20 not served$")
+        comes_out("Q-08b", "right", "^by zookeeper after %S+ s$")
+    end)
+
     it("is one of several, which end with what engines have", function()
         if not HOSTS then return pending "ZK_HOSTS is not set" end
         assert.equal(0, status, out)
         assert.truthy(out:find(matrix.table(), 1, true))
-        assert.matches("\n15 scenarios: 11 right, 4 wrong, all as expected in %d+ s\n$", out)
+        assert.matches("\n20 scenarios: 14 right, 6 wrong, all as expected in %d+ s\n$", out)
     end)
 end)
 

@@ -4,12 +4,13 @@ local connections = require "zklock.engine.redis"
 local database = require "zklock.seckill.database"
 local seckill = require "zklock.seckill"
 local throwaway = require "zklock.seckill.throwaway"
+local zklock = require "zklock"
 
 local HOSTS = os.getenv "ZK_HOSTS"
 
 local STRATEGIES = {
     "redis-expire", "redis-set", "redis-timestamp", "redisson", "redisson-fair", "redisson-rw",
-    "redlock", "sql-pessimistic", "sql-table",
+    "redlock", "sql-pessimistic", "sql-table", "cerberus", "cerberus-safe",
 }
 
 local servers
@@ -140,6 +141,57 @@ describe("the servers that a sale names", function()
 end)
 
 
+describe("a sale with a switch", function()
+    -- The first engine, the second, what the switch is set to, options of the engines.
+    local switches = {
+        { "redisson", "sql-table", "sql-table" },
+        { "sql-pessimistic", "zookeeper", "" },
+        { "first", "second", "no such engine", {
+            first = { engine = "redis-set", lease = 5 }, second = { engine = "redis-timestamp" },
+        } },
+    }
+
+    for _, each in ipairs(switches) do
+        it(("goes on when it is changed: %s, %s"):format(each[1], each[2]), function()
+            local value = each[3]
+            local it_is = sale{
+                strategy = "cerberus-safe", buyers = 20, pause = 0.01,
+                parameters = { engine = { order = { each[1], each[2] }, engines = each[4] } },
+                faults = { { at = 0, switch = value, held = true } },
+            }
+            assert.equal("right", it_is.verdict, it_is.finding)
+            assert.same({ 20, 0 }, { it_is.sold, it_is.failed })
+            assert.same({}, it_is.overlaps)
+            local fault = it_is.faults[1]
+            assert.same({ "switch to " .. (value == "" and "the next" or value),
+                "cerberus_engine" }, { fault.kind, fault.target })
+            assert.is_true(fault.ended > fault.at)
+        end)
+    end
+
+    it("uses the servers that it names, and leaves nothing there", function()
+        local address = servers:redis(1)
+        local session = assert(zklock.connect(HOSTS))
+        for _, strategy in ipairs{ "cerberus", "cerberus-safe" } do
+            local root
+            local it_is = sale{
+                strategy = strategy, redis = address, purchase = "spec.seckill.root_teller",
+                faults = { { at = 0, switch = "zookeeper", held = true } },
+            }
+            for _, note in ipairs(it_is.notes) do root = root or note.line:match "^root (.*)$" end
+            assert.equal(10, it_is.sold)
+            for _, node in ipairs{ "cerberus_engine", "epoch", "members" } do
+                assert.equal("no_node", select(3, session:get(root .. "/switch/" .. node)))
+            end
+        end
+        session:close()
+        local connection = connections.new(address, 2)
+        assert.same({}, connection:call("keys", "*zklock*"))
+        connection:close()
+    end)
+end)
+
+
 describe("the options of a sale with an engine's lock", function()
     local function refused(options, pattern)
         local ok, message = pcall(seckill.sale, options)
@@ -159,5 +211,31 @@ describe("the options of a sale with an engine's lock", function()
             "sql%-optimistic needs store = \"sqlite\" or \"mysql\"")
         refused({ strategy = "sql-optimistic", parameters = { engine = { retries = 0.5 } } },
             "retries must be a whole number")
+    end)
+
+    it("of cerberus are its engines', too", function()
+        local function cerberus(engine, more)
+            local options = { strategy = "cerberus-safe", parameters = { engine = engine } }
+            for option, value in pairs(more or {}) do options[option] = value end
+            return options
+        end
+        refused(cerberus{ ordre = { "a" } }, "no option \"ordre\" in parameters.engine of "
+            .. "cerberus: there are engines, failover, order, session")
+        refused(cerberus{ order = "redis-set" }, "order must be a list of names of engines")
+        refused(cerberus{ order = { "redis" } }, "no engine \"redis\": there are")
+        refused(cerberus{ engines = { redisson = {} } }, "engines has \"redisson\"")
+        refused(cerberus{ engines = { ["redis-set"] = { leese = 1 } } }, "no option \"leese\"")
+        refused(cerberus({}, { redis = "a:1,b:1" }), "of 1 servers, one for each engine")
+        refused(cerberus({}, { strategy = "cerberus", parameters = { engine = { failover = 1 } } }),
+            "failover needs safe = true")
+    end)
+
+    it("has a switch only with cerberus", function()
+        refused({ strategy = "redis-set", faults = { { at = 0, switch = "zookeeper" } } },
+            "the sale's strategy has no switch: a fault is ")
+        refused({ strategy = "cerberus", faults = { { at = 0, switch = 1 } } },
+            "switch must be the name of an engine")
+        refused({ strategy = "cerberus", faults = { { at = 0, switch = "a", kill = "holder" } } },
+            "a fault has one of stop, kill, switch and run")
     end)
 end)

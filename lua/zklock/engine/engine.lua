@@ -5,6 +5,7 @@ local Lock = require "zklock.engine.lock"
 local failure = require "zklock.engine.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
+local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
 
 
@@ -20,12 +21,14 @@ local receiver = require "zklock.receiver"
 ---@field wakes boolean?       a waiter is told of the release; without it, it polls
 ---@field owned boolean?       only who has a lock can release it
 ---@field token boolean?       leases have a fencing token
+---@field switch boolean?      it is several engines, of which one is chosen
 
 ---@class zklock.engine.Engine
 ---@field name string
 ---@field has zklock.engine.Has
 ---@field options table
 ---@field way table  see zklock.engine.lock
+---@field requests table<zklock.engine.Request, true>  who waits for one of its locks
 local Engine = { __name = "zklock.engine" }
 Engine.__index = Engine
 
@@ -108,6 +111,48 @@ function Engine:multi(locks)
 end
 
 
+-- A lock of this name is asked for to see whether the server answers.
+local CHECKED = "zklock-engine-check"
+
+--- Does the server answer? It is asked for a lock that nobody holds for long.
+---@return true? ok
+---@return string? message
+---@return string? code  "connection"
+function Engine:check()
+    local lease, message, code = self:mutex(CHECKED):acquire(0)
+    if lease then lease, message, code = lease:release() end
+    if lease or code == "timeout" then return true end
+    return nil, message, code
+end
+
+
+--- Ends the owner's waits with "interrupted".
+---@param owner any?  default: the running coroutine
+---@return integer count
+function Engine:interrupt(owner)
+    local key, count = owner_key(owner), 0
+    for request in pairs(self.requests) do
+        if request.owner == key and not request.interrupted then
+            request.interrupted, count = true, count + 1
+            if self.way.wake then self.way.wake(request) end
+        end
+    end
+    return count
+end
+
+
+--- Sets the switch: see zklock.engine.cerberus.
+---@param value string      an engine's name; another one or "": the next in order
+---@param timeout number?   seconds until all must act by it
+---@return true? done
+---@return string? message
+---@return string? code  "timeout", "connection", "unsupported"
+function Engine:switch(value, timeout)
+    if not self.has.switch then return lacks(self, "switch") end
+    return self.way.switch(self, value, timeout)
+end
+
+
 --- Closes its connections. A lock that is held stays so until it ends by itself, if it does.
 function Engine:close() self.way.close(self) end
 
@@ -122,7 +167,9 @@ receiver(Engine, Engine, "engine")
 ---@param way table
 ---@param given table  its options, complete
 function Engine.new(name, way, given)
-    return setmetatable({ name = name, way = way, has = way.has, options = given }, Engine)
+    return setmetatable({
+        name = name, way = way, has = way.has, options = given, requests = {},
+    }, Engine)
 end
 
 

@@ -7,6 +7,7 @@ local texts = {
     timeout = "not had in time",
     lost = "the lock was lost",
     released = "this lease was released before",
+    interrupted = "the wait was ended",
     connection = "the server did not answer as it should",
     unsupported = "this engine has no such thing",
 }

@@ -16,6 +16,7 @@ local options = require "zklock.engine.options"
 
 
 local modules = {
+    ["cerberus"] = "cerberus",
     ["redis-expire"] = "redis_expire",
     ["redis-set"] = "redis_set",
     ["redis-timestamp"] = "redis_timestamp",
@@ -56,6 +57,31 @@ function engine.has(name) return way_of(name).has end
 function engine.fields(name) return way_of(name).fields end
 
 
+-- Its options, complete. Wrong ones raise.
+local function complete(name, given)
+    local way = way_of(name)
+    local all = options.complete(given, way.fields, way.defaults, "the options of " .. name)
+    way.validate(all)
+    return all
+end
+
+
+--- Raises if these are no options of the engine.
+---@param name string
+---@param given table
+function engine.validate(name, given) complete(name, given) end
+
+
+--- For how long a lock may outlive the process that had it.
+---@param name string
+---@param given table  its options
+---@return number seconds  math.huge: for ever
+function engine.life(name, given)
+    local all = complete(name, given)
+    return engine.has(name).lease and all.lease or all.session or math.huge
+end
+
+
 --- Opens the engine of that name. Wrong options raise.
 ---@param name string
 ---@param given table
@@ -63,10 +89,8 @@ function engine.fields(name) return way_of(name).fields end
 ---@return string? message
 ---@return string? code  "connection"
 function engine.open(name, given)
-    local way = way_of(name)
-    local complete = options.complete(given, way.fields, way.defaults, "the options of " .. name)
-    way.validate(complete)
-    return failure.catch(name, way.open, Engine.new(name, way, complete))
+    local all, way = complete(name, given), way_of(name)
+    return failure.catch(name, way.open, Engine.new(name, way, all))
 end
 
 

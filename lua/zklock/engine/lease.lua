@@ -14,27 +14,34 @@ local now = core.now
 ---@field value any        what the engine keeps of the grant
 ---@field expires number?  on the clock of core.now; nil: it has no end of its own
 ---@field version string?  of a row: its digits
----@field parts zklock.engine.Lease[]?  of several locks as one
+---@field parts table[]?  leases of several locks as one
+---@field bound table?     a lease of zklock's without which it is lost
+---@field renewed_with table?  a lease of zklock's: the watchdog renews while that is held
 ---@field over "lost"|"released"|nil
 local Lease = { __name = "zklock.engine.lease" }
 Lease.__index = Lease
 
 
--- When it ends, on the clock of core.now: the first of several.
-local function end_of(self)
-    local first = self.expires or math.huge
-    for _, part in ipairs(self.parts or {}) do
-        first = math.min(first, part:held() and end_of(part) or 0)
-    end
-    return first
+-- Seconds until it ends: the first of several.
+local function seconds_left(self)
+    local left = self.expires and self.expires - now() or math.huge
+    for _, part in ipairs(self.parts or {}) do left = math.min(left, part:remaining()) end
+    return math.max(left, 0)
 end
 
 
+--- Do the engines have it for its holder still, whatever it is bound to? By this process's clock.
+---@return boolean
+function Lease:lives() return not self.over and seconds_left(self) > 0 end
+
+
 --- By this process's clock and by what it was told; asks nobody.
----@return "held"|"lost"|"released"
+---@return "held"|"suspect"|"lost"|"released"
 function Lease:state()
     if self.over then return self.over end
-    return now() < end_of(self) and "held" or "lost"
+    if not self:lives() then return "lost" end
+    local state = self.bound and self.bound:state() or "held"
+    return state == "released" and "lost" or state
 end
 
 
@@ -45,7 +52,7 @@ function Lease:held() return self:state() == "held" end
 ---@return number seconds until it ends by itself; 0: it has ended; math.huge: it never does
 function Lease:remaining()
     if not self:held() then return 0 end
-    return end_of(self) - now()
+    return math.min(seconds_left(self), self.bound and self.bound:remaining() or math.huge)
 end
 
 
@@ -95,10 +102,24 @@ function Lease:release()
 end
 
 
---- The fencing token: none of these engines has one that only grows.
----@return nil, string message, string code  "unsupported"
+--- The fencing token, if the engine has one.
+---@return string? digits
+---@return string? message
+---@return string? code  "unsupported"
 function Lease:token_string()
+    if self.lock.engine.has.token then return self.lock.way.token(self) end
     return failure.of("unsupported", self.name, "it has no fencing token")
+end
+
+
+--- By which epoch it was had, if its engine has a switch that keeps the locks.
+---@return integer? number  that of a later grant is not less
+---@return string engines   whose locks it is, in their order; or the message
+---@return string? code  "unsupported"
+function Lease:epoch()
+    local way = self.lock.way
+    if way.epoch and self.value then return way.epoch(self) end
+    return failure.of("unsupported", self.name, "it has no epochs")
 end
 
 
@@ -120,11 +141,12 @@ receiver(Lease, Lease, "lease")
 
 ---@param lock zklock.engine.Lock
 ---@param owner string
----@param grant { value: any, expires: number?, version: string?, parts: zklock.engine.Lease[]? }
+---@param grant { value: any, expires: number?, version: string?, parts: table[]?, bound: table? }
 function Lease.new(lock, owner, grant)
     return setmetatable({
         lock = lock, name = lock.name, owner = owner, value = grant.value,
         expires = grant.expires, version = grant.version, parts = grant.parts,
+        bound = grant.bound,
     }, Lease)
 end
 

@@ -7,6 +7,9 @@
 ---     way.wait(lock, request, seconds)   -- instead of sleeping
 ---     way.granted(lease)                 -- it is had from now on
 ---     way.finish(lock, request)          -- after the last try, whatever came of it
+---     way.wake(request)                  -- ends its wait: it was interrupted
+---     way.token(lease)                   -- its fencing token, if the engine has them
+---     way.epoch(lease)                   -- number and engines of its epoch, if there are any
 ---
 --- The first two are what a way must have. They raise what failure.catch knows.
 
@@ -40,12 +43,14 @@ Lock.__index = Lock
 ---@field given { timeout: number?, owner: any }
 ---@field due number?           on the clock of core.now; nil: for ever
 ---@field granted boolean?
+---@field interrupted boolean?
 ---@field unreachable string?   why those that do not answer keep it from being had
 local Request = {}
 Request.__index = Request
 
 
 function Request:close()
+    self.lock.engine.requests[self] = nil
     local finish = self.lock.way.finish
     if finish and not self.closed then
         self.closed = true
@@ -79,6 +84,7 @@ end
 local function try_on(self, request, timeout)
     local wait = self.way.wait or sleep
     while true do
+        if request.interrupted then return failure.of("interrupted", self.name) end
         local grant, pause, code = failure.catch(self.name, self.way.try, self, request.owner,
             request)
         if code then return nil, pause, code end
@@ -96,6 +102,7 @@ local function acquire(self, given)
         lock = self, owner = owner_key(given.owner), given = given,
         due = timeout and now() + timeout,
     }, Request)
+    self.engine.requests[request] = true
     return scope(request, function() return try_on(self, request, timeout) end)
 end
 
@@ -104,7 +111,7 @@ end
 ---@param arg? number|table  seconds (nil: for ever, 0: one try), or { timeout =, owner = }
 ---@return zklock.engine.Lease? lease
 ---@return string? message
----@return string? code  "timeout", "connection"
+---@return string? code  "timeout", "interrupted", "connection"
 function Lock:acquire(arg) return acquire(self, options.acquire(arg)) end
 
 

@@ -65,6 +65,16 @@ end
 
 
 function ZooKeeper:rwlock(name) return self.session:rwlock(path_of(self, name)) end
+--- Does ZooKeeper answer?
+function ZooKeeper:check()
+    local lease, message, code = self:mutex("zklock-engine-check"):acquire(0)
+    if lease then lease:release() end
+    if lease or code == "timeout" and self.session:state() == "connected" then return true end
+    return nil, message, code == "timeout" and "connection" or code
+end
+
+
+function ZooKeeper:interrupt(owner) return self.session:interrupt(owner) end
 function ZooKeeper:multi(locks) return self.session:multi(locks) end
 function ZooKeeper:close() self.session:close() end
 

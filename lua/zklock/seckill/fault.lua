@@ -94,7 +94,8 @@ function Faults:hit(buyer)
         local path = taken(folder, n, self.server.number)
         if rename(armed(folder, n), path) then
             table.remove(self.pending, i)
-            return (self.server.plan.faults[n].held and wait_there or be_struck)(path)
+            local wait = self.server.plan.faults[n].held and wait_there or be_struck
+            return wait(path)
         end
     end
 end

@@ -9,6 +9,7 @@ local json_file = require "zklock.seckill.json_file"
 local redis = require "zklock.seckill.redis"
 local shell = require "zklock.seckill.shell"
 local stores = require "zklock.seckill.stores"
+local switch = require "zklock.engine.cerberus.place"
 
 
 --- What a store's functions are given.
@@ -22,6 +23,7 @@ local stores = require "zklock.seckill.stores"
 ---@field parameters table?    the plan's
 ---@field database string?     where locks in SQL are: the store's, another one, or a file
 ---@field redis string?        addresses of servers of the user's
+---@field switch string?       path of a switch in a ZooKeeper of the user's
 
 
 local place = {}
@@ -62,6 +64,7 @@ function place.of(play, name)
         folder = play.folder, products = plan.products, buyers = plan.buyers,
         parameters = plan.parameters, database = database_of(play, name),
         redis = plan.needs.redis and plan.redis or nil,
+        switch = plan.needs.switch and plan.zookeeper and play.root .. "/switch" or nil,
     }
 end
 
@@ -93,7 +96,10 @@ end
 ---@param store string
 ---@param reaper zklock.seckill.Reaper
 function place.guard(about, store, reaper)
-    if not (stores.load(store).remove or about.redis or has_own_database(about)) then return end
+    if not (stores.load(store).remove or about.redis or about.switch
+        or has_own_database(about)) then
+        return
+    end
     local name = about.folder .. "/place.json"
     json_file.write(name, about)
     reaper:later(removal(store, name))
@@ -108,6 +114,7 @@ function place.remove(about, store)
     if module.remove then module.remove(about) end
     if has_own_database(about) then database.drop(about.database) end
     if about.redis then redis.remove(about.redis, (about.root:gsub("/store$", "/"))) end
+    if about.switch then switch.remove(about.zookeeper, about.switch) end
     os.remove(about.folder .. "/place.json")
 end
 

@@ -144,26 +144,38 @@ end
 
 
 local FAULT = "a fault is { at = seconds, stop = whom, length = seconds }, "
-    .. "{ at = seconds, kill = whom } or { at = seconds, run = function, what = text, "
-    .. "where = text, held = true or false }, where whom is \"holder\" or \"server 1\" to "
-    .. "\"server %d\""
+    .. "{ at = seconds, kill = whom }, { at = seconds, switch = value, held = true or false } or "
+    .. "{ at = seconds, run = function, what = text, where = text, held = true or false }, where "
+    .. "whom is \"holder\" or \"server 1\" to \"server %d\""
 
 local FAULT_FIELDS = {
     at = true, stop = true, kill = true, length = true, run = true, what = true, where = true,
-    held = true,
+    held = true, switch = true,
 }
 
 
--- What is wrong with the fields that belong to a stop, a kill or a run; nil: nothing.
-local function wrong_fields(given)
+-- What is wrong with a switch; nil: nothing.
+local function wrong_switch(given, strategy)
+    if not strategy.switch then return "the sale's strategy has no switch" end
+    if type(given.switch) ~= "string" or given.switch:find "%c" then
+        return "switch must be the name of an engine, or \"\" for the next in the order"
+    end
+    return (given.what ~= nil or given.where ~= nil) and "only a run has what and where" or nil
+end
+
+
+-- What is wrong with the fields that belong to a stop, a kill, a switch or a run; nil: nothing.
+local function wrong_fields(given, strategy)
     local count = (given.stop and 1 or 0) + (given.kill and 1 or 0) + (given.run and 1 or 0)
-    if count ~= 1 then return "a fault has one of stop, kill and run" end
+        + (given.switch and 1 or 0)
+    if count ~= 1 then return "a fault has one of stop, kill, switch and run" end
     if (given.stop == nil) ~= (given.length == nil) then
         return "a stop has a length, and nothing else has one"
     end
+    if given.switch then return wrong_switch(given, strategy) end
     if not given.run then
         return (given.held ~= nil or given.what ~= nil or given.where ~= nil)
-            and "only a run has what, where and held" or nil
+            and "neither a stop nor a kill has what, where or held" or nil
     end
     if type(given.run) ~= "function" then return "run must be a function" end
     if type(given.what) ~= "string" or type(given.where) ~= "string" then
@@ -174,32 +186,41 @@ end
 
 -- Why the server that is meant cannot be struck; nil: it can.
 local function wrong_target(given, servers)
+    if given.run or given.switch then return nil end
     local whom = given.stop or given.kill
     local number = type(whom) == "string" and tonumber(whom:match "^server (%d+)$")
-    if given.run or whom == "holder" or number and number >= 1 and number <= servers then
-        return nil
-    end
+    if whom == "holder" or number and number >= 1 and number <= servers then return nil end
     return "a fault cannot strike " .. show(whom)
 end
 
 
-local function one_fault(given, servers)
+-- What carries a fault out that is not a stop or a kill, and how reports name it.
+local function action_of(given, strategy)
+    if not given.switch then return given.run, given.what, given.where end
+    local value = given.switch
+    local function run(play) strategy.switch(play, value) end
+    return run, "switch to " .. (value == "" and "the next" or value), "cerberus_engine"
+end
+
+
+local function one_fault(given, servers, strategy)
     local function wrong(what) refuse("%s: " .. FAULT, what, servers) end
     if type(given) ~= "table" then wrong("a fault cannot be " .. show(given)) end
     for field in pairs(given) do
         if not FAULT_FIELDS[field] then wrong("a fault has no " .. show(field)) end
     end
-    local problem = wrong_fields(given) or wrong_target(given, servers)
+    local problem = wrong_fields(given, strategy) or wrong_target(given, servers)
     if problem then wrong(problem) end
+    local run, what, where = action_of(given, strategy)
     return {
         at = seconds(given, "at", 0), stop = given.stop, kill = given.kill,
-        length = seconds(given, "length"), run = given.run, what = given.what,
-        where = given.where, held = flag(given, "held", false),
+        length = seconds(given, "length"), run = run, what = what, where = where,
+        held = flag(given, "held", false),
     }
 end
 
 
-local function faults(options, servers)
+local function faults(options, servers, strategy)
     local given, list = options.faults or {}, {}
     if type(given) ~= "table" then
         refuse("faults must be a list, not %s; " .. FAULT, show(given), servers)
@@ -209,7 +230,7 @@ local function faults(options, servers)
             refuse("faults must be a list of faults, and it has %s; " .. FAULT, show(key), servers)
         end
     end
-    for i, each in ipairs(given) do list[i] = one_fault(each, servers) end
+    for i, each in ipairs(given) do list[i] = one_fault(each, servers, strategy) end
     return list
 end
 
@@ -264,6 +285,12 @@ local function loaded(load, name)
 end
 
 
+local function needs_of(strategy, given)
+    if type(strategy.needs) == "function" then return strategy.needs(given or {}) end
+    return strategy.needs or {}
+end
+
+
 ---@class zklock.seckill.Plan
 ---@field name string          what it is called in reports
 ---@field products table<string, integer>
@@ -276,7 +303,7 @@ end
 ---@field zookeeper string?    addresses; nil: a throwaway server, if one is needed
 ---@field mysql string?        a URL; nil: a throwaway server, if one is needed
 ---@field redis string?        addresses; nil: throwaway servers, if some are needed
----@field needs table          of the strategy: redis (how many), database, mysql
+---@field needs table          of the strategy: redis (how many), database, mysql, switch
 ---@field pause number         seconds between reading and writing
 ---@field hold number          seconds for which the lock is held after that
 ---@field timeout number       seconds for which a buyer waits for the lock
@@ -312,7 +339,6 @@ function plan.read(options)
         zookeeper = text(options, "zookeeper"),
         mysql = text(options, "mysql"),
         redis = text(options, "redis"),
-        needs = strategy.needs or {},
         pause = seconds(options, "pause", 0.02),
         hold = seconds(options, "hold", 0),
         timeout = seconds(options, "timeout", 10),
@@ -323,8 +349,9 @@ function plan.read(options)
         lua = text(options, "lua"),
         parameters = parameters(options),
     }
+    the_plan.needs = needs_of(strategy, the_plan.parameters)
     the_plan.name = text(options, "name", the_plan.strategy)
-    the_plan.faults = faults(options, the_plan.servers)
+    the_plan.faults = faults(options, the_plan.servers, strategy)
     the_plan.wishes, the_plan.locks = wishes(options, the_plan, the_plan.products)
     the_plan.limit = seconds(options, "limit", longest(the_plan))
     loaded(stores.load, the_plan.store)

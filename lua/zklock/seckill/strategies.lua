@@ -12,6 +12,8 @@ local lua_module = require "zklock.seckill.lua_module"
 
 
 local built_in = {
+    ["cerberus"] = "engine",
+    ["cerberus-safe"] = "engine",
     ["local"] = "local",
     ["none"] = "none",
     ["redis-expire"] = "engine",
@@ -33,7 +35,7 @@ local built_in = {
 
 local NAMES = "none, local, shared, zookeeper, zookeeper-turns, zookeeper-none, zookeeper-rw, "
     .. "sql-table, sql-pessimistic, sql-optimistic, redis-timestamp, redis-expire, redis-set, "
-    .. "redisson, redisson-fair, redisson-rw, redlock"
+    .. "redisson, redisson-fair, redisson-rw, redlock, cerberus, cerberus-safe"
 
 
 local strategies = { names = NAMES }

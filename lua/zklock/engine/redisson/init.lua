@@ -113,6 +113,11 @@ end
 function way.wait(lock, request, seconds) lock.engine.wakeup:wait(request.waiter, seconds) end
 
 
+function way.wake(request)
+    if request.waiter then request.waiter.woken = true end
+end
+
+
 function way.granted(lease)
     if not lease.lock.lease then lease.lock.engine.watchdog:watch(lease) end
 end

@@ -31,13 +31,17 @@ function watchdog.new(lease)
 end
 
 
+-- May it be renewed now?
+local function is_wanted(lease) return not lease.renewed_with or lease.renewed_with:held() end
+
+
 -- Not to be told of a lease that is lost is Redisson's way: the holder must ask.
 local function renew_those_due(self)
     local now = core.now()
     for lease, due in pairs(self.due) do
         if not lease:held() then
             self.due[lease] = nil
-        elseif now >= due then
+        elseif now >= due and is_wanted(lease) then
             local renewed = lease:renew()
             self.due[lease] = renewed and now + self.lease / PARTS or now
         end

@@ -3,7 +3,7 @@
 
 local KINDS = {
     "two_products", "snippet", "late_release", "half_locked", "other_product", "fair_price",
-    "failover", "clock", "single_point",
+    "failover", "clock", "single_point", "switch",
 }
 
 local catalogue = {}

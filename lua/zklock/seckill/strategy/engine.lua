@@ -4,6 +4,7 @@
 --- What `parameters.engine` has are options of the engine. Waits of these engines let the other
 --- buyers of the server go on; each command and each statement blocks the server while it lasts.
 
+local cerberus = require "zklock.seckill.strategy.cerberus"
 local engines = require "zklock.engine"
 local engine_options = require "zklock.engine.options"
 local sql_database = require "zklock.seckill.database"
@@ -88,14 +89,20 @@ local function check(kind, engine, plan)
 end
 
 
-local function open(kind, engine, server)
-    local options = addresses(kind.needs, server.plan.redis, server.plan.place.database)
-    for name, value in pairs(server.parameters.engine or {}) do options[name] = value end
+local function open(server, engine, options, new_lock)
     local opened, message = engines.open(engine, options)
     if not opened then error(message, 0) end
     return setmetatable({
-        server = server, engine = opened, new_lock = kind.lock or mutex, locks = {},
+        server = server, engine = opened, new_lock = new_lock, locks = {},
     }, Strategy)
+end
+
+
+-- Of an engine that has its servers to itself.
+local function open_one(kind, engine, server)
+    local options = addresses(kind.needs, server.plan.redis, server.plan.place.database)
+    for name, value in pairs(server.parameters.engine or {}) do options[name] = value end
+    return open(server, engine, options, kind.lock or mutex)
 end
 
 
@@ -106,7 +113,23 @@ for name, kind in pairs(kinds) do
     strategies[name] = {
         needs = kind.needs,
         check = function(plan) check(kind, engine, plan) end,
-        open = function(server) return open(kind, engine, server) end,
+        open = function(server) return open_one(kind, engine, server) end,
+    }
+end
+
+
+local needs_of = {}
+for name, kind in pairs(kinds) do needs_of[name] = kind.needs end
+
+for name, safe in pairs{ ["cerberus"] = false, ["cerberus-safe"] = true } do
+    strategies[name] = {
+        needs_zookeeper = true,
+        needs = function(parameters) return cerberus.needs(needs_of, parameters) end,
+        check = function(plan) cerberus.check(needs_of, plan, safe) end,
+        switch = function(play, value) cerberus.switch(needs_of, play, value) end,
+        open = function(server)
+            return open(server, "cerberus", cerberus.options(needs_of, server.plan, safe), mutex)
+        end,
     }
 end
 

@@ -1,0 +1,445 @@
+--- Engine "cerberus": several engines in an order, of which one is in use (S4, REQ-17, REQ-18).
+--- Which one says a switch: a node of ZooKeeper, changed by hand, also in the middle of a sale. Its
+--- value is an engine's name; any other one, or none, means the next in the order (CFG-17).
+---
+--- Without `safe` it is as its seed has it: each process goes by the switch as soon as it hears of
+--- it, and a switch loses the locks that are held: one has a lock by the old engine, the next by
+--- the new one (PIT-21, DEMO-21).
+---
+--- With `safe = true` a switch keeps them. Processes register for an epoch, and on the way from A
+--- to B there is one in which a lock needs both: rules.lua, member.lua, docs/engines.md. A lock is
+--- had only if, after the engines gave it, the epoch is read from ZooKeeper and is still the same;
+--- so nobody is granted a lock while ZooKeeper cannot be reached.
+---
+--- What waits and what blocks is the engines' own. Outside of zklock.run a process looks after the
+--- switch when it asks for a lock and when it releases one, and is no member in between.
+
+local core = require "zklock.core"
+local engines = require "zklock.engine"
+local failure = require "zklock.engine.failure"
+local members = require "zklock.engine.cerberus.member"
+local misuse = require "zklock.misuse"
+local options = require "zklock.engine.options"
+local places = require "zklock.engine.cerberus.place"
+local rules = require "zklock.engine.cerberus.rules"
+local tasks = require "zklock.tasks"
+local zklock = require "zklock"
+
+
+local AGAIN = 0.01 -- seconds, after a try that met a switch
+local TEND = 0.02  -- between looks at a switch
+
+
+local way = {
+    has = { switch = true },
+    defaults = { root = "/cerberus", session = 10, safe = false },
+}
+
+
+local function list_of_names(value, name)
+    if type(value) ~= "table" or not value[1] then
+        misuse.refuse("%s must be a list of names of engines, not %s", name, misuse.show(value))
+    end
+    for _, each in ipairs(value) do
+        if type(each) ~= "string" or each:find "[%s%c]" or each == "" then
+            misuse.refuse("%s must have names without spaces, not %s", name, misuse.show(each))
+        end
+    end
+end
+
+
+local function table_of_options(value, name)
+    if type(value) ~= "table" then
+        misuse.refuse("%s must be a table: options for each engine of the order, not %s", name,
+            misuse.show(value))
+    end
+end
+
+
+way.fields = {
+    order = list_of_names, engines = table_of_options, zookeeper = options.text,
+    root = options.text, session = options.seconds(0.1), safe = options.flag,
+    failover = options.seconds(0),
+}
+
+
+-- The engine's own name, and its options.
+local function part_options(given, name)
+    local own = {}
+    for option, value in pairs((given.engines or {})[name] or {}) do own[option] = value end
+    local kind = own.engine or name
+    own.engine = nil
+    return kind, own
+end
+
+
+local function validate_part(given, name)
+    local kind, own = part_options(given, name)
+    if kind == "cerberus" or kind == "sql-optimistic" then
+        misuse.refuse("%s cannot be in the order of cerberus", kind)
+    end
+    engines.validate(kind, own)
+end
+
+
+function way.validate(given)
+    if not given.order then misuse.refuse("the engine cerberus needs order = a list of engines") end
+    if not given.zookeeper then
+        misuse.refuse("the engine cerberus needs zookeeper = \"HOST:PORT\", for its switch")
+    end
+    if given.failover and not given.safe then misuse.refuse("failover needs safe = true") end
+    local known = {}
+    for _, name in ipairs(given.order) do
+        if known[name] then misuse.refuse("order has %s twice", name) end
+        known[name] = true
+        validate_part(given, name)
+    end
+    for name in pairs(given.engines or {}) do
+        if not known[name] then
+            misuse.refuse("engines has %s, which is not in the order", misuse.show(name))
+        end
+    end
+end
+
+
+-- What all engines of the order have.
+local function common(kinds)
+    local has = { switch = true }
+    for what in pairs(engines.has(kinds[1])) do
+        has[what] = true
+        for _, kind in ipairs(kinds) do has[what] = has[what] and engines.has(kind)[what] end
+    end
+    -- Theirs alone: a lease time is an engine's option, and several as one are not switched.
+    has.lease, has.multi = nil, nil
+    return has
+end
+
+
+-- The engine of that name, opened when it is first needed.
+local function part_of(engine, name)
+    local part = engine.parts[name]
+    if part then return part end
+    local kind, own = engine.kinds[name], select(2, part_options(engine.options, name))
+    if not kind then
+        failure.raise("unsupported", ("the switch says %s, which is not in the order"):format(name))
+    end
+    local opened, message = engines.open(kind, own)
+    if not opened then failure.raise("connection", message) end
+    engine.parts[name] = opened
+    return opened
+end
+
+
+local function part_lock(lock, name)
+    lock.part_locks = lock.part_locks or {}
+    local known = lock.part_locks[name]
+    if known then return known end
+    local part = part_of(lock.engine, name)
+    local new
+    if lock.kind == "read" or lock.kind == "write" then
+        local both = assert(part:rwlock(lock.name))
+        new = lock.kind == "read" and both:read() or both:write()
+    else
+        new = assert(part:mutex(lock.name, { fair = lock.kind == "fair" or nil }))
+    end
+    lock.part_locks[name] = new
+    return new
+end
+
+
+local function left(request)
+    return request.due and math.max(request.due - core.now(), 0)
+end
+
+
+-- the seed's ------------------------------------------------------------------------------------
+
+-- Once for each change: what is no engine's name means the next one.
+local function hear(engine, text, version)
+    if version == engine.heard then return end
+    engine.heard = version
+    engine.chosen = rules.meant(engine.options.order, engine.chosen, text)
+end
+
+
+local function ask(engine, due)
+    local wish = engine.place:wish(due)
+    hear(engine, wish.text, wish.version)
+end
+
+
+-- By the engine that the switch says, as far as this process has heard.
+local function try_chosen(lock, owner, request)
+    local name = lock.engine.chosen
+    local part = part_lock(lock, name)
+    if request.interrupted then return nil, 0 end
+    request.waits_in = lock.engine.parts[name]
+    local lease, message, code = part:acquire{ timeout = left(request), owner = owner }
+    request.waits_in = nil
+    if lease then return { parts = { lease } } end
+    if code ~= "timeout" then failure.raise(code, message) end
+    return nil, 0
+end
+
+
+-- safe --------------------------------------------------------------------------------------------
+
+local function release_all(leases)
+    local had = true
+    for i = #leases, 1, -1 do had = leases[i]:release() and had end
+    return had
+end
+
+
+-- Who waits by the epoch before is to begin anew.
+local function wake_all(engine)
+    for request in pairs(engine.requests) do
+        if request.waits_in then request.waits_in:interrupt(request.owner) end
+    end
+end
+
+
+-- Has this engine failed its check for so long that the next one is to be taken? The engine that is
+-- ZooKeeper is never left by itself.
+local function note_failure(engine, name, failed)
+    if not failed then
+        engine.failing[name] = nil
+        return
+    end
+    engine.failing[name] = engine.failing[name] or core.now()
+    local failover = engine.options.failover
+    return failover and engine.kinds[name] ~= "zookeeper"
+        and core.now() >= engine.failing[name] + failover
+end
+
+
+-- Sets the switch to the engine behind the one that fails, unless it has been set meanwhile.
+local function fail_over(engine, name, due)
+    local epoch = engine.member.epoch
+    if epoch.engines[2] or epoch.engines[1] ~= name then return end
+    local wish = engine.place:wish(due)
+    local following = rules.following(epoch, engine.options.order, wish)
+    if following then return end
+    engine.place:change(due, function(write)
+        write("cerberus_engine", rules.meant(engine.options.order, name, ""), wish.version)
+    end)
+    engine.member:tend(true, due)
+end
+
+
+-- One engine's lock, if it is still wanted when the engine is open; nil: not had, and not to be
+-- had now.
+local function take_one(lock, name, owner, request, is_wanted)
+    local engine = lock.engine
+    local lease, message, code = failure.catch(lock.name, function()
+        local part = part_lock(lock, name)
+        if not is_wanted() then return nil, "", "interrupted" end
+        request.waits_in = engine.parts[name]
+        return part:acquire{ timeout = left(request), owner = owner }
+    end)
+    request.waits_in = nil
+    local failed = not lease and code == "connection"
+    if note_failure(engine, name, failed) then fail_over(engine, name, request.due) end
+    if failed and engine.options.failover then return nil end
+    if not lease and code ~= "timeout" and code ~= "interrupted" then
+        failure.raise(code, message)
+    end
+    return lease
+end
+
+
+-- The locks of all engines of the epoch, in their order; nil: not all are to be had.
+local function take(lock, epoch, owner, request)
+    local leases, member = {}, lock.engine.member
+    local function is_wanted()
+        return not request.interrupted and member.epoch.number == epoch.number
+    end
+    for i, name in ipairs(epoch.engines) do
+        leases[i] = take_one(lock, name, owner, request, is_wanted)
+        if not leases[i] then
+            release_all(leases)
+            return nil
+        end
+    end
+    return leases
+end
+
+
+-- Of a lock that was waited for, the one before it may have ended.
+local function all_held(leases)
+    for _, lease in ipairs(leases) do
+        if not lease:held() then return false end
+    end
+    return true
+end
+
+
+-- The grant that counts, or nil.
+local function try_in(lock, registration, owner, request)
+    local leases = take(lock, registration.epoch, owner, request)
+    if not leases then return nil end
+    local ok, counts = pcall(registration.is_current, registration, request.due)
+    if ok and counts and registration:stands() and all_held(leases) then
+        for _, lease in ipairs(leases) do lease.renewed_with = registration.lease end
+        return { value = registration, parts = leases, bound = registration.lease }
+    end
+    release_all(leases)
+    if not ok then error(counts, 0) end
+end
+
+
+local function try_safely(lock, owner, request)
+    local member = lock.engine.member
+    member:tend(false, request.due)
+    local registration = member:join(request.due)
+    if not registration then return nil, AGAIN end
+    registration.attempts = registration.attempts + 1
+    local ok, grant = pcall(try_in, lock, registration, owner, request)
+    registration.attempts = registration.attempts - 1
+    if not ok then error(grant, 0) end
+    return grant, AGAIN
+end
+
+
+-- Looks after the switch while the run lasts; the coroutine goes with it.
+local function look_after(engine)
+    if not tasks.active() or engine.looked and core.now() < engine.looked + 3 * TEND then return end
+    engine.number = engine.number + 1
+    coroutine.wrap(function(number)
+        while engine.number == number and not engine.closed do
+            engine.looked = core.now()
+            engine.member:tend()
+            zklock.sleep(TEND)
+        end
+    end)(engine.number)
+end
+
+
+-- After a lock, or an attempt in vain.
+local function settle(engine)
+    if not tasks.active() then engine.member:rest() end
+    engine.member:tend()
+end
+
+
+-- both --------------------------------------------------------------------------------------------
+
+function way.open(engine)
+    local given = engine.options
+    engine.parts, engine.kinds, engine.failing, engine.number = {}, {}, {}, 0
+    local kinds = {}
+    for i, name in ipairs(given.order) do
+        kinds[i] = part_options(given, name)
+        engine.kinds[name] = kinds[i]
+    end
+    engine.has = common(kinds)
+    engine.chosen = given.order[1]
+    engine.place = places.open(given, engine.chosen)
+    if given.safe then
+        engine.member = members.new(engine.place, given.order, function(name)
+            return engines.life(engine.kinds[name], select(2, part_options(given, name)))
+        end)
+        engine.member.on_change = function() wake_all(engine) end
+        look_after(engine)
+    else
+        ask(engine)
+        engine.place:watch("cerberus_engine", function(...) hear(engine, ...) end)
+    end
+    return engine
+end
+
+
+function way.try(lock, owner, request)
+    if not lock.engine.options.safe then return try_chosen(lock, owner, request) end
+    look_after(lock.engine)
+    return try_safely(lock, owner, request)
+end
+
+
+function way.wake(request)
+    if request.waits_in then request.waits_in:interrupt(request.owner) end
+end
+
+
+function way.finish(lock, request)
+    if lock.engine.member and not request.granted then settle(lock.engine) end
+end
+
+
+function way.granted(lease)
+    if lease.value then lease.value.leases[lease] = true end
+end
+
+
+function way.check(lease)
+    if lease.value and not lease.value.lease:check() then return false end
+    for _, part in ipairs(lease.parts) do
+        local had, message, code = part:check()
+        if not had and code ~= "lost" then failure.raise(code, message) end
+        if not had then return false end
+    end
+    return true
+end
+
+
+function way.release(lease)
+    local stood = not lease.value or lease.value:stands()
+    local had = release_all(lease.parts) and stood
+    if lease.value then
+        lease.value.leases[lease] = nil
+        settle(lease.lock.engine)
+    end
+    return had
+end
+
+
+function way.epoch(lease)
+    local epoch = lease.value.epoch
+    return epoch.number, table.concat(epoch.engines, " ")
+end
+
+
+--- Tokens of one epoch compare; those of a later epoch are later.
+function way.token(lease) return lease.parts[1]:token_string() end
+
+
+-- Waits until the switch is through, or until then.
+local function await(engine, due)
+    repeat
+        local ok, message = engine.member:tend(true, due)
+        if not ok then return failure.of("connection", "the switch", message) end
+        if not engine.member:is_switching() then return true end
+        zklock.sleep(TEND)
+    until core.now() > due
+    return failure.of("timeout", "the switch", engine.member.awaits)
+end
+
+
+--- Sets the switch. With `safe` it waits until the new engine alone is in use; without success it
+--- goes on all the same.
+function way.switch(engine, value, timeout)
+    if type(value) ~= "string" or value:find "%c" then
+        misuse.refuse("switch takes the name of an engine, or \"\" for the next in the order, "
+            .. "not %s", misuse.show(value))
+    end
+    if timeout ~= nil then options.seconds(0)(timeout, "timeout") end
+    local due = core.now() + (timeout or engine.options.session)
+    return failure.catch("the switch", function()
+        engine.place:change(due, function(write) write("cerberus_engine", value) end)
+        if not engine.options.safe then
+            ask(engine, due)
+            return true
+        end
+        return await(engine, due)
+    end)
+end
+
+
+function way.close(engine)
+    engine.closed = true
+    if engine.member then engine.member:close() else engine.place:close() end
+    for _, part in pairs(engine.parts) do part:close() end
+end
+
+
+return way

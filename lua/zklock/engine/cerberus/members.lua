@@ -1,0 +1,56 @@
+--- The list of members: one line for each process and epoch that it acts by, in one node.
+---
+---     ID NUMBER LIFE        as in "3f2a… 7 10", or "never" where a lock has no end of its own
+---
+--- A process writes its line before it has a lock in that epoch, and takes it away when it has none
+--- any more. So the line of who died stays, and tells for how long its locks may live on.
+
+
+---@class zklock.engine.Member
+---@field id string
+---@field number integer  of the epoch
+---@field life number     seconds for which its locks may outlive it; math.huge: for ever
+
+local members = {}
+
+
+---@param text string
+---@return zklock.engine.Member[]
+function members.parse(text)
+    local list = {}
+    for id, number, life in text:gmatch "(%S+) (%d+) (%S+)\n" do
+        list[#list + 1] = {
+            id = id, number = tonumber(number), life = tonumber(life) or math.huge,
+        }
+    end
+    return list
+end
+
+
+local function line_of(member)
+    local life = member.life == math.huge and "never" or ("%g"):format(member.life)
+    return ("%s %d %s\n"):format(member.id, member.number, life)
+end
+
+
+--- The text with this member in it.
+---@param text string
+---@param member zklock.engine.Member
+---@return string
+function members.with(text, member) return text .. line_of(member) end
+
+
+--- The text without the member of that id.
+---@param text string
+---@param id string
+---@return string
+function members.without(text, id)
+    local lines = {}
+    for _, member in ipairs(members.parse(text)) do
+        if member.id ~= id then lines[#lines + 1] = line_of(member) end
+    end
+    return table.concat(lines)
+end
+
+
+return members

@@ -1,0 +1,196 @@
+--- Where the switch is kept: nodes of ZooKeeper below one path, which all processes of a service
+--- share.
+---
+---     cerberus_engine   what the switch says; anybody may set it, also by hand (CFG-17)
+---     epoch             by which engines locks are had now: see rules.lua
+---     members           who acts by which epoch, a line each: see member.lua
+---     desk              a mutex: who changes one of these has it
+---     epoch-NUMBER      a read-write lock: who acts by that epoch has it to read
+---
+--- What ZooKeeper does not answer in time is raised, as failure.catch knows it.
+
+local core = require "zklock.core"
+local failure = require "zklock.engine.failure"
+local rules = require "zklock.engine.cerberus.rules"
+local zklock = require "zklock"
+
+
+local NODES = { "cerberus_engine", "epoch", "members" }
+
+local ANSWER = 1 -- seconds; so long an answer is waited for, also when the time is over
+
+
+---@class zklock.engine.Place
+---@field session zklock.Session
+---@field root string
+---@field first string  the engine of the first epoch
+---@field desk zklock.Lock
+local Place = {}
+Place.__index = Place
+
+
+local place = {}
+
+
+local function raise(message) failure.raise("connection", message) end
+
+
+--- Seconds for which an answer is waited for.
+---@param due number?  on the clock of core.now
+---@return number
+function place.left(due) return due and math.max(due - core.now(), ANSWER) or ANSWER end
+
+
+local function path_of(self, node) return self.root .. "/" .. node end
+
+
+--- Changes nodes, while nobody else does: fn(write) calls write(node, text, version), each time
+--- one transaction that the server carries out only if this process has the desk still. It gives
+--- false if the node has another version.
+---@param due number?
+---@param fn fun(write: fun(node: string, text: string, version: integer?): boolean)
+function Place:change(due, fn)
+    local lease, message = self.desk:acquire{ timeout = place.left(due), owner = fn }
+    if not lease then raise(message) end
+    local function write(node, text, version)
+        local written, problem, code = lease:guard{
+            { "set", path_of(self, node), text, version }, timeout = place.left(due),
+        }
+        if not written and code ~= "conflict" then raise(problem) end
+        return written == true
+    end
+    local ok, problem = pcall(fn, write)
+    lease:release()
+    if not ok then error(problem, 0) end
+end
+
+
+--- Changes a node's text to fn(text).
+---@param node string
+---@param fn fun(text: string): string
+---@param due number?
+function Place:edit(node, fn, due)
+    self:change(due, function(write)
+        local text, version = self:read(node, due)
+        if not write(node, fn(text), version) then
+            raise(("%s is changed by others"):format(path_of(self, node)))
+        end
+    end)
+end
+
+
+-- Nobody else need be waited for if the nodes are there.
+local function are_made(self, due)
+    local text, message, code = self.session:get(path_of(self, "epoch"), place.left(due))
+    if not text and code ~= "no_node" then raise(message) end
+    return text ~= nil
+end
+
+
+--- Makes the nodes, unless they are there.
+---@param due number?
+function Place:make(due)
+    if are_made(self, due) then return end
+    local lease, message = self.desk:acquire{ timeout = place.left(due), owner = self }
+    if not lease then raise(message) end
+    local epoch = { number = 1, engines = { self.first }, wish = 0 }
+    local made, problem, code = lease:guard{
+        { "create", path_of(self, "cerberus_engine"), self.first },
+        { "create", path_of(self, "epoch"), rules.text(epoch) },
+        { "create", path_of(self, "members"), "" },
+        timeout = place.left(due),
+    }
+    lease:release()
+    if not made and code ~= "conflict" then raise(problem) end
+end
+
+
+--- Reads a node.
+---@param node string
+---@param due number?
+---@return string text
+---@return integer version
+function Place:read(node, due)
+    local text, version = self.session:get(path_of(self, node), place.left(due))
+    if not text then raise(version) end
+    return text, version
+end
+
+
+---@param due number?
+---@return zklock.engine.Epoch
+function Place:epoch(due)
+    local text, version = self:read("epoch", due)
+    local epoch = rules.parse(text)
+    if not epoch then raise(("%s/epoch says %q, which is no epoch"):format(self.root, text)) end
+    epoch.version = version
+    return epoch
+end
+
+
+---@param due number?
+---@return zklock.engine.Wish
+function Place:wish(due)
+    local text, version = self:read("cerberus_engine", due)
+    return { text = text, version = version }
+end
+
+
+--- The lock that those have to read who act by the epoch of that number.
+---@param number integer
+---@param id string  of who asks
+---@return zklock.Lock
+function Place:lock(number, id)
+    return self.session:rwlock(path_of(self, "epoch-" .. number), { data = id }):read()
+end
+
+
+--- Calls fn(text, version) when the node is known, and at each change.
+---@param node string
+---@param fn function
+function Place:watch(node, fn)
+    return assert(self.session:watch(path_of(self, node), function(text, version)
+        if text then fn(text, version) end
+    end))
+end
+
+
+function Place:close() self.session:close() end
+
+
+--- Connects to the place of the switch.
+---@param options { zookeeper: string, root: string, session: number }
+---@param first string  the engine of the first epoch, if there was none
+---@return zklock.engine.Place
+function place.open(options, first)
+    local session, message = zklock.connect(options.zookeeper, { timeout = options.session })
+    if not session then raise(message) end
+    local self = setmetatable({
+        session = session, root = options.root, first = first,
+        desk = session:mutex(options.root .. "/desk"),
+    }, Place)
+    local ok, problem = pcall(self.make, self, core.now() + options.session)
+    if not ok then
+        session:close()
+        error(problem, 0)
+    end
+    return self
+end
+
+
+--- Removes the nodes; what held locks goes by itself. Nobody may use them any more.
+---@param zookeeper string  addresses
+---@param root string
+function place.remove(zookeeper, root)
+    local session = assert(zklock.connect(zookeeper))
+    assert(session:mutex(root .. "/desk"):with(session:timeout(), function(lease)
+        for _, node in ipairs(NODES) do
+            local done, message, code = lease:guard{ { "delete", root .. "/" .. node } }
+            assert(done or code == "no_node", message)
+        end
+    end))
+    session:close()
+end
+
+
+return place

@@ -1,0 +1,99 @@
+--- The rules of the switch: which engines an epoch has, and which epoch follows it. Pure: no
+--- server is asked here.
+---
+--- An epoch has a number and one engine, or two while the switch is on its way from one to the
+--- other. A lock is had if all of its epoch's engines give it, in their order. So
+---
+---     { A }  →  { A, B }   at any time: who has A alone keeps the others out of A
+---     { A, B }  →  { A }   at any time, for the same reason
+---     { A, B }  →  { B }   when nobody has a lease of an epoch before { A, B }
+---
+--- and no epoch but these follows. docs/engines.md says why that keeps the locks.
+
+
+---@class zklock.engine.Epoch
+---@field number integer
+---@field engines string[]  one, or two
+---@field wish integer      version of the switch that was looked at last
+---@field version integer?  of the node that keeps it
+
+---@class zklock.engine.Wish
+---@field text string       an engine's name, or anything else: the next in the order
+---@field version integer   of the node that keeps it
+
+
+local rules = {}
+
+
+--- What the node of the epoch has in it: "NUMBER WISH ENGINE" or "NUMBER WISH ENGINE ENGINE".
+---@param epoch zklock.engine.Epoch
+---@return string
+function rules.text(epoch)
+    return ("%d %d %s"):format(epoch.number, epoch.wish, table.concat(epoch.engines, " "))
+end
+
+
+---@param text string
+---@return zklock.engine.Epoch?  nil: it is not an epoch
+function rules.parse(text)
+    local number, wish, names = text:match "^(%d+) (%-?%d+) ([^ ].*)$"
+    if not number then return nil end
+    local engines = {}
+    for name in names:gmatch "%S+" do engines[#engines + 1] = name end
+    return { number = tonumber(number), wish = tonumber(wish), engines = engines }
+end
+
+
+local function place_of(order, name)
+    for i, each in ipairs(order) do
+        if each == name then return i end
+    end
+end
+
+
+-- The engine behind it in the order; the first is behind the last.
+local function behind(order, name)
+    return order[(place_of(order, name) or 0) % #order + 1]
+end
+
+
+--- The engine that a switch means (CFG-17).
+---@param order string[]
+---@param present string  the engine in use
+---@param text string     of the switch
+---@return string
+function rules.meant(order, present, text)
+    return place_of(order, text) and text or behind(order, present)
+end
+
+
+-- A value that is no engine's name is looked at once: else it would go on for ever.
+local function target_of(epoch, order, wish)
+    if not place_of(order, wish.text) and wish.version == epoch.wish then
+        return epoch.engines[#epoch.engines]
+    end
+    return rules.meant(order, epoch.engines[1], wish.text)
+end
+
+
+local function follow(epoch, engines, wish)
+    return { number = epoch.number + 1, engines = engines, wish = wish }
+end
+
+
+--- What follows the epoch; nil: it stays.
+---@param epoch zklock.engine.Epoch
+---@param order string[]
+---@param wish zklock.engine.Wish
+---@return zklock.engine.Epoch? following
+---@return boolean? must_wait  until nobody has a lease of an epoch before this one
+function rules.following(epoch, order, wish)
+    local from, to = epoch.engines[1], epoch.engines[2]
+    local target = target_of(epoch, order, wish)
+    if to and target == to then return follow(epoch, { to }, wish.version), true end
+    if to then return follow(epoch, { from }, epoch.wish), false end
+    if target ~= from then return follow(epoch, { from, target }, wish.version), false end
+end
+
+
+return rules

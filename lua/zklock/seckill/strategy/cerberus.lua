@@ -1,0 +1,143 @@
+--- What the strategies "cerberus" and "cerberus-safe" have beside those of other engines: several
+--- engines, each with servers of its own, and a switch in ZooKeeper, below the sale's own path. A
+--- fault can set the switch in the middle of a sale (DEMO-21).
+---
+--- `parameters.engine` has `order`, `engines`, `failover` and `session`, as in docs/engines.md;
+--- what engines are to find their servers by is filled in.
+
+local engine_options = require "zklock.engine.options"
+local engines = require "zklock.engine"
+local misuse = require "zklock.misuse"
+local sql_database = require "zklock.seckill.database"
+
+
+local ORDER = { "redis-set", "zookeeper" }
+local FIELDS = { "order", "engines", "failover", "session" }
+
+
+local cerberus = {}
+
+
+-- What the user says, checked as far as it goes without servers.
+local function given_by(parameters)
+    local given, fields, allowed = parameters.engine, engines.fields "cerberus", {}
+    for _, name in ipairs(FIELDS) do allowed[name] = fields[name] end
+    return engine_options.complete(given, allowed, { order = ORDER, engines = {} },
+        "parameters.engine of cerberus")
+end
+
+
+-- The options of an engine of the order, and its own name.
+local function part_of(given, name)
+    local part = {}
+    for option, value in pairs(given.engines[name] or {}) do part[option] = value end
+    return part, part.engine or name
+end
+
+
+--- What all of them need: servers that the user has not named.
+---@param needs_of table<string, table>  of each engine
+---@param parameters table               of the sale
+---@return table
+function cerberus.needs(needs_of, parameters)
+    local given, all = given_by(parameters), { switch = true }
+    for _, name in ipairs(given.order) do
+        local part, kind = part_of(given, name)
+        local needs = needs_of[kind] or {}
+        if needs.redis and not part.redis then all.redis = (all.redis or 0) + needs.redis end
+        if needs.database and not (part.sqlite or part.mysql) then
+            all.database, all.mysql = true, all.mysql or needs.mysql
+        end
+    end
+    return all
+end
+
+
+-- The first addresses of a list, which are taken from it.
+local function take(addresses, count)
+    local taken = {}
+    for i = 1, count do taken[i] = table.remove(addresses, 1) end
+    return table.concat(taken, ",")
+end
+
+
+-- Where one of the engines finds its servers, unless the user says it.
+local function fill_in(part, needs, about, redis, root)
+    if needs.redis then
+        part.redis = part.redis or take(redis, needs.redis)
+    elseif needs.database then
+        if part.sqlite or part.mysql then return end
+        local database = about.place.database
+        part[sql_database.is_url(database) and "mysql" or "sqlite"] = database
+    else
+        part.zookeeper = part.zookeeper or about.zookeeper
+        part.session, part.root = part.session or about.session, part.root or root
+    end
+end
+
+
+--- The options of the engine in a sale.
+---@param needs_of table<string, table>
+---@param about table  a server's plan, or what it will be
+---@param safe boolean
+---@return table
+function cerberus.options(needs_of, about, safe)
+    local all = given_by(about.parameters or {})
+    local redis, parts = engine_options.addresses_of(about.redis or ""), {}
+    for _, name in ipairs(all.order) do
+        local part, kind = part_of(all, name)
+        fill_in(part, needs_of[kind] or {}, about, redis, about.root .. "/lock/" .. name)
+        parts[name] = part
+    end
+    for name, part in pairs(all.engines) do parts[name] = parts[name] or part end
+    all.engines, all.safe = parts, safe
+    all.zookeeper, all.root = about.zookeeper, about.root .. "/switch"
+    all.session = all.session or about.session
+    return all
+end
+
+
+-- Addresses that look like those which a sale will have.
+local function some_place(plan)
+    local redis = {}
+    for i = 1, plan.needs.redis or 0 do redis[i] = "127.0.0.1:1" end
+    return {
+        parameters = plan.parameters, session = plan.session, root = "",
+        zookeeper = "127.0.0.1:1", redis = plan.redis or table.concat(redis, ","),
+        place = { database = plan.needs.mysql and "mysql://root@127.0.0.1:1/locks" or "locks.db" },
+    }
+end
+
+
+--- Raises if the sale's plan is not for it.
+---@param needs_of table<string, table>
+---@param plan zklock.seckill.Plan
+---@param safe boolean
+function cerberus.check(needs_of, plan, safe)
+    local count = plan.needs.redis or 0
+    if plan.redis and #engine_options.addresses_of(plan.redis) ~= count then
+        misuse.refuse("redis must be \"HOST:PORT\" of %d servers, one for each engine, not %s",
+            count, misuse.show(plan.redis))
+    end
+    engines.validate("cerberus", cerberus.options(needs_of, some_place(plan), safe))
+end
+
+
+--- Sets the switch by hand, as anybody may.
+---@param needs_of table<string, table>
+---@param play zklock.seckill.Play
+---@param value string
+function cerberus.switch(needs_of, play, value)
+    local options = cerberus.options(needs_of, {
+        parameters = play.plan.parameters, session = play.plan.session, root = play.root,
+        zookeeper = play.zookeeper, redis = play.redis, place = play.place,
+    }, false)
+    options.failover = nil
+    local client = assert(engines.open("cerberus", options))
+    local done, message = client:switch(value)
+    client:close()
+    assert(done, message)
+end
+
+
+return cerberus

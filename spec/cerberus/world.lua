@@ -1,0 +1,527 @@
+--- A small world for the engine `cerberus`: a ZooKeeper, two engines, and processes whose every
+--- request is carried out when a test says so. The engine's own files run in it as they ship; only
+--- what they stand on is replaced: zklock (connect, sleep), the clock, and two ways to lock.
+---
+--- A task is a coroutine; it stops before each request. world:choices() are what may happen next,
+--- world:take(choice) lets it happen.
+
+local LIFE = 10 -- seconds of a lock of either engine
+local TICK = 5  -- seconds by which time goes on
+local AGES = 100     -- seconds after which no lock of a dead process lives
+local SETTLED = 1000 -- rounds in which all must have ended
+
+local snapshot = require "spec.cerberus.snapshot"
+
+local world -- the present one
+
+
+---@class zklock.spec.World
+---@field time number
+---@field nodes table<string, { text: string, version: integer }>
+---@field held table<string, table>        path -> the holder of a mutex
+---@field readers table<string, table[]>   path -> those of a read lock
+---@field engines table<string, table<string, table>>  kind -> name of a lock -> its grant
+---@field dead table<string, boolean>      kind -> it does not answer
+---@field processes table[]
+---@field log string[]
+local World = {}
+World.__index = World
+
+
+-- requests ----------------------------------------------------------------------------------------
+
+-- Stops the task until the request may be carried out, and is.
+local function request(name, is_possible)
+    return coroutine.yield{ name = name, is_possible = is_possible }
+end
+
+
+-- The same, but for a world in large steps, where it is carried out together with the one before.
+local function step(name, is_possible)
+    if world.large_steps and (not is_possible or is_possible()) then return end
+    return request(name, is_possible)
+end
+
+
+-- Of these nothing depends on in between: who reads them reads the epoch before.
+local READ_ALONG = { members = true, cerberus_engine = true }
+
+
+-- Text that nobody else has, the same whatever other processes do.
+local function unique()
+    local process = world.running.process
+    process.ids = process.ids + 1
+    return ("id%d-%d"):format(process.number, process.ids)
+end
+
+
+local function changed(path)
+    world.change = {}
+    for _, process in ipairs(world.processes) do
+        for _, watch in ipairs(process.watches) do
+            if watch.path == path then watch.news = true end
+        end
+    end
+end
+
+
+-- ZooKeeper -----------------------------------------------------------------------------------------
+
+local Lease = {}
+Lease.__index = Lease
+
+function Lease:state()
+    if self.released then return "released" end
+    return self.process.session == self.session and "held" or "lost"
+end
+
+function Lease:held() return self:state() == "held" end
+function Lease:remaining() return self:held() and LIFE or 0 end
+
+function Lease:check()
+    step "check"
+    if self:held() then return true end
+    return nil, "lost", "lost"
+end
+
+function Lease:release()
+    if self.released then return nil, "released", "released" end
+    self.released = true
+    world.change = {}
+    self.give_up()
+    return true
+end
+
+-- A reply may be lost, with what was asked for done or not.
+function Lease:guard(writes)
+    local fate = request("write " .. writes[1][2])
+    if fate == "not sent" then return nil, "timeout: nothing was written", "timeout" end
+    if not self:held() then return nil, "lost", "lost" end
+    for _, write in ipairs(writes) do
+        local kind, path, text, version = write[1], write[2], write[3], write[4]
+        local node = world.nodes[path]
+        if kind == "create" and node or version and node.version ~= version then
+            return nil, "conflict", "conflict"
+        end
+        world.nodes[path] = { text = text, version = node and node.version + 1 or 0 }
+        changed(path)
+    end
+    if fate == "not answered" then return nil, "timeout: not known", "timeout" end
+    return true
+end
+
+
+local function new_lease(process, give_up)
+    return setmetatable({ process = process, session = process.session, give_up = give_up }, Lease)
+end
+
+
+local Session = {}
+Session.__index = Session
+
+function Session:get(path)
+    local read = READ_ALONG[path:match "[^/]+$"] and step or request
+    if self.process.at_desk ~= coroutine.running() then read("read " .. path) end
+    local node = world.nodes[path]
+    if not node then return nil, "no_node", "no_node" end
+    return node.text, node.version
+end
+
+function Session:mutex(path)
+    local process = self.process
+    return { acquire = function()
+        step("acquire " .. path, function() return not world.held[path] end)
+        process.at_desk = coroutine.running()
+        local lease
+        lease = new_lease(process, function()
+            process.at_desk = nil
+            if world.held[path] == lease then world.held[path] = nil end
+        end)
+        world.held[path] = lease
+        return lease
+    end }
+end
+
+function Session:rwlock(path, options)
+    local process = self.process
+    world.readers[path] = world.readers[path] or {}
+    local lock = {}
+    function lock.acquire()
+        request("register " .. path)
+        local lease
+        lease = new_lease(process, function()
+            for i, each in ipairs(world.readers[path]) do
+                if each.lease == lease then table.remove(world.readers[path], i) break end
+            end
+        end)
+        table.insert(world.readers[path], { data = options.data, lease = lease })
+        return lease
+    end
+    function lock.queue()
+        step("list " .. path)
+        local list = {}
+        for i, each in ipairs(world.readers[path]) do
+            list[i] = { data = each.data }
+        end
+        return list
+    end
+    return { read = function() return lock end }
+end
+
+function Session:watch(path, fn)
+    table.insert(self.process.watches, { path = path, fn = fn, news = true })
+    return function() end
+end
+
+function Session.close() end
+
+
+-- engines -------------------------------------------------------------------------------------------
+
+-- A way to lock, as the engines have it: see zklock.engine.lock.
+local function way_of(kind)
+    local way = {
+        has = { lease = true, owned = true },
+        fields = {}, defaults = { lease = LIFE },
+        validate = function() end, close = function() end,
+        open = function(engine) return engine end,
+    }
+
+    local function grant_of(name)
+        local grant = world.engines[kind][name]
+        return grant and grant.expires > world.time and grant or nil
+    end
+
+    local function ask(what, is_possible)
+        request(what .. " " .. kind, function()
+            return world.dead[kind] or not is_possible or is_possible()
+        end)
+        if world.dead[kind] then
+            require("zklock.engine.failure").raise("connection", kind .. " does not answer")
+        end
+    end
+
+    function way.try(lock, _, wish)
+        local asked = world.time
+        ask("lock", function() return wish.interrupted or not grant_of(lock.name) end)
+        if wish.interrupted then return nil, 0 end
+        local value = unique()
+        world.engines[kind][lock.name] = { value = value, expires = world.time + LIFE }
+        return { value = value, expires = asked + LIFE }
+    end
+
+    function way.check(lease)
+        ask "ask"
+        local grant = grant_of(lease.name)
+        return grant ~= nil and grant.value == lease.value
+    end
+
+    function way.release(lease)
+        ask "unlock"
+        local grant = grant_of(lease.name)
+        if not grant or grant.value ~= lease.value then return false end
+        world.change = {}
+        world.engines[kind][lease.name] = nil
+        return true
+    end
+
+    return way
+end
+
+
+-- what the engine's files are given ---------------------------------------------------------------
+
+local FAKES = {
+    ["zklock"] = {
+        connect = function()
+            return setmetatable({ process = world.running.process }, Session)
+        end,
+        -- Who looks again sees the same, unless something has happened.
+        sleep = function()
+            local before = world.change
+            request("go on", function() return world.change ~= before end)
+        end,
+    },
+    ["zklock.core"] = { now = function() return world.time end },
+    ["zklock.tasks"] = { active = function() return false end },
+    ["zklock.engine.redis"] = { unique = unique },
+    ["zklock.engine.redis_set"] = way_of "redis-set",
+    ["zklock.engine.sql_table"] = way_of "sql-table",
+}
+
+local saved
+
+local function is_replaced(name)
+    return FAKES[name] ~= nil or name:find "^zklock%.engine" ~= nil
+end
+
+--- From here on modules are loaded as this world has them.
+local function enter()
+    saved = {}
+    for name, module in pairs(package.loaded) do
+        if is_replaced(name) then saved[name] = module end
+    end
+    for name in pairs(saved) do package.loaded[name] = nil end
+    for name, fake in pairs(FAKES) do package.loaded[name] = fake end
+end
+
+--- And from here on as they are.
+local function leave()
+    for name in pairs(package.loaded) do
+        if is_replaced(name) then package.loaded[name] = nil end
+    end
+    for name, module in pairs(saved) do package.loaded[name] = module end
+end
+
+
+-- what happens --------------------------------------------------------------------------------------
+
+--- A process; `start(process)` makes its engine, without being stopped.
+function World:process(start)
+    local process = {
+        number = #self.processes + 1, session = 1, watches = {}, leases = {}, tasks = {},
+        ids = 0,
+    }
+    self.processes[process.number] = process
+    self:task(process, "start", start)
+    local task = process.tasks[1]
+    while not task.done do self:resume(task) end
+    self:tell(process)
+    process.tasks = {}
+    return process
+end
+
+
+--- Another task of the process, from its first request on.
+function World:task(process, name, fn)
+    local task = {
+        process = process, name = name, thread = coroutine.create(fn), started = false,
+    }
+    table.insert(process.tasks, task)
+    self:resume(task)
+    return task
+end
+
+
+-- Carries out what the task asks for.
+function World:resume(task, fate)
+    self.running = task
+    if task.wants then
+    end
+    local ok, wants = coroutine.resume(task.thread, task.started and fate or task.process)
+    task.started = true
+    if not ok then error(debug.traceback(task.thread, tostring(wants)), 0) end
+    task.wants = wants
+    task.done = coroutine.status(task.thread) == "dead"
+end
+
+
+local function has_news(process)
+    for _, watch in ipairs(process.watches) do
+        if watch.news then return true end
+    end
+end
+
+
+--- Its watches tell the process how their nodes are.
+function World.tell(_, process)
+    for _, watch in ipairs(process.watches) do
+        if watch.news then
+            watch.news = false
+            watch.fn(world.nodes[watch.path].text, world.nodes[watch.path].version)
+        end
+    end
+end
+
+
+local function is_runnable(task)
+    return not task.done and not task.process.halted
+        and (not task.wants.is_possible or task.wants.is_possible())
+end
+
+
+--- All that may happen next, each with a name that tells it apart.
+function World:choices()
+    local list = {}
+    local function add(name, fn, task, is_usual)
+        local who = task and task.name or is_usual and name or "what goes wrong"
+        list[#list + 1] = { name = name, fn = fn, task = task, is_usual = is_usual, who = who }
+    end
+    for n, process in ipairs(self.processes) do
+        for i, task in ipairs(process.tasks) do
+            if is_runnable(task) then
+                local name = ("%d %s %d: %s"):format(n, task.name, i, task.wants.name)
+                add(name, function() self:resume(task) end, task)
+                if self.losses > 0 and task.wants.name:find "^write" then
+                    for _, fate in ipairs{ "not sent", "not answered" } do
+                        add(name .. ", " .. fate, function()
+                            self.losses = self.losses - 1
+                            self:resume(task, fate)
+                        end)
+                    end
+                end
+            end
+        end
+        if not process.halted and has_news(process) then
+            add(n .. " is told", function() self:tell(process) end, nil, true)
+        end
+        if self.expiries > 0 then
+            add(n .. "'s session expires", function()
+                self.expiries = self.expiries - 1
+                self:expire(process)
+            end)
+        end
+        if self.halts > 0 and not process.halted then
+            add(n .. " is stopped", function()
+                self.halts = self.halts - 1
+                process.halted = true
+            end)
+        end
+    end
+    if self.ticks > 0 then
+        add("time goes on", function()
+            self.ticks, self.time, self.change = self.ticks - 1, self.time + TICK, {}
+        end)
+    end
+    if self.deaths > 0 then
+        add("the first engine dies", function()
+            self.deaths, self.change = self.deaths - 1, {}
+            self.dead["redis-set"] = true
+        end)
+    end
+    return list
+end
+
+
+--- The server ends the session: its nodes go.
+function World:expire(process)
+    local function is_gone(lease)
+        return lease.process == process and lease.session == process.session
+    end
+    for path, lease in pairs(self.held) do
+        if is_gone(lease) then self.held[path] = nil end
+    end
+    for _, readers in pairs(self.readers) do
+        for i = #readers, 1, -1 do
+            if is_gone(readers[i].lease) then table.remove(readers, i) end
+        end
+    end
+    self.change = {}
+    process.session, process.at_desk = process.session + 1, nil
+end
+
+
+local function sorted(map, show)
+    local list = {}
+    for key, value in pairs(map) do list[#list + 1] = key .. "=" .. show(value) end
+    table.sort(list)
+    return table.concat(list, ";")
+end
+
+
+-- What is the same in all moments.
+local function name_modules()
+    local named = {}
+    for name, module in pairs(package.loaded) do
+        if type(module) == "table" then named[module] = name end
+    end
+    return named
+end
+
+
+-- How many ids there were before makes no difference.
+local function rename_ids(text)
+    local names, count = {}, 0
+    return (text:gsub("id%d+%-%d+", function(id)
+        if not names[id] then
+            count = count + 1
+            names[id] = "id" .. count
+        end
+        return names[id]
+    end))
+end
+
+
+--- A text that two moments have only if the same can follow from both.
+function World:key()
+    local named = name_modules()
+    named[self] = "world"
+    for _, process in ipairs(self.processes) do named[process] = "process " .. process.number end
+    local parts = {
+        self.time, self.losses, self.expiries, self.halts, self.ticks, self.deaths,
+        sorted(self.nodes, function(node) return node.text .. node.version end),
+        sorted(self.held, function(lease) return lease.process.number end),
+        sorted(self.readers, function(readers)
+            local ids = {}
+            for i, each in ipairs(readers) do ids[i] = each.data end
+            return table.concat(ids, ",")
+        end),
+        sorted(self.engines, function(locks)
+            return sorted(locks, function(grant) return ("%s %g"):format(grant.value, grant.expires) end)
+        end),
+    }
+    for _, process in ipairs(self.processes) do
+        local threads = {}
+        for _, task in ipairs(process.tasks) do
+            if not task.done then threads[#threads + 1] = task.thread end
+            parts[#parts + 1] = tostring(is_runnable(task)) .. tostring(task == self.running)
+        end
+        parts[#parts + 1] = snapshot.of(
+            { process.engine, process.leases, process.watches, process.state }, threads, named)
+        parts[#parts + 1] = ("%d %s"):format(process.session, process.halted)
+    end
+    return rename_ids(table.concat(parts, "|"))
+end
+
+
+--- What is wrong now; nil: nothing. Nobody has a lock beside another one: neither by what leases
+--- say, nor by the engines, for a holder who does not ask.
+function World:problem()
+    local held, had = 0, 0
+    for _, process in ipairs(self.processes) do
+        for _, lease in ipairs(process.leases) do
+            if lease:held() then held = held + 1 end
+            if lease:lives() then had = had + 1 end
+        end
+    end
+    if held > 1 then return "two leases are held" end
+    if had > 1 then return "the engines have the lock for two" end
+end
+
+
+--- Nothing goes wrong any more: lets all go on to their ends. Sessions of those that were stopped
+--- have theirs.
+function World:settle()
+    self.losses, self.expiries, self.halts, self.ticks, self.deaths = 0, 0, 0, 0, 0
+    for _, process in ipairs(self.processes) do
+        if process.halted then self:expire(process) end
+    end
+    for _ = 1, SETTLED do
+        local choices = self:choices()
+        if #choices == 0 then
+            if self.time > AGES then return end
+            self.time, self.change = self.time + TICK, {}
+        else
+            for _, choice in ipairs(choices) do
+                if not choice.task or is_runnable(choice.task) then choice.fn() end
+            end
+        end
+    end
+    error "they do not come to an end"
+end
+
+
+--- A new world. `budget`: how often something may go wrong in it.
+local function new(budget)
+    world = setmetatable({
+        time = 0, nodes = {}, held = {}, readers = {}, dead = {}, processes = {}, change = {},
+        large_steps = budget.large_steps,
+        engines = { ["redis-set"] = {}, ["sql-table"] = {} },
+        losses = budget.losses or 0, expiries = budget.expiries or 0, halts = budget.halts or 0,
+        ticks = budget.ticks or 0, deaths = budget.deaths or 0,
+    }, World)
+    return world
+end
+
+
+return { enter = enter, leave = leave, new = new }

@@ -1,0 +1,122 @@
+--- The switch of `cerberus`, safe = true, in a small world with a model of two engines and of
+--- ZooKeeper: through orders of switch, hold, stop, expiry, lost reply and death of an engine.
+--- What runs there are the engine's own files (PIT-21, Q-08). Whatever happens, a lock is never had
+--- by two; and when nothing more goes wrong, the switch is through and all have had the lock.
+
+local explore = require "spec.cerberus.explore"
+local worlds = require "spec.cerberus.world"
+
+local WAYS = tonumber(os.getenv "ZKLOCK_WAYS") or 400
+local SEED = tonumber(os.getenv "ZKLOCK_SEED") or 1
+
+local engines, zklock
+
+setup(function()
+    worlds.enter()
+    engines, zklock = require "zklock.engine", require "zklock"
+end)
+teardown(worlds.leave)
+
+
+local function opener(failover)
+    return function(process)
+        process.engine = assert(engines.open("cerberus", {
+            order = { "redis-set", "sql-table" }, zookeeper = "in the world", safe = true,
+            failover = failover,
+        }))
+        process.engine.member:join()
+    end
+end
+
+
+-- Has the lock so often, each time for a moment, and looks after the switch.
+local function buyer(wanted)
+    return function(process)
+        local lock = process.engine:mutex "stock"
+        process.bought = 0
+        while process.bought < wanted do
+            local lease = lock:acquire{ owner = "buyer" }
+            if lease then
+                table.insert(process.leases, lease)
+                coroutine.yield{ name = "work" }
+                lease:release()
+                process.bought = process.bought + 1
+            else
+                zklock.sleep(1)
+            end
+        end
+        process.served = true
+        while not process.world_is_over do
+            process.engine.member:tend()
+            zklock.sleep(1)
+        end
+    end
+end
+
+
+local function operator(...)
+    local values = { ... }
+    return function(process)
+        for _, value in ipairs(values) do
+            repeat until process.engine:switch(value, 1000)
+        end
+        process.served = true
+    end
+end
+
+
+-- Two who buy and one who switches.
+local function shop(budget, wanted, ...)
+    local values = { ... }
+    return function()
+        local world, open = worlds.new(budget), opener(budget.failover)
+        for n = 1, 2 do world:task(world:process(open), "buyer " .. n, buyer(wanted)) end
+        world:task(world:process(open), "operator", operator((unpack or table.unpack)(values)))
+        return world
+    end
+end
+
+
+local function all_served(engine_in_use)
+    return function(world)
+        world:settle()
+        for _, process in ipairs(world.processes) do
+            if not process.halted and not process.served then
+                return ("process %d is not served"):format(process.number)
+            end
+        end
+        if not world.processes[3].halted
+            and not world.nodes["/cerberus/epoch"].text:find(engine_in_use .. "$") then
+            return "the switch is not through: " .. world.nodes["/cerberus/epoch"].text
+        end
+        return world:problem()
+    end
+end
+
+
+describe("a safe switch keeps the locks", function()
+    it("in every order in which a task goes on until it must wait", function()
+        local moments, ends = explore.all(shop({ large_steps = true }, 1, "sql-table"), 0,
+            all_served "sql%-table")
+        assert.is_true(moments > 300 and ends > 3, moments .. " " .. ends)
+    end)
+
+    for name, budget in pairs{
+        ["whatever the order"] = {},
+        ["while sessions expire"] = { expiries = 2 },
+        ["while replies are lost"] = { losses = 2 },
+        ["while processes are stopped and time goes on"] = { halts = 1, expiries = 1, ticks = 4 },
+        ["while all of that happens"] = { expiries = 2, losses = 2, halts = 1, ticks = 4 },
+    } do
+        it("there and back, " .. name, function()
+            explore.some(shop(budget, 2, "sql-table", "redis-set"), WAYS, SEED,
+                all_served "redis%-set")
+        end)
+    end
+
+    it("when the first engine dies, by hand or by itself, and all else happens", function()
+        explore.some(shop({
+            deaths = 1, expiries = 1, losses = 1, halts = 1, ticks = 4, failover = 4,
+        }, 2, "sql-table"), WAYS, SEED, all_served "sql%-table")
+    end)
+end)

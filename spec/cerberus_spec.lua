@@ -1,0 +1,744 @@
+--- Engine "cerberus": several engines in an order, and a switch, against real servers. What
+-- docs/engines.md promises; spec/cerberus has its rules in a model.
+
+local core = require "zklock.core"
+local engine = require "zklock.engine"
+local redis_servers = require "zklock.seckill.redis"
+local rig = require "spec.rig"
+local throwaway = require "zklock.seckill.throwaway"
+local zklock = require "zklock"
+
+local HOSTS = os.getenv "ZK_HOSTS"
+local SOON = 0.05    -- seconds for which something is waited for that does not come
+local PATIENT = 10   -- seconds for which something is waited for that does
+local SESSION = 4    -- of clients that live
+local SHORT = 0.5    -- of those that die
+local LIFE = 0.4     -- of a lock in Redis that its holder does not renew
+
+local server = rig.shared()
+local servers, redis
+local opened, count = {}, 0
+
+
+-- --- services ----------------------------------------------------------------------------------
+
+-- Options of the engines that take part. A lock of redis-set lasts longer than any test, unless
+-- the test says otherwise.
+local function parts()
+    return {
+        ["redis-set"] = { redis = redis, lease = 60 },
+        ["redisson"] = { redis = servers:redis(2):match ",(.*)$", lease = 60 },
+        ["sql-table"] = { sqlite = servers.folder .. "/locks.db" },
+        ["zookeeper"] = { zookeeper = HOSTS, session = SESSION, root = "/locks" },
+    }
+end
+
+
+local Service = {}
+Service.__index = Service
+
+
+-- What its clients share: an order, a place of the switch, the name of a lock.
+local function service(order, options)
+    count = count + 1
+    local self = setmetatable({
+        root = ("/cerberus-%d-%d"):format(rig.pid, count), name = "stock-" .. count,
+    }, Service)
+    self.options = {
+        order = order, engines = {}, zookeeper = HOSTS, root = self.root, session = SESSION,
+        safe = true,
+    }
+    for _, name in ipairs(order) do self.options.engines[name] = parts()[name] end
+    for option, value in pairs(options or {}) do self.options[option] = value end
+    return self
+end
+
+
+-- One more client.
+function Service:open()
+    local client = assert(engine.open("cerberus", self.options))
+    opened[#opened + 1] = client
+    return client, client:mutex(self.name)
+end
+
+
+local function is_list(value) return type(value) == "table" and value[1] ~= nil end
+
+-- A value as Lua's source.
+local function literal(value)
+    if type(value) ~= "table" then
+        return type(value) == "string" and ("%q"):format(value) or tostring(value)
+    end
+    local items = {}
+    for key, each in pairs(value) do
+        items[#items + 1] = (is_list(value) and "" or ("[%q] = "):format(key)) .. literal(each)
+    end
+    return "{ " .. table.concat(items, ", ") .. " }"
+end
+
+
+-- A client in a process of its own: `client`, `lock` and what is to be done with them.
+function Service:child(source)
+    return rig.child(HOSTS, ([[
+        local client = assert(require("zklock.engine").open("cerberus", %s))
+        local lock = client:mutex(%q)
+    ]]):format(literal(self.options), self.name) .. source)
+end
+
+
+-- One that has the lock, and says so; it is to be killed, and its session is short.
+function Service:holding_child()
+    self.options.session = SHORT
+    local child = self:child "local lease = assert(lock:acquire(10)) say 'held' zklock.sleep(60)"
+    self.options.session = SESSION
+    assert.equal("held", child:line())
+    return child
+end
+
+
+local function close_all()
+    for _, client in ipairs(opened) do client:close() end
+    opened = {}
+end
+
+
+-- What the node has, read by nobody's engine.
+function Service:read(node)
+    return assert(rig.session(HOSTS):get(self.root .. "/" .. node))
+end
+
+
+-- By which engines locks are had now.
+function Service:epoch() return self:read("epoch"):match "^%d+ %-?%d+ (.*)$" end
+
+
+-- The switch is set by hand.
+function Service:set(text)
+    server:foreign("set %s/cerberus_engine '%s'", self.root, text)
+end
+
+
+local function code_of(lease, _, code)
+    assert.is_nil(lease)
+    return code
+end
+
+
+local function kill(child)
+    rig.shell("kill -KILL %d", child.pid)
+    child:finish()
+end
+
+
+-- The same name asked of the engine itself, by a client that knows no switch.
+local function alone(name, options)
+    local client = assert(engine.open(name, options or parts()[name]))
+    opened[#opened + 1] = client
+    return client
+end
+
+
+setup(function()
+    servers = throwaway.open()
+    redis = servers:redis(1)
+end)
+
+teardown(function() servers:close() end)
+
+after_each(function()
+    close_all()
+    rig.close_sessions()
+end)
+
+
+-- --- options -----------------------------------------------------------------------------------
+
+describe("the options of cerberus", function()
+    local function refused(pattern, options)
+        local ok, message = pcall(engine.open, "cerberus", options)
+        assert.is_false(ok)
+        assert.matches(pattern, message)
+        assert.matches("cerberus_spec.lua:%d+: ", message) -- it blames the caller's line
+    end
+
+    local function with(more)
+        local options = service({ "redis-set", "zookeeper" }).options
+        for option, value in pairs(more) do options[option] = value end
+        return options
+    end
+
+    it("are refused when they make no sense, and what is allowed is said", function()
+        refused("needs order = a list of engines", { zookeeper = HOSTS })
+        refused("needs zookeeper = \"HOST:PORT\", for its switch", { order = { "redis-set" } })
+        refused("order must be a list of names of engines, not \"redis%-set\"",
+            with{ order = "redis-set" })
+        refused("order must have names without spaces, not \"a b\"", with{ order = { "a b" } })
+        refused("order has redis%-set twice", with{ order = { "redis-set", "redis-set" } })
+        refused("engines must be a table", with{ engines = "redis-set" })
+        refused("engines has \"redison\", which is not in the order", with{
+            engines = {
+                ["redis-set"] = { redis = redis }, redison = {}, zookeeper = parts().zookeeper,
+            },
+        })
+        refused("no engine \"redis\": there are cerberus, redis%-expire", with{
+            order = { "redis" },
+        })
+        refused("no option \"leese\" in the options of redis%-set", with{
+            engines = { ["redis-set"] = { leese = 1 } },
+        })
+        refused("needs redis = \"HOST:PORT\"", with{ engines = {} })
+        refused("failover needs safe = true", with{ failover = 1, safe = false })
+        refused("safe must be true or false", with{ safe = "yes" })
+        refused("no option \"root_path\" in the options of cerberus: there are engines, failover, "
+            .. "order, root, safe, session, zookeeper", with{ root_path = "/a" })
+    end)
+
+    it("cannot have an order with an engine that no lock can be switched to", function()
+        refused("cerberus cannot be in the order of cerberus", with{
+            order = { "second" }, engines = { second = { engine = "cerberus" } },
+        })
+        refused("sql%-optimistic cannot be in the order", with{
+            order = { "sql-optimistic" }, engines = { ["sql-optimistic"] = { sqlite = "a" } },
+        })
+    end)
+
+    it("of a switch are known, too", function()
+        local client = service({ "redis-set", "zookeeper" }):open()
+        assert.error_matches(function() client:switch() end,
+            "switch takes the name of an engine, or \"\" for the next in the order, not nil")
+        assert.error_matches(function() client:switch("zookeeper", -1) end,
+            "timeout must be a number of seconds")
+        assert.equal("unsupported", code_of(alone("redis-set"):switch "zookeeper"))
+    end)
+
+    it("are right, and an engine is not there: \"connection\"", function()
+        local client = service({ "nowhere", "zookeeper" }, { engines = {
+            nowhere = { engine = "redis-set", redis = "127.0.0.1:1" },
+            zookeeper = parts().zookeeper,
+        } }):open()
+        assert.equal("connection", code_of(client:mutex("a"):acquire(PATIENT)))
+    end)
+end)
+
+
+describe("cerberus has what all engines of its order have", function()
+    local function has_of(...)
+        return (service{ ... }:open()).has
+    end
+
+    it("and a switch", function()
+        assert.same({ switch = true, owned = true }, has_of("redis-set", "zookeeper"))
+        assert.same({ switch = true, owned = true, fair = true, reentrant = true, rwlock = true,
+            wakes = true }, has_of("redisson", "zookeeper"))
+        assert.same({ switch = true }, engine.has "cerberus")
+    end)
+
+    it("and says of what it has not that it is \"unsupported\"", function()
+        local client = service({ "redis-set", "zookeeper" }):open()
+        assert.equal("unsupported", code_of(client:mutex("a", { fair = true })))
+        assert.equal("unsupported", code_of(client:mutex("a", { lease = 1 })))
+        assert.equal("unsupported", code_of(client:rwlock "a"))
+        assert.equal("unsupported", code_of(client:mutex("a"):acquire(PATIENT):token_string()))
+    end)
+end)
+
+
+-- --- the seed's way ----------------------------------------------------------------------------
+
+describe("the switch of the seed (S4, CFG-17)", function()
+    -- Two clients that know three engines.
+    local function two()
+        local it_is = service({ "redis-set", "zookeeper", "sql-table" }, { safe = false })
+        local first, mine = it_is:open()
+        local second, yours = it_is:open()
+        return it_is, mine, yours, first, second
+    end
+
+    local function wait_until_chosen(name, ...)
+        for _, client in ipairs{ ... } do
+            rig.wait_for("the switch to be heard of", function() return client.chosen == name end)
+        end
+    end
+
+    it("is heard of by all, and loses the locks that are held (PIT-21)", function()
+        local _, mine, yours, first, second = two()
+        local lease = assert(mine:acquire(PATIENT))
+        assert.equal("timeout", code_of(yours:acquire(SOON)))
+        assert.is_true(first:switch "zookeeper")
+        wait_until_chosen("zookeeper", first, second)
+        assert.is_true(assert(yours:acquire(PATIENT)):release()) -- two had it
+        assert.equal("held", lease:state())
+        assert.is_true(lease:release())
+    end)
+
+    it("means the next in the order by an empty or unknown value, for each by the same", function()
+        local it_is, _, _, first, second = two()
+        for _, step in ipairs{
+            { "", "zookeeper" }, { "no such engine", "sql-table" }, { "", "redis-set" },
+            { "sql-table", "sql-table" },
+        } do
+            it_is:set(step[1])
+            wait_until_chosen(step[2], first, second)
+        end
+    end)
+
+    it("moves by one engine when a client sets it, also for that client", function()
+        local _, _, _, first, second = two()
+        assert.is_true(first:switch "")
+        wait_until_chosen("zookeeper", first, second)
+        rig.wait_for("what else there is to hear", function()
+            zklock.sleep(SOON)
+            return true
+        end)
+        assert.equal("zookeeper", first.chosen)
+    end)
+end)
+
+
+-- --- with safe = true --------------------------------------------------------------------------
+
+-- Does what the functions say at once: each is a client of its own, which looks after the switch.
+local function together(...) return zklock.run(...) end
+
+
+describe("a switch that keeps the locks", function()
+    for _, pair in ipairs{
+        { "redis-set", "zookeeper" }, { "redisson", "redis-set" }, { "sql-table", "redisson" },
+        { "zookeeper", "sql-table" },
+    } do
+        it(("excludes on the way from %s to %s, and back"):format(pair[1], pair[2]), function()
+            local it_is = service(pair)
+            local inside, most, grants, over = 0, 0, 0, false
+            local function buy()
+                local _, lock = it_is:open()
+                while not over do
+                    assert(lock:with(PATIENT, function(lease)
+                        inside, grants = inside + 1, grants + 1
+                        most = math.max(most, inside)
+                        zklock.sleep(0.002)
+                        assert.is_true(lease:held())
+                        inside = inside - 1
+                    end))
+                end
+            end
+            together(buy, buy, function()
+                local client = it_is:open()
+                for _, name in ipairs{ pair[2], pair[1], "", pair[1] } do
+                    local before = grants
+                    assert(client:switch(name, PATIENT))
+                    rig.wait_for("a grant after it", function() return grants > before + 2 end)
+                end
+                over = true
+            end)
+            assert.equal(1, most)
+            assert.equal(pair[1], it_is:epoch())
+        end)
+    end
+
+    it("waits for who has a lock of the engine before, and that loses nothing", function()
+        local it_is = service{ "redis-set", "zookeeper" }
+        together(function()
+            local first, mine = it_is:open()
+            local second, yours = it_is:open()
+            local lease = assert(mine:acquire(PATIENT))
+            local _, message, code = second:switch("zookeeper", 0.2)
+            assert.equal("timeout", code)
+            assert.matches("a process has locks of an epoch before", message)
+            assert.equal("redis-set zookeeper", it_is:epoch())
+            assert.equal("timeout", code_of(yours:acquire(SOON)))
+            assert.is_true(lease:check())
+            assert.is_true(lease:release())
+            rig.wait_for("the switch", function() return it_is:epoch() == "zookeeper" end)
+            assert.is_true(assert(mine:acquire(PATIENT)):release())
+            assert.is_true(first:switch("zookeeper", PATIENT)) -- it is there already
+        end)
+    end)
+
+    it("goes back at any time, also when it waits", function()
+        local it_is = service{ "redis-set", "zookeeper" }
+        together(function()
+            local _, mine = it_is:open()
+            local second, yours = it_is:open()
+            local lease = assert(mine:acquire(PATIENT))
+            assert.equal("timeout", code_of(second:switch("zookeeper", 0.1)))
+            assert.is_true(second:switch("redis-set", PATIENT))
+            assert.equal("redis-set", it_is:epoch())
+            assert.equal("timeout", code_of(yours:acquire(SOON)))
+            assert.is_true(lease:release())
+            assert.is_true(assert(yours:acquire(PATIENT)):release())
+        end)
+    end)
+
+    it("asks both engines on the way, in their order", function()
+        local it_is = service{ "redis-set", "zookeeper" }
+        together(function()
+            local _, mine = it_is:open()
+            local second, yours = it_is:open()
+            local other = second:mutex "another"
+            local lease = assert(mine:acquire(PATIENT))
+            assert.equal("timeout", code_of(second:switch("zookeeper", 0.1)))
+            local both = assert(other:acquire(PATIENT))
+            for _, name in ipairs{ "redis-set", "zookeeper" } do
+                local lock = alone(name):mutex "another"
+                assert.equal("timeout", code_of(lock:acquire(0)))
+            end
+            assert.is_true(both:release())
+            local foreign = assert(alone("zookeeper"):mutex("another"):acquire(PATIENT))
+            assert.equal("timeout", code_of(other:acquire(SOON)))
+            assert.is_true(alone("redis-set"):mutex("another"):acquire(0):release()) -- not kept
+            foreign:release()
+            lease:release()
+            assert.is_true(assert(yours:acquire(PATIENT)):release())
+        end)
+    end)
+
+    it("is followed when another client sets it by hand", function()
+        local it_is = service{ "redis-set", "zookeeper", "sql-table" }
+        together(function()
+            local _, mine = it_is:open()
+            local _, yours = it_is:open()
+            for _, step in ipairs{
+                { "zookeeper", "zookeeper" }, { "", "sql-table" }, { "what?", "redis-set" },
+            } do
+                assert.is_true(assert(mine:acquire(PATIENT)):release())
+                it_is:set(step[1])
+                rig.wait_for(step[2], function() return it_is:epoch() == step[2] end)
+                assert.is_true(assert(yours:acquire(PATIENT)):release())
+            end
+        end)
+    end)
+
+    it("does not wait for who has no lock, and does nothing", function()
+        local it_is = service{ "redis-set", "zookeeper" }
+        local first, mine = it_is:open()
+        local _, yours = it_is:open()
+        local lease = assert(mine:acquire(PATIENT))
+        assert.equal("timeout", code_of(yours:acquire(SOON)))
+        assert.is_true(lease:release())
+        assert.is_true(first:switch("zookeeper", PATIENT))
+        assert.is_true(assert(yours:acquire(PATIENT)):release())
+    end)
+end)
+
+
+-- Why a switch waits, without the id of who died.
+local function reason_of(message) return (message:match "%((.*)%)$":gsub("%x+, may", "ID, may")) end
+
+
+-- --- who dies ----------------------------------------------------------------------------------
+
+describe("who died with a lock", function()
+    it("holds the switch up until the lock has ended, and not for ever", function()
+        local it_is = service{ "redis-set", "zookeeper" }
+        it_is.options.engines["redis-set"].lease = LIFE
+        kill(it_is:holding_child())
+        local client, lock = it_is:open()
+        together(function()
+            local begin, seen = core.now(), {}
+            rig.wait_for("the switch", function()
+                local done, message = client:switch("zookeeper", 0.1)
+                if message then seen[reason_of(message)] = true end
+                return done
+            end)
+            assert.is_true(core.now() - begin >= LIFE)
+            assert.same({
+                ["a process has locks of an epoch before"] = true,
+                ["the locks of a process that died, ID, may live on"] = true,
+            }, seen)
+            assert.is_true(assert(lock:acquire(PATIENT)):release())
+        end)
+    end)
+
+    it("holds it up for ever if the lock has no end: sql-table; until it is removed", function()
+        local it_is = service{ "sql-table", "zookeeper" }
+        kill(it_is:holding_child())
+        local client, lock = it_is:open()
+        together(function()
+            rig.wait_for("it to be known as dead", function()
+                local _, message = client:switch("zookeeper", 0.1)
+                return message:find "the locks of a process that died"
+            end)
+            assert.matches(" never\n", it_is:read "members")
+            assert.equal("timeout", code_of(client:switch("zookeeper", 2 * LIFE)))
+            assert.equal("timeout", code_of(lock:acquire(SOON)))
+            server:foreign("set %s/members ''", it_is.root)
+            assert.is_true(client:switch("zookeeper", PATIENT))
+            assert.is_true(assert(lock:acquire(PATIENT)):release())
+        end)
+    end)
+
+    it("is forgotten, and so is who closes: only three small nodes stay", function()
+        local own = rig.server{
+            environment = "JVMFLAGS=-Dznode.container.checkIntervalMs=100",
+        }
+        local it_is = service({ "redis-set", "redisson" }, { zookeeper = own.hosts })
+        it_is.options.engines["redis-set"].lease = LIFE
+        local function nodes() return tonumber(own:ask "mntr":match "zk_znode_count%s+(%d+)") end
+        local before = nodes()
+        kill(it_is:holding_child())
+        together(function()
+            local client, lock = it_is:open()
+            assert.is_true(client:switch("redisson", PATIENT))
+            assert.is_true(assert(lock:acquire(PATIENT)):release())
+            client:close()
+        end)
+        rig.wait_for("the folders to go", function() return nodes() == before + 4 end)
+        assert.same({}, own:nodes(it_is.root))
+        local session = rig.session(own.hosts)
+        assert.equal("", session:get(it_is.root .. "/members"))
+        assert.equal("redisson", session:get(it_is.root .. "/cerberus_engine"))
+        rig.close_sessions()
+        own:stop()
+    end)
+end)
+
+
+-- --- who is not there --------------------------------------------------------------------------
+
+describe("an engine that cannot be reached", function()
+    local own, it_is
+    before_each(function()
+        own = redis_servers.start(servers.reaper)
+        it_is = service{ "redis-set", "zookeeper" }
+        it_is.options.engines["redis-set"] = { redis = own.address, lease = LIFE, answer = 0.3 }
+    end)
+    after_each(function() own.process:kill() end)
+
+    it("is switched from: nobody is granted in between, then all by the next", function()
+        local child = it_is:holding_child()
+        own.process:signal "KILL"
+        kill(child)
+        together(function()
+            local client, lock = it_is:open()
+            local before = core.now()
+            assert.equal("timeout", code_of(client:switch("zookeeper", 0)))
+            rig.wait_for("the switch", function()
+                local lease, _, code = lock:acquire(SOON)
+                if it_is:epoch() == "redis-set zookeeper" then assert.equal("connection", code) end
+                return lease and lease:release()
+            end)
+            assert.equal("zookeeper", it_is:epoch())
+            assert.is_true(core.now() - before >= LIFE)
+        end)
+    end)
+
+    for _, failover in ipairs{ 0.2, false } do
+        it(failover and "is left by itself with failover" or "is not left without it", function()
+            it_is.options.failover = failover or nil
+            together(function()
+                local _, mine = it_is:open()
+                local _, yours = it_is:open()
+                local lease = assert(mine:acquire(PATIENT))
+                own.process:signal "STOP"
+                local got, _, code = yours:acquire(PATIENT)
+                own.process:signal "CONT"
+                assert.equal(failover and "zookeeper" or "redis-set", it_is:epoch())
+                if failover then
+                    assert.is_false(lease:held())
+                    assert.is_true(got:release())
+                else
+                    assert.equal("connection", code)
+                end
+                lease:release()
+            end)
+        end)
+    end
+
+    it("is not left by itself if it is ZooKeeper, which has the switch", function()
+        local proxy = rig.proxy(HOSTS)
+        local other = service({ "zookeeper", "redis-set" }, { failover = 0.1 })
+        other.options.engines.zookeeper = { zookeeper = proxy.hosts, session = 1 }
+        together(function()
+            local _, lock = other:open()
+            assert.is_true(assert(lock:acquire(PATIENT)):release())
+            proxy:command "blackhole"
+            assert.is_nil((lock:acquire(1)))
+            assert.equal("zookeeper", other:epoch())
+            proxy:command "flow"
+        end)
+        close_all()
+        proxy:stop()
+    end)
+end)
+
+
+describe("ZooKeeper that cannot be reached", function()
+    it("keeps all from being granted, and a lease that is had is lost in time", function()
+        local proxy = rig.proxy(HOSTS)
+        local it_is = service({ "redis-set", "redisson" }, { session = 1 })
+        local _, yours = it_is:open()
+        it_is.options.zookeeper = proxy.hosts
+        together(function()
+            local _, mine = it_is:open()
+            local lease = assert(mine:acquire(PATIENT))
+            local other = assert(mine.engine:mutex "another":acquire(PATIENT))
+            assert.is_true(other:release())
+            proxy:command "blackhole"
+            local got, _, code = mine.engine:mutex "another":acquire(0.2)
+            assert.is_nil(got)
+            assert.is_true(code == "connection" or code == "timeout", code)
+            local free = alone("redis-set"):mutex "another"
+            assert.is_true(assert(free:acquire(0)):release())
+            rig.wait_for("the end", function() return lease:state() == "lost" end)
+            assert.equal(0, lease:remaining())
+            assert.equal("timeout", code_of(yours:acquire(SOON))) -- Redis has it for its life
+            proxy:command "flow"
+            assert.equal("lost", code_of(lease:release()))
+            assert.is_true(assert(yours:acquire(PATIENT)):release())
+            rig.wait_for("a grant", function()
+                local again = mine:acquire(PATIENT)
+                return again and again:release()
+            end)
+        end)
+        close_all()
+        proxy:stop()
+    end)
+end)
+
+
+-- --- what a lock has besides -------------------------------------------------------------------
+
+describe("a lock of cerberus", function()
+    it("is not waited for any more when its owner is interrupted", function()
+        local it_is = service{ "redis-set", "zookeeper" }
+        together(function()
+            for _, safe in ipairs{ true, false } do
+                it_is.options.safe = safe
+                local first, mine = it_is:open()
+                local second, yours = it_is:open()
+                assert.is_true(first:switch(safe and "zookeeper" or "redis-set", PATIENT))
+                local lease = assert(mine:acquire(PATIENT))
+                together(function()
+                    assert.equal("interrupted", code_of(yours:acquire{ owner = "me" }))
+                end, function()
+                    rig.wait_for("the wait", function() return second:interrupt "me" == 1 end)
+                end)
+                assert.is_true(lease:release())
+            end
+        end)
+    end)
+
+    it("is released when its function has ended, or raised", function()
+        local it_is = service{ "redis-set", "zookeeper" }
+        local _, mine = it_is:open()
+        local _, yours = it_is:open()
+        assert.same({ true, 1, nil, 3 }, { mine:with(PATIENT, function(lease, a, b)
+            assert.is_true(lease:held())
+            return a, nil, b
+        end, 1, 3) })
+        local ok, problem = pcall(mine.with, mine, PATIENT, function() error("no", 0) end)
+        assert.same({ false, "no" }, { ok, problem })
+        assert.is_true(assert(yours:acquire(0)):release())
+    end)
+
+    it("is tried for once with a timeout of 0, also by who was no member", function()
+        local it_is = service{ "redis-set", "zookeeper" }
+        local lease = assert(select(2, it_is:open()):acquire(0))
+        assert.equal("timeout", code_of(select(2, it_is:open()):acquire(0)))
+        assert.is_true(lease:release())
+    end)
+
+    it("is had again by its owner, if all engines can: also during a switch", function()
+        local it_is = service{ "redisson", "zookeeper" }
+        together(function()
+            local first, mine = it_is:open()
+            local _, yours = it_is:open()
+            local outer = assert(mine:acquire(PATIENT))
+            assert.equal("timeout", code_of(first:switch("zookeeper", 0.1)))
+            local inner = assert(mine:acquire(PATIENT))
+            assert.is_true(outer:release())
+            assert.is_true(first:switch("zookeeper", PATIENT))
+            assert.equal("timeout", code_of(yours:acquire(SOON)))
+            assert.is_true(inner:release())
+            assert.is_true(assert(yours:acquire(PATIENT)):release())
+        end)
+    end)
+
+    it("can be fair, and have two sides, if all engines can: also during a switch", function()
+        local it_is = service{ "redisson", "zookeeper" }
+        together(function()
+            local first = it_is:open()
+            local a, b = first:rwlock "book", it_is:open():rwlock "book"
+            local reader = assert(a:read():acquire(PATIENT))
+            assert.equal("timeout", code_of(first:switch("zookeeper", 0.1)))
+            local second = assert(b:read():acquire(PATIENT))
+            assert.equal("timeout", code_of(b:write():acquire{ timeout = 0, owner = "writer" }))
+            assert.is_true(reader:release())
+            assert.is_true(first:switch("zookeeper", PATIENT))
+            assert.equal("timeout", code_of(a:write():acquire(SOON)))
+            assert.is_true(second:release())
+            assert.is_true(assert(a:write():acquire(PATIENT)):release())
+            assert.is_true(first:mutex("book 2", { fair = true }):acquire(PATIENT):release())
+        end)
+    end)
+
+    it("has a token if all engines have one; a later epoch comes before a greater one", function()
+        local it_is = service({ "one", "two" }, { engines = {
+            one = { engine = "zookeeper", zookeeper = HOSTS, root = "/locks-one" },
+            two = { engine = "zookeeper", zookeeper = HOSTS, root = "/locks-two" },
+        } })
+        together(function()
+            local client, lock = it_is:open()
+            assert.is_true(client.has.token)
+            local last = { epoch = 0, token = 0 }
+            for _, name in ipairs{ "one", "one", "two", "two", "one" } do
+                assert.is_true(client:switch(name, PATIENT))
+                local lease = assert(lock:acquire(PATIENT))
+                local epoch, by = lease:epoch()
+                local token = tonumber(lease:token_string())
+                assert.equal(name, by)
+                assert.is_true(epoch > last.epoch or epoch == last.epoch and token > last.token)
+                last = { epoch = epoch, token = token }
+                assert.is_true(lease:release())
+            end
+            assert.equal(5, last.epoch)
+        end)
+        local other = alone("redis-set"):mutex(it_is.name)
+        assert.equal("unsupported", code_of(assert(other:acquire(0)):epoch()))
+    end)
+
+    it("that its engine's clock ends while the other engine is waited for is not had", function()
+        local it_is = service{ "redis-set", "zookeeper" }
+        it_is.options.engines["redis-set"].lease = 0.2
+        together(function()
+            local first, lock = it_is:open()
+            local keeper = it_is:open():mutex "another"
+            local kept = assert(keeper:acquire(PATIENT)) -- keeps the switch on its way
+            assert.equal("timeout", code_of(first:switch("zookeeper", 0)))
+            rig.wait_for("the way", function() return it_is:epoch() == "redis-set zookeeper" end)
+            local foreign = assert(alone("zookeeper"):mutex(it_is.name):acquire(PATIENT))
+            local got
+            together(function() got = lock:acquire(PATIENT) end, function()
+                zklock.sleep(0.4)
+                foreign:release()
+            end)
+            assert.is_true(got:held())
+            assert.is_true(got:release())
+            kept:release()
+        end)
+    end)
+
+    it("that is closed in peace holds nobody up", function()
+        local it_is = service{ "redis-set", "zookeeper" }
+        together(function()
+            local first, mine = it_is:open()
+            local second = it_is:open()
+            assert.is_true(assert(mine:acquire(PATIENT)):release())
+            first:close()
+            local seconds = rig.timed(function() assert(second:switch("zookeeper", PATIENT)) end)
+            assert.is_true(seconds < SESSION)
+            assert.equal("", it_is:read "members")
+        end)
+    end)
+end)
+
+
+describe("a storm of switches, stops, kills and servers that end", function()
+    it("leaves each lock with one holder, and all goes on after it", function()
+        local output = rig.shell("%s spec/cerberus_storm.lua 4 17 2>&1",
+            os.getenv "ZKLOCK_LUA" or "lua5.4")
+        assert.matches("\nright\n$", output)
+        assert.is_true(tonumber(output:match "(%d+) wrote") > 20, output)
+        assert.is_true(tonumber(output:match "(%d+) epochs") > 5, output)
+    end)
+end)
