@@ -6,7 +6,7 @@
 local explore = require "spec.cerberus.explore"
 local worlds = require "spec.cerberus.world"
 
-local WAYS = tonumber(os.getenv "ZKLOCK_WAYS") or 400
+local WAYS = tonumber(os.getenv "ZKLOCK_WAYS") or 100
 local SEED = tonumber(os.getenv "ZKLOCK_SEED") or 1
 
 local engines, zklock
@@ -29,7 +29,7 @@ local function opener(failover)
 end
 
 
--- Has the lock so often, each time for a moment, and looks after the switch.
+-- Has the lock so often, each time for a moment.
 local function buyer(wanted)
     return function(process)
         local lock = process.engine:mutex "stock"
@@ -46,20 +46,26 @@ local function buyer(wanted)
             end
         end
         process.served = true
-        while not process.world_is_over do
-            process.engine.member:tend()
-            zklock.sleep(1)
-        end
     end
 end
 
 
-local function operator(...)
-    local values = { ... }
+-- As the engine's coroutine in zklock.run.
+local function keeper(process)
+    while true do
+        process.engine.member:tend()
+        zklock.sleep(1)
+    end
+end
+
+
+-- Sets the switch to each of these: with patience it waits until that is through.
+local function operator(patience, values)
     return function(process)
-        for _, value in ipairs(values) do
-            repeat until process.engine:switch(value, 1000)
+        for i, value in ipairs(values) do
+            if i < #values then process.engine:switch(value, patience) end
         end
+        repeat until process.engine:switch(values[#values], 1000)
         process.served = true
     end
 end
@@ -70,8 +76,12 @@ local function shop(budget, wanted, ...)
     local values = { ... }
     return function()
         local world, open = worlds.new(budget), opener(budget.failover)
-        for n = 1, 2 do world:task(world:process(open), "buyer " .. n, buyer(wanted)) end
-        world:task(world:process(open), "operator", operator((unpack or table.unpack)(values)))
+        for n = 1, 2 do
+            local process = world:process(open)
+            world:task(process, "buyer " .. n, buyer(wanted))
+            world:task(process, "keeper " .. n, keeper)
+        end
+        world:task(world:process(open), "operator", operator(budget.patience or 1000, values))
         return world
     end
 end
@@ -107,12 +117,21 @@ describe("a safe switch keeps the locks", function()
         ["while replies are lost"] = { losses = 2 },
         ["while processes are stopped and time goes on"] = { halts = 1, expiries = 1, ticks = 4 },
         ["while all of that happens"] = { expiries = 2, losses = 2, halts = 1, ticks = 4 },
+        ["while holders renew their leases"] = {
+            renews = true, expiries = 2, losses = 1, halts = 1, ticks = 6,
+        },
     } do
         it("there and back, " .. name, function()
             explore.some(shop(budget, 2, "sql-table", "redis-set"), WAYS, SEED,
                 all_served "redis%-set")
         end)
     end
+
+    it("when whoever switches cannot decide", function()
+        explore.some(shop({ patience = 0, expiries = 1, losses = 1, ticks = 2 }, 4,
+            "sql-table", "redis-set", "sql-table", "redis-set", "sql-table"), WAYS, SEED,
+            all_served "sql%-table")
+    end)
 
     it("when the first engine dies, by hand or by itself, and all else happens", function()
         explore.some(shop({

@@ -380,7 +380,8 @@ function World:choices()
     end
     if self.ticks > 0 then
         add("time goes on", function()
-            self.ticks, self.time, self.change = self.ticks - 1, self.time + TICK, {}
+            self.ticks = self.ticks - 1
+            self:go_on()
         end)
     end
     if self.deaths > 0 then
@@ -489,6 +490,29 @@ function World:problem()
 end
 
 
+-- As the watchdog of an engine does, in a process that is not stopped.
+local function renew(process)
+    for _, lease in ipairs(process.leases) do
+        for _, part in ipairs(lease.parts) do
+            local grant = world.engines[part.lock.engine.name][part.name]
+            local is_had = grant and grant.value == part.value and grant.expires > world.time
+            if is_had and not part.over and part.renewed_with:held() then
+                grant.expires, part.expires = world.time + LIFE, world.time + LIFE
+            end
+        end
+    end
+end
+
+
+--- Time goes on.
+function World:go_on()
+    for _, process in ipairs(self.processes) do
+        if self.renews and not process.halted then renew(process) end
+    end
+    self.time, self.change = self.time + TICK, {}
+end
+
+
 --- Nothing goes wrong any more: lets all go on to their ends. Sessions of those that were stopped
 --- have theirs.
 function World:settle()
@@ -500,7 +524,7 @@ function World:settle()
         local choices = self:choices()
         if #choices == 0 then
             if self.time > AGES then return end
-            self.time, self.change = self.time + TICK, {}
+            self:go_on()
         else
             for _, choice in ipairs(choices) do
                 if not choice.task or is_runnable(choice.task) then choice.fn() end
@@ -515,7 +539,7 @@ end
 local function new(budget)
     world = setmetatable({
         time = 0, nodes = {}, held = {}, readers = {}, dead = {}, processes = {}, change = {},
-        large_steps = budget.large_steps,
+        large_steps = budget.large_steps, renews = budget.renews,
         engines = { ["redis-set"] = {}, ["sql-table"] = {} },
         losses = budget.losses or 0, expiries = budget.expiries or 0, halts = budget.halts or 0,
         ticks = budget.ticks or 0, deaths = budget.deaths or 0,
