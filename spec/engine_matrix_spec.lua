@@ -2,6 +2,7 @@
 -- with a real server, and what engine.has says is the same; the tests that it names are there.
 
 local database = require "zklock.seckill.database"
+local dkjson = require "dkjson"
 local engine = require "zklock.engine"
 local rig = require "spec.rig"
 local throwaway = require "zklock.seckill.throwaway"
@@ -96,6 +97,14 @@ local addresses = {
     ["sql-pessimistic"] = function() return { mysql = mysql } end,
     ["sql-table"] = function() return { sqlite = servers.folder .. "/matrix.db" } end,
     ["zookeeper"] = function() return { zookeeper = HOSTS } end,
+    ["cerberus"] = function()
+        return {
+            order = { "redisson", "zookeeper" }, zookeeper = HOSTS, root = "/matrix-cerberus",
+            engines = {
+                redisson = { redis = servers:redis(1) }, zookeeper = { zookeeper = HOSTS },
+            },
+        }
+    end,
 }
 
 
@@ -155,7 +164,8 @@ end
 
 
 local INTERRUPTED = [[
-local lock = assert(require("zklock.engine").open(%q, { %s = %q })):mutex(%q)
+local options = require("dkjson").decode(%q)
+local lock = assert(require("zklock.engine").open(%q, options)):mutex(%q)
 say "ready"
 local ok, problem, text = pcall(lock.acquire, lock, 60)
 say(tostring(ok and text or problem))
@@ -166,10 +176,9 @@ require("zklock").sleep(60)
 -- A process waits for a lock, and its wait is interrupted, but it lives: the next one has the lock
 -- all the same. (What comes while a command is under way is told as a broken connection.)
 local function is_broken_off(name)
-    local lock, option, where = new_name(), next(addresses[name]())
-    if option == "fast_fail" then option, where = "redis", addresses[name]().redis end
+    local lock, options = new_name(), dkjson.encode(addresses[name]())
     local lease = assert(open(name):mutex(lock):acquire(PATIENT))
-    local child = rig.child(HOSTS, INTERRUPTED:format(name, option, where, lock))
+    local child = rig.child(HOSTS, INTERRUPTED:format(options, name, lock))
     assert.equal("ready", child:line())
     rig.shell("sleep 0.2; kill -INT %d", child.pid)
     assert.matches("interrupted", child:line())
@@ -342,9 +351,29 @@ end }
 
 probes["own servers"] = { try = function(name) return open(name) ~= nil end }
 
-probes["failure check"] = { try = function(name) return open(name).check ~= nil end }
+probes["failure check"] = { try = function(name) return open(name):check() end }
 
-probes.switch = { try = function(name) return open(name).switch ~= nil end }
+probes.switch = { has = "switch", try = function(name)
+    return supported(open(name):switch("zookeeper"))
+end }
+
+
+-- What the herd is of depends on who is woken.
+local THEIRS, ITS_PROPERTY = "its engines'", { herd = "wakes" }
+
+-- Of cerberus: with two orders it has what all of the order have.
+local function check_theirs(column, name)
+    local property = probes[column].has or ITS_PROPERTY[column]
+    for _, order in ipairs{ { "redisson", "zookeeper" }, { "redis-set", "zookeeper" } } do
+        local all = true
+        for _, part in ipairs(order) do all = all and engine.has(part)[property] == true end
+        local given = addresses[name]()
+        given.order, given.engines[order[1]] = order, given.engines.redisson
+        if order[1] ~= "redisson" then given.engines.redisson = nil end
+        opened[#opened + 1] = assert(engine.open(name, given))
+        assert.equal(all, opened[#opened].has[property] == true, table.concat(order, ", "))
+    end
+end
 
 
 -- Is the cell what was seen?
@@ -357,6 +386,7 @@ end
 local function check_cell(column, name)
     local cell, probe = cells[column][name], probes[column]
     assert.is_string(cell, "docs/engines.md has no such cell")
+    if cell == THEIRS then return check_theirs(column, name) end
     if probe.of_excluding and not excludes(name) then
         assert.equal(NO_SENSE, cell)
         return

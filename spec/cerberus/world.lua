@@ -28,7 +28,7 @@ local World = {}
 World.__index = World
 
 
--- requests ----------------------------------------------------------------------------------------
+-- requests ---------------------------------------------------------------------------------------
 
 -- Stops the task until the request may be carried out, and is.
 local function request(name, is_possible)
@@ -65,7 +65,7 @@ local function changed(path)
 end
 
 
--- ZooKeeper -----------------------------------------------------------------------------------------
+-- ZooKeeper --------------------------------------------------------------------------------------
 
 local Lease = {}
 Lease.__index = Lease
@@ -176,7 +176,7 @@ end
 function Session.close() end
 
 
--- engines -------------------------------------------------------------------------------------------
+-- engines ----------------------------------------------------------------------------------------
 
 -- A way to lock, as the engines have it: see zklock.engine.lock.
 local function way_of(kind)
@@ -229,7 +229,7 @@ local function way_of(kind)
 end
 
 
--- what the engine's files are given ---------------------------------------------------------------
+-- what the engine's files are given --------------------------------------------------------------
 
 local FAKES = {
     ["zklock"] = {
@@ -243,7 +243,7 @@ local FAKES = {
         end,
     },
     ["zklock.core"] = { now = function() return world.time end },
-    ["zklock.tasks"] = { active = function() return false end },
+    ["zklock.tasks"] = { active = function() return world.in_run end },
     ["zklock.engine.redis"] = { unique = unique },
     ["zklock.engine.redis_set"] = way_of "redis-set",
     ["zklock.engine.sql_table"] = way_of "sql-table",
@@ -274,7 +274,7 @@ local function leave()
 end
 
 
--- what happens --------------------------------------------------------------------------------------
+-- what happens -----------------------------------------------------------------------------------
 
 --- A process; `start(process)` makes its engine, without being stopped.
 function World:process(start)
@@ -306,8 +306,6 @@ end
 -- Carries out what the task asks for.
 function World:resume(task, fate)
     self.running = task
-    if task.wants then
-    end
     local ok, wants = coroutine.resume(task.thread, task.started and fate or task.process)
     task.started = true
     if not ok then error(debug.traceback(task.thread, tostring(wants)), 0) end
@@ -458,7 +456,9 @@ function World:key()
             return table.concat(ids, ",")
         end),
         sorted(self.engines, function(locks)
-            return sorted(locks, function(grant) return ("%s %g"):format(grant.value, grant.expires) end)
+            return sorted(locks, function(grant)
+                return ("%s %g"):format(grant.value, grant.expires)
+            end)
         end),
     }
     for _, process in ipairs(self.processes) do

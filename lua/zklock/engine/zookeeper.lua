@@ -74,6 +74,7 @@ function ZooKeeper:check()
 end
 
 
+function ZooKeeper:switch() return failure.of("unsupported", self.name, "it has no switch") end
 function ZooKeeper:interrupt(owner) return self.session:interrupt(owner) end
 function ZooKeeper:multi(locks) return self.session:multi(locks) end
 function ZooKeeper:close() self.session:close() end

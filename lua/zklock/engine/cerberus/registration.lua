@@ -54,11 +54,12 @@ function Registration:is_current(due)
 end
 
 
---- Takes it away. Its process has no lock of this epoch any more.
+--- Takes it away: its process has no lock of this epoch any more. Where ZooKeeper does not answer
+--- the line stays, to be taken away later, as that of one who died; nobody waits for it for ever.
 ---@param due number?
 function Registration:leave(due)
-    self.place:edit("members", function(text) return members.without(text, self.id) end, due)
     self.lease:release()
+    self.place:edit("members", function(text) return members.without(text, self.id) end, due)
 end
 
 
