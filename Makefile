@@ -44,7 +44,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 .PHONY: test-asan test-tsan
 .PHONY: test-lua-faults test-lua-others test-asan-faults test-asan-others test-tsan-faults
 .PHONY: test-tsan-others
-.PHONY: test-cerberus-storm interrupts valgrind test-valgrind test-rock test-soak
+.PHONY: test-cerberus-storm test-cerberus-model interrupts valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
@@ -238,6 +238,13 @@ SEED ?=
 test-cerberus-storm: $(BUILD)/$(ABI)/zklock/core.so
 	@rig/packages engines
 	@$(call with,$(ABI)) ZKLOCK_LUA=$(LUA) $(LUA) spec/cerberus_storm.lua $(SECONDS) $(SEED)
+
+# So many ways through the small world of cerberus, of each kind; the spec takes 400.
+WAYS ?= 20000
+
+test-cerberus-model: $(BUILD)/5.1/zklock/core.so
+	ZKLOCK_WAYS=$(WAYS) ZKLOCK_SEED=$(or $(SEED),1) $(call with,5.1) \
+		$(LUAJIT) $$(command -v busted) spec/cerberus_model_spec.lua
 
 # An error at each instruction of each operation; the specs take some.
 interrupts:
