@@ -174,7 +174,7 @@ require("zklock").sleep(60)
 
 
 -- A process waits for a lock, and its wait is interrupted, but it lives: the next one has the lock
--- all the same. (What comes while a command is under way is told as a broken connection.)
+-- all the same.
 local function is_broken_off(name)
     local lock, options = new_name(), dkjson.encode(addresses[name]())
     local lease = assert(open(name):mutex(lock):acquire(PATIENT))

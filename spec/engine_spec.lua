@@ -546,6 +546,27 @@ describe("an engine whose Redis ends and comes again", function()
         assert.is_true(seconds < 5)
         assert.is_true(assert(lock:acquire(PATIENT)):release()) -- after what was not answered
     end)
+
+    it("is waited for no longer after an interrupt, which is raised, and is no failure", function()
+        local child = rig.child(HOSTS, ([[
+local lock = require("zklock.engine").open("redis-set", { redis = %q, answer = 1 }):mutex "x"
+local failures = 0
+local function ask()
+    local lease = lock:acquire()
+    if lease then lease:release() else failures = failures + 1 end
+end
+say "ready"
+local fine, problem
+repeat fine, problem = pcall(ask) until not fine or failures == 3
+say(tostring(problem))]]):format(server.address))
+        assert.equal("ready", child:line())
+        server.process:signal "STOP"
+        rig.shell("sleep 0.2; kill -INT %d", child.pid)
+        local line = child:line()
+        server.process:signal "CONT"
+        assert.matches("interrupted!$", line)
+        child:finish()
+    end)
 end)
 
 

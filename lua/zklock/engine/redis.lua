@@ -3,6 +3,7 @@
 
 local dependency = require "zklock.seckill.dependency"
 local failure = require "zklock.engine.failure"
+local is_interrupt = require "zklock.seckill.is_interrupt"
 
 
 ---@class zklock.engine.Redis
@@ -53,6 +54,7 @@ function Redis:connected()
     if self.client and self:readable() then self:close() end
     if not self.client then
         local ok, client = pcall(connect, self)
+        if is_interrupt(client) then error(client, 0) end
         if not ok then failure.raise("connection", text_of(client)) end
         self.client = client
     end
@@ -64,6 +66,10 @@ end
 function Redis:use(fn, ...)
     local ok, reply = pcall(fn, self.client, ...)
     if ok then return reply end
+    if is_interrupt(reply) then
+        self:close() -- the answer is still to come
+        error(reply, 0)
+    end
     local text = text_of(reply)
     if not text:find "^redis error" then self:close() end
     failure.raise("connection", ("%s: %s"):format(self.address, text))

@@ -9,7 +9,7 @@ local redis = require "zklock.seckill.redis"
 
 local LONG = 30     -- seconds within which the other one has the lock
 local A_WHILE = 1   -- seconds in which it must not
-local SESSION = 10  -- longer than it takes to find a new leader
+local SESSION = 60  -- longer than it takes to find a new leader, on a busy machine, too
 
 
 local failover = {}
