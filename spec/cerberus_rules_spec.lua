@@ -1,0 +1,229 @@
+--- The rules of cerberus' switch, alone: every order in which two processes can join, take engines,
+--- hold, release, be stopped, wake and die, while the switch is set and the epochs go on. Which
+--- epoch follows is asked of the engine's own rules.lua; the rest is here, in as few words as it
+--- can be said (PIT-21, Q-08). What carries the rules out is in spec/cerberus_model_spec.lua.
+
+local rules = require "zklock.engine.cerberus.rules"
+
+local ORDER = { "A", "B" }
+local VALUES = { "A", "B", "" }
+local WISHES = 3 -- how often the switch is set
+
+
+-- A moment: the epoch, the switch, and of each process its epoch, the engines that it has, and
+-- whether it has the lock by them. A process that was stopped has no session; its line and its
+-- locks stay until their life has passed.
+local function copy_of(state)
+    local new = { epoch = state.epoch, wish = state.wish }
+    for n, process in ipairs(state) do
+        new[n] = {}
+        for name, value in pairs(process) do new[n][name] = value end
+    end
+    return new
+end
+
+
+local function key_of(state)
+    local epoch = state.epoch
+    local parts = { rules.text(epoch), state.wish.text, state.wish.version }
+    for _, process in ipairs(state) do
+        parts[#parts + 1] = ("%s %s%s %s%s%s"):format(
+            process.epoch and process.epoch.number or "none", process.A and "A" or "",
+            process.B and "B" or "", process.has and "has" or "",
+            process.stopped and "stopped" or "", process.lost and "lost" or "")
+    end
+    return table.concat(parts, "|")
+end
+
+
+local function is_free(state, engine)
+    for _, process in ipairs(state) do
+        if process[engine] then return false end
+    end
+    return true
+end
+
+
+-- The first engine of its epoch that it does not have; nil: it has all.
+local function missing(process)
+    for _, engine in ipairs(process.epoch.engines) do
+        if not process[engine] then return engine end
+    end
+end
+
+
+local function may_step(state, must_wait)
+    if not must_wait then return true end
+    for _, process in ipairs(state) do
+        if process.epoch and process.epoch.number < state.epoch.number then return false end
+    end
+    return true
+end
+
+
+local function drop(process) process.A, process.B, process.has = nil, nil, nil end
+
+
+-- What a process can do, as functions that change a copy.
+local function deeds_of(state, process)
+    local deeds = {}
+    local function can(what, fn) deeds[what] = fn end
+    local is_idle = not process.A and not process.B
+    if process.stopped then
+        if not is_idle then can("its locks end", drop) end
+        if process.epoch and is_idle then
+            can("is struck off", function(it) it.epoch = nil end)
+        end
+        can("wakes", function(it) it.stopped, it.lost = nil, it.epoch and true end)
+        return deeds
+    end
+    can("is stopped", function(it) it.stopped = true end)
+    local is_behind = process.epoch and (process.lost or process.epoch.number < state.epoch.number)
+    if process.epoch and is_idle and is_behind then
+        can("leaves", function(it) it.epoch, it.lost = nil, nil end)
+    end
+    if not process.epoch then can("joins", function(it) it.epoch = state.epoch end) end
+    if not is_idle then can("releases", drop) end
+    if not process.epoch or process.has then return deeds end
+    local engine = missing(process)
+    if engine and is_free(state, engine) then
+        can("takes " .. engine, function(it) it[engine] = true end)
+    elseif not engine and not process.lost and process.epoch.number == state.epoch.number then
+        can("has the lock", function(it) it.has = true end)
+    end
+    return deeds
+end
+
+
+-- All that can happen, as { what, the moment after it, whether it goes on without a wish or stop }.
+local function all_after(state)
+    local list = {}
+    local function add(what, change, is_usual)
+        local new = copy_of(state)
+        change(new)
+        list[#list + 1] = { what = what, state = new, is_usual = is_usual }
+    end
+    if state.wish.version < WISHES then
+        for _, value in ipairs(VALUES) do
+            add("the switch says " .. value, function(new)
+                new.wish = { text = value, version = state.wish.version + 1 }
+            end)
+        end
+    end
+    local following, must_wait = rules.following(state.epoch, ORDER, state.wish)
+    if following and may_step(state, must_wait) then
+        add("epoch " .. rules.text(following), function(new) new.epoch = following end, true)
+    end
+    for n, process in ipairs(state) do
+        for what, deed in pairs(deeds_of(state, process)) do
+            add(n .. " " .. what, function(new) deed(new[n]) end, what ~= "is stopped")
+        end
+    end
+    return list
+end
+
+
+local function start()
+    return {
+        epoch = { number = 1, engines = { "A" }, wish = 0 }, wish = { text = "A", version = 0 },
+        {}, {},
+    }
+end
+
+
+-- How it came to that.
+local function story(from, key)
+    local lines = {}
+    while from[key] do
+        table.insert(lines, 1, from[key].what)
+        key = from[key].key
+    end
+    return table.concat(lines, "; ")
+end
+
+
+local function problem_of(state)
+    local first, second = state[1].has, state[2].has
+    return first and second and "two have the lock"
+end
+
+
+local function is_settled(state)
+    return rules.following(state.epoch, ORDER, state.wish) == nil
+end
+
+
+-- Every moment that can be; raises at one that must not.
+local function explore()
+    local begin = start()
+    local states, from, before, open = { [key_of(begin)] = begin }, {}, {}, { key_of(begin) }
+    local count = 0
+    while count < #open do -- those that are few steps away first: their stories are short
+        count = count + 1
+        local key = open[count]
+        local state = states[key]
+        local problem = problem_of(state)
+        if problem then error(problem .. ": " .. story(from, key), 0) end
+        for _, each in ipairs(all_after(state)) do
+            local next_key = key_of(each.state)
+            if not states[next_key] then
+                states[next_key], from[next_key] = each.state, { what = each.what, key = key }
+                open[#open + 1] = next_key
+            end
+            if each.is_usual then
+                before[next_key] = before[next_key] or {}
+                table.insert(before[next_key], key)
+            end
+        end
+    end
+    return states, before, count
+end
+
+
+describe("the rules of the switch", function()
+    local states, before, count
+    setup(function() states, before, count = explore() end)
+
+    it("never give the lock to two, in any order of switch, hold, stop and crash", function()
+        assert.is_true(count > 1000, count)
+    end)
+
+    it("let every switch come through, whatever happened, if nothing more does", function()
+        local reached, open = {}, {}
+        for key, state in pairs(states) do
+            if is_settled(state) then open[#open + 1] = key end
+        end
+        while open[1] do
+            local key = table.remove(open)
+            if not reached[key] then
+                reached[key] = true
+                for _, each in ipairs(before[key] or {}) do open[#open + 1] = each end
+            end
+        end
+        for key in pairs(states) do assert.is_true(reached[key], key) end
+    end)
+
+    it("go from one engine to the other by way of both", function()
+        local function after(epoch, text, version)
+            return rules.following(epoch, { "A", "B", "C" }, { text = text, version = version })
+        end
+        local one = { number = 4, engines = { "A" }, wish = 1 }
+        assert.is_nil(after(one, "A", 2))
+        assert.same({ number = 5, engines = { "A", "B" }, wish = 2 }, (after(one, "B", 2)))
+        assert.same({ "A", "B" }, after(one, "no engine", 2).engines) -- CFG-17
+        assert.is_nil(after(one, "no engine", 1))                     -- it was looked at before
+        assert.same({ "C", "A" }, after({ number = 4, engines = { "C" }, wish = 1 }, "", 2).engines)
+        local both = { number = 5, engines = { "A", "B" }, wish = 2 }
+        local following, must_wait = after(both, "B", 2)
+        assert.same({ { "B" }, true }, { following.engines, must_wait })
+        following, must_wait = after(both, "C", 3)
+        assert.same({ { "A" }, false }, { following.engines, must_wait })
+    end)
+
+    it("are kept as a line of text", function()
+        local epoch = { number = 5, engines = { "A", "B" }, wish = 2 }
+        assert.same(epoch, rules.parse(rules.text(epoch)))
+        assert.is_nil(rules.parse "")
+        assert.is_nil(rules.parse "five 2 A")
+    end)
+end)
