@@ -79,7 +79,7 @@ describe("make bench-engines", function()
 end)
 
 
-describe("the tables of docs/engines.md", function()
+describe("the tables of docs/engines.md (CMP-01)", function()
     it("have all that is measured, and that is each engine", function()
         local file = assert(io.open "docs/engines.md")
         local rows, measured = rows_of(file:read "*a"), {}

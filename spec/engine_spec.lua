@@ -120,6 +120,21 @@ describe("the options of an engine", function()
         refused("needs zookeeper = ", "zookeeper", {})
     end)
 
+    it("are the seeds' if nothing is said (CFG-06, CFG-09 to CFG-13)", function()
+        local seeds = {
+            ["sql-optimistic"] = { retries = 3, base = 1 },
+            redisson = { lease = 30 },
+            ["redis-expire"] = { timeout = 2, lease = 1000, poll = 0.003 },
+        }
+        for name, options in pairs(seeds) do
+            local its = open(name).options
+            for option, value in pairs(options) do assert.equal(value, its[option], option) end
+        end
+        local redlock = assert(engine.open("redlock", { redis = redis }))
+        assert.equal(0.05, redlock.options.fast_fail)
+        redlock:close()
+    end)
+
     it("of sql-pessimistic are MariaDB's: SQLite cannot do it", function()
         refused("needs mysql = a URL of MariaDB: SQLite has no SELECT … FOR UPDATE",
             "sql-pessimistic", { sqlite = "locks.db" })
@@ -363,7 +378,7 @@ local function kill_holder(lock)
 end
 
 
-describe("sql-table", function()
+describe("sql-table (ALG-01)", function()
     it("is locked for ever by who died with it", function()
         local name = new_name()
         kill_holder(source_of("sql-table", name))
@@ -422,7 +437,7 @@ describe("sql-pessimistic", function()
 end)
 
 
-describe("sql-optimistic", function()
+describe("sql-optimistic (ALG-02)", function()
     for _, where in ipairs{ "sqlite", "mysql" } do
         local function both()
             local name = new_name()
@@ -468,7 +483,7 @@ end)
 
 -- --- one Redis ---------------------------------------------------------------------------------
 
-describe("redis-expire", function()
+describe("redis-expire (ALG-09)", function()
     it("is locked for ever by who died between SETNX and EXPIRE (BUG-15)", function()
         local name = new_name()
         local child = rig.child(HOSTS, ("(%s):acquire()"):format(
@@ -572,7 +587,7 @@ end)
 
 -- --- Redisson ----------------------------------------------------------------------------------
 
-describe("redisson", function()
+describe("redisson (ALG-04, SYS-09)", function()
     it("is had again by its owner, and by others after the last release (REQ-04)", function()
         local mine, yours = two "redisson"
         local first, second = assert(mine:acquire(0)), assert(mine:acquire(0))
@@ -876,7 +891,7 @@ end)
 
 -- --- Redlock -----------------------------------------------------------------------------------
 
-describe("redlock", function()
+describe("redlock (ALG-08)", function()
     local masters, at
     before_each(function()
         masters, at = {}, {}
