@@ -1,0 +1,111 @@
+/*
+ * rpc.h - what is asked of a ZooKeeper server, and what it answers.
+ *
+ * The session's core puts requests of this form into its queue; a shell sends them, by
+ * libzookeeper (src/zookeeper) or to a server inside the process (src/memory), and feeds the core
+ * the answers. Errors have the numbers of ZooKeeper's protocol (KeeperException.Code), which all
+ * its clients show.
+ */
+#ifndef ZKL_RPC_H
+#define ZKL_RPC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum zkl_error {
+    ZKL_ERROR_NONE = 0,
+    ZKL_ERROR_SYSTEM = -1,
+    ZKL_ERROR_RUNTIME_INCONSISTENCY = -2,
+    ZKL_ERROR_CONNECTION_LOSS = -4, /* it may have been carried out */
+    ZKL_ERROR_MARSHALLING = -5,     /* the answer was not understood */
+    ZKL_ERROR_UNIMPLEMENTED = -6,
+    ZKL_ERROR_OPERATION_TIMEOUT = -7,
+    ZKL_ERROR_INVALID_STATE = -9,
+    ZKL_ERROR_UNKNOWN_SESSION = -12,
+    ZKL_ERROR_NO_NODE = -101,
+    ZKL_ERROR_NO_AUTH = -102,
+    ZKL_ERROR_BAD_VERSION = -103,
+    ZKL_ERROR_NO_CHILDREN_FOR_EPHEMERALS = -108,
+    ZKL_ERROR_NODE_EXISTS = -110,
+    ZKL_ERROR_NOT_EMPTY = -111,
+    ZKL_ERROR_SESSION_EXPIRED = -112,
+    ZKL_ERROR_INVALID_ACL = -114,
+    ZKL_ERROR_AUTH_FAILED = -115,
+    ZKL_ERROR_CLOSING = -116,
+    ZKL_ERROR_SESSION_MOVED = -118,
+    ZKL_ERROR_NO_WATCHER = -121,
+    ZKL_ERROR_REQUEST_TIMEOUT = -122,
+    ZKL_ERROR_QUOTA_EXCEEDED = -125,
+    ZKL_ERROR_THROTTLED = -127
+};
+
+/* --- requests ------------------------------------------------------------------------------- */
+
+enum zkl_node_mode {
+    ZKL_PERSISTENT,
+    ZKL_EPHEMERAL,  /* it goes with the session */
+    ZKL_SEQUENTIAL, /* that, and the server adds a number to its name */
+    ZKL_CONTAINER   /* the server removes it some time after its last child */
+};
+
+enum zkl_op_kind { ZKL_OP_SET, ZKL_OP_CREATE, ZKL_OP_DELETE, ZKL_OP_CHECK };
+
+struct zkl_op {
+    enum zkl_op_kind kind;
+    enum zkl_node_mode mode; /* CREATE */
+    int32_t version;         /* of the node: the one expected, -1 any; not for CREATE */
+    const char *path;
+    const char *data; /* SET, CREATE */
+    size_t size;
+};
+
+enum zkl_rpc_kind {
+    ZKL_RPC_WRITE,   /* the one operation in `ops` */
+    ZKL_RPC_MULTI,   /* all of `ops` or none */
+    ZKL_RPC_LIST,    /* the names of a node's children */
+    ZKL_RPC_SYNC,    /* the server has all that the leader had */
+    ZKL_RPC_GET,     /* data and stat */
+    ZKL_RPC_EXISTS,  /* stat; `watch` also where there is no node */
+    ZKL_RPC_UNWATCH  /* removes the session's data watch of the node */
+};
+
+struct zkl_rpc {
+    enum zkl_rpc_kind kind;
+    const char *path;         /* WRITE, MULTI: of the first operation */
+    bool watch;               /* GET, EXISTS: an event when the node is changed or deleted */
+    const struct zkl_op *ops; /* WRITE, MULTI */
+    size_t count;             /* of them */
+};
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+struct zkl_stat {
+    int64_t czxid, mzxid; /* of the transactions that created and last changed it */
+    int32_t version;      /* of the data */
+    int32_t aversion;     /* of the ACL */
+    uint64_t owner;       /* the session of an ephemeral node, or 0 */
+};
+
+/* Of one operation. */
+struct zkl_result {
+    int error;            /* ZKL_UNANSWERED: the server did not say */
+    const char *created;  /* CREATE: its path, with its number */
+    struct zkl_stat stat; /* SET; CREATE of a WRITE: after it */
+};
+
+#define ZKL_UNANSWERED INT32_MAX
+
+struct zkl_answer {
+    int error;        /* enum zkl_error, or another number of a server's */
+    const char *data; /* GET */
+    int size;         /* of it; -1: the node has none */
+    const struct zkl_stat *stat; /* GET, EXISTS; NULL: it came with none */
+    const char *const *names;    /* LIST */
+    int count;                   /* of them */
+    const struct zkl_result *results; /* WRITE, MULTI: as many as it had operations */
+};
+
+enum zkl_node_event { ZKL_NODE_CREATED, ZKL_NODE_DELETED, ZKL_NODE_CHANGED };
+
+#endif
