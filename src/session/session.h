@@ -1,20 +1,23 @@
 /*
- * session.h - ZooKeeper sessions, locks and leases for any host language.
+ * session.h - what a ZooKeeper session decides: locks, leases, conditions, guards, watchers.
  *
- * This is the only way into src/zookeeper. Nothing here knows Lua.
+ * This is pure: no thread, no clock, no I/O. A shell owns the session. It puts in what happens
+ * - the calls of its users, the state of the connection, answers, watch events, the time - and
+ * takes out what is to be done: requests to send, and events for the users.
  *
- * Threads. Every function may be called from any thread of the process that
- * opened the session, holding no lock of its own that a caller of another
- * function might wait for. Nothing here calls back: what happened is put into
- * the session's inbox, from which zkl_session_next() takes it in the caller's
- * own thread. Only zkl_session_wait(), zkl_session_poll() and
- * zkl_session_close() block, each for a bounded time.
+ *     zkl_session_at(session, now);                  before anything else that is put in
+ *     ... any calls ...
+ *     while (zkl_session_next_rpc(session, &id, &rpc)) send it, or zkl_session_unsent(id)
+ *     wake the users, if zkl_session_has_events(session)
+ *     come back at zkl_session_due(session), for zkl_session_tick(session)
  *
- * Fork. In a forked child a session is dead: only the ..._foreign() and
- * ..._drop() functions may be called there; the latter do nothing.
+ * Answers are put in in the order of the requests, and the events of watches in the order in
+ * which the server sent both. Nothing here calls back, and no call depends on what was not yet
+ * taken out.
  *
- * Ownership. Sessions, requests and leases are counted; whoever gets one from
- * a function here has a count and gives it back with the ..._drop() function.
+ * Who shares a session between threads lets only one of them in at a time. Requests, leases and
+ * watchers belong to whoever got them, until they are given back with the ..._drop() function;
+ * the session has to outlive them.
  */
 #ifndef ZKL_SESSION_H
 #define ZKL_SESSION_H
@@ -26,13 +29,14 @@
 #include "../core/clock.h"
 #include "../core/code.h"
 #include "../core/name.h"
+#include "rpc.h"
 
 typedef struct zkl_session zkl_session;
 typedef struct zkl_request zkl_request;
 typedef struct zkl_lease zkl_lease;     /* one handle on a grant */
 typedef struct zkl_watcher zkl_watcher; /* a node that the user wants to hear of */
 
-/* --- sessions ----------------------------------------------------------------------- */
+/* --- a session --------------------------------------------------------------------------- */
 
 enum zkl_session_state {
     ZKL_SESSION_CONNECTING, /* not yet connected, or opening anew after an expiry */
@@ -42,52 +46,89 @@ enum zkl_session_state {
     ZKL_SESSION_CLOSED
 };
 
-enum zkl_acl { ZKL_ACL_OPEN, ZKL_ACL_CREATOR, ZKL_ACL_READ };
-
-struct zkl_options {
-    const char *hosts;       /* host[:port],... without the chroot */
-    const char *chroot;      /* "" for none, else an absolute path */
-    zkl_time timeout;        /* session timeout asked for, at least ZKL_TIMEOUT_LEAST */
-    double margin;           /* see clock.h */
-    const char *auth_scheme; /* NULL: none */
-    const char *auth;        /* credentials of that scheme */
-    enum zkl_acl acl;        /* of the nodes made */
-    bool containers;         /* make missing parents as containers, else persistent */
-    bool reopen;             /* after an expiry open a new session */
-    const char *identity;    /* stored in every lock node */
+struct zkl_settings {
+    const char *identity; /* stored in every lock node */
+    zkl_time patience;    /* see clock.h */
+    double margin;        /* see clock.h */
+    size_t overhead;      /* bytes that a path costs more at the server than it has here */
+    bool containers;      /* make missing parents as containers, else persistent */
+    bool reopen;          /* after an expiry there will be a new session */
+    uint64_t seed;        /* of random pauses */
+    void *owner;          /* the shell's, for zkl_session_owner() */
 };
 
-/*
- * Begins to connect; the options are copied. NULL with errno when there is no
- * memory, descriptor or thread to be had.
- */
-zkl_session *zkl_session_new(const struct zkl_options *options);
-void zkl_session_drop(zkl_session *session);
+/* The identity is copied. NULL: out of memory. */
+zkl_session *zkl_session_new(const struct zkl_settings *settings);
+void zkl_session_free(zkl_session *session); /* one that is closed */
+void *zkl_session_owner(const zkl_session *session);
 
-/* True in a process that did not open the session. */
-bool zkl_session_foreign(const zkl_session *session);
+/* --- what the shell puts in ------------------------------------------------------------ */
 
-enum zkl_session_state zkl_session_state(zkl_session *session);
-uint64_t zkl_session_id(zkl_session *session);      /* 0: none */
-zkl_time zkl_session_timeout(zkl_session *session); /* negotiated; 0: none */
-
-/* Why no connection can be tried: 0, an EAI_ code (negative) or an errno value. */
-int zkl_session_trouble(zkl_session *session);
-
-/* What is too short for a session timeout, whoever wishes it. */
-#define ZKL_TIMEOUT_LEAST (ZKL_SECOND / 10)
-/* The session timeout that a server granted, and that is too short; ZKL_NEVER: none did. */
-zkl_time zkl_session_denial(zkl_session *session);
+/* The time is `now`, until it is said anew. It never goes back. */
+void zkl_session_at(zkl_session *session, zkl_time now);
 
 /*
- * Releases everything, ends every wait with ZKL_CLOSED and closes the session
- * in the background; waits for that at most `bound`. True: it is closed.
+ * There is a connection, by the session of this id, with this timeout. `accepted`: its
+ * credentials, if it has any, were accepted, so that a first question may be asked.
  */
-bool zkl_session_close(zkl_session *session, zkl_time bound);
+void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout);
+void zkl_session_accepted(zkl_session *session, bool accepted);
+void zkl_session_suspended(zkl_session *session);
+void zkl_session_expired(zkl_session *session); /* all that is out is answered as unknown */
+void zkl_session_refused(zkl_session *session); /* the credentials: there will be no other */
+void zkl_session_reopening(zkl_session *session);
+/* Releases everything, and ends every wait with ZKL_CLOSED. */
+void zkl_session_close(zkl_session *session);
+void zkl_session_closed(zkl_session *session); /* the server, or whoever asks, knows it is */
 
-/* The same without waiting: for finalizers, and for hosts that may not block. */
-void zkl_session_close_soon(zkl_session *session, zkl_time bound);
-bool zkl_session_ended(zkl_session *session); /* it is closed, not only about to */
+void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer);
+void zkl_session_unsent(zkl_session *session, uint64_t rpc); /* it could not be sent */
+void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node);
+
+/* Heartbeats, deadlines, the end of leases by the clock, late looks for orphans. */
+void zkl_session_tick(zkl_session *session);
+
+/* --- what the shell takes out ------------------------------------------------------------- */
+
+/* The next request to send; what it points to is constant until it is answered. */
+bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rpc);
+
+/* When to call zkl_session_tick() again; it may be sooner after whatever is put in. */
+zkl_time zkl_session_due(zkl_session *session);
+/* The same, of what came in since the last tick alone. */
+zkl_time zkl_session_due_anew(const zkl_session *session);
+
+/* True once after events were added. */
+bool zkl_session_has_news(zkl_session *session);
+bool zkl_session_has_events(const zkl_session *session);
+bool zkl_session_is_idle(const zkl_session *session); /* nothing is to be sent or answered */
+bool zkl_session_has_claims(const zkl_session *session);
+
+enum zkl_event_kind {
+    ZKL_EVENT_NONE,
+    ZKL_EVENT_REQUEST, /* a request is done */
+    ZKL_EVENT_QUEUED,  /* an acquire waits in line */
+    ZKL_EVENT_LEASE,   /* a grant changed its phase (suspect, held, lost), or was revoked */
+    ZKL_EVENT_STATE,   /* the session changed its state */
+    ZKL_EVENT_WATCHER  /* a watcher has something to tell */
+};
+
+struct zkl_event {
+    enum zkl_event_kind kind;
+    uint64_t id;                  /* of the request, of the grant, or of the watcher */
+    size_t position;              /* QUEUED: 2 = next */
+    enum zkl_phase phase;         /* LEASE */
+    enum zkl_session_state state; /* STATE */
+};
+
+/* Takes the next event; false when there is none. */
+bool zkl_session_next_event(zkl_session *session, struct zkl_event *event);
+
+/* --- what it tells ------------------------------------------------------------------------- */
+
+enum zkl_session_state zkl_session_state(zkl_session *session); /* as its users are to see it */
+uint64_t zkl_session_id(const zkl_session *session);            /* 0: none */
+zkl_time zkl_session_timeout(const zkl_session *session);       /* negotiated; 0: none */
 
 /* Gives up every lease of an owner, whoever has handles on it; how many. */
 size_t zkl_session_release_all(zkl_session *session, const char *owner);
@@ -114,51 +155,6 @@ void zkl_session_stats(zkl_session *session, struct zkl_stats *stats);
  */
 #define ZKL_PATHS_MAX ((size_t)512 * 1024)
 #define ZKL_WATCHES_MAX ((size_t)256 * 1024)
-
-/* --- the inbox ------------------------------------------------------------------------ */
-
-enum zkl_event_kind {
-    ZKL_EVENT_NONE,
-    ZKL_EVENT_REQUEST, /* a request is done */
-    ZKL_EVENT_QUEUED,  /* an acquire waits in line */
-    ZKL_EVENT_LEASE,   /* a grant changed its phase (suspect, held, lost), or was revoked */
-    ZKL_EVENT_STATE,   /* the session changed its state */
-    ZKL_EVENT_WATCHER  /* a watcher has something to tell */
-};
-
-struct zkl_event {
-    enum zkl_event_kind kind;
-    uint64_t id;                  /* of the request, of the grant, or of the watcher */
-    size_t position;              /* QUEUED: 2 = next */
-    enum zkl_phase phase;         /* LEASE */
-    enum zkl_session_state state; /* STATE */
-};
-
-/* Takes the next event out of the inbox; false when it is empty. */
-bool zkl_session_next(zkl_session *session, struct zkl_event *event);
-
-/* Waits until the inbox is not empty. False: `timeout` passed first. */
-bool zkl_session_wait(zkl_session *session, zkl_time timeout);
-
-/* The same for several; returns early on a signal. */
-bool zkl_session_poll(zkl_session *const *sessions, size_t count, zkl_time timeout);
-
-/* A descriptor that is readable while the inbox is not empty. -1: errno. */
-int zkl_session_fd(zkl_session *session);
-
-/*
- * The same for a host that waits only for sockets which it connected itself (nginx): the path
- * of a unix socket to connect to, in a folder of its own in $TMPDIR, else in /tmp. 0, or an
- * errno value. zkl_session_accept() takes the connection, if it is of this process, and removes
- * socket and folder; false: there is none. From then on a byte comes when the inbox is no longer
- * empty; zkl_session_heard() says that it was read, and only then another comes, so it is called
- * before the inbox is emptied.
- */
-#define ZKL_SOCKET_PATH 108 /* bytes, with the final NUL */
-int zkl_session_listen(zkl_session *session, char path[ZKL_SOCKET_PATH]);
-bool zkl_session_accept(zkl_session *session);
-void zkl_session_heard(zkl_session *session);
-void zkl_session_poke(zkl_session *session); /* a byte comes, whatever is in the inbox */
 
 /* --- requests -------------------------------------------------------------------------- */
 
@@ -238,25 +234,8 @@ zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout
 /* What is in any node. */
 zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout);
 
-enum zkl_node_mode {
-    ZKL_PERSISTENT,
-    ZKL_EPHEMERAL, /* it goes with the session */
-    ZKL_SEQUENTIAL /* that, and the server adds a number to its name */
-};
-
-enum zkl_op_kind { ZKL_OP_SET, ZKL_OP_CREATE, ZKL_OP_DELETE, ZKL_OP_CHECK };
-
 /* "set", "create", "delete", "check", by kind; NULL at the end. */
 extern const char *const zkl_op_names[];
-
-struct zkl_op {
-    enum zkl_op_kind kind;
-    enum zkl_node_mode mode; /* CREATE */
-    int32_t version;         /* of the node: the one expected, -1 any; not for CREATE */
-    const char *path;
-    const char *data; /* SET, CREATE */
-    size_t size;
-};
 
 /*
  * Carries all of it out if the lease's node exists, else (ZKL_LOST) nothing. Sent once, when
@@ -264,7 +243,7 @@ struct zkl_op {
  */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout);
 
-bool zkl_request_foreign(const zkl_request *request);
+zkl_session *zkl_request_session(const zkl_request *request);
 uint64_t zkl_request_id(const zkl_request *request);
 bool zkl_request_done(zkl_request *request);
 enum zkl_code zkl_request_code(zkl_request *request); /* when done */
@@ -285,7 +264,7 @@ enum zkl_lease_state { ZKL_LEASE_HELD, ZKL_LEASE_SUSPECT, ZKL_LEASE_LOST, ZKL_LE
 
 uint64_t zkl_lease_id(const zkl_lease *lease); /* of the grant: shared by its handles */
 int64_t zkl_lease_token(const zkl_lease *lease);
-zkl_session *zkl_lease_session(const zkl_lease *lease); /* not counted */
+zkl_session *zkl_lease_session(const zkl_lease *lease);
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
 zkl_time zkl_lease_remaining(zkl_lease *lease);
 bool zkl_lease_revoked(zkl_lease *lease); /* somebody asked for the lock */
@@ -315,6 +294,7 @@ struct zkl_sight {
 };
 
 uint64_t zkl_watcher_id(const zkl_watcher *watcher);
+zkl_session *zkl_watcher_session(const zkl_watcher *watcher);
 /*
  * What there is to tell, until zkl_watcher_told(): what it points to is constant until the next
  * call of this. False: nothing that differs from what was told last.
@@ -322,8 +302,5 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher);
 bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight);
 void zkl_watcher_told(zkl_watcher *watcher);
 void zkl_watcher_drop(zkl_watcher *watcher); /* it ends */
-
-/* The time that all of this is measured by. */
-zkl_time zkl_now(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * watcher.c - nodes that the user wants to hear of: how they are first, then after each change.
  *
- * A look is two requests in one flight: an exists, which sets the watch whether or not the node
+ * A look is two requests in one call: an exists, which sets the watch whether or not the node
  * is there, and a get behind it. An event ahead of the get's answer has used that watch up, even
  * if the answer shows the change: then there is another look. So as long as the watch is set the
  * last answer shows how the node is. libzookeeper sets watches again when it reconnects; after an
@@ -38,7 +38,7 @@ static bool equal(const struct reading *a, const struct reading *b) {
 
 /* An exists shows the node that was read. */
 static bool shows(const struct answer *answer, const struct reading *read) {
-    const struct Stat *stat = answer->stat;
+    const struct zkl_stat *stat = answer->stat;
     if (!stat) return read->code == ZKL_NO_NODE;
     if (read->code != ZKL_OK || stat->aversion != read->aversion) return false;
     return stat->czxid == read->czxid && stat->mzxid == read->mzxid;
@@ -75,12 +75,12 @@ void zkl_watcher_unhold(struct zkl_watcher *watcher) {
 static void post(struct zkl_watcher *watcher) {
     if (watcher->news.posted) return;
     zkl_watcher_hold(watcher);
-    zkl_inbox_post(watcher->session, &watcher->news, ZKL_EVENT_WATCHER);
+    zkl_events_post(watcher->session, &watcher->news, ZKL_EVENT_WATCHER);
 }
 
 static void unpost(struct zkl_watcher *watcher) {
     if (!watcher->news.posted) return;
-    zkl_inbox_remove(watcher->session, &watcher->news);
+    zkl_events_remove(watcher->session, &watcher->news);
     zkl_watcher_unhold(watcher);
 }
 
@@ -104,33 +104,33 @@ static void look_again(struct zkl_watcher *watcher, zkl_time pause) {
     zkl_time due = zkl_now() + pause;
     if (watcher->look_at && watcher->look_at <= due) return;
     watcher->look_at = due;
-    if (due < watcher->session->keeper_due) zkl_keeper_wake(watcher->session, due);
+    if (due < watcher->session->due) zkl_session_wake(watcher->session, due);
 }
 
 /* NULL: out of memory. */
-static struct flight *flight_for(struct zkl_watcher *watcher, enum verb verb) {
-    struct flight *flight = zkl_flight_new(watcher->session, verb, NULL, NULL);
-    if (!flight) return NULL;
+static struct call *call_for(struct zkl_watcher *watcher, enum verb verb) {
+    struct call *call = zkl_call_new(watcher->session, verb, NULL, NULL);
+    if (!call) return NULL;
     zkl_watcher_hold(watcher);
-    watcher->flights++;
-    flight->watcher = watcher;
-    return flight;
+    watcher->calls++;
+    call->watcher = watcher;
+    return call;
 }
 
 static void look(struct zkl_watcher *watcher) {
-    struct flight *flight = flight_for(watcher, VERB_WATCHER_EXISTS);
+    struct call *call = call_for(watcher, VERB_WATCHER_EXISTS);
     watcher->look_at = 0;
     watcher->checking = false;
-    if (flight) zkl_flight_exists(flight);
-    if (flight) flight = flight_for(watcher, VERB_WATCHER_GET);
-    if (flight) zkl_flight_get(flight, watcher->watch->path, NULL);
+    if (call) zkl_call_exists(call);
+    if (call) call = call_for(watcher, VERB_WATCHER_GET);
+    if (call) zkl_call_get(call, watcher->watch->path, NULL);
     else look_again(watcher, PAUSE);
 }
 
 static void check(struct zkl_watcher *watcher) {
-    struct flight *flight = flight_for(watcher, VERB_WATCHER_EXISTS);
+    struct call *call = call_for(watcher, VERB_WATCHER_EXISTS);
     watcher->checking = true;
-    if (flight) zkl_flight_exists(flight);
+    if (call) zkl_call_exists(call);
     else look_again(watcher, PAUSE);
 }
 
@@ -140,7 +140,7 @@ static bool has_to_look(const struct zkl_watcher *watcher) {
 
 /* When to look, or to check; 0: now. */
 static zkl_time due_of(const struct zkl_watcher *watcher) {
-    if (watcher->flights) return ZKL_NEVER;
+    if (watcher->calls) return ZKL_NEVER;
     return has_to_look(watcher) ? watcher->look_at : watcher->check_at;
 }
 
@@ -186,15 +186,15 @@ static void answer_exists(struct zkl_watcher *watcher, const struct answer *answ
     else if (watcher->checking && !shows(answer, last)) look_again(watcher, 0);
 }
 
-void zkl_watcher_answer(const struct flight *flight, const struct answer *answer) {
-    struct zkl_watcher *watcher = flight->watcher;
+void zkl_watcher_answer(const struct call *call, const struct answer *answer) {
+    struct zkl_watcher *watcher = call->watcher;
     if (!watcher->open) return;
     if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
-    else if (flight->verb == VERB_WATCHER_GET) see(watcher, answer);
+    else if (call->verb == VERB_WATCHER_GET) see(watcher, answer);
     else answer_exists(watcher, answer);
     watcher->check_at = answer->now + watcher->session->party.clock.timeout;
-    if (watcher->check_at < watcher->session->keeper_due)
-        zkl_keeper_wake(watcher->session, watcher->check_at);
+    if (watcher->check_at < watcher->session->due)
+        zkl_session_wake(watcher->session, watcher->check_at);
     start(watcher);
 }
 
@@ -210,7 +210,7 @@ void zkl_watcher_event(struct zkl_session *session, const char *node) {
 /* --- the ways in ---------------------------------------------------------------------------------
  */
 
-/* NULL: out of memory, or `why`. The mutex is held. */
+/* NULL: out of memory, or `why`. */
 static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *path,
                                        enum zkl_code *why) {
     *why = zkl_inquiry_refusal(session);
@@ -232,15 +232,12 @@ static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *
                                     .references = 1};
     if (watcher->next) watcher->next->link = &watcher->next;
     session->watchers = watcher;
-    zkl_session_hold(session);
     return watcher;
 }
 
 zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *why) {
-    zkl_lock(session);
     struct zkl_watcher *watcher = new_watcher(session, path, why);
     if (watcher) start(watcher);
-    zkl_unlock(session);
     return watcher;
 }
 
@@ -248,7 +245,7 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
     return watcher->id;
 }
 
-/* What was seen is what is to be told, unless it is what was told last. The mutex is held. */
+/* What was seen is what is to be told, unless it is what was told last. */
 static void turn_to_seen(struct zkl_watcher *watcher) {
     if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {
         forget(&watcher->told);
@@ -263,27 +260,19 @@ static void turn_to_seen(struct zkl_watcher *watcher) {
 
 bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight) {
     const struct reading *told = &watcher->told;
-    zkl_lock(watcher->session);
     turn_to_seen(watcher);
     bool any = watcher->open && watcher->untold;
     *sight = (struct zkl_sight){told->code, zkl_request_words(told->error), told->data, told->size,
                                 told->version};
-    zkl_unlock(watcher->session);
     return any;
 }
 
 void zkl_watcher_told(zkl_watcher *watcher) {
-    zkl_lock(watcher->session);
     watcher->untold = false;
-    zkl_unlock(watcher->session);
 }
 
 void zkl_watcher_drop(zkl_watcher *watcher) {
     struct zkl_session *session = watcher->session;
-    if (zkl_session_foreign(session)) return;
-    zkl_lock(session);
     end(watcher);
     zkl_watcher_unhold(watcher);
-    zkl_unlock(session);
-    zkl_session_drop(session);
 }

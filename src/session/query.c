@@ -15,20 +15,20 @@
  */
 void zkl_inquiry_again(struct zkl_request *request) {
     request->ask_at = zkl_now() + ZKL_SECOND / 10;
-    if (!request->flights && request->ask_at < request->session->keeper_due)
-        zkl_keeper_wake(request->session, request->ask_at);
+    if (!request->calls && request->ask_at < request->session->due)
+        zkl_session_wake(request->session, request->ask_at);
 }
 
 /* NULL: out of memory; the request is asked again. */
-static struct flight *flight_for(struct zkl_request *request, enum verb verb) {
-    struct flight *flight = zkl_flight_new(request->session, verb, NULL, request);
-    if (!flight) zkl_inquiry_again(request);
-    return flight;
+static struct call *call_for(struct zkl_request *request, enum verb verb) {
+    struct call *call = zkl_call_new(request->session, verb, NULL, request);
+    if (!call) zkl_inquiry_again(request);
+    return call;
 }
 
 static void ask_ready(struct zkl_request *request) {
-    struct flight *flight = flight_for(request, VERB_READY);
-    if (flight) zkl_flight_get(flight, "/", NULL);
+    struct call *call = call_for(request, VERB_READY);
+    if (call) zkl_call_get(call, "/", NULL);
 }
 
 /* The sync proves the session, the get behind it the node: one round trip. */
@@ -39,37 +39,37 @@ static void ask_check(struct zkl_request *request) {
         zkl_request_finish(request, ended, 0);
         return;
     }
-    struct flight *sync = flight_for(request, VERB_CHECK_SYNC);
-    if (sync) zkl_flight_sync(sync, zkl_stakes_at(stakes, 0)->path->text);
+    struct call *sync = call_for(request, VERB_CHECK_SYNC);
+    if (sync) zkl_call_sync(sync, zkl_stakes_at(stakes, 0)->path->text);
     for (size_t i = 0; sync && i < stakes->count && !request->done; i++) {
         const struct stake *stake = zkl_stakes_at(stakes, i);
-        struct flight *get = flight_for(request, VERB_CHECK_GET);
+        struct call *get = call_for(request, VERB_CHECK_GET);
         if (!get) return;
         get->index = i;
-        zkl_flight_get(get, stake->path->text, stake->claim.name);
+        zkl_call_get(get, stake->path->text, stake->claim.name);
     }
 }
 
 static void ask_queue(struct zkl_request *request) {
-    struct flight *flight = flight_for(request, VERB_QUEUE_LIST);
-    if (flight) zkl_flight_list(flight, request->path);
+    struct call *call = call_for(request, VERB_QUEUE_LIST);
+    if (call) zkl_call_list(call, request->path);
 }
 
 static void ask_get(struct zkl_request *request) {
-    struct flight *flight = flight_for(request, VERB_GET);
-    if (flight) zkl_flight_get(flight, request->path, NULL);
+    struct call *call = call_for(request, VERB_GET);
+    if (call) zkl_call_get(call, request->path, NULL);
 }
 
 static void ask_to_give_way(struct zkl_request *request) {
-    struct flight *flight = flight_for(request, VERB_REVOKE);
-    if (flight) zkl_flight_set(flight, request->path, NULL, ZKL_REVOKE_DATA, -1);
+    struct call *call = call_for(request, VERB_REVOKE);
+    if (call) zkl_call_set(call, request->path, NULL, ZKL_REVOKE_DATA, -1);
 }
 
 static void ask_fixed(struct zkl_request *request); /* below, with the line */
 
 void zkl_inquiry_start(struct zkl_request *request) {
     struct zkl_session *session = request->session;
-    if (request->done || request->flights || session->state != ZKL_SESSION_CONNECTED) return;
+    if (request->done || request->calls || session->state != ZKL_SESSION_CONNECTED) return;
     if (zkl_now() < request->ask_at) return;
     request->ask_at = 0;
     switch (request->kind) {
@@ -102,7 +102,7 @@ void zkl_inquiry_lost(struct stake *stake) {
     for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
         next = request->next;
         bool about_it = request->kind == REQUEST_CHECK || request->kind == REQUEST_GUARD;
-        if (about_it && !request->flights && zkl_stakes_have(&request->stakes, stake))
+        if (about_it && !request->calls && zkl_stakes_have(&request->stakes, stake))
             zkl_request_finish(request, ZKL_LOST, 0);
     }
 }
@@ -185,10 +185,10 @@ static void drop_repeated(struct zkl_request *request) {
 
 static void ask_each(struct zkl_request *request) {
     for (size_t i = 0; i < request->queued && !request->done; i++) {
-        struct flight *flight = flight_for(request, VERB_QUEUE_GET);
-        if (!flight) return;
-        flight->index = i;
-        zkl_flight_get(flight, request->path, request->queue[i].name);
+        struct call *call = call_for(request, VERB_QUEUE_GET);
+        if (!call) return;
+        call->index = i;
+        zkl_call_get(call, request->path, request->queue[i].name);
     }
 }
 
@@ -199,7 +199,7 @@ static void ask_fixed(struct zkl_request *request) {
     char *name = strdup(ZKL_NAME_FIXED);
     if (!request->queue || !name) {
         free(name);
-        zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+        zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
         return;
     }
     request->queue[0] = (struct zkl_queued){.name = name, .kind = ZKL_MUTEX};
@@ -215,7 +215,7 @@ static void queue_listed(struct zkl_request *request, const struct answer *answe
     bool enough = request->queue != NULL;
     for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, names->data[i]);
     if (enough) drop_repeated(request);
-    if (!enough) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    if (!enough) zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
     else if (request->queued == 0) zkl_request_finish(request, ZKL_OK, 0);
     else if (request->brief && !exhausted(request)) queue_complete(request);
     else ask_each(request);
@@ -227,39 +227,39 @@ static bool keep_data(struct zkl_request *request, char **to, size_t *size,
     *size = answer->size > 0 ? (size_t)answer->size : 0;
     *to = malloc(*size + 1);
     if (*to && *size) memcpy(*to, answer->text, *size);
-    if (!*to) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    if (!*to) zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
     return *to != NULL;
 }
 
-static void queue_got(struct zkl_request *request, const struct flight *flight,
+static void queue_got(struct zkl_request *request, const struct call *call,
                       const struct answer *answer) {
-    struct zkl_queued *entry = &request->queue[flight->index];
+    struct zkl_queued *entry = &request->queue[call->index];
     if (answer->reply == ZKL_DONE) {
-        const struct stake *stake = zkl_stake_of(request->session, flight->node);
+        const struct stake *stake = zkl_stake_of(request->session, call->node);
         if (stake) entry->served = stake->claim.served;
         entry->czxid = answer->stat->czxid;
-        entry->session = (uint64_t)answer->stat->ephemeralOwner;
+        entry->session = (uint64_t)answer->stat->owner;
         entry->ours = entry->session == request->session->party.session;
         if (!keep_data(request, &entry->data, &entry->size, answer)) return;
     }
-    if (request->flights == 0) queue_complete(request);
+    if (request->calls == 0) queue_complete(request);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void check_got(struct zkl_request *request, const struct flight *flight,
+static void check_got(struct zkl_request *request, const struct call *call,
                       const struct answer *answer) {
-    struct stake *stake = zkl_stakes_at(&request->stakes, flight->index);
-    if (answer->reply == ZKL_ABSENT && !zkl_stake_absent(stake, flight->node)) {
+    struct stake *stake = zkl_stakes_at(&request->stakes, call->index);
+    if (answer->reply == ZKL_ABSENT && !zkl_stake_absent(stake, call->node)) {
         zkl_inquiry_again(request); /* by its new name */
         return;
     }
-    const struct Stat *stat = answer->stat;
+    const struct zkl_stat *stat = answer->stat;
     bool another =
         stat && zkl_kind_is_fixed(stake->claim.kind) && stat->czxid != stake->claim.czxid;
     if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));
     enum zkl_code ended = zkl_stakes_ended(&request->stakes);
-    if (ended != ZKL_OK || request->flights == 0) zkl_request_finish(request, ended, 0);
+    if (ended != ZKL_OK || request->calls == 0) zkl_request_finish(request, ended, 0);
 }
 
 static void data_got(struct zkl_request *request, const struct answer *answer) {
@@ -274,26 +274,26 @@ static bool says_much_by_absence(enum verb verb) {
            verb == VERB_REVOKE;
 }
 
-void zkl_inquiry_answer(struct flight *flight, const struct answer *answer) {
-    struct zkl_request *request = flight->request;
+void zkl_inquiry_answer(struct call *call, const struct answer *answer) {
+    struct zkl_request *request = call->request;
     if (request->done) return;
     if (answer->reply == ZKL_UNKNOWN || request->ask_at) {
         zkl_inquiry_again(request);
         return;
     }
     bool tells = answer->reply == ZKL_DONE ||
-                 (answer->reply == ZKL_ABSENT && says_much_by_absence(flight->verb));
+                 (answer->reply == ZKL_ABSENT && says_much_by_absence(call->verb));
     if (!tells) {
         zkl_request_finish(request, answer->why, answer->rc);
         return;
     }
-    switch (flight->verb) {
+    switch (call->verb) {
     case VERB_READY:
     case VERB_REVOKE: zkl_request_finish(request, ZKL_OK, 0); break;
-    case VERB_CHECK_GET: check_got(request, flight, answer); break;
+    case VERB_CHECK_GET: check_got(request, call, answer); break;
     case VERB_GET: data_got(request, answer); break;
     case VERB_QUEUE_LIST: queue_listed(request, answer); break;
-    case VERB_QUEUE_GET: queue_got(request, flight, answer); break;
+    case VERB_QUEUE_GET: queue_got(request, call, answer); break;
     default: break; /* CHECK_SYNC: the get behind it decides */
     }
 }
@@ -314,48 +314,40 @@ void zkl_inquiry_begin(struct zkl_request *request) {
 }
 
 zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout) {
-    zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, REQUEST_READY, timeout);
     if (request) zkl_inquiry_begin(request);
-    zkl_unlock(session);
     return request;
 }
 
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     struct zkl_session *session = zkl_lease_session(lease);
-    zkl_lock(session);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_CHECK, timeout);
     if (request && !request->done) zkl_inquiry_begin(request);
-    zkl_unlock(session);
     return request;
 }
 
-/* The mutex is held. */
+/* */
 static void begin_about(struct zkl_request *request, const char *path) {
     request->path = strdup(path);
     if (request->path) zkl_inquiry_begin(request);
-    else zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    else zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
 }
 
 static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
                               zkl_time timeout) {
-    zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, kind, timeout);
     if (request) begin_about(request, path);
-    zkl_unlock(session);
     return request;
 }
 
 zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind, bool brief,
                        zkl_time timeout) {
-    zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, REQUEST_QUEUE, timeout);
     if (request) {
         request->asked = kind;
         request->brief = brief;
         begin_about(request, path);
     }
-    zkl_unlock(session);
     return request;
 }
 

@@ -7,25 +7,25 @@
 /* --- requests ------------------------------------------------------------------------------ */
 
 void zkl_stake_never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
-    struct flight never = {.verb = verb, .stake = stake, .contender = contender};
+    struct call never = {.verb = verb, .stake = stake, .contender = contender};
     zkl_stake_answer(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = zkl_now()});
 }
 
 /* NULL: never sent. */
-static struct flight *flight_for(struct stake *stake, enum verb verb,
+static struct call *call_for(struct stake *stake, enum verb verb,
                                  struct zkl_contender *contender) {
-    struct flight *flight = zkl_flight_new(stake->session, verb, stake, NULL);
-    if (!flight) zkl_stake_never_sent(stake, verb, contender);
-    else if (contender) flight->contender = zkl_contender_hold(contender);
-    return flight;
+    struct call *call = zkl_call_new(stake->session, verb, stake, NULL);
+    if (!call) zkl_stake_never_sent(stake, verb, contender);
+    else if (contender) call->contender = zkl_contender_hold(contender);
+    return call;
 }
 
 static void create_one(struct stake *stake) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
-    struct flight *flight = flight_for(stake, VERB_CREATE, NULL);
-    if (flight)
-        zkl_flight_create(flight, stake->path->text, stake->claim.name, stake->data,
-                          fixed ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
+    struct call *call = call_for(stake, VERB_CREATE, NULL);
+    if (call)
+        zkl_call_create(call, stake->path->text, stake->claim.name, stake->data,
+                          fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
 }
 
 static void create_node(struct stake *stake) {
@@ -37,9 +37,9 @@ static void create_node(struct stake *stake) {
 }
 
 static void create_parent(struct stake *stake, const char *node) {
-    int mode = stake->session->containers ? ZOO_CONTAINER : ZOO_PERSISTENT;
-    struct flight *flight = flight_for(stake, VERB_PARENT, NULL);
-    if (flight) zkl_flight_create(flight, node, NULL, "", mode);
+    int mode = stake->session->containers ? ZKL_CONTAINER : ZKL_PERSISTENT;
+    struct call *call = call_for(stake, VERB_PARENT, NULL);
+    if (call) zkl_call_create(call, node, NULL, "", mode);
 }
 
 /* Every parent from the top down; one that exists refuses, which is as good. */
@@ -56,9 +56,9 @@ static void create_parents(struct stake *stake) {
 }
 
 static void remove_node(struct stake *stake) {
-    struct flight *flight = flight_for(stake, VERB_REMOVE, NULL);
+    struct call *call = call_for(stake, VERB_REMOVE, NULL);
     int32_t version = stake->claim.waits && !stake->claim.settled ? 0 : -1;
-    if (flight) zkl_flight_delete(flight, stake->path->text, stake->claim.name, version);
+    if (call) zkl_call_delete(call, stake->path->text, stake->claim.name, version);
 }
 
 void zkl_stake_share(struct stake *stake) {
@@ -70,47 +70,47 @@ void zkl_stake_share(struct stake *stake) {
         {ZKL_OP_CREATE, ZKL_EPHEMERAL, 0, reader, stake->data, strlen(stake->data)},
         {ZKL_OP_DELETE, 0, stake->version, writer, NULL, 0},
     };
-    struct flight *flight = NULL;
-    if (writer && reader) flight = flight_for(stake, VERB_SHARE, NULL);
+    struct call *call = NULL;
+    if (writer && reader) call = call_for(stake, VERB_SHARE, NULL);
     else zkl_stake_never_sent(stake, VERB_SHARE, NULL);
-    if (flight) zkl_flight_transact(flight, ops, 2);
+    if (call) zkl_call_transact(call, ops, 2);
     free(writer);
     free(reader);
 }
 
 /* Somebody wrote into the own node: what it was, and once more. */
 void zkl_stake_revise(struct stake *stake) {
-    struct flight *flight = flight_for(stake, VERB_REVISE, NULL);
-    if (flight) zkl_flight_get(flight, stake->path->text, stake->claim.name);
+    struct call *call = call_for(stake, VERB_REVISE, NULL);
+    if (call) zkl_call_get(call, stake->path->text, stake->claim.name);
 }
 
 void zkl_stake_mark(struct stake *stake) {
-    struct flight *flight = flight_for(stake, VERB_MARK, NULL);
+    struct call *call = call_for(stake, VERB_MARK, NULL);
     const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
-    if (flight) zkl_flight_set(flight, stake->path->text, stake->claim.name, data, stake->version);
+    if (call) zkl_call_set(call, stake->path->text, stake->claim.name, data, stake->version);
 }
 
 /* One list of a path serves all that are in LIST. */
 static void list(struct stake *stake) {
     if (stake->claim.state == ZKL_LIST && stake->path->lists > 0) return;
-    struct flight *flight = flight_for(stake, VERB_LIST, NULL);
-    if (!flight) return;
-    flight->listed = stake->path;
-    flight->listed->lists++;
-    zkl_flight_list(flight, flight->listed->text);
+    struct call *call = call_for(stake, VERB_LIST, NULL);
+    if (!call) return;
+    call->listed = stake->path;
+    call->listed->lists++;
+    zkl_call_list(call, call->listed->text);
 }
 
 static void sync_path(struct stake *stake) {
-    struct flight *flight = flight_for(stake, VERB_SYNC, NULL);
-    if (flight) zkl_flight_sync(flight, stake->path->text);
+    struct call *call = call_for(stake, VERB_SYNC, NULL);
+    if (call) zkl_call_sync(call, stake->path->text);
 }
 
 static void rank(struct stake *stake) {
     struct zkl_contender *contender = NULL;
     while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
         stake->claim.ranks++;
-        struct flight *flight = flight_for(stake, VERB_RANK, contender);
-        if (flight) zkl_flight_get(flight, stake->path->text, contender->name);
+        struct call *call = call_for(stake, VERB_RANK, contender);
+        if (call) zkl_call_get(call, stake->path->text, contender->name);
     }
 }
 
@@ -125,19 +125,19 @@ static bool may_watch(const struct stake *stake, const char *name) {
 /* Whose the node of a fixed name is, when no user waits for it, needs no watch. */
 static void watch_own(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);
-    if (!flight) return;
+    struct call *call = call_for(stake, VERB_GET_OWN, NULL);
+    if (!call) return;
     if (claim->state == ZKL_LOOK && !claim->wanted)
-        zkl_flight_get(flight, stake->path->text, claim->name);
-    else zkl_flight_watch(flight, stake->path->text, claim->name);
+        zkl_call_get(call, stake->path->text, claim->name);
+    else zkl_call_watch(call, stake->path->text, claim->name);
 }
 
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!claim->heading) zkl_watches_drop_others(stake);
     if (!may_watch(stake, claim->ahead->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
-    struct flight *flight = flight_for(stake, VERB_GET_AHEAD, claim->ahead);
-    if (flight) zkl_flight_watch(flight, stake->path->text, claim->ahead->name);
+    struct call *call = call_for(stake, VERB_GET_AHEAD, claim->ahead);
+    if (call) zkl_call_watch(call, stake->path->text, claim->ahead->name);
     return 0;
 }
 
@@ -149,15 +149,15 @@ static zkl_actions watch_holders(struct stake *stake) {
         struct zkl_contender *holder = line->contenders[i];
         if (!zkl_line_precedes(line, holder, claim)) continue;
         if (!may_watch(stake, holder->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
-        struct flight *flight = flight_for(stake, VERB_GET_AHEAD, holder);
-        if (flight) zkl_flight_watch(flight, stake->path->text, holder->name);
+        struct call *call = call_for(stake, VERB_GET_AHEAD, holder);
+        if (call) zkl_call_watch(call, stake->path->text, holder->name);
     }
     return 0;
 }
 
 void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
     path->look_at = zkl_now() + session->party.clock.timeout;
-    if (path->look_at < session->keeper_due) zkl_keeper_wake(session, path->look_at);
+    zkl_session_wake(session, path->look_at);
 }
 
 /* In order of arrival; the first of them may have to go alone again. */
@@ -185,7 +185,7 @@ static zkl_actions pause_claim(struct stake *stake) {
     if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);
     zkl_time length = (zkl_time)(next_random(session) % (uint64_t)stake->jitter);
     stake->wake_at = zkl_due(length);
-    if (stake->wake_at < session->keeper_due) zkl_keeper_wake(session, stake->wake_at);
+    zkl_session_wake(session, stake->wake_at);
     return 0;
 }
 

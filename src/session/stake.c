@@ -38,7 +38,7 @@ static char *node_data(const char *identity, const char *data) {
 static void busy_again(struct zkl_session *session) {
     session->busy_since = zkl_now();
     zkl_time due = session->busy_since + session->party.clock.timeout / 6;
-    if (due < session->keeper_due) zkl_keeper_wake(session, due);
+    zkl_session_wake(session, due);
 }
 
 /* The session's list holds the only reference. */
@@ -138,7 +138,7 @@ void zkl_stake_refuse(struct stake *stake, enum zkl_code code) {
 static void post_notice(struct stake *stake) {
     if (stake->handles == 0 || stake->notice.posted) return;
     zkl_stake_hold(stake);
-    zkl_inbox_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
+    zkl_events_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
 }
 
 /* Not granted: claim->code. */
@@ -186,7 +186,7 @@ void zkl_stake_queued(struct stake *stake) {
     if (!request || request->position) return;
     request->position = place(&stake->claim);
     zkl_request_hold(request);
-    zkl_inbox_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
+    zkl_events_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
 }
 
 static void notice(struct stake *stake, enum zkl_phase phase) {

@@ -15,9 +15,9 @@ static struct stake *partner_of(const struct stake *stake) {
 
 /* Frees the paths of the ops. */
 static void transact(struct stake *waiter, enum verb verb, struct zkl_op ops[2]) {
-    struct flight *flight = NULL;
-    if (ops[0].path && ops[1].path) flight = zkl_flight_new(waiter->session, verb, waiter, NULL);
-    if (flight) zkl_flight_transact(flight, ops, 2);
+    struct call *call = NULL;
+    if (ops[0].path && ops[1].path) call = zkl_call_new(waiter->session, verb, waiter, NULL);
+    if (call) zkl_call_transact(call, ops, 2);
     else zkl_stake_never_sent(waiter, verb, NULL);
     free((char *)ops[0].path);
     free((char *)ops[1].path);
@@ -49,20 +49,20 @@ void zkl_condition_pass(struct stake *waiter) {
 }
 
 /* Which of the two the server refused. */
-static size_t refused(const struct flight *flight) {
-    return flight->transaction ? zkl_flight_refused(flight) : 0;
+static size_t refused(const struct call *call) {
+    return call->transaction ? zkl_call_refused(call) : 0;
 }
 
-zkl_actions zkl_condition_waited(const struct flight *flight, const struct answer *answer) {
-    struct zkl_claim *claim = &flight->stake->claim;
-    const char *node = answer->reply == ZKL_DONE ? zkl_flight_created(flight, 0) : NULL;
-    if (answer->reply == ZKL_ABSENT && refused(flight) == 1) return zkl_claim_left_nothing(claim);
+zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer) {
+    struct zkl_claim *claim = &call->stake->claim;
+    const char *node = answer->reply == ZKL_DONE ? zkl_call_created(call, 0) : NULL;
+    if (answer->reply == ZKL_ABSENT && refused(call) == 1) return zkl_claim_left_nothing(claim);
     return zkl_claim_created(claim, answer->reply, answer->why, node ? strrchr(node, '/') + 1 : "",
                              0);
 }
 
-zkl_actions zkl_condition_passed(const struct flight *flight, const struct answer *answer) {
-    return zkl_claim_passed(&flight->stake->claim, answer->reply, refused(flight) == 1);
+zkl_actions zkl_condition_passed(const struct call *call, const struct answer *answer) {
+    return zkl_claim_passed(&call->stake->claim, answer->reply, refused(call) == 1);
 }
 
 /* --- what the two have to do with each other ------------------------------------------------ */
@@ -119,15 +119,12 @@ static bool begin(struct zkl_request *request, struct stake *stake, const char *
 
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
     struct zkl_session *session = zkl_lease_session(lease);
-    zkl_lock(session);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_WAIT, timeout);
     struct stake *stake = waits(lease);
     if (request && !request->done) {
         if (!stake) zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
         else if (!begin(request, stake, folder))
-            zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+            zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
     }
-    zkl_path_tidy(session);
-    zkl_unlock(session);
     return request;
 }

@@ -90,13 +90,13 @@ static bool describe(struct zkl_op *ops, const struct stake *stake, size_t count
 void zkl_multi_create(struct stake *stake) {
     size_t count = count_parts(stake);
     struct zkl_op *ops = calloc(count, sizeof *ops);
-    struct flight *flight = NULL;
+    struct call *call = NULL;
     if (ops && describe(ops, stake, count))
-        flight = zkl_flight_new(stake->session, VERB_CREATE_ALL, stake, NULL);
-    if (flight) {
-        zkl_flight_transact(flight, ops, count);
+        call = zkl_call_new(stake->session, VERB_CREATE_ALL, stake, NULL);
+    if (call) {
+        zkl_call_transact(call, ops, count);
     } else {
-        struct flight never = {.verb = VERB_CREATE_ALL, .stake = stake};
+        struct call never = {.verb = VERB_CREATE_ALL, .stake = stake};
         zkl_multi_created(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = zkl_now()});
     }
     for (size_t i = 0; ops && i < count; i++) free((char *)ops[i].path);
@@ -111,15 +111,15 @@ static void part_created(struct stake *part, const struct answer *answer, const 
 }
 
 /* What one part does with it may end it, and cancel the others; they keep their places. */
-void zkl_multi_created(struct flight *flight, const struct answer *answer) {
-    struct stake *part = flight->stake;
+void zkl_multi_created(struct call *call, const struct answer *answer) {
+    struct stake *part = call->stake;
     size_t count = count_parts(part);
     zkl_stake_hold(part);
     for (size_t i = 0; i < count; i++) {
         struct stake *next = next_part(part);
         zkl_stake_hold(next);
         part_created(part, answer,
-                     answer->reply == ZKL_DONE ? zkl_flight_created(flight, i) : NULL);
+                     answer->reply == ZKL_DONE ? zkl_call_created(call, i) : NULL);
         zkl_stake_unhold(part);
         part = next;
     }

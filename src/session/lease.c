@@ -135,12 +135,9 @@ static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
 }
 
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish) {
-    zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, wish->timeout);
     bool begun = request && begin(request, wish);
-    if (request && !begun) zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
-    zkl_path_tidy(session);
-    zkl_unlock(session);
+    if (request && !begun) zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
     return request;
 }
 
@@ -179,7 +176,7 @@ static void contend_all(struct zkl_request *request, const struct zkl_wish *wish
         start_parts(request);
         return;
     }
-    zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+    zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
     if (stakes->count == 0) return;
     struct stake *first = stakes->many[0];
     zkl_stake_perform(first, zkl_claim_cancel(&first->claim, ZKL_TOO_MANY));
@@ -198,15 +195,12 @@ static bool are_new(struct zkl_request *request, const struct zkl_wish *wishes, 
 }
 
 zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_wish *wishes, size_t count) {
-    zkl_lock(session);
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, wishes[0].timeout);
     if (request) {
         enum zkl_code code = zkl_lease_refusal(session, wishes, count);
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
         else if (are_new(request, wishes, count)) contend_all(request, wishes, count);
     }
-    zkl_path_tidy(session);
-    zkl_unlock(session);
     return request;
 }
 
@@ -238,7 +232,7 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
     }
 }
 
-/* The mutex is held. */
+/* */
 static enum zkl_code release(zkl_lease *lease) {
     if (lease->released) return ZKL_RELEASED;
     enum zkl_code ended = zkl_lease_ended(lease);
@@ -250,20 +244,16 @@ static enum zkl_code release(zkl_lease *lease) {
 
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
     struct zkl_session *session = zkl_lease_session(lease);
-    zkl_lock(session);
     enum zkl_code code = release(lease);
-    zkl_unlock(session);
     return code;
 }
 
 zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
     struct zkl_session *session = zkl_lease_session(lease);
-    zkl_lock(session);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_RELEASE, timeout);
     enum zkl_code code = request ? release(lease) : ZKL_OK;
     if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
     else if (request && !request->done) zkl_stake_await_end(request);
-    zkl_unlock(session);
     return request;
 }
 
@@ -293,26 +283,20 @@ static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request 
 
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
     struct zkl_session *session = zkl_lease_session(lease);
-    zkl_lock(session);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_SHARE, timeout);
     struct stake *stake = writer_of(lease);
     if (request && !request->done) {
         if (stake) downgrade(lease, stake, request);
         else zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
     }
-    zkl_unlock(session);
     return request;
 }
 
 void zkl_lease_drop(zkl_lease *lease) {
     struct zkl_session *session = zkl_lease_session(lease);
-    if (zkl_session_foreign(session)) return;
-    zkl_lock(session);
     release(lease);
     zkl_stakes_drop(&lease->stakes);
-    zkl_unlock(session);
     free(lease);
-    zkl_session_drop(session);
 }
 
 /* Granted to the owner; it may be away. */
@@ -324,7 +308,6 @@ static bool is_had_by(const struct stake *stake, const char *owner) {
 size_t zkl_session_release_all(zkl_session *session, const char *owner) {
     size_t released = 0;
     uint64_t last = 0;
-    zkl_lock(session);
     for (struct stake *stake = session->stakes, *next; stake; stake = next) {
         next = stake->next;
         if (!is_had_by(stake, owner)) continue;
@@ -334,8 +317,6 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
         stake->handles = 1;
         zkl_lease_give_up(stake, ZKL_READ);
     }
-    zkl_path_tidy(session);
-    zkl_unlock(session);
     return released;
 }
 
@@ -351,54 +332,44 @@ uint64_t zkl_lease_id(const zkl_lease *lease) {
 
 int64_t zkl_lease_token(const zkl_lease *lease) {
     struct zkl_session *session = zkl_lease_session(lease);
-    zkl_lock(session);
     int64_t token = zkl_stakes_at(&lease->stakes, 0)->token;
-    zkl_unlock(session);
     return token;
 }
 
 bool zkl_lease_revoked(zkl_lease *lease) {
     struct zkl_session *session = zkl_lease_session(lease);
     bool revoked = false;
-    zkl_lock(session);
     for (size_t i = 0; i < lease->stakes.count; i++)
         if (zkl_stakes_at(&lease->stakes, i)->revoked) revoked = true;
-    zkl_unlock(session);
     return revoked;
 }
 
 void zkl_lease_listen(zkl_lease *lease) {
     struct zkl_session *session = zkl_lease_session(lease);
-    zkl_lock(session);
     for (size_t i = 0; i < lease->stakes.count; i++) {
         struct stake *stake = zkl_stakes_at(&lease->stakes, i);
         if (session->state == ZKL_SESSION_CONNECTED)
             zkl_stake_perform(stake, zkl_claim_beat(&stake->claim, zkl_now()));
     }
-    zkl_unlock(session);
 }
 
 /* Its parts were granted at one moment. */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
     struct zkl_session *session = zkl_lease_session(lease);
     enum zkl_lease_state state = ZKL_LEASE_SUSPECT;
-    zkl_lock(session);
     enum zkl_code ended = zkl_lease_ended(lease);
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
     enum zkl_phase phase = zkl_clock_phase(&session->party.clock, epoch, zkl_now());
     if (ended != ZKL_OK) state = ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
     else if (phase == ZKL_PHASE_HELD) state = ZKL_LEASE_HELD;
-    zkl_unlock(session);
     return state;
 }
 
 zkl_time zkl_lease_remaining(zkl_lease *lease) {
     struct zkl_session *session = zkl_lease_session(lease);
     zkl_time remaining = 0;
-    zkl_lock(session);
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
     if (zkl_lease_ended(lease) == ZKL_OK)
         remaining = zkl_clock_remaining(&session->party.clock, epoch, zkl_now());
-    zkl_unlock(session);
     return remaining;
 }

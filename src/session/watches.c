@@ -114,13 +114,13 @@ void zkl_watches_removing(struct watches *watches, const char *path) {
     count(watches, watch);
 }
 
-/* ZNOWATCHER: it had fired before. A lost answer: it may be set, and is removed again. */
+/* ZKL_ERROR_NO_WATCHER: it had fired before. A lost answer: it may be set, and is removed again. */
 void zkl_watches_removed(struct watches *watches, const char *path, const struct answer *answer) {
     struct watch *watch = *find(watches, path);
     if (!watch) return;
     discount(watches, watch);
     watch->removing = false;
-    if (answer->rc == ZOK || answer->rc == ZNOWATCHER) watch->set = false;
+    if (answer->rc == ZKL_ERROR_NONE || answer->rc == ZKL_ERROR_NO_WATCHER) watch->set = false;
     else if (answer->reply == ZKL_REFUSED) watch->lasting = true;
     count(watches, watch);
     free_unused(watches, watch);
@@ -143,8 +143,8 @@ void zkl_watches_clear(struct watches *watches) {
 
 static void remove_watch(struct zkl_session *session, const struct watch *watch) {
     if (session->closing || session->state != ZKL_SESSION_CONNECTED) return;
-    struct flight *flight = zkl_flight_new(session, VERB_UNWATCH, NULL, NULL);
-    if (flight) zkl_flight_unwatch(flight, watch->path);
+    struct call *call = zkl_call_new(session, VERB_UNWATCH, NULL, NULL);
+    if (call) zkl_call_unwatch(call, watch->path);
 }
 
 void zkl_watches_remove_unwanted(struct zkl_session *session) {

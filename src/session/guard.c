@@ -79,15 +79,15 @@ void zkl_guard_send(struct zkl_request *request) {
         zkl_request_finish(request, ended, 0);
         return;
     }
-    struct flight *flight = NULL;
+    struct call *call = NULL;
     if (check_own(guard, &request->stakes))
-        flight = zkl_flight_new(request->session, VERB_GUARD, NULL, request);
-    if (!flight) {
+        call = zkl_call_new(request->session, VERB_GUARD, NULL, request);
+    if (!call) {
         zkl_inquiry_again(request);
         return;
     }
     guard->sent = true;
-    zkl_flight_transact(flight, guard->ops, guard->count);
+    zkl_call_transact(call, guard->ops, guard->count);
 }
 
 /* An own node is not there: nothing was written. */
@@ -99,8 +99,8 @@ static void own_absent(struct zkl_request *request, size_t which) {
     else zkl_inquiry_again(request); /* by its new name */
 }
 
-static void carried_out(struct guard *guard, const struct flight *flight) {
-    for (size_t i = 0; i < guard->count; i++) guard->ops[i].version = zkl_flight_version(flight, i);
+static void carried_out(struct guard *guard, const struct call *call) {
+    for (size_t i = 0; i < guard->count; i++) guard->ops[i].version = zkl_call_version(call, i);
 }
 
 static void refused(struct zkl_request *request, size_t op, const struct answer *answer) {
@@ -114,8 +114,8 @@ static void refused(struct zkl_request *request, size_t op, const struct answer 
     zkl_request_finish(request, answer->why, answer->rc);
 }
 
-void zkl_guard_answer(struct flight *flight, const struct answer *answer) {
-    struct zkl_request *request = flight->request;
+void zkl_guard_answer(struct call *call, const struct answer *answer) {
+    struct zkl_request *request = call->request;
     struct guard *guard = request->guard;
     if (request->done) return;
     if (answer->unsent) {
@@ -124,10 +124,10 @@ void zkl_guard_answer(struct flight *flight, const struct answer *answer) {
     } else if (answer->reply == ZKL_UNKNOWN) {
         zkl_request_finish(request, ZKL_TIMEOUT, answer->rc);
     } else if (answer->reply == ZKL_DONE) {
-        carried_out(guard, flight);
+        carried_out(guard, call);
         zkl_request_finish(request, ZKL_OK, 0);
     } else {
-        refused(request, zkl_flight_refused(flight), answer);
+        refused(request, zkl_call_refused(call), answer);
     }
 }
 
@@ -136,23 +136,19 @@ void zkl_guard_answer(struct flight *flight, const struct answer *answer) {
 /* A node of a fixed name may be another's by now, and a check of it tells nothing. */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {
     struct zkl_session *session = zkl_lease_session(lease);
-    zkl_lock(session);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_GUARD, timeout);
     if (request && zkl_kind_is_fixed(zkl_stakes_at(&lease->stakes, 0)->claim.kind))
         zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
     if (request && !request->done) {
         request->guard = copy(ops, count, lease->stakes.count);
         if (request->guard) zkl_inquiry_begin(request);
-        else zkl_request_finish(request, ZKL_TOO_MANY, ZSYSTEMERROR);
+        else zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
     }
-    zkl_unlock(session);
     return request;
 }
 
 bool zkl_request_sent(zkl_request *request) {
-    zkl_lock(request->session);
     bool sent = request->guard && request->guard->sent;
-    zkl_unlock(request->session);
     return sent;
 }
 

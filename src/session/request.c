@@ -18,8 +18,7 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
     request->next = session->requests;
     if (request->next) request->next->link = &request->next;
     session->requests = request;
-    zkl_session_hold(session); /* the caller's */
-    if (request->deadline < session->keeper_due) zkl_keeper_wake(session, request->deadline);
+    zkl_session_wake(session, request->deadline);
     return request;
 }
 
@@ -67,7 +66,7 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
     /* The list's reference becomes the inbox's. */
-    zkl_inbox_post(request->session, &request->done_news, ZKL_EVENT_REQUEST);
+    zkl_events_post(request->session, &request->done_news, ZKL_EVENT_REQUEST);
 }
 
 void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
@@ -119,7 +118,7 @@ static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code co
 /* Its user hears from its claim, or from its own answer: it may have been carried out. */
 static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
     if (contends(request)) return true;
-    return request->kind == REQUEST_GUARD && request->flights && code == ZKL_EXPIRED;
+    return request->kind == REQUEST_GUARD && request->calls && code == ZKL_EXPIRED;
 }
 
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
@@ -140,16 +139,12 @@ uint64_t zkl_request_id(const zkl_request *request) {
 }
 
 bool zkl_request_done(zkl_request *request) {
-    zkl_lock(request->session);
     bool done = request->done;
-    zkl_unlock(request->session);
     return done;
 }
 
 enum zkl_code zkl_request_code(zkl_request *request) {
-    zkl_lock(request->session);
     enum zkl_code code = request->code;
-    zkl_unlock(request->session);
     return code;
 }
 
@@ -164,26 +159,21 @@ const char *zkl_request_words(int error) {
 }
 
 const char *zkl_request_detail(zkl_request *request) {
-    zkl_lock(request->session);
     int error = request->error;
-    zkl_unlock(request->session);
     if (request->found) return request->found; /* constant once the request is done */
     return zkl_request_words(error);
 }
 
 zkl_lease *zkl_request_lease(zkl_request *request) {
     zkl_lease *lease = NULL;
-    zkl_lock(request->session);
     if (request->lease) lease = calloc(1, sizeof *lease);
     if (lease && zkl_stakes_copy(&lease->stakes, &request->stakes)) {
         request->lease = false;
         lease->kind = request->lease_kind;
-        zkl_session_hold(request->session);
     } else {
         free(lease);
         lease = NULL;
     }
-    zkl_unlock(request->session);
     return lease;
 }
 
@@ -201,28 +191,22 @@ const struct zkl_queued *zkl_request_queue(zkl_request *request, size_t *count) 
 }
 
 void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
-    zkl_lock(request->session);
     end(request, why);
-    zkl_unlock(request->session);
 }
 
 /* Nobody will ask what this note is about. */
 static void unpost(struct zkl_request *request, struct news *news) {
     if (!news->posted) return;
-    zkl_inbox_remove(request->session, news);
+    zkl_events_remove(request->session, news);
     zkl_request_unhold(request);
 }
 
 void zkl_request_drop(zkl_request *request) {
     struct zkl_session *session = request->session;
-    if (zkl_session_foreign(session)) return;
-    zkl_lock(session);
     end(request, ZKL_INTERRUPTED);
     if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
     request->lease = false;
     unpost(request, &request->queued_news);
     unpost(request, &request->done_news);
     zkl_request_unhold(request);
-    zkl_unlock(session);
-    zkl_session_drop(session);
 }

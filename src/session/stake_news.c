@@ -20,10 +20,10 @@ void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) 
 }
 
 void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
-                              const struct Stat *stat) {
+                              const struct zkl_stat *stat) {
     static const struct zkl_wish nobodys = {.owner = "", .kind = ZKL_UNFAIR};
     enum zkl_stray stray = zkl_line_stray(&path->line, session->party.session,
-                                          (uint64_t)stat->ephemeralOwner, stat->czxid);
+                                          (uint64_t)stat->owner, stat->czxid);
     if (stray == ZKL_ANSWERED) return;
     struct stake *stake =
         stray == ZKL_STRAY ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
@@ -51,23 +51,23 @@ static void listed(struct stake *stake, enum zkl_reply reply, const struct answe
  * For the claim that asked, and for each that would have. A reply that comes after an event, or
  * after the reply to a create, shows what that was about: replies and events are in order.
  */
-static void answer_list(const struct flight *flight, const struct answer *answer) {
-    struct path *path = flight->listed;
+static void answer_list(const struct call *call, const struct answer *answer) {
+    struct path *path = call->listed;
     enum zkl_reply reply = answer->reply;
     if (!path) { /* it was never sent */
-        listed(flight->stake, reply, answer);
+        listed(call->stake, reply, answer);
         return;
     }
     path->lists--;
-    zkl_path_idle(flight->session, path); /* perhaps */
+    zkl_path_idle(call->session, path); /* perhaps */
     if (reply == ZKL_DONE &&
         !zkl_line_replace(&path->line, (const char *const *)answer->names->data,
                           (size_t)answer->names->count))
         reply = ZKL_UNKNOWN;
-    if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, flight->session);
+    if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         next = claim->next;
-        bool asked = claim == &flight->stake->claim || claim->state == ZKL_LIST;
+        bool asked = claim == &call->stake->claim || claim->state == ZKL_LIST;
         if (asked) listed((struct stake *)claim, reply, answer);
     }
 }
@@ -85,11 +85,11 @@ static zkl_actions answer_unlisted(struct stake *stake, zkl_actions actions, zkl
 }
 
 /* Below the topmost, absent only says that the create above it got lost. */
-static void answer_parent(const struct flight *flight, const struct answer *answer) {
-    struct stake *stake = flight->stake;
-    bool topmost = flight->node && strrchr(flight->node, '/') == flight->node;
-    if (answer->rc == ZNODEEXISTS || (answer->reply == ZKL_ABSENT && !topmost)) return;
-    if (answer->rc == ZUNIMPLEMENTED && stake->session->containers) {
+static void answer_parent(const struct call *call, const struct answer *answer) {
+    struct stake *stake = call->stake;
+    bool topmost = call->node && strrchr(call->node, '/') == call->node;
+    if (answer->rc == ZKL_ERROR_NODE_EXISTS || (answer->reply == ZKL_ABSENT && !topmost)) return;
+    if (answer->rc == ZKL_ERROR_UNIMPLEMENTED && stake->session->containers) {
         stake->session->containers = false; /* a server before 3.5.3 */
         return;
     }
@@ -108,15 +108,15 @@ static struct path *path_of(struct zkl_session *session, const char *node) {
 }
 
 static zkl_actions answer_share(struct stake *stake, const struct answer *answer) {
-    enum zkl_reply reply = answer->rc == ZNODEEXISTS ? ZKL_DONE : answer->reply;
-    if (answer->rc != ZBADVERSION) return zkl_claim_shared(&stake->claim, reply, answer->why);
+    enum zkl_reply reply = answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE : answer->reply;
+    if (answer->rc != ZKL_ERROR_BAD_VERSION) return zkl_claim_shared(&stake->claim, reply, answer->why);
     zkl_stake_revise(stake);
     return 0;
 }
 
 static zkl_actions answer_mark(struct stake *stake, const struct answer *answer) {
     if (answer->stat) stake->version = answer->stat->version;
-    if (answer->rc != ZBADVERSION) return zkl_claim_marked(&stake->claim, answer->reply);
+    if (answer->rc != ZKL_ERROR_BAD_VERSION) return zkl_claim_marked(&stake->claim, answer->reply);
     zkl_stake_revise(stake);
     return 0;
 }
@@ -139,7 +139,7 @@ static zkl_actions answer_create(struct stake *stake, const struct answer *answe
     int64_t czxid = answer->stat ? answer->stat->czxid : 0;
     if (zkl_kind_is_fixed(claim->kind)) {
         if (answer->reply == ZKL_DONE) return zkl_claim_placed(claim, czxid, answer->now);
-        if (answer->rc == ZNODEEXISTS) return zkl_claim_taken(claim);
+        if (answer->rc == ZKL_ERROR_NODE_EXISTS) return zkl_claim_taken(claim);
     }
     zkl_actions did =
         zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
@@ -147,11 +147,11 @@ static zkl_actions answer_create(struct stake *stake, const struct answer *answe
 }
 
 static zkl_actions answer_own(struct stake *stake, const struct answer *answer) {
-    const struct Stat *stat = answer->stat;
+    const struct zkl_stat *stat = answer->stat;
     zkl_stake_take_data(stake, answer);
     zkl_actions did =
         zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
-                          stat ? (uint64_t)stat->ephemeralOwner : 0, answer->now);
+                          stat ? (uint64_t)stat->owner : 0, answer->now);
     if (stat && zkl_kind_is_fixed(stake->claim.kind))
         zkl_stake_look_for_stray(stake->path, stake->session, stat);
     if (stat && stat->version > 0) did |= zkl_claim_called(&stake->claim);
@@ -159,37 +159,37 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
 }
 
 /* A get of whom it waits for; of a semaphore, the mark may have come before it. */
-static zkl_actions answer_ahead(const struct flight *flight, const struct answer *answer) {
-    struct zkl_claim *claim = &flight->stake->claim;
-    const struct Stat *stat = answer->stat;
+static zkl_actions answer_ahead(const struct call *call, const struct answer *answer) {
+    struct zkl_claim *claim = &call->stake->claim;
+    const struct zkl_stat *stat = answer->stat;
     bool marked = answer->reply == ZKL_DONE && stat->version > 0;
     zkl_actions did =
-        zkl_claim_got_ahead(claim, flight->contender, answer->reply, answer->why, answer->now);
-    if (marked && flight->contender->kind == ZKL_PERMIT && claim->kind == ZKL_PERMIT)
-        did |= zkl_claim_ahead_marked(claim, flight->contender, stat->mzxid);
+        zkl_claim_got_ahead(claim, call->contender, answer->reply, answer->why, answer->now);
+    if (marked && call->contender->kind == ZKL_PERMIT && claim->kind == ZKL_PERMIT)
+        did |= zkl_claim_ahead_marked(claim, call->contender, stat->mzxid);
     return did;
 }
 
-static zkl_actions answer_stake(struct flight *flight, const struct answer *answer) {
-    struct zkl_claim *claim = &flight->stake->claim;
-    const struct Stat *stat = answer->stat;
+static zkl_actions answer_stake(struct call *call, const struct answer *answer) {
+    struct zkl_claim *claim = &call->stake->claim;
+    const struct zkl_stat *stat = answer->stat;
     zkl_actions did;
-    switch (flight->verb) {
-    case VERB_PARENT: answer_parent(flight, answer); return 0;
-    case VERB_CREATE: return answer_create(flight->stake, answer);
+    switch (call->verb) {
+    case VERB_PARENT: answer_parent(call, answer); return 0;
+    case VERB_CREATE: return answer_create(call->stake, answer);
     case VERB_SYNC:
         did = zkl_claim_synced(claim, answer->reply, answer->now);
-        return answer_unlisted(flight->stake, did, answer->now);
-    case VERB_GET_OWN: return answer_own(flight->stake, answer);
-    case VERB_GET_AHEAD: return answer_ahead(flight, answer);
+        return answer_unlisted(call->stake, did, answer->now);
+    case VERB_GET_OWN: return answer_own(call->stake, answer);
+    case VERB_GET_AHEAD: return answer_ahead(call, answer);
     case VERB_RANK:
-        return zkl_claim_ranked(claim, flight->contender, answer->reply, stat ? stat->czxid : 0,
+        return zkl_claim_ranked(claim, call->contender, answer->reply, stat ? stat->czxid : 0,
                                 answer->now);
-    case VERB_SHARE: return answer_share(flight->stake, answer);
-    case VERB_WAIT: return zkl_condition_waited(flight, answer);
-    case VERB_PASS: return zkl_condition_passed(flight, answer);
-    case VERB_REVISE: return answer_revise(flight->stake, answer);
-    case VERB_MARK: return answer_mark(flight->stake, answer);
+    case VERB_SHARE: return answer_share(call->stake, answer);
+    case VERB_WAIT: return zkl_condition_waited(call, answer);
+    case VERB_PASS: return zkl_condition_passed(call, answer);
+    case VERB_REVISE: return answer_revise(call->stake, answer);
+    case VERB_MARK: return answer_mark(call->stake, answer);
     case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);
     default: return 0; /* not a stake's */
     }
@@ -204,24 +204,24 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
 }
 
 /* Who asked for its own node has handed it on meanwhile: the answer is for the heir. */
-static void answer_heir(const struct flight *flight, const struct answer *answer) {
-    bool handed_on = flight->verb == VERB_GET_OWN && flight->node && flight->stake->claim.batch;
-    struct stake *heir = handed_on ? zkl_stake_of(flight->session, flight->node) : NULL;
+static void answer_heir(const struct call *call, const struct answer *answer) {
+    bool handed_on = call->verb == VERB_GET_OWN && call->node && call->stake->claim.batch;
+    struct stake *heir = handed_on ? zkl_stake_of(call->session, call->node) : NULL;
     if (heir) zkl_stake_perform(heir, answer_own(heir, answer));
 }
 
-void zkl_stake_answer(struct flight *flight, const struct answer *answer) {
-    if (flight->verb == VERB_LIST) {
-        answer_list(flight, answer);
+void zkl_stake_answer(struct call *call, const struct answer *answer) {
+    if (call->verb == VERB_LIST) {
+        answer_list(call, answer);
         return;
     }
-    if (flight->stake->claim.state == ZKL_GONE) {
-        answer_heir(flight, answer);
+    if (call->stake->claim.state == ZKL_GONE) {
+        answer_heir(call, answer);
         return;
     }
-    if (answer->reply == ZKL_REFUSED && answer->rc != ZNODEEXISTS)
-        flight->stake->error = answer->rc;
-    zkl_stake_perform(flight->stake, answer_stake(flight, answer));
+    if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
+        call->stake->error = answer->rc;
+    zkl_stake_perform(call->stake, answer_stake(call, answer));
 }
 
 /* --- events ----------------------------------------------------------------------------------- */

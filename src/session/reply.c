@@ -1,8 +1,8 @@
 /*
  * reply.c - what a server may say.
  *
- * Each reply passes here on its way in (flight.c). What is behind relies on it:
- *   - only a reply of ZOK has a content, and then all that its verb is to have;
+ * Each reply passes here on its way in (call.c). What is behind relies on it:
+ *   - only a reply of ZKL_ERROR_NONE has a content, and then all that its verb is to have;
  *   - the path that a create gives is the one that was asked for, with the parent's counter
  *     behind it if it is sequential; the czxid is larger than that of the session's create
  *     before;
@@ -25,7 +25,7 @@
 #include "internal.h"
 
 /* libzookeeper's own word for it. */
-#define NOT_UNDERSTOOD ZMARSHALLINGERROR
+#define NOT_UNDERSTOOD ZKL_ERROR_MARSHALLING
 
 /* --- parts of a reply -------------------------------------------------------------------- */
 
@@ -70,17 +70,17 @@ static bool is_data(const struct answer *answer) {
     return answer->stat && answer->size >= -1 && (answer->size <= 0 || answer->text);
 }
 
-static bool is_lock_node(const struct Stat *stat) {
+static bool is_lock_node(const struct zkl_stat *stat) {
     return stat && stat->czxid > 0 && stat->version >= 0;
 }
 
 /* --- replies ------------------------------------------------------------------------------- */
 
-static bool is_creation(const struct flight *flight, const struct answer *answer) {
-    struct zkl_session *session = flight->session;
-    bool sequential = !zkl_kind_is_fixed(flight->stake->claim.kind);
+static bool is_creation(const struct call *call, const struct answer *answer) {
+    struct zkl_session *session = call->session;
+    bool sequential = !zkl_kind_is_fixed(call->stake->claim.kind);
     if (!is_lock_node(answer->stat) || answer->stat->czxid <= session->created) return false;
-    if (!is_created(flight->node, answer->text, sequential)) return false;
+    if (!is_created(call->node, answer->text, sequential)) return false;
     session->created = answer->stat->czxid;
     return true;
 }
@@ -88,21 +88,21 @@ static bool is_creation(const struct flight *flight, const struct answer *answer
 static bool is_transaction(const struct transaction *all) {
     for (size_t i = 0; i < all->count; i++) {
         bool sequential = all->asked[i] != NULL;
-        if (all->results[i].err != ZOK) return false;
+        if (all->results[i].err != ZKL_ERROR_NONE) return false;
         if (sequential && !is_created(all->asked[i], all->created[i], true)) return false;
     }
     return true;
 }
 
-/* Of a reply of ZOK: it says what its verb has to say. */
-static bool is_sound(const struct flight *flight, const struct answer *answer) {
-    switch (flight->verb) {
-    case VERB_CREATE: return is_creation(flight, answer);
+/* Of a reply of ZKL_ERROR_NONE: it says what its verb has to say. */
+static bool is_sound(const struct call *call, const struct answer *answer) {
+    switch (call->verb) {
+    case VERB_CREATE: return is_creation(call, answer);
     case VERB_CREATE_ALL:
     case VERB_SHARE:
     case VERB_WAIT:
     case VERB_PASS:
-    case VERB_GUARD: return is_transaction(flight->transaction);
+    case VERB_GUARD: return is_transaction(call->transaction);
     case VERB_LIST:
     case VERB_LOOK:
     case VERB_QUEUE_LIST: return are_names(answer->names);
@@ -130,8 +130,8 @@ static bool is_sound(const struct flight *flight, const struct answer *answer) {
     return true;
 }
 
-void zkl_reply_sift(const struct flight *flight, struct answer *answer) {
-    if (answer->rc == ZOK && is_sound(flight, answer)) return;
-    int rc = answer->rc == ZOK ? NOT_UNDERSTOOD : answer->rc;
+void zkl_reply_sift(const struct call *call, struct answer *answer) {
+    if (answer->rc == ZKL_ERROR_NONE && is_sound(call, answer)) return;
+    int rc = answer->rc == ZKL_ERROR_NONE ? NOT_UNDERSTOOD : answer->rc;
     *answer = (struct answer){.rc = rc, .unsent = answer->unsent};
 }
