@@ -1,5 +1,5 @@
 /*
- * binding.h - the Lua face of src/zookeeper: verbs without policy.
+ * binding.h - the Lua face of src/session and src/zookeeper: verbs without policy.
  *
  * Userdata are boxes with a pointer: `session`, `request`, `lease`, `watcher`. A box is
  * made empty and filled after, so that an error in between leaves a box that
@@ -15,7 +15,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-#include "../zookeeper/session.h"
+#include "../zookeeper/client.h"
 
 #define ZKL_SESSION_BOX "zklock.session"
 #define ZKL_REQUEST_BOX "zklock.request"
@@ -37,10 +37,13 @@ void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods);
 void **zkl_lua_box(lua_State *L, const char *name);
 
 /* The content of a box; raises if it is another type, empty, or the process was forked. */
-zkl_session *zkl_lua_check_session(lua_State *L, int index);
+zkl_client *zkl_lua_check_client(lua_State *L, int index);
 
-/* Pushes a box with a new request; raises when there is no memory (request NULL). */
-int zkl_lua_push_request(lua_State *L, void **box, zkl_request *request);
+/*
+ * Leaves the client, and pushes a box with the new request, which keeps a count of the client;
+ * raises when there is no memory (request NULL).
+ */
+int zkl_lua_push_request(lua_State *L, zkl_client *client, void **box, zkl_request *request);
 
 /* Of a list. */
 size_t zkl_lua_length(lua_State *L, int index);

@@ -4,11 +4,26 @@
 
 #include "binding.h"
 
+static zkl_client *client_of(const zkl_lease *lease) {
+    return zkl_client_of(zkl_lease_session(lease));
+}
+
 static zkl_lease *check_lease(lua_State *L) {
     zkl_lease **box = luaL_checkudata(L, 1, ZKL_LEASE_BOX);
     if (!*box) luaL_argerror(L, 1, "the lease was dropped");
-    if (zkl_session_foreign(zkl_lease_session(*box))) zkl_lua_raise_forked(L);
+    if (zkl_client_foreign(client_of(*box))) zkl_lua_raise_forked(L);
     return *box;
+}
+
+/* The same, for the caller alone until it leaves. */
+static zkl_lease *enter(lua_State *L) {
+    zkl_lease *lease = check_lease(L);
+    zkl_client_enter(client_of(lease));
+    return lease;
+}
+
+static void leave(const zkl_lease *lease) {
+    zkl_client_leave(client_of(lease));
 }
 
 static int id(lua_State *L) {
@@ -16,15 +31,22 @@ static int id(lua_State *L) {
     return 1;
 }
 
+static int64_t read_token(lua_State *L) {
+    zkl_lease *lease = enter(L);
+    int64_t value = zkl_lease_token(lease);
+    leave(lease);
+    return value;
+}
+
 static int token(lua_State *L) {
-    if (zkl_lua_push_int64(L, zkl_lease_token(check_lease(L)))) return 1;
+    if (zkl_lua_push_int64(L, read_token(L))) return 1;
     return zkl_lua_misuse(L, "the token is above 2^53 and not exact as a number here: "
                              "use lease:token_string()");
 }
 
 static int token_string(lua_State *L) {
     char text[24];
-    snprintf(text, sizeof text, "%" PRId64, zkl_lease_token(check_lease(L)));
+    snprintf(text, sizeof text, "%" PRId64, read_token(L));
     lua_pushstring(L, text);
     return 1;
 }
@@ -34,18 +56,27 @@ static int state(lua_State *L) {
                                         [ZKL_LEASE_SUSPECT] = "suspect",
                                         [ZKL_LEASE_LOST] = "lost",
                                         [ZKL_LEASE_RELEASED] = "released"};
-    lua_pushstring(L, names[zkl_lease_state(check_lease(L))]);
+    zkl_lease *lease = enter(L);
+    enum zkl_lease_state now = zkl_lease_state(lease);
+    leave(lease);
+    lua_pushstring(L, names[now]);
     return 1;
 }
 
 static int remaining(lua_State *L) {
-    zkl_lua_push_time(L, zkl_lease_remaining(check_lease(L)));
+    zkl_lease *lease = enter(L);
+    zkl_time time = zkl_lease_remaining(lease);
+    leave(lease);
+    zkl_lua_push_time(L, time);
     return 1;
 }
 
 /* lease:release() -> "ok" | "lost" | "released" */
 static int release(lua_State *L) {
-    lua_pushstring(L, zkl_code_name(zkl_lease_release(check_lease(L))));
+    zkl_lease *lease = enter(L);
+    enum zkl_code code = zkl_lease_release(lease);
+    leave(lease);
+    lua_pushstring(L, zkl_code_name(code));
     return 1;
 }
 
@@ -54,7 +85,8 @@ static int begin(lua_State *L, zkl_request *(*begin_it)(zkl_lease *lease, zkl_ti
     zkl_lease *lease = check_lease(L);
     zkl_time limit = zkl_lua_time(L, 2);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, begin_it(lease, limit));
+    enter(L);
+    return zkl_lua_push_request(L, client_of(lease), box, begin_it(lease, limit));
 }
 
 static int release_wait(lua_State *L) {
@@ -90,7 +122,8 @@ static int guard(lua_State *L) {
         lua_pop(L, 1);
     }
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_guard(lease, ops, count, limit));
+    enter(L);
+    return zkl_lua_push_request(L, client_of(lease), box, zkl_guard(lease, ops, count, limit));
 }
 
 /* lease:wait(folder, timeout) -> request */
@@ -99,16 +132,22 @@ static int wait(lua_State *L) {
     const char *folder = luaL_checkstring(L, 2);
     zkl_time limit = zkl_lua_time(L, 3);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_wait(lease, folder, limit));
+    enter(L);
+    return zkl_lua_push_request(L, client_of(lease), box, zkl_wait(lease, folder, limit));
 }
 
 static int revoked(lua_State *L) {
-    lua_pushboolean(L, zkl_lease_revoked(check_lease(L)));
+    zkl_lease *lease = enter(L);
+    bool asked = zkl_lease_revoked(lease);
+    leave(lease);
+    lua_pushboolean(L, asked);
     return 1;
 }
 
 static int listen(lua_State *L) {
-    zkl_lease_listen(check_lease(L));
+    zkl_lease *lease = enter(L);
+    zkl_lease_listen(lease);
+    leave(lease);
     return 0;
 }
 
@@ -120,7 +159,12 @@ static int drop(lua_State *L) {
     zkl_lease **box = luaL_checkudata(L, 1, ZKL_LEASE_BOX);
     zkl_lease *lease = *box;
     *box = NULL;
-    if (lease) zkl_lease_drop(lease);
+    if (!lease || zkl_client_foreign(client_of(lease))) return 0;
+    zkl_client *client = client_of(lease);
+    zkl_client_enter(client);
+    zkl_lease_drop(lease);
+    zkl_client_leave(client);
+    zkl_client_drop(client);
     return 0;
 }
 

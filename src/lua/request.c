@@ -1,17 +1,34 @@
 /* request.c - the request box: what a driver waits for. */
 #include "binding.h"
 
-int zkl_lua_push_request(lua_State *L, void **box, zkl_request *request) {
+int zkl_lua_push_request(lua_State *L, zkl_client *client, void **box, zkl_request *request) {
+    if (request) zkl_client_hold(client);
+    zkl_client_leave(client);
     if (!request) return luaL_error(L, "not enough memory");
     *box = request;
     return 1;
 }
 
+static zkl_client *client_of(const zkl_request *request) {
+    return zkl_client_of(zkl_request_session(request));
+}
+
 static zkl_request *check_request(lua_State *L) {
     zkl_request **box = luaL_checkudata(L, 1, ZKL_REQUEST_BOX);
     if (!*box) luaL_argerror(L, 1, "the request was dropped");
-    if (zkl_request_foreign(*box)) zkl_lua_raise_forked(L);
+    if (zkl_client_foreign(client_of(*box))) zkl_lua_raise_forked(L);
     return *box;
+}
+
+/* The same, for the caller alone until it leaves. */
+static zkl_request *enter(lua_State *L) {
+    zkl_request *request = check_request(L);
+    zkl_client_enter(client_of(request));
+    return request;
+}
+
+static void leave(const zkl_request *request) {
+    zkl_client_leave(client_of(request));
 }
 
 static int id(lua_State *L) {
@@ -20,15 +37,20 @@ static int id(lua_State *L) {
 }
 
 static int done(lua_State *L) {
-    lua_pushboolean(L, zkl_request_done(check_request(L)));
+    zkl_request *request = enter(L);
+    bool is_done = zkl_request_done(request);
+    leave(request);
+    lua_pushboolean(L, is_done);
     return 1;
 }
 
 /* request:result() -> code, the server's reason or nil; when done */
 static int result(lua_State *L) {
-    zkl_request *request = check_request(L);
+    zkl_request *request = enter(L);
     const char *detail = zkl_request_detail(request);
-    lua_pushstring(L, zkl_code_name(zkl_request_code(request)));
+    enum zkl_code code = zkl_request_code(request);
+    leave(request);
+    lua_pushstring(L, zkl_code_name(code));
     if (detail) lua_pushstring(L, detail);
     else lua_pushnil(L);
     return 2;
@@ -38,8 +60,11 @@ static int result(lua_State *L) {
 static int lease(lua_State *L) {
     zkl_request *request = check_request(L);
     void **box = zkl_lua_box(L, ZKL_LEASE_BOX);
+    enter(L);
     *box = zkl_request_lease(request);
+    leave(request);
     if (!*box) return luaL_error(L, "not enough memory");
+    zkl_client_hold(client_of(request));
     return 1;
 }
 
@@ -91,7 +116,10 @@ static int data(lua_State *L) {
 }
 
 static int sent(lua_State *L) {
-    lua_pushboolean(L, zkl_request_sent(check_request(L)));
+    zkl_request *request = enter(L);
+    bool is_sent = zkl_request_sent(request);
+    leave(request);
+    lua_pushboolean(L, is_sent);
     return 1;
 }
 
@@ -111,8 +139,10 @@ static int version(lua_State *L) {
 static int cancel(lua_State *L) {
     static const char *const names[] = {"interrupted", "timeout", NULL};
     static const enum zkl_code codes[] = {ZKL_INTERRUPTED, ZKL_TIMEOUT};
-    zkl_request *request = check_request(L);
-    zkl_request_cancel(request, codes[luaL_checkoption(L, 2, "interrupted", names)]);
+    enum zkl_code why = codes[luaL_checkoption(L, 2, "interrupted", names)];
+    zkl_request *request = enter(L);
+    zkl_request_cancel(request, why);
+    leave(request);
     return 0;
 }
 
@@ -121,7 +151,12 @@ static int drop(lua_State *L) {
     zkl_request **box = luaL_checkudata(L, 1, ZKL_REQUEST_BOX);
     zkl_request *request = *box;
     *box = NULL;
-    if (request) zkl_request_drop(request);
+    if (!request || zkl_client_foreign(client_of(request))) return 0;
+    zkl_client *client = client_of(request);
+    zkl_client_enter(client);
+    zkl_request_drop(request);
+    zkl_client_leave(client);
+    zkl_client_drop(client);
     return 0;
 }
 

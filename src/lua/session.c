@@ -7,10 +7,10 @@
 
 #include "binding.h"
 
-zkl_session *zkl_lua_check_session(lua_State *L, int index) {
-    zkl_session **box = luaL_checkudata(L, index, ZKL_SESSION_BOX);
+zkl_client *zkl_lua_check_client(lua_State *L, int index) {
+    zkl_client **box = luaL_checkudata(L, index, ZKL_SESSION_BOX);
     if (!*box) luaL_argerror(L, index, "the session was never opened");
-    if (zkl_session_foreign(*box)) zkl_lua_raise_forked(L);
+    if (zkl_client_foreign(*box)) zkl_lua_raise_forked(L);
     return *box;
 }
 
@@ -66,7 +66,7 @@ int zkl_lua_session(lua_State *L) {
         .identity = text_field(L, "identity"),
     };
     void **box = zkl_lua_box(L, ZKL_SESSION_BOX);
-    *box = zkl_session_new(&options);
+    *box = zkl_client_new(&options);
     if (*box) return 1;
     lua_pushnil(L);
     lua_pushstring(L, strerror(errno));
@@ -74,13 +74,13 @@ int zkl_lua_session(lua_State *L) {
 }
 
 static int collect(lua_State *L) {
-    zkl_session **box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
-    zkl_session *session = *box;
+    zkl_client **box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
+    zkl_client *client = *box;
     *box = NULL;
-    if (!session || zkl_session_foreign(session)) return 0;
+    if (!client || zkl_client_foreign(client)) return 0;
     /* A finalizer does not wait: the session closes in the background. */
-    zkl_session_close_soon(session, ZKL_SECOND);
-    zkl_session_drop(session);
+    zkl_client_close_soon(client, ZKL_SECOND);
+    zkl_client_drop(client);
     return 0;
 }
 
@@ -98,25 +98,33 @@ static const char *state_name(enum zkl_session_state state) {
 }
 
 static int foreign(lua_State *L) {
-    zkl_session **box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
-    lua_pushboolean(L, *box && zkl_session_foreign(*box));
+    zkl_client **box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
+    lua_pushboolean(L, *box && zkl_client_foreign(*box));
     return 1;
 }
 
 static int state(lua_State *L) {
-    lua_pushstring(L, state_name(zkl_session_state(zkl_lua_check_session(L, 1))));
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    enum zkl_session_state now = zkl_session_state(zkl_client_enter(client));
+    zkl_client_leave(client);
+    lua_pushstring(L, state_name(now));
     return 1;
 }
 
 static int id(lua_State *L) {
-    uint64_t value = zkl_session_id(zkl_lua_check_session(L, 1));
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    uint64_t value = zkl_session_id(zkl_client_enter(client));
+    zkl_client_leave(client);
     if (value) zkl_lua_push_hex(L, value);
     else lua_pushnil(L);
     return 1;
 }
 
 static int timeout(lua_State *L) {
-    zkl_lua_push_time(L, zkl_session_timeout(zkl_lua_check_session(L, 1)));
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    zkl_time time = zkl_session_timeout(zkl_client_enter(client));
+    zkl_client_leave(client);
+    zkl_lua_push_time(L, time);
     return 1;
 }
 
@@ -129,9 +137,9 @@ static void push_denial(lua_State *L, zkl_time timeout) {
 
 /* Why there is no connection: text, or nil. */
 static int trouble(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
-    int error = zkl_session_trouble(session);
-    zkl_time denied = zkl_session_denial(session);
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    int error = zkl_client_trouble(client);
+    zkl_time denied = zkl_client_denial(client);
     if (denied != ZKL_NEVER) push_denial(L, denied);
     else if (error < 0) lua_pushstring(L, gai_strerror(error));
     else if (error > 0) lua_pushstring(L, strerror(error));
@@ -150,7 +158,9 @@ static void set_count(lua_State *L, const char *name, uint64_t value) {
 
 static int stats(lua_State *L) {
     struct zkl_stats counted;
-    zkl_session_stats(zkl_lua_check_session(L, 1), &counted);
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    zkl_session_stats(zkl_client_enter(client), &counted);
+    zkl_client_leave(client);
     lua_newtable(L);
     set_count(L, "creates", counted.creates);
     set_count(L, "deletes", counted.deletes);
@@ -191,9 +201,9 @@ static const char *phase_name(enum zkl_phase phase) {
 /* session:next() -> nothing | kind, id or state, position or phase */
 static int next_event(lua_State *L) {
     struct zkl_event event;
-    zkl_session *session = zkl_lua_check_session(L, 1);
+    zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checkstack(L, 3, NULL);
-    if (!zkl_session_next(session, &event)) return 0;
+    if (!zkl_client_next(client, &event)) return 0;
     switch (event.kind) {
     case ZKL_EVENT_REQUEST:
         lua_pushliteral(L, "request");
@@ -223,14 +233,14 @@ static int next_event(lua_State *L) {
 }
 
 static int wait_for_news(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
-    lua_pushboolean(L, zkl_session_wait(session, zkl_lua_time(L, 2)));
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    lua_pushboolean(L, zkl_client_wait(client, zkl_lua_time(L, 2)));
     return 1;
 }
 
 /* session:fd() -> descriptor; nil, reason */
 static int fd(lua_State *L) {
-    int descriptor = zkl_session_fd(zkl_lua_check_session(L, 1));
+    int descriptor = zkl_client_fd(zkl_lua_check_client(L, 1));
     if (descriptor >= 0) {
         lua_pushinteger(L, descriptor);
         return 1;
@@ -243,7 +253,7 @@ static int fd(lua_State *L) {
 /* session:listen() -> path of a unix socket to connect to; nil, reason */
 static int listen_for_host(lua_State *L) {
     char path[ZKL_SOCKET_PATH];
-    int error = zkl_session_listen(zkl_lua_check_session(L, 1), path);
+    int error = zkl_client_listen(zkl_lua_check_client(L, 1), path);
     if (!error) {
         lua_pushstring(L, path);
         return 1;
@@ -254,17 +264,17 @@ static int listen_for_host(lua_State *L) {
 }
 
 static int accept_host(lua_State *L) {
-    lua_pushboolean(L, zkl_session_accept(zkl_lua_check_session(L, 1)));
+    lua_pushboolean(L, zkl_client_accept(zkl_lua_check_client(L, 1)));
     return 1;
 }
 
 static int heard(lua_State *L) {
-    zkl_session_heard(zkl_lua_check_session(L, 1));
+    zkl_client_heard(zkl_lua_check_client(L, 1));
     return 0;
 }
 
 static int poke(lua_State *L) {
-    zkl_session_poke(zkl_lua_check_session(L, 1));
+    zkl_client_poke(zkl_lua_check_client(L, 1));
     return 0;
 }
 
@@ -273,46 +283,50 @@ int zkl_lua_poll(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     zkl_time timeout_given = zkl_lua_time(L, 2);
     size_t count = zkl_lua_length(L, 1);
-    zkl_session **sessions = lua_newuserdata(L, (count + 1) * sizeof(zkl_session *));
+    zkl_client **clients = lua_newuserdata(L, (count + 1) * sizeof(zkl_client *));
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (int)i + 1);
-        sessions[i] = zkl_lua_check_session(L, -1);
+        clients[i] = zkl_lua_check_client(L, -1);
         lua_pop(L, 1);
     }
-    lua_pushboolean(L, zkl_session_poll(sessions, count, timeout_given));
+    lua_pushboolean(L, zkl_client_poll(clients, count, timeout_given));
     return 1;
 }
 
 /* --- what it does ---------------------------------------------------------------------------- */
 
 static int close_session(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
-    lua_pushboolean(L, zkl_session_close(session, zkl_lua_time(L, 2)));
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    lua_pushboolean(L, zkl_client_close(client, zkl_lua_time(L, 2)));
     return 1;
 }
 
 static int close_soon(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
-    zkl_session_close_soon(session, zkl_lua_time(L, 2));
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    zkl_client_close_soon(client, zkl_lua_time(L, 2));
     return 0;
 }
 
 static int ended(lua_State *L) {
-    lua_pushboolean(L, zkl_session_ended(zkl_lua_check_session(L, 1)));
+    lua_pushboolean(L, zkl_client_ended(zkl_lua_check_client(L, 1)));
     return 1;
 }
 
 static int release_all(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
-    lua_pushinteger(L, (lua_Integer)zkl_session_release_all(session, luaL_checkstring(L, 2)));
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    const char *owner = luaL_checkstring(L, 2);
+    size_t released = zkl_session_release_all(zkl_client_enter(client), owner);
+    zkl_client_leave(client);
+    lua_pushinteger(L, (lua_Integer)released);
     return 1;
 }
 
 static int ready(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
+    zkl_client *client = zkl_lua_check_client(L, 1);
     zkl_time limit = zkl_lua_time(L, 2);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_session_ready(session, limit));
+    return zkl_lua_push_request(L, client, box,
+                                zkl_session_ready(zkl_client_enter(client), limit));
 }
 
 /*
@@ -320,7 +334,7 @@ static int ready(lua_State *L) {
  * batch) -> request; jitter of kind "unfair" only, permits and limit of "permit", batch of "mutex"
  */
 static int acquire(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
+    zkl_client *client = zkl_lua_check_client(L, 1);
     struct zkl_wish wish = {
         .path = luaL_checkstring(L, 2),
         .kind = (enum zkl_kind)luaL_checkoption(L, 3, NULL, zkl_kind_names),
@@ -335,7 +349,8 @@ static int acquire(lua_State *L) {
         .batch = (int32_t)luaL_optinteger(L, 12, 0),
     };
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_acquire(session, &wish));
+    zkl_session *session = zkl_client_enter(client);
+    return zkl_lua_push_request(L, client, box, zkl_acquire(session, &wish));
 }
 
 /* From { path, kind, reentrant, data }, at the top of the stack, which keeps the texts. */
@@ -350,7 +365,7 @@ static void to_wish(lua_State *L, struct zkl_wish *wish) {
 
 /* session:acquire_all({ { path, kind, reentrant, data }, ... }, owner, timeout, trying) */
 static int acquire_all(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
+    zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
     struct zkl_wish wish = {
         .owner = luaL_checkstring(L, 3),
@@ -367,27 +382,30 @@ static int acquire_all(lua_State *L) {
         lua_pop(L, 1);
     }
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_acquire_all(session, wishes, count));
+    zkl_session *session = zkl_client_enter(client);
+    return zkl_lua_push_request(L, client, box, zkl_acquire_all(session, wishes, count));
 }
 
 /* session:queue(path, kind, timeout, brief) -> request */
 static int queue(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
+    zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2);
     enum zkl_kind kind = (enum zkl_kind)luaL_checkoption(L, 3, NULL, zkl_kind_names);
     zkl_time limit = zkl_lua_time(L, 4);
     bool brief = lua_toboolean(L, 5);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, zkl_queue(session, path, kind, brief, limit));
+    zkl_session *session = zkl_client_enter(client);
+    return zkl_lua_push_request(L, client, box, zkl_queue(session, path, kind, brief, limit));
 }
 
 static int begin_about(lua_State *L, zkl_request *(*begin)(zkl_session *session, const char *node,
                                                            zkl_time timeout)) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
+    zkl_client *client = zkl_lua_check_client(L, 1);
     const char *node = luaL_checkstring(L, 2);
     zkl_time limit = zkl_lua_time(L, 3);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, box, begin(session, node, limit));
+    zkl_session *session = zkl_client_enter(client);
+    return zkl_lua_push_request(L, client, box, begin(session, node, limit));
 }
 
 /* session:get(path, timeout) -> request */
@@ -402,11 +420,13 @@ static int revoke(lua_State *L) {
 
 /* session:watch(path) -> watcher; nil, code */
 static int watch(lua_State *L) {
-    zkl_session *session = zkl_lua_check_session(L, 1);
+    zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2);
     enum zkl_code why;
     void **box = zkl_lua_box(L, ZKL_WATCHER_BOX);
-    *box = zkl_watch(session, path, &why);
+    *box = zkl_watch(zkl_client_enter(client), path, &why);
+    if (*box) zkl_client_hold(client);
+    zkl_client_leave(client);
     if (*box) return 1;
     if (why == ZKL_OK) return luaL_error(L, "not enough memory");
     lua_pushnil(L);

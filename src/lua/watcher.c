@@ -1,6 +1,10 @@
 /* watcher.c - the watcher box: a node that the user wants to hear of. */
 #include "binding.h"
 
+static zkl_client *client_of(const zkl_watcher *watcher) {
+    return zkl_client_of(zkl_watcher_session(watcher));
+}
+
 static zkl_watcher *check_watcher(lua_State *L) {
     zkl_watcher **box = luaL_checkudata(L, 1, ZKL_WATCHER_BOX);
     if (!*box) luaL_argerror(L, 1, "the watcher was dropped");
@@ -19,7 +23,10 @@ static int id(lua_State *L) {
 static int look(lua_State *L) {
     struct zkl_sight sight;
     zkl_watcher *watcher = check_watcher(L);
-    if (!zkl_watcher_look(watcher, &sight)) return 0;
+    zkl_client_enter(client_of(watcher));
+    bool any = zkl_watcher_look(watcher, &sight);
+    zkl_client_leave(client_of(watcher));
+    if (!any) return 0;
     lua_pushstring(L, zkl_code_name(sight.code));
     if (sight.code == ZKL_OK) {
         lua_pushlstring(L, sight.data, sight.size);
@@ -33,7 +40,10 @@ static int look(lua_State *L) {
 
 /* What look() gave was told. */
 static int told(lua_State *L) {
-    zkl_watcher_told(check_watcher(L));
+    zkl_watcher *watcher = check_watcher(L);
+    zkl_client_enter(client_of(watcher));
+    zkl_watcher_told(watcher);
+    zkl_client_leave(client_of(watcher));
     return 0;
 }
 
@@ -41,7 +51,12 @@ static int drop(lua_State *L) {
     zkl_watcher **box = luaL_checkudata(L, 1, ZKL_WATCHER_BOX);
     zkl_watcher *watcher = *box;
     *box = NULL;
-    if (watcher) zkl_watcher_drop(watcher);
+    if (!watcher || zkl_client_foreign(client_of(watcher))) return 0;
+    zkl_client *client = client_of(watcher);
+    zkl_client_enter(client);
+    zkl_watcher_drop(watcher);
+    zkl_client_leave(client);
+    zkl_client_drop(client);
     return 0;
 }
 

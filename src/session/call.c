@@ -1,27 +1,21 @@
 /*
- * call.c - requests to ZooKeeper that are not yet answered.
+ * call.c - requests to ZooKeeper: queued, sent, and answered.
  *
- * libzookeeper loses completions when a handle is closed (ZOOKEEPER-3868), so
- * every request is in a table of our own; what is left in it after
- * zookeeper_close() is answered here as unknown. Completions run on
- * libzookeeper's completion thread, in the order of the requests; a request
- * that could not even be handed over is answered at once.
+ * A step of the session only puts requests into the queue; the shell takes them out when the
+ * step is over. Each is answered once, and in the order of the requests: one that could not be
+ * sent is answered, as unknown, when those before it are. So no step is in the middle of another.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
-/* Reply code of a session that the server forgot; not in libzookeeper's header. */
-#define UNKNOWN_SESSION (-12)
-#define REQUEST_TIMEOUT (-122)
-#define THROTTLED (-127)
-
 struct call *zkl_call_new(struct zkl_session *session, enum verb verb, struct stake *stake,
-                              struct zkl_request *request) {
+                          struct zkl_request *request) {
     struct call *call = calloc(1, sizeof *call);
     if (!call) return NULL;
     call->session = session;
+    call->id = ++session->last_id;
     call->verb = verb;
     call->stake = stake;
     call->request = request;
@@ -30,73 +24,165 @@ struct call *zkl_call_new(struct zkl_session *session, enum verb verb, struct st
         zkl_request_hold(request);
         request->calls++;
     }
-    call->link = &session->calls;
-    call->next = session->calls;
-    if (call->next) call->next->link = &call->next;
-    session->calls = call;
-    session->stats.in_flight++;
     return call;
 }
 
-static void unlink_flight(struct call *call) {
-    *call->link = call->next;
-    if (call->next) call->next->link = call->link;
-    call->session->stats.in_flight--;
-    if (call->session->closing && !call->session->calls)
-        zkl_session_wake(call->session, 0); /* it waits for that; handle.c */
+static void free_ops(struct zkl_op *ops, size_t count) {
+    for (size_t i = 0; ops && i < count; i++) free((char *)ops[i].path);
+    free(ops);
 }
 
-/* One block of memory, but for the paths. NULL: there is none. */
-static struct transaction *new_transaction(size_t count) {
-    struct transaction *all = NULL;
-    size_t each = sizeof *all->ops + sizeof *all->results + sizeof *all->stats +
-                  sizeof *all->created + sizeof *all->asked;
-    all = calloc(1, sizeof *all + count * each);
-    if (!all) return NULL;
-    all->count = count;
-    all->ops = (zoo_op_t *)(all + 1);
-    all->results = (zoo_op_result_t *)(all->ops + count);
-    all->stats = (struct Stat *)(all->results + count);
-    all->created = (char **)(all->stats + count);
-    all->asked = all->created + count;
-    for (size_t i = 0; i < count; i++) all->results[i].err = ZKL_UNANSWERED;
-    return all;
-}
-
-static void free_transaction(struct transaction *all) {
-    for (size_t i = 0; all && i < all->count; i++) {
-        free(all->created[i]);
-        free(all->asked[i]);
-    }
-    free(all);
-}
-
-static void free_flight(struct call *call) {
-    free_transaction(call->transaction);
+static void free_call(struct call *call) {
     if (call->stake) zkl_stake_unhold(call->stake);
     if (call->request) zkl_request_unhold(call->request);
     if (call->watcher) zkl_watcher_unhold(call->watcher);
     zkl_contender_drop(call->contender);
+    free_ops(call->ops, call->rpc.count);
     free(call->node);
     free(call);
 }
 
+/* --- the queue --------------------------------------------------------------------------- */
+
+static bool is_connected(const struct zkl_session *session) {
+    return session->state == ZKL_SESSION_CONNECTED;
+}
+
+/* `node` NULL: out of memory. */
+static void enqueue(struct call *call, enum zkl_rpc_kind kind, char *node) {
+    struct zkl_session *session = call->session;
+    call->node = node;
+    call->rpc.kind = kind;
+    call->rpc.path = node;
+    if (!node) call->unsent = true;
+    call->link = session->calls_end;
+    *session->calls_end = call;
+    session->calls_end = &call->next;
+    if (!session->to_send) session->to_send = call;
+    session->stats.in_flight++;
+}
+
+static char *node_of(const char *parent, const char *name) {
+    return name ? zkl_path_join(parent, name) : strdup(parent);
+}
+
+static void write_one(struct call *call, struct zkl_op op, const char *parent, const char *name) {
+    char *node = node_of(parent, name);
+    call->op = op;
+    call->op.path = node;
+    call->rpc.ops = &call->op;
+    call->rpc.count = 1;
+    enqueue(call, ZKL_RPC_WRITE, node);
+}
+
+void zkl_call_create(struct call *call, const char *parent, const char *name, const char *data,
+                     enum zkl_node_mode mode) {
+    call->session->stats.creates++;
+    write_one(
+        call,
+        (struct zkl_op){.kind = ZKL_OP_CREATE, .mode = mode, .data = data, .size = strlen(data)},
+        parent, name);
+}
+
+void zkl_call_delete(struct call *call, const char *parent, const char *name, int32_t version) {
+    call->session->stats.deletes++;
+    write_one(call, (struct zkl_op){.kind = ZKL_OP_DELETE, .version = version}, parent, name);
+}
+
+void zkl_call_set(struct call *call, const char *parent, const char *name, const char *data,
+                  int32_t version) {
+    struct zkl_op op = {
+        .kind = ZKL_OP_SET, .version = version, .data = data, .size = strlen(data)};
+    call->session->stats.sets++;
+    write_one(call, op, parent, name);
+}
+
+static void count_op(struct zkl_stats *stats, enum zkl_op_kind kind) {
+    switch (kind) {
+    case ZKL_OP_SET: stats->sets++; break;
+    case ZKL_OP_CREATE: stats->creates++; break;
+    case ZKL_OP_DELETE: stats->deletes++; break;
+    case ZKL_OP_CHECK: break;
+    }
+}
+
+void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count) {
+    for (size_t i = 0; i < count; i++) count_op(&call->session->stats, ops[i].kind);
+    call->rpc.ops = ops;
+    call->rpc.count = count;
+    enqueue(call, ZKL_RPC_MULTI, strdup(ops[0].path));
+}
+
+void zkl_call_transact_own(struct call *call, const struct zkl_op *ops, size_t count) {
+    call->ops = malloc(count * sizeof *ops);
+    if (call->ops) memcpy(call->ops, ops, count * sizeof *ops);
+    else call->unsent = true;
+    zkl_call_transact(call, call->ops ? call->ops : ops, count);
+    if (call->ops) return;
+    for (size_t i = 0; i < count; i++) free((char *)ops[i].path);
+    call->rpc.count = 0;
+}
+
+void zkl_call_list(struct call *call, const char *parent) {
+    call->session->stats.lists++;
+    enqueue(call, ZKL_RPC_LIST, strdup(parent));
+}
+
+void zkl_call_sync(struct call *call, const char *node) {
+    call->session->stats.syncs++;
+    enqueue(call, ZKL_RPC_SYNC, strdup(node));
+}
+
+void zkl_call_get(struct call *call, const char *parent, const char *name) {
+    call->session->stats.gets++;
+    enqueue(call, ZKL_RPC_GET, node_of(parent, name));
+}
+
+void zkl_call_watch(struct call *call, const char *parent, const char *name) {
+    char *node = node_of(parent, name);
+    call->session->stats.gets++;
+    call->rpc.watch = true;
+    call->watching = node && is_connected(call->session) &&
+                     zkl_watches_ask(call->stake, node, call->verb == VERB_GET_OWN);
+    if (!call->watching) call->unsent = true;
+    enqueue(call, ZKL_RPC_GET, node);
+}
+
+void zkl_call_exists(struct call *call) {
+    struct watch *watch = call->watcher->watch;
+    char *node = strdup(watch->path);
+    call->session->stats.exists++;
+    call->rpc.watch = true;
+    call->watching = node && is_connected(call->session);
+    if (call->watching) zkl_watches_ask_for(&call->session->watches, watch);
+    enqueue(call, ZKL_RPC_EXISTS, node);
+}
+
+void zkl_call_unwatch(struct call *call, const char *node) {
+    char *copy = strdup(node);
+    call->session->stats.watch_removals++;
+    if (copy) zkl_watches_removing(&call->session->watches, copy);
+    enqueue(call, ZKL_RPC_UNWATCH, copy);
+}
+
+/* --- what an answer means -------------------------------------------------------------------- */
+
 static enum zkl_reply reply_of(int rc) {
     switch (rc) {
     case ZKL_ERROR_NONE: return ZKL_DONE;
-    case ZNONODE: return ZKL_ABSENT;
-    case ZCONNECTIONLOSS:
-    case ZOPERATIONTIMEOUT:
-    case ZRUNTIMEINCONSISTENCY:
+    case ZKL_ERROR_NO_NODE: return ZKL_ABSENT;
+    case ZKL_ERROR_CONNECTION_LOSS:
+    case ZKL_ERROR_OPERATION_TIMEOUT:
+    case ZKL_ERROR_RUNTIME_INCONSISTENCY:
     case ZKL_ERROR_SYSTEM:
     case ZKL_ERROR_MARSHALLING:
-    case ZINVALIDSTATE:
-    case ZSESSIONMOVED:
-    case ZSESSIONEXPIRED:
-    case ZCLOSING:
-    case UNKNOWN_SESSION:
-    case REQUEST_TIMEOUT:
-    case THROTTLED: return ZKL_UNKNOWN;
+    case ZKL_ERROR_INVALID_STATE:
+    case ZKL_ERROR_SESSION_MOVED:
+    case ZKL_ERROR_SESSION_EXPIRED:
+    case ZKL_ERROR_CLOSING:
+    case ZKL_ERROR_UNKNOWN_SESSION:
+    case ZKL_ERROR_REQUEST_TIMEOUT:
+    case ZKL_ERROR_THROTTLED: return ZKL_UNKNOWN;
     default: return ZKL_REFUSED;
     }
 }
@@ -104,14 +190,14 @@ static enum zkl_reply reply_of(int rc) {
 static enum zkl_code code_of(int rc) {
     switch (rc) {
     case ZKL_ERROR_NONE: return ZKL_OK;
-    case ZNONODE: return ZKL_NO_NODE;
-    case ZNOAUTH:
-    case ZAUTHFAILED:
-    case ZINVALIDACL: return ZKL_AUTH;
+    case ZKL_ERROR_NO_NODE: return ZKL_NO_NODE;
+    case ZKL_ERROR_NO_AUTH:
+    case ZKL_ERROR_AUTH_FAILED:
+    case ZKL_ERROR_INVALID_ACL: return ZKL_AUTH;
     case ZKL_ERROR_NODE_EXISTS:
     case ZKL_ERROR_BAD_VERSION:
-    case ZNOTEMPTY:
-    case ZNOCHILDRENFOREPHEMERALS: return ZKL_CONFLICT;
+    case ZKL_ERROR_NOT_EMPTY:
+    case ZKL_ERROR_NO_CHILDREN_FOR_EPHEMERALS: return ZKL_CONFLICT;
     default: return ZKL_UNSUPPORTED;
     }
 }
@@ -152,15 +238,14 @@ static bool is_proof(enum verb verb) {
     return false;
 }
 
-/* The late look at a path (keeper.c): without an answer it is repeated. */
+/* The late look at a path (session.c): without an answer it is repeated. */
 static void answer_look(const struct call *call, const struct answer *answer) {
     struct zkl_session *session = call->session;
     if (answer->reply == ZKL_UNKNOWN) return; /* perhaps there was no memory for `node` */
     struct path *path = zkl_path_find(session, call->node, strlen(call->node));
     if (!path || path->look_at == 0) return;
     if (answer->reply == ZKL_DONE) {
-        if (!zkl_line_replace(&path->line, (const char *const *)answer->names->data,
-                              (size_t)answer->names->count))
+        if (!zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
             return;
         zkl_stake_look_for_orphans(path, session);
     }
@@ -228,260 +313,112 @@ static void deliver(struct call *call, const struct answer *answer) {
 
 /* The watch that came with it is set; also if the answer is not understood. */
 static bool sets_watch(const struct call *call, int rc) {
-    return rc == ZKL_ERROR_NONE || (rc == ZNONODE && call->verb == VERB_WATCHER_EXISTS);
+    return rc == ZKL_ERROR_NONE ||
+           (rc == ZKL_ERROR_NO_NODE && call->verb == VERB_WATCHER_EXISTS);
 }
 
-/* The mutex is held. Frees the call. */
-static void land(struct call *call, struct answer *answer) {
+static void unlink_call(struct call *call) {
     struct zkl_session *session = call->session;
-    bool watched = sets_watch(call, answer->rc);
-    zkl_reply_sift(call, answer);
-    answer->now = zkl_now();
-    answer->reply = reply_of(answer->rc);
-    answer->why = code_of(answer->rc);
-    unlink_flight(call);
+    if (session->to_send == call) session->to_send = call->next;
+    *call->link = call->next;
+    if (call->next) call->next->link = call->link;
+    else session->calls_end = call->link;
+    session->stats.in_flight--;
     if (call->request) call->request->calls--;
     if (call->watcher) call->watcher->calls--;
-    if (answer->rc == ZSESSIONEXPIRED || answer->rc == UNKNOWN_SESSION)
-        zkl_session_expired(session);
-    if (answer->rc == ZKL_ERROR_NONE && is_proof(call->verb))
-        zkl_clock_prove(&session->party.clock, call->issued, answer->now);
+}
+
+/* Frees the call. */
+static void complete(struct call *call, struct answer answer) {
+    struct zkl_session *session = call->session;
+    bool watched = sets_watch(call, answer.rc);
+    zkl_reply_sift(call, &answer);
+    answer.now = session->now;
+    answer.reply = reply_of(answer.rc);
+    answer.why = code_of(answer.rc);
+    unlink_call(call);
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->verb))
+        zkl_clock_prove(&session->party.clock, call->issued, answer.now);
     if (call->watching) zkl_watches_answer(&session->watches, call->node, watched);
-    deliver(call, answer);
-    free_flight(call);
-    zkl_path_tidy(session);
+    deliver(call, &answer);
+    free_call(call);
 }
 
-static void complete(const void *data, struct answer answer) {
-    struct call *call = (struct call *)data;
-    struct zkl_session *session = call->session;
-    zkl_lock(session);
-    land(call, &answer);
-    zkl_unlock(session);
+/* --- there and back ---------------------------------------------------------------------------- */
+
+/* Those that could not be sent, and are first now. */
+static void answer_unsent(struct zkl_session *session) {
+    struct call *call;
+    while ((call = session->calls) && call->unsent && call != session->to_send)
+        complete(call, (struct answer){.rc = ZKL_ERROR_CONNECTION_LOSS, .unsent = true});
 }
 
-static void on_string_stat(int rc, const char *text, const struct zkl_stat *stat, const void *data) {
-    complete(data, (struct answer){.rc = rc, .text = text, .stat = stat});
-}
-
-static void on_stat(int rc, const struct zkl_stat *stat, const void *data) {
-    complete(data, (struct answer){.rc = rc, .stat = stat});
-}
-
-static void on_void(int rc, const void *data) {
-    complete(data, (struct answer){.rc = rc});
-}
-
-static void on_string(int rc, const char *text, const void *data) {
-    complete(data, (struct answer){.rc = rc, .text = text});
-}
-
-static void on_strings(int rc, const struct names *names, const void *data) {
-    complete(data, (struct answer){.rc = rc, .names = names});
-}
-
-static void on_data(int rc, const char *text, int size, const struct zkl_stat *stat, const void *data) {
-    complete(data, (struct answer){.rc = rc, .text = text, .size = size, .stat = stat});
-}
-
-/* The one watcher: watches with other functions or contexts cost O(n^2) in libzookeeper. */
-static void on_watch(zhandle_t *handle, int type, int state, const char *node, void *context) {
-    struct zkl_session *session = context;
-    (void)handle;
-    (void)state;
-    if (type == ZOO_SESSION_EVENT) return; /* handle.c's own watcher gets those */
-    zkl_lock(session);
-    session->stats.events++;
-    zkl_watches_fired(&session->watches, node);
-    zkl_stake_event(session, type, node);
-    zkl_watcher_event(session, node);
-    zkl_path_tidy(session);
-    zkl_unlock(session);
-}
-
-/* A request that was not handed over has an answer already. */
-static void handed_over(struct call *call, int rc) {
-    if (rc != ZKL_ERROR_NONE) land(call, &(struct answer){.rc = ZCONNECTIONLOSS, .unsent = true});
-}
-
-static zhandle_t *handle_of(struct call *call) {
-    struct zkl_session *session = call->session;
-    call->issued = zkl_now();
-    return session->state == ZKL_SESSION_CONNECTED ? session->handle : NULL;
-}
-
-/* ZOO_PERM_ALL and ZOO_PERM_READ are variables, so they cannot stand in an initialiser. */
-#define PERM_ALL 0x1f
-#define PERM_READ 0x01
-
-static const struct ACL_vector *acl_of(const struct zkl_session *session) {
-    static struct ACL shared_acl[] = {{PERM_ALL, {(char *)"auth", (char *)""}},
-                                      {PERM_READ, {(char *)"world", (char *)"anyone"}}};
-    static const struct ACL_vector shared = {2, shared_acl};
-    switch (session->acl) {
-    case ZKL_ACL_OPEN: break;
-    case ZKL_ACL_CREATOR: return &ZOO_CREATOR_ALL_ACL;
-    case ZKL_ACL_READ: return &shared;
+bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
+    struct call *call;
+    while ((call = session->to_send)) {
+        session->to_send = call->next;
+        call->issued = session->now;
+        if (is_connected(session) && !call->unsent) {
+            *id = call->id;
+            *rpc = call->rpc;
+            return true;
+        }
+        call->unsent = true;
+        answer_unsent(session);
     }
-    return &ZOO_OPEN_ACL_UNSAFE;
+    return false;
 }
 
-/* call->node = parent[/name]; NULL when there is no memory or no connection. */
-static zhandle_t *address(struct call *call, const char *parent, const char *name) {
-    zhandle_t *handle = handle_of(call);
-    call->node = name ? zkl_path_join(parent, name) : strdup(parent);
-    return call->node ? handle : NULL;
+/* Of those that are out; answers come in order, so it is the first. NULL: it was answered. */
+static struct call *find(const struct zkl_session *session, uint64_t id) {
+    struct call *call = session->calls;
+    while (call && call != session->to_send && call->id != id) call = call->next;
+    return call == session->to_send ? NULL : call;
 }
 
-void zkl_call_create(struct call *call, const char *parent, const char *name,
-                       const char *data, int mode) {
-    zhandle_t *handle = address(call, parent, name);
-    int rc = ZINVALIDSTATE;
-    call->session->stats.creates++;
-    if (handle)
-        rc = zoo_acreate2(handle, call->node, data, (int)strlen(data), acl_of(call->session),
-                          mode, on_string_stat, call);
-    handed_over(call, rc);
+static struct answer read_answer(const struct call *call, const struct zkl_answer *answer) {
+    struct answer read = {.rc = answer->error,
+                          .text = answer->data,
+                          .size = answer->size,
+                          .stat = answer->stat,
+                          .names = answer->names,
+                          .count = answer->count,
+                          .results = answer->results};
+    if (call->rpc.kind != ZKL_RPC_WRITE || !read.results) return read;
+    read.text = read.results->created;
+    read.stat = call->op.kind == ZKL_OP_DELETE ? NULL : &read.results->stat;
+    return read;
 }
 
-void zkl_call_delete(struct call *call, const char *parent, const char *name,
-                       int32_t version) {
-    zhandle_t *handle = address(call, parent, name);
-    call->session->stats.deletes++;
-    handed_over(call, handle ? zoo_adelete(handle, call->node, version, on_void, call)
-                               : ZINVALIDSTATE);
-}
-
-void zkl_call_set(struct call *call, const char *parent, const char *name, const char *data,
-                    int32_t version) {
-    zhandle_t *handle = address(call, parent, name);
-    call->session->stats.sets++;
-    handed_over(call, handle ? zoo_aset(handle, call->node, data, (int)strlen(data), version,
-                                          on_stat, call)
-                               : ZINVALIDSTATE);
-}
-
-/* False: out of memory. */
-static bool init_create(struct transaction *all, size_t i, const struct zkl_op *op,
-                        const struct zkl_session *session) {
-    const int modes[] = {[ZKL_PERSISTENT] = ZKL_PERSISTENT,
-                         [ZKL_EPHEMERAL] = ZKL_EPHEMERAL,
-                         [ZKL_SEQUENTIAL] = ZKL_SEQUENTIAL};
-    size_t size = 0;
-    if (op->mode == ZKL_SEQUENTIAL) {
-        size = strlen(session->chroot) + strlen(op->path) + sizeof "-2147483648";
-        all->created[i] = calloc(1, size);
-        all->asked[i] = strdup(op->path);
-        if (!all->created[i] || !all->asked[i]) return false;
+void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer) {
+    struct call *call = find(session, rpc);
+    bool over = answer->error == ZKL_ERROR_SESSION_EXPIRED ||
+                answer->error == ZKL_ERROR_UNKNOWN_SESSION;
+    if (!call) return;
+    if (over) {
+        zkl_session_expired(session);
+        return;
     }
-    zoo_create_op_init(&all->ops[i], op->path, op->data, (int)op->size, acl_of(session),
-                       modes[op->mode], all->created[i], (int)size);
-    return true;
+    complete(call, read_answer(call, answer));
+    answer_unsent(session);
 }
 
-/* False: out of memory. */
-static bool init_op(struct transaction *all, size_t i, const struct zkl_op *op,
-                    struct zkl_session *session) {
-    switch (op->kind) {
-    case ZKL_OP_SET:
-        session->stats.sets++;
-        zoo_set_op_init(&all->ops[i], op->path, op->data, (int)op->size, op->version,
-                        &all->stats[i]);
-        break;
-    case ZKL_OP_CREATE: session->stats.creates++; return init_create(all, i, op, session);
-    case ZKL_OP_DELETE:
-        session->stats.deletes++;
-        zoo_delete_op_init(&all->ops[i], op->path, op->version);
-        break;
-    case ZKL_OP_CHECK: zoo_check_op_init(&all->ops[i], op->path, op->version); break;
-    }
-    return true;
+void zkl_session_unsent(zkl_session *session, uint64_t rpc) {
+    struct call *call = find(session, rpc);
+    if (call) call->unsent = true;
+    answer_unsent(session);
 }
 
-void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count) {
-    zhandle_t *handle = address(call, ops[0].path, NULL);
-    struct transaction *all = call->transaction = new_transaction(count);
-    bool ready = handle && all;
-    for (size_t i = 0; ready && i < count; i++) ready = init_op(all, i, &ops[i], call->session);
-    handed_over(call,
-                ready ? zoo_amulti(handle, (int)count, all->ops, all->results, on_void, call)
-                      : ZINVALIDSTATE);
+void zkl_call_answer_all(struct zkl_session *session) {
+    while (session->calls)
+        complete(session->calls, (struct answer){.rc = ZKL_ERROR_CLOSING});
 }
 
-size_t zkl_call_refused(const struct call *call) {
-    const struct transaction *all = call->transaction;
-    size_t i = 0;
-    while (i < all->count && (all->results[i].err == ZKL_ERROR_NONE || all->results[i].err == ZKL_UNANSWERED))
+size_t zkl_call_refused(const struct call *call, const struct answer *answer) {
+    const struct zkl_result *results = answer->results;
+    size_t i = 0, count = call->rpc.count;
+    if (!results) return count;
+    while (i < count && (results[i].error == ZKL_ERROR_NONE || results[i].error == ZKL_UNANSWERED))
         i++;
     return i;
-}
-
-const char *zkl_call_created(const struct call *call, size_t op) {
-    return call->transaction->created[op];
-}
-
-int32_t zkl_call_version(const struct call *call, size_t op) {
-    return call->transaction->stats[op].version;
-}
-
-void zkl_call_list(struct call *call, const char *parent) {
-    zhandle_t *handle = address(call, parent, NULL);
-    call->session->stats.lists++;
-    handed_over(call, handle ? zoo_aget_children(handle, call->node, 0, on_strings, call)
-                               : ZINVALIDSTATE);
-}
-
-void zkl_call_sync(struct call *call, const char *node) {
-    zhandle_t *handle = address(call, node, NULL);
-    call->session->stats.syncs++;
-    handed_over(call,
-                handle ? zoo_async(handle, call->node, on_string, call) : ZINVALIDSTATE);
-}
-
-void zkl_call_get(struct call *call, const char *parent, const char *name) {
-    zhandle_t *handle = address(call, parent, name);
-    call->session->stats.gets++;
-    handed_over(call,
-                handle ? zoo_aget(handle, call->node, 0, on_data, call) : ZINVALIDSTATE);
-}
-
-void zkl_call_watch(struct call *call, const char *parent, const char *name) {
-    zhandle_t *handle = address(call, parent, name);
-    call->session->stats.gets++;
-    call->watching =
-        handle && zkl_watches_ask(call->stake, call->node, call->verb == VERB_GET_OWN);
-    handed_over(call, call->watching ? zoo_awget(handle, call->node, on_watch,
-                                                     call->session, on_data, call)
-                                         : ZINVALIDSTATE);
-}
-
-void zkl_call_exists(struct call *call) {
-    struct watch *watch = call->watcher->watch;
-    zhandle_t *handle = address(call, watch->path, NULL);
-    call->session->stats.exists++;
-    call->watching = handle != NULL;
-    if (handle) zkl_watches_ask_for(&call->session->watches, watch);
-    handed_over(call, handle ? zoo_awexists(handle, call->node, on_watch, call->session,
-                                              on_stat, call)
-                               : ZINVALIDSTATE);
-}
-
-/* libzookeeper declares a pointer to the completion, and takes the completion itself for it. */
-void zkl_call_unwatch(struct call *call, const char *node) {
-    const union {
-        void_completion_t taken;
-        void_completion_t *declared;
-    } completion = {.taken = on_void};
-    zhandle_t *handle = address(call, node, NULL);
-    call->session->stats.watch_removals++;
-    if (handle) zkl_watches_removing(&call->session->watches, call->node);
-    handed_over(call, handle ? zoo_aremove_all_watches(handle, call->node, ZWATCHTYPE_DATA, 0,
-                                                         completion.declared, call)
-                               : ZINVALIDSTATE);
-}
-
-void zkl_call_abandon_all(struct zkl_session *session) {
-    zkl_lock(session);
-    while (session->calls) land(session->calls, &(struct answer){.rc = ZCLOSING});
-    zkl_unlock(session);
 }

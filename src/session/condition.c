@@ -13,14 +13,17 @@ static struct stake *partner_of(const struct stake *stake) {
 
 /* --- the transactions -------------------------------------------------------------------- */
 
-/* Frees the paths of the ops. */
+/* The paths of the ops are the call's from now on. */
 static void transact(struct stake *waiter, enum verb verb, struct zkl_op ops[2]) {
     struct call *call = NULL;
     if (ops[0].path && ops[1].path) call = zkl_call_new(waiter->session, verb, waiter, NULL);
-    if (call) zkl_call_transact(call, ops, 2);
-    else zkl_stake_never_sent(waiter, verb, NULL);
+    if (call) {
+        zkl_call_transact_own(call, ops, 2);
+        return;
+    }
     free((char *)ops[0].path);
     free((char *)ops[1].path);
+    zkl_stake_never_sent(waiter, verb, NULL);
 }
 
 void zkl_condition_create(struct stake *waiter) {
@@ -48,21 +51,18 @@ void zkl_condition_pass(struct stake *waiter) {
     transact(waiter, VERB_PASS, ops);
 }
 
-/* Which of the two the server refused. */
-static size_t refused(const struct call *call) {
-    return call->transaction ? zkl_call_refused(call) : 0;
-}
-
 zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &call->stake->claim;
-    const char *node = answer->reply == ZKL_DONE ? zkl_call_created(call, 0) : NULL;
-    if (answer->reply == ZKL_ABSENT && refused(call) == 1) return zkl_claim_left_nothing(claim);
+    const char *node = answer->reply == ZKL_DONE ? answer->results[0].created : NULL;
+    bool left = answer->reply == ZKL_ABSENT && zkl_call_refused(call, answer) == 1;
+    if (left) return zkl_claim_left_nothing(claim);
     return zkl_claim_created(claim, answer->reply, answer->why, node ? strrchr(node, '/') + 1 : "",
                              0);
 }
 
 zkl_actions zkl_condition_passed(const struct call *call, const struct answer *answer) {
-    return zkl_claim_passed(&call->stake->claim, answer->reply, refused(call) == 1);
+    return zkl_claim_passed(&call->stake->claim, answer->reply,
+                            zkl_call_refused(call, answer) == 1);
 }
 
 /* --- what the two have to do with each other ------------------------------------------------ */
@@ -118,7 +118,6 @@ static bool begin(struct zkl_request *request, struct stake *stake, const char *
 }
 
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
-    struct zkl_session *session = zkl_lease_session(lease);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_WAIT, timeout);
     struct stake *stake = waits(lease);
     if (request && !request->done) {

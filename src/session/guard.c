@@ -99,8 +99,9 @@ static void own_absent(struct zkl_request *request, size_t which) {
     else zkl_inquiry_again(request); /* by its new name */
 }
 
-static void carried_out(struct guard *guard, const struct call *call) {
-    for (size_t i = 0; i < guard->count; i++) guard->ops[i].version = zkl_call_version(call, i);
+static void carried_out(struct guard *guard, const struct answer *answer) {
+    for (size_t i = 0; i < guard->count; i++)
+        guard->ops[i].version = answer->results[i].stat.version;
 }
 
 static void refused(struct zkl_request *request, size_t op, const struct answer *answer) {
@@ -124,10 +125,10 @@ void zkl_guard_answer(struct call *call, const struct answer *answer) {
     } else if (answer->reply == ZKL_UNKNOWN) {
         zkl_request_finish(request, ZKL_TIMEOUT, answer->rc);
     } else if (answer->reply == ZKL_DONE) {
-        carried_out(guard, call);
+        carried_out(guard, answer);
         zkl_request_finish(request, ZKL_OK, 0);
     } else {
-        refused(request, zkl_call_refused(call), answer);
+        refused(request, zkl_call_refused(call, answer), answer);
     }
 }
 
@@ -135,7 +136,6 @@ void zkl_guard_answer(struct call *call, const struct answer *answer) {
 
 /* A node of a fixed name may be another's by now, and a check of it tells nothing. */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {
-    struct zkl_session *session = zkl_lease_session(lease);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_GUARD, timeout);
     if (request && zkl_kind_is_fixed(zkl_stakes_at(&lease->stakes, 0)->claim.kind))
         zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
@@ -147,18 +147,16 @@ zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count,
     return request;
 }
 
-bool zkl_request_sent(zkl_request *request) {
-    bool sent = request->guard && request->guard->sent;
-    return sent;
+bool zkl_request_sent(const zkl_request *request) {
+    return request->guard && request->guard->sent;
 }
 
-/* Constant once the request is done. */
-size_t zkl_request_refused(zkl_request *request) {
+size_t zkl_request_refused(const zkl_request *request) {
     return request->guard ? request->guard->refused : 0;
 }
 
-int32_t zkl_request_version(zkl_request *request, size_t op) {
-    struct guard *guard = request->guard;
+int32_t zkl_request_version(const zkl_request *request, size_t op) {
+    const struct guard *guard = request->guard;
     size_t i = guard ? guard->checks + op - 1 : 0;
     return guard && i < guard->count ? guard->ops[i].version : 0;
 }

@@ -341,9 +341,9 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
  */
 void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
                           int32_t number);
+zkl_time zkl_request_due(const struct zkl_session *session); /* the first of them */
 void zkl_request_overdue(struct zkl_session *session, zkl_time now);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
-const char *zkl_request_words(int error); /* the server's reason for a refusal; 0: NULL */
 
 /* inquiry.c */
 /* Why the session takes none; ZKL_OK: it does. */
@@ -413,11 +413,11 @@ void zkl_stake_look_later(struct zkl_session *session, struct path *path);
 
 /* stake_news.c */
 void zkl_stake_answer(struct call *call, const struct answer *answer);
-void zkl_stake_event(struct zkl_session *session, int type, const char *node);
+void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
 /* The same after a get of the node of the fixed name. */
 void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
-                              const struct Stat *stat);
+                              const struct zkl_stat *stat);
 /* The one whose node that is; NULL: nobody's. */
 struct stake *zkl_stake_of(struct zkl_session *session, const char *node);
 /* That node is not there: takes note if it is the stake's. False: it has another name now. */
@@ -475,8 +475,10 @@ void zkl_call_delete(struct call *call, const char *parent, const char *name,
                      int32_t version); /* -1: whatever it is */
 void zkl_call_set(struct call *call, const char *parent, const char *name, const char *data,
                   int32_t version); /* -1: whatever it is */
-/* All or none. It is about the node of the first. The ops are the caller's, until the answer. */
+/* All or none. It is about the node of the first. The ops stay as they are until the answer. */
 void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count);
+/* The same; it has a copy of them, and their paths are its own from now on. */
+void zkl_call_transact_own(struct call *call, const struct zkl_op *ops, size_t count);
 void zkl_call_list(struct call *call, const char *parent);
 void zkl_call_sync(struct call *call, const char *node);
 void zkl_call_get(struct call *call, const char *parent, const char *name);
@@ -490,6 +492,5 @@ size_t zkl_call_refused(const struct call *call, const struct answer *answer);
 
 /* reply.c */
 void zkl_reply_sift(const struct call *call, struct answer *answer); /* what may be believed */
-const char *zkl_reply_created(const struct answer *answer, size_t op); /* SEQUENTIAL: its path */
 
 #endif

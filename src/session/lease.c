@@ -7,12 +7,12 @@
 /* --- acquire --------------------------------------------------------------------------- */
 
 /* The grant that the owner has on the path already, if it has one. */
-static struct stake *held_by(struct path *path, const char *owner) {
-    zkl_time now = zkl_now();
+static struct stake *held_by(const struct zkl_session *session, struct path *path,
+                             const char *owner) {
     for (struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
         struct stake *stake = (struct stake *)claim;
         if (zkl_claim_holds(claim) && strcmp(stake->owner, owner) == 0)
-            return zkl_stake_lost(stake, now) ? NULL : stake;
+            return zkl_stake_lost(stake, session->now) ? NULL : stake;
     }
     return NULL;
 }
@@ -98,14 +98,14 @@ static bool contend(struct zkl_request *request, struct path *path, const struct
 }
 
 /* Those that the owner has of a semaphore. */
-static int64_t permits_of(struct path *path, const char *owner) {
-    zkl_time now = zkl_now();
+static int64_t permits_of(const struct zkl_session *session, struct path *path,
+                          const char *owner) {
     int64_t permits = 0;
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         struct stake *stake = (struct stake *)claim;
         next = claim->next;
         if (!zkl_claim_holds(claim) || strcmp(stake->owner, owner) != 0) continue;
-        if (!zkl_stake_lost(stake, now)) permits += claim->permits;
+        if (!zkl_stake_lost(stake, session->now)) permits += claim->permits;
     }
     return permits;
 }
@@ -113,11 +113,12 @@ static int64_t permits_of(struct path *path, const char *owner) {
 /* False: the request is answered, by what the owner has already. */
 static bool is_new(struct zkl_request *request, struct path *path, const struct zkl_wish *wish) {
     if (wish->kind == ZKL_PERMIT) {
-        if (permits_of(path, wish->owner) + wish->permits <= wish->limit) return true;
+        int64_t permits = permits_of(request->session, path, wish->owner) + wish->permits;
+        if (permits <= wish->limit) return true;
         zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
         return false;
     }
-    struct stake *held = held_by(path, wish->owner);
+    struct stake *held = held_by(request->session, path, wish->owner);
     if (held) enter_again(request, held, wish);
     return !held;
 }
@@ -187,7 +188,7 @@ static bool are_new(struct zkl_request *request, const struct zkl_wish *wishes, 
     for (size_t i = 0; i < count; i++) {
         struct path *path = zkl_path_find(request->session, wishes[i].path, strlen(wishes[i].path));
         if (is_mixed(request, path, &wishes[i])) return false;
-        if (!path || !held_by(path, wishes[i].owner)) continue;
+        if (!path || !held_by(request->session, path, wishes[i].owner)) continue;
         zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
         return false;
     }
@@ -233,7 +234,7 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
 }
 
 /* */
-static enum zkl_code release(zkl_lease *lease) {
+enum zkl_code zkl_lease_release(zkl_lease *lease) {
     if (lease->released) return ZKL_RELEASED;
     enum zkl_code ended = zkl_lease_ended(lease);
     lease->released = true; /* also while it is away */
@@ -242,16 +243,9 @@ static enum zkl_code release(zkl_lease *lease) {
     return ended;
 }
 
-enum zkl_code zkl_lease_release(zkl_lease *lease) {
-    struct zkl_session *session = zkl_lease_session(lease);
-    enum zkl_code code = release(lease);
-    return code;
-}
-
 zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_session *session = zkl_lease_session(lease);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_RELEASE, timeout);
-    enum zkl_code code = request ? release(lease) : ZKL_OK;
+    enum zkl_code code = request ? zkl_lease_release(lease) : ZKL_OK;
     if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
     else if (request && !request->done) zkl_stake_await_end(request);
     return request;
@@ -282,7 +276,6 @@ static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request 
 }
 
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_session *session = zkl_lease_session(lease);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_SHARE, timeout);
     struct stake *stake = writer_of(lease);
     if (request && !request->done) {
@@ -293,8 +286,7 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
 }
 
 void zkl_lease_drop(zkl_lease *lease) {
-    struct zkl_session *session = zkl_lease_session(lease);
-    release(lease);
+    zkl_lease_release(lease);
     zkl_stakes_drop(&lease->stakes);
     free(lease);
 }
@@ -331,45 +323,37 @@ uint64_t zkl_lease_id(const zkl_lease *lease) {
 }
 
 int64_t zkl_lease_token(const zkl_lease *lease) {
-    struct zkl_session *session = zkl_lease_session(lease);
-    int64_t token = zkl_stakes_at(&lease->stakes, 0)->token;
-    return token;
+    return zkl_stakes_at(&lease->stakes, 0)->token;
 }
 
-bool zkl_lease_revoked(zkl_lease *lease) {
-    struct zkl_session *session = zkl_lease_session(lease);
-    bool revoked = false;
+bool zkl_lease_revoked(const zkl_lease *lease) {
     for (size_t i = 0; i < lease->stakes.count; i++)
-        if (zkl_stakes_at(&lease->stakes, i)->revoked) revoked = true;
-    return revoked;
+        if (zkl_stakes_at(&lease->stakes, i)->revoked) return true;
+    return false;
 }
 
 void zkl_lease_listen(zkl_lease *lease) {
-    struct zkl_session *session = zkl_lease_session(lease);
+    const struct zkl_session *session = zkl_lease_session(lease);
     for (size_t i = 0; i < lease->stakes.count; i++) {
         struct stake *stake = zkl_stakes_at(&lease->stakes, i);
         if (session->state == ZKL_SESSION_CONNECTED)
-            zkl_stake_perform(stake, zkl_claim_beat(&stake->claim, zkl_now()));
+            zkl_stake_perform(stake, zkl_claim_beat(&stake->claim, session->now));
     }
 }
 
 /* Its parts were granted at one moment. */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
-    struct zkl_session *session = zkl_lease_session(lease);
-    enum zkl_lease_state state = ZKL_LEASE_SUSPECT;
+    const struct zkl_session *session = zkl_lease_session(lease);
     enum zkl_code ended = zkl_lease_ended(lease);
+    if (ended != ZKL_OK) return ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
-    enum zkl_phase phase = zkl_clock_phase(&session->party.clock, epoch, zkl_now());
-    if (ended != ZKL_OK) state = ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
-    else if (phase == ZKL_PHASE_HELD) state = ZKL_LEASE_HELD;
-    return state;
+    enum zkl_phase phase = zkl_clock_phase(&session->party.clock, epoch, session->now);
+    return phase == ZKL_PHASE_HELD ? ZKL_LEASE_HELD : ZKL_LEASE_SUSPECT;
 }
 
 zkl_time zkl_lease_remaining(zkl_lease *lease) {
-    struct zkl_session *session = zkl_lease_session(lease);
-    zkl_time remaining = 0;
+    const struct zkl_session *session = zkl_lease_session(lease);
+    if (zkl_lease_ended(lease) != ZKL_OK) return 0;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
-    if (zkl_lease_ended(lease) == ZKL_OK)
-        remaining = zkl_clock_remaining(&session->party.clock, epoch, zkl_now());
-    return remaining;
+    return zkl_clock_remaining(&session->party.clock, epoch, session->now);
 }

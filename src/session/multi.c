@@ -94,12 +94,12 @@ void zkl_multi_create(struct stake *stake) {
     if (ops && describe(ops, stake, count))
         call = zkl_call_new(stake->session, VERB_CREATE_ALL, stake, NULL);
     if (call) {
-        zkl_call_transact(call, ops, count);
+        zkl_call_transact_own(call, ops, count);
     } else {
+        for (size_t i = 0; ops && i < count; i++) free((char *)ops[i].path);
         struct call never = {.verb = VERB_CREATE_ALL, .stake = stake};
-        zkl_multi_created(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = zkl_now()});
+        zkl_multi_created(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = stake->session->now});
     }
-    for (size_t i = 0; ops && i < count; i++) free((char *)ops[i].path);
     free(ops);
 }
 
@@ -119,7 +119,7 @@ void zkl_multi_created(struct call *call, const struct answer *answer) {
         struct stake *next = next_part(part);
         zkl_stake_hold(next);
         part_created(part, answer,
-                     answer->reply == ZKL_DONE ? zkl_call_created(call, i) : NULL);
+                     answer->reply == ZKL_DONE ? answer->results[i].created : NULL);
         zkl_stake_unhold(part);
         part = next;
     }

@@ -14,9 +14,8 @@
  * other parts is there.
  */
 void zkl_inquiry_again(struct zkl_request *request) {
-    request->ask_at = zkl_now() + ZKL_SECOND / 10;
-    if (!request->calls && request->ask_at < request->session->due)
-        zkl_session_wake(request->session, request->ask_at);
+    request->ask_at = request->session->now + ZKL_SECOND / 10;
+    if (!request->calls) zkl_session_wake(request->session, request->ask_at);
 }
 
 /* NULL: out of memory; the request is asked again. */
@@ -70,11 +69,11 @@ static void ask_fixed(struct zkl_request *request); /* below, with the line */
 void zkl_inquiry_start(struct zkl_request *request) {
     struct zkl_session *session = request->session;
     if (request->done || request->calls || session->state != ZKL_SESSION_CONNECTED) return;
-    if (zkl_now() < request->ask_at) return;
+    if (session->now < request->ask_at) return;
     request->ask_at = 0;
     switch (request->kind) {
     case REQUEST_READY:
-        if (atomic_load(&session->credentials_known)) ask_ready(request);
+        if (session->accepted) ask_ready(request);
         break;
     case REQUEST_CHECK: ask_check(request); break;
     case REQUEST_QUEUE:
@@ -208,12 +207,11 @@ static void ask_fixed(struct zkl_request *request) {
 }
 
 static void queue_listed(struct zkl_request *request, const struct answer *answer) {
-    const struct String_vector *names = answer->names;
-    size_t count = answer->reply == ZKL_DONE ? (size_t)names->count : 0;
+    size_t count = answer->reply == ZKL_DONE ? (size_t)answer->count : 0;
     forget_queue(request);
     request->queue = calloc(count + 1, sizeof *request->queue);
     bool enough = request->queue != NULL;
-    for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, names->data[i]);
+    for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, answer->names[i]);
     if (enough) drop_repeated(request);
     if (!enough) zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
     else if (request->queued == 0) zkl_request_finish(request, ZKL_OK, 0);
@@ -320,7 +318,6 @@ zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout) {
 }
 
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_session *session = zkl_lease_session(lease);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_CHECK, timeout);
     if (request && !request->done) zkl_inquiry_begin(request);
     return request;

@@ -58,10 +58,10 @@ static bool is_name(const char *name) {
     return true;
 }
 
-static bool are_names(const struct String_vector *names) {
-    if (!names || names->count < 0 || (names->count > 0 && !names->data)) return false;
-    for (int32_t i = 0; i < names->count; i++)
-        if (!is_name(names->data[i])) return false;
+static bool are_names(const struct answer *answer) {
+    if (answer->count < 0 || (answer->count > 0 && !answer->names)) return false;
+    for (int i = 0; i < answer->count; i++)
+        if (!is_name(answer->names[i])) return false;
     return true;
 }
 
@@ -85,16 +85,16 @@ static bool is_creation(const struct call *call, const struct answer *answer) {
     return true;
 }
 
-static bool is_transaction(const struct transaction *all) {
-    for (size_t i = 0; i < all->count; i++) {
-        bool sequential = all->asked[i] != NULL;
-        if (all->results[i].err != ZKL_ERROR_NONE) return false;
-        if (sequential && !is_created(all->asked[i], all->created[i], true)) return false;
+static bool is_transaction(const struct zkl_rpc *rpc, const struct zkl_result *results) {
+    for (size_t i = 0; results && i < rpc->count; i++) {
+        bool sequential = rpc->ops[i].kind == ZKL_OP_CREATE && rpc->ops[i].mode == ZKL_SEQUENTIAL;
+        if (results[i].error != ZKL_ERROR_NONE) return false;
+        if (sequential && !is_created(rpc->ops[i].path, results[i].created, true)) return false;
     }
-    return true;
+    return results != NULL;
 }
 
-/* Of a reply of ZKL_ERROR_NONE: it says what its verb has to say. */
+/* Of an answer without an error: it says what its verb has to say. */
 static bool is_sound(const struct call *call, const struct answer *answer) {
     switch (call->verb) {
     case VERB_CREATE: return is_creation(call, answer);
@@ -102,10 +102,10 @@ static bool is_sound(const struct call *call, const struct answer *answer) {
     case VERB_SHARE:
     case VERB_WAIT:
     case VERB_PASS:
-    case VERB_GUARD: return is_transaction(call->transaction);
+    case VERB_GUARD: return is_transaction(&call->rpc, answer->results);
     case VERB_LIST:
     case VERB_LOOK:
-    case VERB_QUEUE_LIST: return are_names(answer->names);
+    case VERB_QUEUE_LIST: return are_names(answer);
     case VERB_GET_OWN:
     case VERB_GET_AHEAD:
     case VERB_RANK:
@@ -133,5 +133,5 @@ static bool is_sound(const struct call *call, const struct answer *answer) {
 void zkl_reply_sift(const struct call *call, struct answer *answer) {
     if (answer->rc == ZKL_ERROR_NONE && is_sound(call, answer)) return;
     int rc = answer->rc == ZKL_ERROR_NONE ? NOT_UNDERSTOOD : answer->rc;
-    *answer = (struct answer){.rc = rc, .unsent = answer->unsent};
+    *answer = (struct answer){.rc = rc, .unsent = answer->unsent, .results = answer->results};
 }

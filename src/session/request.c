@@ -11,7 +11,7 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
     if (!request) return NULL;
     request->session = session;
     request->kind = kind;
-    request->deadline = zkl_due(timeout);
+    request->deadline = zkl_session_after(session, timeout);
     request->id = ++session->last_id;
     request->references = 2; /* the caller's and the list's */
     request->link = &session->requests;
@@ -99,6 +99,18 @@ static void end(struct zkl_request *request, enum zkl_code why) {
     else zkl_request_finish(request, why, 0);
 }
 
+/* When to end the first, or to ask again. */
+zkl_time zkl_request_due(const struct zkl_session *session) {
+    bool connected = session->state == ZKL_SESSION_CONNECTED;
+    zkl_time due = ZKL_NEVER;
+    for (const struct zkl_request *each = session->requests; each; each = each->next) {
+        bool asks = each->ask_at && !each->calls && connected;
+        if (each->deadline < due) due = each->deadline;
+        if (asks && each->ask_at < due) due = each->ask_at;
+    }
+    return due;
+}
+
 void zkl_request_overdue(struct zkl_session *session, zkl_time now) {
     struct zkl_request *request = session->requests;
     while (request) {
@@ -130,38 +142,24 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
     }
 }
 
-bool zkl_request_foreign(const zkl_request *request) {
-    return zkl_session_foreign(request->session);
+zkl_session *zkl_request_session(const zkl_request *request) {
+    return request->session;
 }
 
 uint64_t zkl_request_id(const zkl_request *request) {
     return request->id;
 }
 
-bool zkl_request_done(zkl_request *request) {
-    bool done = request->done;
-    return done;
+bool zkl_request_done(const zkl_request *request) {
+    return request->done;
 }
 
-enum zkl_code zkl_request_code(zkl_request *request) {
-    enum zkl_code code = request->code;
-    return code;
+enum zkl_code zkl_request_code(const zkl_request *request) {
+    return request->code;
 }
 
-/* A hard quota is exceeded (zookeeper.enforceQuota): libzookeeper 3.8.0 has no words for it. */
-#define QUOTA_EXCEEDED (-125)
-
-const char *zkl_request_words(int error) {
-    if (error == QUOTA_EXCEEDED) {
-        return "the server refuses: a hard quota of the path is exceeded (-125)";
-    }
-    return error ? zerror(error) : NULL;
-}
-
-const char *zkl_request_detail(zkl_request *request) {
-    int error = request->error;
-    if (request->found) return request->found; /* constant once the request is done */
-    return zkl_request_words(error);
+const char *zkl_request_detail(const zkl_request *request) {
+    return request->found ? request->found : zkl_error_words(request->error);
 }
 
 zkl_lease *zkl_request_lease(zkl_request *request) {
@@ -177,15 +175,13 @@ zkl_lease *zkl_request_lease(zkl_request *request) {
     return lease;
 }
 
-/* Constant once the request is done. */
-const char *zkl_request_data(zkl_request *request, size_t *size, int32_t *version) {
+const char *zkl_request_data(const zkl_request *request, size_t *size, int32_t *version) {
     *size = request->size;
     *version = request->version;
     return request->data;
 }
 
-/* Constant once the request is done. */
-const struct zkl_queued *zkl_request_queue(zkl_request *request, size_t *count) {
+const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count) {
     *count = request->queued;
     return request->queue;
 }
@@ -202,7 +198,6 @@ static void unpost(struct zkl_request *request, struct news *news) {
 }
 
 void zkl_request_drop(zkl_request *request) {
-    struct zkl_session *session = request->session;
     end(request, ZKL_INTERRUPTED);
     if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
     request->lease = false;

@@ -40,6 +40,9 @@ enum zkl_error {
     ZKL_ERROR_THROTTLED = -127
 };
 
+/* What it means; NULL of ZKL_ERROR_NONE. */
+const char *zkl_error_words(int error);
+
 /* --- requests ------------------------------------------------------------------------------- */
 
 enum zkl_node_mode {

@@ -1,102 +1,71 @@
-/* session.c - the life of a session: from the wish to connect until it is closed. */
-#include <errno.h>
+/* session.c - a session: what it is told of its connection, its heartbeats, its end. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "internal.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 
-void zkl_session_hold(struct zkl_session *session) {
-    atomic_fetch_add(&session->references, 1);
+zkl_session *zkl_session_new(const struct zkl_settings *settings) {
+    struct zkl_session *session = calloc(1, sizeof *session);
+    if (!session) return NULL;
+    session->identity = strdup(settings->identity);
+    if (!session->identity) {
+        free(session);
+        return NULL;
+    }
+    session->owner = settings->owner;
+    session->margin = settings->margin;
+    session->containers = settings->containers;
+    session->reopen = settings->reopen;
+    session->random = settings->seed;
+    session->watches.overhead = settings->overhead;
+    session->party.clock.patience = settings->patience;
+    session->due = ZKL_NEVER;
+    session->stakes_end = &session->stakes;
+    session->calls_end = &session->calls;
+    zkl_events_init(session);
+    return session;
 }
 
-static void destroy(struct zkl_session *session) {
-    zkl_events_destroy(session);
+/* Nobody will read what is left: gives back the references of the events. */
+void zkl_session_free(zkl_session *session) {
+    struct zkl_event unread;
+    while (zkl_session_next_event(session, &unread)) continue;
     zkl_watches_clear(&session->watches);
     zkl_path_tidy(session);
-    pthread_cond_destroy(&session->news);
-    pthread_cond_destroy(&session->alarm);
-    pthread_mutex_destroy(&session->mutex);
-    free(session->servers.list);
-    free(session->probe.servers.list);
-    free(session->hosts);
-    free(session->chroot);
-    free(session->auth_scheme);
-    free(session->auth);
     free(session->identity);
     free(session);
 }
 
-void zkl_session_drop(struct zkl_session *session) {
-    if (zkl_session_foreign(session)) return;
-    if (atomic_fetch_sub(&session->references, 1) == 1) destroy(session);
+void *zkl_session_owner(const zkl_session *session) {
+    return session->owner;
 }
 
-bool zkl_session_foreign(const zkl_session *session) {
-    return !zkl_process_is(session->process);
+/* --- time ------------------------------------------------------------------------------ */
+
+void zkl_session_at(zkl_session *session, zkl_time now) {
+    session->now = now;
+    zkl_path_tidy(session);
 }
 
-static bool copy(char **to, const char *from) {
-    *to = from ? strdup(from) : NULL;
-    return !from || *to;
+void zkl_session_wake(struct zkl_session *session, zkl_time due) {
+    if (due < session->due) session->due = due;
 }
 
-static bool copy_options(struct zkl_session *session, const struct zkl_options *options) {
-    session->timeout_wanted = options->timeout;
-    session->margin = options->margin;
-    session->acl = options->acl;
-    session->reopen = options->reopen;
-    session->containers = options->containers;
-    return copy(&session->hosts, options->hosts) && copy(&session->chroot, options->chroot) &&
-           copy(&session->auth_scheme, options->auth_scheme) &&
-           copy(&session->auth, options->auth) && copy(&session->identity, options->identity);
+zkl_time zkl_session_after(const struct zkl_session *session, zkl_time timeout) {
+    return timeout >= ZKL_NEVER - session->now ? ZKL_NEVER : session->now + timeout;
 }
 
-static void init_threading(struct zkl_session *session) {
-    pthread_condattr_t monotonic;
-    pthread_mutex_init(&session->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&session->news, &monotonic);
-    pthread_cond_init(&session->alarm, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-}
+/* --- states ------------------------------------------------------------------------------ */
 
-zkl_session *zkl_session_new(const struct zkl_options *options) {
-    struct zkl_session *session = calloc(1, sizeof *session);
-    if (!session) return NULL;
-    atomic_init(&session->references, 1);
-    session->process = getpid();
-    session->opening = true;
-    session->due = ZKL_NEVER;
-    session->denied = ZKL_NEVER;
-    session->party.clock.patience = options->timeout / 12;
-    session->stakes_end = &session->stakes;
-    session->random = (uint64_t)zkl_now() ^ (uint64_t)session->process << 40;
-    session->watches.overhead = strlen(options->chroot) + 4;
-    init_threading(session);
-    zkl_events_init(session);
-    int error = copy_options(session, options) ? 0 : ENOMEM;
-    if (!error && zkl_process_enlist(session) != 0) error = ENOMEM;
-    if (!error) error = zkl_keeper_start(session);
-    if (!error) return session;
-    zkl_process_delist(session);
-    destroy(session);
-    errno = error;
-    return NULL;
-}
-
-/* --- states; the mutex is held ----------------------------------------------------------- */
-
-void zkl_session_change(struct zkl_session *session, enum zkl_session_state state) {
+static void change(struct zkl_session *session, enum zkl_session_state state) {
     session->state = state;
-    zkl_events_post_state(session);
+    zkl_events_post_state(session, state);
 }
 
-void zkl_session_connected(struct zkl_session *session, uint64_t id, zkl_time timeout) {
-    zkl_time now = zkl_now();
+void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) {
+    zkl_time now = session->now;
     if (session->party.session == id) {
         session->stats.reconnects++;
         zkl_stake_tick_all(session, now); /* what ran out by the old timeout is lost */
@@ -106,9 +75,7 @@ void zkl_session_connected(struct zkl_session *session, uint64_t id, zkl_time ti
     }
     session->party.session = id;
     session->party.clock.connected = true;
-    session->denied = ZKL_NEVER;
-    zkl_descriptors_sockets(&session->servers);
-    zkl_session_change(session, ZKL_SESSION_CONNECTED);
+    change(session, ZKL_SESSION_CONNECTED);
     zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
     zkl_stake_resume_all(session, now);
     zkl_inquiry_start_all(session);
@@ -117,159 +84,217 @@ void zkl_session_connected(struct zkl_session *session, uint64_t id, zkl_time ti
     zkl_session_wake(session, 0);
 }
 
-void zkl_session_suspended(struct zkl_session *session) {
+void zkl_session_accepted(zkl_session *session, bool accepted) {
+    if (session->accepted == accepted) return;
+    session->accepted = accepted;
+    if (accepted) zkl_inquiry_start_all(session);
+}
+
+void zkl_session_suspended(zkl_session *session) {
     if (session->state != ZKL_SESSION_CONNECTED) return;
     session->party.clock.connected = false;
-    session->unconnected_since = zkl_now();
-    zkl_session_change(session, ZKL_SESSION_SUSPENDED);
+    change(session, ZKL_SESSION_SUSPENDED);
     zkl_stake_suspend_all(session);
-    zkl_stake_notice_all(session, zkl_now());
+    zkl_stake_notice_all(session, session->now);
     zkl_session_wake(session, 0);
 }
 
-/* The handle is dead, and all that belonged to its session. */
-static void retire(struct zkl_session *session) {
+/* All that belonged to the session at the server. */
+static void forget_all(struct zkl_session *session, enum zkl_session_state state) {
     zkl_clock_stop(&session->party.clock);
     session->party.session = 0;
     session->created = 0;
-    session->retired = session->handle;
-    session->handle = NULL;
     for (struct path *path = NULL; (path = zkl_path_next(session, path));) {
         zkl_line_clear(&path->line);
         path->look_at = 0;
         zkl_path_idle(session, path);
     }
+    change(session, state);
+    zkl_stake_expire_all(session);
+    zkl_call_answer_all(session);
+    zkl_watches_clear(&session->watches);
 }
 
-void zkl_session_expired(struct zkl_session *session) {
-    if (!session->handle) return;
+static bool is_over(const struct zkl_session *session) {
+    return session->state == ZKL_SESSION_EXPIRED || session->state == ZKL_SESSION_CLOSED;
+}
+
+void zkl_session_expired(zkl_session *session) {
+    if (is_over(session)) return;
     session->stats.expiries++;
-    retire(session);
-    zkl_session_change(session, ZKL_SESSION_EXPIRED);
-    zkl_stake_expire_all(session);
-    zkl_watches_clear(&session->watches);
+    forget_all(session, ZKL_SESSION_EXPIRED);
     zkl_request_fail_all(session, ZKL_EXPIRED);
-    session->opening = session->reopen;
     zkl_session_wake(session, 0);
 }
 
-void zkl_session_denied(struct zkl_session *session, zkl_time timeout) {
-    session->denied = timeout;
-    zkl_session_expired(session);
-}
-
-void zkl_session_refused(struct zkl_session *session) {
+void zkl_session_refused(zkl_session *session) {
     zkl_request_fail_all(session, ZKL_AUTH);
+    session->reopen = false; /* they would be refused again */
     zkl_session_expired(session);
-    session->opening = session->reopen = false; /* they would be refused again */
 }
 
-void zkl_session_closed(struct zkl_session *session) {
-    retire(session);
-    session->retired = NULL;
-    zkl_stake_expire_all(session);
-    zkl_watches_clear(&session->watches);
-    zkl_session_change(session, ZKL_SESSION_CLOSED);
+void zkl_session_reopening(zkl_session *session) {
+    if (session->state == ZKL_SESSION_EXPIRED) change(session, ZKL_SESSION_CONNECTING);
+}
+
+void zkl_session_close(zkl_session *session) {
+    if (session->closing) return;
+    session->closing = true;
+    zkl_stake_close_all(session);
+    zkl_request_fail_all(session, ZKL_CLOSED);
+    zkl_watcher_end_all(session);
+    zkl_session_wake(session, 0);
+}
+
+void zkl_session_closed(zkl_session *session) {
+    if (session->state == ZKL_SESSION_CLOSED) return;
+    forget_all(session, ZKL_SESSION_CLOSED);
     zkl_path_tidy(session);
 }
 
-/* --- closing -------------------------------------------------------------------------------- */
+/* --- watch events ------------------------------------------------------------------------ */
 
-/* Half of the time is for what is under way, half for zookeeper_close(). */
-void zkl_session_begin_close(struct zkl_session *session, zkl_time due) {
-    zkl_time now = zkl_now(), close_by = now + (due - now) / 2;
-    zkl_lock(session);
-    if (!session->closing) {
-        session->closing = true;
-        session->close_by = close_by;
-        zkl_stake_close_all(session);
-        zkl_request_fail_all(session, ZKL_CLOSED);
-        zkl_watcher_end_all(session);
+void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node) {
+    session->stats.events++;
+    zkl_watches_fired(&session->watches, node);
+    zkl_stake_event(session, event, node);
+    zkl_watcher_event(session, node);
+}
+
+/* --- heartbeats -------------------------------------------------------------------------- */
+
+static zkl_time beat_due(const struct zkl_session *session) {
+    bool busy = session->stakes || (session->watches.unwanted && !session->closing);
+    if (!busy || session->state != ZKL_SESSION_CONNECTED) return ZKL_NEVER;
+    zkl_time since =
+        session->last_beat > session->busy_since ? session->last_beat : session->busy_since;
+    return since + session->party.clock.timeout / 6;
+}
+
+static void beat(struct zkl_session *session) {
+    if (session->now < beat_due(session)) return;
+    session->last_beat = session->now;
+    struct call *call = zkl_call_new(session, VERB_BEAT, NULL, NULL);
+    if (call) zkl_call_sync(call, "/");
+    zkl_stake_beat_all(session, session->now);
+    zkl_watches_remove_unwanted(session);
+}
+
+/* --- looks for orphans --------------------------------------------------------------------- */
+
+static zkl_time look_due(struct zkl_session *session) {
+    zkl_time due = ZKL_NEVER;
+    struct path *path = NULL;
+    if (session->state != ZKL_SESSION_CONNECTED) return due;
+    while ((path = zkl_path_next(session, path))) {
+        if (path->look_at && path->look_at < due) due = path->look_at;
     }
-    if (close_by < session->close_by) session->close_by = close_by;
-    zkl_session_wake(session, 0);
-    zkl_unlock(session);
+    return due;
 }
 
-void zkl_session_close_soon(zkl_session *session, zkl_time bound) {
-    zkl_session_begin_close(session, zkl_due(bound));
+/* A sync and a list; the answer ends the doubt (call.c). */
+static void look_at(struct zkl_session *session, struct path *path) {
+    struct call *sync = zkl_call_new(session, VERB_LOOK_SYNC, NULL, NULL);
+    struct call *fixed = path->fixed ? zkl_call_new(session, VERB_LOOK_FIXED, NULL, NULL) : NULL;
+    bool enough = sync && (fixed || !path->fixed);
+    struct call *list = enough ? zkl_call_new(session, VERB_LOOK, NULL, NULL) : NULL;
+    path->look_at = session->now + session->party.clock.timeout; /* if there is no answer */
+    path->fixed_seen = false;
+    if (sync) sync->look_at = path->look_at;
+    if (fixed) fixed->look_at = path->look_at;
+    if (list) list->look_at = path->look_at;
+    if (sync) zkl_call_sync(sync, path->text);
+    if (fixed) zkl_call_get(fixed, path->text, ZKL_NAME_FIXED);
+    if (list) zkl_call_list(list, path->text);
 }
 
-bool zkl_session_ended(zkl_session *session) {
-    zkl_lock(session);
-    bool ended = session->state == ZKL_SESSION_CLOSED;
-    zkl_unlock(session);
-    return ended;
+static void look(struct zkl_session *session) {
+    struct path *path = NULL;
+    if (session->state != ZKL_SESSION_CONNECTED) return;
+    while ((path = zkl_path_next(session, path))) {
+        if (path->look_at && session->now >= path->look_at) look_at(session, path);
+    }
 }
 
-bool zkl_session_close(zkl_session *session, zkl_time bound) {
-    zkl_time due = zkl_due(bound);
-    zkl_session_begin_close(session, due);
-    zkl_lock(session);
-    while (session->state != ZKL_SESSION_CLOSED && zkl_now() < due)
-        zkl_wait_until(session, &session->news, due);
-    bool closed = session->state == ZKL_SESSION_CLOSED;
-    zkl_unlock(session);
-    return closed;
+/* --- ticks --------------------------------------------------------------------------------- */
+
+void zkl_session_tick(zkl_session *session) {
+    zkl_time now = session->now;
+    session->due = ZKL_NEVER;
+    zkl_clock_attend(&session->party.clock, now);
+    zkl_request_overdue(session, now);
+    zkl_stake_tick_all(session, now);
+    zkl_stake_wake_all(session, now);
+    zkl_stake_notice_all(session, now);
+    beat(session);
+    look(session);
+    zkl_inquiry_start_all(session);
+    zkl_watcher_start_all(session);
+}
+
+static zkl_time earlier(zkl_time a, zkl_time b) {
+    return a < b ? a : b;
+}
+
+zkl_time zkl_session_due(zkl_session *session) {
+    zkl_time due = earlier(beat_due(session), look_due(session));
+    if (session->stakes)
+        due = earlier(due, zkl_clock_next(&session->party.clock, session->now));
+    due = earlier(due, zkl_stake_wake_due(session));
+    due = earlier(due, zkl_watcher_due(session));
+    due = earlier(due, zkl_request_due(session));
+    if (!is_over(session)) due = earlier(due, session->now + session->party.clock.patience / 2);
+    return due;
+}
+
+zkl_time zkl_session_due_anew(const zkl_session *session) {
+    return session->due;
+}
+
+enum zkl_session_state zkl_session_connection(const zkl_session *session) {
+    return session->state;
+}
+
+bool zkl_session_is_idle(const zkl_session *session) {
+    return !session->calls;
+}
+
+bool zkl_session_has_claims(const zkl_session *session) {
+    return session->stakes != NULL;
 }
 
 /* --- what a session tells ------------------------------------------------------------------- */
 
 /*
  * A lease ran out for want of a proof, and there was none since: after a stop of the process
- * libzookeeper may not know yet that the connection is lost.
+ * the shell may not know yet that the connection is lost.
  */
 static bool is_outdated(struct zkl_session *session) {
     const struct zkl_clock *clock = &session->party.clock;
-    zkl_time now = zkl_now();
-    if (zkl_clock_phase(clock, clock->epoch, now) != ZKL_PHASE_LOST) return false;
-    zkl_stake_tick_all(session, now);
+    if (zkl_clock_phase(clock, clock->epoch, session->now) != ZKL_PHASE_LOST) return false;
+    zkl_stake_tick_all(session, session->now);
     const struct stake *stake = session->stakes;
     while (stake && stake->claim.code != ZKL_LOST) stake = stake->next;
     return stake != NULL;
 }
 
 enum zkl_session_state zkl_session_state(zkl_session *session) {
-    zkl_lock(session);
-    enum zkl_session_state state = session->closing ? ZKL_SESSION_CLOSED : session->state;
-    if (state == ZKL_SESSION_CONNECTED && is_outdated(session)) state = ZKL_SESSION_SUSPENDED;
-    zkl_unlock(session);
-    return state;
+    if (session->closing) return ZKL_SESSION_CLOSED;
+    bool outdated = session->state == ZKL_SESSION_CONNECTED && is_outdated(session);
+    return outdated ? ZKL_SESSION_SUSPENDED : session->state;
 }
 
-uint64_t zkl_session_id(zkl_session *session) {
-    zkl_lock(session);
-    uint64_t id = session->party.session;
-    zkl_unlock(session);
-    return id;
+uint64_t zkl_session_id(const zkl_session *session) {
+    return session->party.session;
 }
 
-zkl_time zkl_session_timeout(zkl_session *session) {
-    zkl_lock(session);
-    zkl_time timeout = session->party.clock.timeout;
-    zkl_unlock(session);
-    return timeout;
+zkl_time zkl_session_timeout(const zkl_session *session) {
+    return session->party.clock.timeout;
 }
 
-int zkl_session_trouble(zkl_session *session) {
-    zkl_lock(session);
-    int error = session->open_error;
-    zkl_unlock(session);
-    return error;
-}
-
-zkl_time zkl_session_denial(zkl_session *session) {
-    zkl_lock(session);
-    zkl_time timeout = session->denied;
-    zkl_unlock(session);
-    return timeout;
-}
-
-void zkl_session_stats(zkl_session *session, struct zkl_stats *stats) {
-    zkl_lock(session);
+void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats) {
     *stats = session->stats;
     stats->watches = session->watches.count;
     stats->watch_bytes = session->watches.bytes;
     stats->paths = session->node_bytes;
-    zkl_unlock(session);
 }

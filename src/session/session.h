@@ -67,11 +67,9 @@ void *zkl_session_owner(const zkl_session *session);
 /* The time is `now`, until it is said anew. It never goes back. */
 void zkl_session_at(zkl_session *session, zkl_time now);
 
-/*
- * There is a connection, by the session of this id, with this timeout. `accepted`: its
- * credentials, if it has any, were accepted, so that a first question may be asked.
- */
+/* There is a connection, by the session of this id, with this timeout. */
 void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout);
+/* Its credentials, if it has any, were accepted: a first question may be asked. */
 void zkl_session_accepted(zkl_session *session, bool accepted);
 void zkl_session_suspended(zkl_session *session);
 void zkl_session_expired(zkl_session *session); /* all that is out is answered as unknown */
@@ -92,6 +90,9 @@ void zkl_session_tick(zkl_session *session);
 
 /* The next request to send; what it points to is constant until it is answered. */
 bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rpc);
+
+/* As the shell put it in. */
+enum zkl_session_state zkl_session_connection(const zkl_session *session);
 
 /* When to call zkl_session_tick() again; it may be sooner after whatever is put in. */
 zkl_time zkl_session_due(zkl_session *session);
@@ -145,7 +146,7 @@ struct zkl_stats {
     size_t paths;            /* bytes of ephemeral paths, limited to ZKL_PATHS_MAX */
     uint64_t watch_removals; /* requests sent */
 };
-void zkl_session_stats(zkl_session *session, struct zkl_stats *stats);
+void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats);
 
 /*
  * Bytes of node paths, and of watched paths of others' nodes, that one session may have. A
@@ -245,16 +246,16 @@ zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count,
 
 zkl_session *zkl_request_session(const zkl_request *request);
 uint64_t zkl_request_id(const zkl_request *request);
-bool zkl_request_done(zkl_request *request);
-enum zkl_code zkl_request_code(zkl_request *request); /* when done */
-const char *zkl_request_detail(zkl_request *request); /* what was found, or the server's
+bool zkl_request_done(const zkl_request *request);
+enum zkl_code zkl_request_code(const zkl_request *request); /* when done */
+const char *zkl_request_detail(const zkl_request *request); /* what was found, or the server's
                                                          reason, or NULL */
 zkl_lease *zkl_request_lease(zkl_request *request);   /* takes it; NULL: none or taken */
-const struct zkl_queued *zkl_request_queue(zkl_request *request, size_t *count);
-const char *zkl_request_data(zkl_request *request, size_t *size, int32_t *version); /* get's */
-bool zkl_request_sent(zkl_request *request);      /* a guard: perhaps it was carried out */
-size_t zkl_request_refused(zkl_request *request); /* which of its ops, from 1; 0: none */
-int32_t zkl_request_version(zkl_request *request, size_t op); /* after that one; SET only */
+const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
+const char *zkl_request_data(const zkl_request *request, size_t *size, int32_t *version); /* get's */
+bool zkl_request_sent(const zkl_request *request);      /* a guard: perhaps it was carried out */
+size_t zkl_request_refused(const zkl_request *request); /* which of its ops, from 1; 0: none */
+int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that one; SET only */
 void zkl_request_cancel(zkl_request *request, enum zkl_code why);
 void zkl_request_drop(zkl_request *request); /* cancels; releases a lease not taken */
 
@@ -267,7 +268,7 @@ int64_t zkl_lease_token(const zkl_lease *lease);
 zkl_session *zkl_lease_session(const zkl_lease *lease);
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
 zkl_time zkl_lease_remaining(zkl_lease *lease);
-bool zkl_lease_revoked(zkl_lease *lease); /* somebody asked for the lock */
+bool zkl_lease_revoked(const zkl_lease *lease); /* somebody asked for the lock */
 void zkl_lease_listen(zkl_lease *lease);  /* to that, from now on, not from the next heartbeat */
 
 /* ZKL_OK, ZKL_LOST or ZKL_RELEASED; does not wait. */

@@ -36,9 +36,8 @@ static char *node_data(const char *identity, const char *data) {
 
 /* The first stake after a pause: heartbeats are due from now on. */
 static void busy_again(struct zkl_session *session) {
-    session->busy_since = zkl_now();
-    zkl_time due = session->busy_since + session->party.clock.timeout / 6;
-    zkl_session_wake(session, due);
+    session->busy_since = session->now;
+    zkl_session_wake(session, session->now + session->party.clock.timeout / 6);
 }
 
 /* The session's list holds the only reference. */
@@ -212,7 +211,7 @@ bool zkl_stake_lost(struct stake *stake, zkl_time now) {
 
 enum zkl_code zkl_stake_ended(struct stake *stake) {
     if (stake->handles == 0) return ZKL_RELEASED;
-    if (zkl_stake_lost(stake, zkl_now())) return ZKL_LOST;
+    if (zkl_stake_lost(stake, stake->session->now)) return ZKL_LOST;
     return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* away, or it did not return */
 }
 

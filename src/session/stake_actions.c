@@ -8,7 +8,7 @@
 
 void zkl_stake_never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
     struct call never = {.verb = verb, .stake = stake, .contender = contender};
-    zkl_stake_answer(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = zkl_now()});
+    zkl_stake_answer(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = stake->session->now});
 }
 
 /* NULL: never sent. */
@@ -73,7 +73,10 @@ void zkl_stake_share(struct stake *stake) {
     struct call *call = NULL;
     if (writer && reader) call = call_for(stake, VERB_SHARE, NULL);
     else zkl_stake_never_sent(stake, VERB_SHARE, NULL);
-    if (call) zkl_call_transact(call, ops, 2);
+    if (call) {
+        zkl_call_transact_own(call, ops, 2);
+        return;
+    }
     free(writer);
     free(reader);
 }
@@ -156,14 +159,14 @@ static zkl_actions watch_holders(struct stake *stake) {
 }
 
 void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
-    path->look_at = zkl_now() + session->party.clock.timeout;
+    path->look_at = session->now + session->party.clock.timeout;
     zkl_session_wake(session, path->look_at);
 }
 
 /* In order of arrival; the first of them may have to go alone again. */
 static void resume_followers(struct stake *stake) {
     struct zkl_claim *claim = stake->claim.line->claims, *next;
-    zkl_time now = zkl_now();
+    zkl_time now = stake->session->now;
     for (; claim; claim = next) {
         next = claim->next;
         if (zkl_claim_follows(claim))
@@ -184,7 +187,7 @@ static zkl_actions pause_claim(struct stake *stake) {
     struct zkl_session *session = stake->session;
     if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);
     zkl_time length = (zkl_time)(next_random(session) % (uint64_t)stake->jitter);
-    stake->wake_at = zkl_due(length);
+    stake->wake_at = zkl_session_after(session, length);
     zkl_session_wake(session, stake->wake_at);
     return 0;
 }

@@ -23,7 +23,7 @@ void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
                               const struct zkl_stat *stat) {
     static const struct zkl_wish nobodys = {.owner = "", .kind = ZKL_UNFAIR};
     enum zkl_stray stray = zkl_line_stray(&path->line, session->party.session,
-                                          (uint64_t)stat->owner, stat->czxid);
+                                          stat->owner, stat->czxid);
     if (stray == ZKL_ANSWERED) return;
     struct stake *stake =
         stray == ZKL_STRAY ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
@@ -61,8 +61,7 @@ static void answer_list(const struct call *call, const struct answer *answer) {
     path->lists--;
     zkl_path_idle(call->session, path); /* perhaps */
     if (reply == ZKL_DONE &&
-        !zkl_line_replace(&path->line, (const char *const *)answer->names->data,
-                          (size_t)answer->names->count))
+        !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
         reply = ZKL_UNKNOWN;
     if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
@@ -151,7 +150,7 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
     zkl_stake_take_data(stake, answer);
     zkl_actions did =
         zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
-                          stat ? (uint64_t)stat->owner : 0, answer->now);
+                          stat ? stat->owner : 0, answer->now);
     if (stat && zkl_kind_is_fixed(stake->claim.kind))
         zkl_stake_look_for_stray(stake->path, stake->session, stat);
     if (stat && stat->version > 0) did |= zkl_claim_called(&stake->claim);
@@ -226,14 +225,14 @@ void zkl_stake_answer(struct call *call, const struct answer *answer) {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static zkl_actions own_event(struct stake *stake, int type) {
-    if (type == ZOO_DELETED_EVENT) return zkl_claim_own_deleted(&stake->claim);
+static zkl_actions own_event(struct stake *stake, enum zkl_node_event event) {
+    if (event == ZKL_NODE_DELETED) return zkl_claim_own_deleted(&stake->claim);
     return zkl_claim_own_changed(&stake->claim);
 }
 
-static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead, int type,
-                               zkl_time now) {
-    if (type == ZOO_DELETED_EVENT) return zkl_claim_ahead_deleted(&stake->claim, ahead, now);
+static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead,
+                               enum zkl_node_event event, zkl_time now) {
+    if (event == ZKL_NODE_DELETED) return zkl_claim_ahead_deleted(&stake->claim, ahead, now);
     return zkl_claim_ahead_changed(&stake->claim, ahead);
 }
 
@@ -249,21 +248,21 @@ static bool waits_for(const struct zkl_claim *claim, const char *name) {
 }
 
 /* Feeds the event to the claims on the path whose own node or predecessor it is about. */
-void zkl_stake_event(struct zkl_session *session, int type, const char *node) {
+void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
     const char *name = last_segment(node);
     struct path *path = path_of(session, node);
-    zkl_time now = zkl_now();
+    zkl_time now = session->now;
     if (!path) return;
     struct zkl_contender *about = zkl_line_find(&path->line, name);
     if (about) zkl_contender_hold(about);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         struct stake *stake = (struct stake *)claim;
         next = claim->next;
-        if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, type));
+        if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
         else if (waits_for(claim, name))
-            zkl_stake_perform(stake, ahead_event(stake, claim->ahead, type, now));
+            zkl_stake_perform(stake, ahead_event(stake, claim->ahead, event, now));
         else if (claim->state == ZKL_WAIT && claim->heading)
-            zkl_stake_perform(stake, ahead_event(stake, about, type, now));
+            zkl_stake_perform(stake, ahead_event(stake, about, event, now));
     }
     zkl_contender_drop(about);
 }

@@ -101,10 +101,10 @@ void zkl_watcher_end_all(struct zkl_session *session) {
 /* --- looks ----------------------------------------------------------------------------------- */
 
 static void look_again(struct zkl_watcher *watcher, zkl_time pause) {
-    zkl_time due = zkl_now() + pause;
+    zkl_time due = watcher->session->now + pause;
     if (watcher->look_at && watcher->look_at <= due) return;
     watcher->look_at = due;
-    if (due < watcher->session->due) zkl_session_wake(watcher->session, due);
+    zkl_session_wake(watcher->session, due);
 }
 
 /* NULL: out of memory. */
@@ -146,7 +146,7 @@ static zkl_time due_of(const struct zkl_watcher *watcher) {
 
 static void start(struct zkl_watcher *watcher) {
     bool connected = watcher->session->state == ZKL_SESSION_CONNECTED;
-    if (!connected || zkl_now() < due_of(watcher)) return;
+    if (!connected || watcher->session->now < due_of(watcher)) return;
     if (has_to_look(watcher)) look(watcher);
     else check(watcher);
 }
@@ -193,8 +193,7 @@ void zkl_watcher_answer(const struct call *call, const struct answer *answer) {
     else if (call->verb == VERB_WATCHER_GET) see(watcher, answer);
     else answer_exists(watcher, answer);
     watcher->check_at = answer->now + watcher->session->party.clock.timeout;
-    if (watcher->check_at < watcher->session->due)
-        zkl_session_wake(watcher->session, watcher->check_at);
+    zkl_session_wake(watcher->session, watcher->check_at);
     start(watcher);
 }
 
@@ -227,7 +226,7 @@ static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *
                                     .link = &session->watchers,
                                     .open = true,
                                     .watch = watch,
-                                    .look_at = zkl_now(),
+                                    .look_at = session->now,
                                     .id = ++session->last_id,
                                     .references = 1};
     if (watcher->next) watcher->next->link = &watcher->next;
@@ -243,6 +242,10 @@ zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *wh
 
 uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
     return watcher->id;
+}
+
+zkl_session *zkl_watcher_session(const zkl_watcher *watcher) {
+    return watcher->session;
 }
 
 /* What was seen is what is to be told, unless it is what was told last. */
@@ -261,10 +264,9 @@ static void turn_to_seen(struct zkl_watcher *watcher) {
 bool zkl_watcher_look(zkl_watcher *watcher, struct zkl_sight *sight) {
     const struct reading *told = &watcher->told;
     turn_to_seen(watcher);
-    bool any = watcher->open && watcher->untold;
-    *sight = (struct zkl_sight){told->code, zkl_request_words(told->error), told->data, told->size,
+    *sight = (struct zkl_sight){told->code, zkl_error_words(told->error), told->data, told->size,
                                 told->version};
-    return any;
+    return watcher->open && watcher->untold;
 }
 
 void zkl_watcher_told(zkl_watcher *watcher) {
@@ -272,7 +274,6 @@ void zkl_watcher_told(zkl_watcher *watcher) {
 }
 
 void zkl_watcher_drop(zkl_watcher *watcher) {
-    struct zkl_session *session = watcher->session;
     end(watcher);
     zkl_watcher_unhold(watcher);
 }

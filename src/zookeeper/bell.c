@@ -18,29 +18,29 @@
 
 #define SOCKET_NAME "/bell"
 
-void zkl_bell_init(struct zkl_session *session) {
-    session->bell = session->door = -1;
+void zkl_bell_init(struct zkl_client *client) {
+    client->bell = client->door = -1;
 }
 
-void zkl_bell_ring(struct zkl_session *session) {
-    if (session->bell < 0 || session->rung) return;
-    session->rung = send(session->bell, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+void zkl_bell_ring(struct zkl_client *client) {
+    if (client->bell < 0 || client->rung) return;
+    client->rung = send(client->bell, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
 /* Also makes the names go. */
-static void close_door(struct zkl_session *session) {
-    if (session->door < 0) return;
-    close(session->door);
-    session->door = -1;
-    unlink(session->door_path);
-    session->door_path[strlen(session->door_path) - strlen(SOCKET_NAME)] = '\0';
-    rmdir(session->door_path);
+static void close_door(struct zkl_client *client) {
+    if (client->door < 0) return;
+    close(client->door);
+    client->door = -1;
+    unlink(client->door_path);
+    client->door_path[strlen(client->door_path) - strlen(SOCKET_NAME)] = '\0';
+    rmdir(client->door_path);
 }
 
-void zkl_bell_destroy(struct zkl_session *session) {
-    close_door(session);
-    if (session->bell >= 0) close(session->bell);
-    session->bell = -1;
+void zkl_bell_destroy(struct zkl_client *client) {
+    close_door(client);
+    if (client->bell >= 0) close(client->bell);
+    client->bell = -1;
 }
 
 static int bind_and_listen(int socket, const char *path) {
@@ -51,35 +51,35 @@ static int bind_and_listen(int socket, const char *path) {
 }
 
 /* A folder that only this user can enter, and the socket in it. 0, or an errno value. */
-static int open_door(struct zkl_session *session, const char *folder) {
-    char *path = session->door_path;
-    const size_t size = sizeof session->door_path;
+static int open_door(struct zkl_client *client, const char *folder) {
+    char *path = client->door_path;
+    const size_t size = sizeof client->door_path;
     int length = snprintf(path, size, "%s/zklock-XXXXXX" SOCKET_NAME, folder);
     if (length < 0 || (size_t)length >= size) return ENAMETOOLONG;
     size_t end = (size_t)length - strlen(SOCKET_NAME);
     path[end] = '\0';
     if (!mkdtemp(path)) return errno;
     int error = 0;
-    session->door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (session->door < 0) {
+    client->door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (client->door < 0) {
         error = errno;
         rmdir(path);
         return error;
     }
     path[end] = *SOCKET_NAME;
-    error = bind_and_listen(session->door, path);
-    if (error) close_door(session);
+    error = bind_and_listen(client->door, path);
+    if (error) close_door(client);
     return error;
 }
 
-int zkl_session_listen(zkl_session *session, char path[ZKL_SOCKET_PATH]) {
+int zkl_client_listen(zkl_client *client, char path[ZKL_SOCKET_PATH]) {
     const char *folder = getenv("TMPDIR");
-    zkl_lock(session);
-    close_door(session);
-    int error = folder && *folder ? open_door(session, folder) : ENOENT;
-    if (error) error = open_door(session, "/tmp");
-    if (!error) memcpy(path, session->door_path, ZKL_SOCKET_PATH);
-    zkl_unlock(session);
+    zkl_lock(client);
+    close_door(client);
+    int error = folder && *folder ? open_door(client, folder) : ENOENT;
+    if (error) error = open_door(client, "/tmp");
+    if (!error) memcpy(path, client->door_path, ZKL_SOCKET_PATH);
+    zkl_unlock(client);
     return error;
 }
 
@@ -100,27 +100,27 @@ static int accept_own(int door) {
     return -1;
 }
 
-bool zkl_session_accept(zkl_session *session) {
-    zkl_lock(session);
-    int connection = session->door < 0 ? -1 : accept_own(session->door);
-    close_door(session);
+bool zkl_client_accept(zkl_client *client) {
+    zkl_lock(client);
+    int connection = client->door < 0 ? -1 : accept_own(client->door);
+    close_door(client);
     if (connection >= 0) {
-        if (session->bell >= 0) close(session->bell);
-        session->bell = connection;
-        session->rung = false;
+        if (client->bell >= 0) close(client->bell);
+        client->bell = connection;
+        client->rung = false;
     }
-    zkl_unlock(session);
+    zkl_unlock(client);
     return connection >= 0;
 }
 
-void zkl_session_heard(zkl_session *session) {
-    zkl_lock(session);
-    session->rung = false;
-    zkl_unlock(session);
+void zkl_client_heard(zkl_client *client) {
+    zkl_lock(client);
+    client->rung = false;
+    zkl_unlock(client);
 }
 
-void zkl_session_poke(zkl_session *session) {
-    zkl_lock(session);
-    zkl_bell_ring(session);
-    zkl_unlock(session);
+void zkl_client_poke(zkl_client *client) {
+    zkl_lock(client);
+    zkl_bell_ring(client);
+    zkl_unlock(client);
 }

@@ -30,55 +30,68 @@ static void discard(const char *message) {
  * question does not wait.
  */
 static void on_credentials(int rc, const void *context) {
-    struct zkl_session *session = (struct zkl_session *)context;
-    if (rc != ZAUTHFAILED) atomic_store(&session->credentials_known, true);
+    struct zkl_client *client = (struct zkl_client *)context;
+    if (rc != ZAUTHFAILED) atomic_store(&client->credentials_known, true);
     if (rc != ZOK) return;
-    zkl_lock(session);
-    zkl_inquiry_start_all(session);
-    zkl_unlock(session);
+    zkl_client_enter(client);
+    zkl_client_leave(client);
 }
 
 /*
  * With the first connection of a handle, which repeats them at each later one; between two
  * attempts to connect it takes none.
  */
-static void give_credentials(struct zkl_session *session, zhandle_t *handle) {
-    if (!session->auth_scheme || session->credentials_given) return;
-    int rc = zoo_add_auth(handle, session->auth_scheme, session->auth, (int)strlen(session->auth),
-                          on_credentials, session);
-    session->credentials_given = rc == ZOK;
+static void give_credentials(struct zkl_client *client, zhandle_t *handle) {
+    if (!client->auth_scheme || client->credentials_given) return;
+    int rc = zoo_add_auth(handle, client->auth_scheme, client->auth, (int)strlen(client->auth),
+                          on_credentials, client);
+    client->credentials_given = rc == ZOK;
 }
 
 zkl_time zkl_handle_timeout(zhandle_t *handle) {
     return (zkl_time)zoo_recv_timeout(handle) * (ZKL_SECOND / 1000);
 }
 
-static void on_connected(struct zkl_session *session, zhandle_t *handle) {
+static void on_connected(struct zkl_client *client, zhandle_t *handle) {
     zkl_time timeout = zkl_handle_timeout(handle);
     if (timeout < ZKL_TIMEOUT_LEAST) {
-        zkl_session_denied(session, timeout);
+        client->denied = timeout;
+        zkl_session_expired(client->session);
         return;
     }
-    give_credentials(session, handle); /* ahead of all that is asked */
-    zkl_session_connected(session, (uint64_t)zoo_client_id(handle)->client_id, timeout);
+    client->denied = ZKL_NEVER;
+    give_credentials(client, handle); /* ahead of all that is asked */
+    zkl_descriptors_sockets(&client->servers);
+    zkl_session_connected(client->session, (uint64_t)zoo_client_id(handle)->client_id, timeout);
 }
 
-static void on_session_event(struct zkl_session *session, zhandle_t *handle, int state) {
-    if (state == ZOO_CONNECTED_STATE) on_connected(session, handle);
-    else if (state == ZOO_CONNECTING_STATE) zkl_session_suspended(session);
-    else if (state == ZOO_EXPIRED_SESSION_STATE) zkl_session_expired(session);
-    else if (state == ZOO_AUTH_FAILED_STATE) zkl_session_refused(session);
+static void on_suspended(struct zkl_client *client) {
+    if (zkl_session_connection(client->session) != ZKL_SESSION_CONNECTED) return;
+    client->unconnected_since = zkl_now();
+    zkl_session_suspended(client->session);
 }
 
-/* Runs on the completion thread; node events have a watcher of their own (flight.c). */
+static void on_refused(struct zkl_client *client) {
+    client->refused = true;
+    zkl_session_refused(client->session);
+}
+
+static void on_session_event(struct zkl_client *client, zhandle_t *handle, int state) {
+    if (state == ZOO_CONNECTED_STATE) on_connected(client, handle);
+    else if (state == ZOO_CONNECTING_STATE) on_suspended(client);
+    else if (state == ZOO_EXPIRED_SESSION_STATE) zkl_session_expired(client->session);
+    else if (state == ZOO_AUTH_FAILED_STATE) on_refused(client);
+}
+
+/* Runs on the completion thread; node events have a watcher of their own (rpc.c). */
 static void on_event(zhandle_t *handle, int type, int state, const char *node, void *context) {
-    struct zkl_session *session = context;
+    struct zkl_client *client = context;
     (void)node;
     if (type != ZOO_SESSION_EVENT) return;
-    zkl_lock(session);
-    if (session->handle == handle) on_session_event(session, handle, state);
-    else if (session->probe.handle == handle) zkl_probe_event(session, state);
-    zkl_unlock(session);
+    zkl_client_enter(client);
+    if (client->handle == handle) on_session_event(client, handle, state);
+    else if (client->probe.handle == handle) zkl_probe_event(client, state);
+    zkl_client_leave(client);
 }
 
 /* --- opening -------------------------------------------------------------------------- */
@@ -100,15 +113,15 @@ static int milliseconds(zkl_time timeout) {
  * pipe is kept from child programs, and `to` is set. The addresses are numeric:
  * nothing is resolved here. 0, or an errno value.
  */
-static int open_at(struct zkl_session *session, const char *hosts, zhandle_t **to) {
+static int open_at(struct zkl_client *client, const char *hosts, zhandle_t **to) {
     struct descriptors *before = zkl_descriptors_before();
-    zkl_lock(session);
-    *to = zookeeper_init2(hosts, on_event, milliseconds(session->timeout_wanted), NULL, session,
+    zkl_lock(client);
+    *to = zookeeper_init2(hosts, on_event, milliseconds(client->timeout_wanted), NULL, client,
                           ZOO_NO_LOG_CLIENTENV, discard);
     int error = *to ? 0 : errno ? errno : EIO;
     if (*to) zoo_set_servers_resolution_delay(*to, -1);
     zkl_descriptors_after(before);
-    zkl_unlock(session);
+    zkl_unlock(client);
     return error;
 }
 
@@ -116,17 +129,17 @@ static int open_at(struct zkl_session *session, const char *hosts, zhandle_t **t
  * Sets `to` and its addresses, of which descriptors.c has to know. 0, or why
  * there is no handle: an EAI_ code (negative) or an errno value.
  */
-static int open_handle(struct zkl_session *session, zhandle_t **to, struct servers *addresses) {
+static int open_handle(struct zkl_client *client, zhandle_t **to, struct servers *addresses) {
     struct servers servers;
-    int error = zkl_hosts_resolve(session->hosts, &servers);
+    int error = zkl_hosts_resolve(client->hosts, &servers);
     if (error) return error;
-    zkl_lock(session);
+    zkl_lock(client);
     free(addresses->list);
     *addresses = servers;
-    zkl_unlock(session);
-    char *hosts = zkl_hosts_format(&servers, session->chroot); /* only a worker changes them */
+    zkl_unlock(client);
+    char *hosts = zkl_hosts_format(&servers, client->chroot); /* only a worker changes them */
     error = hosts ? zkl_thread_room() : ENOMEM;
-    if (!error) error = open_at(session, hosts, to);
+    if (!error) error = open_at(client, hosts, to);
     free(hosts);
     return error;
 }
@@ -138,109 +151,110 @@ static int open_handle(struct zkl_session *session, zhandle_t **to, struct serve
  * with replies due waits for them: zookeeper_close() takes the first of them
  * for its own, and the reset that follows may overtake its request.
  */
-static bool may_close(const struct zkl_session *session, zkl_time now) {
-    if (!session->closing) return false;
-    if (now >= session->close_by) return true;
-    if (session->state == ZKL_SESSION_SUSPENDED) return !session->stakes;
-    return session->state != ZKL_SESSION_CONNECTED || !session->flights;
+static bool may_close(const struct zkl_client *client, zkl_time now) {
+    if (!client->closing) return false;
+    if (now >= client->close_by) return true;
+    enum zkl_session_state state = zkl_session_connection(client->session);
+    if (state == ZKL_SESSION_SUSPENDED) return !zkl_session_has_claims(client->session);
+    return state != ZKL_SESSION_CONNECTED || zkl_session_is_idle(client->session);
 }
 
 /* The handle to close: one that expired, or when the session ends the last one. */
-static zhandle_t *take_old(struct zkl_session *session) {
-    zhandle_t *old = session->retired;
-    if (!old && may_close(session, zkl_now())) {
-        old = session->handle;
-        session->handle = NULL;
-        session->retired = old; /* its events count no more */
+static zhandle_t *take_old(struct zkl_client *client) {
+    zhandle_t *old = client->retired;
+    if (!old && may_close(client, zkl_now())) {
+        old = client->handle;
+        client->handle = NULL;
+        client->retired = old; /* its events count no more */
     }
     return old;
 }
 
-static void close_old(struct zkl_session *session, zhandle_t *old) {
-    zkl_unlock(session);
+static void close_old(struct zkl_client *client, zhandle_t *old) {
+    zkl_client_leave(client);
     zookeeper_close(old);
-    zkl_flight_abandon_all(session);
-    zkl_lock(session);
-    session->retired = NULL;
+    zkl_rpc_forget_all(client);
+    zkl_client_enter(client);
+    client->retired = NULL;
 }
 
-static void open_new(struct zkl_session *session) {
-    session->opening = false;
-    if (session->state == ZKL_SESSION_EXPIRED) zkl_session_change(session, ZKL_SESSION_CONNECTING);
-    session->credentials_given = false;
-    atomic_store(&session->credentials_known, !session->auth_scheme);
-    zkl_unlock(session);
-    int error = open_handle(session, &session->handle, &session->servers);
-    zkl_lock(session);
-    session->open_error = error;
-    session->unconnected_since = zkl_now();
-    session->open_at = zkl_now() + RETRY;
-    if (error) session->opening = true;
+static void open_new(struct zkl_client *client) {
+    client->opening = false;
+    zkl_session_reopening(client->session);
+    client->credentials_given = false;
+    atomic_store(&client->credentials_known, !client->auth_scheme);
+    zkl_client_leave(client);
+    int error = open_handle(client, &client->handle, &client->servers);
+    zkl_client_enter(client);
+    client->open_error = error;
+    client->unconnected_since = zkl_now();
+    client->open_at = zkl_now() + RETRY;
+    if (error) client->opening = true;
 }
 
-static bool is_probe_over(const struct zkl_session *session, zkl_time now) {
-    const struct probe *probe = &session->probe;
-    return probe->handle && (probe->dead || !zkl_probe_wanted(session, now));
+static bool is_probe_over(const struct zkl_client *client, zkl_time now) {
+    const struct probe *probe = &client->probe;
+    return probe->handle && (probe->dead || !zkl_probe_wanted(client, now));
 }
 
-static void close_probe(struct zkl_session *session) {
-    zhandle_t *old = session->probe.handle;
-    session->probe.handle = NULL; /* its events count no more */
-    zkl_unlock(session);
+static void close_probe(struct zkl_client *client) {
+    zhandle_t *old = client->probe.handle;
+    client->probe.handle = NULL; /* its events count no more */
+    zkl_client_leave(client);
     zookeeper_close(old);
-    zkl_lock(session);
+    zkl_client_enter(client);
 }
 
-static void open_probe(struct zkl_session *session) {
-    struct probe *probe = &session->probe;
+static void open_probe(struct zkl_client *client) {
+    struct probe *probe = &client->probe;
     probe->since = 0;
     probe->asked = probe->dead = probe->credentials_given = false;
-    zkl_unlock(session);
-    open_handle(session, &probe->handle, &probe->servers);
-    zkl_lock(session);
+    zkl_client_leave(client);
+    open_handle(client, &probe->handle, &probe->servers);
+    zkl_client_enter(client);
     probe->open_at = zkl_now() + RETRY;
 }
 
 static void *work(void *argument) {
-    struct zkl_session *session = argument;
-    zkl_lock(session);
-    if (is_probe_over(session, zkl_now())) close_probe(session);
-    zhandle_t *old = take_old(session);
-    if (old) close_old(session, old);
+    struct zkl_client *client = argument;
+    zkl_client_enter(client);
+    if (is_probe_over(client, zkl_now())) close_probe(client);
+    zhandle_t *old = take_old(client);
+    if (old) close_old(client, old);
     zkl_time now = zkl_now();
-    if (session->closing && !session->handle) {
-        if (!session->probe.handle) zkl_session_closed(session);
-    } else if (session->opening && now >= session->open_at) open_new(session);
-    else if (now >= zkl_probe_open_due(session)) open_probe(session);
-    session->working = false;
-    zkl_keeper_wake(session, 0);
-    zkl_unlock(session);
-    zkl_session_drop(session);
+    if (client->closing && !client->handle) {
+        if (!client->probe.handle) zkl_session_closed(client->session);
+    } else if (client->opening && now >= client->open_at) open_new(client);
+    else if (now >= zkl_probe_open_due(client)) open_probe(client);
+    client->working = false;
+    zkl_keeper_wake(client, 0);
+    zkl_client_leave(client);
+    zkl_client_drop(client);
     return NULL;
 }
 
 /* When there is something to do, if there is a thread to be had. */
-static zkl_time work_due(const struct zkl_session *session, zkl_time now) {
-    if (session->retired || may_close(session, now) || is_probe_over(session, now)) return now;
-    if (session->closing) return session->close_by;
-    if (session->opening) return session->open_at;
-    return zkl_probe_open_due(session);
+static zkl_time work_due(const struct zkl_client *client, zkl_time now) {
+    if (client->retired || may_close(client, now) || is_probe_over(client, now)) return now;
+    if (client->closing) return client->close_by;
+    if (client->opening) return client->open_at;
+    return zkl_probe_open_due(client);
 }
 
-zkl_time zkl_handle_due(const struct zkl_session *session, zkl_time now) {
-    if (session->working || session->state == ZKL_SESSION_CLOSED) return ZKL_NEVER;
-    zkl_time due = work_due(session, now);
-    return due > session->work_at ? due : session->work_at;
+zkl_time zkl_handle_due(const struct zkl_client *client, zkl_time now) {
+    if (client->working || zkl_session_connection(client->session) == ZKL_SESSION_CLOSED) return ZKL_NEVER;
+    zkl_time due = work_due(client, now);
+    return due > client->work_at ? due : client->work_at;
 }
 
-void zkl_handle_work(struct zkl_session *session, zkl_time now) {
-    if (now < zkl_handle_due(session, now)) return;
-    zkl_session_hold(session);
-    session->working = true;
-    int error = zkl_thread_start(work, session);
+void zkl_handle_work(struct zkl_client *client, zkl_time now) {
+    if (now < zkl_handle_due(client, now)) return;
+    zkl_client_hold(client);
+    client->working = true;
+    int error = zkl_thread_start(work, client);
     if (!error) return;
-    session->working = false; /* no thread to be had: try again */
-    if (session->opening) session->open_error = error;
-    session->work_at = now + RETRY;
-    zkl_session_drop(session);
+    client->working = false; /* no thread to be had: try again */
+    if (client->opening) client->open_error = error;
+    client->work_at = now + RETRY;
+    zkl_client_drop(client);
 }

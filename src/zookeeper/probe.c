@@ -17,26 +17,27 @@
  *
  * The probe could be the next session's handle. But it has to be closed in order in all
  * other cases, and a handle that is taken over while another is closed would need
- * flights of its own; so it is closed in this one, too. The worker opens and closes it
+ * requests of its own; so it is closed in this one, too. The worker opens and closes it
  * (handle.c).
  */
 #include <string.h>
 
 #include "internal.h"
 
-static zkl_time wanted_at(const struct zkl_session *session) {
-    if (session->state != ZKL_SESSION_SUSPENDED || session->closing) return ZKL_NEVER;
-    return session->unconnected_since + session->party.clock.timeout;
+static zkl_time wanted_at(const struct zkl_client *client) {
+    bool suspended = zkl_session_connection(client->session) == ZKL_SESSION_SUSPENDED;
+    if (!suspended || client->closing) return ZKL_NEVER;
+    return client->unconnected_since + zkl_session_timeout(client->session);
 }
 
-bool zkl_probe_wanted(const struct zkl_session *session, zkl_time now) {
-    return now >= wanted_at(session);
+bool zkl_probe_wanted(const struct zkl_client *client, zkl_time now) {
+    return now >= wanted_at(client);
 }
 
-zkl_time zkl_probe_open_due(const struct zkl_session *session) {
-    zkl_time wanted = wanted_at(session);
-    if (session->probe.handle) return ZKL_NEVER;
-    return wanted > session->probe.open_at ? wanted : session->probe.open_at;
+zkl_time zkl_probe_open_due(const struct zkl_client *client) {
+    zkl_time wanted = wanted_at(client);
+    if (client->probe.handle) return ZKL_NEVER;
+    return wanted > client->probe.open_at ? wanted : client->probe.open_at;
 }
 
 /* --- what it hears ----------------------------------------------------------------------- */
@@ -48,56 +49,56 @@ static void on_credentials(int rc, const void *context) {
 }
 
 /* There are servers that answer nobody without. It repeats them with each connection. */
-static void give_credentials(struct zkl_session *session) {
-    struct probe *probe = &session->probe;
-    if (!session->auth_scheme || probe->credentials_given) return;
-    int rc = zoo_add_auth(probe->handle, session->auth_scheme, session->auth,
-                          (int)strlen(session->auth), on_credentials, NULL);
+static void give_credentials(struct zkl_client *client) {
+    struct probe *probe = &client->probe;
+    if (!client->auth_scheme || probe->credentials_given) return;
+    int rc = zoo_add_auth(probe->handle, client->auth_scheme, client->auth,
+                          (int)strlen(client->auth), on_credentials, NULL);
     probe->credentials_given = rc == ZOK;
 }
 
-static void on_connected(struct zkl_session *session) {
-    struct probe *probe = &session->probe;
+static void on_connected(struct zkl_client *client) {
+    struct probe *probe = &client->probe;
     probe->since = zkl_now();
     probe->dead = zkl_handle_timeout(probe->handle) < ZKL_TIMEOUT_LEAST;
-    give_credentials(session);
+    give_credentials(client);
     zkl_descriptors_sockets(&probe->servers);
 }
 
 /* One that loses its connection is replaced: its session might be refused as well. */
-void zkl_probe_event(struct zkl_session *session, int state) {
-    if (state == ZOO_CONNECTED_STATE) on_connected(session);
-    else session->probe.dead = true;
-    zkl_keeper_wake(session, 0);
+void zkl_probe_event(struct zkl_client *client, int state) {
+    if (state == ZOO_CONNECTED_STATE) on_connected(client);
+    else client->probe.dead = true;
+    zkl_keeper_wake(client, 0);
 }
 
 /* --- what it asks ------------------------------------------------------------------------ */
 
-zkl_time zkl_probe_ask_due(const struct zkl_session *session) {
-    const struct probe *probe = &session->probe;
+zkl_time zkl_probe_ask_due(const struct zkl_client *client) {
+    const struct probe *probe = &client->probe;
     if (!probe->handle || probe->dead || !probe->since || probe->asked) return ZKL_NEVER;
-    return probe->since + session->party.clock.timeout;
+    return probe->since + zkl_session_timeout(client->session);
 }
 
 /* Runs on the probe's completion thread. */
 static void on_answer(int rc, const char *text, const void *context) {
-    struct zkl_session *session = (struct zkl_session *)context;
-    struct probe *probe = &session->probe;
+    struct zkl_client *client = (struct zkl_client *)context;
+    struct probe *probe = &client->probe;
     (void)text;
-    zkl_lock(session);
+    zkl_client_enter(client);
     zkl_time now = zkl_now();
     probe->asked = false;
-    bool connected_since = now >= zkl_probe_ask_due(session);
-    if (rc == ZOK && connected_since && zkl_probe_wanted(session, now))
-        zkl_session_expired(session);
+    bool connected_since = now >= zkl_probe_ask_due(client);
+    if (rc == ZOK && connected_since && zkl_probe_wanted(client, now))
+        zkl_session_expired(client->session);
     else probe->dead = true;
-    zkl_keeper_wake(session, 0);
-    zkl_unlock(session);
+    zkl_keeper_wake(client, 0);
+    zkl_client_leave(client);
 }
 
-void zkl_probe_ask(struct zkl_session *session, zkl_time now) {
-    struct probe *probe = &session->probe;
-    if (now < zkl_probe_ask_due(session)) return;
-    probe->asked = zoo_async(probe->handle, "/", on_answer, session) == ZOK;
+void zkl_probe_ask(struct zkl_client *client, zkl_time now) {
+    struct probe *probe = &client->probe;
+    if (now < zkl_probe_ask_due(client)) return;
+    probe->asked = zoo_async(probe->handle, "/", on_answer, client) == ZOK;
     if (!probe->asked) probe->dead = true;
 }

@@ -1,5 +1,5 @@
 /*
- * process.c - all sessions of this process, so that its end releases their
+ * process.c - all clients of this process, so that its end releases their
  * locks: os.exit() runs no finalizer of Lua's, but it runs atexit().
  */
 #include <dlfcn.h>
@@ -11,8 +11,8 @@
 #define EXIT_BOUND ZKL_SECOND
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
-static struct zkl_session *sessions;
-static pid_t registered; /* the process that `sessions` belongs to */
+static struct zkl_client *clients;
+static pid_t registered; /* the process that `clients` belongs to */
 static pid_t process;    /* this one; a fork changes it */
 
 /* In the child: another thread may have had the mutex. */
@@ -25,35 +25,35 @@ bool zkl_process_is(pid_t other) {
     return other == process;
 }
 
-/* The first session that is still listed, with a count of the caller's. */
-static struct zkl_session *first_session(void) {
+/* The first client that is still listed, with a count of the caller's. */
+static struct zkl_client *first_session(void) {
     pthread_mutex_lock(&mutex);
-    struct zkl_session *session = sessions;
-    if (session) zkl_session_hold(session);
+    struct zkl_client *client = clients;
+    if (client) zkl_client_hold(client);
     pthread_mutex_unlock(&mutex);
-    return session;
+    return client;
 }
 
-/* Begins to close every session, then waits for all of them together. */
+/* Begins to close every client, then waits for all of them together. */
 static void close_all(void) {
     zkl_time due = zkl_now() + EXIT_BOUND;
     if (registered != process) return; /* a forked child */
     pthread_mutex_lock(&mutex);
-    for (struct zkl_session *each = sessions; each; each = each->next)
-        zkl_session_begin_close(each, due);
+    for (struct zkl_client *each = clients; each; each = each->next)
+        zkl_client_begin_close(each, due);
     pthread_mutex_unlock(&mutex);
-    for (struct zkl_session *session; (session = first_session());) {
+    for (struct zkl_client *client; (client = first_session());) {
         zkl_time now = zkl_now();
-        bool closed = zkl_session_close(session, now < due ? due - now : 0);
-        zkl_process_delist(session);
-        zkl_session_drop(session);
+        bool closed = zkl_client_close(client, now < due ? due - now : 0);
+        zkl_process_delist(client);
+        zkl_client_drop(client);
         if (!closed && zkl_now() >= due) return;
     }
 }
 
 /*
  * lua_close() unloads the module while threads of it may run: pin it. Both
- * steps are for the process, and a forked child that opens a session of its
+ * steps are for the process, and a forked child that opens a client of its
  * own keeps what it inherited.
  */
 static int prepare(void) {
@@ -64,30 +64,30 @@ static int prepare(void) {
         if (dladdr((void *)&registered, &self) && self.dli_fname)
             dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }
-    if (registered != process) sessions = NULL; /* the parent's */
+    if (registered != process) clients = NULL; /* the parent's */
     registered = process;
     return 0;
 }
 
-int zkl_process_enlist(struct zkl_session *session) {
+int zkl_process_enlist(struct zkl_client *client) {
     pthread_mutex_lock(&mutex);
     int error = prepare();
     if (error == 0) {
-        session->link = &sessions;
-        session->next = sessions;
-        if (session->next) session->next->link = &session->next;
-        sessions = session;
+        client->link = &clients;
+        client->next = clients;
+        if (client->next) client->next->link = &client->next;
+        clients = client;
     }
     pthread_mutex_unlock(&mutex);
     return error;
 }
 
-void zkl_process_delist(struct zkl_session *session) {
+void zkl_process_delist(struct zkl_client *client) {
     pthread_mutex_lock(&mutex);
-    if (session->link) {
-        *session->link = session->next;
-        if (session->next) session->next->link = session->link;
-        session->link = NULL;
+    if (client->link) {
+        *client->link = client->next;
+        if (client->next) client->next->link = client->link;
+        client->link = NULL;
     }
     pthread_mutex_unlock(&mutex);
 }

@@ -22,18 +22,18 @@ zkl_time zkl_due(zkl_time timeout) {
 }
 
 /* Wakes who waits for news, if there are some. */
-static void announce(struct zkl_session *session) {
-    if (session->announced) pthread_cond_broadcast(&session->news);
-    session->announced = false;
+static void announce(struct zkl_client *client) {
+    if (client->announced) pthread_cond_broadcast(&client->news);
+    client->announced = false;
 }
 
 /* The conditions count by CLOCK_MONOTONIC (session.c); `due` is by zkl_now(). */
-void zkl_wait_until(struct zkl_session *session, pthread_cond_t *condition, zkl_time due) {
+void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_time due) {
     struct timespec time;
     zkl_time rest = due - zkl_now();
-    announce(session); /* waiting unlocks */
+    announce(client); /* waiting unlocks */
     if (due == ZKL_NEVER) {
-        pthread_cond_wait(condition, &session->mutex);
+        pthread_cond_wait(condition, &client->mutex);
         return;
     }
     if (rest < 0) rest = 0; /* the mutex is released all the same */
@@ -41,7 +41,7 @@ void zkl_wait_until(struct zkl_session *session, pthread_cond_t *condition, zkl_
     zkl_time until = (zkl_time)time.tv_nsec + rest % ZKL_SECOND;
     time.tv_sec += (time_t)(rest / ZKL_SECOND + until / ZKL_SECOND);
     time.tv_nsec = (long)(until % ZKL_SECOND);
-    pthread_cond_timedwait(condition, &session->mutex, &time);
+    pthread_cond_timedwait(condition, &client->mutex, &time);
 }
 
 /* A thread that no signal is delivered to. 0, or an errno value. */
@@ -105,14 +105,14 @@ int zkl_thread_room(void) {
     return error;
 }
 
-void zkl_lock(struct zkl_session *session) {
-    pthread_mutex_lock(&session->mutex);
+void zkl_lock(struct zkl_client *client) {
+    pthread_mutex_lock(&client->mutex);
 }
 
 /* Waiters are woken when they can have the mutex, not before. */
-void zkl_unlock(struct zkl_session *session) {
-    bool news = session->announced;
-    session->announced = false;
-    pthread_mutex_unlock(&session->mutex);
-    if (news) pthread_cond_broadcast(&session->news);
+void zkl_unlock(struct zkl_client *client) {
+    bool news = client->announced;
+    client->announced = false;
+    pthread_mutex_unlock(&client->mutex);
+    if (news) pthread_cond_broadcast(&client->news);
 }

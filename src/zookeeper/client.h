@@ -1,0 +1,106 @@
+/*
+ * client.h - a session with threads and a connection, for any host language.
+ *
+ * This is the only way into src/zookeeper. Nothing here knows Lua.
+ *
+ * Threads. Every function may be called from any thread of the process that opened the client,
+ * holding no lock of its own that a caller of another function might wait for. Nothing here
+ * calls back: what happened is put into the client's inbox, from which zkl_client_next() takes
+ * it in the caller's own thread. What session.h has is called between zkl_client_enter() and
+ * zkl_client_leave(), which do not block. Only zkl_client_wait(), zkl_client_poll() and
+ * zkl_client_close() do, each for a bounded time.
+ *
+ * Fork. In a forked child a client is dead: only zkl_client_foreign() and zkl_client_drop() may
+ * be called there; the latter does nothing.
+ *
+ * Ownership. A client is counted. Requests, leases and watchers of its session have to be given
+ * back before the last count: who keeps one keeps a count, too.
+ */
+#ifndef ZKL_CLIENT_H
+#define ZKL_CLIENT_H
+
+#include "../session/session.h"
+
+typedef struct zkl_client zkl_client;
+
+enum zkl_acl { ZKL_ACL_OPEN, ZKL_ACL_CREATOR, ZKL_ACL_READ };
+
+struct zkl_options {
+    const char *hosts;       /* host[:port],... without the chroot */
+    const char *chroot;      /* "" for none, else an absolute path */
+    zkl_time timeout;        /* session timeout asked for, at least ZKL_TIMEOUT_LEAST */
+    double margin;           /* see clock.h */
+    const char *auth_scheme; /* NULL: none */
+    const char *auth;        /* credentials of that scheme */
+    enum zkl_acl acl;        /* of the nodes made */
+    bool containers;         /* make missing parents as containers, else persistent */
+    bool reopen;             /* after an expiry open a new session */
+    const char *identity;    /* stored in every lock node */
+};
+
+/*
+ * Begins to connect; the options are copied. NULL with errno when there is no
+ * memory, descriptor or thread to be had.
+ */
+zkl_client *zkl_client_new(const struct zkl_options *options);
+zkl_client *zkl_client_hold(zkl_client *client); /* one count more */
+void zkl_client_drop(zkl_client *client);
+zkl_client *zkl_client_of(const zkl_session *session); /* not counted */
+
+/* True in a process that did not open the client. */
+bool zkl_client_foreign(const zkl_client *client);
+
+/* Its session, as of now, for the caller alone until it leaves. */
+zkl_session *zkl_client_enter(zkl_client *client);
+void zkl_client_leave(zkl_client *client);
+
+/* Why no connection can be tried: 0, an EAI_ code (negative) or an errno value. */
+int zkl_client_trouble(zkl_client *client);
+
+/* What is too short for a session timeout, whoever wishes it. */
+#define ZKL_TIMEOUT_LEAST (ZKL_SECOND / 10)
+/* The session timeout that a server granted, and that is too short; ZKL_NEVER: none did. */
+zkl_time zkl_client_denial(zkl_client *client);
+
+/*
+ * Releases everything, ends every wait with ZKL_CLOSED and closes the session
+ * in the background; waits for that at most `bound`. True: it is closed.
+ */
+bool zkl_client_close(zkl_client *client, zkl_time bound);
+
+/* The same without waiting: for finalizers, and for hosts that may not block. */
+void zkl_client_close_soon(zkl_client *client, zkl_time bound);
+bool zkl_client_ended(zkl_client *client); /* it is closed, not only about to */
+
+/* --- the inbox ------------------------------------------------------------------------ */
+
+/* Takes the next event out of the inbox; false when it is empty. */
+bool zkl_client_next(zkl_client *client, struct zkl_event *event);
+
+/* Waits until the inbox is not empty. False: `timeout` passed first. */
+bool zkl_client_wait(zkl_client *client, zkl_time timeout);
+
+/* The same for several; returns early on a signal. */
+bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout);
+
+/* A descriptor that is readable while the inbox is not empty. -1: errno. */
+int zkl_client_fd(zkl_client *client);
+
+/*
+ * The same for a host that waits only for sockets which it connected itself (nginx): the path
+ * of a unix socket to connect to, in a folder of its own in $TMPDIR, else in /tmp. 0, or an
+ * errno value. zkl_client_accept() takes the connection, if it is of this process, and removes
+ * socket and folder; false: there is none. From then on a byte comes when the inbox is no longer
+ * empty; zkl_client_heard() says that it was read, and only then another comes, so it is called
+ * before the inbox is emptied.
+ */
+#define ZKL_SOCKET_PATH 108 /* bytes, with the final NUL */
+int zkl_client_listen(zkl_client *client, char path[ZKL_SOCKET_PATH]);
+bool zkl_client_accept(zkl_client *client);
+void zkl_client_heard(zkl_client *client);
+void zkl_client_poke(zkl_client *client); /* a byte comes, whatever is in the inbox */
+
+/* The time that all of this is measured by. */
+zkl_time zkl_now(void);
+
+#endif
