@@ -24,12 +24,21 @@ end
 
 local ROOM = [[
 bool has_room(const struct hall *hall);
+bool is_open(const struct hall *hall);
 
 #define SEATS \
     (ROWS * 20)
 
 const char *const names[] = {"stalls", /* below */
                              "circle", NULL};
+
+static const struct row {
+    int seats;
+} rows[] = {
+    {20},
+};
+
+enum { ROWS = 30 };
 
 struct hall {
     int taken;
@@ -69,6 +78,7 @@ describe("a mutant", function()
     it("is placed in a macro, a table or a struct", function()
         assert.truthy(changed(row("SEATS", "20", "2"), ROOM):find("(ROWS * 2)", 1, true))
         assert.truthy(changed(row("names", "circle", "pit"), ROOM):find('"pit", NULL};', 1, true))
+        assert.truthy(changed(row("row", "20", "2"), ROOM):find("    {2},\n};", 1, true))
         assert.truthy(changed(row("hall", "int taken", "long taken"), ROOM):find("long taken;"))
     end)
 
@@ -109,9 +119,11 @@ describe("a row is refused", function()
         end
     end)
 
-    it("when nothing has the name of its place", function()
-        assert.equal("row: src has no function, macro, table or struct has_rooms",
-                     refused("has_rooms", "return true", ""))
+    it("when nothing has the name of its place, or only a declaration has", function()
+        for _, name in ipairs{ "has_rooms", "is_open" } do
+            assert.equal("row: src has no function, macro, table or struct " .. name,
+                         refused(name, "hall", ""))
+        end
     end)
 
     it("when it changes nothing but space", function()

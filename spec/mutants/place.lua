@@ -17,11 +17,11 @@ end
 
 -- --- definitions ----------------------------------------------------------------------
 
--- What begins with this line: its name is the last word before the first bracket or "=".
-local function beginning(line, first)
-    local macro = line:match("^#define ([%w_]+)")
+-- What begins at this place: its name is the last word before the first bracket or "=".
+local function beginning(text, first)
+    local macro = text:match("^#define ([%w_]+)", first)
     if macro then return { name = macro, kind = "macro", first = first } end
-    local head, sign = line:match("^([%a_][^%[%(={;]*)([%[%(={;]?)")
+    local head, sign = text:match("^([%a_][^%[%(={;]*)([%[%(={;])", first)
     if not head then return nil end
     return { name = head:match("([%w_]+)[^%w_]*$"), first = first,
              kind = (sign == "[" or sign == "=") and "table" or "function or struct" }
@@ -42,8 +42,9 @@ end
 function place.definitions(text, name)
     local found, begun = {}, nil
     if not text:find(name, 1, true) then return found end
-    for first, line in (without_comments(text) .. "\n"):gmatch("()([^\n]*)\n") do
-        begun = begun or beginning(line, first)
+    local plain = without_comments(text) .. "\n"
+    for first, line in plain:gmatch("()([^\n]*)\n") do
+        begun = begun or beginning(plain, first)
         if begun and ends(begun, line) then
             if begun.name == name and begun.opened ~= ";" then
                 found[#found + 1] = { first = begun.first, last = first + #line - 1 }
