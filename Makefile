@@ -257,7 +257,7 @@ LUA_SPECS = spec/bench_engines_spec.lua spec/cerberus_model_spec.lua \
 	spec/cerberus_rules_spec.lua spec/cerberus_spec.lua spec/checker_spec.lua \
 	spec/engine_faults_spec.lua spec/engine_matrix_spec.lua \
 	spec/engine_spec.lua spec/engines_demo_spec.lua spec/interrupt_spec.lua spec/misuse_spec.lua \
-	spec/packaging_spec.lua spec/report_spec.lua spec/seckill_spec.lua \
+	spec/mutants_spec.lua spec/packaging_spec.lua spec/report_spec.lua spec/seckill_spec.lua \
 	spec/seckill_engines_spec.lua spec/seckill_http_spec.lua spec/seckill_sale_spec.lua \
 	spec/shortage_spec.lua
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))

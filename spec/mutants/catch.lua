@@ -10,6 +10,7 @@
 -- when the program crashes. A build that fails, a server that is missing and a check that
 -- never comes to an end catch nothing.
 
+local mutant = require "spec.mutants.mutant"
 local shell = require "spec.mutants.shell"
 
 local catch = {}
@@ -71,9 +72,9 @@ local function unit(tree, name, row)
 end
 
 
--- The names of the C tests: those that are about the file first, the long one last.
-local function units_for(tree, file)
-    local subject = file and file:match("/(%a+)[%w_]*%.[ch]$") or ""
+-- The names of the C tests: those that are about the row's file first, the long one last.
+local function units_for(tree, row)
+    local subject = row.find and mutant.file(row):match("/(%a+)[%w_]*%.[ch]$") or ""
     local own, others, long = {}, {}, {}
     for name in shell.must("ls %s/spec/core", tree):gmatch("([%w_]+_test)%.c") do
         local list = name:find(subject, 1, true) and own or others
@@ -88,7 +89,7 @@ end
 
 
 local function by_units(tree, row)
-    for _, name in ipairs(units_for(tree, row.file)) do
+    for _, name in ipairs(units_for(tree, row)) do
         local found = unit(tree, name, row)
         if found.kind ~= "survived" then return found end
     end

@@ -4,12 +4,14 @@
 --
 --   name     of its tree, build/mutants/<name>, and in the table that is printed
 --   what     it does wrong
---   file     which source
---   find     text that is in there exactly once ...
+--   at       where: the name of a function, macro, table or struct of src; see place.lua
+--   find     text that is there exactly once, however it is wrapped; if several have that name,
+--            in one of them ...
 --   replace  ... and what stands there instead
---   also     optional: more of these, { file =, find =, replace = }, `file` as above if not given
+--   also     optional: more of these, { at =, find =, replace = }, `at` as above if not given
 --   catch    how it is caught; see catch.lua
 
+local place = require "spec.mutants.place"
 local shell = require "spec.mutants.shell"
 
 local mutant = {}
@@ -25,46 +27,85 @@ function mutant.tree(row)
 end
 
 
-local function occurrences(text, part)
-    local count, at = 0, 1
-    while true do
-        local first, last = text:find(part, at, true)
-        if not first then return count end
-        count, at = count + 1, last + 1
+local sources_of = {} -- { file = text } of each tree that was asked for
+
+-- The sources of the tree as it is.
+local function originals()
+    local sources = sources_of[mutant.BASE]
+    if sources then return sources end
+    sources = {}
+    for file in shell.must("cd %s && find src -name '*.[ch]'", mutant.BASE):gmatch("%S+") do
+        sources[file] = assert(shell.read(mutant.BASE .. "/" .. file))
     end
+    sources_of[mutant.BASE] = sources
+    return sources
+end
+
+
+-- Where the text of an edit is, each { file =, first =, last = }; and how many definitions have
+-- the name of its place.
+local function find(edit)
+    local found, definitions = {}, 0
+    for file, text in pairs(originals()) do
+        for _, where in ipairs(place.definitions(text, edit.at)) do
+            definitions = definitions + 1
+            local body = text:sub(where.first, where.last)
+            for _, part in ipairs(place.occurrences(body, edit.find)) do
+                found[#found + 1] = { file = file, first = where.first + part.first - 1,
+                                      last = where.first + part.last - 1 }
+            end
+        end
+    end
+    return found, definitions
+end
+
+
+-- The one place that an edit changes, as above; or nil and why it is not one.
+local function locate(edit)
+    local found, definitions = find(edit)
+    if definitions == 0 then
+        return nil, "src has no function, macro, table or struct " .. edit.at
+    elseif #found ~= 1 then
+        return nil, ("its text occurs %d times in %s, not once:\n%s"):format(
+            #found, edit.at, edit.find)
+    elseif place.same(edit.find, edit.replace) then
+        return nil, "it changes nothing in " .. edit.at
+    end
+    return found[1]
 end
 
 
 local function edits_of(row)
-    local edits = { { file = row.file, find = row.find, replace = row.replace } }
+    local edits = { row }
     for _, each in ipairs(row.also or {}) do
         edits[#edits + 1] =
-            { file = each.file or row.file, find = each.find, replace = each.replace }
+            { at = each.at or row.at, find = each.find, replace = each.replace }
     end
     return edits
 end
 
 
-local function edit(text, find, replace)
-    local first, last = text:find(find, 1, true)
-    return text:sub(1, first - 1) .. replace .. text:sub(last + 1)
+--- The file that a row changes first.
+function mutant.file(row)
+    return assert(locate(row)).file
 end
 
 
 --- The changed sources, { file = text }; or nil and why it is no defect of the tree as it is.
 function mutant.sources(row)
-    local sources = {}
-    for _, each in ipairs(edits_of(row)) do
-        local text = sources[each.file] or assert(shell.read(mutant.BASE .. "/" .. each.file))
-        local count = occurrences(text, each.find)
-        if count ~= 1 then
-            return nil, ("%s: its text occurs %d times in %s, not once:\n%s"):format(
-                row.name, count, each.file, each.find)
-        end
-        sources[each.file] = edit(text, each.find, each.replace)
-        if sources[each.file] == text then return nil, row.name .. " changes nothing" end
+    local spots, changed = {}, {}
+    for i, each in ipairs(edits_of(row)) do
+        local spot, problem = locate(each)
+        if not spot then return nil, row.name .. ": " .. problem end
+        spot.replace = each.replace:match("^%s*(.-)%s*$")
+        spots[i] = spot
     end
-    return sources
+    table.sort(spots, function(a, b) return a.first > b.first end) -- none moves the next one
+    for _, spot in ipairs(spots) do
+        local text = changed[spot.file] or originals()[spot.file]
+        changed[spot.file] = text:sub(1, spot.first - 1) .. spot.replace .. text:sub(spot.last + 1)
+    end
+    return changed
 end
 
 

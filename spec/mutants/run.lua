@@ -139,7 +139,7 @@ local SAYS = { caught = "caught", survived = "NOT CAUGHT", broken = "BROKEN" }
 -- A mutant is caught when one check at least fails for the right reason, and none is broken.
 local function report_mutant(row, result, tally)
     local caught, broken = false, false
-    print(("\n%-28s %-33s %5s s\n    %s"):format(row.name, row.file, result[#result], row.what))
+    print(("\n%-28s %-33s %5s s\n    %s"):format(row.name, row.at, result[#result], row.what))
     for _, check in ipairs(checks_of(result)) do
         local name, kind, by = check[1], check[2], check[3]
         caught, broken = caught or kind == "caught", broken or kind == "broken"

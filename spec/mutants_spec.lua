@@ -1,0 +1,145 @@
+--- Mutants: where the defect of a row goes, and which rows are refused.
+
+local mutant = require "spec.mutants.mutant"
+local shell = require "spec.mutants.shell"
+
+local base, folder = mutant.BASE, nil
+
+before_each(function() folder = shell.must("mktemp -d"):match("%S+") end)
+after_each(function()
+    shell.must("rm -rf %s", folder)
+    mutant.BASE = base
+end)
+
+
+-- Has a tree of these sources looked at: { ["core/a.c"] = text }.
+local function tree(sources)
+    for name, text in pairs(sources) do
+        shell.must("mkdir -p %s/src/%s", folder, name:match("^(.*)/"))
+        shell.write(folder .. "/src/" .. name, text)
+    end
+    mutant.BASE = folder
+end
+
+
+local ROOM = [[
+bool has_room(const struct hall *hall);
+bool is_open(const struct hall *hall);
+
+#define SEATS \
+    (ROWS * 20)
+
+const char *const names[] = {"stalls", /* below */
+                             "circle", NULL};
+
+static const struct row {
+    int seats;
+} rows[] = {
+    {20},
+};
+
+enum { ROWS = 30 };
+
+struct hall {
+    int taken;
+};
+
+/* has_room() { return false; } */
+bool has_room(const struct hall *hall) {
+    if (hall->taken < SEATS && /* not the balcony */
+        !hall->closed)
+        return true;
+    return false;
+}
+]]
+
+local OTHER = "static void take(struct hall *hall) {\n    hall->taken++;\n    hall->taken++;\n}\n"
+
+
+local function row(at, find, replace)
+    return { name = "row", at = at, find = find, replace = replace }
+end
+
+
+describe("a mutant", function()
+    -- The source with the row's defect; which file it is in says nothing.
+    local function changed(defect, text)
+        tree{ ["core/other.c"] = OTHER, ["room/room.c"] = text }
+        local sources = assert(mutant.sources(defect))
+        assert.equal("src/room/room.c", mutant.file(defect))
+        return sources["src/room/room.c"]
+    end
+
+    it("is placed by tokens: line breaks and comments between them do not matter", function()
+        local text = changed(row("has_room", "SEATS && !hall->closed", " SEATS "), ROOM)
+        assert.truthy(text:find("if (hall->taken < SEATS)\n        return true;", 1, true))
+    end)
+
+    it("is placed in a macro, a table or a struct", function()
+        assert.truthy(changed(row("SEATS", "20", "2"), ROOM):find("(ROWS * 2)", 1, true))
+        assert.truthy(changed(row("names", "circle", "pit"), ROOM):find('"pit", NULL};', 1, true))
+        assert.truthy(changed(row("row", "20", "2"), ROOM):find("    {2},\n};", 1, true))
+        assert.truthy(changed(row("hall", "int taken", "long taken"), ROOM):find("long taken;"))
+    end)
+
+    it("is in the one of several functions of its name that has the text", function()
+        local mine = "static void take(int seats) {\n    book(seats);\n}\n"
+        assert.equal("static void take(int seats) {\n    book(0);\n}\n",
+                     changed(row("take", "book(seats)", "book(0)"), mine))
+    end)
+
+    it("has each of its changes where the tree as it is has the text", function()
+        local defect = row("has_room", "return true", "return false")
+        defect.also = { { find = "return false", replace = "return true" },
+                        { at = "SEATS", find = "20", replace = "2" } }
+        local text = changed(defect, ROOM)
+        assert.truthy(text:find("return false;\n    return true;\n}", 1, true))
+        assert.truthy(text:find("(ROWS * 2)", 1, true))
+    end)
+end)
+
+
+describe("a row is refused", function()
+    local function refused(at, find, replace)
+        tree{ ["room/room.c"] = ROOM, ["core/other.c"] = OTHER }
+        local sources, why = mutant.sources(row(at, find, replace))
+        assert.is_nil(sources)
+        return why
+    end
+
+    it("when its text occurs twice", function()
+        assert.equal("row: its text occurs 2 times in take, not once:\nhall->taken++",
+                     refused("take", "hall->taken++", ""))
+    end)
+
+    it("when its text occurs nowhere, only in part of a word, or elsewhere", function()
+        for _, find in ipairs{ "closed++", "hall->tak", "hall->taken++", " " } do
+            assert.equal("row: its text occurs 0 times in has_room, not once:\n" .. find,
+                         refused("has_room", find, ""))
+        end
+    end)
+
+    it("when nothing has the name of its place, or only a declaration has", function()
+        for _, name in ipairs{ "has_rooms", "is_open" } do
+            assert.equal("row: src has no function, macro, table or struct " .. name,
+                         refused(name, "hall", ""))
+        end
+    end)
+
+    it("when it changes nothing but space", function()
+        assert.equal("row: it changes nothing in has_room",
+                     refused("has_room", "return true;", "return  true;"))
+    end)
+end)
+
+
+describe("each row of the tables", function()
+    for _, file in ipairs{ "core", "zookeeper" } do
+        it("is a defect of the tree as it is: " .. file, function()
+            mutant.BASE = "."
+            for _, each in ipairs(require("spec.mutants." .. file)) do
+                assert(mutant.sources(each))
+            end
+        end)
+    end
+end)
