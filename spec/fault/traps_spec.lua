@@ -193,7 +193,10 @@ describe("trap 3: a follower that is cut off from its leader (Curator, kazoo)", 
         local lost = core.now() - begin
         assert.is_true(lost <= TIMEOUT + 0.5, ("lost after %.2f s"):format(lost))
         session:dispatch()
-        assert.same({ "suspect", "lost" }, told)
+        -- It may have been suspect before, for a moment, on a machine that was busy.
+        assert.equal("lost", table.remove(told))
+        assert.is_true(#told > 0)
+        for _, state in ipairs(told) do assert.equal("suspect", state) end
         assert.equal(0, session:stats().expiries) -- nobody told it; it knew by itself
     end)
 end)

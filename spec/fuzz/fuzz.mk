@@ -14,7 +14,7 @@ FUZZ ?= name hosts options claim reply
 
 FUZZ_CC = clang -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	-Isrc/core -Isrc/zookeeper -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
+	-Isrc/core -Isrc/session -Isrc/zookeeper -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 FUZZ_PROGRAMS = $(FUZZ:%=$(BUILD)/fuzz/%_fuzz)
 
 $(BUILD)/fuzz/%_fuzz: spec/fuzz/%_fuzz.c spec/fuzz/lua_lines.h $(SOURCES) $(HEADERS)
@@ -25,7 +25,7 @@ $(BUILD)/fuzz/name_fuzz: FUZZ_SOURCES = src/core/name.c
 $(BUILD)/fuzz/claim_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c)
 $(BUILD)/fuzz/hosts_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4 \
 	-Wl,--wrap=getaddrinfo,--wrap=freeaddrinfo
-$(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c) \
+$(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c src/session/*.c) \
 	$(filter-out src/zookeeper/thread.c src/zookeeper/descriptors.c,$(wildcard src/zookeeper/*.c)) \
 	-ldl
 $(BUILD)/fuzz/options_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4

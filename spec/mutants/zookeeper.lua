@@ -84,8 +84,8 @@ return {
     {
         name = "reply-believed",
         what = "whatever a server says is taken for what it seems to be",
-        at = "land",
-        find = "zkl_reply_sift(flight, answer);",
+        at = "complete",
+        find = "zkl_reply_sift(call, &answer);",
         replace = "",
         catch = by("fault/malformed", "a list of -1 names"),
     },
@@ -93,11 +93,11 @@ return {
         name = "reply-half-done",
         what = "a transaction is done if its code says so, whatever its results say",
         at = "is_transaction",
-        find = "if (all->results[i].err != ZOK) return false;",
+        find = "if (results[i].error != ZKL_ERROR_NONE) return false;",
         replace = "",
         also = { {
-            find = "sequential && !is_created(all->asked[i], all->created[i], true)",
-            replace = "sequential && !all->created[i]",
+            find = "sequential && !is_created(rpc->ops[i].path, results[i].created, true)",
+            replace = "sequential && !results[i].created",
         } },
         catch = by("fault/malformed", "a transaction without results"),
     },
@@ -123,7 +123,7 @@ return {
     {
         name = "CURATOR-206-expiry",
         what = "nobody is told that the session expired: leases and waits go on",
-        at = "zkl_session_expired",
+        at = "forget_all",
         find = "zkl_stake_expire_all(session);",
         replace = "",
         catch = by("fault/replies", "loses its leases, ends its waits with expired, and lives on"),
@@ -132,16 +132,16 @@ return {
         name = "Menagerie-timeout",
         what = "a wait takes up to twice the time it was given",
         at = "zkl_request_new",
-        find = "request->deadline = zkl_due(timeout);",
-        replace = "request->deadline = zkl_due(timeout > ZKL_NEVER / 2 ? timeout : 2 * timeout);",
+        find = "zkl_session_after(session, timeout)",
+        replace = "zkl_session_after(session, timeout > ZKL_NEVER / 2 ? timeout : 2 * timeout)",
         catch = by("lock", "ends at its deadline, and leaves nothing"),
     },
     {
         name = "exists-watch",
         what = "exists instead of get: a node that is gone is watched for ever (Curator, PIT-08)",
-        at = "zkl_flight_watch",
-        find = "zoo_awget(handle, flight->node, on_watch, flight->session, on_data, flight)",
-        replace = "zoo_awexists(handle, flight->node, on_watch, flight->session, on_stat, flight)",
+        at = "zkl_call_watch",
+        find = "ZKL_RPC_GET",
+        replace = "ZKL_RPC_EXISTS",
         catch = by("requests", "of queueing are two gets more"),
     },
 
@@ -158,10 +158,10 @@ return {
     {
         name = "ping-as-proof",
         what = "while the connection lives the lease does: pings are enough",
-        at = "work",
-        find = "static void work(struct zkl_session *session, zkl_time now) {",
+        at = "zkl_session_tick",
+        find = "zkl_clock_attend(&session->party.clock, now);",
         replace = [[
-static void work(struct zkl_session *session, zkl_time now) {
+    zkl_clock_attend(&session->party.clock, now);
     if (session->state == ZKL_SESSION_CONNECTED)
         zkl_clock_prove(&session->party.clock, now, now);]],
         catch = by("fault/traps", "does not keep a lease alive: it is suspect, then lost"),
@@ -169,25 +169,25 @@ static void work(struct zkl_session *session, zkl_time now) {
     {
         name = "proof-at-answer",
         what = "a proof counts from its answer: who was stopped meanwhile believes too long",
-        at = "land",
-        find = "flight->issued",
-        replace = "answer->now",
+        at = "complete",
+        find = "call->issued",
+        replace = "answer.now",
         catch = by("lease", "counts from when a check was asked for"),
     },
     {
         name = "proof-after-answer",
         what = "an answer is acted on before it counts as proof",
-        at = "land",
+        at = "complete",
         find = [[
-    if (answer->rc == ZOK && is_proof(flight->verb))
-        zkl_clock_prove(&session->party.clock, flight->issued, answer->now);]],
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->verb))
+        zkl_clock_prove(&session->party.clock, call->issued, answer.now);]],
         replace = "",
         also = { {
-            find = "deliver(flight, answer);",
+            find = "deliver(call, &answer);",
             replace = [[
-    deliver(flight, answer);
-    if (answer->rc == ZOK && is_proof(flight->verb))
-        zkl_clock_prove(&session->party.clock, flight->issued, answer->now);]],
+    deliver(call, &answer);
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->verb))
+        zkl_clock_prove(&session->party.clock, call->issued, answer.now);]],
         } },
         catch = by("lock", "is granted after one sync when the clock is not certain"),
     },
@@ -203,7 +203,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "no-heartbeat",
         what = "no heartbeat: a lease is certain only until its first proof is old",
         at = "beat",
-        find = 'if (flight) zkl_flight_sync(flight, "/");',
+        find = 'if (call) zkl_call_sync(call, "/");',
         replace = "",
         catch = by("lease", "is renewed while the script is busy, without dispatch"),
     },
@@ -235,7 +235,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "clock-not-asked",
         what = "a handle tells what it was told last, not what the clock says",
         at = "zkl_stake_ended",
-        find = "zkl_stake_lost(stake, zkl_now())",
+        find = "zkl_stake_lost(stake, stake->session->now)",
         replace = "stake->claim.state == ZKL_GONE",
         catch = by("lease", "that the clock ended stays lost"),
     },
@@ -250,7 +250,7 @@ static void work(struct zkl_session *session, zkl_time now) {
     {
         name = "expired-watches",
         what = "the watches of an expired session count on in the next",
-        at = "zkl_session_expired",
+        at = "forget_all",
         find = "zkl_watches_clear(&session->watches);",
         replace = "",
         catch = by("watches", "goes with its session, reopened"),
@@ -272,7 +272,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "loss-as-refusal",
         what = "a lost connection counts as a refusal: the create is not looked for",
         at = "reply_of",
-        find = "case ZCONNECTIONLOSS:",
+        find = "case ZKL_ERROR_CONNECTION_LOSS:",
         replace = "",
         catch = by("fault/replies", "to a create that was carried out"),
     },
@@ -288,9 +288,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "line-not-replaced",
         what = "a list is looked at, but the line stays what it was",
         at = "answer_list",
-        find = [[
-        !zkl_line_replace(&path->line, (const char *const *)answer->names->data,
-                          (size_t)answer->names->count))]],
+        find = "!zkl_line_replace(&path->line, answer->names, (size_t)answer->count))",
         replace = "path->line.serial > 2)",
         catch = by("lock", "is held by one at a time"),
     },
@@ -298,7 +296,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "no-sweep",
         what = "no orphan is looked for in a list",
         at = "answer_list",
-        find = "if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, flight->session);",
+        find = "if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);",
         replace = "",
         catch = by("fault/replies", "that left a node of this session that nobody knows"),
     },
@@ -306,8 +304,8 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "no-late-look-made",
         what = "the late look after a doubtful create is never made",
         at = "look",
-        find = "if (path->look_at && now >= path->look_at) look_at(session, path, now);",
-        replace = "if (path->look_at && now >= path->look_at) path->look_at = 0;",
+        find = "look_at(session, path);",
+        replace = "path->look_at = 0;",
         catch = by("fault/replies", "to a create is looked after once more"),
     },
     {
@@ -343,10 +341,10 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "own-watch-limited",
         what = "a holder's node is not watched when the session may watch no more of others",
         at = "watch_own",
-        find = "struct flight *flight = flight_for(stake, VERB_GET_OWN, NULL);",
+        find = "struct call *call = call_for(stake, VERB_GET_OWN, NULL);",
         replace = [[
-    struct flight *flight = NULL;
-    if (may_watch(stake, claim->name)) flight = flight_for(stake, VERB_GET_OWN, NULL);]],
+    struct call *call = NULL;
+    if (may_watch(stake, claim->name)) call = call_for(stake, VERB_GET_OWN, NULL);]],
         catch = by("watches", "hears that its node was deleted"),
     },
     {
@@ -369,7 +367,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "lost-removal",
         what = "a removal whose answer is lost is taken for done",
         at = "zkl_watches_removed",
-        find = "answer->rc == ZOK || answer->rc == ZNOWATCHER",
+        find = "answer->rc == ZKL_ERROR_NONE || answer->rc == ZKL_ERROR_NO_WATCHER",
         replace = "answer->reply != ZKL_REFUSED",
         catch = by("watches", "goes when the connection is lost with its removal"),
     },
@@ -384,7 +382,7 @@ static void work(struct zkl_session *session, zkl_time now) {
     {
         name = "fired-watches-counted",
         what = "a watch that fired is counted as one that is set",
-        at = "on_watch",
+        at = "zkl_session_event",
         find = "zkl_watches_fired(&session->watches, node);",
         replace = "",
         catch = by("watches", "costs no request when what it waits for comes"),
@@ -392,7 +390,7 @@ static void work(struct zkl_session *session, zkl_time now) {
     {
         name = "watch-after-close",
         what = "what a watch has to tell is told after the session was closed",
-        at = "zkl_session_begin_close",
+        at = "zkl_session_close",
         find = "zkl_watcher_end_all(session);",
         replace = "",
         catch = by("watch", "tells nothing that was to be told when the session was closed"),
@@ -426,7 +424,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         what = "the event of the own node is dropped",
         at = "zkl_stake_event",
         find = [[
-        if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, type));
+        if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
         else]],
         replace = "",
         catch = by("fault/replies", "that deletes the holder's node after heartbeats"),
@@ -445,8 +443,8 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "check-without-sync",
         what = "a check asks the follower alone: it may not know of the loss",
         at = "ask_check",
-        find = "if (sync) zkl_flight_sync(sync, zkl_stakes_at(stakes, 0)->path->text);",
-        replace = "if (sync) zkl_flight_get(sync, zkl_stakes_at(stakes, 0)->path->text, NULL);",
+        find = "if (sync) zkl_call_sync(sync, zkl_stakes_at(stakes, 0)->path->text);",
+        replace = "if (sync) zkl_call_get(sync, zkl_stakes_at(stakes, 0)->path->text, NULL);",
         catch = by("requests", "of a check are one sync and one get"),
     },
     {
@@ -471,7 +469,7 @@ static void work(struct zkl_session *session, zkl_time now) {
     {
         name = "deadline-while-suspended",
         what = "no deadline is kept while the session is suspended",
-        at = "work",
+        at = "zkl_session_tick",
         find = [[
     zkl_request_overdue(session, now);
     zkl_stake_tick_all(session, now);]],
@@ -479,10 +477,9 @@ static void work(struct zkl_session *session, zkl_time now) {
     if (session->state == ZKL_SESSION_CONNECTED) zkl_request_overdue(session, now);
     if (session->state == ZKL_SESSION_CONNECTED) zkl_stake_tick_all(session, now);]],
         also = { {
-            at = "next_due",
-            find = "due = earlier(due, each->deadline);",
-            replace = [[
-        if (session->state == ZKL_SESSION_CONNECTED) due = earlier(due, each->deadline);]],
+            at = "zkl_request_due",
+            find = "if (each->deadline < due) due = each->deadline;",
+            replace = "if (connected && each->deadline < due) due = each->deadline;",
         } },
         catch = by("lock", "ends at its deadline by itself while the session is suspended"),
     },
@@ -507,7 +504,7 @@ static void work(struct zkl_session *session, zkl_time now) {
     {
         name = "silent-loss",
         what = "a release does not tell that the lease had been lost",
-        at = "release",
+        at = "zkl_lease_release",
         find = "return ended;",
         replace = "return ZKL_OK;",
         catch = by("lease", "that the clock ended stays lost"),
@@ -547,7 +544,7 @@ static void work(struct zkl_session *session, zkl_time now) {
     {
         name = "waiters-not-closed",
         what = "close does not wake waiters",
-        at = "zkl_session_begin_close",
+        at = "zkl_session_close",
         find = "zkl_stake_close_all(session);",
         replace = "",
         catch = by("session", "wakes every waiter with"),
@@ -556,7 +553,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "hasty-close",
         what = "close does not wait for a lost connection: nodes stay for a session timeout",
         at = "may_close",
-        find = "!session->stakes",
+        find = "!zkl_session_has_claims(client->session)",
         replace = "true",
         catch = by("session", "while the connection is lost waits for it"),
     },
@@ -564,7 +561,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "no-probe",
         what = "a session that a server refuses for ever, without its data, is waited for",
         at = "wanted_at",
-        find = "return session->unconnected_since + session->party.clock.timeout;",
+        find = "return client->unconnected_since + zkl_session_timeout(client->session);",
         replace = "return ZKL_NEVER;",
         catch = by("fault/fake", "refuses a session is tried with another"),
     },
@@ -572,7 +569,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "hasty-probe",
         what = "a session is given up as soon as another one connects",
         at = "zkl_probe_ask_due",
-        find = "+ session->party.clock.timeout",
+        find = "+ zkl_session_timeout(client->session)",
         replace = "",
         catch = by("fault/fake", "takes a session again that it refused keeps it"),
     },
@@ -580,7 +577,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "no-pause",
         what = "a server that ends each session at once is asked for the next at once",
         at = "open_new",
-        find = "session->open_at = zkl_now() + RETRY;",
+        find = "client->open_at = zkl_now() + RETRY;",
         replace = "",
         catch = by("fault/fake", "is asked for a new one at times only"),
     },
@@ -595,7 +592,7 @@ static void work(struct zkl_session *session, zkl_time now) {
     {
         name = "late-news",
         what = "of many changes of state the oldest are told, not the latest",
-        at = "zkl_inbox_post_state",
+        at = "zkl_events_post_state",
         find = [[
         session->change_first = (session->change_first + 1) % STATE_NEWS;
         session->change_count--;]],
@@ -645,7 +642,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "exists-is-refused",
         what = "a downgrade that was carried out before is taken for one that is refused",
         at = "answer_share",
-        find = "answer->rc == ZNODEEXISTS ? ZKL_DONE :",
+        find = "answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE :",
         replace = "",
         catch = by("rwlock", "whose request or reply is lost is made, once"),
     },
@@ -734,7 +731,7 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "multi-re-entered",
         what = "an owner that holds a lock waits for itself in a multi-lock with it",
         at = "are_new",
-        find = "if (!path || !held_by(path, wishes[i].owner)) continue;",
+        find = "if (!path || !held_by(request->session, path, wishes[i].owner)) continue;",
         replace = "if (path || !path) continue;",
         catch = by("multi", "would wait for its own owner"),
     },
@@ -986,8 +983,8 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "condition-lost-as-parents",
         what = "a lock whose node is gone looks like a folder that is not there",
         at = "zkl_condition_waited",
-        find = "refused(flight) == 1",
-        replace = "refused(flight) == 2",
+        find = "zkl_call_refused(call, answer) == 1",
+        replace = "zkl_call_refused(call, answer) == 2",
         catch = by("condition_end",
                    "is lost, and leaves nothing, when the lock's node went unseen"),
     },
@@ -1022,23 +1019,23 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "bell-no-rest",
         what = "each event rings, heard or not",
         at = "zkl_bell_ring",
-        find = "|| session->rung",
+        find = "|| client->rung",
         replace = "",
         catch = by("bell", "rings once until it was heard"),
     },
     {
         name = "bell-deaf",
         what = "after the first time it does not ring",
-        at = "zkl_session_heard",
-        find = "session->rung = false;",
+        at = "zkl_client_heard",
+        find = "client->rung = false;",
         replace = "",
         catch = by("bell", "rings once until it was heard"),
     },
     {
         name = "bell-stays-rung",
         what = "a new connection does not ring when the old one had rung",
-        at = "zkl_session_accept",
-        find = "session->rung = false;",
+        at = "zkl_client_accept",
+        find = "client->rung = false;",
         replace = "",
         catch = by("bell", "may lose its listener"),
     },
@@ -1046,15 +1043,15 @@ static void work(struct zkl_session *session, zkl_time now) {
         name = "bell-leaves-names",
         what = "the socket's name stays",
         at = "close_door",
-        find = "unlink(session->door_path);",
+        find = "unlink(client->door_path);",
         replace = "",
         catch = by("bell", "nothing of it stays"),
     },
     {
         name = "bell-no-second-folder",
         what = "without a usable $TMPDIR there is no socket",
-        at = "zkl_session_listen",
-        find = 'if (error) error = open_door(session, "/tmp");',
+        at = "zkl_client_listen",
+        find = 'if (error) error = open_door(client, "/tmp");',
         replace = "",
         catch = by("bell", "lies in /tmp when"),
     },
