@@ -14,7 +14,7 @@ FUZZ ?= name hosts options claim reply
 
 FUZZ_CC = clang -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	-Isrc/core -Isrc/session -Isrc/zookeeper -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
+	-Isrc -Isrc/core -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 FUZZ_PROGRAMS = $(FUZZ:%=$(BUILD)/fuzz/%_fuzz)
 
 $(BUILD)/fuzz/%_fuzz: spec/fuzz/%_fuzz.c spec/fuzz/lua_lines.h $(SOURCES) $(HEADERS)

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "zookeeper/internal.h"
 #include "lua_lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

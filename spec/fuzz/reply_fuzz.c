@@ -1,8 +1,8 @@
 /*
- * reply_fuzz.c - libFuzzer on what a server says: all of src/zookeeper and src/core as it ships,
- * but for threads and time (thread.c, descriptors.c), with a libzookeeper of its own below that
- * keeps each request, and answers it with any code, path, list, data, Stat and results, true or
- * not, also such as the real one does not let through. Users do what they may meanwhile:
+ * reply_fuzz.c - libFuzzer on what a server says: all of src/zookeeper, src/session and src/core as
+ * it ships, but for threads and time (thread.c, descriptors.c), with a libzookeeper of its own
+ * below that keeps each request, and answers it with any code, path, list, data, Stat and results,
+ * true or not, also such as the real one does not let through. Users do what they may meanwhile:
  * acquire, try, give up, ask, guard, watch, wait in conditions; connections are lost, sessions
  * expire.
  *
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "zookeeper/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -79,14 +79,15 @@ static struct {
     char *names[NAMES]; /* of nodes that were created, newest first */
     watcher_fn watcher;
     void *watcher_context;
-    struct zkl_session *session;
+    struct zkl_client *client;
+    struct zkl_session *session; /* of the client */
     struct zkl_request *requests[REQUESTS];
     struct zkl_lease *leases[LEASES];
     struct zkl_watcher *watchers[WATCHERS];
     bool ended; /* the keeper's loop is over */
 } w;
 
-/* splitmix64, as in stake_actions.c */
+/* splitmix64, as in src/session/stake_actions.c */
 static uint8_t byte(void) {
     if (w.size > 0) {
         w.size--;
@@ -111,16 +112,16 @@ zkl_time zkl_due(zkl_time timeout) {
     return timeout >= ZKL_NEVER - w.now ? ZKL_NEVER : w.now + timeout;
 }
 
-void zkl_lock(struct zkl_session *session) {
-    (void)session;
+void zkl_lock(struct zkl_client *client) {
+    (void)client;
 }
 
-void zkl_unlock(struct zkl_session *session) {
-    session->announced = false;
+void zkl_unlock(struct zkl_client *client) {
+    client->announced = false;
 }
 
-void zkl_wait_until(struct zkl_session *session, pthread_cond_t *condition, zkl_time due) {
-    (void)session;
+void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_time due) {
+    (void)client;
     (void)condition;
     (void)due;
     longjmp(back, 1);
@@ -135,7 +136,7 @@ int zkl_thread_start(void *(*run)(void *), void *argument) {
 
 static void keep(void) {
     if (w.ended || setjmp(back)) return;
-    keeper(w.session);
+    keeper(w.client);
     w.ended = true;
 }
 
@@ -161,7 +162,7 @@ void zkl_descriptors_sockets(const struct servers *servers) {
 const int ZOO_PERSISTENT = 0, ZOO_EPHEMERAL = 1, ZOO_EPHEMERAL_SEQUENTIAL = 3, ZOO_CONTAINER = 4;
 const int ZOO_EXPIRED_SESSION_STATE = -112, ZOO_AUTH_FAILED_STATE = -113;
 const int ZOO_CONNECTING_STATE = 1, ZOO_CONNECTED_STATE = 3;
-const int ZOO_DELETED_EVENT = 2, ZOO_SESSION_EVENT = -1;
+const int ZOO_DELETED_EVENT = 2, ZOO_CREATED_EVENT = 1, ZOO_SESSION_EVENT = -1;
 struct ACL_vector ZOO_OPEN_ACL_UNSAFE, ZOO_CREATOR_ALL_ACL;
 
 zhandle_t *zookeeper_init2(const char *host, watcher_fn fn, int recv_timeout,
@@ -609,7 +610,7 @@ static void pass_time(zkl_time time) {
     w.now += time;
     w.made = 0;
     keep();
-    while (zkl_session_next(w.session, &event)) continue;
+    while (zkl_client_next(w.client, &event)) continue;
 }
 
 /* --- users
@@ -746,16 +747,19 @@ static void use_watcher(void) {
  * -----------------------------------------------------------------------------------------------
  */
 
+static void enter(void (*act)(void)) {
+    zkl_client_enter(w.client);
+    act();
+    zkl_client_leave(w.client);
+}
+
 static void move(void) {
     switch (byte() % 16) {
     case 0:
     case 1:
     case 2:
-    case 3: use(); break;
-    case 4:
-        if (byte() % 3) drop_lease();
-        else use_watcher();
-        break;
+    case 3: enter(use); break;
+    case 4: enter(byte() % 3 ? drop_lease : use_watcher); break;
     case 5: happen(); break;
     case 6: pass_time((byte() % 16) * ZKL_SECOND / 8); break;
     case 7:
@@ -775,20 +779,28 @@ static void listen_to_the_end(void) {
     }
 }
 
-static void close_all(void) {
+static void give_up_all(void) {
     for (int i = 0; i < REQUESTS; i++) end(i);
     for (int i = 0; i < LEASES; i++)
         if (w.leases[i]) zkl_lease_drop(w.leases[i]);
-    zkl_session_close_soon(w.session, 4 * ZKL_SECOND);
+}
+
+static void drop_watchers(void) {
+    for (int i = 0; i < WATCHERS; i++)
+        if (w.watchers[i]) zkl_watcher_drop(w.watchers[i]);
+}
+
+static void close_all(void) {
+    enter(give_up_all);
+    zkl_client_close_soon(w.client, 4 * ZKL_SECOND);
     for (int i = 0; !w.ended; i++) {
         require(i < 1000);
         listen_to_the_end();
         pass_time(ZKL_SECOND / 8);
     }
-    require(zkl_session_ended(w.session) && !w.handles[0] && !w.handles[1]);
-    for (int i = 0; i < WATCHERS; i++)
-        if (w.watchers[i]) zkl_watcher_drop(w.watchers[i]);
-    zkl_session_drop(w.session);
+    require(zkl_client_ended(w.client) && !w.handles[0] && !w.handles[1]);
+    enter(drop_watchers);
+    zkl_client_drop(w.client);
     for (int i = 0; i < NAMES; i++) free(w.names[i]);
     for (int i = 0; i < WATCHED; i++) free(w.watched[i]);
 }
@@ -809,8 +821,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     w.now = 1000 * ZKL_SECOND;
     w.zxid = 100;
     keeper = NULL;
-    w.session = zkl_session_new(&options);
-    require(w.session != NULL);
+    w.client = zkl_client_new(&options);
+    require(w.client != NULL);
+    w.session = w.client->session;
     pass_time(0);
     connect_again(true);
     while (w.size > 0) move();

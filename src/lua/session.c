@@ -325,8 +325,7 @@ static int ready(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     zkl_time limit = zkl_lua_time(L, 2);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, client, box,
-                                zkl_session_ready(zkl_client_enter(client), limit));
+    return zkl_lua_push_request(L, client, box, zkl_session_ready(zkl_client_enter(client), limit));
 }
 
 /*

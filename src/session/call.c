@@ -91,8 +91,7 @@ void zkl_call_delete(struct call *call, const char *parent, const char *name, in
 
 void zkl_call_set(struct call *call, const char *parent, const char *name, const char *data,
                   int32_t version) {
-    struct zkl_op op = {
-        .kind = ZKL_OP_SET, .version = version, .data = data, .size = strlen(data)};
+    struct zkl_op op = {.kind = ZKL_OP_SET, .version = version, .data = data, .size = strlen(data)};
     call->session->stats.sets++;
     write_one(call, op, parent, name);
 }
@@ -245,8 +244,7 @@ static void answer_look(const struct call *call, const struct answer *answer) {
     struct path *path = zkl_path_find(session, call->node, strlen(call->node));
     if (!path || path->look_at == 0) return;
     if (answer->reply == ZKL_DONE) {
-        if (!zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
-            return;
+        if (!zkl_line_replace(&path->line, answer->names, (size_t)answer->count)) return;
         zkl_stake_look_for_orphans(path, session);
     }
     if (path->look_at != call->look_at) return; /* another doubt since */
@@ -313,8 +311,7 @@ static void deliver(struct call *call, const struct answer *answer) {
 
 /* The watch that came with it is set; also if the answer is not understood. */
 static bool sets_watch(const struct call *call, int rc) {
-    return rc == ZKL_ERROR_NONE ||
-           (rc == ZKL_ERROR_NO_NODE && call->verb == VERB_WATCHER_EXISTS);
+    return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->verb == VERB_WATCHER_EXISTS);
 }
 
 static void unlink_call(struct call *call) {
@@ -344,7 +341,8 @@ static void complete(struct call *call, struct answer answer) {
     free_call(call);
 }
 
-/* --- there and back ---------------------------------------------------------------------------- */
+/* --- there and back ----------------------------------------------------------------------------
+ */
 
 /* Those that could not be sent, and are first now. */
 static void answer_unsent(struct zkl_session *session) {
@@ -392,8 +390,8 @@ static struct answer read_answer(const struct call *call, const struct zkl_answe
 
 void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer) {
     struct call *call = find(session, rpc);
-    bool over = answer->error == ZKL_ERROR_SESSION_EXPIRED ||
-                answer->error == ZKL_ERROR_UNKNOWN_SESSION;
+    bool over =
+        answer->error == ZKL_ERROR_SESSION_EXPIRED || answer->error == ZKL_ERROR_UNKNOWN_SESSION;
     if (!call) return;
     if (over) {
         zkl_session_expired(session);
@@ -410,8 +408,7 @@ void zkl_session_unsent(zkl_session *session, uint64_t rpc) {
 }
 
 void zkl_call_answer_all(struct zkl_session *session) {
-    while (session->calls)
-        complete(session->calls, (struct answer){.rc = ZKL_ERROR_CLOSING});
+    while (session->calls) complete(session->calls, (struct answer){.rc = ZKL_ERROR_CLOSING});
 }
 
 size_t zkl_call_refused(const struct call *call, const struct answer *answer) {

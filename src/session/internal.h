@@ -112,7 +112,7 @@ struct zkl_request {
     zkl_time deadline;
     uint64_t id;
     unsigned references; /* the caller's, the list's, the inbox's, calls */
-    unsigned calls;    /* requests out for it */
+    unsigned calls;      /* requests out for it */
     int error;           /* the server's error code behind `code` */
     enum request_kind kind;
     enum zkl_code code;
@@ -145,7 +145,7 @@ struct zkl_watcher {
     struct reading seen;              /* since it was asked last what there is to tell */
     struct reading told;              /* the last that was told, or is being told */
     bool untold;                      /* it is being told */
-    unsigned calls;                 /* requests out for it */
+    unsigned calls;                   /* requests out for it */
     zkl_time look_at;                 /* when to look; 0: once no watch is set */
     zkl_time check_at;                /* when to check, while there is no need to look */
     bool checking;                    /* the exists that is out is no look's */
@@ -289,10 +289,10 @@ struct zkl_session {
 
     enum zkl_session_state state;
     struct zkl_party party;
-    bool accepted;   /* a first question may be asked */
-    bool containers; /* until a server does not know them */
-    bool reopen;     /* after an expiry there will be another; not after a refusal */
-    bool closing;    /* zkl_session_close() was called */
+    bool accepted;       /* a first question may be asked */
+    bool containers;     /* until a server does not know them */
+    bool reopen;         /* after an expiry there will be another; not after a refusal */
+    bool closing;        /* zkl_session_close() was called */
     zkl_time busy_since; /* since when there are stakes */
     zkl_time last_beat;
 

@@ -98,8 +98,7 @@ static bool contend(struct zkl_request *request, struct path *path, const struct
 }
 
 /* Those that the owner has of a semaphore. */
-static int64_t permits_of(const struct zkl_session *session, struct path *path,
-                          const char *owner) {
+static int64_t permits_of(const struct zkl_session *session, struct path *path, const char *owner) {
     int64_t permits = 0;
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         struct stake *stake = (struct stake *)claim;

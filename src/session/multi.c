@@ -98,7 +98,8 @@ void zkl_multi_create(struct stake *stake) {
     } else {
         for (size_t i = 0; ops && i < count; i++) free((char *)ops[i].path);
         struct call never = {.verb = VERB_CREATE_ALL, .stake = stake};
-        zkl_multi_created(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = stake->session->now});
+        zkl_multi_created(&never,
+                          &(struct answer){.reply = ZKL_UNKNOWN, .now = stake->session->now});
     }
     free(ops);
 }
@@ -118,8 +119,7 @@ void zkl_multi_created(struct call *call, const struct answer *answer) {
     for (size_t i = 0; i < count; i++) {
         struct stake *next = next_part(part);
         zkl_stake_hold(next);
-        part_created(part, answer,
-                     answer->reply == ZKL_DONE ? answer->results[i].created : NULL);
+        part_created(part, answer, answer->reply == ZKL_DONE ? answer->results[i].created : NULL);
         zkl_stake_unhold(part);
         part = next;
     }

@@ -21,8 +21,7 @@ const char *zkl_error_words(int error) {
     case ZKL_ERROR_INVALID_ACL: return "invalid acl";
     case ZKL_ERROR_AUTH_FAILED: return "authentication failed";
     case ZKL_ERROR_CLOSING: return "zookeeper is closing";
-    case ZKL_ERROR_SESSION_MOVED:
-        return "session moved to another server, so operation is ignored";
+    case ZKL_ERROR_SESSION_MOVED: return "session moved to another server, so operation is ignored";
     case ZKL_ERROR_NO_WATCHER: return "the watcher couldn't be found";
     case ZKL_ERROR_QUOTA_EXCEEDED: /* libzookeeper 3.8.0 has no words for it */
         return "the server refuses: a hard quota of the path is exceeded (-125)";

@@ -64,13 +64,13 @@ struct zkl_op {
 };
 
 enum zkl_rpc_kind {
-    ZKL_RPC_WRITE,   /* the one operation in `ops` */
-    ZKL_RPC_MULTI,   /* all of `ops` or none */
-    ZKL_RPC_LIST,    /* the names of a node's children */
-    ZKL_RPC_SYNC,    /* the server has all that the leader had */
-    ZKL_RPC_GET,     /* data and stat */
-    ZKL_RPC_EXISTS,  /* stat; `watch` also where there is no node */
-    ZKL_RPC_UNWATCH  /* removes the session's data watch of the node */
+    ZKL_RPC_WRITE,  /* the one operation in `ops` */
+    ZKL_RPC_MULTI,  /* all of `ops` or none */
+    ZKL_RPC_LIST,   /* the names of a node's children */
+    ZKL_RPC_SYNC,   /* the server has all that the leader had */
+    ZKL_RPC_GET,    /* data and stat */
+    ZKL_RPC_EXISTS, /* stat; `watch` also where there is no node */
+    ZKL_RPC_UNWATCH /* removes the session's data watch of the node */
 };
 
 struct zkl_rpc {
@@ -100,12 +100,12 @@ struct zkl_result {
 #define ZKL_UNANSWERED INT32_MAX
 
 struct zkl_answer {
-    int error;        /* enum zkl_error, or another number of a server's */
-    const char *data; /* GET */
-    int size;         /* of it; -1: the node has none */
-    const struct zkl_stat *stat; /* GET, EXISTS; NULL: it came with none */
-    const char *const *names;    /* LIST */
-    int count;                   /* of them */
+    int error;                        /* enum zkl_error, or another number of a server's */
+    const char *data;                 /* GET */
+    int size;                         /* of it; -1: the node has none */
+    const struct zkl_stat *stat;      /* GET, EXISTS; NULL: it came with none */
+    const char *const *names;         /* LIST */
+    int count;                        /* of them */
     const struct zkl_result *results; /* WRITE, MULTI: as many as it had operations */
 };
 

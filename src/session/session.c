@@ -238,8 +238,7 @@ static zkl_time earlier(zkl_time a, zkl_time b) {
 
 zkl_time zkl_session_due(zkl_session *session) {
     zkl_time due = earlier(beat_due(session), look_due(session));
-    if (session->stakes)
-        due = earlier(due, zkl_clock_next(&session->party.clock, session->now));
+    if (session->stakes) due = earlier(due, zkl_clock_next(&session->party.clock, session->now));
     due = earlier(due, zkl_stake_wake_due(session));
     due = earlier(due, zkl_watcher_due(session));
     due = earlier(due, zkl_request_due(session));

@@ -250,9 +250,10 @@ bool zkl_request_done(const zkl_request *request);
 enum zkl_code zkl_request_code(const zkl_request *request); /* when done */
 const char *zkl_request_detail(const zkl_request *request); /* what was found, or the server's
                                                          reason, or NULL */
-zkl_lease *zkl_request_lease(zkl_request *request);   /* takes it; NULL: none or taken */
+zkl_lease *zkl_request_lease(zkl_request *request);         /* takes it; NULL: none or taken */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
-const char *zkl_request_data(const zkl_request *request, size_t *size, int32_t *version); /* get's */
+const char *zkl_request_data(const zkl_request *request, size_t *size,
+                             int32_t *version);         /* get's */
 bool zkl_request_sent(const zkl_request *request);      /* a guard: perhaps it was carried out */
 size_t zkl_request_refused(const zkl_request *request); /* which of its ops, from 1; 0: none */
 int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that one; SET only */
@@ -269,7 +270,7 @@ zkl_session *zkl_lease_session(const zkl_lease *lease);
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
 zkl_time zkl_lease_remaining(zkl_lease *lease);
 bool zkl_lease_revoked(const zkl_lease *lease); /* somebody asked for the lock */
-void zkl_lease_listen(zkl_lease *lease);  /* to that, from now on, not from the next heartbeat */
+void zkl_lease_listen(zkl_lease *lease); /* to that, from now on, not from the next heartbeat */
 
 /* ZKL_OK, ZKL_LOST or ZKL_RELEASED; does not wait. */
 enum zkl_code zkl_lease_release(zkl_lease *lease);

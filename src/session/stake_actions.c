@@ -12,8 +12,7 @@ void zkl_stake_never_sent(struct stake *stake, enum verb verb, struct zkl_conten
 }
 
 /* NULL: never sent. */
-static struct call *call_for(struct stake *stake, enum verb verb,
-                                 struct zkl_contender *contender) {
+static struct call *call_for(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
     struct call *call = zkl_call_new(stake->session, verb, stake, NULL);
     if (!call) zkl_stake_never_sent(stake, verb, contender);
     else if (contender) call->contender = zkl_contender_hold(contender);
@@ -25,7 +24,7 @@ static void create_one(struct stake *stake) {
     struct call *call = call_for(stake, VERB_CREATE, NULL);
     if (call)
         zkl_call_create(call, stake->path->text, stake->claim.name, stake->data,
-                          fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
+                        fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
 }
 
 static void create_node(struct stake *stake) {

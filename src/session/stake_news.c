@@ -22,8 +22,8 @@ void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) 
 void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
                               const struct zkl_stat *stat) {
     static const struct zkl_wish nobodys = {.owner = "", .kind = ZKL_UNFAIR};
-    enum zkl_stray stray = zkl_line_stray(&path->line, session->party.session,
-                                          stat->owner, stat->czxid);
+    enum zkl_stray stray =
+        zkl_line_stray(&path->line, session->party.session, stat->owner, stat->czxid);
     if (stray == ZKL_ANSWERED) return;
     struct stake *stake =
         stray == ZKL_STRAY ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
@@ -60,8 +60,7 @@ static void answer_list(const struct call *call, const struct answer *answer) {
     }
     path->lists--;
     zkl_path_idle(call->session, path); /* perhaps */
-    if (reply == ZKL_DONE &&
-        !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
+    if (reply == ZKL_DONE && !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
         reply = ZKL_UNKNOWN;
     if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
@@ -108,7 +107,8 @@ static struct path *path_of(struct zkl_session *session, const char *node) {
 
 static zkl_actions answer_share(struct stake *stake, const struct answer *answer) {
     enum zkl_reply reply = answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE : answer->reply;
-    if (answer->rc != ZKL_ERROR_BAD_VERSION) return zkl_claim_shared(&stake->claim, reply, answer->why);
+    if (answer->rc != ZKL_ERROR_BAD_VERSION)
+        return zkl_claim_shared(&stake->claim, reply, answer->why);
     zkl_stake_revise(stake);
     return 0;
 }

@@ -242,7 +242,8 @@ static zkl_time work_due(const struct zkl_client *client, zkl_time now) {
 }
 
 zkl_time zkl_handle_due(const struct zkl_client *client, zkl_time now) {
-    if (client->working || zkl_session_connection(client->session) == ZKL_SESSION_CLOSED) return ZKL_NEVER;
+    if (client->working || zkl_session_connection(client->session) == ZKL_SESSION_CLOSED)
+        return ZKL_NEVER;
     zkl_time due = work_due(client, now);
     return due > client->work_at ? due : client->work_at;
 }

@@ -84,9 +84,9 @@ struct zkl_client {
     zkl_time unconnected_since;
 
     bool announced; /* waiters for news are to be woken */
-    int pipe[2]; /* -1 until zkl_client_fd() is called */
-    bool piped;  /* a byte is in the pipe */
-    int door;    /* where the host is to connect; -1: nowhere */
+    int pipe[2];    /* -1 until zkl_client_fd() is called */
+    bool piped;     /* a byte is in the pipe */
+    int door;       /* where the host is to connect; -1: nowhere */
     char door_path[ZKL_SOCKET_PATH];
     int bell;  /* the connection; -1: none */
     bool rung; /* a byte is in it, or its reader has not said that it came */

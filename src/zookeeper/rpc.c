@@ -180,8 +180,7 @@ static int send_write(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *o
     case ZKL_OP_CREATE:
         return zoo_acreate2(handle, op->path, op->data, size, acl, mode_of(op->mode), on_created,
                             rpc);
-    case ZKL_OP_SET:
-        return zoo_aset(handle, op->path, op->data, size, op->version, on_set, rpc);
+    case ZKL_OP_SET: return zoo_aset(handle, op->path, op->data, size, op->version, on_set, rpc);
     case ZKL_OP_DELETE: return zoo_adelete(handle, op->path, op->version, on_deleted, rpc);
     case ZKL_OP_CHECK: break; /* of transactions only */
     }
