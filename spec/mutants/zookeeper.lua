@@ -806,9 +806,26 @@ if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOU
         name = "unheard-credentials",
         what = "when the answer to the credentials is lost, connect() waits for it in vain",
         file = "src/zookeeper/handle.c",
-        find = "if (rc != ZAUTHFAILED) atomic_store",
-        replace = "if (rc == ZOK) atomic_store",
+        find = "if (rc != ZOK && rc != ZAUTHFAILED) atomic_store",
+        replace = "if (false) atomic_store",
         catch = by("connect", "are given again when the connection is lost meanwhile"),
+    },
+    {
+        name = "hasty-question",
+        what = "once the answer to the credentials was lost, connect() asks right behind them, " ..
+               "and a refusal is not heard",
+        file = "src/zookeeper/handle.c",
+        find = "session->first_question_at = zkl_now() + session->first_pause;",
+        replace = "session->first_question_at = 0;",
+        catch = by("fault/fake", "also when its first answer was lost"),
+    },
+    {
+        name = "late-question",
+        what = "connect() does not say auth when the credentials were refused before it asked",
+        file = "src/zookeeper/inquiry.c",
+        find = "if (session->refused) return ZKL_AUTH;",
+        replace = "",
+        catch = by("connect", "although the server has refused before it is asked"),
     },
     {
         name = "pipe-by-number",
