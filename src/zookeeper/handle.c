@@ -26,14 +26,15 @@ static void discard(const char *message) {
  * question waits until they are accepted. A refusal is a session event, too.
  *
  * When the answer is lost, libzookeeper calls this with a lock of its own held, so the mutex
- * is not for us. It gives them again with the next connection and tells nobody: then the first
- * question does not wait.
+ * is not for us. It gives them again with each later connection, and tells of a refusal only.
+ * (To give them a second time, so as to be told, is to send something behind them.)
  */
 static void on_credentials(int rc, const void *context) {
     struct zkl_session *session = (struct zkl_session *)context;
-    if (rc != ZAUTHFAILED) atomic_store(&session->credentials_known, true);
+    if (rc != ZOK && rc != ZAUTHFAILED) atomic_store(&session->credentials_unheard, true);
     if (rc != ZOK) return;
     zkl_lock(session);
+    session->first_question_at = 0;
     zkl_inquiry_start_all(session);
     zkl_unlock(session);
 }
@@ -49,6 +50,18 @@ static void give_credentials(struct zkl_session *session, zhandle_t *handle) {
     session->credentials_given = rc == ZOK;
 }
 
+/*
+ * On a connection that does not tell, no refusal for a while is taken for consent. Each time the
+ * while is twice as long, so that a refusal is heard in the end, however slow the server is.
+ */
+#define SHORTEST_PAUSE (ZKL_SECOND / 10)
+
+static void postpone_first_question(struct zkl_session *session) {
+    if (!atomic_load(&session->credentials_unheard)) return;
+    session->first_pause = session->first_pause ? 2 * session->first_pause : SHORTEST_PAUSE;
+    session->first_question_at = zkl_now() + session->first_pause;
+}
+
 zkl_time zkl_handle_timeout(zhandle_t *handle) {
     return (zkl_time)zoo_recv_timeout(handle) * (ZKL_SECOND / 1000);
 }
@@ -60,6 +73,7 @@ static void on_connected(struct zkl_session *session, zhandle_t *handle) {
         return;
     }
     give_credentials(session, handle); /* ahead of all that is asked */
+    postpone_first_question(session);
     zkl_session_connected(session, (uint64_t)zoo_client_id(handle)->client_id, timeout);
 }
 
@@ -168,7 +182,9 @@ static void open_new(struct zkl_session *session) {
     session->opening = false;
     if (session->state == ZKL_SESSION_EXPIRED) zkl_session_change(session, ZKL_SESSION_CONNECTING);
     session->credentials_given = false;
-    atomic_store(&session->credentials_known, !session->auth_scheme);
+    atomic_store(&session->credentials_unheard, false);
+    session->first_question_at = session->auth_scheme ? ZKL_NEVER : 0;
+    session->first_pause = 0;
     zkl_unlock(session);
     int error = open_handle(session, &session->handle, &session->servers);
     zkl_lock(session);

@@ -74,7 +74,7 @@ void zkl_inquiry_start(struct zkl_request *request) {
     request->ask_at = 0;
     switch (request->kind) {
     case REQUEST_READY:
-        if (atomic_load(&session->credentials_known)) ask_ready(request);
+        if (zkl_now() >= session->first_question_at) ask_ready(request);
         break;
     case REQUEST_CHECK: ask_check(request); break;
     case REQUEST_QUEUE:
@@ -303,6 +303,7 @@ void zkl_inquiry_answer(struct flight *flight, const struct answer *answer) {
 
 enum zkl_code zkl_inquiry_refusal(const struct zkl_session *session) {
     if (session->closing) return ZKL_CLOSED;
+    if (session->refused) return ZKL_AUTH;
     if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
     return ZKL_OK;
 }

@@ -340,19 +340,22 @@ struct zkl_session {
     struct zkl_party party;
     bool containers; /* until a server does not know them */
 
-    zhandle_t *handle;             /* open; NULL: none, requests cannot be sent */
-    zhandle_t *retired;            /* to be closed by the worker */
-    struct servers servers;        /* of the handle */
-    struct probe probe;            /* beside a handle that is not connected for long */
-    bool working;                  /* a worker thread runs */
-    bool opening;                  /* a new handle is wanted */
-    bool credentials_given;        /* to this handle */
-    atomic_bool credentials_known; /* a first question may be asked; handle.c */
-    bool reopen;                   /* open a new one after an expiry; not after a refusal */
-    bool closing;                  /* zkl_session_close() was called */
-    zkl_time close_by;             /* closing: when not to wait for anything any longer */
-    int open_error;                /* why no handle could be opened: an EAI_ or errno value */
-    zkl_time denied;               /* a server granted that timeout, too short; ZKL_NEVER: none */
+    zhandle_t *handle;               /* open; NULL: none, requests cannot be sent */
+    zhandle_t *retired;              /* to be closed by the worker */
+    struct servers servers;          /* of the handle */
+    struct probe probe;              /* beside a handle that is not connected for long */
+    bool working;                    /* a worker thread runs */
+    bool opening;                    /* a new handle is wanted */
+    bool credentials_given;          /* to this handle */
+    atomic_bool credentials_unheard; /* the answer to them was lost; handle.c */
+    zkl_time first_question_at;      /* when it may be asked; ZKL_NEVER: when they are accepted */
+    zkl_time first_pause;            /* ahead of it, with the last connection; 0: none yet */
+    bool reopen;                     /* open a new one after an expiry; not after a refusal */
+    bool refused;                    /* the server does not take the credentials */
+    bool closing;                    /* zkl_session_close() was called */
+    zkl_time close_by;               /* closing: when not to wait for anything any longer */
+    int open_error;                  /* why no handle could be opened: an EAI_ or errno value */
+    zkl_time denied;                 /* a server granted that timeout, too short; ZKL_NEVER: none */
 
     zkl_time keeper_due; /* when the keeper looks next */
     zkl_time work_at;    /* when to try to have a worker again */

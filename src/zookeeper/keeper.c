@@ -106,6 +106,8 @@ static zkl_time next_due(struct zkl_session *session, zkl_time now) {
         if (each->ask_at && !each->flights && session->state == ZKL_SESSION_CONNECTED)
             due = earlier(due, each->ask_at);
     }
+    if (session->state == ZKL_SESSION_CONNECTED && session->first_question_at > now)
+        due = earlier(due, session->first_question_at);
     if (is_connecting(session)) due = earlier(due, session->sweep_at);
     due = earlier(due, zkl_handle_due(session, now));
     due = earlier(due, zkl_probe_ask_due(session));

@@ -159,6 +159,7 @@ void zkl_session_denied(struct zkl_session *session, zkl_time timeout) {
 }
 
 void zkl_session_refused(struct zkl_session *session) {
+    session->refused = true; /* whoever asks from now on is to hear why */
     zkl_request_fail_all(session, ZKL_AUTH);
     zkl_session_expired(session);
     session->opening = session->reopen = false; /* they would be refused again */
