@@ -42,8 +42,9 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 .PHONY: bench-engines soak lint
 .PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
 .PHONY: test-asan test-tsan
-.PHONY: test-lua-faults test-lua-others test-asan-faults test-asan-others test-tsan-faults
-.PHONY: test-tsan-others
+.PHONY: test-lua-faults test-lua-others test-lua-laboratory
+.PHONY: test-luajit-others test-luajit-laboratory
+.PHONY: test-asan-faults test-asan-others test-tsan-faults test-tsan-others
 .PHONY: test-cerberus-storm test-cerberus-model interrupts valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
@@ -218,9 +219,12 @@ test-lua: $(BUILD)/5.4/zklock/core.so $(RIG)
 test-luajit: $(BUILD)/5.1/zklock/core.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
 
-# The same in two halves, for they mostly wait: .ci/suite runs them side by side.
-test-lua-faults test-lua-others: test-lua-%:
+# The same in parts, for they mostly wait: .ci/suite runs them side by side.
+test-lua-faults test-lua-others test-lua-laboratory: test-lua-%:
 	@$(MAKE) --no-print-directory test-lua SPEC="$($*)"
+
+test-luajit-others test-luajit-laboratory: test-luajit-%:
+	@$(MAKE) --no-print-directory test-luajit SPEC="$(filter $($*),$(JIT_SPECS))"
 
 test-asan-faults test-asan-others: test-asan-%:
 	@$(MAKE) --no-print-directory test-asan SPEC="$(filter $($*),$(MEMORY_SPECS))"
@@ -228,8 +232,11 @@ test-asan-faults test-asan-others: test-asan-%:
 test-tsan-faults test-tsan-others: test-tsan-%:
 	@$(MAKE) --no-print-directory test-tsan SPEC="$(filter $($*),$(THREAD_SPECS))"
 
+# Flash sales, and the engines of other servers.
+laboratory = $(wildcard spec/bench_engines_spec.lua spec/cerberus*_spec.lua spec/checker_spec.lua \
+	spec/engine*_spec.lua spec/report_spec.lua spec/seckill*_spec.lua docs/seckill/*_spec.lua)
 faults = $(wildcard spec/fault/*_spec.lua)
-others = $(wildcard spec/*_spec.lua spec/loops/*_spec.lua docs/seckill/*_spec.lua)
+others = $(filter-out $(laboratory),$(wildcard spec/*_spec.lua spec/loops/*_spec.lua))
 
 # A storm over cerberus with real engines; spec/cerberus_spec.lua has a short one.
 SECONDS ?= 60
@@ -253,13 +260,8 @@ interrupts:
 
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
-LUA_SPECS = spec/bench_engines_spec.lua spec/cerberus_model_spec.lua \
-	spec/cerberus_rules_spec.lua spec/cerberus_spec.lua spec/checker_spec.lua \
-	spec/engine_faults_spec.lua spec/engine_matrix_spec.lua \
-	spec/engine_spec.lua spec/engines_demo_spec.lua spec/interrupt_spec.lua spec/misuse_spec.lua \
-	spec/mutants_spec.lua spec/packaging_spec.lua spec/report_spec.lua spec/seckill_spec.lua \
-	spec/seckill_engines_spec.lua spec/seckill_http_spec.lua spec/seckill_sale_spec.lua \
-	spec/shortage_spec.lua
+LUA_SPECS = $(laboratory) \
+	$(patsubst %,spec/%_spec.lua,interrupt misuse mutants packaging shortage)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))

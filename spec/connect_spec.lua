@@ -1,4 +1,5 @@
 --- connect(): what it opens, what it refuses, and in what time.
+local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -154,6 +155,17 @@ describe("connect", function()
             assert.equal("auth", code)
             assert.is_true(seconds < 4, seconds)
         end
+    end)
+
+    it('gives "auth" although the server has refused before it is asked', function()
+        local open = core.session
+        finally(function() core.session = open end)
+        core.session = function(options)
+            local handle = open(options)
+            rig.wait_apart("the refusal", function() return handle:state() == "expired" end)
+            return handle
+        end
+        assert.equal("auth", select(2, refused(hosts, { auth = "nosuch:thing" })))
     end)
 
     it("keeps credentials out of messages and tostring", function()

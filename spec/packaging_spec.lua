@@ -1,4 +1,4 @@
---- The rock holds what the tree holds.
+--- The rock holds what the tree holds, and continuous integration runs all that is there.
 
 local rig = require "spec.rig"
 
@@ -100,5 +100,35 @@ describe("the archive of make dist", function()
         assert.is_truthy(spec:find('local archive = "file://' .. archive .. '"', 1, true), spec)
         assert.equal(rig.shell("tail -n +4 rockspec/zklock-scm-1.rockspec"),
                      (rig.shell("tail -n +4 %s", path)))
+    end)
+end)
+
+
+describe("continuous integration", function()
+    -- Those that its targets of that name run.
+    local function run_by(target)
+        local specs = {}
+        for lane in rig.shell("cat .ci/suite"):gmatch(target .. "%-?%a*") do
+            local recipe = rig.shell("env -u MAKEFLAGS -u SPEC make -n %s", lane)
+            local command = recipe:match("[^\n]*rig/zookeeper run[^\n]*")
+            for path in command:gmatch("%S+_spec%.lua") do specs[#specs + 1] = path end
+        end
+        table.sort(specs)
+        return specs
+    end
+
+    local function all_but(others)
+        local specs = files("spec docs -name '*_spec.lua' ! -path 'spec/nginx/*' " .. others)
+        table.sort(specs)
+        return specs
+    end
+
+    it("runs each spec once on Lua 5.4", function()
+        assert.same(all_but "", run_by "test%-lua%f[^%a]")
+    end)
+
+    it("runs each spec once on LuaJIT, but those of faults and of the benchmark", function()
+        assert.same(all_but "! -path 'spec/fault/*' ! -name bench_engines_spec.lua",
+                    run_by "test%-luajit")
     end)
 end)

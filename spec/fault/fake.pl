@@ -11,6 +11,8 @@
 #   mute          takes connections and says nothing ...
 #   deaf          ... greets those that come from now on, and answers no request ...
 #   speak         ... greets them, and answers
+#   distrust S    refuses credentials after that many seconds, and hangs up: a request that came
+#                 behind them by then makes a reset of that, which destroys the answer
 #   connects      answers with how many connect requests there were: of new and of known sessions
 #   sessions      answers with how many sessions are open
 #   quit
@@ -18,9 +20,11 @@ use strict;
 use warnings;
 use IO::Select;
 use IO::Socket::INET;
+use Socket qw(SOL_SOCKET SO_LINGER);
 
 my %op = (auth => 100, close => -11, get => 4, ping => 11, sync => 9);
 my ($grant, $error, $forgetful, $mute, $deaf, $zxid) = (10000, 0, 0, 0, 0, 100);
+my ($distrust, $auth_failed) = (0, -115);
 my ($last_session, %sessions) = 0x1000;
 my %connects = (new => 0, known => 0);
 my (%input, %session_of); # by connection
@@ -67,10 +71,20 @@ sub body {
     return "";
 }
 
+sub refuse_credentials {
+    my ($link, $xid) = @_;
+    select undef, undef, undef, $distrust;
+    my $behind = length $input{$link} || IO::Select->new($link)->can_read(0);
+    if ($behind) { setsockopt $link, SOL_SOCKET, SO_LINGER, pack "ii", 1, 0 }
+    else { send_frame($link, pack "l> q> l>", $xid, $zxid, $auth_failed) }
+    hang_up($link);
+}
+
 sub on_request {
     my ($link, $frame) = @_;
     my ($xid, $type) = unpack "l> l>", $frame;
     return if $deaf;
+    return refuse_credentials($link, $xid) if $distrust && $type == $op{auth};
     my $spared = $type == $op{ping} || $type == $op{close} || $type == $op{auth};
     my $code = $spared ? 0 : $error;
     send_frame($link, pack("l> q> l>", $xid, ++$zxid, $code) . ($code ? "" : body($type)));
@@ -99,6 +113,7 @@ my %commands = (
     mute => sub { $mute = 1; "" },
     deaf => sub { ($mute, $deaf) = (0, 1); "" },
     speak => sub { $mute = $deaf = 0; "" },
+    distrust => sub { $distrust = shift; "" },
     cut => sub { hang_up($_) for grep { $_ != $door && $_ != \*STDIN } $all->handles; "" },
     connects => sub { "$connects{new} $connects{known}" },
     sessions => sub { scalar keys %sessions },

@@ -136,6 +136,17 @@ describe("a server that", function()
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
     end)
 
+    it('refuses credentials is told as "auth", also when its first answer was lost', function()
+        fake:command("distrust 0.2")
+        local proxy = rig.proxy(fake.hosts)
+        finally(function() proxy:stop() end)
+        proxy:command("drop-reply auth 1")
+        local session, _, code = zklock.connect(proxy.hosts, { auth = "digest:ann:a",
+                                                               connect_timeout = 20 })
+        assert.is_nil(session)
+        assert.equal("auth", code)
+    end)
+
     it("ends every session at once is told as connection, in connect_timeout", function()
         fake:command("error -112")
         local seconds, session, message, code =

@@ -291,18 +291,14 @@ int zoo_aset(zhandle_t *handle, const char *path, const char *buffer, int length
     return ask(handle, STAT, path, (struct asked){.tell.stat = completion, .about = data});
 }
 
-int zoo_aget(zhandle_t *handle, const char *path, int watch, data_completion_t completion,
-             const void *data) {
-    (void)watch;
-    return ask(handle, DATA, path, (struct asked){.tell.data = completion, .about = data});
-}
-
 int zoo_awget(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
               data_completion_t completion, const void *data) {
-    w.watcher = watcher;
-    w.watcher_context = context;
+    if (watcher) {
+        w.watcher = watcher;
+        w.watcher_context = context;
+    }
     return ask(handle, DATA, path,
-               (struct asked){.tell.data = completion, .about = data, .watches = true});
+               (struct asked){.tell.data = completion, .about = data, .watches = watcher != NULL});
 }
 
 int zoo_awexists(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,

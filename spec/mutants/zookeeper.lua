@@ -782,9 +782,26 @@ return {
         name = "unheard-credentials",
         what = "when the answer to the credentials is lost, connect() waits for it in vain",
         at = "on_credentials",
-        find = "rc != ZAUTHFAILED",
-        replace = "rc == ZOK",
+        find = "if (rc != ZOK && rc != ZAUTHFAILED) atomic_store",
+        replace = "if (false) atomic_store",
         catch = by("connect", "are given again when the connection is lost meanwhile"),
+    },
+    {
+        name = "hasty-question",
+        what = "once the answer to the credentials was lost, connect() asks right behind them, " ..
+               "and a refusal is not heard",
+        at = "postpone_first_question",
+        find = "zkl_now() + client->first_pause",
+        replace = "0",
+        catch = by("fault/fake", "also when its first answer was lost"),
+    },
+    {
+        name = "late-question",
+        what = "connect() does not say auth when the credentials were refused before it asked",
+        at = "zkl_inquiry_refusal",
+        find = "if (session->refused) return ZKL_AUTH;",
+        replace = "",
+        catch = by("connect", "although the server has refused before it is asked"),
     },
     {
         name = "pipe-by-number",

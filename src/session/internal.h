@@ -289,11 +289,12 @@ struct zkl_session {
 
     enum zkl_session_state state;
     struct zkl_party party;
-    bool accepted;       /* a first question may be asked */
-    bool containers;     /* until a server does not know them */
-    bool reopen;         /* after an expiry there will be another; not after a refusal */
-    bool closing;        /* zkl_session_close() was called */
-    zkl_time busy_since; /* since when there are stakes */
+    bool containers;            /* until a server does not know them */
+    bool reopen;                /* after an expiry there will be another; not after a refusal */
+    bool refused;               /* the server does not take the credentials */
+    zkl_time first_question_at; /* ZKL_NEVER: not before the shell says so */
+    bool closing;               /* zkl_session_close() was called */
+    zkl_time busy_since;        /* since when there are stakes */
     zkl_time last_beat;
 
     struct path *paths[PATH_BUCKETS], *idle_paths;

@@ -76,8 +76,8 @@ static bool is_too_much(const struct zkl_session *session, const struct zkl_wish
 
 enum zkl_code zkl_lease_refusal(const struct zkl_session *session, const struct zkl_wish *wishes,
                                 size_t count) {
-    if (session->closing) return ZKL_CLOSED;
-    if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
+    enum zkl_code code = zkl_inquiry_refusal(session);
+    if (code != ZKL_OK) return code;
     if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
     return is_too_much(session, wishes, count) ? ZKL_TOO_MANY : ZKL_OK;
 }

@@ -73,7 +73,7 @@ void zkl_inquiry_start(struct zkl_request *request) {
     request->ask_at = 0;
     switch (request->kind) {
     case REQUEST_READY:
-        if (session->accepted) ask_ready(request);
+        if (session->now >= session->first_question_at) ask_ready(request);
         break;
     case REQUEST_CHECK: ask_check(request); break;
     case REQUEST_QUEUE:
@@ -301,6 +301,7 @@ void zkl_inquiry_answer(struct call *call, const struct answer *answer) {
 
 enum zkl_code zkl_inquiry_refusal(const struct zkl_session *session) {
     if (session->closing) return ZKL_CLOSED;
+    if (session->refused) return ZKL_AUTH;
     if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
     return ZKL_OK;
 }

@@ -84,10 +84,10 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     zkl_session_wake(session, 0);
 }
 
-void zkl_session_accepted(zkl_session *session, bool accepted) {
-    if (session->accepted == accepted) return;
-    session->accepted = accepted;
-    if (accepted) zkl_inquiry_start_all(session);
+void zkl_session_ask_from(zkl_session *session, zkl_time due) {
+    session->first_question_at = due;
+    zkl_session_wake(session, due);
+    zkl_inquiry_start_all(session);
 }
 
 void zkl_session_suspended(zkl_session *session) {
@@ -128,6 +128,7 @@ void zkl_session_expired(zkl_session *session) {
 }
 
 void zkl_session_refused(zkl_session *session) {
+    session->refused = true; /* whoever asks from now on is to hear why */
     zkl_request_fail_all(session, ZKL_AUTH);
     session->reopen = false; /* they would be refused again */
     zkl_session_expired(session);
@@ -242,6 +243,7 @@ zkl_time zkl_session_due(zkl_session *session) {
     due = earlier(due, zkl_stake_wake_due(session));
     due = earlier(due, zkl_watcher_due(session));
     due = earlier(due, zkl_request_due(session));
+    if (session->first_question_at > session->now) due = earlier(due, session->first_question_at);
     if (!is_over(session)) due = earlier(due, session->now + session->party.clock.patience / 2);
     return due;
 }

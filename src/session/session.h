@@ -69,8 +69,8 @@ void zkl_session_at(zkl_session *session, zkl_time now);
 
 /* There is a connection, by the session of this id, with this timeout. */
 void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout);
-/* Its credentials, if it has any, were accepted: a first question may be asked. */
-void zkl_session_accepted(zkl_session *session, bool accepted);
+/* The first question, zkl_session_ready(), may be asked from then on; ZKL_NEVER: not yet. */
+void zkl_session_ask_from(zkl_session *session, zkl_time due);
 void zkl_session_suspended(zkl_session *session);
 void zkl_session_expired(zkl_session *session); /* all that is out is answered as unknown */
 void zkl_session_refused(zkl_session *session); /* the credentials: there will be no other */

@@ -109,7 +109,6 @@ zkl_client *zkl_client_new(const struct zkl_options *options) {
 zkl_session *zkl_client_enter(zkl_client *client) {
     zkl_lock(client);
     zkl_session_at(client->session, zkl_now());
-    zkl_session_accepted(client->session, atomic_load(&client->credentials_known));
     return client->session;
 }
 

@@ -26,14 +26,14 @@ static void discard(const char *message) {
  * question waits until they are accepted. A refusal is a session event, too.
  *
  * When the answer is lost, libzookeeper calls this with a lock of its own held, so the mutex
- * is not for us. It gives them again with the next connection and tells nobody: then the first
- * question does not wait.
+ * is not for us. It gives them again with each later connection, and tells of a refusal only.
+ * (To give them a second time, so as to be told, is to send something behind them.)
  */
 static void on_credentials(int rc, const void *context) {
     struct zkl_client *client = (struct zkl_client *)context;
-    if (rc != ZAUTHFAILED) atomic_store(&client->credentials_known, true);
+    if (rc != ZOK && rc != ZAUTHFAILED) atomic_store(&client->credentials_unheard, true);
     if (rc != ZOK) return;
-    zkl_client_enter(client);
+    zkl_session_ask_from(zkl_client_enter(client), 0);
     zkl_client_leave(client);
 }
 
@@ -46,6 +46,18 @@ static void give_credentials(struct zkl_client *client, zhandle_t *handle) {
     int rc = zoo_add_auth(handle, client->auth_scheme, client->auth, (int)strlen(client->auth),
                           on_credentials, client);
     client->credentials_given = rc == ZOK;
+}
+
+/*
+ * On a connection that does not tell, no refusal for a while is taken for consent. Each time the
+ * while is twice as long, so that a refusal is heard in the end, however slow the server is.
+ */
+#define SHORTEST_PAUSE (ZKL_SECOND / 10)
+
+static void postpone_first_question(struct zkl_client *client) {
+    if (!atomic_load(&client->credentials_unheard)) return;
+    client->first_pause = client->first_pause ? 2 * client->first_pause : SHORTEST_PAUSE;
+    zkl_session_ask_from(client->session, zkl_now() + client->first_pause);
 }
 
 zkl_time zkl_handle_timeout(zhandle_t *handle) {
@@ -61,6 +73,7 @@ static void on_connected(struct zkl_client *client, zhandle_t *handle) {
     }
     client->denied = ZKL_NEVER;
     give_credentials(client, handle); /* ahead of all that is asked */
+    postpone_first_question(client);
     zkl_descriptors_sockets(&client->servers);
     zkl_session_connected(client->session, (uint64_t)zoo_client_id(handle)->client_id, timeout);
 }
@@ -182,7 +195,9 @@ static void open_new(struct zkl_client *client) {
     client->opening = false;
     zkl_session_reopening(client->session);
     client->credentials_given = false;
-    atomic_store(&client->credentials_known, !client->auth_scheme);
+    atomic_store(&client->credentials_unheard, false);
+    client->first_pause = 0;
+    zkl_session_ask_from(client->session, client->auth_scheme ? ZKL_NEVER : 0);
     zkl_client_leave(client);
     int error = open_handle(client, &client->handle, &client->servers);
     zkl_client_enter(client);

@@ -63,19 +63,20 @@ struct zkl_client {
     zkl_session *session;
     struct rpc *rpcs; /* that are out, or whose answer libzookeeper lost */
 
-    zhandle_t *handle;             /* open; NULL: none, requests cannot be sent */
-    zhandle_t *retired;            /* to be closed by the worker */
-    struct servers servers;        /* of the handle */
-    struct probe probe;            /* beside a handle that is not connected for long */
-    bool working;                  /* a worker thread runs */
-    bool opening;                  /* a new handle is wanted */
-    bool refused;                  /* the credentials: no other handle is wanted */
-    bool credentials_given;        /* to this handle */
-    atomic_bool credentials_known; /* a first question may be asked; handle.c */
-    bool closing;                  /* zkl_client_close() was called */
-    zkl_time close_by;             /* closing: when not to wait for anything any longer */
-    int open_error;                /* why no handle could be opened: an EAI_ or errno value */
-    zkl_time denied;               /* a server granted that timeout, too short; ZKL_NEVER: none */
+    zhandle_t *handle;               /* open; NULL: none, requests cannot be sent */
+    zhandle_t *retired;              /* to be closed by the worker */
+    struct servers servers;          /* of the handle */
+    struct probe probe;              /* beside a handle that is not connected for long */
+    bool working;                    /* a worker thread runs */
+    bool opening;                    /* a new handle is wanted */
+    bool refused;                    /* the credentials: no other handle is wanted */
+    bool credentials_given;          /* to this handle */
+    atomic_bool credentials_unheard; /* the answer to them was lost; handle.c */
+    zkl_time first_pause;            /* ahead of the first question, with the last connection */
+    bool closing;                    /* zkl_client_close() was called */
+    zkl_time close_by;               /* closing: when not to wait for anything any longer */
+    int open_error;                  /* why no handle could be opened: an EAI_ or errno value */
+    zkl_time denied;                 /* a server granted that timeout, too short; ZKL_NEVER: none */
 
     zkl_time keeper_due; /* when the keeper looks next */
     zkl_time work_at;    /* when to try to have a worker again */
