@@ -351,7 +351,7 @@ static void answer_unsent(struct zkl_session *session) {
         complete(call, (struct answer){.rc = ZKL_ERROR_CONNECTION_LOSS, .unsent = true});
 }
 
-bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
+static bool take(struct zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
     struct call *call;
     while ((call = session->to_send)) {
         session->to_send = call->next;
@@ -365,6 +365,12 @@ bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rp
         answer_unsent(session);
     }
     return false;
+}
+
+bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
+    if (take(session, id, rpc)) return true;
+    zkl_stake_answer_starved(session);
+    return take(session, id, rpc);
 }
 
 /* Of those that are out; answers come in order, so it is the first. NULL: it was answered. */

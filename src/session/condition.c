@@ -16,14 +16,15 @@ static struct stake *partner_of(const struct stake *stake) {
 /* The paths of the ops are the call's from now on. */
 static void transact(struct stake *waiter, enum verb verb, struct zkl_op ops[2]) {
     struct call *call = NULL;
-    if (ops[0].path && ops[1].path) call = zkl_call_new(waiter->session, verb, waiter, NULL);
+    if (ops[0].path && ops[1].path && !waiter->starved)
+        call = zkl_call_new(waiter->session, verb, waiter, NULL);
     if (call) {
         zkl_call_transact_own(call, ops, 2);
         return;
     }
     free((char *)ops[0].path);
     free((char *)ops[1].path);
-    zkl_stake_never_sent(waiter, verb, NULL);
+    zkl_stake_starve(waiter, verb);
 }
 
 void zkl_condition_create(struct stake *waiter) {

@@ -59,7 +59,7 @@ struct stake {
     zkl_time jitter;         /* the longest pause of the claim; 0: none */
     zkl_time wake_at;        /* the end of its pause, while it is pausing */
     bool joint;              /* part of a multi-lock, whose lease has not given it up */
-    bool unlisted;           /* the list behind the create or sync that is out could not be sent */
+    uint32_t starved;        /* verbs, a bit each, for which there was no memory */
     struct watch *own_watch; /* of the node of its name, if it asked for one */
     struct want *wants;      /* watches of other nodes that it asked for */
 };
@@ -299,6 +299,7 @@ struct zkl_session {
 
     struct path *paths[PATH_BUCKETS], *idle_paths;
     struct stake *stakes, **stakes_end; /* in order of arrival */
+    bool starving;                      /* one of them was starved */
     struct stake *fed;                  /* the one that is fed an event after this one */
     struct call *calls, **calls_end;    /* in order; behind those that are out ... */
     struct call *to_send;               /* ... the first that is not sent */
@@ -405,8 +406,8 @@ void zkl_stake_notice_all(struct zkl_session *session, zkl_time now);
 
 /* stake_actions.c */
 void zkl_stake_perform(struct stake *stake, zkl_actions actions);
-/* Out of memory: the claim is told that the reply is lost. */
-void zkl_stake_never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender);
+/* Out of memory: the claim is told that the reply is lost, when the step is over. */
+void zkl_stake_starve(struct stake *stake, enum verb verb);
 void zkl_stake_share(struct stake *stake);
 void zkl_stake_mark(struct stake *stake);
 void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */
@@ -414,6 +415,7 @@ void zkl_stake_look_later(struct zkl_session *session, struct path *path);
 
 /* stake_news.c */
 void zkl_stake_answer(struct call *call, const struct answer *answer);
+void zkl_stake_answer_starved(struct zkl_session *session);
 void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
 /* The same after a get of the node of the fixed name. */

@@ -91,15 +91,13 @@ void zkl_multi_create(struct stake *stake) {
     size_t count = count_parts(stake);
     struct zkl_op *ops = calloc(count, sizeof *ops);
     struct call *call = NULL;
-    if (ops && describe(ops, stake, count))
+    if (ops && describe(ops, stake, count) && !stake->starved)
         call = zkl_call_new(stake->session, VERB_CREATE_ALL, stake, NULL);
     if (call) {
         zkl_call_transact_own(call, ops, count);
     } else {
         for (size_t i = 0; ops && i < count; i++) free((char *)ops[i].path);
-        struct call never = {.verb = VERB_CREATE_ALL, .stake = stake};
-        zkl_multi_created(&never,
-                          &(struct answer){.reply = ZKL_UNKNOWN, .now = stake->session->now});
+        zkl_stake_starve(stake, VERB_CREATE_ALL);
     }
     free(ops);
 }

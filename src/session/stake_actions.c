@@ -6,15 +6,18 @@
 
 /* --- requests ------------------------------------------------------------------------------ */
 
-void zkl_stake_never_sent(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
-    struct call never = {.verb = verb, .stake = stake, .contender = contender};
-    zkl_stake_answer(&never, &(struct answer){.reply = ZKL_UNKNOWN, .now = stake->session->now});
+void zkl_stake_starve(struct stake *stake, enum verb verb) {
+    stake->starved |= UINT32_C(1) << verb;
+    stake->session->starving = true;
 }
 
-/* NULL: never sent. */
+/*
+ * NULL: out of memory. What a starved claim asks for after that is not sent either: it is told of
+ * its requests in their order.
+ */
 static struct call *call_for(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
-    struct call *call = zkl_call_new(stake->session, verb, stake, NULL);
-    if (!call) zkl_stake_never_sent(stake, verb, contender);
+    struct call *call = stake->starved ? NULL : zkl_call_new(stake->session, verb, stake, NULL);
+    if (!call) zkl_stake_starve(stake, verb);
     else if (contender) call->contender = zkl_contender_hold(contender);
     return call;
 }
@@ -71,7 +74,7 @@ void zkl_stake_share(struct stake *stake) {
     };
     struct call *call = NULL;
     if (writer && reader) call = call_for(stake, VERB_SHARE, NULL);
-    else zkl_stake_never_sent(stake, VERB_SHARE, NULL);
+    else zkl_stake_starve(stake, VERB_SHARE);
     if (call) {
         zkl_call_transact_own(call, ops, 2);
         return;
@@ -112,7 +115,8 @@ static void rank(struct stake *stake) {
     while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
         stake->claim.ranks++;
         struct call *call = call_for(stake, VERB_RANK, contender);
-        if (call) zkl_call_get(call, stake->path->text, contender->name);
+        if (!call) return; /* one lost reply for all */
+        zkl_call_get(call, stake->path->text, contender->name);
     }
 }
 

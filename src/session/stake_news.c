@@ -35,16 +35,10 @@ void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
     zkl_stake_perform(stake, zkl_claim_adopt_stray(&stake->claim, stat->czxid));
 }
 
-/* The create or sync that was sent ahead of a list is not answered yet. */
-static bool is_early(const struct zkl_claim *claim) {
-    return claim->state == ZKL_ENTER || (claim->state == ZKL_LOOK && !claim->stalled);
-}
-
 static void listed(struct stake *stake, enum zkl_reply reply, const struct answer *answer) {
     struct zkl_claim *claim = &stake->claim;
     if (reply == ZKL_REFUSED) stake->error = answer->rc;
-    if (reply == ZKL_UNKNOWN && is_early(claim)) stake->unlisted = true;
-    else zkl_stake_perform(stake, zkl_claim_listed(claim, reply, answer->why, answer->now));
+    zkl_stake_perform(stake, zkl_claim_listed(claim, reply, answer->why, answer->now));
 }
 
 /*
@@ -68,18 +62,6 @@ static void answer_list(const struct call *call, const struct answer *answer) {
         bool asked = claim == &call->stake->claim || claim->state == ZKL_LIST;
         if (asked) listed((struct stake *)claim, reply, answer);
     }
-}
-
-/*
- * After a create or sync: the list behind it that could not be sent (out of memory). The
- * machine takes replies in the order of the requests.
- */
-static zkl_actions answer_unlisted(struct stake *stake, zkl_actions actions, zkl_time now) {
-    bool awaited = stake->claim.state == ZKL_LIST || stake->claim.state == ZKL_SEEK;
-    bool unlisted = stake->unlisted;
-    stake->unlisted = false;
-    if (!unlisted || !awaited) return actions;
-    return actions | zkl_claim_listed(&stake->claim, ZKL_UNKNOWN, ZKL_OK, now);
 }
 
 /* Below the topmost, absent only says that the create above it got lost. */
@@ -140,9 +122,7 @@ static zkl_actions answer_create(struct stake *stake, const struct answer *answe
         if (answer->reply == ZKL_DONE) return zkl_claim_placed(claim, czxid, answer->now);
         if (answer->rc == ZKL_ERROR_NODE_EXISTS) return zkl_claim_taken(claim);
     }
-    zkl_actions did =
-        zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
-    return answer_unlisted(stake, did, answer->now);
+    return zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
 }
 
 static zkl_actions answer_own(struct stake *stake, const struct answer *answer) {
@@ -172,13 +152,10 @@ static zkl_actions answer_ahead(const struct call *call, const struct answer *an
 static zkl_actions answer_stake(struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &call->stake->claim;
     const struct zkl_stat *stat = answer->stat;
-    zkl_actions did;
     switch (call->verb) {
     case VERB_PARENT: answer_parent(call, answer); return 0;
     case VERB_CREATE: return answer_create(call->stake, answer);
-    case VERB_SYNC:
-        did = zkl_claim_synced(claim, answer->reply, answer->now);
-        return answer_unlisted(call->stake, did, answer->now);
+    case VERB_SYNC: return zkl_claim_synced(claim, answer->reply, answer->now);
     case VERB_GET_OWN: return answer_own(call->stake, answer);
     case VERB_GET_AHEAD: return answer_ahead(call, answer);
     case VERB_RANK:
@@ -221,6 +198,50 @@ void zkl_stake_answer(struct call *call, const struct answer *answer) {
     if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
         call->stake->error = answer->rc;
     zkl_stake_perform(call->stake, answer_stake(call, answer));
+}
+
+/* --- requests for which there was no memory ------------------------------------------------- */
+
+/* Has it sent a request that is not answered? */
+static bool is_waiting(const struct stake *stake) {
+    const struct call *call = stake->session->calls;
+    while (call && call->stake != stake) call = call->next;
+    return call != NULL;
+}
+
+static void answer_starved(struct stake *stake) {
+    static const enum verb in_order[] = {
+        VERB_PARENT, VERB_CREATE, VERB_CREATE_ALL, VERB_WAIT, VERB_SYNC,   VERB_LIST, VERB_GET_OWN,
+        VERB_RANK,   VERB_SHARE,  VERB_GET_AHEAD,  VERB_PASS, VERB_REVISE, VERB_MARK, VERB_REMOVE};
+    const struct answer lost = {.reply = ZKL_UNKNOWN, .now = stake->session->now};
+    uint32_t starved = stake->starved;
+    stake->starved = 0;
+    for (size_t i = 0; i < sizeof in_order / sizeof *in_order; i++) {
+        struct call call = {.session = stake->session,
+                            .verb = in_order[i],
+                            .stake = stake,
+                            .contender = stake->claim.ahead};
+        if (!(starved & UINT32_C(1) << call.verb)) continue;
+        if (call.verb == VERB_CREATE_ALL) zkl_multi_created(&call, &lost);
+        else zkl_stake_answer(&call, &lost);
+    }
+}
+
+/* Those that are not answered now are when they have no other request out. */
+void zkl_stake_answer_starved(struct zkl_session *session) {
+    if (!session->starving) return;
+    session->starving = false;
+    for (struct stake *stake = session->stakes; stake; stake = session->fed) {
+        session->fed = stake->next;
+        if (!stake->starved) continue;
+        if (is_waiting(stake)) {
+            session->starving = true;
+            continue;
+        }
+        zkl_stake_hold(stake);
+        answer_starved(stake);
+        zkl_stake_unhold(stake);
+    }
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
