@@ -119,6 +119,7 @@ build = {
       ["zklock.engine.lease"] = "lua/zklock/engine/lease.lua",
       ["zklock.engine.lock"] = "lua/zklock/engine/lock.lua",
       ["zklock.engine.options"] = "lua/zklock/engine/options.lua",
+      ["zklock.engine.parts"] = "lua/zklock/engine/parts.lua",
       ["zklock.engine.redis"] = "lua/zklock/engine/redis.lua",
       ["zklock.engine.redis_expire"] = "lua/zklock/engine/redis_expire.lua",
       ["zklock.engine.redis_set"] = "lua/zklock/engine/redis_set.lua",

@@ -20,6 +20,7 @@ local failure = require "zklock.engine.failure"
 local members = require "zklock.engine.cerberus.member"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
+local parts = require "zklock.engine.parts"
 local places = require "zklock.engine.cerberus.place"
 local rules = require "zklock.engine.cerberus.rules"
 local tasks = require "zklock.tasks"
@@ -184,13 +185,6 @@ end
 
 -- safe --------------------------------------------------------------------------------------------
 
-local function release_all(leases)
-    local had = true
-    for i = #leases, 1, -1 do had = leases[i]:release() and had end
-    return had
-end
-
-
 -- Who waits by the epoch before is to begin anew.
 local function wake_all(engine)
     for request in pairs(engine.requests) do
@@ -257,7 +251,7 @@ local function take(lock, epoch, owner, request)
     for i, name in ipairs(epoch.engines) do
         leases[i] = take_one(lock, name, owner, request, is_wanted)
         if not leases[i] then
-            release_all(leases)
+            parts.release(leases)
             return nil
         end
     end
@@ -283,7 +277,7 @@ local function try_in(lock, registration, owner, request)
         for _, lease in ipairs(leases) do lease.renewed_with = registration.lease end
         return { value = registration, parts = leases, bound = registration.lease }
     end
-    release_all(leases)
+    parts.release(leases)
     if not ok then error(counts, 0) end
 end
 
@@ -373,18 +367,13 @@ end
 
 function way.check(lease)
     if lease.value and not lease.value.lease:check() then return false end
-    for _, part in ipairs(lease.parts) do
-        local had, message, code = part:check()
-        if not had and code ~= "lost" then failure.raise(code, message) end
-        if not had then return false end
-    end
-    return true
+    return parts.each(lease.parts, "check")
 end
 
 
 function way.release(lease)
     local stood = not lease.value or lease.value:stands()
-    local had = release_all(lease.parts) and stood
+    local had = parts.release(lease.parts) and stood
     if lease.value then
         lease.value.leases[lease] = nil
         settle(lease.lock.engine)
