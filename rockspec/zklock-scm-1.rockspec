@@ -111,6 +111,7 @@ build = {
       ["zklock.engine.cerberus"] = "lua/zklock/engine/cerberus/init.lua",
       ["zklock.engine.cerberus.member"] = "lua/zklock/engine/cerberus/member.lua",
       ["zklock.engine.cerberus.members"] = "lua/zklock/engine/cerberus/members.lua",
+      ["zklock.engine.cerberus.order"] = "lua/zklock/engine/cerberus/order.lua",
       ["zklock.engine.cerberus.place"] = "lua/zklock/engine/cerberus/place.lua",
       ["zklock.engine.cerberus.registration"] = "lua/zklock/engine/cerberus/registration.lua",
       ["zklock.engine.cerberus.rules"] = "lua/zklock/engine/cerberus/rules.lua",
