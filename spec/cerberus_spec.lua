@@ -522,6 +522,21 @@ describe("an engine that cannot be reached", function()
         end)
     end)
 
+    it("is on the way to it: who does not get its lock gives back that of the other", function()
+        it_is = service{ "sql-table", "redis-set" }
+        it_is.options.engines["redis-set"] = { redis = own.address, answer = 0.3 }
+        own.process:signal "KILL"
+        local client, lock = it_is:open()
+        local other, its_lock = it_is:open()
+        local lease = assert(other:mutex "another":acquire(PATIENT))
+        assert.equal("timeout", code_of(client:switch("redis-set", SOON)))
+        assert.equal("sql-table redis-set", it_is:epoch())
+        assert.equal("connection", code_of(lock:acquire(PATIENT)))
+        assert.is_true(client:switch("sql-table", PATIENT))
+        assert.is_true(lease:release())
+        assert.is_true(assert(its_lock:acquire(PATIENT)):release())
+    end)
+
     for _, failover in ipairs{ 0.2, false } do
         it(failover and "is left by itself with failover" or "is not left without it", function()
             it_is.options.failover = failover or nil

@@ -133,23 +133,6 @@ local function take_one(lock, name, owner, request, is_wanted)
 end
 
 
--- The locks of all engines of the epoch, in their order; nil: not all are to be had.
-local function take(lock, epoch, owner, request)
-    local leases, member = {}, lock.engine.member
-    local function is_wanted()
-        return not request.interrupted and member.epoch.number == epoch.number
-    end
-    for i, name in ipairs(epoch.engines) do
-        leases[i] = take_one(lock, name, owner, request, is_wanted)
-        if not leases[i] then
-            parts.release(leases)
-            return nil
-        end
-    end
-    return leases
-end
-
-
 -- Of a lock that was waited for, the one before it may have ended.
 local function all_held(leases)
     for _, lease in ipairs(leases) do
@@ -159,12 +142,26 @@ local function all_held(leases)
 end
 
 
+-- Takes the locks of all engines of the epoch, in their order; false: not all are to be had, or
+-- they do not count.
+local function take(leases, lock, registration, owner, request)
+    local epoch, member = registration.epoch, lock.engine.member
+    local function is_wanted()
+        return not request.interrupted and member.epoch.number == epoch.number
+    end
+    for i, name in ipairs(epoch.engines) do
+        leases[i] = take_one(lock, name, owner, request, is_wanted)
+        if not leases[i] then return false end
+    end
+    return registration:is_current(request.due) and registration:stands() and all_held(leases)
+end
+
+
 -- The grant that counts, or nil.
 local function try_in(lock, registration, owner, request)
-    local leases = take(lock, registration.epoch, owner, request)
-    if not leases then return nil end
-    local ok, counts = pcall(registration.is_current, registration, request.due)
-    if ok and counts and registration:stands() and all_held(leases) then
+    local leases = {}
+    local ok, counts = pcall(take, leases, lock, registration, owner, request)
+    if ok and counts then
         for _, lease in ipairs(leases) do lease.renewed_with = registration.lease end
         return { value = registration, parts = leases, bound = registration.lease }
     end
