@@ -115,6 +115,7 @@ build = {
       ["zklock.engine.cerberus.place"] = "lua/zklock/engine/cerberus/place.lua",
       ["zklock.engine.cerberus.registration"] = "lua/zklock/engine/cerberus/registration.lua",
       ["zklock.engine.cerberus.rules"] = "lua/zklock/engine/cerberus/rules.lua",
+      ["zklock.engine.checked"] = "lua/zklock/engine/checked.lua",
       ["zklock.engine.engine"] = "lua/zklock/engine/engine.lua",
       ["zklock.engine.failure"] = "lua/zklock/engine/failure.lua",
       ["zklock.engine.lease"] = "lua/zklock/engine/lease.lua",

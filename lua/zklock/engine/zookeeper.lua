@@ -1,6 +1,7 @@
 --- Engine "zookeeper": zklock's own locks behind the interface of the others, so that they can be
 --- compared. A lock is zklock's mutex, a lease is zklock's lease: docs/reference.md has them.
 
+local checked = require "zklock.engine.checked"
 local failure = require "zklock.engine.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
@@ -65,9 +66,11 @@ end
 
 
 function ZooKeeper:rwlock(name) return self.session:rwlock(path_of(self, name)) end
+
+
 --- Does ZooKeeper answer?
 function ZooKeeper:check()
-    local lease, message, code = self:mutex("zklock-engine-check"):acquire(0)
+    local lease, message, code = self:mutex(checked):acquire(0)
     if lease then lease:release() end
     if lease or code == "timeout" and self.session:state() == "connected" then return true end
     return nil, message, code == "timeout" and "connection" or code
