@@ -256,6 +256,7 @@ build = {
       ["zklock.seckill.scenario.turns"] = "lua/zklock/seckill/scenario/turns.lua",
       ["zklock.seckill.scenario.two_products"] = "lua/zklock/seckill/scenario/two_products.lua",
       ["zklock.seckill.scenario.vanished"] = "lua/zklock/seckill/scenario/vanished.lua",
+      ["zklock.seckill.scenarios"] = "lua/zklock/seckill/scenarios.lua",
       ["zklock.seckill.seed"] = "lua/zklock/seckill/seed.lua",
       ["zklock.seckill.server"] = "lua/zklock/seckill/server.lua",
       ["zklock.seckill.shell"] = "lua/zklock/seckill/shell.lua",
