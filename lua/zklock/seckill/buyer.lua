@@ -44,6 +44,10 @@ function Buyer:note(line)
 end
 
 
+--- Notes whether it still has the lock.
+function Buyer:note_hold() self:note("its hold is " .. self.strategy:state(self.hold)) end
+
+
 --- What a buyer may want of a lock of zklock's or of an engine's beyond its name.
 ---@class zklock.seckill.Wish
 ---@field on_queued fun(position: integer)?  called when it comes to waiting
