@@ -62,27 +62,12 @@ function Service:open()
 end
 
 
-local function is_list(value) return type(value) == "table" and value[1] ~= nil end
-
--- A value as Lua's source.
-local function literal(value)
-    if type(value) ~= "table" then
-        return type(value) == "string" and ("%q"):format(value) or tostring(value)
-    end
-    local items = {}
-    for key, each in pairs(value) do
-        items[#items + 1] = (is_list(value) and "" or ("[%q] = "):format(key)) .. literal(each)
-    end
-    return "{ " .. table.concat(items, ", ") .. " }"
-end
-
-
 -- A client in a process of its own: `client`, `lock` and what is to be done with them.
 function Service:child(source)
     return rig.child(HOSTS, ([[
         local client = assert(require("zklock.engine").open("cerberus", %s))
         local lock = client:mutex(%q)
-    ]]):format(literal(self.options), self.name) .. source)
+    ]]):format(rig.literal(self.options), self.name) .. source)
 end
 
 
