@@ -52,9 +52,7 @@ local way = {}
 
 -- Begins to contend.
 function way.ask(self, owner, timeout, trying, permits)
-    return self.session.handle:acquire(self.path, self.claim, owner, timeout, trying,
-                                       self.reentrant, self.data, self.jitter,
-                                       permits, self.limit, self.batch)
+    return self.session.handle:acquire(self.wish, owner, timeout, trying, permits)
 end
 
 
@@ -244,17 +242,24 @@ end
 
 
 function Lock.new(session, path, kind, opts)
+    local claim = opts.order == "none" and "unfair" or kind
     return setmetatable({
         way = way,
         session = session,
         path = path,
         kind = kind,
-        claim = opts.order == "none" and "unfair" or kind,
-        reentrant = opts.reentrant,
-        data = opts.data,
-        jitter = opts.jitter,
+        claim = claim,
         limit = opts.limit,
         batch = opts.batch,
+        wish = { -- what the session's handle is asked for, each time
+            path = path,
+            kind = claim,
+            reentrant = opts.reentrant,
+            data = opts.data,
+            jitter = opts.jitter,
+            limit = opts.limit,
+            batch = opts.batch,
+        },
     }, Lock)
 end
 
