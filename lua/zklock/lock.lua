@@ -18,6 +18,8 @@ local huge = math.huge
 local ipairs, setmetatable, type = ipairs, setmetatable, type
 local max = math.max
 
+local REVOKE, BATCH_MAX = core.revoke_data, core.batch_max
+
 ---@class zklock.Lock
 ---@field kind "mutex"|"read"|"write"|"permit"|"multi"
 ---@field claim "mutex"|"read"|"write"|"permit"|"unfair" how it contends
@@ -133,7 +135,7 @@ end
 -- wish that he gives way.
 local function describe(entry, held)
     local identity, data = entry.data:match("^([^\n]*)\n?(.*)$")
-    entry.revoked = identity == "__REVOKE__" or nil
+    entry.revoked = identity == REVOKE or nil
     entry.identity = identity
     entry.data = data ~= "" and data or nil
     entry.held = held
@@ -148,7 +150,7 @@ local function take_queue(request, path, turns)
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
         taken = taken + (entry.permits or huge)
-        if turns and entry.token then entry.token = entry.token * 1024 + entry.served end
+        if turns and entry.token then entry.token = entry.token * BATCH_MAX + entry.served end
         entry.served = nil
         describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
     end

@@ -1,10 +1,10 @@
 --- Checks what the user gives. Bad input is a programming error: it raises,
 -- and says what is allowed.
 
+local core = require "zklock.core"
 local misuse = require "zklock.misuse"
 local path_rules = require "zklock.path"
 local sorted_names = require "zklock.sorted_names"
-local timeout_least = require "zklock.core".timeout_least
 
 local huge = math.huge
 local ipairs, pairs = ipairs, pairs
@@ -12,6 +12,7 @@ local tonumber, type = tonumber, type
 local concat = table.concat
 local flaw = path_rules.flaw
 local refuse, show = misuse.refuse, misuse.show
+local timeout_least = core.timeout_least
 
 local _M = {}
 
@@ -89,7 +90,7 @@ local function check_count(value, name, limit)
 end
 
 function check.batch(value, name)
-    check_count(value, name, 1024) -- a token counts the grants of a turn in ten bits
+    check_count(value, name, core.batch_max) -- a token counts the grants of a turn
 end
 
 function check.pause(value, name)
