@@ -149,6 +149,10 @@ describe("what an engine does not have", function()
             end
         end)
     end
+
+    it("is \"unsupported\": a lease time of a read-write lock of zookeeper", function()
+        assert.equal("unsupported", code_of(open("zookeeper"):rwlock(new_name(), { lease = 1 })))
+    end)
 end)
 
 
