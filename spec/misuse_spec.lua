@@ -343,7 +343,8 @@ describe("misuse blames the line of", function()
     for name, chunk in pairs{ ["the REPL"] = "=stdin", ["nginx"] = "=content_by_lua(nginx.conf:9)",
                               ["a string"] = "return ..." } do
         it("the call in " .. name, function()
-            local call = assert((loadstring or load)("local z = ...\nz.connect('')\n", chunk)) -- luacheck: ignore
+            local load_text = loadstring or load -- luacheck: ignore
+            local call = assert(load_text("local z = ...\nz.connect('')\n", chunk))
             local place = debug.getinfo(call, "S").short_src
             local _, message = pcall(call, zklock)
             assert.equal(place .. ":2: no host in", message:sub(1, #place + 14))
