@@ -26,8 +26,8 @@ $(BUILD)/fuzz/claim_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c)
 $(BUILD)/fuzz/hosts_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4 \
 	-Wl,--wrap=getaddrinfo,--wrap=freeaddrinfo
 $(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c src/session/*.c) \
-	$(filter-out src/zookeeper/thread.c src/zookeeper/descriptors.c,$(wildcard src/zookeeper/*.c)) \
-	-ldl
+	$(filter-out src/zookeeper/thread.c src/zookeeper/descriptors.c, \
+		$(wildcard src/zookeeper/*.c)) -ldl
 $(BUILD)/fuzz/options_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4
 
 .PHONY: fuzz test-fuzz
