@@ -291,6 +291,10 @@ int zoo_aset(zhandle_t *handle, const char *path, const char *buffer, int length
     return ask(handle, STAT, path, (struct asked){.tell.stat = completion, .about = data});
 }
 
+int zoo_state(zhandle_t *handle) {
+    return handle->connected ? ZOO_CONNECTED_STATE : ZOO_CONNECTING_STATE;
+}
+
 int zoo_awget(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
               data_completion_t completion, const void *data) {
     if (watcher) {

@@ -233,9 +233,15 @@ static bool init_op(struct transaction *all, size_t i, const struct zkl_op *op,
     return true;
 }
 
+/*
+ * On a handle that takes nothing any more zoo_amulti() fails at the first operation, and frees
+ * for the second one what it never had. So the handle is asked first; it would have to lose its
+ * connection, find a server again and be refused by it before the call has begun.
+ */
 static int send_multi(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *ops, size_t count) {
     struct transaction *all = rpc->all = new_transaction(count);
     if (!all) return ZSYSTEMERROR;
+    if (zoo_state(handle) != ZOO_CONNECTED_STATE) return ZINVALIDSTATE;
     for (size_t i = 0; i < count; i++)
         if (!init_op(all, i, &ops[i], rpc->client)) return ZSYSTEMERROR;
     return zoo_amulti(handle, (int)count, all->ops, all->results, on_multi, rpc);
