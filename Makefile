@@ -33,8 +33,8 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-proto
 CSTD = -std=c11 -D_GNU_SOURCE
 LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
 
-SOURCES = $(wildcard src/core/*.c src/session/*.c src/zookeeper/*.c src/lua/*.c)
-HEADERS = $(wildcard src/core/*.h src/session/*.h src/zookeeper/*.h src/lua/*.h)
+SOURCES = $(wildcard src/core/*.c src/session/*.c src/shell/*.c src/zookeeper/*.c src/lua/*.c)
+HEADERS = $(wildcard src/core/*.h src/session/*.h src/shell/*.h src/zookeeper/*.h src/lua/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../zookeeper/zookeeper_link.h"
 #include "binding.h"
 
 zkl_client *zkl_lua_check_client(lua_State *L, int index) {
@@ -88,7 +89,7 @@ int zkl_lua_session(lua_State *L) {
         .identity = text_field(L, 1, "identity"),
     };
     void **box = zkl_lua_box(L, ZKL_SESSION_BOX);
-    *box = zkl_client_new(&options);
+    *box = zkl_client_new(&zkl_zookeeper, &options);
     if (*box) return 1;
     lua_pushnil(L);
     lua_pushstring(L, strerror(errno));
