@@ -486,9 +486,9 @@ return {
     {
         name = "first-handle",
         what = "the node goes with the first handle that is given up, not with the last",
-        at = "zkl_lease_give_up",
+        at = "zkl_stake_give_up",
         find = [[
-    if (stake->handles > 0) share(stake);
+    if (stake->handles > 0) zkl_stake_writers_gone(stake);
     else]],
         replace = "",
         catch = by("owner", "gives up each handle once; the node goes with the last"),
@@ -633,7 +633,7 @@ return {
     {
         name = "early-reader",
         what = "the node becomes a reader's while the owner still writes by another handle",
-        at = "share",
+        at = "zkl_stake_writers_gone",
         find = "stake->writers == 0 &&",
         replace = "",
         catch = by("rwlock", "waits until the owner has nothing to write any more"),
@@ -678,7 +678,7 @@ return {
         name = "guard-after-the-end",
         what = "a guard that waits for a connection outlives its lease",
         at = "zkl_stake_tell_loss",
-        find = "zkl_inquiry_lost(stake);",
+        find = "end_questions(stake);",
         replace = "",
         catch = by("guard", "gives lost when the session expires before it is sent"),
     },
@@ -798,7 +798,7 @@ return {
     {
         name = "late-question",
         what = "connect() does not say auth when the credentials were refused before it asked",
-        at = "zkl_inquiry_refusal",
+        at = "zkl_request_refusal",
         find = "if (session->refused) return ZKL_AUTH;",
         replace = "",
         catch = by("connect", "although the server has refused before it is asked"),
@@ -1008,7 +1008,7 @@ return {
     {
         name = "condition-waits-on",
         what = "who waits goes on when its last handle is given up",
-        at = "zkl_lease_give_up",
+        at = "zkl_stake_give_up",
         find = "else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED));",
         replace = "",
         catch = by("condition_end", "ends with its last handle"),

@@ -16,13 +16,6 @@ const char *const zkl_op_names[] = {[ZKL_OP_SET] = "set",
                                     [ZKL_OP_CHECK] = "check",
                                     NULL};
 
-struct guard {
-    size_t checks, count; /* of the ops; the first of them check the own nodes */
-    size_t refused;       /* which of the others, from 1; 0: none */
-    bool sent;            /* and not known to be without effect */
-    struct zkl_op ops[];
-};
-
 /* --- what is asked for ------------------------------------------------------------------- */
 
 static bool copy_op(struct zkl_op *to, const struct zkl_op *from) {
@@ -32,15 +25,6 @@ static bool copy_op(struct zkl_op *to, const struct zkl_op *from) {
     to->path = path;
     to->data = data;
     return path && data;
-}
-
-void zkl_guard_free(struct guard *guard) {
-    if (!guard) return;
-    for (size_t i = 0; i < guard->count; i++) {
-        free((char *)guard->ops[i].path);
-        free((char *)guard->ops[i].data);
-    }
-    free(guard);
 }
 
 /* NULL: out of memory. */

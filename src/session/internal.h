@@ -122,6 +122,14 @@ struct zkl_request {
     zkl_time ask_at; /* a part of its answer was lost: when to ask again; inquiry.c */
 };
 
+/* What a guard writes, if its lease's nodes are there. */
+struct guard {
+    size_t checks, count; /* of the ops; the first of them check the own nodes */
+    size_t refused;       /* which of the others, from 1; 0: none */
+    bool sent;            /* and not known to be without effect */
+    struct zkl_op ops[];
+};
+
 /* --- watchers ------------------------------------------------------------------------------- */
 
 /* A node as an answer showed it, if there was one. */
@@ -318,7 +326,7 @@ struct zkl_session {
     bool news; /* events were added, and the shell was not told */
 };
 
-/* session.c */
+/* time.c */
 void zkl_session_wake(struct zkl_session *session, zkl_time due); /* no later than that */
 zkl_time zkl_session_after(const struct zkl_session *session, zkl_time timeout); /* NEVER stays */
 
@@ -328,7 +336,9 @@ void zkl_events_post(struct zkl_session *session, struct news *news, enum zkl_ev
 void zkl_events_remove(struct zkl_session *session, struct news *news);
 void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state state);
 
-/* request.c */
+/* request.c, records.c */
+/* Why the session takes none; ZKL_OK: it does. */
+enum zkl_code zkl_request_refusal(const struct zkl_session *session);
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout);
 /* About a lease; done already, if it has ended. */
@@ -348,16 +358,14 @@ void zkl_request_overdue(struct zkl_session *session, zkl_time now);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
 
 /* inquiry.c */
-/* Why the session takes none; ZKL_OK: it does. */
-enum zkl_code zkl_inquiry_refusal(const struct zkl_session *session);
 void zkl_inquiry_begin(struct zkl_request *request); /* unless it takes none */
 void zkl_inquiry_again(struct zkl_request *request); /* in a moment */
 void zkl_inquiry_start(struct zkl_request *request);
 void zkl_inquiry_start_all(struct zkl_session *session);
-void zkl_inquiry_lost(struct stake *stake); /* whoever waits to ask about it need not */
 void zkl_inquiry_answer(struct call *call, const struct answer *answer);
 
 /* watcher.c */
+void zkl_reading_forget(struct reading *reading);
 void zkl_watcher_hold(struct zkl_watcher *watcher);
 void zkl_watcher_unhold(struct zkl_watcher *watcher);
 void zkl_watcher_answer(const struct call *call, const struct answer *answer);
@@ -380,6 +388,8 @@ void zkl_stake_forget(struct stake *stake); /* GONE; handles may still ask for i
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
 enum zkl_code zkl_stake_ended(struct stake *stake); /* RELEASED, LOST, or OK: it has not */
+void zkl_stake_writers_gone(struct stake *stake);   /* if it is so: those who read stay */
+void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
 /* The request to release ends when the stakes that nobody holds any more are gone. */
 void zkl_stake_await_end(struct zkl_request *request);
 /* Tells whoever waits for the grant. */
@@ -455,7 +465,6 @@ enum zkl_code zkl_lease_refusal(const struct zkl_session *session, const struct 
                                 size_t count);
 /* Has the request wait for the stake's grant. */
 void zkl_lease_attend(struct zkl_request *request, struct stake *stake);
-void zkl_lease_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
 void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind);
 enum zkl_code zkl_lease_ended(const zkl_lease *lease); /* as zkl_stake_ended() */
 
@@ -489,6 +498,8 @@ void zkl_call_get(struct call *call, const char *parent, const char *name);
 void zkl_call_watch(struct call *call, const char *parent, const char *name);
 void zkl_call_exists(struct call *call); /* of its watcher's node, with a watch */
 void zkl_call_unwatch(struct call *call, const char *node);
+void zkl_call_unlink(struct call *call); /* out of the queue */
+void zkl_call_free(struct call *call);
 void zkl_call_answer_all(struct zkl_session *session); /* none will be: as unknown */
 /* Which operation the server refused, from 0; the count: it does not say. */
 size_t zkl_call_refused(const struct call *call, const struct answer *answer);

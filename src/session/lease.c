@@ -76,7 +76,7 @@ static bool is_too_much(const struct zkl_session *session, const struct zkl_wish
 
 enum zkl_code zkl_lease_refusal(const struct zkl_session *session, const struct zkl_wish *wishes,
                                 size_t count) {
-    enum zkl_code code = zkl_inquiry_refusal(session);
+    enum zkl_code code = zkl_request_refusal(session);
     if (code != ZKL_OK) return code;
     if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
     return is_too_much(session, wishes, count) ? ZKL_TOO_MANY : ZKL_OK;
@@ -206,29 +206,29 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_wish *wishes
 
 /* --- handles ------------------------------------------------------------------------------ */
 
-/* Nobody writes any more: those who read keep the place, and let other readers in. */
-static void share(struct stake *stake) {
-    if (stake->writers == 0 && zkl_claim_may_share(&stake->claim))
-        zkl_stake_perform(stake, zkl_claim_share(&stake->claim));
-}
-
-void zkl_lease_give_up(struct stake *stake, enum zkl_kind kind) {
-    if (stake->handles == 0) return;
-    stake->handles--;
-    if (kind == ZKL_WRITE) stake->writers--;
-    if (stake->handles > 0) share(stake);
-    else if (zkl_claim_holds(&stake->claim))
-        zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
-    else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */
+struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
+                                   zkl_time timeout) {
+    struct stakes stakes;
+    if (!zkl_stakes_copy(&stakes, &lease->stakes)) return NULL;
+    struct zkl_request *request = zkl_request_new(zkl_lease_session(lease), kind, timeout);
+    if (!request) {
+        zkl_stakes_drop(&stakes);
+        return NULL;
+    }
+    request->stakes = stakes;
+    /* A release has its own answer, and gives up what is lost, too. */
+    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : zkl_lease_ended(lease);
+    if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
+    return request;
 }
 
 void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
-    if (!stakes->many) zkl_lease_give_up(stakes->one, kind);
+    if (!stakes->many) zkl_stake_give_up(stakes->one, kind);
     for (size_t i = 0; stakes->many && i < stakes->count; i++) {
         struct stake *part = stakes->many[i];
         bool joint = part->joint;
         part->joint = false;
-        if (joint) zkl_lease_give_up(part, part->claim.kind);
+        if (joint) zkl_stake_give_up(part, part->claim.kind);
     }
 }
 
@@ -271,7 +271,7 @@ static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request 
     }
     zkl_request_hold(request);
     stake->sharing = request;
-    share(stake);
+    zkl_stake_writers_gone(stake);
 }
 
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
@@ -306,9 +306,47 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
         last = stake->id;
         stake->joint = false;
         stake->handles = 1;
-        zkl_lease_give_up(stake, ZKL_READ);
+        zkl_stake_give_up(stake, ZKL_READ);
     }
     return released;
+}
+
+/* --- waiting in a condition ------------------------------------------------------------------ */
+
+/* The one that waits; NULL: a multi-lock's, a reader's, or another that may not. */
+static struct stake *waits(const zkl_lease *lease) {
+    struct stake *stake = lease->stakes.one;
+    if (!stake || stake->claim.state != ZKL_HELD || lease->kind != stake->claim.kind) return NULL;
+    bool may = lease->kind == ZKL_WRITE || (lease->kind == ZKL_MUTEX && !stake->claim.batch);
+    return may ? stake : NULL;
+}
+
+/* False: out of memory. */
+static bool begin_wait(struct zkl_request *request, struct stake *stake, const char *folder) {
+    const char *data = strchr(stake->data, '\n');
+    struct zkl_wish wish = {
+        .path = folder, .kind = ZKL_MUTEX, .owner = stake->owner, .data = data ? data + 1 : NULL};
+    enum zkl_code code = zkl_lease_refusal(request->session, &wish, 1);
+    if (code != ZKL_OK) {
+        zkl_request_finish(request, code, 0);
+        return true;
+    }
+    struct path *path = zkl_path_use(request->session, folder);
+    struct stake *waiter = path ? zkl_stake_new(request->session, path, &wish, ZKL_NEVER) : NULL;
+    if (!waiter) return false;
+    zkl_lease_attend(request, stake);
+    zkl_stake_perform(waiter, zkl_claim_await(&waiter->claim, &stake->claim, request->deadline));
+    return true;
+}
+
+zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
+    struct zkl_request *request = zkl_request_of(lease, REQUEST_WAIT, timeout);
+    struct stake *stake = waits(lease);
+    if (request && !request->done) {
+        if (!stake) zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
+        else if (!begin_wait(request, stake, folder)) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
+    }
+    return request;
 }
 
 /* --- what a handle tells --------------------------------------------------------------------- */

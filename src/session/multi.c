@@ -9,51 +9,6 @@
 
 /* --- one stake, or several ------------------------------------------------------------- */
 
-void zkl_stakes_set(struct stakes *stakes, struct stake *one) {
-    zkl_stake_hold(one);
-    stakes->one = one;
-    stakes->count = 1;
-}
-
-bool zkl_stakes_copy(struct stakes *to, const struct stakes *from) {
-    struct stakes copy = *from;
-    if (from->many) {
-        copy.many = malloc(from->count * sizeof(struct stake *));
-        if (!copy.many) return false;
-        memcpy(copy.many, from->many, from->count * sizeof(struct stake *));
-    }
-    *to = copy;
-    for (size_t i = 0; i < to->count; i++) zkl_stake_hold(zkl_stakes_at(to, i));
-    return true;
-}
-
-void zkl_stakes_drop(struct stakes *stakes) {
-    for (size_t i = 0; i < stakes->count; i++) zkl_stake_unhold(zkl_stakes_at(stakes, i));
-    free(stakes->many);
-    *stakes = (struct stakes){0};
-}
-
-struct stake *zkl_stakes_at(const struct stakes *stakes, size_t i) {
-    return stakes->many ? stakes->many[i] : stakes->one;
-}
-
-bool zkl_stakes_have(const struct stakes *stakes, const struct stake *stake) {
-    for (size_t i = 0; i < stakes->count; i++)
-        if (zkl_stakes_at(stakes, i) == stake) return true;
-    return false;
-}
-
-/* One that is lost counts more than one that was given up because of it. */
-enum zkl_code zkl_stakes_ended(const struct stakes *stakes) {
-    enum zkl_code ended = ZKL_OK;
-    for (size_t i = 0; i < stakes->count; i++) {
-        enum zkl_code code = zkl_stake_ended(zkl_stakes_at(stakes, i));
-        if (code == ZKL_LOST) return code;
-        if (code != ZKL_OK) ended = code;
-    }
-    return ended;
-}
-
 /* --- the ring --------------------------------------------------------------------------- */
 
 static struct stake *next_part(const struct stake *stake) {
@@ -164,6 +119,6 @@ void zkl_multi_lost(struct stake *stake) {
     stake->joint = false;
     while ((part = joint_part(stake))) {
         part->joint = false;
-        zkl_lease_give_up(part, part->claim.kind);
+        zkl_stake_give_up(part, part->claim.kind);
     }
 }

@@ -97,15 +97,6 @@ void zkl_inquiry_start_all(struct zkl_session *session) {
     }
 }
 
-void zkl_inquiry_lost(struct stake *stake) {
-    for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
-        next = request->next;
-        bool about_it = request->kind == REQUEST_CHECK || request->kind == REQUEST_GUARD;
-        if (about_it && !request->calls && zkl_stakes_have(&request->stakes, stake))
-            zkl_request_finish(request, ZKL_LOST, 0);
-    }
-}
-
 /* --- the line, as others see it -------------------------------------------------------------- */
 
 static void forget_queue(struct zkl_request *request) {
@@ -299,15 +290,8 @@ void zkl_inquiry_answer(struct call *call, const struct answer *answer) {
 /* --- the ways in ---------------------------------------------------------------------------------
  */
 
-enum zkl_code zkl_inquiry_refusal(const struct zkl_session *session) {
-    if (session->closing) return ZKL_CLOSED;
-    if (session->refused) return ZKL_AUTH;
-    if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
-    return ZKL_OK;
-}
-
 void zkl_inquiry_begin(struct zkl_request *request) {
-    enum zkl_code code = zkl_inquiry_refusal(request->session);
+    enum zkl_code code = zkl_request_refusal(request->session);
     if (code != ZKL_OK) zkl_request_finish(request, code, 0);
     else zkl_inquiry_start(request);
 }

@@ -6,17 +6,6 @@
 
 /* --- life ------------------------------------------------------------------------------ */
 
-void zkl_stake_hold(struct stake *stake) {
-    stake->references++;
-}
-
-void zkl_stake_unhold(struct stake *stake) {
-    if (--stake->references > 0) return;
-    free(stake->data);
-    free(stake->owner);
-    free(stake);
-}
-
 /* Room for a name as it usually is; the longest, of many permits, has 19 bytes more. */
 enum { USUAL_NAME = 64 };
 
@@ -194,11 +183,21 @@ static void notice(struct stake *stake, enum zkl_phase phase) {
     post_notice(stake);
 }
 
+/* What is asked about it need not be asked any more. */
+static void end_questions(struct stake *stake) {
+    for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
+        next = request->next;
+        bool about_it = request->kind == REQUEST_CHECK || request->kind == REQUEST_GUARD;
+        if (about_it && !request->calls && zkl_stakes_have(&request->stakes, stake))
+            zkl_request_finish(request, ZKL_LOST, 0);
+    }
+}
+
 void zkl_stake_tell_loss(struct stake *stake) {
     stake->session->stats.losses++;
     zkl_stake_finish_sharing(stake, ZKL_LOST);
     zkl_multi_lost(stake);
-    zkl_inquiry_lost(stake);
+    end_questions(stake);
     notice(stake, ZKL_PHASE_LOST);
 }
 
@@ -226,6 +225,35 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     if (!stake->revoked) return;
     post_notice(stake);
     end_turn(stake);
+}
+
+/* --- handles ------------------------------------------------------------------------------ */
+
+/* One that is lost counts more than one that was given up because of it. */
+enum zkl_code zkl_stakes_ended(const struct stakes *stakes) {
+    enum zkl_code ended = ZKL_OK;
+    for (size_t i = 0; i < stakes->count; i++) {
+        enum zkl_code code = zkl_stake_ended(zkl_stakes_at(stakes, i));
+        if (code == ZKL_LOST) return code;
+        if (code != ZKL_OK) ended = code;
+    }
+    return ended;
+}
+
+/* Nobody writes any more: those who read keep the place, and let other readers in. */
+void zkl_stake_writers_gone(struct stake *stake) {
+    if (stake->writers == 0 && zkl_claim_may_share(&stake->claim))
+        zkl_stake_perform(stake, zkl_claim_share(&stake->claim));
+}
+
+void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind) {
+    if (stake->handles == 0) return;
+    stake->handles--;
+    if (kind == ZKL_WRITE) stake->writers--;
+    if (stake->handles > 0) zkl_stake_writers_gone(stake);
+    else if (zkl_claim_holds(&stake->claim))
+        zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
+    else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */
 }
 
 /* --- all of a session ----------------------------------------------------------------------- */

@@ -25,11 +25,6 @@
 
 /* --- readings ---------------------------------------------------------------------------- */
 
-static void forget(struct reading *reading) {
-    free(reading->data);
-    *reading = (struct reading){0};
-}
-
 static bool equal(const struct reading *a, const struct reading *b) {
     if (!a->known || !b->known || a->code != b->code || a->error != b->error) return false;
     if (a->czxid != b->czxid || a->mzxid != b->mzxid || a->version != b->version) return false;
@@ -60,17 +55,6 @@ static bool take(struct reading *reading, const struct answer *answer) {
 }
 
 /* --- life ---------------------------------------------------------------------------------- */
-
-void zkl_watcher_hold(struct zkl_watcher *watcher) {
-    watcher->references++;
-}
-
-void zkl_watcher_unhold(struct zkl_watcher *watcher) {
-    if (--watcher->references > 0) return;
-    forget(&watcher->seen);
-    forget(&watcher->told);
-    free(watcher);
-}
 
 static void post(struct zkl_watcher *watcher) {
     if (watcher->news.posted) return;
@@ -175,7 +159,7 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
         look_again(watcher, PAUSE);
         return;
     }
-    forget(&watcher->seen);
+    zkl_reading_forget(&watcher->seen);
     watcher->seen = reading;
     if (watcher->untold || !equal(&reading, &watcher->told)) post(watcher);
 }
@@ -212,7 +196,7 @@ void zkl_watcher_event(struct zkl_session *session, const char *node) {
 /* NULL: out of memory, or `why`. */
 static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *path,
                                        enum zkl_code *why) {
-    *why = zkl_inquiry_refusal(session);
+    *why = zkl_request_refusal(session);
     if (*why == ZKL_OK && !zkl_watches_may(&session->watches, path)) *why = ZKL_TOO_MANY;
     if (*why != ZKL_OK) return NULL;
     struct zkl_watcher *watcher = calloc(1, sizeof *watcher);
@@ -251,12 +235,12 @@ zkl_session *zkl_watcher_session(const zkl_watcher *watcher) {
 /* What was seen is what is to be told, unless it is what was told last. */
 static void turn_to_seen(struct zkl_watcher *watcher) {
     if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {
-        forget(&watcher->told);
+        zkl_reading_forget(&watcher->told);
         watcher->told = watcher->seen;
         watcher->untold = true;
     } else {
         if (watcher->seen.known) watcher->told.aversion = watcher->seen.aversion;
-        forget(&watcher->seen);
+        zkl_reading_forget(&watcher->seen);
     }
     watcher->seen = (struct reading){0};
 }

@@ -1,4 +1,4 @@
-/* session.c - a session: what it is told of its connection, its heartbeats, its end. */
+/* connection.c - what a session is told of its connection, its heartbeats, its end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,14 +47,6 @@ void *zkl_session_owner(const zkl_session *session) {
 void zkl_session_at(zkl_session *session, zkl_time now) {
     session->now = now;
     zkl_path_tidy(session);
-}
-
-void zkl_session_wake(struct zkl_session *session, zkl_time due) {
-    if (due < session->due) session->due = due;
-}
-
-zkl_time zkl_session_after(const struct zkl_session *session, zkl_time timeout) {
-    return timeout >= ZKL_NEVER - session->now ? ZKL_NEVER : session->now + timeout;
 }
 
 /* --- states ------------------------------------------------------------------------------ */

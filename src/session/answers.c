@@ -1,0 +1,254 @@
+/*
+ * answers.c - requests go out, and their answers go to who asked.
+ *
+ * A step of the session only puts requests into the queue; the shell takes them out when the
+ * step is over. Each is answered once, and in the order of the requests: one that could not be
+ * sent is answered, as unknown, when those before it are. So no step is in the middle of another.
+ */
+#include <string.h>
+
+#include "internal.h"
+
+/* --- what an answer means -------------------------------------------------------------------- */
+
+static enum zkl_reply reply_of(int rc) {
+    switch (rc) {
+    case ZKL_ERROR_NONE: return ZKL_DONE;
+    case ZKL_ERROR_NO_NODE: return ZKL_ABSENT;
+    case ZKL_ERROR_CONNECTION_LOSS:
+    case ZKL_ERROR_OPERATION_TIMEOUT:
+    case ZKL_ERROR_RUNTIME_INCONSISTENCY:
+    case ZKL_ERROR_SYSTEM:
+    case ZKL_ERROR_MARSHALLING:
+    case ZKL_ERROR_INVALID_STATE:
+    case ZKL_ERROR_SESSION_MOVED:
+    case ZKL_ERROR_SESSION_EXPIRED:
+    case ZKL_ERROR_CLOSING:
+    case ZKL_ERROR_UNKNOWN_SESSION:
+    case ZKL_ERROR_REQUEST_TIMEOUT:
+    case ZKL_ERROR_THROTTLED: return ZKL_UNKNOWN;
+    default: return ZKL_REFUSED;
+    }
+}
+
+static enum zkl_code code_of(int rc) {
+    switch (rc) {
+    case ZKL_ERROR_NONE: return ZKL_OK;
+    case ZKL_ERROR_NO_NODE: return ZKL_NO_NODE;
+    case ZKL_ERROR_NO_AUTH:
+    case ZKL_ERROR_AUTH_FAILED:
+    case ZKL_ERROR_INVALID_ACL: return ZKL_AUTH;
+    case ZKL_ERROR_NODE_EXISTS:
+    case ZKL_ERROR_BAD_VERSION:
+    case ZKL_ERROR_NOT_EMPTY:
+    case ZKL_ERROR_NO_CHILDREN_FOR_EPHEMERALS: return ZKL_CONFLICT;
+    default: return ZKL_UNSUPPORTED;
+    }
+}
+
+/* A write or a sync that the leader carried out shows that the session lives. */
+static bool is_proof(enum verb verb) {
+    switch (verb) {
+    case VERB_CREATE:
+    case VERB_CREATE_ALL:
+    case VERB_SYNC:
+    case VERB_SHARE:
+    case VERB_WAIT:
+    case VERB_PASS:
+    case VERB_MARK:
+    case VERB_REMOVE:
+    case VERB_BEAT:
+    case VERB_LOOK_SYNC:
+    case VERB_CHECK_SYNC:
+    case VERB_REVOKE:
+    case VERB_GUARD: return true;
+    case VERB_PARENT:
+    case VERB_LIST:
+    case VERB_GET_OWN:
+    case VERB_GET_AHEAD:
+    case VERB_RANK:
+    case VERB_REVISE:
+    case VERB_LOOK_FIXED:
+    case VERB_LOOK:
+    case VERB_READY:
+    case VERB_CHECK_GET:
+    case VERB_QUEUE_LIST:
+    case VERB_QUEUE_GET:
+    case VERB_GET:
+    case VERB_WATCHER_EXISTS:
+    case VERB_WATCHER_GET:
+    case VERB_UNWATCH: break;
+    }
+    return false;
+}
+
+/* --- who asked ------------------------------------------------------------------------------- */
+
+/* The late look at a path (session.c): without an answer it is repeated. */
+static void answer_look(const struct call *call, const struct answer *answer) {
+    struct zkl_session *session = call->session;
+    if (answer->reply == ZKL_UNKNOWN) return; /* perhaps there was no memory for `node` */
+    struct path *path = zkl_path_find(session, call->node, strlen(call->node));
+    if (!path || path->look_at == 0) return;
+    if (answer->reply == ZKL_DONE) {
+        if (!zkl_line_replace(&path->line, answer->names, (size_t)answer->count)) return;
+        zkl_stake_look_for_orphans(path, session);
+    }
+    if (path->look_at != call->look_at) return; /* another doubt since */
+    if (path->fixed && !path->fixed_seen) return;
+    path->look_at = 0;
+    zkl_path_idle(session, path);
+}
+
+/*
+ * The sync ahead of a late look got lost. The list behind it may have waited for the next
+ * connection, to a server that lags: it must not end the doubt.
+ */
+static void answer_look_sync(const struct call *call, const struct answer *answer) {
+    if (answer->reply == ZKL_DONE || !call->node) return;
+    struct path *path = zkl_path_find(call->session, call->node, strlen(call->node));
+    if (path && path->look_at == call->look_at) path->look_at++;
+}
+
+/* The get of the fixed name, between the two: without an answer the look is repeated, too. */
+static void answer_look_fixed(const struct call *call, const struct answer *answer) {
+    size_t tail = strlen("/" ZKL_NAME_FIXED);
+    if (!call->node) return;
+    struct path *path = zkl_path_find(call->session, call->node, strlen(call->node) - tail);
+    if (!path || path->look_at != call->look_at) return;
+    path->fixed_seen = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
+    if (answer->reply == ZKL_DONE) zkl_stake_look_for_stray(path, call->session, answer->stat);
+}
+
+static void deliver(struct call *call, const struct answer *answer) {
+    switch (call->verb) {
+    case VERB_PARENT:
+    case VERB_CREATE:
+    case VERB_LIST:
+    case VERB_SYNC:
+    case VERB_GET_OWN:
+    case VERB_GET_AHEAD:
+    case VERB_RANK:
+    case VERB_SHARE:
+    case VERB_WAIT:
+    case VERB_PASS:
+    case VERB_REVISE:
+    case VERB_MARK:
+    case VERB_REMOVE: zkl_stake_answer(call, answer); break;
+    case VERB_CREATE_ALL: zkl_multi_created(call, answer); break;
+    case VERB_LOOK: answer_look(call, answer); break;
+    case VERB_LOOK_FIXED: answer_look_fixed(call, answer); break;
+    case VERB_LOOK_SYNC: answer_look_sync(call, answer); break;
+    case VERB_BEAT: break;
+    case VERB_READY:
+    case VERB_CHECK_SYNC:
+    case VERB_CHECK_GET:
+    case VERB_QUEUE_LIST:
+    case VERB_QUEUE_GET:
+    case VERB_GET:
+    case VERB_REVOKE: zkl_inquiry_answer(call, answer); break;
+    case VERB_GUARD: zkl_guard_answer(call, answer); break;
+    case VERB_WATCHER_EXISTS:
+    case VERB_WATCHER_GET: zkl_watcher_answer(call, answer); break;
+    case VERB_UNWATCH:
+        if (call->node) zkl_watches_removed(&call->session->watches, call->node, answer);
+        break;
+    }
+}
+
+/* The watch that came with it is set; also if the answer is not understood. */
+static bool sets_watch(const struct call *call, int rc) {
+    return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->verb == VERB_WATCHER_EXISTS);
+}
+
+/* Frees the call. */
+static void complete(struct call *call, struct answer answer) {
+    struct zkl_session *session = call->session;
+    bool watched = sets_watch(call, answer.rc);
+    zkl_reply_sift(call, &answer);
+    answer.now = session->now;
+    answer.reply = reply_of(answer.rc);
+    answer.why = code_of(answer.rc);
+    zkl_call_unlink(call);
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->verb))
+        zkl_clock_prove(&session->party.clock, call->issued, answer.now);
+    if (call->watching) zkl_watches_answer(&session->watches, call->node, watched);
+    deliver(call, &answer);
+    zkl_call_free(call);
+}
+
+/* --- there and back ----------------------------------------------------------------------------
+ */
+
+/* Those that could not be sent, and are first now. */
+static void answer_unsent(struct zkl_session *session) {
+    struct call *call;
+    while ((call = session->calls) && call->unsent && call != session->to_send)
+        complete(call, (struct answer){.rc = ZKL_ERROR_CONNECTION_LOSS, .unsent = true});
+}
+
+static bool take(struct zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
+    struct call *call;
+    while ((call = session->to_send)) {
+        session->to_send = call->next;
+        call->issued = session->now;
+        if (session->state == ZKL_SESSION_CONNECTED && !call->unsent) {
+            *id = call->id;
+            *rpc = call->rpc;
+            return true;
+        }
+        call->unsent = true;
+        answer_unsent(session);
+    }
+    return false;
+}
+
+bool zkl_session_next_rpc(zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
+    if (take(session, id, rpc)) return true;
+    zkl_stake_answer_starved(session);
+    return take(session, id, rpc);
+}
+
+/* Of those that are out; answers come in order, so it is the first. NULL: it was answered. */
+static struct call *find(const struct zkl_session *session, uint64_t id) {
+    struct call *call = session->calls;
+    while (call && call != session->to_send && call->id != id) call = call->next;
+    return call == session->to_send ? NULL : call;
+}
+
+static struct answer read_answer(const struct call *call, const struct zkl_answer *answer) {
+    struct answer read = {.rc = answer->error,
+                          .text = answer->data,
+                          .size = answer->size,
+                          .stat = answer->stat,
+                          .names = answer->names,
+                          .count = answer->count,
+                          .results = answer->results};
+    if (call->rpc.kind != ZKL_RPC_WRITE || !read.results) return read;
+    read.text = read.results->created;
+    read.stat = call->op.kind == ZKL_OP_DELETE ? NULL : &read.results->stat;
+    return read;
+}
+
+void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer) {
+    struct call *call = find(session, rpc);
+    bool over =
+        answer->error == ZKL_ERROR_SESSION_EXPIRED || answer->error == ZKL_ERROR_UNKNOWN_SESSION;
+    if (!call) return;
+    if (over) {
+        zkl_session_expired(session);
+        return;
+    }
+    complete(call, read_answer(call, answer));
+    answer_unsent(session);
+}
+
+void zkl_session_unsent(zkl_session *session, uint64_t rpc) {
+    struct call *call = find(session, rpc);
+    if (call) call->unsent = true;
+    answer_unsent(session);
+}
+
+void zkl_call_answer_all(struct zkl_session *session) {
+    while (session->calls) complete(session->calls, (struct answer){.rc = ZKL_ERROR_CLOSING});
+}

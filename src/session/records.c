@@ -1,0 +1,160 @@
+/*
+ * records.c - stakes, requests and watchers are counted, by whatever refers to them; how a request
+ * begins and ends; several stakes as one.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* --- stakes ------------------------------------------------------------------------------ */
+
+void zkl_stake_hold(struct stake *stake) {
+    stake->references++;
+}
+
+void zkl_stake_unhold(struct stake *stake) {
+    if (--stake->references > 0) return;
+    free(stake->data);
+    free(stake->owner);
+    free(stake);
+}
+
+/* --- one stake, or several ------------------------------------------------------------- */
+
+void zkl_stakes_set(struct stakes *stakes, struct stake *one) {
+    zkl_stake_hold(one);
+    stakes->one = one;
+    stakes->count = 1;
+}
+
+bool zkl_stakes_copy(struct stakes *to, const struct stakes *from) {
+    struct stakes copy = *from;
+    if (from->many) {
+        copy.many = malloc(from->count * sizeof(struct stake *));
+        if (!copy.many) return false;
+        memcpy(copy.many, from->many, from->count * sizeof(struct stake *));
+    }
+    *to = copy;
+    for (size_t i = 0; i < to->count; i++) zkl_stake_hold(zkl_stakes_at(to, i));
+    return true;
+}
+
+void zkl_stakes_drop(struct stakes *stakes) {
+    for (size_t i = 0; i < stakes->count; i++) zkl_stake_unhold(zkl_stakes_at(stakes, i));
+    free(stakes->many);
+    *stakes = (struct stakes){0};
+}
+
+struct stake *zkl_stakes_at(const struct stakes *stakes, size_t i) {
+    return stakes->many ? stakes->many[i] : stakes->one;
+}
+
+bool zkl_stakes_have(const struct stakes *stakes, const struct stake *stake) {
+    for (size_t i = 0; i < stakes->count; i++)
+        if (zkl_stakes_at(stakes, i) == stake) return true;
+    return false;
+}
+
+/* --- watchers ---------------------------------------------------------------------------- */
+
+void zkl_reading_forget(struct reading *reading) {
+    free(reading->data);
+    *reading = (struct reading){0};
+}
+
+void zkl_watcher_hold(struct zkl_watcher *watcher) {
+    watcher->references++;
+}
+
+void zkl_watcher_unhold(struct zkl_watcher *watcher) {
+    if (--watcher->references > 0) return;
+    zkl_reading_forget(&watcher->seen);
+    zkl_reading_forget(&watcher->told);
+    free(watcher);
+}
+
+/* --- requests ---------------------------------------------------------------------------- */
+
+void zkl_guard_free(struct guard *guard) {
+    if (!guard) return;
+    for (size_t i = 0; i < guard->count; i++) {
+        free((char *)guard->ops[i].path);
+        free((char *)guard->ops[i].data);
+    }
+    free(guard);
+}
+
+enum zkl_code zkl_request_refusal(const struct zkl_session *session) {
+    if (session->closing) return ZKL_CLOSED;
+    if (session->refused) return ZKL_AUTH;
+    if (session->state == ZKL_SESSION_EXPIRED && !session->reopen) return ZKL_EXPIRED;
+    return ZKL_OK;
+}
+
+struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
+                                    zkl_time timeout) {
+    struct zkl_request *request = calloc(1, sizeof *request);
+    if (!request) return NULL;
+    request->session = session;
+    request->kind = kind;
+    request->deadline = zkl_session_after(session, timeout);
+    request->id = ++session->last_id;
+    request->references = 2; /* the caller's and the list's */
+    request->link = &session->requests;
+    request->next = session->requests;
+    if (request->next) request->next->link = &request->next;
+    session->requests = request;
+    zkl_session_wake(session, request->deadline);
+    return request;
+}
+
+void zkl_request_hold(struct zkl_request *request) {
+    request->references++;
+}
+
+void zkl_request_unhold(struct zkl_request *request) {
+    if (--request->references > 0) return;
+    for (size_t i = 0; i < request->queued; i++) {
+        free(request->queue[i].name);
+        free(request->queue[i].data);
+    }
+    zkl_stakes_drop(&request->stakes);
+    free(request->queue);
+    free(request->path);
+    free(request->data);
+    zkl_guard_free(request->guard);
+    free(request->found);
+    free(request);
+}
+
+void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error) {
+    if (request->done) return;
+    request->done = true;
+    request->code = code;
+    request->error = error;
+    if (code == ZKL_TIMEOUT) request->session->stats.timeouts++;
+    *request->link = request->next;
+    if (request->next) request->next->link = request->link;
+    /* The list's reference becomes the inbox's. */
+    zkl_events_post(request->session, &request->done_news, ZKL_EVENT_REQUEST);
+}
+
+void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
+                          int32_t number) {
+    static const char *const uses[] = {[ZKL_MUTEX] = "a mutex with order = \"fifo\"",
+                                       [ZKL_UNFAIR] = "a mutex with order = \"none\"",
+                                       [ZKL_READ] = "a read-write lock",
+                                       [ZKL_WRITE] = "a read-write lock"};
+    const size_t size = 96;
+    static const char turns[] = "a mutex with order = \"turns\"";
+    request->found = malloc(size);
+    if (request->found && kind == ZKL_PERMIT)
+        snprintf(request->found, size, "%s a semaphore of %" PRId32 " permits", where, number);
+    else if (request->found)
+        snprintf(request->found, size, "%s %s", where,
+                 kind == ZKL_MUTEX && number ? turns : uses[kind]);
+    zkl_request_finish(request, ZKL_CONFLICT, 0);
+}
