@@ -240,8 +240,8 @@ return {
         catch = by("lease", "that the clock ended stays lost"),
     },
     {
-        name = "expired-inquiries",
-        what = "an inquiry that was under way when the session expired is not answered",
+        name = "expired-queries",
+        what = "a query that was under way when the session expired is not answered",
         at = "zkl_session_expired",
         find = "zkl_request_fail_all(session, ZKL_EXPIRED);",
         replace = "",
@@ -323,7 +323,7 @@ return {
         find = "if (request->done) return;",
         replace = "",
         also = { {
-            at = "zkl_inquiry_answer",
+            at = "zkl_query_answer",
             find = "if (request->done) return;",
             replace = "",
         } },
@@ -662,7 +662,7 @@ return {
         what = "a guard whose answer was lost is sent again",
         at = "zkl_guard_answer",
         find = "zkl_request_finish(request, ZKL_TIMEOUT, answer->rc);",
-        replace = "zkl_inquiry_again(request);",
+        replace = "zkl_query_again(request);",
         catch = by("guard", "is not sent again when its answer is lost"),
     },
     {

@@ -146,7 +146,7 @@ static void deliver(struct call *call, const struct answer *answer) {
     case VERB_QUEUE_LIST:
     case VERB_QUEUE_GET:
     case VERB_GET:
-    case VERB_REVOKE: zkl_inquiry_answer(call, answer); break;
+    case VERB_REVOKE: zkl_query_answer(call, answer); break;
     case VERB_GUARD: zkl_guard_answer(call, answer); break;
     case VERB_WATCHER_EXISTS:
     case VERB_WATCHER_GET: zkl_watcher_answer(call, answer); break;

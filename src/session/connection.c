@@ -70,7 +70,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     change(session, ZKL_SESSION_CONNECTED);
     zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
     zkl_stake_resume_all(session, now);
-    zkl_inquiry_start_all(session);
+    zkl_query_start_all(session);
     zkl_watcher_start_all(session);
     session->last_beat = 0; /* a proof at once, for whoever is suspect */
     zkl_session_wake(session, 0);
@@ -79,7 +79,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
 void zkl_session_ask_from(zkl_session *session, zkl_time due) {
     session->first_question_at = due;
     zkl_session_wake(session, due);
-    zkl_inquiry_start_all(session);
+    zkl_query_start_all(session);
 }
 
 void zkl_session_suspended(zkl_session *session) {
@@ -185,7 +185,7 @@ static zkl_time look_due(struct zkl_session *session) {
     return due;
 }
 
-/* A sync and a list; the answer ends the doubt (call.c). */
+/* A sync and a list; the answer ends the doubt (answers.c). */
 static void look_at(struct zkl_session *session, struct path *path) {
     struct call *sync = zkl_call_new(session, VERB_LOOK_SYNC, NULL, NULL);
     struct call *fixed = path->fixed ? zkl_call_new(session, VERB_LOOK_FIXED, NULL, NULL) : NULL;
@@ -221,7 +221,7 @@ void zkl_session_tick(zkl_session *session) {
     zkl_stake_notice_all(session, now);
     beat(session);
     look(session);
-    zkl_inquiry_start_all(session);
+    zkl_query_start_all(session);
     zkl_watcher_start_all(session);
 }
 

@@ -67,7 +67,7 @@ void zkl_guard_send(struct zkl_request *request) {
     if (check_own(guard, &request->stakes))
         call = zkl_call_new(request->session, VERB_GUARD, NULL, request);
     if (!call) {
-        zkl_inquiry_again(request);
+        zkl_query_again(request);
         return;
     }
     guard->sent = true;
@@ -80,7 +80,7 @@ static void own_absent(struct zkl_request *request, size_t which) {
     request->guard->sent = false;
     if (zkl_stake_absent(stake, request->guard->ops[which].path))
         zkl_request_finish(request, zkl_stakes_ended(&request->stakes), 0);
-    else zkl_inquiry_again(request); /* by its new name */
+    else zkl_query_again(request); /* by its new name */
 }
 
 static void carried_out(struct guard *guard, const struct answer *answer) {
@@ -105,7 +105,7 @@ void zkl_guard_answer(struct call *call, const struct answer *answer) {
     if (request->done) return;
     if (answer->unsent) {
         guard->sent = false;
-        zkl_inquiry_again(request);
+        zkl_query_again(request);
     } else if (answer->reply == ZKL_UNKNOWN) {
         zkl_request_finish(request, ZKL_TIMEOUT, answer->rc);
     } else if (answer->reply == ZKL_DONE) {
@@ -125,7 +125,7 @@ zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count,
         zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
     if (request && !request->done) {
         request->guard = copy(ops, count, lease->stakes.count);
-        if (request->guard) zkl_inquiry_begin(request);
+        if (request->guard) zkl_query_begin(request);
         else zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     }
     return request;

@@ -119,7 +119,7 @@ struct zkl_request {
     enum zkl_kind lease_kind;
     bool done;
     bool lease;      /* a handle of lease_kind is there to be taken */
-    zkl_time ask_at; /* a part of its answer was lost: when to ask again; inquiry.c */
+    zkl_time ask_at; /* a part of its answer was lost: when to ask again; query.c */
 };
 
 /* What a guard writes, if its lease's nodes are there. */
@@ -357,12 +357,12 @@ zkl_time zkl_request_due(const struct zkl_session *session); /* the first of the
 void zkl_request_overdue(struct zkl_session *session, zkl_time now);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
 
-/* inquiry.c */
-void zkl_inquiry_begin(struct zkl_request *request); /* unless it takes none */
-void zkl_inquiry_again(struct zkl_request *request); /* in a moment */
-void zkl_inquiry_start(struct zkl_request *request);
-void zkl_inquiry_start_all(struct zkl_session *session);
-void zkl_inquiry_answer(struct call *call, const struct answer *answer);
+/* query.c */
+void zkl_query_begin(struct zkl_request *request); /* unless it takes none */
+void zkl_query_again(struct zkl_request *request); /* in a moment */
+void zkl_query_start(struct zkl_request *request);
+void zkl_query_start_all(struct zkl_session *session);
+void zkl_query_answer(struct call *call, const struct answer *answer);
 
 /* watcher.c */
 void zkl_reading_forget(struct reading *reading);

@@ -1,5 +1,5 @@
 /*
- * inquiry.c - requests that only ask, or do no harm when they are repeated: is the
+ * query.c - requests that only ask, or do no harm when they are repeated: is the
  * session ready, does a lease stand, who is in line, what is in a node; a word to a holder
  * that it give way. One whose answer was lost is repeated when the connection is back,
  * until its deadline.
@@ -13,7 +13,7 @@
  * A part of the answer was lost: all of it is asked again, a moment after the last of the
  * other parts is there.
  */
-void zkl_inquiry_again(struct zkl_request *request) {
+void zkl_query_again(struct zkl_request *request) {
     request->ask_at = request->session->now + ZKL_SECOND / 10;
     if (!request->calls) zkl_session_wake(request->session, request->ask_at);
 }
@@ -21,7 +21,7 @@ void zkl_inquiry_again(struct zkl_request *request) {
 /* NULL: out of memory; the request is asked again. */
 static struct call *call_for(struct zkl_request *request, enum verb verb) {
     struct call *call = zkl_call_new(request->session, verb, NULL, request);
-    if (!call) zkl_inquiry_again(request);
+    if (!call) zkl_query_again(request);
     return call;
 }
 
@@ -66,7 +66,7 @@ static void ask_to_give_way(struct zkl_request *request) {
 
 static void ask_fixed(struct zkl_request *request); /* below, with the line */
 
-void zkl_inquiry_start(struct zkl_request *request) {
+void zkl_query_start(struct zkl_request *request) {
     struct zkl_session *session = request->session;
     if (request->done || request->calls || session->state != ZKL_SESSION_CONNECTED) return;
     if (session->now < request->ask_at) return;
@@ -90,10 +90,10 @@ void zkl_inquiry_start(struct zkl_request *request) {
     }
 }
 
-void zkl_inquiry_start_all(struct zkl_session *session) {
+void zkl_query_start_all(struct zkl_session *session) {
     for (struct zkl_request *request = session->requests, *next; request; request = next) {
         next = request->next;
-        zkl_inquiry_start(request);
+        zkl_query_start(request);
     }
 }
 
@@ -240,7 +240,7 @@ static void check_got(struct zkl_request *request, const struct call *call,
                       const struct answer *answer) {
     struct stake *stake = zkl_stakes_at(&request->stakes, call->index);
     if (answer->reply == ZKL_ABSENT && !zkl_stake_absent(stake, call->node)) {
-        zkl_inquiry_again(request); /* by its new name */
+        zkl_query_again(request); /* by its new name */
         return;
     }
     const struct zkl_stat *stat = answer->stat;
@@ -263,11 +263,11 @@ static bool says_much_by_absence(enum verb verb) {
            verb == VERB_REVOKE;
 }
 
-void zkl_inquiry_answer(struct call *call, const struct answer *answer) {
+void zkl_query_answer(struct call *call, const struct answer *answer) {
     struct zkl_request *request = call->request;
     if (request->done) return;
     if (answer->reply == ZKL_UNKNOWN || request->ask_at) {
-        zkl_inquiry_again(request);
+        zkl_query_again(request);
         return;
     }
     bool tells = answer->reply == ZKL_DONE ||
@@ -290,28 +290,28 @@ void zkl_inquiry_answer(struct call *call, const struct answer *answer) {
 /* --- the ways in ---------------------------------------------------------------------------------
  */
 
-void zkl_inquiry_begin(struct zkl_request *request) {
+void zkl_query_begin(struct zkl_request *request) {
     enum zkl_code code = zkl_request_refusal(request->session);
     if (code != ZKL_OK) zkl_request_finish(request, code, 0);
-    else zkl_inquiry_start(request);
+    else zkl_query_start(request);
 }
 
 zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_READY, timeout);
-    if (request) zkl_inquiry_begin(request);
+    if (request) zkl_query_begin(request);
     return request;
 }
 
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     struct zkl_request *request = zkl_request_of(lease, REQUEST_CHECK, timeout);
-    if (request && !request->done) zkl_inquiry_begin(request);
+    if (request && !request->done) zkl_query_begin(request);
     return request;
 }
 
 /* */
 static void begin_about(struct zkl_request *request, const char *path) {
     request->path = strdup(path);
-    if (request->path) zkl_inquiry_begin(request);
+    if (request->path) zkl_query_begin(request);
     else zkl_request_finish(request, ZKL_NO_MEMORY, 0);
 }
 

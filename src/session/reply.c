@@ -1,7 +1,7 @@
 /*
  * reply.c - what a server may say.
  *
- * Each reply passes here on its way in (call.c). What is behind relies on it:
+ * Each reply passes here on its way in (answers.c). What is behind relies on it:
  *   - only a reply of ZKL_ERROR_NONE has a content, and then all that its verb is to have;
  *   - the path that a create gives is the one that was asked for, with the parent's counter
  *     behind it if it is sequential; the czxid is larger than that of the session's create
@@ -14,7 +14,7 @@
  *
  * Everything else is an answer that was not understood: ZKL_UNKNOWN, as if it were lost. The
  * server may have done what it was asked for, or not. Then a claim waits for the next
- * heartbeat, and looks; an inquiry asks again in a moment, until its deadline; a guard ends,
+ * heartbeat, and looks; a query asks again in a moment, until its deadline; a guard ends,
  * and says that it is not known whether it was written; and nothing counts as proof of life.
  *
  * Replies of the right form that contradict each other are the claim machine's matter

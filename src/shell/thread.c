@@ -27,7 +27,7 @@ static void announce(struct zkl_client *client) {
     client->announced = false;
 }
 
-/* The conditions count by CLOCK_MONOTONIC (session.c); `due` is by zkl_now(). */
+/* The conditions count by CLOCK_MONOTONIC (client.c); `due` is by zkl_now(). */
 void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_time due) {
     struct timespec time;
     zkl_time rest = due - zkl_now();
