@@ -33,8 +33,8 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-proto
 CSTD = -std=c11 -D_GNU_SOURCE
 LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
 
-SOURCES = $(wildcard src/core/*.c src/session/*.c src/zookeeper/*.c src/lua/*.c)
-HEADERS = $(wildcard src/core/*.h src/session/*.h src/zookeeper/*.h src/lua/*.h)
+SOURCES = $(wildcard src/core/*.c src/session/*.c src/shell/*.c src/zookeeper/*.c src/lua/*.c)
+HEADERS = $(wildcard src/core/*.h src/session/*.h src/shell/*.h src/zookeeper/*.h src/lua/*.h)
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
@@ -197,6 +197,7 @@ include spec/neighbours/neighbours.mk
 include spec/mutants/mutants.mk
 include spec/fuzz/fuzz.mk
 include spec/alloc/alloc.mk
+include spec/memory/memory.mk
 include spec/nginx/nginx.mk
 
 test: setup-tests
@@ -310,12 +311,13 @@ coverage: coverage-core
 
 # --- style -----------------------------------------------------------------------------
 
-C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c spec/core/*.[ch] spec/sim/*.[ch] \
-	spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c)
+C_FILES = $(SOURCES) $(HEADERS) $(wildcard src/memory/*.[ch] rig/*.[ch] bench/*.c \
+	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
+	spec/memory/*.[ch])
 
 lint:
 	clang-format --dry-run --Werror $(C_FILES)
-	clang-tidy --quiet --warnings-as-errors='*' $(filter src/%.c,$(SOURCES)) -- \
+	clang-tidy --quiet --warnings-as-errors='*' $(filter src/%.c,$(C_FILES)) -- \
 		$(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem src rig/*.c

@@ -62,27 +62,12 @@ function Service:open()
 end
 
 
-local function is_list(value) return type(value) == "table" and value[1] ~= nil end
-
--- A value as Lua's source.
-local function literal(value)
-    if type(value) ~= "table" then
-        return type(value) == "string" and ("%q"):format(value) or tostring(value)
-    end
-    local items = {}
-    for key, each in pairs(value) do
-        items[#items + 1] = (is_list(value) and "" or ("[%q] = "):format(key)) .. literal(each)
-    end
-    return "{ " .. table.concat(items, ", ") .. " }"
-end
-
-
 -- A client in a process of its own: `client`, `lock` and what is to be done with them.
 function Service:child(source)
     return rig.child(HOSTS, ([[
         local client = assert(require("zklock.engine").open("cerberus", %s))
         local lock = client:mutex(%q)
-    ]]):format(literal(self.options), self.name) .. source)
+    ]]):format(rig.literal(self.options), self.name) .. source)
 end
 
 
@@ -520,6 +505,21 @@ describe("an engine that cannot be reached", function()
             assert.equal("zookeeper", it_is:epoch())
             assert.is_true(core.now() - before >= LIFE)
         end)
+    end)
+
+    it("is on the way to it: who does not get its lock gives back that of the other", function()
+        it_is = service{ "sql-table", "redis-set" }
+        it_is.options.engines["redis-set"] = { redis = own.address, answer = 0.3 }
+        own.process:signal "KILL"
+        local client, lock = it_is:open()
+        local other, its_lock = it_is:open()
+        local lease = assert(other:mutex "another":acquire(PATIENT))
+        assert.equal("timeout", code_of(client:switch("redis-set", SOON)))
+        assert.equal("sql-table redis-set", it_is:epoch())
+        assert.equal("connection", code_of(lock:acquire(PATIENT)))
+        assert.is_true(client:switch("sql-table", PATIENT))
+        assert.is_true(lease:release())
+        assert.is_true(assert(its_lock:acquire(PATIENT)):release())
     end)
 
     for _, failover in ipairs{ 0.2, false } do

@@ -94,20 +94,6 @@ say "done"
 ]]
 
 
--- A table of plain values as Lua's source.
-local function literal(value)
-    if type(value) ~= "table" then
-        return type(value) == "string" and ("%q"):format(value) or tostring(value)
-    end
-    local items = {}
-    for key, each in pairs(value) do
-        local name = type(key) == "number" and ("[%d]"):format(key) or ("[%q]"):format(key)
-        items[#items + 1] = name .. " = " .. literal(each)
-    end
-    return "{ " .. table.concat(items, ", ") .. " }"
-end
-
-
 -- --- the storm ---------------------------------------------------------------------------------
 
 local Storm = {}
@@ -123,7 +109,7 @@ function Storm:note(what) self.faults[what] = (self.faults[what] or 0) + 1 end
 function Storm:start_client(place)
     self.started = self.started + 1
     local child = rig.child(self.zookeeper.hosts, ("local OPTIONS, FOLDER, NUMBER = %s, %q, %d\n"
-        .. "local LOCKS, COROUTINES = %d, %d\n"):format(literal(self.options), self.folder,
+        .. "local LOCKS, COROUTINES = %d, %d\n"):format(rig.literal(self.options), self.folder,
         self.started, LOCKS, COROUTINES) .. CLIENT)
     self.clients[place] = child
 end

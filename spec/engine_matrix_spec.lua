@@ -1,11 +1,10 @@
 --- The capability matrix of docs/engines.md (CMP-02): each of its cells is tried on the engine,
 -- with a real server, and what engine.has says is the same; the tests that it names are there.
 
-local database = require "zklock.seckill.database"
 local dkjson = require "dkjson"
 local engine = require "zklock.engine"
+local engines = require "spec.engines"
 local rig = require "spec.rig"
-local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: std max
@@ -76,67 +75,14 @@ local cells, columns, tests = read_matrix()
 
 -- --- the engines -------------------------------------------------------------------------------
 
-local servers, mysql
-local opened, names = {}, 0
+local new_name, open, two = engines.new_name, engines.open, engines.two
 
-
-local function new_name()
-    names = names + 1
-    return ("matrix-%d-%d"):format(rig.pid, names)
-end
-
-
--- Where the engine of that name finds the user's servers.
-local addresses = {
-    ["redis-expire"] = function() return { redis = servers:redis(1) } end,
-    ["redis-set"] = function() return { redis = servers:redis(1) } end,
-    ["redis-timestamp"] = function() return { redis = servers:redis(1) } end,
-    ["redisson"] = function() return { redis = servers:redis(1) } end,
-    ["redlock"] = function() return { redis = servers:redis(5), fast_fail = 1 } end,
-    ["sql-optimistic"] = function() return { sqlite = servers.folder .. "/matrix.db" } end,
-    ["sql-pessimistic"] = function() return { mysql = mysql } end,
-    ["sql-table"] = function() return { sqlite = servers.folder .. "/matrix.db" } end,
-    ["zookeeper"] = function() return { zookeeper = HOSTS } end,
-    ["cerberus"] = function()
-        return {
-            order = { "redisson", "zookeeper" }, zookeeper = HOSTS, root = "/matrix-cerberus",
-            engines = {
-                redisson = { redis = servers:redis(1) }, zookeeper = { zookeeper = HOSTS },
-            },
-        }
-    end,
-}
-
-
-local function open(name)
-    local it_is = assert(engine.open(name, addresses[name]()))
-    opened[#opened + 1] = it_is
-    return it_is
-end
-
-
-setup(function()
-    servers = throwaway.open()
-    mysql = servers:mysql():gsub("/%?", "/matrix?")
-    database.create(mysql)
-end)
-
-teardown(function() servers:close() end)
-
-after_each(function()
-    for _, each in ipairs(opened) do each:close() end
-    opened = {}
-end)
+setup(engines.start)
+teardown(engines.stop)
+after_each(engines.close_all)
 
 
 -- --- what is tried -----------------------------------------------------------------------------
-
--- Two clients' locks of one name.
-local function two(name, lock_options)
-    local lock = new_name()
-    return open(name):mutex(lock, lock_options), open(name):mutex(lock, lock_options)
-end
-
 
 -- Is a lock not had by two? Where it is, nobody waits, and nothing is released.
 local function excludes(name)
@@ -176,7 +122,7 @@ require("zklock").sleep(60)
 -- A process waits for a lock, and its wait is interrupted, but it lives: the next one has the lock
 -- all the same.
 local function is_broken_off(name)
-    local lock, options = new_name(), dkjson.encode(addresses[name]())
+    local lock, options = new_name(), dkjson.encode(engines.options(name))
     local lease = assert(open(name):mutex(lock):acquire(PATIENT))
     local child = rig.child(HOSTS, INTERRUPTED:format(options, name, lock))
     assert.equal("ready", child:line())
@@ -262,7 +208,7 @@ end
 -- The lock of one has ended, and is another's: does the first one's release remove it?
 local function only_the_owner_releases(name)
     local life = name == "redis-expire" and 1 or 0.1 -- it has whole seconds
-    local mine, yours = two(name, { lease = life })
+    local mine, yours = two(name, nil, { lease = life })
     local late = assert(mine:acquire(PATIENT))
     assert(yours.engine:mutex(yours.name, { lease = 60 }):acquire(PATIENT))
     late:release()
@@ -367,11 +313,11 @@ local function check_theirs(column, name)
     for _, order in ipairs{ { "redisson", "zookeeper" }, { "redis-set", "zookeeper" } } do
         local all = true
         for _, part in ipairs(order) do all = all and engine.has(part)[property] == true end
-        local given = addresses[name]()
+        local given = engines.options(name)
         given.order, given.engines[order[1]] = order, given.engines.redisson
         if order[1] ~= "redisson" then given.engines.redisson = nil end
-        opened[#opened + 1] = assert(engine.open(name, given))
-        assert.equal(all, opened[#opened].has[property] == true, table.concat(order, ", "))
+        local has = engines.open_with(name, given).has
+        assert.equal(all, has[property] == true, table.concat(order, ", "))
     end
 end
 

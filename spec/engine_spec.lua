@@ -4,10 +4,10 @@
 local connections = require "zklock.engine.redis"
 local database = require "zklock.seckill.database"
 local engine = require "zklock.engine"
+local engines = require "spec.engines"
 local redis_servers = require "zklock.seckill.redis"
 local rig = require "spec.rig"
 local socket = require "socket"
-local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: std max
@@ -16,47 +16,8 @@ local HOSTS = os.getenv "ZK_HOSTS"
 local SOON = 0.05    -- seconds for which something is waited for that does not come
 local PATIENT = 5    -- seconds for which something is waited for that does: less than any lease
 
+local new_name, open, two = engines.new_name, engines.open, engines.two
 local servers, redis, mysql
-local opened, names = {}, 0
-
-
--- A name that no other test uses.
-local function new_name()
-    names = names + 1
-    return ("stock-%d-%d"):format(rig.pid, names)
-end
-
-
--- Where the engine of that name finds its server.
-local addresses = {
-    ["redis-expire"] = function() return { redis = redis } end,
-    ["redis-set"] = function() return { redis = redis } end,
-    ["redis-timestamp"] = function() return { redis = redis } end,
-    ["redisson"] = function() return { redis = redis } end,
-    ["redlock"] = function() return { redis = servers:redis(5), fast_fail = 1 } end,
-    ["sql-optimistic"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
-    ["sql-pessimistic"] = function() return { mysql = mysql } end,
-    ["sql-table"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
-    ["sql-table on MariaDB"] = function() return { mysql = mysql } end,
-    ["zookeeper"] = function() return { zookeeper = HOSTS } end,
-}
-
-
--- An engine with these options besides; it is a client of its own.
-local function open(name, more)
-    local given = addresses[name]()
-    for option, value in pairs(more or {}) do given[option] = value end
-    local it_is = assert(engine.open(name:match "^%S+", given))
-    opened[#opened + 1] = it_is
-    return it_is
-end
-
-
--- Two clients' locks of one name.
-local function two(name, more, lock_options)
-    local lock = new_name()
-    return open(name, more):mutex(lock, lock_options), open(name, more):mutex(lock, lock_options)
-end
 
 
 local function code_of(lease, _, code)
@@ -74,19 +35,9 @@ local function ask(address, ...)
 end
 
 
-setup(function()
-    servers = throwaway.open()
-    redis = servers:redis(1)
-    mysql = servers:mysql():gsub("/%?", "/engines?")
-    database.create(mysql)
-end)
-
-teardown(function() servers:close() end)
-
-after_each(function()
-    for _, each in ipairs(opened) do each:close() end
-    opened = {}
-end)
+setup(function() servers, redis, mysql = engines.start() end)
+teardown(engines.stop)
+after_each(engines.close_all)
 
 
 describe("the options of an engine", function()
@@ -198,6 +149,10 @@ describe("what an engine does not have", function()
             end
         end)
     end
+
+    it("is \"unsupported\": a lease time of a read-write lock of zookeeper", function()
+        assert.equal("unsupported", code_of(open("zookeeper"):rwlock(new_name(), { lease = 1 })))
+    end)
 end)
 
 
@@ -229,22 +184,10 @@ say "done"
 ]]
 
 
-local function literal(options)
-    local text = {}
-    for name, value in pairs(options) do
-        local form = type(value) == "number" and "%s = %g" or "%s = %q"
-        text[#text + 1] = form:format(name, value)
-    end
-    return "{ " .. table.concat(text, ", ") .. " }"
-end
-
-
 -- A lock of that name, as source text.
 local function source_of(name, lock, more)
-    local given = addresses[name]()
-    for option, value in pairs(more or {}) do given[option] = value end
     return ("assert(require('zklock.engine').open(%q, %s)):mutex(%q)"):format(
-        name:match "^%S+", literal(given), lock)
+        name:match "^%S+", rig.literal(engines.options(name, more)), lock)
 end
 
 
@@ -446,8 +389,7 @@ describe("sql-optimistic (ALG-02)", function()
             given.retries, given.base = 3, 0.001
             local locks = {}
             for i = 1, 2 do
-                opened[#opened + 1] = assert(engine.open("sql-optimistic", given))
-                locks[i] = opened[#opened]:mutex(name)
+                locks[i] = engines.open_with("sql-optimistic", given):mutex(name)
             end
             return locks[1], locks[2]
         end
@@ -827,7 +769,7 @@ describe("a fair lock of redisson", function()
         ask(redis, "pexpire", name, "3000") -- the one behind takes its time from that
         local child = rig.child(HOSTS, ("assert(require('zklock.engine').open('redisson', %s))"
             .. ":mutex(%q, { fair = true }):acquire(10)"):format(
-            literal{ redis = redis, fair_wait = 0.5 }, name))
+            rig.literal{ redis = redis, fair_wait = 0.5 }, name))
         rig.wait_for("the other in the queue", function() return ask(redis, "exists", queue) end)
         rig.shell("kill -KILL %d", child.pid)
         child:finish()

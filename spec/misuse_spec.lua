@@ -1,7 +1,10 @@
 --- Misuse blames the line of the user's that has it, names what is wrong, and is short. Nothing
 -- here waits for a server.
 local block = require "zklock.driver.block"
+local engine = require "zklock.engine"
 local rig = require "spec.rig"
+local seckill = require "zklock.seckill"
+local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local LONG = ("x"):rep(300000)
@@ -36,9 +39,24 @@ local function documented()
 end
 
 
+-- Locks of ZooKeeper, and of the engines; they need a Redis.
+local function open_engines()
+    local hosts, servers = rig.shared().hosts, throwaway.open()
+    return {
+        redisson = assert(engine.open("redisson", { redis = servers:redis(1) })),
+        zookeeper = assert(engine.open("zookeeper", { zookeeper = hosts })),
+        close = function(self)
+            self.redisson:close()
+            self.zookeeper:close()
+            servers:close()
+        end,
+    }
+end
+
+
 describe("every method of", function()
     local named = documented()
-    local objects = {}
+    local objects, engines = {}, nil
     setup(function()
         local session = rig.session(rig.shared().hosts)
         local mutex = session:mutex(rig.path())
@@ -61,13 +79,22 @@ describe("every method of", function()
         -- Held by another owner, so it waits, however fast the server is.
         assert.is_nil((mutex:acquire{ timeout = 0.1, owner = "another" }))
         zklock.driver(nil)
+        engines = open_engines()
+        objects["engine zookeeper"] = engines.zookeeper
+        objects.engine = engines.redisson
+        objects["engine's rwlock"] = engines.redisson:rwlock("some")
+        objects["engine's lock"] = engines.redisson:mutex("some")
+        objects["engine's lease"] = assert(objects["engine's lock"]:acquire(5))
     end)
-    teardown(rig.close_sessions)
+    teardown(function()
+        engines:close()
+        rig.close_sessions()
+    end)
 
     -- Those that the reference names, and all that the class has.
-    local function methods_of(object, word)
+    local function methods_of(object, list)
         local names = {}
-        for name in pairs(named[word]) do names[name] = true end
+        for name in pairs(list or {}) do names[name] = true end
         local members = getmetatable(object).__index
         for name in pairs(type(members) == "table" and members or {}) do
             local is_method = name:sub(1, 2) ~= "__" and type(object[name]) == "function"
@@ -77,17 +104,12 @@ describe("every method of", function()
         return names
     end
 
-    for name, word in pairs{
-        ["session"] = "session", ["mutex"] = "lock", ["mutex in turns"] = "lock",
-        ["unfair mutex"] = "lock", ["semaphore"] = "lock", ["multi-lock"] = "lock",
-        ["rwlock"] = "rwlock", ["read lock"] = "lock", ["write lock"] = "lock",
-        ["condition"] = "condition", ["lease"] = "lease", ["request"] = "request",
-    } do
+    local function asks_for_a_colon(name, word, list)
         it("a " .. name .. " asks for a colon, and its own object", function()
             local object = objects[name]
             local other = word == "session" and objects.mutex or objects.session
             local count = 0
-            for method in pairs(methods_of(object, word)) do
+            for method in pairs(methods_of(object, list)) do
                 local fn = object[method]
                 local colon = ("call it with a colon: %s:%s(...)"):format(word, method)
                 assert.equal(colon, blames(function() fn() end))
@@ -105,6 +127,22 @@ describe("every method of", function()
         end)
     end
 
+    for name, word in pairs{
+        ["session"] = "session", ["mutex"] = "lock", ["mutex in turns"] = "lock",
+        ["unfair mutex"] = "lock", ["semaphore"] = "lock", ["multi-lock"] = "lock",
+        ["rwlock"] = "rwlock", ["read lock"] = "lock", ["write lock"] = "lock",
+        ["condition"] = "condition", ["lease"] = "lease", ["request"] = "request",
+    } do
+        asks_for_a_colon(name, word, named[word])
+    end
+
+    for name, word in pairs{
+        ["engine"] = "engine", ["engine zookeeper"] = "engine", ["engine's rwlock"] = "rwlock",
+        ["engine's lock"] = "lock", ["engine's lease"] = "lease",
+    } do
+        asks_for_a_colon(name, word)
+    end
+
     it("a class that the reference has is among them", function()
         local known = { session = 1, lock = 1, rwlock = 1, condition = 1, lease = 1, request = 1 }
         for word in pairs(named) do assert.is_truthy(known[word], word) end
@@ -113,7 +151,7 @@ end)
 
 
 describe("misuse blames the line of", function()
-    local session, lock, lease, gate, condition, parts
+    local session, lock, lease, gate, condition, parts, engines, redisson, its_lock, zookeeper
     setup(function()
         session = rig.session(rig.shared().hosts)
         lock = session:mutex(rig.path())
@@ -121,8 +159,14 @@ describe("misuse blames the line of", function()
         gate = session:semaphore(rig.path(), 3)
         condition = lock:condition("some")
         parts = session:multi{ session:mutex(rig.path()), session:mutex(rig.path()) }
+        engines = open_engines()
+        redisson, zookeeper = engines.redisson, engines.zookeeper
+        its_lock = redisson:mutex("some")
     end)
-    teardown(rig.close_sessions)
+    teardown(function()
+        engines:close()
+        rig.close_sessions()
+    end)
 
     local function connect(options) return function() zklock.connect("a:1", options) end end
     local calls = {
@@ -167,6 +211,13 @@ describe("misuse blames the line of", function()
         ["multi, twice the same"] = function() session:multi{ lock, lock } end,
         ["get, path"] = function() session:get("a") end,
         ["get, timeout"] = function() session:get("/a", -1) end,
+        ["watch, path"] = function() session:watch("a", print) end,
+        ["watch, no function"] = function() session:watch("/a") end,
+        ["locked, prefix"] = function() session:locked("a", 1, print) end,
+        ["locked, key"] = function() session:locked("/a-", 0, print) end,
+        ["locked, no function"] = function() session:locked("/a-", 1) end,
+        ["locked, options"] = function() session:locked("/a-", 1, print, { x = 1 }) end,
+        ["locked, what the key is in a call"] = function() session:locked("/a-", 1, print)({}) end,
         ["acquire, number"] = function() lock:acquire(-1) end,
         ["acquire, string"] = function() lock:acquire("x") end,
         ["acquire, an unknown option"] = function() lock:acquire{ x = 1 } end,
@@ -212,8 +263,50 @@ describe("misuse blames the line of", function()
         ["guard, size"] = function() lease:guard{ { "set", "/a", LONG:rep(2) } } end,
         ["run"] = function() zklock.run() end,
         ["sleep"] = function() zklock.sleep() end,
+        ["sleep, a number"] = function() zklock.sleep(-1) end,
         ["driver"] = function() zklock.driver(5) end,
         ["driver, wait"] = function() zklock.driver{ wait = 1 } end,
+        ["engine, none"] = function() engine.open() end,
+        ["engine, name"] = function() engine.open("redis", {}) end,
+        ["engine, options"] = function() engine.open("redlock", 1) end,
+        ["engine, no server"] = function() engine.open("redis-set") end,
+        ["engine, no servers"] = function() engine.open("redlock", {}) end,
+        ["engine, no database"] = function() engine.open("sql-table", {}) end,
+        ["engine, URL"] = function() engine.open("sql-pessimistic", { mysql = "x" }) end,
+        ["engine, address"] = function() engine.open("redis-set", { redis = "x" }) end,
+        ["engine, addresses"] = function() engine.open("redlock", { redis = { "x" } }) end,
+        ["engine, seconds"] = function() engine.open("redisson", { lease = -1 }) end,
+        ["engine, whole seconds"] = function() engine.open("redis-expire", { lease = 0.5 }) end,
+        ["engine, an unknown option"] = function() engine.open("zookeeper", { x = 1 }) end,
+        ["engine, order"] = function() engine.open("cerberus", { order = "zookeeper" }) end,
+        ["engine, name in the order"] = function() engine.open("cerberus", { order = { 1 } }) end,
+        ["engine, no order"] = function() engine.open("cerberus", {}) end,
+        ["engine.has"] = function() engine.has("redis") end,
+        ["engine:mutex, no name"] = function() redisson:mutex() end,
+        ["engine:mutex, options"] = function() redisson:mutex("a", 1) end,
+        ["engine:mutex, an unknown option"] = function() redisson:mutex("a", { x = 1 }) end,
+        ["engine:mutex, fair"] = function() redisson:mutex("a", { fair = 1 }) end,
+        ["engine:mutex, lease"] = function() redisson:mutex("a", { lease = 0 }) end,
+        ["engine:rwlock, no name"] = function() redisson:rwlock() end,
+        ["engine:rwlock, options"] = function() redisson:rwlock("a", { fair = true }) end,
+        ["engine:multi, no list"] = function() redisson:multi() end,
+        ["engine:multi, no lock"] = function() redisson:multi{ "a" } end,
+        ["engine:multi, a lock of zklock's"] = function() redisson:multi{ lock } end,
+        ["acquire of an engine's lock"] = function() its_lock:acquire(-1) end,
+        ["acquire of an engine's, string"] = function() its_lock:acquire("x") end,
+        ["acquire of an engine's, an unknown option"] = function() its_lock:acquire{ x = 1 } end,
+        ["with of an engine's, nothing"] = function() its_lock:with() end,
+        ["with of an engine's, timeout"] = function() its_lock:with(-1, print) end,
+        ["with of an engine's, no function"] = function() its_lock:with(1, "x") end,
+        ["engine zookeeper:mutex, no name"] = function() zookeeper:mutex() end,
+        ["engine zookeeper:mutex, options"] = function() zookeeper:mutex("a", { x = 1 }) end,
+        ["engine zookeeper:rwlock, no name"] = function() zookeeper:rwlock() end,
+        ["engine zookeeper:rwlock, options"] = function() zookeeper:rwlock("a", { x = 1 }) end,
+        ["engine zookeeper:multi"] = function() zookeeper:multi() end,
+        ["sale, options"] = function() seckill.sale(1) end,
+        ["sale, an unknown option"] = function() seckill.sale{ x = 1 } end,
+        ["sale, buyers"] = function() seckill.sale{ buyers = 0 } end,
+        ["sale, strategy"] = function() seckill.sale{ strategy = "x" } end,
     }
 
     for name, call in pairs(calls) do
@@ -250,7 +343,8 @@ describe("misuse blames the line of", function()
     for name, chunk in pairs{ ["the REPL"] = "=stdin", ["nginx"] = "=content_by_lua(nginx.conf:9)",
                               ["a string"] = "return ..." } do
         it("the call in " .. name, function()
-            local call = assert((loadstring or load)("local z = ...\nz.connect('')\n", chunk)) -- luacheck: ignore
+            local load_text = loadstring or load -- luacheck: ignore
+            local call = assert(load_text("local z = ...\nz.connect('')\n", chunk))
             local place = debug.getinfo(call, "S").short_src
             local _, message = pcall(call, zklock)
             assert.equal(place .. ":2: no host in", message:sub(1, #place + 14))

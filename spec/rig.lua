@@ -307,6 +307,23 @@ local Child = {}
 Child.__index = Child
 
 
+local function literal_key(key)
+    return type(key) == "number" and ("[%d]"):format(key) or ("[%q]"):format(key)
+end
+
+
+--- A table of plain values, or one of them, as Lua's source.
+function rig.literal(value)
+    if type(value) == "string" then return ("%q"):format(value) end
+    if type(value) ~= "table" then return tostring(value) end
+    local items = {}
+    for key, each in pairs(value) do
+        items[#items + 1] = literal_key(key) .. " = " .. rig.literal(each)
+    end
+    return "{ " .. table.concat(items, ", ") .. " }"
+end
+
+
 --- Runs Lua source in a process of its own, with `zklock`, `HOSTS` and `say`
 -- (prints a line at once) defined. child:line() reads what it says.
 function rig.child(hosts, source)

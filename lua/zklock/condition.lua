@@ -16,7 +16,7 @@ local setmetatable, type = setmetatable, type
 local max, min = math.max, math.min
 local remove = table.remove
 
-local SIGNAL = "__SIGNAL__"
+local SIGNAL = core.signal_data
 local AT_ONCE = 1000 -- writes in one transaction
 
 ---@class zklock.Condition

@@ -1,5 +1,6 @@
 --- A lease: the right to be in the critical section, while it lasts.
 
+local core = require "zklock.core"
 local failure = require "zklock.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
@@ -121,7 +122,8 @@ local function take_downgrade(request, lease, path)
         return true
     end
     if code == "unsupported" then
-        detail = detail or "only a write lease can be downgraded, with a number below 2130706431"
+        detail = detail or ("only a write lease can be downgraded, with a number below %d")
+            :format(core.downgrade_limit)
     end
     return failure(code, path, detail)
 end

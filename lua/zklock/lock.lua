@@ -18,6 +18,8 @@ local huge = math.huge
 local ipairs, setmetatable, type = ipairs, setmetatable, type
 local max = math.max
 
+local REVOKE, BATCH_MAX = core.revoke_data, core.batch_max
+
 ---@class zklock.Lock
 ---@field kind "mutex"|"read"|"write"|"permit"|"multi"
 ---@field claim "mutex"|"read"|"write"|"permit"|"unfair" how it contends
@@ -52,9 +54,7 @@ local way = {}
 
 -- Begins to contend.
 function way.ask(self, owner, timeout, trying, permits)
-    return self.session.handle:acquire(self.path, self.claim, owner, timeout, trying,
-                                       self.reentrant, self.data, self.jitter,
-                                       permits, self.limit, self.batch)
+    return self.session.handle:acquire(self.wish, owner, timeout, trying, permits)
 end
 
 
@@ -135,7 +135,7 @@ end
 -- wish that he gives way.
 local function describe(entry, held)
     local identity, data = entry.data:match("^([^\n]*)\n?(.*)$")
-    entry.revoked = identity == "__REVOKE__" or nil
+    entry.revoked = identity == REVOKE or nil
     entry.identity = identity
     entry.data = data ~= "" and data or nil
     entry.held = held
@@ -150,7 +150,7 @@ local function take_queue(request, path, turns)
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
         taken = taken + (entry.permits or huge)
-        if turns and entry.token then entry.token = entry.token * 1024 + entry.served end
+        if turns and entry.token then entry.token = entry.token * BATCH_MAX + entry.served end
         entry.served = nil
         describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
     end
@@ -244,17 +244,24 @@ end
 
 
 function Lock.new(session, path, kind, opts)
+    local claim = opts.order == "none" and "unfair" or kind
     return setmetatable({
         way = way,
         session = session,
         path = path,
         kind = kind,
-        claim = opts.order == "none" and "unfair" or kind,
-        reentrant = opts.reentrant,
-        data = opts.data,
-        jitter = opts.jitter,
+        claim = claim,
         limit = opts.limit,
         batch = opts.batch,
+        wish = { -- what the session's handle is asked for, each time
+            path = path,
+            kind = claim,
+            reentrant = opts.reentrant,
+            data = opts.data,
+            jitter = opts.jitter,
+            limit = opts.limit,
+            batch = opts.batch,
+        },
     }, Lock)
 end
 

@@ -33,7 +33,7 @@ end
 local way = {}
 
 function way.ask(self, owner, timeout, trying)
-    return self.session.handle:acquire_all(self.wishes, owner, timeout, trying)
+    return self.session.handle:acquire_all(self.wish, owner, timeout, trying)
 end
 
 
@@ -67,11 +67,10 @@ return function(session, locks)
     check(session, locks)
     local parts, wishes, paths = {}, {}, {}
     for i, lock in ipairs(locks) do
-        parts[i], paths[i] = lock, lock.path
-        wishes[i] = { lock.path, lock.claim, lock.reentrant, lock.data }
+        parts[i], paths[i], wishes[i] = lock, lock.path, lock.wish
     end
     local self = Lock.new(session, concat(paths, " + "), "multi", {})
-    self.parts, self.wishes = parts, wishes
+    self.parts, self.wish = parts, wishes
     self.way = way
     return self
 end

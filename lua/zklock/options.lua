@@ -1,16 +1,18 @@
 --- Checks what the user gives. Bad input is a programming error: it raises,
 -- and says what is allowed.
 
+local core = require "zklock.core"
 local misuse = require "zklock.misuse"
 local path_rules = require "zklock.path"
-local timeout_least = require "zklock.core".timeout_least
+local sorted_names = require "zklock.sorted_names"
 
 local huge = math.huge
 local ipairs, pairs = ipairs, pairs
 local tonumber, type = tonumber, type
-local concat, sort = table.concat, table.sort
+local concat = table.concat
 local flaw = path_rules.flaw
 local refuse, show = misuse.refuse, misuse.show
+local timeout_least = core.timeout_least
 
 local _M = {}
 
@@ -88,7 +90,7 @@ local function check_count(value, name, limit)
 end
 
 function check.batch(value, name)
-    check_count(value, name, 1024) -- a token counts the grants of a turn in ten bits
+    check_count(value, name, core.batch_max) -- a token counts the grants of a turn
 end
 
 function check.pause(value, name)
@@ -123,14 +125,6 @@ function check.auth(value, name)
 end
 
 
-local function names_of(fields)
-    local names = {}
-    for name in pairs(fields) do names[#names + 1] = name end
-    sort(names)
-    return concat(names, ", ")
-end
-
-
 -- A copy of `given` with every field known, checked and defaulted.
 local function complete(given, fields, defaults, what)
     local result = {}
@@ -142,7 +136,8 @@ local function complete(given, fields, defaults, what)
     for name, value in pairs(given) do
         local checker = fields[name]
         if not checker then
-            refuse("unknown option %s in %s; known: %s", show(name), what, names_of(fields))
+            refuse("unknown option %s in %s; known: %s", show(name), what,
+                   concat(sorted_names(fields), ", "))
         end
         checker(value, name)
         result[name] = value

@@ -12,8 +12,8 @@ $(BUILD)/alloc/zklock/core.so: $(SOURCES) $(HEADERS) spec/alloc/failing.c
 	mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARNINGS) -g -O1 -fno-omit-frame-pointer \
 		-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined \
-		-fPIC -fvisibility=hidden -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR) -shared -o $@ \
-		$(SOURCES) spec/alloc/failing.c $(ALLOC_WRAP) $(LIBS)
+		-fPIC -fvisibility=hidden -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR) -shared \
+		-o $@ $(SOURCES) spec/alloc/failing.c $(ALLOC_WRAP) $(LIBS)
 
 $(BUILD)/alloc/line_test: spec/alloc/line_test.c $(CORE_SOURCES) $(CORE_HEADERS)
 	mkdir -p $(@D)

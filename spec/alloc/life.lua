@@ -23,7 +23,7 @@ local proxy = rig.proxy(server.hosts)
 -- --- what is ordinary ---------------------------------------------------------------------
 
 local codes = {}
-for code in ("lost released expired connection closed interrupted too_many"):gmatch("%S+") do
+for code in ("lost released expired connection closed interrupted no_memory"):gmatch("%S+") do
     codes[code] = true
 end
 

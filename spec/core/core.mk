@@ -18,7 +18,8 @@ CORE_SPECS = $(wildcard spec/core/*_test.c)
 define core-programs
 	@mkdir -p $(1) && rm -f $(1)/core.a
 	@for source in $(CORE_SOURCES); do \
-		$(CC) $(CORE_STRICT) $(2) -c -o $(1)/$$(basename $$source .c).o $$source || exit 1; \
+		$(CC) $(CORE_STRICT) $(2) -c -o $(1)/$$(basename $$source .c).o $$source \
+			|| exit 1; \
 	done; ar rcs $(1)/core.a $(patsubst src/core/%.c,$(1)/%.o,$(CORE_SOURCES))
 	@status=0; for spec in $(CORE_SPECS); do \
 		name=$$(basename $$spec .c); \
@@ -47,9 +48,11 @@ coverage-core: $(CORE_SPECS) $(CORE_SOURCES) $(CORE_HEADERS)
 	done
 	@for spec in $(CORE_SPECS); do \
 		name=$$(basename $$spec .c); \
-		$(CC) $(CORE_STRICT) -O0 -g -Isrc/core -Ispec/core $$spec $(BUILD)/coverage/*.o --coverage \
-			-fno-profile-arcs -fno-test-coverage -o $(BUILD)/coverage/$$name || exit 1; \
-		$(BUILD)/coverage/$$name >$(BUILD)/coverage/$$name.log 2>&1 || echo "$$name failed"; \
+		$(CC) $(CORE_STRICT) -O0 -g -Isrc/core -Ispec/core $$spec $(BUILD)/coverage/*.o \
+			--coverage -fno-profile-arcs -fno-test-coverage \
+			-o $(BUILD)/coverage/$$name || exit 1; \
+		$(BUILD)/coverage/$$name >$(BUILD)/coverage/$$name.log 2>&1 \
+			|| echo "$$name failed"; \
 	done
 	@for source in $(CORE_SOURCES); do \
 		$(CORE_GCOV) -n -o $(BUILD)/coverage $$source 2>/dev/null; \

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
-# fake.pl [ADDRESS:PORT] - a server that speaks as much of ZooKeeper's protocol as a session needs, and
-# keeps no rules. Listens there (on a free port of 127.0.0.1), prints the port, then reads
+# fake.pl [ADDRESS:PORT] - a server that speaks as much of ZooKeeper's protocol as a session needs,
+# and keeps no rules. Listens there (on a free port of 127.0.0.1), prints the port, then reads
 # commands, one a line, and answers each with "ok". For rig.servant.
 #
 #   grant MS      the session timeout that it grants from now on, whatever is asked for

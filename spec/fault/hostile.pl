@@ -184,7 +184,10 @@ lie_of_code(-4, "a connection that is lost", qw(create list get multi delete));
 lie_of_code(-999, "an unknown error", qw(create list get set multi delete sync));
 lie_of_code(5, "a positive error", qw(create list get));
 lie("a wrong version in each transaction", "multi",
-    sub { my (undef, @rest) = results_of($_[0]); results(refusal(0), map { refusal(-103) } @rest) });
+    sub {
+        my (undef, @rest) = results_of($_[0]);
+        results(refusal(0), map { refusal(-103) } @rest);
+    });
 $lies[-1]{always} = 1;
 lie_of_code(-103, "a wrong version", "set");
 
@@ -203,7 +206,7 @@ lie_of_event("without a slash in its path", 2, 3, "lock");
 lie_of_event("of no known kind", 99, 77);
 lie_of_event("of an expired session", -1, -112, "");
 
-# --- the proxy -------------------------------------------------------------------------------------
+# --- the proxy ---------------------------------------------------------------------------------
 
 if ($ARGV[0] eq "--list") {
     print "$_->{name}\n" for @lies;

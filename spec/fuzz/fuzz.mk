@@ -25,8 +25,8 @@ $(BUILD)/fuzz/name_fuzz: FUZZ_SOURCES = src/core/name.c
 $(BUILD)/fuzz/claim_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c)
 $(BUILD)/fuzz/hosts_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4 \
 	-Wl,--wrap=getaddrinfo,--wrap=freeaddrinfo
-$(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c src/session/*.c) \
-	$(filter-out src/zookeeper/thread.c src/zookeeper/descriptors.c,$(wildcard src/zookeeper/*.c)) \
+$(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(filter-out src/shell/thread.c \
+	src/zookeeper/descriptors.c,$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper))) \
 	-ldl
 $(BUILD)/fuzz/options_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4
 

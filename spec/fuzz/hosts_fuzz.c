@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "zookeeper/internal.h"
 #include "lua_lines.h"
+#include "zookeeper/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int luaopen_zklock_core(lua_State *L);

@@ -1,10 +1,10 @@
 /*
- * reply_fuzz.c - libFuzzer on what a server says: all of src/zookeeper, src/session and src/core as
- * it ships, but for threads and time (thread.c, descriptors.c), with a libzookeeper of its own
- * below that keeps each request, and answers it with any code, path, list, data, Stat and results,
- * true or not, also such as the real one does not let through. Users do what they may meanwhile:
- * acquire, try, give up, ask, guard, watch, wait in conditions; connections are lost, sessions
- * expire.
+ * reply_fuzz.c - libFuzzer on what a server says: all of src/zookeeper, src/shell,
+ * src/session and src/core as it ships, but for threads and time (thread.c, descriptors.c), with a
+ * libzookeeper of its own below that keeps each request, and answers it with any code, path, list,
+ * data, Stat and results, true or not, also such as the real one does not let through. Users do
+ * what they may meanwhile: acquire, try, give up, ask, guard, watch, wait in conditions;
+ * connections are lost, sessions expire.
  *
  * What must hold:
  *
@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shell/internal.h"
 #include "zookeeper/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -289,6 +290,10 @@ int zoo_aset(zhandle_t *handle, const char *path, const char *buffer, int length
     (void)length;
     (void)version;
     return ask(handle, STAT, path, (struct asked){.tell.stat = completion, .about = data});
+}
+
+int zoo_state(zhandle_t *handle) {
+    return handle->connected ? ZOO_CONNECTED_STATE : ZOO_CONNECTING_STATE;
 }
 
 int zoo_awget(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
@@ -817,7 +822,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     w.now = 1000 * ZKL_SECOND;
     w.zxid = 100;
     keeper = NULL;
-    w.client = zkl_client_new(&options);
+    w.client = zkl_client_new(&zkl_zookeeper, &options);
     require(w.client != NULL);
     w.session = w.client->session;
     pass_time(0);

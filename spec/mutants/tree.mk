@@ -21,8 +21,8 @@ HEADERS = $(wildcard src/*/*.h spec/core/*.h spec/sim/*.h)
 CORE = $(patsubst src/%.c,unit/%.o,$(wildcard src/core/*.c))
 SIM = $(patsubst src/%.c,sim/%.o,$(wildcard src/core/*.c)) \
 	$(patsubst spec/sim/%.c,sim/%.o,$(wildcard spec/sim/*.c))
-MODULE = $(patsubst src/%.c,zklock/%.o,$(wildcard src/core/*.c src/session/*.c \
-	src/zookeeper/*.c src/lua/*.c))
+MODULE = $(patsubst src/%.c,zklock/%.o,\
+	$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper lua)))
 
 .PHONY: units
 units: $(patsubst spec/core/%.c,unit/%,$(wildcard spec/core/*_test.c))

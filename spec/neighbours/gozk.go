@@ -274,7 +274,8 @@ func run(args []string) {
 	workers, err := strconv.Atoi(args[4])
 	check(err)
 	rand.Seed(seed)
-	file, err := os.OpenFile(folder+"/history/"+process, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0666)
+	file, err := os.OpenFile(folder+"/history/"+process,
+		os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0666)
 	check(err)
 	conn, err := connect(hosts)
 	check(err)

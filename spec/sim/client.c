@@ -539,9 +539,7 @@ bool client_deliver(struct client *client) {
     return true;
 }
 
-/* --- time
- * --------------------------------------------------------------------------------------------------
- */
+/* --- time ------------------------------------------------------------------------------- */
 
 /* Its keeper comes round all the time, even if what it then does is a move of its own. */
 void client_run(struct client *client, zkl_time until) {

@@ -1,5 +1,5 @@
 /*
- * binding.h - the Lua face of src/session and src/zookeeper: verbs without policy.
+ * binding.h - the Lua face of src/session and src/shell: verbs without policy.
  *
  * Userdata are boxes with a pointer: `session`, `request`, `lease`, `watcher`. A box is
  * made empty and filled after, so that an error in between leaves a box that
@@ -15,7 +15,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-#include "../zookeeper/client.h"
+#include "../shell/client.h"
 
 #define ZKL_SESSION_BOX "zklock.session"
 #define ZKL_REQUEST_BOX "zklock.request"

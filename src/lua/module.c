@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../core/claim.h"
 #include "binding.h"
 
 #if LUA_VERSION_NUM == 501 && __has_include(<luajit.h>)
@@ -159,6 +160,20 @@ static int count_states(lua_State *L) {
     return 1;
 }
 
+/* What lua/zklock has in common with the core. */
+static void set_constants(lua_State *L) {
+    zkl_lua_push_time(L, ZKL_TIMEOUT_LEAST);
+    lua_setfield(L, -2, "timeout_least"); /* of a session, seconds */
+    lua_pushliteral(L, ZKL_REVOKE_DATA);
+    lua_setfield(L, -2, "revoke_data");
+    lua_pushliteral(L, ZKL_SIGNAL_DATA);
+    lua_setfield(L, -2, "signal_data");
+    lua_pushinteger(L, ZKL_BATCH_MAX);
+    lua_setfield(L, -2, "batch_max"); /* a token counts so many grants of a node */
+    lua_pushinteger(L, ZKL_SHARE_LIMIT);
+    lua_setfield(L, -2, "downgrade_limit"); /* of a node's number */
+}
+
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
@@ -187,7 +202,6 @@ int luaopen_zklock_core(lua_State *L) {
     lua_setfield(L, -2, "on_misuse");
     lua_pushcfunction(L, count_states);
     lua_setfield(L, -2, "states");
-    zkl_lua_push_time(L, ZKL_TIMEOUT_LEAST);
-    lua_setfield(L, -2, "timeout_least");
+    set_constants(L);
     return 1;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../zookeeper/zookeeper_link.h"
 #include "binding.h"
 
 zkl_client *zkl_lua_check_client(lua_State *L, int index) {
@@ -14,59 +15,81 @@ zkl_client *zkl_lua_check_client(lua_State *L, int index) {
     return *box;
 }
 
-/* --- opening ---------------------------------------------------------------------------- */
+/* --- tables of options ------------------------------------------------------------------- */
 
-static const char *text_field(lua_State *L, const char *name) {
-    lua_getfield(L, 1, name); /* stays on the stack: it anchors the text */
-    return lua_isnil(L, -1) ? NULL : luaL_checkstring(L, -1);
+/* Fields of the table at that index. The table keeps the texts. */
+
+static const char *text_field(lua_State *L, int table, const char *name) {
+    lua_getfield(L, table, name);
+    const char *text = luaL_optstring(L, -1, NULL);
+    lua_pop(L, 1);
+    return text;
 }
 
-static zkl_time time_field(lua_State *L, const char *name) {
-    lua_getfield(L, 1, name);
+static bool has_field(lua_State *L, int table, const char *name) {
+    lua_getfield(L, table, name);
+    bool has = !lua_isnil(L, -1);
+    lua_pop(L, 1);
+    return has;
+}
+
+static zkl_time time_field(lua_State *L, int table, const char *name) {
+    lua_getfield(L, table, name);
     zkl_time time = zkl_lua_time(L, -1);
     lua_pop(L, 1);
     return time;
 }
 
-static bool flag_field(lua_State *L, const char *name) {
-    lua_getfield(L, 1, name);
+static bool flag_field(lua_State *L, int table, const char *name) {
+    lua_getfield(L, table, name);
     bool flag = lua_toboolean(L, -1);
     lua_pop(L, 1);
     return flag;
 }
 
-static double number_field(lua_State *L, const char *name) {
-    lua_getfield(L, 1, name);
+static double number_field(lua_State *L, int table, const char *name) {
+    lua_getfield(L, table, name);
     double number = luaL_checknumber(L, -1);
     lua_pop(L, 1);
     return number;
 }
 
-static enum zkl_acl acl_field(lua_State *L) {
-    static const char *const names[] = {"open", "creator", "read", NULL};
-    lua_getfield(L, 1, "acl");
-    int acl = luaL_checkoption(L, -1, "open", names);
+/* 0: there is none. */
+static int32_t count_field(lua_State *L, int table, const char *name) {
+    lua_getfield(L, table, name);
+    int32_t count = (int32_t)luaL_optinteger(L, -1, 0);
     lua_pop(L, 1);
-    return (enum zkl_acl)acl;
+    return count;
 }
+
+/* The place in the list. */
+static int word_field(lua_State *L, int table, const char *name, const char *const words[]) {
+    lua_getfield(L, table, name);
+    int place = luaL_checkoption(L, -1, NULL, words);
+    lua_pop(L, 1);
+    return place;
+}
+
+/* --- opening ---------------------------------------------------------------------------- */
 
 /* core.session(options): options are complete and checked by lua/zklock/options.lua. */
 int zkl_lua_session(lua_State *L) {
+    static const char *const acls[] = {"open", "creator", "read", NULL};
     luaL_checktype(L, 1, LUA_TTABLE);
     struct zkl_options options = {
-        .timeout = time_field(L, "timeout"),
-        .margin = number_field(L, "margin"),
-        .acl = acl_field(L),
-        .containers = flag_field(L, "containers"),
-        .reopen = flag_field(L, "reopen"),
-        .hosts = text_field(L, "hosts"),
-        .chroot = text_field(L, "chroot"),
-        .auth_scheme = text_field(L, "auth_scheme"),
-        .auth = text_field(L, "auth"),
-        .identity = text_field(L, "identity"),
+        .timeout = time_field(L, 1, "timeout"),
+        .margin = number_field(L, 1, "margin"),
+        .acl = (enum zkl_acl)word_field(L, 1, "acl", acls),
+        .containers = flag_field(L, 1, "containers"),
+        .reopen = flag_field(L, 1, "reopen"),
+        .hosts = text_field(L, 1, "hosts"),
+        .chroot = text_field(L, 1, "chroot"),
+        .auth_scheme = text_field(L, 1, "auth_scheme"),
+        .auth = text_field(L, 1, "auth"),
+        .identity = text_field(L, 1, "identity"),
     };
     void **box = zkl_lua_box(L, ZKL_SESSION_BOX);
-    *box = zkl_client_new(&options);
+    *box = zkl_client_new(&zkl_zookeeper, &options);
     if (*box) return 1;
     lua_pushnil(L);
     lua_pushstring(L, strerror(errno));
@@ -329,55 +352,53 @@ static int ready(lua_State *L) {
 }
 
 /*
- * session:acquire(path, kind, owner, timeout, trying, reentrant, data, jitter, permits, limit,
- * batch) -> request; jitter of kind "unfair" only, permits and limit of "permit", batch of "mutex"
+ * What a lock wants each time: a table { path, kind, reentrant, data, jitter, limit, batch }, by
+ * name; jitter of kind "unfair" only, limit of "permit", batch of "mutex".
  */
+static struct zkl_wish to_wish(lua_State *L, int table) {
+    luaL_checktype(L, table, LUA_TTABLE);
+    struct zkl_wish wish = {
+        .path = text_field(L, table, "path"),
+        .kind = (enum zkl_kind)word_field(L, table, "kind", zkl_kind_names),
+        .reentrant = flag_field(L, table, "reentrant"),
+        .data = text_field(L, table, "data"),
+        .jitter = has_field(L, table, "jitter") ? time_field(L, table, "jitter") : 0,
+        .limit = count_field(L, table, "limit"),
+        .batch = count_field(L, table, "batch"),
+    };
+    luaL_argcheck(L, wish.path, table, "no path");
+    return wish;
+}
+
+/* session:acquire(wish, owner, timeout, trying, permits) -> request */
 static int acquire(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    struct zkl_wish wish = {
-        .path = luaL_checkstring(L, 2),
-        .kind = (enum zkl_kind)luaL_checkoption(L, 3, NULL, zkl_kind_names),
-        .owner = luaL_checkstring(L, 4),
-        .timeout = zkl_lua_time(L, 5),
-        .trying = lua_toboolean(L, 6),
-        .reentrant = lua_toboolean(L, 7),
-        .data = luaL_optstring(L, 8, NULL),
-        .jitter = lua_isnoneornil(L, 9) ? 0 : zkl_lua_time(L, 9),
-        .permits = (int32_t)luaL_optinteger(L, 10, 0),
-        .limit = (int32_t)luaL_optinteger(L, 11, 0),
-        .batch = (int32_t)luaL_optinteger(L, 12, 0),
-    };
+    struct zkl_wish wish = to_wish(L, 2);
+    wish.owner = luaL_checkstring(L, 3);
+    wish.timeout = zkl_lua_time(L, 4);
+    wish.trying = lua_toboolean(L, 5);
+    wish.permits = (int32_t)luaL_optinteger(L, 6, 0);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
     zkl_session *session = zkl_client_enter(client);
     return zkl_lua_push_request(L, client, box, zkl_acquire(session, &wish));
 }
 
-/* From { path, kind, reentrant, data }, at the top of the stack, which keeps the texts. */
-static void to_wish(lua_State *L, struct zkl_wish *wish) {
-    for (int field = 1; field <= 4; field++) lua_rawgeti(L, -field, field);
-    wish->path = luaL_checkstring(L, -4);
-    wish->kind = (enum zkl_kind)luaL_checkoption(L, -3, NULL, zkl_kind_names);
-    wish->reentrant = lua_toboolean(L, -2);
-    wish->data = luaL_optstring(L, -1, NULL);
-    lua_pop(L, 4);
-}
-
-/* session:acquire_all({ { path, kind, reentrant, data }, ... }, owner, timeout, trying) */
+/* session:acquire_all({ wish, ... }, owner, timeout, trying) -> request */
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
-    struct zkl_wish wish = {
-        .owner = luaL_checkstring(L, 3),
-        .timeout = zkl_lua_time(L, 4),
-        .trying = lua_toboolean(L, 5),
-    };
+    const char *owner = luaL_checkstring(L, 3);
+    zkl_time limit = zkl_lua_time(L, 4);
+    bool trying = lua_toboolean(L, 5);
     size_t count = zkl_lua_length(L, 2);
     luaL_argcheck(L, count > 0, 2, "no lock");
     struct zkl_wish *wishes = lua_newuserdata(L, count * sizeof *wishes);
     for (size_t i = 0; i < count; i++) {
-        wishes[i] = wish;
         lua_rawgeti(L, 2, (int)i + 1);
-        to_wish(L, &wishes[i]);
+        wishes[i] = to_wish(L, lua_gettop(L));
+        wishes[i].owner = owner;
+        wishes[i].timeout = limit;
+        wishes[i].trying = trying;
         lua_pop(L, 1);
     }
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);

@@ -123,8 +123,7 @@ zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
     struct stake *stake = waits(lease);
     if (request && !request->done) {
         if (!stake) zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
-        else if (!begin(request, stake, folder))
-            zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
+        else if (!begin(request, stake, folder)) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     }
     return request;
 }

@@ -142,7 +142,7 @@ zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count,
     if (request && !request->done) {
         request->guard = copy(ops, count, lease->stakes.count);
         if (request->guard) zkl_inquiry_begin(request);
-        else zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
+        else zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     }
     return request;
 }

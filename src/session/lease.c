@@ -137,7 +137,7 @@ static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, wish->timeout);
     bool begun = request && begin(request, wish);
-    if (request && !begun) zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
+    if (request && !begun) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     return request;
 }
 
@@ -176,10 +176,10 @@ static void contend_all(struct zkl_request *request, const struct zkl_wish *wish
         start_parts(request);
         return;
     }
-    zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
+    zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     if (stakes->count == 0) return;
     struct stake *first = stakes->many[0];
-    zkl_stake_perform(first, zkl_claim_cancel(&first->claim, ZKL_TOO_MANY));
+    zkl_stake_perform(first, zkl_claim_cancel(&first->claim, ZKL_NO_MEMORY));
 }
 
 /* False: the request is answered, by another use of a path or by what the owner has already. */

@@ -198,7 +198,7 @@ static void ask_fixed(struct zkl_request *request) {
     char *name = strdup(ZKL_NAME_FIXED);
     if (!request->queue || !name) {
         free(name);
-        zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
+        zkl_request_finish(request, ZKL_NO_MEMORY, 0);
         return;
     }
     request->queue[0] = (struct zkl_queued){.name = name, .kind = ZKL_MUTEX};
@@ -213,7 +213,7 @@ static void queue_listed(struct zkl_request *request, const struct answer *answe
     bool enough = request->queue != NULL;
     for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, answer->names[i]);
     if (enough) drop_repeated(request);
-    if (!enough) zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
+    if (!enough) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     else if (request->queued == 0) zkl_request_finish(request, ZKL_OK, 0);
     else if (request->brief && !exhausted(request)) queue_complete(request);
     else ask_each(request);
@@ -225,7 +225,7 @@ static bool keep_data(struct zkl_request *request, char **to, size_t *size,
     *size = answer->size > 0 ? (size_t)answer->size : 0;
     *to = malloc(*size + 1);
     if (*to && *size) memcpy(*to, answer->text, *size);
-    if (!*to) zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
+    if (!*to) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     return *to != NULL;
 }
 
@@ -328,7 +328,7 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
 static void begin_about(struct zkl_request *request, const char *path) {
     request->path = strdup(path);
     if (request->path) zkl_inquiry_begin(request);
-    else zkl_request_finish(request, ZKL_TOO_MANY, ZKL_ERROR_SYSTEM);
+    else zkl_request_finish(request, ZKL_NO_MEMORY, 0);
 }
 
 static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,

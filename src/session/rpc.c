@@ -10,6 +10,7 @@ const char *zkl_error_words(int error) {
     case ZKL_ERROR_MARSHALLING: return "marshalling error";
     case ZKL_ERROR_UNIMPLEMENTED: return "unimplemented";
     case ZKL_ERROR_OPERATION_TIMEOUT: return "operation timeout";
+    case ZKL_ERROR_BAD_ARGUMENTS: return "bad arguments";
     case ZKL_ERROR_INVALID_STATE: return "invalid zhandle state";
     case ZKL_ERROR_NO_NODE: return "no node";
     case ZKL_ERROR_NO_AUTH: return "not authenticated";

@@ -21,6 +21,7 @@ enum zkl_error {
     ZKL_ERROR_MARSHALLING = -5,     /* the answer was not understood */
     ZKL_ERROR_UNIMPLEMENTED = -6,
     ZKL_ERROR_OPERATION_TIMEOUT = -7,
+    ZKL_ERROR_BAD_ARGUMENTS = -8, /* such a path cannot be; or the root was to be deleted */
     ZKL_ERROR_INVALID_STATE = -9,
     ZKL_ERROR_UNKNOWN_SESSION = -12,
     ZKL_ERROR_NO_NODE = -101,
@@ -106,7 +107,8 @@ struct zkl_answer {
     const struct zkl_stat *stat;      /* GET, EXISTS; NULL: it came with none */
     const char *const *names;         /* LIST */
     int count;                        /* of them */
-    const struct zkl_result *results; /* WRITE, MULTI: as many as it had operations */
+    const struct zkl_result *results; /* WRITE, MULTI: as many as it had operations; NULL: of
+                                         none is anything known but `error` */
 };
 
 enum zkl_node_event { ZKL_NODE_CREATED, ZKL_NODE_DELETED, ZKL_NODE_CHANGED };

@@ -123,7 +123,7 @@ static void rank(struct stake *stake) {
 /* False: one path more would be too many to watch; see ZKL_WATCHES_MAX. */
 static bool may_watch(const struct stake *stake, const char *name) {
     char *node = zkl_path_join(stake->path->text, name);
-    bool may = node && zkl_watches_may(&stake->session->watches, node);
+    bool may = !node || zkl_watches_may(&stake->session->watches, node); /* NULL: out of memory */
     free(node);
     return may;
 }

@@ -24,20 +24,20 @@
 
 #include "internal.h"
 
-static zkl_time wanted_at(const struct zkl_client *client) {
-    bool suspended = zkl_session_connection(client->session) == ZKL_SESSION_SUSPENDED;
-    if (!suspended || client->closing) return ZKL_NEVER;
-    return client->unconnected_since + zkl_session_timeout(client->session);
+static zkl_time wanted_at(const struct zkl_link *link) {
+    bool suspended = zkl_session_connection(link->session) == ZKL_SESSION_SUSPENDED;
+    if (!suspended || zkl_client_close_by(link->client) != ZKL_NEVER) return ZKL_NEVER;
+    return link->unconnected_since + zkl_session_timeout(link->session);
 }
 
-bool zkl_probe_wanted(const struct zkl_client *client, zkl_time now) {
-    return now >= wanted_at(client);
+bool zkl_probe_wanted(const struct zkl_link *link, zkl_time now) {
+    return now >= wanted_at(link);
 }
 
-zkl_time zkl_probe_open_due(const struct zkl_client *client) {
-    zkl_time wanted = wanted_at(client);
-    if (client->probe.handle) return ZKL_NEVER;
-    return wanted > client->probe.open_at ? wanted : client->probe.open_at;
+zkl_time zkl_probe_open_due(const struct zkl_link *link) {
+    zkl_time wanted = wanted_at(link);
+    if (link->probe.handle) return ZKL_NEVER;
+    return wanted > link->probe.open_at ? wanted : link->probe.open_at;
 }
 
 /* --- what it hears ----------------------------------------------------------------------- */
@@ -49,56 +49,56 @@ static void on_credentials(int rc, const void *context) {
 }
 
 /* There are servers that answer nobody without. It repeats them with each connection. */
-static void give_credentials(struct zkl_client *client) {
-    struct probe *probe = &client->probe;
-    if (!client->auth_scheme || probe->credentials_given) return;
-    int rc = zoo_add_auth(probe->handle, client->auth_scheme, client->auth,
-                          (int)strlen(client->auth), on_credentials, NULL);
+static void give_credentials(struct zkl_link *link) {
+    struct probe *probe = &link->probe;
+    if (!link->auth_scheme || probe->credentials_given) return;
+    int rc = zoo_add_auth(probe->handle, link->auth_scheme, link->auth, (int)strlen(link->auth),
+                          on_credentials, NULL);
     probe->credentials_given = rc == ZOK;
 }
 
-static void on_connected(struct zkl_client *client) {
-    struct probe *probe = &client->probe;
+static void on_connected(struct zkl_link *link) {
+    struct probe *probe = &link->probe;
     probe->since = zkl_now();
     probe->dead = zkl_handle_timeout(probe->handle) < ZKL_TIMEOUT_LEAST;
-    give_credentials(client);
+    give_credentials(link);
     zkl_descriptors_sockets(&probe->servers);
 }
 
 /* One that loses its connection is replaced: its session might be refused as well. */
-void zkl_probe_event(struct zkl_client *client, int state) {
-    if (state == ZOO_CONNECTED_STATE) on_connected(client);
-    else client->probe.dead = true;
-    zkl_keeper_wake(client, 0);
+void zkl_probe_event(struct zkl_link *link, int state) {
+    if (state == ZOO_CONNECTED_STATE) on_connected(link);
+    else link->probe.dead = true;
+    zkl_client_wake(link->client, 0);
 }
 
 /* --- what it asks ------------------------------------------------------------------------ */
 
-zkl_time zkl_probe_ask_due(const struct zkl_client *client) {
-    const struct probe *probe = &client->probe;
+zkl_time zkl_probe_ask_due(const struct zkl_link *link) {
+    const struct probe *probe = &link->probe;
     if (!probe->handle || probe->dead || !probe->since || probe->asked) return ZKL_NEVER;
-    return probe->since + zkl_session_timeout(client->session);
+    return probe->since + zkl_session_timeout(link->session);
 }
 
 /* Runs on the probe's completion thread. */
 static void on_answer(int rc, const char *text, const void *context) {
-    struct zkl_client *client = (struct zkl_client *)context;
-    struct probe *probe = &client->probe;
+    struct zkl_link *link = (struct zkl_link *)context;
+    struct probe *probe = &link->probe;
     (void)text;
-    zkl_client_enter(client);
+    zkl_client_enter(link->client);
     zkl_time now = zkl_now();
     probe->asked = false;
-    bool connected_since = now >= zkl_probe_ask_due(client);
-    if (rc == ZOK && connected_since && zkl_probe_wanted(client, now))
-        zkl_session_expired(client->session);
+    bool connected_since = now >= zkl_probe_ask_due(link);
+    if (rc == ZOK && connected_since && zkl_probe_wanted(link, now))
+        zkl_session_expired(link->session);
     else probe->dead = true;
-    zkl_keeper_wake(client, 0);
-    zkl_client_leave(client);
+    zkl_client_wake(link->client, 0);
+    zkl_client_leave(link->client);
 }
 
-void zkl_probe_ask(struct zkl_client *client, zkl_time now) {
-    struct probe *probe = &client->probe;
-    if (now < zkl_probe_ask_due(client)) return;
-    probe->asked = zoo_async(probe->handle, "/", on_answer, client) == ZOK;
+void zkl_probe_ask(struct zkl_link *link, zkl_time now) {
+    struct probe *probe = &link->probe;
+    if (now < zkl_probe_ask_due(link)) return;
+    probe->asked = zoo_async(probe->handle, "/", on_answer, link) == ZOK;
     if (!probe->asked) probe->dead = true;
 }

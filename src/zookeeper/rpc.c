@@ -21,49 +21,49 @@ struct transaction {
 };
 
 struct rpc {
-    struct rpc *next, **link; /* in client->rpcs */
-    struct zkl_client *client;
+    struct rpc *next, **place; /* in link->rpcs */
+    struct zkl_link *owner;
     uint64_t id;
     struct transaction *all; /* MULTI, else NULL */
 };
 
 /* --- life ------------------------------------------------------------------------------ */
 
-static struct rpc *new_rpc(struct zkl_client *client, uint64_t id) {
+static struct rpc *new_rpc(struct zkl_link *link, uint64_t id) {
     struct rpc *rpc = calloc(1, sizeof *rpc);
     if (!rpc) return NULL;
-    rpc->client = client;
+    rpc->owner = link;
     rpc->id = id;
-    rpc->link = &client->rpcs;
-    rpc->next = client->rpcs;
-    if (rpc->next) rpc->next->link = &rpc->next;
-    client->rpcs = rpc;
+    rpc->place = &link->rpcs;
+    rpc->next = link->rpcs;
+    if (rpc->next) rpc->next->place = &rpc->next;
+    link->rpcs = rpc;
     return rpc;
 }
 
 static void free_rpc(struct rpc *rpc) {
-    *rpc->link = rpc->next;
-    if (rpc->next) rpc->next->link = rpc->link;
+    *rpc->place = rpc->next;
+    if (rpc->next) rpc->next->place = rpc->place;
     for (size_t i = 0; rpc->all && i < rpc->all->count; i++) free(rpc->all->created[i]);
     free(rpc->all);
     free(rpc);
 }
 
-void zkl_rpc_forget_all(struct zkl_client *client) {
-    zkl_lock(client);
-    while (client->rpcs) free_rpc(client->rpcs);
-    zkl_unlock(client);
+void zkl_rpc_forget_all(struct zkl_link *link) {
+    zkl_lock(link->client);
+    while (link->rpcs) free_rpc(link->rpcs);
+    zkl_unlock(link->client);
 }
 
 /* --- answers --------------------------------------------------------------------------------- */
 
 static void complete(const void *data, struct zkl_answer answer) {
     struct rpc *rpc = (struct rpc *)data;
-    struct zkl_client *client = rpc->client;
-    zkl_session *session = zkl_client_enter(client);
+    struct zkl_link *link = rpc->owner;
+    zkl_session *session = zkl_client_enter(link->client);
     zkl_session_answer(session, rpc->id, &answer);
     free_rpc(rpc);
-    zkl_client_leave(client);
+    zkl_client_leave(link->client);
 }
 
 static struct zkl_stat to_stat(const struct Stat *stat) {
@@ -137,12 +137,12 @@ static enum zkl_node_event event_of(int type) {
 
 /* The one watcher: watches with other functions or contexts cost O(n^2) in libzookeeper. */
 static void on_watch(zhandle_t *handle, int type, int state, const char *node, void *context) {
-    struct zkl_client *client = context;
+    struct zkl_link *link = context;
     (void)handle;
     (void)state;
     if (type == ZOO_SESSION_EVENT) return; /* handle.c's own watcher gets those */
-    zkl_session_event(zkl_client_enter(client), event_of(type), node);
-    zkl_client_leave(client);
+    zkl_session_event(zkl_client_enter(link->client), event_of(type), node);
+    zkl_client_leave(link->client);
 }
 
 /* --- writes ---------------------------------------------------------------------------------- */
@@ -151,11 +151,11 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *node, v
 #define PERM_ALL 0x1f
 #define PERM_READ 0x01
 
-static const struct ACL_vector *acl_of(const struct zkl_client *client) {
+static const struct ACL_vector *acl_of(const struct zkl_link *link) {
     static struct ACL shared_acl[] = {{PERM_ALL, {(char *)"auth", (char *)""}},
                                       {PERM_READ, {(char *)"world", (char *)"anyone"}}};
     static const struct ACL_vector shared = {2, shared_acl};
-    switch (client->acl) {
+    switch (link->acl) {
     case ZKL_ACL_OPEN: break;
     case ZKL_ACL_CREATOR: return &ZOO_CREATOR_ALL_ACL;
     case ZKL_ACL_READ: return &shared;
@@ -174,7 +174,7 @@ static int mode_of(enum zkl_node_mode mode) {
 }
 
 static int send_write(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *op) {
-    const struct ACL_vector *acl = acl_of(rpc->client);
+    const struct ACL_vector *acl = acl_of(rpc->owner);
     int size = (int)op->size;
     switch (op->kind) {
     case ZKL_OP_CREATE:
@@ -206,38 +206,44 @@ static struct transaction *new_transaction(size_t count) {
 
 /* False: out of memory. */
 static bool init_create(struct transaction *all, size_t i, const struct zkl_op *op,
-                        const struct zkl_client *client) {
+                        const struct zkl_link *link) {
     size_t size = 0;
     if (op->mode == ZKL_SEQUENTIAL) {
-        size = strlen(client->chroot) + strlen(op->path) + sizeof "-2147483648";
+        size = strlen(link->chroot) + strlen(op->path) + sizeof "-2147483648";
         all->created[i] = calloc(1, size);
         if (!all->created[i]) return false;
     }
-    zoo_create_op_init(&all->ops[i], op->path, op->data, (int)op->size, acl_of(client),
+    zoo_create_op_init(&all->ops[i], op->path, op->data, (int)op->size, acl_of(link),
                        mode_of(op->mode), all->created[i], (int)size);
     return true;
 }
 
 /* False: out of memory. */
 static bool init_op(struct transaction *all, size_t i, const struct zkl_op *op,
-                    const struct zkl_client *client) {
+                    const struct zkl_link *link) {
     switch (op->kind) {
     case ZKL_OP_SET:
         zoo_set_op_init(&all->ops[i], op->path, op->data, (int)op->size, op->version,
                         &all->stats[i]);
         break;
-    case ZKL_OP_CREATE: return init_create(all, i, op, client);
+    case ZKL_OP_CREATE: return init_create(all, i, op, link);
     case ZKL_OP_DELETE: zoo_delete_op_init(&all->ops[i], op->path, op->version); break;
     case ZKL_OP_CHECK: zoo_check_op_init(&all->ops[i], op->path, op->version); break;
     }
     return true;
 }
 
+/*
+ * On a handle that takes nothing any more zoo_amulti() fails at the first operation, and frees
+ * for the second one what it never had. So the handle is asked first; it would have to lose its
+ * connection, find a server again and be refused by it before the call has begun.
+ */
 static int send_multi(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *ops, size_t count) {
     struct transaction *all = rpc->all = new_transaction(count);
     if (!all) return ZSYSTEMERROR;
+    if (zoo_state(handle) != ZOO_CONNECTED_STATE) return ZINVALIDSTATE;
     for (size_t i = 0; i < count; i++)
-        if (!init_op(all, i, &ops[i], rpc->client)) return ZSYSTEMERROR;
+        if (!init_op(all, i, &ops[i], rpc->owner)) return ZSYSTEMERROR;
     return zoo_amulti(handle, (int)count, all->ops, all->results, on_multi, rpc);
 }
 
@@ -260,25 +266,17 @@ static int send_by(zhandle_t *handle, struct rpc *rpc, const struct zkl_rpc *ask
     case ZKL_RPC_MULTI: return send_multi(handle, rpc, asked->ops, asked->count);
     case ZKL_RPC_LIST: return zoo_aget_children(handle, node, 0, on_names, rpc);
     case ZKL_RPC_SYNC: return zoo_async(handle, node, on_string, rpc);
-    case ZKL_RPC_GET: return zoo_awget(handle, node, watcher, rpc->client, on_data, rpc);
-    case ZKL_RPC_EXISTS: return zoo_awexists(handle, node, watcher, rpc->client, on_exists, rpc);
+    case ZKL_RPC_GET: return zoo_awget(handle, node, watcher, rpc->owner, on_data, rpc);
+    case ZKL_RPC_EXISTS: return zoo_awexists(handle, node, watcher, rpc->owner, on_exists, rpc);
     case ZKL_RPC_UNWATCH: return send_unwatch(handle, rpc, node);
     }
     return ZBADARGUMENTS;
 }
 
-/* False: it was not sent. */
-static bool send_one(struct zkl_client *client, uint64_t id, const struct zkl_rpc *asked) {
-    struct rpc *rpc = client->handle ? new_rpc(client, id) : NULL;
+bool zkl_rpc_send(struct zkl_link *link, uint64_t id, const struct zkl_rpc *asked) {
+    struct rpc *rpc = link->handle ? new_rpc(link, id) : NULL;
     if (!rpc) return false;
-    if (send_by(client->handle, rpc, asked) == ZOK) return true;
+    if (send_by(link->handle, rpc, asked) == ZOK) return true;
     free_rpc(rpc);
     return false;
-}
-
-void zkl_rpc_send_all(struct zkl_client *client) {
-    struct zkl_rpc rpc;
-    uint64_t id;
-    while (zkl_session_next_rpc(client->session, &id, &rpc))
-        if (!send_one(client, id, &rpc)) zkl_session_unsent(client->session, id);
 }

@@ -2,6 +2,7 @@
 --- not have is "unsupported".
 
 local Lock = require "zklock.engine.lock"
+local checked = require "zklock.engine.checked"
 local failure = require "zklock.engine.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
@@ -111,15 +112,12 @@ function Engine:multi(locks)
 end
 
 
--- A lock of this name is asked for to see whether the server answers.
-local CHECKED = "zklock-engine-check"
-
 --- Does the server answer? It is asked for a lock that nobody holds for long.
 ---@return true? ok
 ---@return string? message
 ---@return string? code  "connection"
 function Engine:check()
-    local lease, message, code = self:mutex(CHECKED):acquire(0)
+    local lease, message, code = self:mutex(checked):acquire(0)
     if lease then lease, message, code = lease:release() end
     if lease or code == "timeout" then return true end
     return nil, message, code

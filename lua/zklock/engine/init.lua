@@ -13,6 +13,7 @@ local Engine = require "zklock.engine.engine"
 local failure = require "zklock.engine.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
+local sorted_names = require "zklock.sorted_names"
 
 
 local modules = {
@@ -29,10 +30,7 @@ local modules = {
 }
 
 
-local engine = { names = {} }
-
-for name in pairs(modules) do engine.names[#engine.names + 1] = name end
-table.sort(engine.names)
+local engine = { names = sorted_names(modules) }
 
 
 -- The way of that name.

@@ -1,6 +1,7 @@
 --- Checks the options of engines and of their locks. Wrong ones raise, and say what is allowed.
 
 local misuse = require "zklock.misuse"
+local sorted_names = require "zklock.sorted_names"
 
 local refuse, show = misuse.refuse, misuse.show
 
@@ -97,14 +98,6 @@ function options.addresses(value, name)
 end
 
 
-local function names_of(fields)
-    local names = {}
-    for name in pairs(fields) do names[#names + 1] = name end
-    table.sort(names)
-    return table.concat(names, ", ")
-end
-
-
 --- A copy of `given` with every field known, checked and defaulted.
 ---@param given table?
 ---@param fields table<string, fun(value: any, name: string)>
@@ -118,7 +111,8 @@ function options.complete(given, fields, defaults, what)
     if type(given) ~= "table" then refuse("%s must be a table, not %s", what, show(given)) end
     for name, value in pairs(given) do
         if not fields[name] then
-            refuse("no option %s in %s: there are %s", show(name), what, names_of(fields))
+            refuse("no option %s in %s: there are %s", show(name), what,
+                table.concat(sorted_names(fields), ", "))
         end
         fields[name](value, name)
         result[name] = value

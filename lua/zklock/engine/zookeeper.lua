@@ -1,9 +1,11 @@
 --- Engine "zookeeper": zklock's own locks behind the interface of the others, so that they can be
 --- compared. A lock is zklock's mutex, a lease is zklock's lease: docs/reference.md has them.
 
+local checked = require "zklock.engine.checked"
 local failure = require "zklock.engine.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
+local receiver = require "zklock.receiver"
 local zklock = require "zklock"
 
 
@@ -51,23 +53,33 @@ end
 
 
 local MUTEX = { fair = options.flag, lease = options.seconds(0.001) }
+local RWLOCK = { lease = options.seconds(0.001) }
+
+
+local function lacks_lease_time(self)
+    return failure.of("unsupported", self.name, "a lock lasts as long as its session")
+end
 
 
 --- A lock in order of arrival; with `fair = false` in none.
 function ZooKeeper:mutex(name, given)
     given = options.complete(given, MUTEX, {}, "the options of mutex")
-    if given.lease then
-        return failure.of("unsupported", self.name, "a lock lasts as long as its session")
-    end
+    if given.lease then return lacks_lease_time(self) end
     return self.session:mutex(path_of(self, name),
         { order = given.fair == false and "none" or "fifo" })
 end
 
 
-function ZooKeeper:rwlock(name) return self.session:rwlock(path_of(self, name)) end
+function ZooKeeper:rwlock(name, given)
+    given = options.complete(given, RWLOCK, {}, "the options of rwlock")
+    if given.lease then return lacks_lease_time(self) end
+    return self.session:rwlock(path_of(self, name))
+end
+
+
 --- Does ZooKeeper answer?
 function ZooKeeper:check()
-    local lease, message, code = self:mutex("zklock-engine-check"):acquire(0)
+    local lease, message, code = self:mutex(checked):acquire(0)
     if lease then lease:release() end
     if lease or code == "timeout" and self.session:state() == "connected" then return true end
     return nil, message, code == "timeout" and "connection" or code
@@ -81,6 +93,9 @@ function ZooKeeper:close() self.session:close() end
 
 
 function ZooKeeper.__tostring() return "zklock.engine (zookeeper)" end
+
+
+receiver(ZooKeeper, ZooKeeper, "engine")
 
 
 return way

@@ -44,6 +44,10 @@ function Buyer:note(line)
 end
 
 
+--- Notes whether it still has the lock.
+function Buyer:note_hold() self:note("its hold is " .. self.strategy:state(self.hold)) end
+
+
 --- What a buyer may want of a lock of zklock's or of an engine's beyond its name.
 ---@class zklock.seckill.Wish
 ---@field on_queued fun(position: integer)?  called when it comes to waiting
@@ -138,14 +142,23 @@ function Buyer:buy(left, write)
 end
 
 
+--- Writes what will be left of that stock, if it may buy, and tells the buyer.
+---@param stock integer
+---@param write (fun(store: table, order: zklock.seckill.Order): boolean)?  default: store:sell
+---@return boolean sold
+function Buyer:buy_from(stock, write)
+    if self:may_buy(stock) then return self:buy(stock - self.quantity, write) end
+    self:tell "refused"
+    return false
+end
+
+
 --- S0's purchase, for whoever has the lock: reads the stock, works out what is left, writes that.
 ---@return boolean sold
 function Buyer:try_to_buy()
     local stock = self:stock()
     self:pause()
-    if self:may_buy(stock) then return self:buy(stock - self.quantity) end
-    self:tell "refused"
-    return false
+    return self:buy_from(stock)
 end
 
 

@@ -1,6 +1,9 @@
 --- All scenarios, in the order in which they are shown. An id says where the scenario comes
 --- from; a letter behind one tells its variants apart.
 
+local scenarios = require "zklock.seckill.scenarios"
+
+
 ---@class zklock.seckill.Scenario
 ---@field id string
 ---@field title string
@@ -19,19 +22,7 @@
 ---@field again boolean?     it proves nothing: to be played again
 
 
-local KINDS = {
+return scenarios("zklock.seckill.scenario", {
     "oversell", "few", "read_write", "turns", "orders", "two_products", "herd", "crash",
     "vanished", "late_write", "one_lock", "double_write",
-}
-
-local catalogue = {}
-
-for _, kind in ipairs(KINDS) do
-    local scenarios = require("zklock.seckill.scenario." .. kind).scenarios
-    for _, scenario in ipairs(scenarios) do
-        catalogue[#catalogue + 1] = scenario
-    end
-end
-
-
-return catalogue
+})

@@ -4,7 +4,7 @@ local dependency = require "zklock.seckill.dependency"
 local misuse = require "zklock.misuse"
 local purchases = require "zklock.seckill.purchases"
 local seed = require "zklock.seckill.seed"
-local sorted_names = require "zklock.seckill.sorted_names"
+local sorted_names = require "zklock.sorted_names"
 local stores = require "zklock.seckill.stores"
 local strategies = require "zklock.seckill.strategies"
 

@@ -23,11 +23,7 @@ local function begin(buyer)
     local connection = buyer.server:new_store()
     local stock = buyer:stock()
     connection:begin()
-    if buyer:may_buy(stock) then
-        buyer:buy(stock - buyer.quantity, function(_, order) return connection:write(order) end)
-    else
-        buyer:tell "refused"
-    end
+    buyer:buy_from(stock, function(_, order) return connection:write(order) end)
     return connection
 end
 

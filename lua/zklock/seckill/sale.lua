@@ -4,7 +4,7 @@ local distributions = require "zklock.seckill.distribution"
 local fairness = require "zklock.seckill.fairness"
 local overlaps = require "zklock.seckill.overlaps"
 local report = require "zklock.seckill.report"
-local sorted_names = require "zklock.seckill.sorted_names"
+local sorted_names = require "zklock.sorted_names"
 
 
 ---@class zklock.seckill.Sale

@@ -15,11 +15,12 @@
 --- switch when it asks for a lock and when it releases one, and is no member in between.
 
 local core = require "zklock.core"
-local engines = require "zklock.engine"
 local failure = require "zklock.engine.failure"
 local members = require "zklock.engine.cerberus.member"
 local misuse = require "zklock.misuse"
 local options = require "zklock.engine.options"
+local orders = require "zklock.engine.cerberus.order"
+local parts = require "zklock.engine.parts"
 local places = require "zklock.engine.cerberus.place"
 local rules = require "zklock.engine.cerberus.rules"
 local tasks = require "zklock.tasks"
@@ -36,50 +37,11 @@ local way = {
 }
 
 
-local function list_of_names(value, name)
-    if type(value) ~= "table" or not value[1] then
-        misuse.refuse("%s must be a list of names of engines, not %s", name, misuse.show(value))
-    end
-    for _, each in ipairs(value) do
-        if type(each) ~= "string" or each:find "[%s%c]" or each == "" then
-            misuse.refuse("%s must have names without spaces, not %s", name, misuse.show(each))
-        end
-    end
-end
-
-
-local function table_of_options(value, name)
-    if type(value) ~= "table" then
-        misuse.refuse("%s must be a table: options for each engine of the order, not %s", name,
-            misuse.show(value))
-    end
-end
-
-
 way.fields = {
-    order = list_of_names, engines = table_of_options, zookeeper = options.text,
+    order = orders.list_of_names, engines = orders.table_of_options, zookeeper = options.text,
     root = options.text, session = options.seconds(0.1), safe = options.flag,
     failover = options.seconds(0),
 }
-
-
--- The engine's own name, and its options.
-local function part_options(given, name)
-    local own = {}
-    for option, value in pairs((given.engines or {})[name] or {}) do own[option] = value end
-    local kind = own.engine or name
-    own.engine = nil
-    return kind, own
-end
-
-
-local function validate_part(given, name)
-    local kind, own = part_options(given, name)
-    if kind == "cerberus" or kind == "sql-optimistic" then
-        misuse.refuse("%s cannot be in the order of cerberus", kind)
-    end
-    engines.validate(kind, own)
-end
 
 
 function way.validate(given)
@@ -88,67 +50,7 @@ function way.validate(given)
         misuse.refuse("the engine cerberus needs zookeeper = \"HOST:PORT\", for its switch")
     end
     if given.failover and not given.safe then misuse.refuse("failover needs safe = true") end
-    local known = {}
-    for _, name in ipairs(given.order) do
-        if known[name] then misuse.refuse("order has %s twice", name) end
-        known[name] = true
-        validate_part(given, name)
-    end
-    for name in pairs(given.engines or {}) do
-        if not known[name] then
-            misuse.refuse("engines has %s, which is not in the order", misuse.show(name))
-        end
-    end
-end
-
-
--- What all engines of the order have.
-local function common(kinds)
-    local has = { switch = true }
-    for what in pairs(engines.has(kinds[1])) do
-        has[what] = true
-        for _, kind in ipairs(kinds) do has[what] = has[what] and engines.has(kind)[what] end
-    end
-    -- Theirs alone: a lease time is an engine's option, and several as one are not switched.
-    has.lease, has.multi = nil, nil
-    return has
-end
-
-
--- The engine of that name, opened when it is first needed.
-local function part_of(engine, name)
-    local part = engine.parts[name]
-    if part then return part end
-    local kind, own = engine.kinds[name], select(2, part_options(engine.options, name))
-    if not kind then
-        failure.raise("unsupported", ("the switch says %s, which is not in the order"):format(name))
-    end
-    local opened, message = engines.open(kind, own)
-    if not opened then failure.raise("connection", message) end
-    engine.parts[name] = opened
-    return opened
-end
-
-
-local function part_lock(lock, name)
-    lock.part_locks = lock.part_locks or {}
-    local known = lock.part_locks[name]
-    if known then return known end
-    local part = part_of(lock.engine, name)
-    local new
-    if lock.kind == "read" or lock.kind == "write" then
-        local both = assert(part:rwlock(lock.name))
-        new = lock.kind == "read" and both:read() or both:write()
-    else
-        new = assert(part:mutex(lock.name, { fair = lock.kind == "fair" or nil }))
-    end
-    lock.part_locks[name] = new
-    return new
-end
-
-
-local function left(request)
-    return request.due and math.max(request.due - core.now(), 0)
+    orders.validate(given)
 end
 
 
@@ -170,12 +72,9 @@ end
 
 -- By the engine that the switch says, as far as this process has heard.
 local function try_chosen(lock, owner, request)
-    local name = lock.engine.chosen
-    local part = part_lock(lock, name)
-    if request.interrupted then return nil, 0 end
-    request.waits_in = lock.engine.parts[name]
-    local lease, message, code = part:acquire{ timeout = left(request), owner = owner }
-    request.waits_in = nil
+    local engine = lock.engine
+    local lease, message, code = engine.order:acquire(lock, engine.chosen, owner, request,
+        function() return not request.interrupted end)
     if lease then return { parts = { lease } } end
     if code ~= "timeout" then failure.raise(code, message) end
     return nil, 0
@@ -184,18 +83,9 @@ end
 
 -- safe --------------------------------------------------------------------------------------------
 
-local function release_all(leases)
-    local had = true
-    for i = #leases, 1, -1 do had = leases[i]:release() and had end
-    return had
-end
-
-
 -- Who waits by the epoch before is to begin anew.
 local function wake_all(engine)
-    for request in pairs(engine.requests) do
-        if request.waits_in then request.waits_in:interrupt(request.owner) end
-    end
+    for request in pairs(engine.requests) do way.wake(request) end
 end
 
 
@@ -208,7 +98,7 @@ local function note_failure(engine, name, failed)
     end
     engine.failing[name] = engine.failing[name] or core.now()
     local failover = engine.options.failover
-    return failover and engine.kinds[name] ~= "zookeeper"
+    return failover and engine.order:kind(name) ~= "zookeeper"
         and core.now() >= engine.failing[name] + failover
 end
 
@@ -231,13 +121,8 @@ end
 -- had now.
 local function take_one(lock, name, owner, request, is_wanted)
     local engine = lock.engine
-    local lease, message, code = failure.catch(lock.name, function()
-        local part = part_lock(lock, name)
-        if not is_wanted() then return nil, "", "interrupted" end
-        request.waits_in = engine.parts[name]
-        return part:acquire{ timeout = left(request), owner = owner }
-    end)
-    request.waits_in = nil
+    local lease, message, code = failure.catch(lock.name, engine.order.acquire, engine.order, lock,
+        name, owner, request, is_wanted)
     local failed = not lease and code == "connection"
     if note_failure(engine, name, failed) then fail_over(engine, name, request.due) end
     if failed and engine.options.failover then return nil end
@@ -245,23 +130,6 @@ local function take_one(lock, name, owner, request, is_wanted)
         failure.raise(code, message)
     end
     return lease
-end
-
-
--- The locks of all engines of the epoch, in their order; nil: not all are to be had.
-local function take(lock, epoch, owner, request)
-    local leases, member = {}, lock.engine.member
-    local function is_wanted()
-        return not request.interrupted and member.epoch.number == epoch.number
-    end
-    for i, name in ipairs(epoch.engines) do
-        leases[i] = take_one(lock, name, owner, request, is_wanted)
-        if not leases[i] then
-            release_all(leases)
-            return nil
-        end
-    end
-    return leases
 end
 
 
@@ -274,16 +142,30 @@ local function all_held(leases)
 end
 
 
+-- Takes the locks of all engines of the epoch, in their order; false: not all are to be had, or
+-- they do not count.
+local function take(leases, lock, registration, owner, request)
+    local epoch, member = registration.epoch, lock.engine.member
+    local function is_wanted()
+        return not request.interrupted and member.epoch.number == epoch.number
+    end
+    for i, name in ipairs(epoch.engines) do
+        leases[i] = take_one(lock, name, owner, request, is_wanted)
+        if not leases[i] then return false end
+    end
+    return registration:is_current(request.due) and registration:stands() and all_held(leases)
+end
+
+
 -- The grant that counts, or nil.
 local function try_in(lock, registration, owner, request)
-    local leases = take(lock, registration.epoch, owner, request)
-    if not leases then return nil end
-    local ok, counts = pcall(registration.is_current, registration, request.due)
-    if ok and counts and registration:stands() and all_held(leases) then
+    local leases = {}
+    local ok, counts = pcall(take, leases, lock, registration, owner, request)
+    if ok and counts then
         for _, lease in ipairs(leases) do lease.renewed_with = registration.lease end
         return { value = registration, parts = leases, bound = registration.lease }
     end
-    release_all(leases)
+    parts.release(leases)
     if not ok then error(counts, 0) end
 end
 
@@ -326,19 +208,13 @@ end
 
 function way.open(engine)
     local given = engine.options
-    engine.parts, engine.kinds, engine.failing, engine.number = {}, {}, {}, 0
-    local kinds = {}
-    for i, name in ipairs(given.order) do
-        kinds[i] = part_options(given, name)
-        engine.kinds[name] = kinds[i]
-    end
-    engine.has = common(kinds)
+    engine.failing, engine.number = {}, 0
+    engine.order = orders.new(given)
+    engine.has = engine.order:has()
     engine.chosen = given.order[1]
     engine.place = places.open(given, engine.chosen)
     if given.safe then
-        engine.member = members.new(engine.place, given.order, function(name)
-            return engines.life(engine.kinds[name], select(2, part_options(given, name)))
-        end)
+        engine.member = members.new(engine.place, engine.order)
         engine.member.on_change = function() wake_all(engine) end
         look_after(engine)
     else
@@ -373,18 +249,13 @@ end
 
 function way.check(lease)
     if lease.value and not lease.value.lease:check() then return false end
-    for _, part in ipairs(lease.parts) do
-        local had, message, code = part:check()
-        if not had and code ~= "lost" then failure.raise(code, message) end
-        if not had then return false end
-    end
-    return true
+    return parts.each(lease.parts, "check")
 end
 
 
 function way.release(lease)
     local stood = not lease.value or lease.value:stands()
-    local had = release_all(lease.parts) and stood
+    local had = parts.release(lease.parts) and stood
     if lease.value then
         lease.value.leases[lease] = nil
         settle(lease.lock.engine)
@@ -438,7 +309,7 @@ end
 function way.close(engine)
     engine.closed = true
     if engine.member then engine.member:close() else engine.place:close() end
-    for _, part in pairs(engine.parts) do part:close() end
+    engine.order:close()
 end
 
 

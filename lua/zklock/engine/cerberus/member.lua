@@ -16,8 +16,7 @@ local PAUSE = 0.005 -- seconds, between looks whether another coroutine has regi
 
 ---@class zklock.engine.Membership
 ---@field place zklock.engine.Place
----@field order string[]
----@field life_of fun(engine: string): number  seconds for which a lock may outlive its process
+---@field order zklock.engine.Order
 ---@field epoch zklock.engine.Epoch?  as far as it is known
 ---@field wish zklock.engine.Wish?    the same
 ---@field present zklock.engine.Registration?  of that epoch
@@ -37,7 +36,7 @@ local member = {}
 -- What locks of these engines may outlive their process.
 local function life_of(self, epoch)
     local longest = 0
-    for _, name in ipairs(epoch.engines) do longest = math.max(longest, self.life_of(name)) end
+    for _, name in ipairs(epoch.engines) do longest = math.max(longest, self.order:life(name)) end
     return longest
 end
 
@@ -159,7 +158,7 @@ local function step(self, due)
     local epoch, wish = self.place:epoch(due), self.place:wish(due)
     self:know(epoch)
     self.wish = wish
-    local following, must_wait = rules.following(epoch, self.order, wish)
+    local following, must_wait = rules.following(epoch, self.order.names, wish)
     self.awaits = following and must_wait and before(self, epoch, due) or nil
     if not following or self.awaits then return end
     -- Another member may be quicker.
@@ -174,7 +173,7 @@ end
 ---@return boolean
 function Member:is_switching()
     return self.epoch ~= nil and self.wish ~= nil
-        and rules.following(self.epoch, self.order, self.wish) ~= nil
+        and rules.following(self.epoch, self.order.names, self.wish) ~= nil
 end
 
 
@@ -218,13 +217,10 @@ end
 
 
 ---@param place zklock.engine.Place
----@param order string[]
----@param life_of_engine fun(engine: string): number
+---@param order zklock.engine.Order
 ---@return zklock.engine.Membership
-function member.new(place, order, life_of_engine)
-    local self = setmetatable({
-        place = place, order = order, life_of = life_of_engine, past = {}, gone = {},
-    }, Member)
+function member.new(place, order)
+    local self = setmetatable({ place = place, order = order, past = {}, gone = {} }, Member)
     place:watch("epoch", function(text, version)
         local epoch = rules.parse(text)
         if not epoch then return end

@@ -3,6 +3,7 @@
 
 local core = require "zklock.core"
 local failure = require "zklock.engine.failure"
+local parts = require "zklock.engine.parts"
 
 
 local PART = 1.5  -- seconds for each part of the list, until all are released (Redisson's)
@@ -10,14 +11,6 @@ local PAUSE = 0.01
 
 
 local multi = {}
-
-
--- In the opposite order.
-local function release_all(leases)
-    local had = true
-    for i = #leases, 1, -1 do had = leases[i]:release() and had end
-    return had
-end
 
 
 function multi.try(lock, _, request)
@@ -28,7 +21,7 @@ function multi.try(lock, _, request)
             timeout = math.max(due - core.now(), 0), owner = request.given.owner,
         }
         if not lease then
-            release_all(leases)
+            parts.release(leases)
             if code ~= "timeout" then failure.raise(code, message) end
             return nil, PAUSE * math.random()
         end
@@ -38,19 +31,9 @@ function multi.try(lock, _, request)
 end
 
 
-local function each(leases, method)
-    for _, lease in ipairs(leases) do
-        local ok, message, code = lease[method](lease)
-        if not ok and code ~= "lost" then failure.raise(code, message) end
-        if not ok then return false end
-    end
-    return true
-end
-
-
-function multi.check(lease) return each(lease.parts, "check") end
-function multi.renew(lease) return each(lease.parts, "renew") end
-function multi.release(lease) return release_all(lease.parts) end
+function multi.check(lease) return parts.each(lease.parts, "check") end
+function multi.renew(lease) return parts.each(lease.parts, "renew") end
+function multi.release(lease) return parts.release(lease.parts) end
 
 
 return multi

@@ -12,15 +12,11 @@ local double_write = {}
 
 
 local function count_differing(sale)
-    local reads, differing = 0, 0
-    for _, note in ipairs(sale.notes) do
-        local stock, cached = note.line:match "^database (%-?%d+), cache (%-?%d+)$"
-        if stock then
-            reads = reads + 1
-            if stock ~= cached then differing = differing + 1 end
-        end
+    local reads, differing = evidence.noted(sale, "^database (%-?%d+), cache (%-?%d+)$"), 0
+    for _, read in ipairs(reads) do
+        if read[1] ~= read[2] then differing = differing + 1 end
     end
-    return reads, differing
+    return #reads, differing
 end
 
 

@@ -68,6 +68,29 @@ function evidence.at_once(sale, fits)
 end
 
 
+--- What notes of that pattern say, in the order of time.
+---@param sale zklock.seckill.Sale
+---@param pattern string
+---@return { [integer]: string, buyer: integer, server: integer }[] list  captures, and whose note
+function evidence.noted(sale, pattern)
+    local list = {}
+    for _, note in ipairs(sale.notes) do
+        local said = { note.line:match(pattern) }
+        if said[1] then
+            said.buyer, said.server = note.buyer, note.server
+            list[#list + 1] = said
+        end
+    end
+    return list
+end
+
+
+--- What buyers noted of their holds: see Buyer:note_hold.
+---@param sale zklock.seckill.Sale
+---@return { [1]: string, buyer: integer }[]  "held", "lost" …
+function evidence.holds(sale) return evidence.noted(sale, "^its hold is (%l+)$") end
+
+
 --- Makes a sale wrong in which the store finds nothing false, for the store knows nothing of buyers
 --- who waited in vain. Reports tell it so.
 ---@param sale zklock.seckill.Sale

@@ -24,15 +24,6 @@ local function holders(sale)
 end
 
 
--- What the holder's lease said when it woke.
-local function state_on_waking(sale)
-    for _, note in ipairs(sale.notes) do
-        local state = note.line:match "^wakes, and its hold is (%l+)$"
-        if state then return state end
-    end
-end
-
-
 local function play(scenario, market)
     local timeout = market:session_timeout()
     local sale = market:sale{
@@ -41,12 +32,13 @@ local function play(scenario, market)
         faults = { { at = 0, stop = "holder", length = STOPPED * timeout } },
     }
     local log = evidence.story(sale, "server %d")
-    local woke, first, second = state_on_waking(sale), holders(sale)
+    local first, second = holders(sale)
+    local woke = evidence.noted(sale, "^wakes, and its hold is (%l+)$")[1]
     if not (second.written and second.written < sale.faults[1].ended) then
         return { again = true, finding = "the first woke too early", sales = { sale }, log = log }
     end
-    if woke ~= "lost" then
-        error(("the lease said %q on waking, not \"lost\""):format(tostring(woke)), 0)
+    if not woke or woke[1] ~= "lost" then
+        error(("the lease said %q on waking, not \"lost\""):format(tostring(woke and woke[1])), 0)
     end
     if not evidence.tokens_grow(sale) then
         error("the second holder's token is not the greater one", 0)

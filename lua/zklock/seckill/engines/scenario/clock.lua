@@ -5,6 +5,7 @@
 
 local clocks = require "zklock.seckill.clock"
 local interpreter = require "zklock.seckill.interpreter"
+local evidence = require "zklock.seckill.scenario.evidence"
 local meeting = require "zklock.seckill.engines.scenario.meeting"
 local redis = require "zklock.seckill.redis"
 
@@ -93,15 +94,9 @@ end
 
 -- What the servers noted when all was over.
 local function check_clients(sale)
-    local told = 0
-    for _, note in ipairs(sale.notes) do
-        local time = note.line:match "^it is (%d+)$"
-        if time then
-            told = told + 1
-            check_jump(tonumber(time), "server " .. note.server)
-        end
-    end
-    if told ~= sale.buyers then error("not all told what time it is", 0) end
+    local told = evidence.noted(sale, "^it is (%d+)$")
+    for _, time in ipairs(told) do check_jump(tonumber(time[1]), "server " .. time.server) end
+    if #told ~= sale.buyers then error("not all told what time it is", 0) end
 end
 
 

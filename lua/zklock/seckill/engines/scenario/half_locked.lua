@@ -11,19 +11,10 @@ local GAP = 3      -- seconds between SETNX and EXPIRE
 local KILLED = 0.6 -- seconds after the start: within the gap, and when the others wait
 local PATIENCE = 2 -- CFG-11
 
-local NO_END = "the key ends in -1 s" -- what Redis says of such a key
+local NO_END = "^the key ends in %-1 s$" -- what Redis says of such a key
 
 
 local half_locked = {}
-
-
-local function count_keys_without_end(sale)
-    local count = 0
-    for _, note in ipairs(sale.notes) do
-        if note.line == NO_END then count = count + 1 end
-    end
-    return count
-end
 
 
 local function carry_out(market, options)
@@ -40,7 +31,7 @@ local function play_redis(_, market)
         faults = { { at = KILLED, kill = "server 1" } },
     })
     local first, vain = sale.purchases[1], sale.failures.timeout
-    if first.granted or not first.asked or count_keys_without_end(sale) ~= BUYERS - 1 then
+    if first.granted or not first.asked or #evidence.noted(sale, NO_END) ~= BUYERS - 1 then
         return {
             again = true, finding = "the first was not killed in the gap", sales = { sale },
             log = log,

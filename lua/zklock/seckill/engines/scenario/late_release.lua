@@ -43,15 +43,6 @@ local function is_as_meant(fault, a, b)
 end
 
 
--- What B was told of its lock when A had released, and when C had come or had not.
-local function state_of(sale, buyer)
-    for _, note in ipairs(sale.notes) do
-        local state = note.buyer == buyer and note.line:match "^its hold is (%l+)$"
-        if state then return state end
-    end
-end
-
-
 local function play(scenario, market)
     local sale = carry_out(scenario, market)
     local log, a, b, c = evidence.story(sale, "server %d"), unpack(sale.purchases)
@@ -63,8 +54,10 @@ local function play(scenario, market)
     if beside and c.granted < a.released then
         error("the third did not come after the late release", 0)
     end
+    -- B's, when A had released, and when C had come or had not.
+    local hold = evidence.holds(sale)[1]
     return {
-        right = sale.verdict == "right" and not beside and state_of(sale, 2) == "held",
+        right = sale.verdict == "right" and not beside and hold[1] == "held",
         finding = ("stock %d, should be %d; %s"):format(sale.left, seed.STOCK - 3,
             beside and "C beside B" or "B alone"),
         sales = { sale }, log = log,

@@ -18,8 +18,8 @@ local snippet = {}
 
 local function count_lost(sale)
     local lost = 0
-    for _, note in ipairs(sale.notes) do
-        if note.line == "its hold is lost" then lost = lost + 1 end
+    for _, hold in ipairs(evidence.holds(sale)) do
+        if hold[1] == "lost" then lost = lost + 1 end
     end
     return lost
 end

@@ -34,22 +34,11 @@ local function carry_out(market, options)
 end
 
 
--- The buyer that had the lock then, and what the engine said of it after.
-local function struck(sale)
-    for _, note in ipairs(sale.notes) do
-        local state = note.line:match "^its hold is (%l+)$"
-        if state then return note.buyer, state end
-    end
-    error("nobody had the lock when it happened", 0)
-end
-
-
 -- By which engines locks were had, one after the other.
 local function engines_of(sale)
     local list = {}
-    for _, note in ipairs(sale.notes) do
-        local names = note.line:match "^by (.*)$"
-        if names and names ~= list[#list] then list[#list + 1] = names end
+    for _, names in ipairs(evidence.noted(sale, "^by (.*)$")) do
+        if names[1] ~= list[#list] then list[#list + 1] = names[1] end
     end
     return list
 end
@@ -67,9 +56,11 @@ local function play_switch(scenario, market)
         faults = { { at = 0, switch = scenario.value, held = true } },
     })
     if sale.sold ~= BUYERS then error(("only %d were served"):format(sale.sold), 0) end
-    local buyer, state = struck(sale)
-    if state ~= "held" then error("the holder lost its lock: " .. state, 0) end
-    return scenario.judge(sale, log, was_beside(sale, buyer))
+    -- Of the buyer that had the lock then, after it.
+    local hold = evidence.holds(sale)[1]
+    if not hold then error("nobody had the lock when it happened", 0) end
+    if hold[1] ~= "held" then error("the holder lost its lock: " .. hold[1], 0) end
+    return scenario.judge(sale, log, was_beside(sale, hold.buyer))
 end
 
 

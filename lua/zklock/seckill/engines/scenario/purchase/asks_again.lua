@@ -26,10 +26,6 @@ return function(buyer)
     local stock = buyer:stock() -- here the fault strikes
     buyer:come "read"
     buyer:pause()
-    if buyer:may_buy(stock) then
-        buyer:buy(stock - buyer.quantity)
-    else
-        buyer:tell "refused"
-    end
+    buyer:buy_from(stock)
     buyer:leave()
 end

@@ -2,11 +2,6 @@
 
 return function(buyer)
     if not buyer:enter() then return end
-    local stock = buyer:stock()
-    if buyer:may_buy(stock) then
-        buyer:buy(stock - buyer.quantity)
-    else
-        buyer:tell "refused"
-    end
+    buyer:buy_from(buyer:stock())
     buyer:leave()
 end

@@ -33,7 +33,7 @@ local function second(buyer)
     await(buyer, "late release")
     barrier.wait(buyer.server.folder .. "/the third has it", 1, buyer.server.parameters.watch,
         zklock.sleep)
-    buyer:note("its hold is " .. buyer.strategy:state(buyer.hold))
+    buyer:note_hold()
     buyer:buy(stock - buyer.quantity)
     buyer:leave()
 end

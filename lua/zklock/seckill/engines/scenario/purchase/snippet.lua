@@ -12,7 +12,7 @@ local function work(buyer, lease)
     zklock.sleep(buyer.server.plan.hold)
     buyer.server:wait_for("tried in vain", 1, zklock.sleep)
     buyer:buy(stock - buyer.quantity)
-    buyer:note("its hold is " .. buyer.strategy:state(buyer.hold))
+    buyer:note_hold()
     buyer:leave()
 end
 

@@ -29,7 +29,7 @@ end
 local function wait_for_another(buyer, place, count)
     buyer:come "it has happened"
     barrier.wait(place, count + 1, buyer.server.parameters.watch, zklock.sleep)
-    buyer:note("its hold is " .. buyer.strategy:state(buyer.hold))
+    buyer:note_hold()
 end
 
 

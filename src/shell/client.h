@@ -1,7 +1,7 @@
 /*
  * client.h - a session with threads and a connection, for any host language.
  *
- * This is the only way into src/zookeeper. Nothing here knows Lua.
+ * How requests get to a server is its link's matter (link.h). Nothing here knows Lua.
  *
  * Threads. Every function may be called from any thread of the process that opened the client,
  * holding no lock of its own that a caller of another function might wait for. Nothing here
@@ -23,6 +23,8 @@
 
 typedef struct zkl_client zkl_client;
 
+struct zkl_link_class;
+
 enum zkl_acl { ZKL_ACL_OPEN, ZKL_ACL_CREATOR, ZKL_ACL_READ };
 
 struct zkl_options {
@@ -42,7 +44,7 @@ struct zkl_options {
  * Begins to connect; the options are copied. NULL with errno when there is no
  * memory, descriptor or thread to be had.
  */
-zkl_client *zkl_client_new(const struct zkl_options *options);
+zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options);
 zkl_client *zkl_client_hold(zkl_client *client); /* one count more */
 void zkl_client_drop(zkl_client *client);
 zkl_client *zkl_client_of(const zkl_session *session); /* not counted */

@@ -73,9 +73,9 @@ int zkl_process_enlist(struct zkl_client *client) {
     pthread_mutex_lock(&mutex);
     int error = prepare();
     if (error == 0) {
-        client->link = &clients;
+        client->place = &clients;
         client->next = clients;
-        if (client->next) client->next->link = &client->next;
+        if (client->next) client->next->place = &client->next;
         clients = client;
     }
     pthread_mutex_unlock(&mutex);
@@ -84,10 +84,10 @@ int zkl_process_enlist(struct zkl_client *client) {
 
 void zkl_process_delist(struct zkl_client *client) {
     pthread_mutex_lock(&mutex);
-    if (client->link) {
-        *client->link = client->next;
-        if (client->next) client->next->link = client->link;
-        client->link = NULL;
+    if (client->place) {
+        *client->place = client->next;
+        if (client->next) client->next->place = client->place;
+        client->place = NULL;
     }
     pthread_mutex_unlock(&mutex);
 }

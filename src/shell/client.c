@@ -15,16 +15,11 @@ zkl_client *zkl_client_hold(zkl_client *client) {
 
 static void destroy(struct zkl_client *client) {
     zkl_inbox_destroy(client);
+    if (client->link) client->class->destroy(client->link);
     if (client->session) zkl_session_free(client->session);
     pthread_cond_destroy(&client->news);
     pthread_cond_destroy(&client->alarm);
     pthread_mutex_destroy(&client->mutex);
-    free(client->servers.list);
-    free(client->probe.servers.list);
-    free(client->hosts);
-    free(client->chroot);
-    free(client->auth_scheme);
-    free(client->auth);
     free(client);
 }
 
@@ -39,19 +34,6 @@ bool zkl_client_foreign(const zkl_client *client) {
 
 zkl_client *zkl_client_of(const zkl_session *session) {
     return zkl_session_owner(session);
-}
-
-static bool copy(char **to, const char *from) {
-    *to = from ? strdup(from) : NULL;
-    return !from || *to;
-}
-
-static bool copy_options(struct zkl_client *client, const struct zkl_options *options) {
-    client->timeout_wanted = options->timeout;
-    client->acl = options->acl;
-    client->reopen = options->reopen;
-    return copy(&client->hosts, options->hosts) && copy(&client->chroot, options->chroot) &&
-           copy(&client->auth_scheme, options->auth_scheme) && copy(&client->auth, options->auth);
 }
 
 /* Of a path in the server's lists: its length field, and the chroot. */
@@ -83,20 +65,20 @@ static void init_threading(struct zkl_client *client) {
     pthread_condattr_destroy(&monotonic);
 }
 
-zkl_client *zkl_client_new(const struct zkl_options *options) {
+zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options) {
     struct zkl_client *client = calloc(1, sizeof *client);
     if (!client) return NULL;
     atomic_init(&client->references, 1);
     client->process = getpid();
-    client->opening = true;
-    client->keeper_due = ZKL_NEVER;
-    client->denied = ZKL_NEVER;
+    client->class = class;
+    client->close_by = client->timer_due = ZKL_NEVER;
     init_threading(client);
     zkl_inbox_init(client);
     client->session = new_session(client, options);
-    int error = client->session && copy_options(client, options) ? 0 : ENOMEM;
+    client->link = client->session ? class->create(client, options) : NULL;
+    int error = client->link ? 0 : ENOMEM;
     if (!error && zkl_process_enlist(client) != 0) error = ENOMEM;
-    if (!error) error = zkl_keeper_start(client);
+    if (!error) error = zkl_timer_start(client);
     if (!error) return client;
     zkl_process_delist(client);
     destroy(client);
@@ -112,21 +94,20 @@ zkl_session *zkl_client_enter(zkl_client *client) {
     return client->session;
 }
 
-/* Its session is over; the worker closes it. */
-static void retire(struct zkl_client *client) {
-    client->retired = client->handle;
-    client->handle = NULL;
-    client->opening = client->reopen && !client->refused;
-    zkl_keeper_wake(client, 0);
+/* What the session has queued. */
+static void send_all(struct zkl_client *client) {
+    struct zkl_rpc rpc;
+    uint64_t id;
+    while (zkl_session_next_rpc(client->session, &id, &rpc))
+        if (!client->class->send(client->link, id, &rpc)) zkl_session_unsent(client->session, id);
 }
 
 void zkl_client_settle(struct zkl_client *client) {
     zkl_session *session = client->session;
-    zkl_rpc_send_all(client);
-    if (zkl_session_connection(session) == ZKL_SESSION_EXPIRED && client->handle) retire(client);
-    if (client->closing && zkl_session_is_idle(session)) zkl_keeper_wake(client, 0); /* handle.c */
-    zkl_time due = zkl_session_due_anew(session);
-    if (due < client->keeper_due) zkl_keeper_wake(client, due);
+    send_all(client);
+    if (zkl_session_connection(session) == ZKL_SESSION_EXPIRED) client->class->retire(client->link);
+    bool may_close = client->close_by != ZKL_NEVER && zkl_session_is_idle(session);
+    zkl_client_wake(client, may_close ? 0 : zkl_session_due_anew(session));
     zkl_inbox_update(client);
 }
 
@@ -137,14 +118,13 @@ void zkl_client_leave(zkl_client *client) {
 
 /* --- closing -------------------------------------------------------------------------------- */
 
-/* Half of the time is for what is under way, half for zookeeper_close(). */
+/* Half of the time is for what is under way, half for the link. */
 void zkl_client_begin_close(struct zkl_client *client, zkl_time due) {
     zkl_session *session = zkl_client_enter(client);
     zkl_time now = zkl_now(), close_by = now + (due - now) / 2;
-    if (!client->closing || close_by < client->close_by) client->close_by = close_by;
-    client->closing = true;
+    if (close_by < client->close_by) client->close_by = close_by;
     zkl_session_close(session);
-    zkl_keeper_wake(client, 0);
+    zkl_client_wake(client, 0);
     zkl_client_leave(client);
 }
 
@@ -177,14 +157,30 @@ bool zkl_client_close(zkl_client *client, zkl_time bound) {
 
 int zkl_client_trouble(zkl_client *client) {
     zkl_lock(client);
-    int error = client->open_error;
+    int error = client->class->trouble(client->link);
     zkl_unlock(client);
     return error;
 }
 
 zkl_time zkl_client_denial(zkl_client *client) {
     zkl_lock(client);
-    zkl_time timeout = client->denied;
+    zkl_time timeout = client->class->denial(client->link);
     zkl_unlock(client);
     return timeout;
+}
+
+/* --- for links ------------------------------------------------------------------------------ */
+
+zkl_session *zkl_client_session(const struct zkl_client *client) {
+    return client->session;
+}
+
+zkl_time zkl_client_close_by(const struct zkl_client *client) {
+    return client->close_by;
+}
+
+void zkl_client_wake(struct zkl_client *client, zkl_time due) {
+    if (due >= client->timer_due) return;
+    client->timer_due = due;
+    pthread_cond_signal(&client->alarm);
 }

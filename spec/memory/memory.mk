@@ -1,0 +1,37 @@
+# memory.mk - the specs of src/memory; included by the top Makefile, all paths are from the top
+# of the tree.
+#
+#   make test-memory                         all of them, the C tests also with sanitizers
+#   make test-memory REQUESTS=100000 SEED=7  more requests, others, to the tree and to a server
+
+REQUESTS ?= 2000
+
+MEMORY_SOURCES = $(wildcard src/memory/*.c)
+MEMORY_FILES = $(MEMORY_SOURCES) $(wildcard src/memory/*.h spec/memory/*.h) src/session/rpc.h \
+	src/core/clock.h spec/core/check.h
+MEMORY_TESTS = $(addprefix $(BUILD)/memory/,tree_test tree_test-asan shortage_test-asan)
+
+# $(call memory-program,<sources>,<flags>)
+memory-program = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) -Isrc/memory -Isrc/session \
+	-Ispec/memory -Ispec/core -o $@ $(1) $(MEMORY_SOURCES) $(2)
+
+$(BUILD)/memory/tree_test: spec/memory/tree_test.c $(MEMORY_FILES)
+	$(call memory-program,$<,$(CFLAGS))
+
+$(BUILD)/memory/tree_test-asan: spec/memory/tree_test.c $(MEMORY_FILES)
+	$(call memory-program,$<,$(CORE_SANITIZE))
+
+$(BUILD)/memory/shortage_test-asan: spec/memory/shortage_test.c $(MEMORY_FILES)
+	$(call memory-program,$<,$(CORE_SANITIZE) \
+		-Wl$(comma)--wrap=malloc$(comma)--wrap=calloc$(comma)--wrap=realloc$(comma)--wrap=free)
+
+$(BUILD)/memory/differential: spec/memory/differential.c spec/memory/server.c $(MEMORY_FILES)
+	$(call memory-program,$(filter spec/%.c,$^),$(CFLAGS) -DTHREADED -I$(ZOOKEEPER_INCDIR) $(LIBS))
+
+.PHONY: test-memory
+
+test-memory: $(MEMORY_TESTS) $(BUILD)/memory/differential
+	@status=0; for program in $(MEMORY_TESTS); do \
+		printf '%-26s ' $$(basename $$program); $$program || status=1; \
+	done; exit $$status
+	@spec/memory/against $(BUILD)/memory/differential $(or $(SEED),1) $(REQUESTS)

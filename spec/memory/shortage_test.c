@@ -1,0 +1,202 @@
+/*
+ * shortage_test.c - memory that runs out: each allocation of each request fails once. The
+ * request is answered with ZKL_ERROR_SYSTEM and has changed nothing; the same request, asked
+ * again, is carried out as if nothing had been. Built with AddressSanitizer, so a leak fails it.
+ */
+#include <stdlib.h>
+
+#include "scene.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void __real_free(void *old);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void __wrap_free(void *old);
+
+static int countdown; /* the allocation that fails; 0: none */
+static int living;    /* allocations that are not freed */
+
+static bool fails(void) {
+    return countdown > 0 && --countdown == 0;
+}
+
+static void *counted(void *block) {
+    living += block != NULL;
+    return block;
+}
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : counted(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *old, size_t size) {
+    if (fails()) return NULL;
+    return old ? __real_realloc(old, size) : counted(__real_realloc(old, size));
+}
+
+void __wrap_free(void *old) {
+    living -= old != NULL;
+    __real_free(old);
+}
+
+/* --- requests, and what a tree has ---------------------------------------------------------- */
+
+static const struct zkl_op create_op = {
+    .kind = ZKL_OP_CREATE, .mode = ZKL_SEQUENTIAL, .path = "/q/n-", .data = "new", .size = 3};
+static const struct zkl_op set_op = {
+    .kind = ZKL_OP_SET, .version = -1, .path = "/q", .data = "set", .size = 3};
+static const struct zkl_op ops[] = {
+    {.kind = ZKL_OP_DELETE, .version = -1, .path = "/q/b"},
+    {.kind = ZKL_OP_SET, .version = -1, .path = "/q", .data = "set", .size = 3},
+    {.kind = ZKL_OP_CREATE, .mode = ZKL_EPHEMERAL, .path = "/q/c", .data = "new", .size = 3},
+    {.kind = ZKL_OP_DELETE, .version = -1, .path = "/q/a"},
+    {.kind = ZKL_OP_CREATE, .mode = ZKL_SEQUENTIAL, .path = "/q/n-", .data = "new", .size = 3},
+};
+
+static const struct {
+    const char *what;
+    struct zkl_rpc rpc;
+    int least; /* allocations that can fail */
+} table[] = {
+    {"create", {.kind = ZKL_RPC_WRITE, .ops = &create_op, .count = 1}, 3},
+    {"set", {.kind = ZKL_RPC_WRITE, .ops = &set_op, .count = 1}, 2},
+    {"transaction", {.kind = ZKL_RPC_MULTI, .ops = ops, .count = COUNT(ops)}, 7},
+    {"list", {.kind = ZKL_RPC_LIST, .path = "/q"}, 1},
+    {"get", {.kind = ZKL_RPC_GET, .path = "/q", .watch = true}, 1},
+    {"exists", {.kind = ZKL_RPC_EXISTS, .path = "/q/none", .watch = true}, 1},
+};
+
+static void open_scene(struct scene *s) {
+    scene_open(s);
+    create(s, s->one, ZKL_PERSISTENT, "/q");
+    create(s, s->one, ZKL_EPHEMERAL, "/q/a");
+    create(s, s->one, ZKL_EPHEMERAL, "/q/b");
+    watch(s, s->two, ZKL_RPC_GET, "/q/a");
+    watch(s, s->two, ZKL_RPC_EXISTS, "/q/c");
+}
+
+static void check_unchanged(struct scene *s) {
+    look(s, 0, ZKL_RPC_GET, "/q");
+    CHECK_IS(s->answer.size, -1);
+    CHECK_IS(s->answer.stat->version, 0);
+    CHECK_IS(s->answer.stat->mzxid, s->answer.stat->czxid);
+    look(s, 0, ZKL_RPC_LIST, "/q");
+    CHECK_IS(s->answer.count, 2);
+    CHECK_TEXT(s->answer.names[0], "a");
+    CHECK_TEXT(s->answer.names[1], "b");
+    CHECK_TEXT(event(s), "");
+}
+
+/* How many of the request's allocations were made to fail. */
+static int fail_each(const struct zkl_rpc *rpc) {
+    for (int failures = 0;; failures++) {
+        struct scene s;
+        open_scene(&s);
+        countdown = failures + 1;
+        int error = ask(&s, s.one, rpc);
+        bool reached = countdown == 0;
+        countdown = 0;
+        if (reached) {
+            CHECK_IS(error, ZKL_ERROR_SYSTEM);
+            check_unchanged(&s);
+            error = ask(&s, s.one, rpc);
+        }
+        CHECK(error == ZKL_ERROR_NONE || rpc->kind == ZKL_RPC_EXISTS);
+        if (rpc->kind == ZKL_RPC_MULTI) CHECK_TEXT(s.answer.results[4].created, "/q/n-0000000003");
+        scene_close(&s);
+        if (!reached) return failures;
+    }
+}
+
+int main(void) {
+    TEST("a request without memory changes nothing, and can be asked again") {
+        for (size_t i = 0; i < COUNT(table); i++) {
+            CHECK_CASE("%s", table[i].what);
+            int failures = fail_each(&table[i].rpc);
+            CHECK_IS(failures, table[i].least);
+        }
+    }
+    TEST("a tree is made, or nothing is left of it") {
+        int failures = 0;
+        for (;; failures++) {
+            countdown = failures + 1;
+            struct zkl_tree *tree = zkl_tree_new(MEMORY_CHECK);
+            bool reached = countdown == 0;
+            countdown = 0;
+            CHECK_IS(tree == NULL, reached);
+            zkl_tree_free(tree);
+            if (!reached) break;
+        }
+        CHECK_IS(failures, 6);
+    }
+    TEST("a session is opened, or is not there") {
+        struct scene s;
+        scene_open(&s);
+        for (countdown = 1; countdown < 3; countdown++) {
+            int failing = countdown;
+            CHECK_IS(zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now), 0);
+            CHECK_IS(countdown, 0);
+            countdown = failing;
+        }
+        countdown = 0;
+        CHECK_IS(zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now), s.two + 1);
+        scene_close(&s);
+    }
+    TEST("a session ends without memory, and its events are told") {
+        struct scene s;
+        open_scene(&s);
+        countdown = 1;
+        zkl_tree_expire(s.tree, s.one);
+        CHECK_TEXT(event(&s), "one expired");
+        CHECK_TEXT(event(&s), "two deleted /q/a");
+        CHECK_IS(countdown, 1);
+        countdown = 0;
+        scene_close(&s);
+    }
+    TEST("tables that cannot grow are slow, and lose nothing") {
+        struct scene s;
+        char path[32];
+        int found = 0, failed = 0;
+        scene_open(&s);
+        create(&s, s.one, ZKL_EPHEMERAL, "/");
+        for (int i = 0; i < 1000; i++) {
+            snprintf(path, sizeof path, "/%d", i);
+            countdown = 3; /* after the steps and the node, the table */
+            create(&s, s.one, ZKL_EPHEMERAL, path);
+            failed += countdown == 0;
+            countdown = 0;
+        }
+        CHECK_IS(failed, 1000 - 63);
+        for (int i = 0; i < 1000; i++) {
+            snprintf(path, sizeof path, "/%d", i);
+            found += is_there(&s, path);
+        }
+        CHECK_IS(found, 1000);
+        scene_close(&s);
+    }
+    TEST("what was deleted is kept for one answer, and a tree leaves nothing") {
+        struct scene s;
+        int before = living, full = 0;
+        scene_open(&s);
+        for (int i = 0; i < 100; i++) {
+            create(&s, s.one, ZKL_EPHEMERAL, "/a");
+            watch(&s, s.two, ZKL_RPC_GET, "/a");
+            set(&s, s.one, "/a", "data", -1);
+            erase(&s, s.one, "/a", -1);
+            CHECK_TEXT(event(&s), "two changed /a");
+            CHECK_TEXT(event(&s), "");
+            if (i == 0) full = living;
+        }
+        CHECK_IS(living, full);
+        scene_close(&s);
+        CHECK_IS(living, before);
+    }
+    return check_report();
+}

@@ -1,0 +1,60 @@
+/*
+ * list.h - circular doubly linked lists; the links are members of what is listed.
+ *
+ * A list is a link of its own, which is between the last and the first. A link that is in no
+ * list is alone: a list of nothing.
+ */
+#ifndef ZKL_LIST_H
+#define ZKL_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct zkl_link {
+    struct zkl_link *next, *previous;
+};
+
+/* What a link is a member of. */
+#define ZKL_LISTED(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
+
+static inline void zkl_list_init(struct zkl_link *list) {
+    list->next = list->previous = list;
+}
+
+static inline bool zkl_list_is_empty(const struct zkl_link *list) {
+    return list->next == list;
+}
+
+/* Between the neighbours that it names: where it was before zkl_list_hide(). */
+static inline void zkl_list_restore(struct zkl_link *link) {
+    link->previous->next = link->next->previous = link;
+}
+
+/* It still names its neighbours. */
+static inline void zkl_list_hide(struct zkl_link *link) {
+    link->previous->next = link->next;
+    link->next->previous = link->previous;
+}
+
+/* Nothing happens to a link that is alone. */
+static inline void zkl_list_remove(struct zkl_link *link) {
+    zkl_list_hide(link);
+    zkl_list_init(link);
+}
+
+static inline void zkl_list_append(struct zkl_link *list, struct zkl_link *link) {
+    *link = (struct zkl_link){.next = list, .previous = list->previous};
+    zkl_list_restore(link);
+}
+
+/* All of `from`, after what is in `list`. */
+static inline void zkl_list_move(struct zkl_link *list, struct zkl_link *from) {
+    if (zkl_list_is_empty(from)) return;
+    from->next->previous = list->previous;
+    list->previous->next = from->next;
+    from->previous->next = list;
+    list->previous = from->previous;
+    zkl_list_init(from);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * node.h - the nodes of a tree: found by their paths, each in the list of its parent's children.
+ *
+ * A node that is detached still knows its place, and can be attached there again, if all that
+ * happened since was taken back before, the latest first.
+ */
+#ifndef ZKL_MEMORY_NODE_H
+#define ZKL_MEMORY_NODE_H
+
+#include "../session/rpc.h"
+#include "list.h"
+#include "table.h"
+
+struct zkl_node {
+    struct zkl_entry entry;     /* in the table, by the path */
+    struct zkl_node *parent;    /* of the root: NULL */
+    struct zkl_link children;   /* the oldest first */
+    struct zkl_link sibling;    /* in the parent's children */
+    struct zkl_link of_session; /* in its session's ephemerals, or alone */
+    struct zkl_link of_emptied; /* in the tree's emptied containers, or alone */
+    size_t count;               /* of children */
+    char *data;                 /* NULL: none */
+    size_t size;                /* of it */
+    struct zkl_stat stat;
+    bool container;
+    int32_t cversion; /* how many children were made in it; at INT32_MAX it ends */
+    int32_t counter;  /* the number of the next one; other than cversion only while a transaction
+                         is carried out */
+    const char *name; /* the last part of the path */
+    char path[];
+};
+
+struct zkl_nodes {
+    struct zkl_table table;
+    struct zkl_node *root;
+};
+
+/* False: out of memory; it may be cleared. */
+bool zkl_nodes_init(struct zkl_nodes *nodes);
+void zkl_nodes_clear(struct zkl_nodes *nodes);
+
+/* Removes all but the root, which is as new. */
+void zkl_nodes_empty(struct zkl_nodes *nodes);
+
+struct zkl_node *zkl_nodes_find(const struct zkl_nodes *nodes, const char *path);
+
+/* What is the parent of a node with this path; NULL: it is not there. */
+struct zkl_node *zkl_nodes_parent(const struct zkl_nodes *nodes, const char *path);
+
+/* In no table yet. A number that is not NULL is added to the path. NULL: out of memory. */
+struct zkl_node *zkl_node_new(const char *path, const int32_t *number);
+void zkl_node_free(struct zkl_node *node);
+
+void zkl_node_attach(struct zkl_nodes *nodes, struct zkl_node *node, struct zkl_node *parent);
+void zkl_node_detach(struct zkl_nodes *nodes, struct zkl_node *node);
+void zkl_node_reattach(struct zkl_nodes *nodes, struct zkl_node *node);
+
+/* Copies what is not NULL. False: out of memory. */
+bool zkl_data_copy(char **copy, const char *data, size_t size);
+
+#endif

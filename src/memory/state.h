@@ -1,0 +1,62 @@
+/* state.h - what a tree is made of. */
+#ifndef ZKL_MEMORY_STATE_H
+#define ZKL_MEMORY_STATE_H
+
+#include "node.h"
+#include "tree.h"
+#include "watches.h"
+
+struct zkl_tree_session {
+    struct zkl_entry entry; /* in the table, by the id */
+    struct zkl_link link;   /* in the tree's sessions */
+    uint64_t id;
+    zkl_time timeout, expiry;   /* expiry: if nothing is heard of it until then */
+    struct zkl_link ephemerals; /* the oldest first */
+    struct zkl_link watches;    /* of it */
+    struct zkl_watch *farewell; /* zkl_data_watches_farewell() */
+};
+
+struct zkl_tree {
+    int64_t zxid; /* of the last transaction */
+    struct zkl_nodes nodes;
+    struct zkl_data_watches watches;
+
+    uint64_t session; /* the last id given */
+    struct zkl_table table;
+    struct zkl_link sessions; /* the oldest first */
+    zkl_time expiry;          /* no session expires before */
+
+    struct zkl_link emptied; /* containers that have lost their last child */
+    zkl_time container_check;
+    zkl_time check; /* when the emptied are removed, if there are any */
+    zkl_time now;   /* as far as was said */
+
+    /* the last answer, with what was deleted while it was made */
+    struct zkl_stat stat;
+    const char **names;
+    size_t names_size;
+    struct zkl_result *results;
+    size_t results_size;
+    struct zkl_link deleted;
+};
+
+static inline zkl_time zkl_tree_later(const struct zkl_tree *tree, zkl_time span) {
+    return span < ZKL_NEVER - tree->now ? tree->now + span : ZKL_NEVER;
+}
+
+/* --- transaction.c --------------------------------------------------------------------- */
+
+/*
+ * Carries out all of the operations, or none; the session is the owner of ephemerals. The results
+ * are filled in, each with its error. Returns the error of the operation that failed, if one did.
+ */
+int zkl_transaction_run(struct zkl_tree *tree, struct zkl_tree_session *session,
+                        const struct zkl_op *ops, size_t count, struct zkl_result *results);
+
+/* Deletes the node, which has no children; the transaction has its zxid already. */
+void zkl_transaction_delete(struct zkl_tree *tree, struct zkl_node *node);
+
+/* Frees what was deleted. */
+void zkl_transaction_forget(struct zkl_tree *tree);
+
+#endif

@@ -1,0 +1,244 @@
+/*
+ * transaction.c - several operations, or one: all are carried out or none.
+ *
+ * Each is carried out at once, so that the next one finds what it left, and is noted as a step.
+ * If one fails, the steps are taken back, the latest first. If none does, they are settled in
+ * their order: only then are watches told, ephemerals and containers known, counters moved.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "path.h"
+#include "state.h"
+
+struct step {
+    enum zkl_op_kind kind;
+    struct zkl_node *node;
+    int32_t cversion; /* CREATE: of the parent, by this */
+    char *data;       /* SET: what was there before */
+    size_t size;
+    struct zkl_stat stat;
+};
+
+struct transaction {
+    struct zkl_tree *tree;
+    struct zkl_tree_session *session;
+    struct step *steps;
+    size_t count; /* of steps that were carried out */
+};
+
+/* An int32 as Java has it. */
+static int32_t next_number(int32_t number) {
+    return (int32_t)((uint32_t)number + 1U);
+}
+
+static bool is_version(const struct zkl_node *node, int32_t version) {
+    return version == -1 || version == node->stat.version;
+}
+
+/* --- to carry out ------------------------------------------------------------------------ */
+
+/* In no table yet; NULL: out of memory. */
+static struct zkl_node *make_node(const struct transaction *transaction, const struct zkl_op *op,
+                                  const struct zkl_node *parent) {
+    const int32_t *number = op->mode == ZKL_SEQUENTIAL ? &parent->counter : NULL;
+    struct zkl_node *node = zkl_node_new(op->path, number);
+    if (!node || !zkl_data_copy(&node->data, op->data, op->size)) {
+        zkl_node_free(node);
+        return NULL;
+    }
+    node->size = op->size;
+    node->stat.czxid = node->stat.mzxid = transaction->tree->zxid;
+    if (op->mode == ZKL_EPHEMERAL || op->mode == ZKL_SEQUENTIAL)
+        node->stat.owner = transaction->session->id;
+    node->container = op->mode == ZKL_CONTAINER;
+    return node;
+}
+
+static int create(struct transaction *transaction, const struct zkl_op *op, struct step *step,
+                  struct zkl_result *result) {
+    struct zkl_nodes *nodes = &transaction->tree->nodes;
+    struct zkl_node *parent = zkl_nodes_parent(nodes, op->path);
+    if (!parent) return ZKL_ERROR_NO_NODE;
+    struct zkl_node *node = make_node(transaction, op, parent);
+    if (!node) return ZKL_ERROR_SYSTEM;
+    bool exists = zkl_nodes_find(nodes, node->path) != NULL;
+    if (exists || parent->stat.owner != 0) {
+        zkl_node_free(node);
+        return exists ? ZKL_ERROR_NODE_EXISTS : ZKL_ERROR_NO_CHILDREN_FOR_EPHEMERALS;
+    }
+    zkl_node_attach(nodes, node, parent);
+    step->node = node;
+    step->cversion = parent->counter = next_number(parent->counter);
+    result->created = node->path;
+    result->stat = node->stat;
+    return ZKL_ERROR_NONE;
+}
+
+static int change(struct transaction *transaction, const struct zkl_op *op, struct step *step,
+                  struct zkl_result *result) {
+    struct zkl_node *node = zkl_nodes_find(&transaction->tree->nodes, op->path);
+    char *data;
+    if (!node) return ZKL_ERROR_NO_NODE;
+    if (!is_version(node, op->version)) return ZKL_ERROR_BAD_VERSION;
+    if (!zkl_data_copy(&data, op->data, op->size)) return ZKL_ERROR_SYSTEM;
+    step->node = node;
+    step->data = node->data;
+    step->size = node->size;
+    step->stat = node->stat;
+    node->data = data;
+    node->size = op->size;
+    node->stat.mzxid = transaction->tree->zxid;
+    node->stat.version = next_number(node->stat.version);
+    result->stat = node->stat;
+    return ZKL_ERROR_NONE;
+}
+
+static int erase(struct transaction *transaction, const struct zkl_op *op, struct step *step) {
+    struct zkl_nodes *nodes = &transaction->tree->nodes;
+    struct zkl_node *node = zkl_nodes_find(nodes, op->path);
+    if (node == nodes->root) return ZKL_ERROR_BAD_ARGUMENTS;
+    if (!node) return ZKL_ERROR_NO_NODE;
+    if (!is_version(node, op->version)) return ZKL_ERROR_BAD_VERSION;
+    if (node->count > 0) return ZKL_ERROR_NOT_EMPTY;
+    zkl_node_detach(nodes, node);
+    step->node = node;
+    return ZKL_ERROR_NONE;
+}
+
+static int check(const struct transaction *transaction, const struct zkl_op *op) {
+    const struct zkl_node *node = zkl_nodes_find(&transaction->tree->nodes, op->path);
+    if (!node) return ZKL_ERROR_NO_NODE;
+    return is_version(node, op->version) ? ZKL_ERROR_NONE : ZKL_ERROR_BAD_VERSION;
+}
+
+static int carry_out(struct transaction *transaction, const struct zkl_op *op,
+                     struct zkl_result *result) {
+    struct step *step = &transaction->steps[transaction->count];
+    bool sequential = op->kind == ZKL_OP_CREATE && op->mode == ZKL_SEQUENTIAL;
+    if (!zkl_node_path_is_valid(op->path, sequential)) return ZKL_ERROR_BAD_ARGUMENTS;
+    step->kind = op->kind;
+    switch (op->kind) {
+    case ZKL_OP_SET: return change(transaction, op, step, result);
+    case ZKL_OP_CREATE: return create(transaction, op, step, result);
+    case ZKL_OP_DELETE: return erase(transaction, op, step);
+    case ZKL_OP_CHECK: return check(transaction, op);
+    }
+    return ZKL_ERROR_UNIMPLEMENTED;
+}
+
+/* --- to take back ------------------------------------------------------------------------ */
+
+static void take_back(struct transaction *transaction) {
+    struct zkl_nodes *nodes = &transaction->tree->nodes;
+    while (transaction->count > 0) {
+        struct step *step = &transaction->steps[--transaction->count];
+        struct zkl_node *node = step->node;
+        switch (step->kind) {
+        case ZKL_OP_SET:
+            free(node->data);
+            node->data = step->data;
+            node->size = step->size;
+            node->stat = step->stat;
+            break;
+        case ZKL_OP_CREATE:
+            zkl_node_detach(nodes, node);
+            node->parent->counter = node->parent->cversion;
+            zkl_node_free(node);
+            break;
+        case ZKL_OP_DELETE: zkl_node_reattach(nodes, node); break;
+        case ZKL_OP_CHECK: break;
+        }
+    }
+}
+
+/* As a server says it: what came before was right, what came after was not tried. */
+static void report_failure(struct zkl_result *results, size_t count, size_t failed, int error) {
+    memset(results, 0, count * sizeof *results);
+    results[failed].error = error;
+    for (size_t i = failed + 1; i < count; i++) results[i].error = ZKL_ERROR_RUNTIME_INCONSISTENCY;
+}
+
+/* --- to settle --------------------------------------------------------------------------- */
+
+/* A container that lost its last child waits for the check; one that has a child does not. */
+static void count_children(struct zkl_tree *tree, struct zkl_node *node) {
+    if (!node->container) return;
+    bool waits = !zkl_list_is_empty(&node->of_emptied);
+    if (node->count > 0) zkl_list_remove(&node->of_emptied);
+    if (node->count > 0 || waits) return;
+    if (zkl_list_is_empty(&tree->emptied))
+        tree->check = zkl_tree_later(tree, tree->container_check);
+    zkl_list_append(&tree->emptied, &node->of_emptied);
+}
+
+/* A counter never goes back: at its end it stays, also when it went on while the steps were made.
+ */
+static void settle_create(const struct transaction *transaction, const struct step *step) {
+    struct zkl_node *node = step->node, *parent = node->parent;
+    if (step->cversion > parent->cversion) parent->cversion = step->cversion;
+    parent->counter = parent->cversion;
+    count_children(transaction->tree, parent);
+    if (node->stat.owner != 0)
+        zkl_list_append(&transaction->session->ephemerals, &node->of_session);
+    zkl_data_watches_fire(&transaction->tree->watches, node->path, ZKL_NODE_CREATED);
+}
+
+/* It is detached. */
+static void settle_delete(struct zkl_tree *tree, struct zkl_node *node) {
+    zkl_list_remove(&node->of_session);
+    zkl_list_remove(&node->of_emptied);
+    count_children(tree, node->parent);
+    zkl_data_watches_fire(&tree->watches, node->path, ZKL_NODE_DELETED);
+    zkl_list_append(&tree->deleted, &node->sibling);
+}
+
+static void settle(const struct transaction *transaction) {
+    struct zkl_tree *tree = transaction->tree;
+    for (size_t i = 0; i < transaction->count; i++) {
+        struct step *step = &transaction->steps[i];
+        switch (step->kind) {
+        case ZKL_OP_SET:
+            free(step->data);
+            zkl_data_watches_fire(&tree->watches, step->node->path, ZKL_NODE_CHANGED);
+            break;
+        case ZKL_OP_CREATE: settle_create(transaction, step); break;
+        case ZKL_OP_DELETE: settle_delete(tree, step->node); break;
+        case ZKL_OP_CHECK: break;
+        }
+    }
+}
+
+/* --- the whole --------------------------------------------------------------------------- */
+
+int zkl_transaction_run(struct zkl_tree *tree, struct zkl_tree_session *session,
+                        const struct zkl_op *ops, size_t count, struct zkl_result *results) {
+    struct transaction transaction = {.tree = tree, .session = session};
+    int error = ZKL_ERROR_NONE;
+    transaction.steps = calloc(count + 1, sizeof *transaction.steps);
+    tree->zxid++; /* also of one that fails */
+    memset(results, 0, count * sizeof *results);
+    for (size_t i = 0; i < count && !error; i++) {
+        error =
+            transaction.steps ? carry_out(&transaction, &ops[i], &results[i]) : ZKL_ERROR_SYSTEM;
+        if (!error) transaction.count++;
+        else report_failure(results, count, i, error);
+    }
+    if (error) take_back(&transaction);
+    else settle(&transaction);
+    free(transaction.steps);
+    return error;
+}
+
+void zkl_transaction_delete(struct zkl_tree *tree, struct zkl_node *node) {
+    zkl_node_detach(&tree->nodes, node);
+    settle_delete(tree, node);
+}
+
+void zkl_transaction_forget(struct zkl_tree *tree) {
+    while (!zkl_list_is_empty(&tree->deleted)) {
+        struct zkl_node *node = ZKL_LISTED(tree->deleted.next, struct zkl_node, sibling);
+        zkl_list_remove(&node->sibling);
+        zkl_node_free(node);
+    }
+}

@@ -1,0 +1,101 @@
+/*
+ * tree.h - a ZooKeeper server inside the process: the data, and the sessions that share it.
+ *
+ * It answers as a server of version 3.8 does, alone and with one client's request at a time:
+ * transactions with their zxids, versions, ephemerals, numbers of sequential nodes, containers,
+ * watches of data. It has no thread, no clock and no connection: who calls it says what time it
+ * is, takes the events to the sessions, and serialises the calls.
+ *
+ * What a server has and this has not: lists of access rights (everybody may all), quotas, a
+ * limit to the size of a request, watches of children, the node /zookeeper. A path that no node
+ * may have is a bad argument of every request; a server's client refuses most of them itself.
+ *
+ * Ownership. What a function gives away is the tree's, and lives until the next call with this
+ * tree, an event until the next zkl_tree_next_event(). What it is given, it copies.
+ *
+ * Memory. A request that there is no memory for is answered with ZKL_ERROR_SYSTEM and changes
+ * nothing. The end of a session, the removal of containers and events need none.
+ */
+#ifndef ZKL_TREE_H
+#define ZKL_TREE_H
+
+#include "../core/clock.h"
+#include "../session/rpc.h"
+
+struct zkl_tree;
+
+/*
+ * An empty tree, with the root alone. A container that has lost its last child is removed by a
+ * check, which comes this long after the first such container, and sees to all of them that are
+ * there by then. (Servers check each minute.) NULL: out of memory.
+ */
+struct zkl_tree *zkl_tree_new(zkl_time container_check);
+
+/* NULL is nothing. */
+void zkl_tree_free(struct zkl_tree *tree);
+
+/* Every session expires, and every node is removed; zxids and session ids go on. */
+void zkl_tree_reset(struct zkl_tree *tree);
+
+/* --- sessions --------------------------------------------------------------------------- */
+
+/*
+ * A new session, which expires when nothing was heard of it for `timeout`. Its id is above that
+ * of all before it. 0: out of memory.
+ */
+uint64_t zkl_tree_open(struct zkl_tree *tree, zkl_time timeout, zkl_time now);
+
+/*
+ * Its client ends it, or the server: its watches go, and its ephemerals in one transaction. Who
+ * ends it by expiry is told by an event. Nothing happens to a session that is not there.
+ */
+void zkl_tree_close(struct zkl_tree *tree, uint64_t session);
+void zkl_tree_expire(struct zkl_tree *tree, uint64_t session);
+
+bool zkl_tree_alive(const struct zkl_tree *tree, uint64_t session);
+
+/* The session was heard of, as by a ping. False: it has expired. */
+bool zkl_tree_touch(struct zkl_tree *tree, uint64_t session, zkl_time now);
+
+/* What time brings: sessions expire, containers are removed. */
+void zkl_tree_tick(struct zkl_tree *tree, zkl_time now);
+
+/* When to tick next; it may be early. ZKL_NEVER: nothing is to come. */
+zkl_time zkl_tree_due(const struct zkl_tree *tree);
+
+/* --- requests --------------------------------------------------------------------------- */
+
+/*
+ * Carries out what a session asks for, at once; it was heard of by that. What time has brought
+ * comes first, so the session may have expired: ZKL_ERROR_SESSION_EXPIRED, with no results.
+ * Session 0, which nobody has, may LIST, GET and EXISTS without a watch.
+ *
+ * Names in the answer to a LIST are in the order in which the nodes were made.
+ */
+void zkl_tree_ask(struct zkl_tree *tree, uint64_t session, const struct zkl_rpc *rpc, zkl_time now,
+                  struct zkl_answer *answer);
+
+/* --- events ----------------------------------------------------------------------------- */
+
+struct zkl_tree_event {
+    uint64_t session; /* who is told; it may be closed by now */
+    const char *path; /* NULL: the session has expired */
+    enum zkl_node_event kind;
+};
+
+/*
+ * The next event of all sessions, in the order in which they came about. To be taken after every
+ * call that changes anything, and told before the answer of that call: a server does so.
+ * False: there is none.
+ */
+bool zkl_tree_next_event(struct zkl_tree *tree, struct zkl_tree_event *event);
+
+/* --- tests ------------------------------------------------------------------------------ */
+
+/*
+ * The next sequential child of the node gets this number: it takes weeks to get near the end of
+ * the counter by requests. False: there is no such node.
+ */
+bool zkl_tree_set_counter(struct zkl_tree *tree, const char *path, int32_t number);
+
+#endif

@@ -1,0 +1,95 @@
+/* link.c - the link to ZooKeeper: its life, and what it does when it is time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* --- life ------------------------------------------------------------------------------ */
+
+static void destroy(struct zkl_link *link) {
+    free(link->servers.list);
+    free(link->probe.servers.list);
+    free(link->hosts);
+    free(link->chroot);
+    free(link->auth_scheme);
+    free(link->auth);
+    free(link);
+}
+
+static bool copy(char **to, const char *from) {
+    *to = from ? strdup(from) : NULL;
+    return !from || *to;
+}
+
+static bool copy_options(struct zkl_link *link, const struct zkl_options *options) {
+    link->timeout_wanted = options->timeout;
+    link->acl = options->acl;
+    link->reopen = options->reopen;
+    return copy(&link->hosts, options->hosts) && copy(&link->chroot, options->chroot) &&
+           copy(&link->auth_scheme, options->auth_scheme) && copy(&link->auth, options->auth);
+}
+
+static struct zkl_link *create(struct zkl_client *client, const struct zkl_options *options) {
+    struct zkl_link *link = calloc(1, sizeof *link);
+    if (!link) return NULL;
+    link->client = client;
+    link->session = zkl_client_session(client);
+    link->opening = true;
+    link->denied = ZKL_NEVER;
+    if (copy_options(link, options)) return link;
+    destroy(link);
+    return NULL;
+}
+
+/* --- sockets ---------------------------------------------------------------------------- */
+
+#define SWEEP_SOON (ZKL_SECOND / 20)
+#define SWEEP_LATER ZKL_SECOND
+#define SWEEP_SOON_FOR (5 * ZKL_SECOND)
+
+static bool is_connecting(const struct zkl_link *link) {
+    return link->handle && zkl_session_connection(link->session) != ZKL_SESSION_CONNECTED;
+}
+
+/*
+ * A socket that waits for its server's welcome, perhaps for long, is told from
+ * others only once its peer is known: look for it (descriptors.c).
+ */
+static void sweep(struct zkl_link *link, zkl_time now) {
+    if (!is_connecting(link) || now < link->sweep_at) return;
+    zkl_descriptors_sockets(&link->servers);
+    zkl_descriptors_sockets(&link->probe.servers);
+    bool soon = now < link->unconnected_since + SWEEP_SOON_FOR ||
+                now < link->probe.open_at + SWEEP_SOON_FOR;
+    link->sweep_at = now + (soon ? SWEEP_SOON : SWEEP_LATER);
+}
+
+/* --- time ------------------------------------------------------------------------------ */
+
+static void work(struct zkl_link *link, zkl_time now) {
+    sweep(link, now);
+    zkl_probe_ask(link, now);
+    zkl_handle_work(link, now);
+}
+
+static zkl_time earlier(zkl_time a, zkl_time b) {
+    return a < b ? a : b;
+}
+
+static zkl_time due(struct zkl_link *link, zkl_time now) {
+    zkl_time sweeps = is_connecting(link) ? link->sweep_at : ZKL_NEVER;
+    return earlier(sweeps, earlier(zkl_handle_due(link, now), zkl_probe_ask_due(link)));
+}
+
+/* --- why there is no connection ------------------------------------------------------------- */
+
+static int trouble(const struct zkl_link *link) {
+    return link->open_error;
+}
+
+static zkl_time denial(const struct zkl_link *link) {
+    return link->denied;
+}
+
+const struct zkl_link_class zkl_zookeeper = {create, destroy, zkl_rpc_send, zkl_handle_retire,
+                                             work,   due,     trouble,      denial};
