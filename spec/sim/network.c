@@ -96,7 +96,7 @@ static zkl_time slow_way(const struct client *client) {
 /*
  * The last of what was sent may still get to the leader, by a server that has lost its client.
  * A delete that comes late does nothing new; but one of a fixed name could take another's
- * node, and nobody can help that but by waiting: docs/design.md, "Known and left alone".
+ * node, and nobody can help that but by waiting: docs/left-alone.md.
  */
 static void delay(struct client *client, const struct item *item) {
     if (item->what != CREATE && item->what != SHARE && item->what != WAIT) return;

@@ -70,7 +70,7 @@
  * next one of the session, as often as a batch has grants. The others are in NEW meanwhile.
  *
  * A request that failed for lack of a connection leaves the claim `stalled`;
- * zkl_claim_resume() asks again. The table of transitions is in docs/design.md.
+ * zkl_claim_resume() asks again. The table of transitions is in docs/design/states.md.
  */
 #ifndef ZKL_CLAIM_H
 #define ZKL_CLAIM_H

@@ -1,0 +1,195 @@
+--- The documents agree with the tree: links lead somewhere, commands name what there is, and the
+-- table of a claim's states has the core's own words.
+
+local rig = require "spec.rig"
+
+local WIDTH = 100
+
+
+local function read(path)
+    local file = assert(io.open(path))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+
+local documents = {}
+for path in rig.shell("find README.md rig/README.md docs -name '*.md' | sort"):gmatch "[^\n]+" do
+    documents[path] = read(path)
+end
+
+
+-- Without blocks of code.
+local function prose(text)
+    return (("\n" .. text .. "\n"):gsub("\n```.-\n```", "\n"):gsub("\n    [^\n]*", "\n"))
+end
+
+
+-- As GitHub makes anchors of headings.
+local function anchors(text)
+    local found = {}
+    for heading in prose(text):gmatch "\n#+ ([^\n]+)" do
+        heading = heading:lower():gsub("%]%b()", ""):gsub("[^%w%- _]", ""):gsub(" ", "-")
+        found[heading] = true
+    end
+    return found
+end
+
+
+-- "docs/design/claims.md", "../left-alone.md" → "docs/left-alone.md"
+local function resolve(from, link)
+    local path = (from:match "^(.*/)" or "") .. link
+    local count
+    repeat
+        path, count = path:gsub("[^/]+/%.%./", "", 1)
+    until count == 0
+    return path
+end
+
+
+local function exists(path)
+    return os.rename(path, path) == true
+end
+
+
+describe("the documents", function()
+    it("have links that lead to a file, and to a heading of it", function()
+        local wrong = {}
+        for from, text in pairs(documents) do
+            for link in prose(text):gmatch "%]%(([^)%s]+)%)" do
+                local path, anchor = link:match "^([^#]*)#?(.*)$"
+                local to = path == "" and from or resolve(from, path)
+                local there = link:find "^%a+:" or exists(to)
+                if there and anchor ~= "" and documents[to] then
+                    there = anchors(documents[to])[anchor]
+                end
+                if not there then wrong[#wrong + 1] = from .. ": " .. link end
+            end
+        end
+        assert.same({}, wrong)
+    end)
+
+    it("have no line of more than a hundred columns but in tables and in code", function()
+        local wrong = {}
+        for path, text in pairs(documents) do
+            for line in prose(text):gmatch "[^\n]+" do
+                local _, columns = line:gsub("[^\128-\191]", "")
+                if columns > WIDTH and not line:find "^%s*|" then
+                    wrong[#wrong + 1] = path .. ": " .. line
+                end
+            end
+        end
+        assert.same({}, wrong)
+    end)
+
+    it("have a line in decisions/README.md for each decision, with its date", function()
+        local list = documents["docs/decisions/README.md"]
+        local listed, made = {}, {}
+        for date, file in list:gmatch "%* (%d+%-%d+%-%d+)%s+%b[]%((%S-)%)" do
+            listed[file] = date
+        end
+        for path, text in pairs(documents) do
+            local file = path:match "^docs/decisions/(.*)$"
+            if file and file ~= "README.md" then made[file] = text:match "\n\n(%d+%-%d+%-%d+)%." end
+        end
+        assert.same(made, listed)
+    end)
+end)
+
+
+describe("the commands of docs/track-record.md", function()
+    local text = documents["docs/track-record.md"]
+
+    -- Comments apart: they name what other specs have.
+    local function has(path, filter)
+        return ("\n" .. read(path)):gsub("\n%s*%-%-[^\n]*", ""):find(filter)
+    end
+
+    it("name specs that there are, and tests in them", function()
+        local wrong, count = {}, 0
+        for path, rest in text:gmatch "SPEC=\"?(spec/[%w_/]+%.lua)([^`]*)`" do
+            local filter = rest:match "^ %-%-filter='(.-)'\"$"
+            count = count + 1
+            if not exists(path) or filter and not has(path, filter) then
+                wrong[#wrong + 1] = path .. rest
+            end
+        end
+        assert.same({}, wrong)
+        assert.is_true(count > 100)
+    end)
+
+    it("name mutants that there are", function()
+        local rows = read "spec/mutants/core.lua" .. read "spec/mutants/zookeeper.lua"
+        local wrong, count = {}, 0
+        for names in text:gmatch "make mutants MUTANTS=([^`]+)`" do
+            for name in names:gsub('"', ""):gmatch "%S+" do
+                count = count + 1
+                if name ~= "name" and not rows:find('name = "' .. name .. '"', 1, true) then
+                    wrong[#wrong + 1] = name
+                end
+            end
+        end
+        assert.same({}, wrong)
+        assert.is_true(count > 50)
+    end)
+end)
+
+
+describe("the table of docs/design/states.md", function()
+    local header = read "src/core/claim.h"
+    local states, actions = {}, {}
+    for name in header:match "enum zkl_claim_state (%b{})":gmatch "ZKL_(%u+)" do
+        states[name] = true
+    end
+    for name in header:gmatch "ZKL_DO_([%u_]+) = 1" do
+        actions[name:lower():gsub("_", " ")] = true
+    end
+
+    local steps, rows = {}, {}
+    local page = documents["docs/design/states.md"]
+    for name in page:match "(| step.-)\n\n":gmatch "\n| ([%l ]-) |" do steps[name] = true end
+    for row in page:match "(| of | state.-)\n\n?$":gmatch "\n(| %l[^\n]*)" do
+        local cells = {}
+        for cell in row:gmatch "|%s*([^|]*)" do cells[#cells + 1] = cell:match "^(.-)%s*$" end
+        rows[#rows + 1] = cells
+    end
+
+    -- What one outcome has that is neither a state or step, nor an action.
+    local function unknown(outcome)
+        local what, with = (outcome:gsub("^.*: ", "") .. " + "):match "^(.-) %+ ?(.-)[ +]*$"
+        if not states[what:match "^(%u+)%*?$"] and not steps[what] then return outcome end
+        for action in with:gmatch "[^,]+" do
+            if not actions[action:match "^%s*(.-)%s*$"] then return outcome end
+        end
+    end
+
+    it("has the states, the actions and the steps that there are, and each state", function()
+        local wrong, met = {}, { GONE = true }
+        for _, row in ipairs(rows) do
+            met[row[2]] = true
+            for outcome in (row[4] .. ";" .. row[5]):gmatch "[^;]+" do
+                if outcome:find "%S" then
+                    wrong[#wrong + 1] = unknown(outcome:match "^%s*(.-)%s*$")
+                end
+            end
+        end
+        assert.same({}, wrong)
+        assert.same(states, met)
+    end)
+
+    it("has a state for each that docs/design.md describes", function()
+        local described = {}
+        for name in documents["docs/design.md"]:gmatch "\n| (%u+) |" do described[name] = true end
+        assert.same(states, described)
+    end)
+
+    it("has each event of a claim once", function()
+        local seen = {}
+        for _, row in ipairs(rows) do
+            local key = table.concat(row, " ", 1, 3)
+            assert.is_nil(seen[key], key)
+            seen[key] = true
+        end
+    end)
+end)
