@@ -48,18 +48,18 @@ struct stake {
     enum zkl_phase phase;        /* as last told */
     int32_t version;             /* of the own node's data, as last seen */
     bool revoked;                /* somebody wrote into it that he wants the lock */
+    bool joint;                  /* part of a multi-lock, whose lease has not given it up */
     uint64_t id;
     int64_t token;       /* of the latest grant */
     unsigned handles;    /* not given up */
     unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
     unsigned references; /* the session's list, handles, request, calls */
+    uint32_t starved;    /* verbs, a bit each, for which there was no memory */
     char *data;  /* of the node: the session's identity, and the lock's data in a line of its own */
     char *owner; /* "": nobody's (an orphan) */
     int error;   /* the server's error code of the last refusal */
     zkl_time jitter;         /* the longest pause of the claim; 0: none */
     zkl_time wake_at;        /* the end of its pause, while it is pausing */
-    bool joint;              /* part of a multi-lock, whose lease has not given it up */
-    uint32_t starved;        /* verbs, a bit each, for which there was no memory */
     struct watch *own_watch; /* of the node of its name, if it asked for one */
     struct want *wants;      /* watches of other nodes that it asked for */
 };
