@@ -65,6 +65,7 @@ build = {
             "src/core/name.c",
             "src/core/permits.c",
             "src/core/unfair.c",
+            "src/lua/binding.c",
             "src/lua/lease.c",
             "src/lua/module.c",
             "src/lua/request.c",

@@ -56,6 +56,7 @@ void zkl_lua_push_time(lua_State *L, zkl_time time);
 int zkl_lua_push_int64(lua_State *L, int64_t value);
 void zkl_lua_push_hex(lua_State *L, uint64_t value);
 
+int zkl_lua_on_misuse(lua_State *L); /* the function core.on_misuse(refuse) */
 /* Raise by lua/zklock/misuse.lua, which knows the user's line. */
 int zkl_lua_misuse(lua_State *L, const char *text);
 int zkl_lua_raise_forked(lua_State *L);
