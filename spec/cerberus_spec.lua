@@ -406,8 +406,11 @@ describe("a switch that keeps the locks", function()
 end)
 
 
--- Why a switch waits, without the id of who died.
-local function reason_of(message) return (message:match "%((.*)%)$":gsub("%x+, may", "ID, may")) end
+-- Why a switch waits, without the id of who died; nil: there was no time to find out.
+local function reason_of(message)
+    local reason = message and message:match "%((.*)%)$"
+    return reason and reason:gsub("%x+, may", "ID, may")
+end
 
 
 -- --- who dies ----------------------------------------------------------------------------------
@@ -422,7 +425,8 @@ describe("who died with a lock", function()
             local begin, seen = core.now(), {}
             rig.wait_for("the switch", function()
                 local done, message = client:switch("zookeeper", 0.1)
-                if message then seen[reason_of(message)] = true end
+                local reason = reason_of(message)
+                if reason then seen[reason] = true end
                 return done
             end)
             assert.is_true(core.now() - begin >= LIFE)
