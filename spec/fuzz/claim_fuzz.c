@@ -2,8 +2,8 @@
  * claim_fuzz.c - libFuzzer on the event stream of the claim machine: up to three users' claims
  * on one line (and those made for orphans), fed any events with any replies that claim.h's
  * contract permits. The server of this world tells what it likes; it need not be a ZooKeeper
- * (the simulator has one that is: spec/sim/zookeeper.c). The owner keeps its side as stake.c does:
- * replies in the order of the requests, the line before the list, ranks counted, the proof
+ * (the simulator has one that is: spec/sim/zookeeper.c). The owner keeps its side as src/session
+ * does: replies in the order of the requests, the line before the list, ranks counted, the proof
  * before its reply, a request without a connection answered at once as unknown.
  *
  * What must hold after every event:

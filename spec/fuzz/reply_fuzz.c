@@ -14,7 +14,7 @@
  *     whatever they say;
  *   - the session can be closed, and every request of the users is done then.
  *
- * The keeper's loop is run one round at a time: where it would wait it comes back.
+ * The timer's loop is run one round at a time: where it would wait it comes back.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ static struct {
     struct zkl_request *requests[REQUESTS];
     struct zkl_lease *leases[LEASES];
     struct zkl_watcher *watchers[WATCHERS];
-    bool ended; /* the keeper's loop is over */
+    bool ended; /* the timer's loop is over */
 } w;
 
 /* splitmix64, as in src/session/stake_actions.c */
@@ -102,7 +102,7 @@ static uint8_t byte(void) {
 
 /* --- threads and time --------------------------------------------------------------------- */
 
-static void *(*keeper)(void *);
+static void *(*timer)(void *);
 static jmp_buf back;
 
 zkl_time zkl_now(void) {
@@ -128,16 +128,16 @@ void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_ti
     longjmp(back, 1);
 }
 
-/* The keeper is the first; a worker has done its work at once. */
+/* The timer is the first; a worker has done its work at once. */
 int zkl_thread_start(void *(*run)(void *), void *argument) {
-    if (!keeper) keeper = run;
-    if (keeper != run) run(argument);
+    if (!timer) timer = run;
+    if (timer != run) run(argument);
     return 0;
 }
 
 static void keep(void) {
     if (w.ended || setjmp(back)) return;
-    keeper(w.client);
+    timer(w.client);
     w.ended = true;
 }
 
@@ -821,7 +821,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size % 4) w.habit = w.chance;
     w.now = 1000 * ZKL_SECOND;
     w.zxid = 100;
-    keeper = NULL;
+    timer = NULL;
     w.client = zkl_client_new(&zkl_zookeeper, &options);
     require(w.client != NULL);
     w.session = w.client->session;

@@ -514,10 +514,10 @@ return {
     },
     {
         name = "first-refused",
-        what = "who is about to be first waits on, though it would not hear that its node is gone",
+        what = "zkl_claim_got_own",
         at = "is_in_line",
-        find = "claim->state <= ZKL_FIRST",
-        replace = "claim->state <= ZKL_WAIT",
+        find = "if (is_in_line(claim)) return fail",
+        replace = "if (is_in_line(claim) && claim->state != ZKL_FIRST) return fail",
     },
     {
         name = "share-unknown-refused",

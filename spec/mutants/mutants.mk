@@ -1,7 +1,7 @@
 # mutants.mk - defects put back into src/, one at a time: the checks must catch each.
 #
 #   make mutants                           those of core.lua and of zookeeper.lua
-#   make mutants-core                      those of src/core alone: no server, under a minute
+#   make mutants-core                      those of src/core alone: no server, two minutes
 #   make mutants MUTANTS="BUG-12 no-sync"  these only
 #
 # run.lua has the rest of the usage. A mutant's tree, its build and what caught it stay

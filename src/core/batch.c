@@ -14,7 +14,7 @@ void zkl_claim_batch(struct zkl_claim *claim, int32_t batch) {
 
 /* On its way to the front. */
 static bool is_under_way(const struct zkl_claim *claim) {
-    return claim->wanted && claim->state >= ZKL_ENTER && claim->state <= ZKL_FIRST;
+    return claim->wanted && (is_entering(claim) || is_in_line(claim));
 }
 
 /* It holds, and will hand its node over. */

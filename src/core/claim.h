@@ -34,7 +34,8 @@
  *           exhausted; or to see which of them are still there
  *   WAIT    somebody is ahead, and is watched
  *   PROVE   first in line, but the lease clock is not certain: a sync is out
- *   FIRST   first in line, but not every part of the multi-lock is
+ *   FIRST   first in line, but not every part of the multi-lock is; or it has the node that
+ *           another claim held, and was not granted yet
  *   HELD    granted
  *   SHARE   a writer becomes a reader; create and delete are out, in one
  *           transaction. It holds meanwhile.

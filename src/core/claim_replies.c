@@ -172,11 +172,6 @@ static zkl_actions own_gone(struct zkl_claim *claim) {
     return 0;
 }
 
-/* Nobody may wait who would not hear that its own node is gone. */
-static bool is_in_line(const struct zkl_claim *claim) {
-    return claim->state >= ZKL_KNOW && claim->state <= ZKL_FIRST;
-}
-
 zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               int64_t czxid, uint64_t owner, zkl_time now) {
     if (zkl_kind_is_fixed(claim->kind))
@@ -185,6 +180,7 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     case ZKL_DONE: return known(claim, czxid, owner, now);
     case ZKL_ABSENT: return own_gone(claim);
     case ZKL_REFUSED:
+        /* Nobody may wait who would not hear that its own node is gone. */
         if (is_in_line(claim)) return fail(claim, why) | leave(claim);
         return 0; /* it cannot be watched; the lease clock still guards it */
     case ZKL_UNKNOWN: break;
@@ -322,7 +318,7 @@ zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
     if (claim->waits) return zkl_claim_called(claim);
-    if (claim->state < ZKL_KNOW || claim->state > ZKL_HELD) return 0;
+    if (!is_in_line(claim) && claim->state != ZKL_HELD) return 0;
     claim->own_watched = true;
     return ZKL_DO_WATCH_OWN;
 }

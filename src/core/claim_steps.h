@@ -93,6 +93,36 @@ static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
     return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
 }
 
+/* Its node is there, and it has not been granted. */
+static inline bool is_in_line(const struct zkl_claim *claim) {
+    switch (claim->state) {
+    case ZKL_KNOW:
+    case ZKL_LIST:
+    case ZKL_RANK:
+    case ZKL_WAIT:
+    case ZKL_PROVE:
+    case ZKL_FIRST: return true;
+    case ZKL_NEW:
+    case ZKL_TRY:
+    case ZKL_ENTER:
+    case ZKL_LOOK:
+    case ZKL_SEEK:
+    case ZKL_HELD:
+    case ZKL_SHARE:
+    case ZKL_AWAY:
+    case ZKL_CALLED:
+    case ZKL_PASS:
+    case ZKL_LEAVE:
+    case ZKL_GONE: break;
+    }
+    return false;
+}
+
+/* Its node is being made, or looked for. */
+static inline bool is_entering(const struct zkl_claim *claim) {
+    return claim->state == ZKL_ENTER || claim->state == ZKL_LOOK || claim->state == ZKL_SEEK;
+}
+
 static inline bool is_part(const struct zkl_claim *claim) {
     return claim->next_part != claim;
 }

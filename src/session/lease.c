@@ -232,7 +232,6 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
     }
 }
 
-/* */
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
     if (lease->released) return ZKL_RELEASED;
     enum zkl_code ended = zkl_lease_ended(lease);

@@ -308,7 +308,6 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-/* */
 static void begin_about(struct zkl_request *request, const char *path) {
     request->path = strdup(path);
     if (request->path) zkl_query_begin(request);
