@@ -514,10 +514,10 @@ return {
     },
     {
         name = "first-refused",
-        what = "zkl_claim_got_own",
+        what = "who is about to be first waits on, though it would not hear that its node is gone",
         at = "is_in_line",
-        find = "if (is_in_line(claim)) return fail",
-        replace = "if (is_in_line(claim) && claim->state != ZKL_FIRST) return fail",
+        find = "case ZKL_PROVE: case ZKL_FIRST: return true;",
+        replace = "return true; case ZKL_PROVE: case ZKL_FIRST: return false;",
     },
     {
         name = "share-unknown-refused",
