@@ -33,8 +33,9 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-proto
 CSTD = -std=c11 -D_GNU_SOURCE
 LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
 
-SOURCES = $(wildcard src/core/*.c src/session/*.c src/shell/*.c src/zookeeper/*.c src/lua/*.c)
-HEADERS = $(wildcard src/core/*.h src/session/*.h src/shell/*.h src/zookeeper/*.h src/lua/*.h)
+FOLDERS = core session shell zookeeper memory lua
+SOURCES = $(wildcard $(FOLDERS:%=src/%/*.c))
+HEADERS = $(wildcard $(FOLDERS:%=src/%/*.h))
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
@@ -311,7 +312,7 @@ coverage: coverage-core
 
 # --- style -----------------------------------------------------------------------------
 
-C_FILES = $(SOURCES) $(HEADERS) $(wildcard src/memory/*.[ch] rig/*.[ch] bench/*.c \
+C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
 	spec/memory/*.[ch])
 
