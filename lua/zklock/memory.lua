@@ -7,7 +7,7 @@ local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
 
-local getmetatable, setmetatable = getmetatable, setmetatable
+local setmetatable = setmetatable
 local server = core.memory
 
 ---@class zklock.Memory
