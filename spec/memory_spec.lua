@@ -318,3 +318,20 @@ describe("a fault", function()
         rig.hold(one:mutex("/sale/bun"))
     end)
 end)
+
+
+describe("docs/testing-your-code.md", function()
+    it("shows the example as it runs", function()
+        local function read(path)
+            local file = assert(io.open("docs/" .. path))
+            local text = file:read("*a")
+            file:close()
+            return text
+        end
+        local page = read("testing-your-code.md")
+        for _, name in ipairs{ "sale.lua", "sale_spec.lua" } do
+            local source = read("testing-your-code/" .. name)
+            assert.truthy(page:find("```lua\n" .. source .. "```", 1, true), name)
+        end
+    end)
+end)

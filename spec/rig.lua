@@ -123,13 +123,13 @@ function Memory.__index(_, name)
 end
 
 
+local NUMBER = ("%d"):rep(10)
+
 -- Adds the lock nodes below a path: those with a number, and the one without (order = "none").
 local function add_nodes(memory, path, nodes)
     for _, name in ipairs(memory:children(path) or {}) do
         local child = path .. "/" .. name
-        if name:find(("%d"):rep(10) .. "$") or name == "lock" then
-            nodes[#nodes + 1] = child
-        end
+        if name:find("[-_]" .. NUMBER .. "$") or name == "lock" then nodes[#nodes + 1] = child end
         add_nodes(memory, child, nodes)
     end
 end
@@ -148,7 +148,7 @@ local writes = { create = true, delete = true, set = true }
 function Memory:foreign(command, ...)
     local verb, path, data = command:format(...):match("^(%a+) '?(/[^%s']*)'? ?(.*)$")
     if not writes[verb] then needs_server("foreign " .. command) end
-    local lease = rig.hold(rig.session(self.hosts):mutex("/foreign"))
+    local lease = rig.hold(rig.session(self.hosts):mutex("/spec/foreign"))
     assert(lease:guard{ { verb, path, verb ~= "delete" and data:gsub("'", "") or nil } })
     assert(lease:release())
     return path, path:match("[^/]*$")
