@@ -288,7 +288,8 @@ describe("a wait for a mutex", function()
         assert.is_true(granted - released < 2, granted - released)
     end)
 
-    it("wakes nobody but the next: one watch event a release (REQ-10, PIT-01, many clients) #server",
+    it("wakes nobody but the next: one watch event a release (REQ-10, PIT-01, many clients) " ..
+       "#server",
        function()
         local proxy = proxy_for_test()
         local lock, tasks, codes = rig.session(proxy.hosts, { timeout = 20 }):mutex(path), {}, {}

@@ -149,8 +149,10 @@ function Memory:foreign(command, ...)
     local verb, path, data = command:format(...):match("^(%a+) '?(/[^%s']*)'? ?(.*)$")
     if not writes[verb] then needs_server("foreign " .. command) end
     local lease = rig.hold(rig.session(self.hosts):mutex("/spec/foreign"))
-    assert(lease:guard{ { verb, path, verb ~= "delete" and data:gsub("'", "") or nil } })
+    local write = { verb, path, verb ~= "delete" and data:gsub("'", "") or nil }
+    local done, message = lease:guard{ write }
     assert(lease:release())
+    assert(done, message)
     return path, path:match("[^/]*$")
 end
 

@@ -263,7 +263,8 @@ describe("a read-write lock", function()
         end
     end)
 
-    it("waits for a writer of Curator's that becomes a reader: a writer still, a reader no more #server",
+    it("waits for a writer of Curator's that becomes a reader: a writer still, a reader no more " ..
+       "#server",
        function()
         released(hold(one:read()))
         foreign("create %s/_c_x-__WRIT__0000000000 x", path)

@@ -136,7 +136,8 @@ describe("a mutex of turns", function()
         assert.equal(32, stats.grants)
     end)
 
-    it("has tokens of 1024 a node; the queue has its own, and of others the first #server", function()
+    it("has tokens of 1024 a node; the queue has its own, and of others the first #server",
+       function()
         local lock = turns(a, 2)
         local first = hold(lock, { timeout = 5, owner = "first" })
         local stat = rig.shell("perl spec/fault/raw.pl %s stat %s", server:host(1),

@@ -527,7 +527,8 @@ describe("a node that may not be read", function()
         end)
     end
 
-    it("is told with message and code; that it may be read, and that it is gone, too #server", function()
+    it("is told with message and code; that it may be read, and that it is gone, too #server",
+       function()
         server:foreign("create %s secret hide %s", path, path)
         local calls = watched(session)
         is_refused(calls, 1)

@@ -1,8 +1,6 @@
 --- An example: what a shop has, and what docs/testing-your-code.md tests. It sells one piece of a
 -- product under a lock, and the stock is written only while the lock is held.
 
-local zklock = require "zklock"
-
 local Sale = {}
 Sale.__index = Sale
 
