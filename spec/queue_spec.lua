@@ -186,7 +186,7 @@ describe("another client's node", function()
         end)
     end
 
-    it("does not count with any other name (CURATOR-43)", function()
+    it("does not count with any other name (CURATOR-43) #server", function()
         local names = { "lock", "lock-", "lock-1", "lock-000000001", "lock-00000000001", "x",
                         "lock-000000000x", "lock_0000000001", "LOCK-0000000001", "0000000001",
                         "xlock-0000000001x", "lock-+000000001", "lock-00000001", "lock--00000001",

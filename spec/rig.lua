@@ -142,17 +142,29 @@ function Memory:nodes(path)
 end
 
 
-local writes = { create = true, delete = true, set = true }
+local words_of = { create = 3, delete = 2, set = 3 } -- verb, path, data
+
+-- The writes of a command for foreign.pl, as guard() takes them.
+local function writes_of(command)
+    local words, writes, at = {}, {}, 1
+    for word in command:gmatch("%S+") do words[#words + 1] = (word:gsub("'", "")) end
+    while words[at] do
+        local count = words_of[words[at]] or needs_server("foreign " .. words[at])
+        writes[#writes + 1] = { words[at], words[at + 1], count == 3 and words[at + 2] or nil }
+        at = at + count
+    end
+    return writes
+end
+
 
 --- What another client does: the writes that a guard has.
 function Memory:foreign(command, ...)
-    local verb, path, data = command:format(...):match("^(%a+) '?(/[^%s']*)'? ?(.*)$")
-    if not writes[verb] then needs_server("foreign " .. command) end
+    local writes = writes_of(command:format(...))
     local lease = rig.hold(rig.session(self.hosts):mutex("/spec/foreign"))
-    local write = { verb, path, verb ~= "delete" and data:gsub("'", "") or nil }
-    local done, message = lease:guard{ write }
+    local done, message = lease:guard(writes)
     assert(lease:release())
     assert(done, message)
+    local path = writes[#writes][2]
     return path, path:match("[^/]*$")
 end
 
