@@ -76,7 +76,8 @@ describe("a server in memory", function()
         assert.equal("no_node", code, message)
         local lease = rig.hold(one:mutex("/x"))
         assert(lease:guard{ { "create", "/shop", "" }, { "create", "/shop/a", "" } })
-        local inside = rig.session(HOSTS .. "/shop/a")
+        -- Without an event it looks by itself once a timeout.
+        local inside = rig.session(HOSTS .. "/shop/a", { timeout = 60 })
         local calls = 0
         local stop = assert(inside:watch("/stock", function() calls = calls + 1 end))
         rig.wait_for("the first call", function() return calls == 1 end)
