@@ -11,6 +11,7 @@ files["spec"] = { std = "min+busted", read_globals = later }
 files["bench/nginx_app.lua"] = { globals = { "ngx" } }
 files["docs"] = { globals = { "ngx" } }
 files["docs/seckill/sale_spec.lua"] = { std = "min+busted" }
+files["docs/testing-your-code/sale_spec.lua"] = { std = "min+busted" }
 files["lua/zklock/seckill/http/app.lua"] = { globals = { "ngx" } }
 files["lua/zklock/host_task.lua"] = { globals = { "ngx" } }
 files["spec/nginx/app.lua"] = { globals = { "ngx" } }

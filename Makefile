@@ -33,15 +33,16 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-proto
 CSTD = -std=c11 -D_GNU_SOURCE
 LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
 
-SOURCES = $(wildcard src/core/*.c src/session/*.c src/shell/*.c src/zookeeper/*.c src/lua/*.c)
-HEADERS = $(wildcard src/core/*.h src/session/*.h src/shell/*.h src/zookeeper/*.h src/lua/*.h)
+FOLDERS = core session shell zookeeper memory lua
+SOURCES = $(wildcard $(FOLDERS:%=src/%/*.c))
+HEADERS = $(wildcard $(FOLDERS:%=src/%/*.h))
 LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
 .PHONY: bench-engines soak lint
 .PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
-.PHONY: test-asan test-tsan
+.PHONY: test-asan test-tsan test-lua-memory
 .PHONY: test-lua-faults test-lua-others test-lua-laboratory
 .PHONY: test-luajit-others test-luajit-laboratory
 .PHONY: test-asan-faults test-asan-others test-tsan-faults test-tsan-others
@@ -234,10 +235,25 @@ test-tsan-faults test-tsan-others: test-tsan-%:
 	@$(MAKE) --no-print-directory test-tsan SPEC="$(filter $($*),$(THREAD_SPECS))"
 
 # Flash sales, and the engines of other servers.
+# On a server in memory, by both Luas: specs whose tests, but those with the tag #server, ask for
+# nothing that only a real one has.
+IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell condition guard handles handoff lock locked multi \
+	owner queue revoke run rwlock semaphore turns unfair watch with)
+
+# $(call in-memory,<build>,<lua>)
+in-memory = $(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory \
+	$(2) $(shell command -v busted) --exclude-tags=nginx,server $(or $(SPEC),$(IN_MEMORY))
+
+test-lua-memory: all
+	$(call in-memory,5.4,lua5.4)
+	$(call in-memory,5.1,$(LUAJIT))
+
 laboratory = $(wildcard spec/bench_engines_spec.lua spec/cerberus*_spec.lua spec/checker_spec.lua \
 	spec/engine*_spec.lua spec/report_spec.lua spec/seckill*_spec.lua docs/seckill/*_spec.lua)
+documents = $(wildcard docs/testing-your-code/*_spec.lua)
 faults = $(wildcard spec/fault/*_spec.lua)
-others = $(filter-out $(laboratory),$(wildcard spec/*_spec.lua spec/loops/*_spec.lua))
+others = $(documents) \
+	$(filter-out $(laboratory),$(wildcard spec/*_spec.lua spec/loops/*_spec.lua))
 
 # A storm over cerberus with real engines; spec/cerberus_spec.lua has a short one.
 SECONDS ?= 60
@@ -268,7 +284,7 @@ THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
 # The benchmark runs on Lua 5.4.
 JIT_SPECS = $(filter-out spec/bench_engines_spec.lua,$(wildcard spec/*_spec.lua \
-	spec/loops/*_spec.lua docs/seckill/*_spec.lua))
+	spec/loops/*_spec.lua docs/*/*_spec.lua))
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module
 interpreter = mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 $(1) \
@@ -311,7 +327,7 @@ coverage: coverage-core
 
 # --- style -----------------------------------------------------------------------------
 
-C_FILES = $(SOURCES) $(HEADERS) $(wildcard src/memory/*.[ch] rig/*.[ch] bench/*.c \
+C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
 	spec/memory/*.[ch])
 

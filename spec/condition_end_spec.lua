@@ -257,7 +257,7 @@ describe("a signal that is not taken", function()
         passed_on("released", LONG, function() assert.equal(1, a:release_all("owner 1")) end)
     end)
 
-    it("goes by those who have one, to the first who has none", function()
+    it("goes by those who have one, to the first who has none #server", function()
         local tasks, count = three(LONG), nil
         tasks[4] = function()
             scene:waiting(3)

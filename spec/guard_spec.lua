@@ -91,7 +91,7 @@ describe("a guard", function()
         assert.same({ "1", 1 }, { session:get(store) })
     end)
 
-    it("follows a writer that becomes a reader", function()
+    it("follows a writer that becomes a reader #server", function()
         local proxy = rig.proxy(server.hosts)
         local rw = rig.session(proxy.hosts):rwlock(rig.path())
         local writer = assert(rw:write():acquire(5))
@@ -133,7 +133,7 @@ describe("a guard", function()
 end)
 
 
-describe("a guard whose session is in trouble", function()
+describe("a guard whose session is in trouble #server", function()
     local proxy, session, lease
 
     before_each(function()
@@ -276,7 +276,7 @@ describe("session:get", function()
         refused("closed", session:get(store))
     end)
 
-    it("asks again when the answer is lost", function()
+    it("asks again when the answer is lost #server", function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts)
         proxy:command("drop-reply getData 1")
@@ -286,7 +286,7 @@ describe("session:get", function()
         proxy:stop()
     end)
 
-    it("says when an ACL refuses", function()
+    it("says when an ACL refuses #server", function()
         local owner = rig.session(server.hosts, { auth = "digest:one:pw", acl = "creator" })
         local lease = assert(owner:mutex(path):acquire(5))
         assert.is_true(lease:guard{ { "create", store .. "/private", "x" } })

@@ -84,7 +84,7 @@ describe("the collector", function()
         assert.equal("held", holder:state())
     end)
 
-    it("closes a session that was dropped, with all that it held", function()
+    it("closes a session that was dropped, with all that it held #server", function()
         local id
         do
             local own = assert(zklock.connect(server.hosts, { timeout = 20 }))

@@ -132,7 +132,7 @@ describe("a wait for a mutex", function()
         end)
     end)
 
-    it("of 0 never queues: one read, no write", function()
+    it("of 0 never queues: one read, no write #server", function()
         local proxy = proxy_for_test()
         local lock = rig.session(proxy.hosts, { timeout = 20 }):mutex(path)
         proxy:reset()
@@ -146,7 +146,7 @@ describe("a wait for a mutex", function()
         assert.equal(1, nodes())
     end)
 
-    it("of 0 fails at once while the session is suspended", function()
+    it("of 0 fails at once while the session is suspended #server", function()
         local proxy = proxy_for_test()
         local session = rig.session(proxy.hosts, { timeout = 10 })
         local lock = session:mutex(rig.path())
@@ -161,7 +161,7 @@ describe("a wait for a mutex", function()
         assert.is_truthy(lock:acquire(5))
     end)
 
-    it('ends with "timeout", not "connection", while the session is suspended', function()
+    it('ends with "timeout", not "connection", while the session is suspended #server', function()
         local proxy = proxy_for_test()
         local session = rig.session(proxy.hosts, { timeout = 10 })
         proxy:command("refuse")
@@ -175,7 +175,7 @@ describe("a wait for a mutex", function()
         proxy:command("accept")
     end)
 
-    it("ends at its deadline by itself while the session is suspended", function()
+    it("ends at its deadline by itself while the session is suspended #server", function()
         local proxy = proxy_for_test()
         local session, code = rig.session(proxy.hosts, { timeout = 10 }), nil
         proxy:command("refuse")
@@ -190,7 +190,7 @@ describe("a wait for a mutex", function()
         assert.equal("timeout", code)
     end)
 
-    it("that began while the session is suspended gets the lock when it is back", function()
+    it("that began while the session is suspended gets the lock when it is back #server", function()
         local proxy = proxy_for_test()
         local session = rig.session(proxy.hosts, { timeout = 10 })
         local other = session:mutex(rig.path())
@@ -288,7 +288,8 @@ describe("a wait for a mutex", function()
         assert.is_true(granted - released < 2, granted - released)
     end)
 
-    it("wakes nobody but the next: one watch event a release (REQ-10, PIT-01, many clients)",
+    it("wakes nobody but the next: one watch event a release (REQ-10, PIT-01, many clients) " ..
+       "#server",
        function()
         local proxy = proxy_for_test()
         local lock, tasks, codes = rig.session(proxy.hosts, { timeout = 20 }):mutex(path), {}, {}
@@ -348,7 +349,7 @@ describe("a wait for a mutex", function()
         assert.equal("held", got:state())
     end)
 
-    it("outlives a cut connection", function()
+    it("outlives a cut connection #server", function()
         local proxy = proxy_for_test()
         local session, got = rig.session(proxy.hosts, { timeout = 10 }), nil
         zklock.run(
@@ -363,7 +364,7 @@ describe("a wait for a mutex", function()
         assert.equal(1, nodes())
     end)
 
-    it("ends when the holder's process ends without a word (REQ-08, DEMO-15)", function()
+    it("ends when the holder's process ends without a word (REQ-08, DEMO-15) #server", function()
         local other = rig.path()
         local child = rig.child(server.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 1 }))

@@ -252,7 +252,7 @@ describe("a multi-lock that loses a part", function()
 end)
 
 
-describe("a multi-lock in trouble", function()
+describe("a multi-lock in trouble #server", function()
     local proxy, session
 
     before_each(function()
@@ -353,7 +353,7 @@ describe("what a multi-lock is made of", function()
         assert.equal(0, nodes())
     end)
 
-    it("says when the server refuses one of them, and leaves nothing", function()
+    it("says when the server refuses one of them, and leaves nothing #server", function()
         assert(hold(one:mutex(path .. "/a")):release{ wait = 5 })
         foreign("create %s/p x protect %s/p", path, path)
         assert.equal("auth", code_of(multi(one, "aq") and one:multi{

@@ -44,7 +44,7 @@ describe("an owner", function()
         end
     end)
 
-    it("does not wait for the server to enter again", function()
+    it("does not wait for the server to enter again #server", function()
         local proxy = rig.proxy(server.hosts)
         finally(function() rig.close_sessions() proxy:stop() end)
         local far = rig.session(proxy.hosts, { timeout = 30 }):mutex(rig.path())
@@ -207,7 +207,7 @@ describe("interrupt", function()
         assert.equal("held", lease:state())
     end)
 
-    it("ends a wait that is no acquire, too", function()
+    it("ends a wait that is no acquire, too #server", function()
         local proxy = rig.proxy(server.hosts)
         finally(function() rig.close_sessions() proxy:stop() end)
         local far = rig.session(proxy.hosts, { timeout = 10 })

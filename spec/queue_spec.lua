@@ -89,7 +89,7 @@ describe("queue()", function()
         assert.is_nil(lock:queue()[1].data)
     end)
 
-    it("leaves out who went between the list and the look", function()
+    it("leaves out who went between the list and the look #server", function()
         local proxy = rig.proxy(server.hosts)
         finally(function()
             rig.close_sessions()
@@ -107,7 +107,7 @@ describe("queue()", function()
         assert.same({}, queue)
     end)
 
-    it("ends at its deadline when the server is silent", function()
+    it("ends at its deadline when the server is silent #server", function()
         local proxy = rig.proxy(server.hosts)
         finally(function()
             proxy:command("flow")
@@ -162,7 +162,7 @@ describe("another client's node", function()
         ["lock--000000001"] = "mutex", -- the counter of a server before 3.6, past 2^31
         ["lock--2147483648"] = "mutex",
     } do
-        it("counts as a contender: " .. name, function()
+        it("counts as a contender:  #server" .. name, function()
             foreign("create %s/%s 'who\nwhat'", path, name)
             local queue = lock:queue()
             assert.equal(1, #queue)
@@ -186,7 +186,7 @@ describe("another client's node", function()
         end)
     end
 
-    it("does not count with any other name (CURATOR-43)", function()
+    it("does not count with any other name (CURATOR-43) #server", function()
         local names = { "lock", "lock-", "lock-1", "lock-000000001", "lock-00000000001", "x",
                         "lock-000000000x", "lock_0000000001", "LOCK-0000000001", "0000000001",
                         "xlock-0000000001x", "lock-+000000001", "lock-00000001", "lock--00000001",
@@ -222,7 +222,7 @@ describe("another client's node", function()
         assert.is_truthy(got)
     end)
 
-    it("goes with its session when that client crashes (REQ-08)", function()
+    it("goes with its session when that client crashes (REQ-08) #server", function()
         local name = foreign("sequential %s/lock- x vanish", path)
         local seconds, lease = rig.timed(lock.acquire, lock, 15)
         assert.is_truthy(lease)
@@ -230,7 +230,7 @@ describe("another client's node", function()
         assert.is_truthy(name:find("^lock%-%d+$"))
     end)
 
-    it("in the middle that goes lets nobody overtake (BUG-12)", function()
+    it("in the middle that goes lets nobody overtake (BUG-12) #server", function()
         local lease, got = hold(lock, 5), nil
         local name = "lock-0000000005" -- behind the holder, before who comes next
         foreign(("create %s/x '' delete %s/x "):rep(5):gsub("%%s", path) ..

@@ -22,6 +22,16 @@ end
 rig.pid = own_pid()
 
 
+--- True where the shared server is in memory: see rig.shared().
+rig.in_memory = os.getenv("ZKLOCK_SERVER") == "memory"
+
+
+-- What only a real server has ends the test: it belongs behind the tag #server.
+local function needs_server(what)
+    error(what .. " needs a real server: tag the test #server", 0)
+end
+
+
 --- Runs a shell command and gives its output.
 function rig.shell(command, ...)
     local pipe = assert(io.popen(command:format(...)))
@@ -81,6 +91,7 @@ Server.__index = Server
 --- Starts servers: { n = 1|3, tick = milliseconds, links = true, fsync = true, environment =
 -- "NAME=value" }. With links the servers of an ensemble can be cut off from each other.
 function rig.server(options)
+    if rig.in_memory then needs_server("rig.server()") end
     options = options or {}
     local output = rig.shell("%s rig/zookeeper start -w %d -n %d -t %d %s %s",
                              options.environment or "", rig.pid, options.n or 1,
@@ -103,8 +114,72 @@ function Server:host(n)
 end
 
 
+-- The same in memory: what a spec needs that asks for no real server.
+local Memory = {}
+
+
+function Memory.__index(_, name)
+    return Memory[name] or needs_server("server:" .. name)
+end
+
+
+local NUMBER = ("%d"):rep(10)
+
+-- Adds the lock nodes below a path: those with a number, and the one without (order = "none").
+local function add_nodes(memory, path, nodes)
+    for _, name in ipairs(memory:children(path) or {}) do
+        local child = path .. "/" .. name
+        if name:find("[-_]" .. NUMBER .. "$") or name == "lock" then nodes[#nodes + 1] = child end
+        add_nodes(memory, child, nodes)
+    end
+end
+
+
+function Memory:nodes(path)
+    local nodes = {}
+    add_nodes(self.memory, path, nodes)
+    return nodes
+end
+
+
+local words_of = { create = 3, delete = 2, set = 3 } -- verb, path, data
+
+-- The writes of a command for foreign.pl, as guard() takes them.
+local function writes_of(command)
+    local words, writes, at = {}, {}, 1
+    for word in command:gmatch("%S+") do words[#words + 1] = (word:gsub("'", "")) end
+    while words[at] do
+        local count = words_of[words[at]] or needs_server("foreign " .. words[at])
+        writes[#writes + 1] = { words[at], words[at + 1], count == 3 and words[at + 2] or nil }
+        at = at + count
+    end
+    return writes
+end
+
+
+--- What another client does: the writes that a guard has.
+function Memory:foreign(command, ...)
+    local writes = writes_of(command:format(...))
+    local lease = rig.hold(rig.session(self.hosts):mutex("/spec/foreign"))
+    local done, message = lease:guard(writes)
+    assert(lease:release())
+    assert(done, message)
+    local path = writes[#writes][2]
+    return path, path:match("[^/]*$")
+end
+
+
+function Memory:wait_for_nodes(path, count)
+    rig.wait_for(count .. " nodes", function() return #self:nodes(path) == count end)
+end
+
+
 --- The server that most specs share: `make test-lua` runs them under one.
 function rig.shared()
+    if rig.in_memory then
+        local memory = zklock.memory "spec"
+        return setmetatable({ hosts = "memory:spec", memory = memory }, Memory)
+    end
     local hosts, dir = os.getenv("ZK_HOSTS"), os.getenv("ZK_DIR")
     if not hosts then error("run the specs with make test-lua, or under rig/zookeeper run --") end
     return setmetatable({ dir = dir, hosts = hosts }, Server)
@@ -264,6 +339,7 @@ Proxy.__index = Proxy
 
 --- A proxy before a server; proxy.hosts is where to connect. See rig/proxy.c.
 function rig.proxy(hosts)
+    if rig.in_memory then needs_server("a proxy") end
     local self = setmetatable(rig.servant(PROXY .. " " .. hosts), Proxy)
     self.hosts = "127.0.0.1:" .. self:greet()
     return self

@@ -428,7 +428,7 @@ describe("callbacks during sleep", function()
 
     for name, run in pairs{ ["outside of run"] = plain, ["in run"] = in_run,
                             ["in run alone"] = in_task } do
-        it("are called " .. name .. ", of sessions in which nobody waits", function()
+        it("are called " .. name .. ", of sessions in which nobody waits #server", function()
             local proxy, heard = rig.proxy(server.hosts), {}
             local cut = rig.session(proxy.hosts, {
                 timeout = 10, on_state = function(state) heard[state] = true end })
@@ -464,7 +464,7 @@ describe("callbacks during sleep", function()
         assert.equal("lost", lease:state())
     end)
 
-    it("do not shorten the sleep, and do not end it when they fail", function()
+    it("do not shorten the sleep, and do not end it when they fail #server", function()
         local session, calls = rig.session(server.hosts), 0
         local lease = rig.hold(session:mutex(rig.path()))
         lease:on_lost(function()
@@ -477,7 +477,7 @@ describe("callbacks during sleep", function()
         assert.equal(1, session:stats().callback_errors)
     end)
 
-    it("come in a wait of another session, too", function()
+    it("come in a wait of another session, too #server", function()
         local session, states = rig.session(server.hosts), {}
         local lease = rig.hold(session:mutex(rig.path()))
         lease:on_lost(function(_, state) states[#states + 1] = state end)
@@ -602,7 +602,7 @@ describe("a driver of one's own", function()
         nothing_left()
     end)
 
-    it("that raises when the lock is had already gives it back", function()
+    it("that raises when the lock is had already gives it back #server", function()
         local proxy = rig.proxy(server.hosts)
         local held_up = rig.session(proxy.hosts):mutex(path)
         local trouble = {}
@@ -624,7 +624,7 @@ describe("a driver of one's own", function()
         nothing_left()
     end)
 
-    it("is used by connect, too, and by every wait until another is chosen", function()
+    it("is used by connect, too, and by every wait until another is chosen #server", function()
         local waits = 0
         zklock.driver{ wait = function(of, request)
             waits = waits + 1

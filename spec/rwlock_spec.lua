@@ -228,7 +228,7 @@ describe("a read-write lock", function()
         assert.has_error(function() a:rwlock(path, { reentrant = 1 }) end)
     end)
 
-    it("is lost to all its holders when the session expires", function()
+    it("is lost to all its holders when the session expires #server", function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 1 })
         local rw, told = session:rwlock(path), {}
@@ -263,7 +263,8 @@ describe("a read-write lock", function()
         end
     end)
 
-    it("waits for a writer of Curator's that becomes a reader: a writer still, a reader no more",
+    it("waits for a writer of Curator's that becomes a reader: a writer still, a reader no more " ..
+       "#server",
        function()
         released(hold(one:read()))
         foreign("create %s/_c_x-__WRIT__0000000000 x", path)
@@ -387,7 +388,7 @@ describe("a downgrade", function()
     end)
 
     for _, fault in ipairs{ "drop-reply", "drop-request", "cut-after" } do
-        it(("whose request or reply is lost is made, once (%s)"):format(fault), function()
+        it(("whose request or reply is lost is made, once (%s) #server"):format(fault), function()
             local proxy = rig.proxy(server.hosts)
             local session = rig.session(proxy.hosts, { timeout = 6 })
             local lease = hold(session:rwlock(path):write())
@@ -405,7 +406,7 @@ describe("a downgrade", function()
         end)
     end
 
-    it("without an answer gives timeout, and goes on", function()
+    it("without an answer gives timeout, and goes on #server", function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 6 })
         local lease = hold(session:rwlock(path):write())
@@ -421,7 +422,7 @@ describe("a downgrade", function()
         proxy:stop()
     end)
 
-    it("in the middle of which the lease is released leaves nothing", function()
+    it("in the middle of which the lease is released leaves nothing #server", function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 6 })
         for _, fault in ipairs{ "hold multi 1", "drop-reply multi 1", "drop-request multi 1" } do
@@ -445,7 +446,7 @@ describe("a downgrade", function()
         proxy:stop()
     end)
 
-    it("in the middle of which the session ends is lost", function()
+    it("in the middle of which the session ends is lost #server", function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 1 })
         local lease = hold(session:rwlock(path):write())
@@ -478,7 +479,7 @@ describe("a read-write lock whose numbers are exhausted", function()
         if own then own:stop() end
     end)
 
-    it("keeps readers together and writers alone, in order", function()
+    it("keeps readers together and writers alone, in order #server", function()
         begin_at(2147483645)
         local order, tasks = {}, {}
         local first = hold(rw:write(), { owner = "first" })
@@ -503,7 +504,7 @@ describe("a read-write lock whose numbers are exhausted", function()
         assert.same({ "read", "read", "write", "read", "read", "write" }, order)
     end)
 
-    it("is not downgraded, nor shortly before", function()
+    it("is not downgraded, nor shortly before #server", function()
         for _, number in ipairs{ 2147483645, 2130706431 } do
             begin_at(number)
             local writes = hold(rw:write())

@@ -386,7 +386,7 @@ describe("bad input to a semaphore", function()
 end)
 
 
-describe("the requests of a semaphore", function()
+describe("the requests of a semaphore #server", function()
     local proxy, session, gate, holder
 
     -- Replies take a while: what a client sends meanwhile is one flight.
@@ -523,7 +523,7 @@ describe("the requests of a semaphore", function()
 end)
 
 
-describe("permits, when something fails,", function()
+describe("permits, when something fails, #server", function()
     local proxy, session, gate, holder
 
     setup(function() proxy = rig.proxy(rig.shared().hosts) end)
@@ -710,7 +710,7 @@ describe("at the end of the counter (Q-02), permits", function()
         if own then own:stop() end
     end)
 
-    it("are given in order, by czxid", function()
+    it("are given in order, by czxid #server", function()
         own = rig.server()
         own:kill()
         rig.shell("perl spec/fault/counter.pl %s/1/data /gate 2147483645", own.dir)

@@ -136,7 +136,8 @@ describe("a mutex of turns", function()
         assert.equal(32, stats.grants)
     end)
 
-    it("has tokens of 1024 a node; the queue has its own, and of others the first", function()
+    it("has tokens of 1024 a node; the queue has its own, and of others the first #server",
+       function()
         local lock = turns(a, 2)
         local first = hold(lock, { timeout = 5, owner = "first" })
         local stat = rig.shell("perl spec/fault/raw.pl %s stat %s", server:host(1),
@@ -379,7 +380,7 @@ describe("a turn that ends otherwise", function()
         assert.same({ "a1", "c", "a2" }, { unpack(order) })
     end)
 
-    it("when it is revoked while it goes from hand to hand", function()
+    it("when it is revoked while it goes from hand to hand #server", function()
         local proxy = rig.proxy(server.hosts)
         local far = rig.session(proxy.hosts, { timeout = LONG })
         local one, other = turns(far, 1024), turns(b)
@@ -450,7 +451,7 @@ describe("a turn that ends otherwise", function()
         nodes(0)
     end)
 
-    it("with its process: the others go on", function()
+    it("with its process: the others go on #server", function()
         local child = rig.child(server.hosts, ("local PATH = %q\n"):format(path) .. [[
             local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
             local lock = session:mutex(PATH, { order = "turns" })
@@ -472,7 +473,7 @@ describe("a turn that ends otherwise", function()
 end)
 
 
-describe("turns without a connection", function()
+describe("turns without a connection #server", function()
     local proxy, session
     setup(function() proxy = rig.proxy(rig.shared().hosts) end)
     teardown(function() proxy:stop() end)
@@ -544,7 +545,7 @@ end)
 
 -- Q-02: from 2147483647 on numbers tell nothing.
 describe("turns whose numbers are exhausted", function()
-    it("are in order, for all that", function()
+    it("are in order, for all that #server", function()
         local own = rig.server()
         own:kill()
         rig.shell("perl spec/fault/counter.pl %s/1/data /turns 2147483645", own.dir)

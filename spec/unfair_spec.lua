@@ -62,7 +62,7 @@ describe("an unfair mutex", function()
         one, other = a:mutex(path, UNFAIR), b:mutex(path, UNFAIR)
     end)
 
-    it("is one node of a fixed name (ALG-05)", function()
+    it("is one node of a fixed name (ALG-05) #server", function()
         local lease = hold(one)
         assert.same({ path .. "/lock" }, server:nodes(path))
         assert.equal(czxid(path .. "/lock"), lease:token_string())
@@ -204,7 +204,8 @@ describe("an unfair mutex", function()
         released(fifo)
     end)
 
-    it("whose node somebody deleted is lost, also if it is made again by another", function()
+    it("whose node somebody deleted is lost, also if it is made again by another #server",
+       function()
         for _, again in ipairs{ false, true } do
             local lease, told = hold(one), nil
             lease:on_lost(function(_, state) told = state end)
@@ -225,14 +226,14 @@ describe("an unfair mutex", function()
         end
     end)
 
-    it("whose node somebody wrote to stays held", function()
+    it("whose node somebody wrote to stays held #server", function()
         local lease = hold(one)
         foreign("set %s/lock x", path)
         assert.is_true(lease:check(5))
         assert.equal("held", lease:state())
     end)
 
-    it("waits for a node of the name that another program made", function()
+    it("waits for a node of the name that another program made #server", function()
         used(one)
         foreign("create 0 %s/lock", path) -- persistent, nobody's
         assert.equal("timeout", code_of(one, 0))
@@ -264,7 +265,7 @@ describe("an unfair mutex, refused", function()
 end)
 
 
-describe("the requests of an unfair mutex", function()
+describe("the requests of an unfair mutex #server", function()
     local proxy, session, lock
 
     setup(function() proxy = rig.proxy(rig.shared().hosts) end)
@@ -349,7 +350,7 @@ describe("the requests of an unfair mutex", function()
 end)
 
 
-describe("a lost reply of an unfair mutex", function()
+describe("a lost reply of an unfair mutex #server", function()
     local proxy, session, other, lock, others
 
     setup(function() proxy = rig.proxy(rig.shared().hosts) end)
@@ -515,7 +516,7 @@ end)
 describe("the holder of an unfair mutex", function()
     after_each(rig.close_sessions)
 
-    it("expired, has lost; who waits has it, also in the same session", function()
+    it("expired, has lost; who waits has it, also in the same session #server", function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 1 })
         local lease = hold(session:mutex(path, UNFAIR))
@@ -534,7 +535,7 @@ describe("the holder of an unfair mutex", function()
         proxy:stop()
     end)
 
-    it("stopped past its session knows that it lost when it wakes (DEMO-17)", function()
+    it("stopped past its session knows that it lost when it wakes (DEMO-17) #server", function()
         local holder = program.start(server.hosts, ("local PATH = %q\n"):format(path) .. [[
             local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
             local lease = assert(session:mutex(PATH, { order = "none" }):acquire(5))

@@ -178,7 +178,7 @@ describe("watch", function()
         wait_for_data(calls, "other", 2)
     end)
 
-    it("costs one watch of the path's size, and none after stop(), which may be repeated",
+    it("costs one watch of the path's size, and none after stop(), which may be repeated #server",
        function()
         local before = server:watches()
         local calls, stop = watched(session)
@@ -209,7 +209,7 @@ describe("watch", function()
         assert.equal(2, stats.gets - 1) -- connect() asked for the chroot
     end)
 
-    it("may be stopped in its own call", function()
+    it("may be stopped in its own call #server", function()
         local before, count, stop = server:watches(), 0, nil
         server:foreign("create %s one", path)
         stop = session:watch(path, function()
@@ -311,7 +311,7 @@ describe("watch", function()
         wait_for_data(calls, "one", 2)
     end)
 
-    it("ends with a session that is collected, or closed", function()
+    it("ends with a session that is collected, or closed #server", function()
         local before = server:watches()
         local calls = {}
         do
@@ -364,7 +364,7 @@ end)
 
 
 describe("watches of one path", function()
-    it("are each told, and the server has one watch, until the last is stopped", function()
+    it("are each told, and the server has one watch, until the last is stopped #server", function()
         local before = server:watches()
         local first, stop_first = watched(session)
         local second, stop_second = watched(session)
@@ -527,7 +527,8 @@ describe("a node that may not be read", function()
         end)
     end
 
-    it("is told with message and code; that it may be read, and that it is gone, too", function()
+    it("is told with message and code; that it may be read, and that it is gone, too #server",
+       function()
         server:foreign("create %s secret hide %s", path, path)
         local calls = watched(session)
         is_refused(calls, 1)
@@ -550,7 +551,7 @@ describe("a node that may not be read", function()
         assert.equal(7, #calls)
     end)
 
-    it("is found when it was made so, and is heard of after that", function()
+    it("is found when it was made so, and is heard of after that #server", function()
         local calls = watched(session)
         wait_for_data(calls, nil)
         local owner = rig.session(server.hosts, { auth = "digest:ann:a", acl = "creator" })
@@ -563,7 +564,7 @@ describe("a node that may not be read", function()
         wait_for_data(calls, "new", 4)
     end)
 
-    it("is not told again while nothing else is known of it", function()
+    it("is not told again while nothing else is known of it #server", function()
         server:foreign("create %s secret hide %s", path, path)
         local calls = watched(session)
         is_refused(calls, 1)
@@ -576,7 +577,7 @@ end)
 
 
 describe("the check that comes once a session timeout", function()
-    it("is one request, and reads what did not change no more", function()
+    it("is one request, and reads what did not change no more #server", function()
         session = rig.session(server.hosts, { timeout = 1 })
         server:foreign("create %s one", path)
         local calls = watched(session)

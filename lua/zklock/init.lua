@@ -1,6 +1,7 @@
 --- zklock: distributed locks on ZooKeeper.
 -- The reference is docs/reference.md.
 
+local memory = require "zklock.memory"
 local options = require "zklock.options"
 local Session = require "zklock.session"
 local wait = require "zklock.wait"
@@ -10,7 +11,7 @@ local _M = { _NAME = "zklock", _VERSION = "0.1.0" }
 
 
 --- Opens a session with a ZooKeeper ensemble and waits until it is usable.
----@param hosts string "host:port,host:port/chroot"
+---@param hosts string "host:port,host:port/chroot", or "memory:name/chroot" in a test
 ---@param opts? table see docs/reference.md
 ---@return zklock.Session? session
 ---@return string? message
@@ -19,6 +20,10 @@ function _M.connect(hosts, opts)
     return Session.connect(options.hosts(hosts), options.connect(opts))
 end
 
+
+--- The server of that name inside this process: zklock.connect("memory:name"). For tests.
+---@type fun(name: string): zklock.Memory
+_M.memory = memory
 
 --- Runs functions as coroutines at once, and drives every wait in them.
 _M.run = wait.run

@@ -176,6 +176,13 @@ function _M.connect(given)
 end
 
 
+--- Seconds that answers take.
+function _M.delay(seconds)
+    check.pause(seconds, "the delay")
+    return seconds
+end
+
+
 function _M.path(path)
     if type(path) ~= "string" then
         refuse("a lock path must be a string, not %s", show(path))
@@ -212,7 +219,35 @@ local function bad_host(entry)
 end
 
 
---- Splits "host:port,host:port/chroot".
+--- The name of a server in memory.
+function _M.server(name)
+    check_type(name, "string", "the name of a server in memory")
+    check_size(name, "the name of a server in memory", TEXT_SIZE)
+    if not name:find("^%a[%w._-]*$") then
+        refuse("the name of a server in memory must be a letter, then letters, digits, " ..
+               '"-", "_" or ".", not %s', show(name))
+    end
+    return name
+end
+
+
+-- "memory:" and a port is a host of that name.
+local function memory_name(hosts)
+    local name = hosts:match("^memory:(.*)$")
+    if name and not name:find("^%d") then return _M.server(name) end
+end
+
+
+local function check_hosts(hosts, text, form)
+    if hosts == "" then refuse("no host in %s; %s", show(text), form) end
+    for entry in (hosts .. ","):gmatch("([^,]*),") do
+        local why = bad_host(entry)
+        if why then refuse("bad hosts %s: %s; %s", show(text), why, form) end
+    end
+end
+
+
+--- Splits "host:port,host:port/chroot", or "memory:name/chroot".
 function _M.hosts(text)
     local form = 'expected "host:port,host:port/chroot"'
     if type(text) ~= "string" then
@@ -220,15 +255,12 @@ function _M.hosts(text)
     end
     local hosts, chroot = text:match("^([^/]*)(.*)$")
     if chroot == "/" then chroot = "" end
-    if hosts == "" then refuse("no host in %s; %s", show(text), form) end
-    for entry in (hosts .. ","):gmatch("([^,]*),") do
-        local why = bad_host(entry)
-        if why then refuse("bad hosts %s: %s; %s", show(text), why, form) end
-    end
+    local memory = memory_name(hosts)
+    if not memory then check_hosts(hosts, text, form) end
     check_size(chroot, "the chroot", PATH_SIZE)
     local why = chroot ~= "" and flaw(chroot)
     if why then refuse("the chroot %s %s", show(chroot), why) end
-    return { text = text, hosts = hosts, chroot = chroot }
+    return { text = text, hosts = memory or hosts, chroot = chroot, in_memory = memory ~= nil }
 end
 
 

@@ -338,6 +338,7 @@ local function open(hosts, opts)
     if opts.auth then scheme, credentials = opts.auth:match("^(%w+):(.*)$") end
     return core.session{
         hosts = hosts.hosts,
+        in_memory = hosts.in_memory,
         chroot = hosts.chroot,
         timeout = opts.timeout,
         margin = opts.margin,

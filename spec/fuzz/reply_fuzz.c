@@ -121,6 +121,10 @@ void zkl_unlock(struct zkl_client *client) {
     client->announced = false;
 }
 
+void zkl_condition_init(pthread_cond_t *condition) {
+    pthread_cond_init(condition, NULL);
+}
+
 void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_time due) {
     (void)client;
     (void)condition;

@@ -22,7 +22,7 @@ CORE = $(patsubst src/%.c,unit/%.o,$(wildcard src/core/*.c))
 SIM = $(patsubst src/%.c,sim/%.o,$(wildcard src/core/*.c)) \
 	$(patsubst spec/sim/%.c,sim/%.o,$(wildcard spec/sim/*.c))
 MODULE = $(patsubst src/%.c,zklock/%.o,\
-	$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper lua)))
+	$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper memory lua)))
 
 .PHONY: units
 units: $(patsubst spec/core/%.c,unit/%,$(wildcard spec/core/*_test.c))

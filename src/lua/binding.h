@@ -30,6 +30,8 @@ void zkl_lua_open_watcher(lua_State *L);
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
 int zkl_lua_poll(lua_State *L);    /* the function core.poll(sessions, seconds) */
 
+void zkl_lua_push_memory(lua_State *L); /* the table core.memory */
+
 /* A metatable whose methods are its own __index. */
 void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods);
 

@@ -121,6 +121,8 @@ int luaopen_zklock_core(lua_State *L) {
     lua_setfield(L, -2, "on_misuse");
     lua_pushcfunction(L, count_states);
     lua_setfield(L, -2, "states");
+    zkl_lua_push_memory(L);
+    lua_setfield(L, -2, "memory");
     set_constants(L);
     return 1;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../memory/memory_link.h"
 #include "../zookeeper/zookeeper_link.h"
 #include "binding.h"
 
@@ -88,8 +89,10 @@ int zkl_lua_session(lua_State *L) {
         .auth = text_field(L, 1, "auth"),
         .identity = text_field(L, 1, "identity"),
     };
+    const struct zkl_link_class *class =
+        flag_field(L, 1, "in_memory") ? &zkl_memory : &zkl_zookeeper;
     void **box = zkl_lua_box(L, ZKL_SESSION_BOX);
-    *box = zkl_client_new(&zkl_zookeeper, &options);
+    *box = zkl_client_new(class, &options);
     if (*box) return 1;
     lua_pushnil(L);
     lua_pushstring(L, strerror(errno));

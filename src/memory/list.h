@@ -10,45 +10,45 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct zkl_link {
-    struct zkl_link *next, *previous;
+struct zkl_list {
+    struct zkl_list *next, *previous;
 };
 
 /* What a link is a member of. */
 #define ZKL_LISTED(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
-static inline void zkl_list_init(struct zkl_link *list) {
+static inline void zkl_list_init(struct zkl_list *list) {
     list->next = list->previous = list;
 }
 
-static inline bool zkl_list_is_empty(const struct zkl_link *list) {
+static inline bool zkl_list_is_empty(const struct zkl_list *list) {
     return list->next == list;
 }
 
 /* Between the neighbours that it names: where it was before zkl_list_hide(). */
-static inline void zkl_list_restore(struct zkl_link *link) {
+static inline void zkl_list_restore(struct zkl_list *link) {
     link->previous->next = link->next->previous = link;
 }
 
 /* It still names its neighbours. */
-static inline void zkl_list_hide(struct zkl_link *link) {
+static inline void zkl_list_hide(struct zkl_list *link) {
     link->previous->next = link->next;
     link->next->previous = link->previous;
 }
 
 /* Nothing happens to a link that is alone. */
-static inline void zkl_list_remove(struct zkl_link *link) {
+static inline void zkl_list_remove(struct zkl_list *link) {
     zkl_list_hide(link);
     zkl_list_init(link);
 }
 
-static inline void zkl_list_append(struct zkl_link *list, struct zkl_link *link) {
-    *link = (struct zkl_link){.next = list, .previous = list->previous};
+static inline void zkl_list_append(struct zkl_list *list, struct zkl_list *link) {
+    *link = (struct zkl_list){.next = list, .previous = list->previous};
     zkl_list_restore(link);
 }
 
 /* All of `from`, after what is in `list`. */
-static inline void zkl_list_move(struct zkl_link *list, struct zkl_link *from) {
+static inline void zkl_list_move(struct zkl_list *list, struct zkl_list *from) {
     if (zkl_list_is_empty(from)) return;
     from->next->previous = list->previous;
     list->previous->next = from->next;

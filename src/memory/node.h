@@ -14,10 +14,10 @@
 struct zkl_node {
     struct zkl_entry entry;     /* in the table, by the path */
     struct zkl_node *parent;    /* of the root: NULL */
-    struct zkl_link children;   /* the oldest first */
-    struct zkl_link sibling;    /* in the parent's children */
-    struct zkl_link of_session; /* in its session's ephemerals, or alone */
-    struct zkl_link of_emptied; /* in the tree's emptied containers, or alone */
+    struct zkl_list children;   /* the oldest first */
+    struct zkl_list sibling;    /* in the parent's children */
+    struct zkl_list of_session; /* in its session's ephemerals, or alone */
+    struct zkl_list of_emptied; /* in the tree's emptied containers, or alone */
     size_t count;               /* of children */
     char *data;                 /* NULL: none */
     size_t size;                /* of it */

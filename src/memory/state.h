@@ -8,11 +8,11 @@
 
 struct zkl_tree_session {
     struct zkl_entry entry; /* in the table, by the id */
-    struct zkl_link link;   /* in the tree's sessions */
+    struct zkl_list link;   /* in the tree's sessions */
     uint64_t id;
     zkl_time timeout, expiry;   /* expiry: if nothing is heard of it until then */
-    struct zkl_link ephemerals; /* the oldest first */
-    struct zkl_link watches;    /* of it */
+    struct zkl_list ephemerals; /* the oldest first */
+    struct zkl_list watches;    /* of it */
     struct zkl_watch *farewell; /* zkl_data_watches_farewell() */
 };
 
@@ -23,10 +23,10 @@ struct zkl_tree {
 
     uint64_t session; /* the last id given */
     struct zkl_table table;
-    struct zkl_link sessions; /* the oldest first */
+    struct zkl_list sessions; /* the oldest first */
     zkl_time expiry;          /* no session expires before */
 
-    struct zkl_link emptied; /* containers that have lost their last child */
+    struct zkl_list emptied; /* containers that have lost their last child */
     zkl_time container_check;
     zkl_time check; /* when the emptied are removed, if there are any */
     zkl_time now;   /* as far as was said */
@@ -37,7 +37,7 @@ struct zkl_tree {
     size_t names_size;
     struct zkl_result *results;
     size_t results_size;
-    struct zkl_link deleted;
+    struct zkl_list deleted;
 };
 
 static inline zkl_time zkl_tree_later(const struct zkl_tree *tree, zkl_time span) {

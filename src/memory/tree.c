@@ -84,7 +84,7 @@ static void end_session(struct zkl_tree *tree, struct zkl_tree_session *session,
     else free(session->farewell);
     tree->zxid++;
     while (!zkl_list_is_empty(&session->ephemerals)) {
-        struct zkl_link *oldest = session->ephemerals.next;
+        struct zkl_list *oldest = session->ephemerals.next;
         zkl_transaction_delete(tree, ZKL_LISTED(oldest, struct zkl_node, of_session));
     }
     zkl_list_remove(&session->link);
@@ -115,6 +115,19 @@ bool zkl_tree_touch(struct zkl_tree *tree, uint64_t id, zkl_time now) {
     return session != NULL;
 }
 
+bool zkl_tree_retime(struct zkl_tree *tree, uint64_t id, zkl_time timeout, zkl_time now) {
+    zkl_tree_tick(tree, now);
+    struct zkl_tree_session *session = find_session(tree, id);
+    if (!session) return false;
+    session->timeout = timeout;
+    hear_of(tree, session);
+    return true;
+}
+
+bool zkl_tree_has_sessions(const struct zkl_tree *tree) {
+    return !zkl_list_is_empty(&tree->sessions);
+}
+
 void zkl_tree_reset(struct zkl_tree *tree) {
     while (!zkl_list_is_empty(&tree->sessions))
         end_session(tree, ZKL_LISTED(tree->sessions.next, struct zkl_tree_session, link), true);
@@ -128,7 +141,7 @@ void zkl_tree_reset(struct zkl_tree *tree) {
 
 static void expire_silent_sessions(struct zkl_tree *tree) {
     zkl_time first = ZKL_NEVER;
-    for (struct zkl_link *link = tree->sessions.next, *next; link != &tree->sessions; link = next) {
+    for (struct zkl_list *link = tree->sessions.next, *next; link != &tree->sessions; link = next) {
         struct zkl_tree_session *session = ZKL_LISTED(link, struct zkl_tree_session, link);
         next = link->next;
         if (session->expiry <= tree->now) end_session(tree, session, true);
@@ -139,7 +152,7 @@ static void expire_silent_sessions(struct zkl_tree *tree) {
 
 /* A container that is emptied by this one is seen to by the next. */
 static void check_containers(struct zkl_tree *tree) {
-    struct zkl_link emptied;
+    struct zkl_list emptied;
     zkl_list_init(&emptied);
     zkl_list_move(&emptied, &tree->emptied);
     while (!zkl_list_is_empty(&emptied)) {
@@ -212,7 +225,7 @@ static void give_names(struct zkl_tree *tree, const struct zkl_node *node,
                        struct zkl_answer *answer) {
     answer->error = ZKL_ERROR_SYSTEM;
     if (!have_names(tree, node->count)) return;
-    const struct zkl_link *link = node->children.next;
+    const struct zkl_list *link = node->children.next;
     for (size_t i = 0; i < node->count; i++, link = link->next)
         tree->names[i] = ZKL_LISTED(link, const struct zkl_node, sibling)->name;
     answer->error = ZKL_ERROR_NONE;

@@ -57,6 +57,11 @@ bool zkl_tree_alive(const struct zkl_tree *tree, uint64_t session);
 /* The session was heard of, as by a ping. False: it has expired. */
 bool zkl_tree_touch(struct zkl_tree *tree, uint64_t session, zkl_time now);
 
+/* The same, and its timeout is another from now on; ZKL_NEVER: it does not expire. */
+bool zkl_tree_retime(struct zkl_tree *tree, uint64_t session, zkl_time timeout, zkl_time now);
+
+bool zkl_tree_has_sessions(const struct zkl_tree *tree);
+
 /* What time brings: sessions expire, containers are removed. */
 void zkl_tree_tick(struct zkl_tree *tree, zkl_time now);
 

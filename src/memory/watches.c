@@ -36,7 +36,7 @@ void zkl_data_watches_tell(struct zkl_data_watches *watches, struct zkl_watch *f
     zkl_list_append(&watches->events, &farewell->link);
 }
 
-void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_link *own) {
+void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *own) {
     while (!zkl_list_is_empty(own)) {
         struct zkl_watch *watch = WATCH_OF(own->next);
         zkl_list_remove(&watch->link);
@@ -64,7 +64,7 @@ static struct zkl_watch *find(const struct zkl_data_watches *watches, uint64_t s
     return watch;
 }
 
-bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_link *own, uint64_t session,
+bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_list *own, uint64_t session,
                           const char *path) {
     if (find(watches, session, path)) return true;
     struct zkl_watch *watch = new_watch(session, path);

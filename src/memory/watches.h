@@ -14,7 +14,7 @@
 
 struct zkl_watch {
     struct zkl_entry entry; /* in the table, by the path */
-    struct zkl_link link;   /* of its session; later of the events */
+    struct zkl_list link;   /* of its session; later of the events */
     uint64_t session;
     enum zkl_node_event kind; /* of an event */
     char path[];              /* "": the session expired */
@@ -22,7 +22,7 @@ struct zkl_watch {
 
 struct zkl_data_watches {
     struct zkl_table table;
-    struct zkl_link events; /* the oldest first */
+    struct zkl_list events; /* the oldest first */
     struct zkl_watch *told; /* the event that was taken last, or NULL */
 };
 
@@ -37,14 +37,14 @@ struct zkl_watch *zkl_data_watches_farewell(uint64_t session);
 void zkl_data_watches_tell(struct zkl_data_watches *watches, struct zkl_watch *farewell);
 
 /* `own` lists the session's. False: out of memory. */
-bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_link *own, uint64_t session,
+bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_list *own, uint64_t session,
                           const char *path);
 
 /* False: there was none. */
 bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session, const char *path);
 
 /* Of a session that ended. */
-void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_link *own);
+void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *own);
 
 /* Something happened to the node. */
 void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,

@@ -56,13 +56,9 @@ static zkl_session *new_session(struct zkl_client *client, const struct zkl_opti
 }
 
 static void init_threading(struct zkl_client *client) {
-    pthread_condattr_t monotonic;
     pthread_mutex_init(&client->mutex, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&client->news, &monotonic);
-    pthread_cond_init(&client->alarm, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    zkl_condition_init(&client->news);
+    zkl_condition_init(&client->alarm);
 }
 
 zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options) {
@@ -173,6 +169,11 @@ zkl_time zkl_client_denial(zkl_client *client) {
 
 zkl_session *zkl_client_session(const struct zkl_client *client) {
     return client->session;
+}
+
+struct zkl_link *zkl_client_link(const struct zkl_client *client,
+                                 const struct zkl_link_class *class) {
+    return client->class == class ? client->link : NULL;
 }
 
 zkl_time zkl_client_close_by(const struct zkl_client *client) {

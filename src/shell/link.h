@@ -9,6 +9,8 @@
 #ifndef ZKL_LINK_H
 #define ZKL_LINK_H
 
+#include <pthread.h>
+
 #include "client.h"
 
 struct zkl_link;
@@ -39,6 +41,9 @@ struct zkl_link_class {
 /* --- for links; the mutex is held ---------------------------------------------------------- */
 
 zkl_session *zkl_client_session(const struct zkl_client *client);
+/* NULL: the client's link is of another class. Constant: the mutex need not be held. */
+struct zkl_link *zkl_client_link(const struct zkl_client *client,
+                                 const struct zkl_link_class *class);
 /* When not to wait for anything any longer; ZKL_NEVER: it is not to be closed. */
 zkl_time zkl_client_close_by(const struct zkl_client *client);
 void zkl_client_wake(struct zkl_client *client, zkl_time due); /* work() no later than that */
@@ -57,5 +62,9 @@ int zkl_thread_start(void *(*run)(void *), void *argument);
  * threads may take their room in the moment that follows.
  */
 int zkl_thread_room(void);
+
+/* A condition to wait for until `due` has come, by zkl_now(). */
+void zkl_condition_init(pthread_cond_t *condition);
+void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_time due);
 
 #endif

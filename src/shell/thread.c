@@ -27,13 +27,20 @@ static void announce(struct zkl_client *client) {
     client->announced = false;
 }
 
-/* The conditions count by CLOCK_MONOTONIC (client.c); `due` is by zkl_now(). */
-void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_time due) {
+void zkl_condition_init(pthread_cond_t *condition) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* The condition counts by CLOCK_MONOTONIC; `due` is by zkl_now(). */
+void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_time due) {
     struct timespec time;
     zkl_time rest = due - zkl_now();
-    announce(client); /* waiting unlocks */
     if (due == ZKL_NEVER) {
-        pthread_cond_wait(condition, &client->mutex);
+        pthread_cond_wait(condition, mutex);
         return;
     }
     if (rest < 0) rest = 0; /* the mutex is released all the same */
@@ -41,7 +48,12 @@ void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_ti
     zkl_time until = (zkl_time)time.tv_nsec + rest % ZKL_SECOND;
     time.tv_sec += (time_t)(rest / ZKL_SECOND + until / ZKL_SECOND);
     time.tv_nsec = (long)(until % ZKL_SECOND);
-    pthread_cond_timedwait(condition, &client->mutex, &time);
+    pthread_cond_timedwait(condition, mutex, &time);
+}
+
+void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_time due) {
+    announce(client); /* waiting unlocks */
+    zkl_condition_wait(condition, &client->mutex, due);
 }
 
 /* A thread that no signal is delivered to. 0, or an errno value. */

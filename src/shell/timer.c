@@ -13,8 +13,8 @@ static zkl_time next_due(struct zkl_client *client, zkl_time now) {
 static void work(struct zkl_client *client, zkl_time now) {
     zkl_session_at(client->session, now);
     zkl_session_tick(client->session);
-    zkl_client_settle(client);
     client->class->work(client->link, now);
+    zkl_client_settle(client);
 }
 
 /* Between two rounds, whatever is due: others want the mutex, and the processor. */

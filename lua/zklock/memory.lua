@@ -1,0 +1,90 @@
+--- A ZooKeeper server inside this process, for tests: its sessions' faults, and a look at its
+-- tree. The server itself is src/memory; zklock.connect("memory:NAME") opens a session.
+
+local core = require "zklock.core"
+local failure = require "zklock.failure"
+local misuse = require "zklock.misuse"
+local options = require "zklock.options"
+local receiver = require "zklock.receiver"
+
+local setmetatable = setmetatable
+local server = core.memory
+
+---@class zklock.Memory
+local Memory = {}
+Memory.__index = Memory
+Memory.__name = "zklock.memory"
+
+
+-- The handle of a session of this server.
+local function handle_of(self, session)
+    if misuse.kind_of(session) ~= "zklock.session" then
+        misuse.refuse("a fault happens to a session, not to %s", misuse.show(session))
+    end
+    if server.name(session.handle) ~= self.name then
+        misuse.refuse("%s is no session of memory:%s", tostring(session), self.name)
+    end
+    return session.handle
+end
+
+
+--- The server ends the session, as if it had not heard of it for its timeout.
+---@param session zklock.Session
+---@return boolean done false: it was over before
+function Memory:expire(session)
+    return server.expire(handle_of(self, session))
+end
+
+
+--- The session's connection is lost, and answers that were on their way.
+---@param session zklock.Session
+---@return boolean done false: it was cut off before, or is closed
+function Memory:cut(session)
+    return server.cut(handle_of(self, session))
+end
+
+
+--- There is a connection again.
+---@param session zklock.Session
+---@return boolean done false: it was not cut off, or is closed
+function Memory:heal(session)
+    return server.heal(handle_of(self, session))
+end
+
+
+--- Each answer takes that long from now on.
+---@param seconds number 0 or more
+function Memory:delay(seconds)
+    server.delay(self.name, options.delay(seconds))
+end
+
+
+--- The names of a node's children, in the order in which they were made.
+---@param path string from the root of the tree, also where sessions have a chroot
+---@return string[]? names
+---@return string? message
+---@return string? code "no_node"
+function Memory:children(path)
+    local names = server.children(self.name, options.node(path))
+    if names then return names end
+    return failure("no_node", path)
+end
+
+
+--- Every session expires, the tree is empty, answers are not delayed.
+function Memory:reset()
+    server.reset(self.name)
+end
+
+
+function Memory:__tostring()
+    return ("zklock.memory (%s)"):format(self.name)
+end
+
+
+receiver(Memory, Memory, "memory")
+
+
+return function(name)
+    return setmetatable({ name = options.server(name) }, Memory)
+end

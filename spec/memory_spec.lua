@@ -1,0 +1,338 @@
+--- zklock.connect("memory:name"): a server inside the process, and faults as a tester wants them.
+local core = require "zklock.core"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local NAME = "faults"
+local HOSTS = "memory:" .. NAME
+
+local memory, one, two
+local heard -- states that session one told of
+
+before_each(function()
+    local told = {}
+    memory, heard = zklock.memory(NAME), told
+    one = rig.session(HOSTS, { timeout = 2, on_state = function(s) told[#told + 1] = s end })
+    two = rig.session(HOSTS)
+end)
+after_each(rig.close_sessions)
+
+
+local function wait_for_state(session, state)
+    rig.wait_for(state, function() return session:state() == state end)
+end
+
+-- Waits until there are so many nodes in the queue of the lock.
+local function wait_for_line(count)
+    rig.wait_for(count .. " in line", function()
+        return #(memory:children("/sale/bun") or {}) == count
+    end)
+end
+
+-- The states heard of so far.
+local function states()
+    one:dispatch()
+    return table.concat(heard, " ")
+end
+
+
+describe("a server in memory", function()
+    it("is shared by the sessions of one name", function()
+        local lease = rig.hold(one:mutex("/sale/bun"))
+        assert.equal("timeout", rig.code_of(two:mutex("/sale/bun"), 0))
+        assert.same({ "sale" }, memory:children("/"))
+        rig.released(lease)
+        rig.hold(two:mutex("/sale/bun"))
+    end)
+
+    it("has nothing in common with one of another name", function()
+        rig.hold(one:mutex("/sale/bun"))
+        rig.hold(rig.session("memory:other"):mutex("/sale/bun"))
+        assert.same({}, zklock.memory("neither"):children("/"))
+    end)
+
+    it("goes with its last session, and comes with the first", function()
+        rig.hold(one:mutex("/sale/bun"))
+        one:close()
+        assert.same({ "sale" }, memory:children("/"))
+        two:close()
+        assert.same({}, memory:children("/"))
+        assert.equal("no_node", (select(3, memory:children("/sale"))))
+        one = rig.session(HOSTS)
+        assert.same({}, memory:children("/"))
+    end)
+
+    it("hands a lock on when its holder's session is closed", function()
+        rig.hold(one:mutex("/sale/bun"))
+        zklock.run(function()
+            rig.hold(two:mutex("/sale/bun"))
+        end, function()
+            one:close()
+        end)
+    end)
+
+    it("shows a session a part of the tree, if the part is there", function()
+        local _, message, code = zklock.connect(HOSTS .. "/shop/a")
+        assert.equal("no_node", code, message)
+        local lease = rig.hold(one:mutex("/x"))
+        assert(lease:guard{ { "create", "/shop", "" }, { "create", "/shop/a", "" } })
+        -- Without an event it looks by itself once a timeout.
+        local inside = rig.session(HOSTS .. "/shop/a", { timeout = 60 })
+        local calls = 0
+        local stop = assert(inside:watch("/stock", function() calls = calls + 1 end))
+        rig.wait_for("the first call", function() return calls == 1 end)
+        local held = rig.hold(inside:mutex("/sale"))
+        assert(held:guard{ { "create", "/stock", "3" } })
+        rig.wait_for("the change", function() return calls == 2 end)
+        assert.same({ "sale", "stock" }, memory:children("/shop/a"))
+        assert.equal("3", inside:get("/stock"))
+        assert.equal(1, #inside:mutex("/sale"):queue())
+        stop()
+    end)
+
+    it("grants the timeout that is asked for", function()
+        assert.equal(2, one:timeout())
+    end)
+
+    it("refuses names that are none, and keeps a host that is called memory", function()
+        for _, hosts in ipairs{ "memory:", "memory:-x", "memory:a,b", "memory:a b" } do
+            assert.error(function() zklock.connect(hosts) end)
+        end
+        assert.error(function() zklock.memory("") end)
+        assert.error(function() zklock.memory(7) end)
+        local _, _, code = zklock.connect("memory:1", { connect_timeout = 0.2 })
+        assert.equal("connection", code)
+    end)
+
+    it("is the parent's after a fork: a child program has its own", function()
+        rig.hold(one:mutex("/sale/bun"))
+        local child = rig.child(HOSTS, [[
+            local session = assert(zklock.connect(HOSTS))
+            say(assert(session:mutex("/sale/bun"):acquire(0)):state())
+        ]])
+        assert.equal("held\n", (child:finish()))
+    end)
+end)
+
+
+describe("a session that expires", function()
+    it("loses its lease, and opens another session", function()
+        local lease, id = rig.hold(one:mutex("/sale/bun")), one:id()
+        assert.is_true(memory:expire(one))
+        assert.equal("lost", lease:state())
+        rig.hold(two:mutex("/sale/bun"))
+        wait_for_state(one, "connected")
+        assert.not_equal(id, one:id())
+        assert.equal("connected expired connecting connected", states())
+    end)
+
+    it("stays so where it was not to open another", function()
+        local three = rig.session(HOSTS, { reopen = false })
+        assert.is_true(memory:expire(three))
+        assert.equal("expired", three:state())
+        assert.is_false(memory:expire(three))
+    end)
+
+    it("ends the wait for a lock", function()
+        rig.hold(two:mutex("/sale/bun"))
+        zklock.run(function()
+            assert.equal("expired", rig.code_of(one:mutex("/sale/bun"), 30))
+        end, function()
+            wait_for_line(2)
+            memory:expire(one)
+        end)
+    end)
+end)
+
+
+describe("a session that is cut off", function()
+    it("is suspended at once, and is itself again when that is healed", function()
+        local lease = rig.hold(one:mutex("/sale/bun"))
+        assert.is_true(memory:cut(one))
+        assert.equal("suspended", one:state())
+        assert.equal("suspect", lease:state())
+        assert.is_false(memory:cut(one))
+        assert.is_true(memory:heal(one))
+        assert.equal("connected", one:state())
+        assert.is_true(lease:check(5))
+        assert.is_false(memory:heal(one))
+        assert.equal("connected suspended connected", states())
+    end)
+
+    it("expires after its timeout, hears so when healed, and opens another", function()
+        local lease = rig.hold(one:mutex("/sale/bun"))
+        memory:cut(one)
+        local seconds = rig.timed(function() rig.hold(two:mutex("/sale/bun"), 30) end)
+        assert.is_true(seconds > 1.9)
+        assert.equal("suspended", one:state())
+        assert.equal("lost", lease:state())
+        memory:heal(one)
+        wait_for_state(one, "connected")
+        assert.equal("connected suspended expired connecting connected", states())
+    end)
+
+    it("does not know of an answer that was lost, and finds its node", function()
+        rig.released(rig.hold(one:mutex("/sale/bun"))) -- the parents are there
+        memory:delay(60)
+        zklock.run(function()
+            rig.hold(one:mutex("/sale/bun"), 20)
+        end, function()
+            wait_for_line(1)
+            memory:cut(one)
+            memory:delay(0)
+            memory:heal(one)
+        end)
+        assert.equal(1, #memory:children("/sale/bun"))
+    end)
+
+    it("hears of a change that came meanwhile", function()
+        local lease, value = rig.hold(two:mutex("/sale/bun")), nil
+        assert(lease:guard{ { "create", "/stock", "1" } })
+        local stop = assert(one:watch("/stock", function(data) value = data end))
+        rig.wait_for("1", function() return value == "1" end)
+        memory:cut(one)
+        assert(lease:guard{ { "set", "/stock", "2" } })
+        memory:heal(one)
+        rig.wait_for("2", function() return value == "2" end)
+        stop()
+    end)
+
+    it("leaves its nodes for its timeout when it is closed meanwhile", function()
+        local three = rig.session(HOSTS, { timeout = 60 })
+        rig.hold(three:mutex("/sale/bun"))
+        memory:cut(three)
+        three:close()
+        one:close()
+        two:close()
+        assert.equal(1, #memory:children("/sale/bun"))
+        memory:reset()
+        assert.same({}, memory:children("/"))
+    end)
+end)
+
+
+describe("delay", function()
+    it("is what each answer takes", function()
+        memory:delay(0.2)
+        local seconds = rig.timed(function() rig.hold(one:mutex("/sale/bun")) end)
+        assert.is_true(seconds >= 0.2)
+        memory:delay(0)
+    end)
+
+    it("may be set before the first session, and ends with the last", function()
+        local name = "slow"
+        zklock.memory(name):delay(0.3)
+        local seconds, session = rig.timed(rig.session, "memory:" .. name)
+        assert.is_true(seconds >= 0.3)
+        session:close()
+        zklock.memory(name):delay(0)
+        session = rig.session("memory:" .. name)
+        assert.equal("connected", session:state())
+    end)
+
+    it("keeps answers in order when it becomes shorter", function()
+        local order = {}
+        local function get(name, delay)
+            return function()
+                memory:delay(delay)
+                one:get("/" .. name, 10)
+                order[#order + 1] = name
+            end
+        end
+        zklock.run(get("a", 0.3), get("b", 0))
+        assert.same({ "a", "b" }, order)
+    end)
+
+    it("is a number of seconds", function()
+        for _, wrong in ipairs{ -1, "1", 1 / 0, {} } do
+            assert.error(function() memory:delay(wrong) end)
+        end
+    end)
+end)
+
+
+describe("reset", function()
+    it("ends every session and empties the tree, also while one waits", function()
+        local lease = rig.hold(one:mutex("/sale/bun"))
+        zklock.run(function()
+            assert.equal("expired", rig.code_of(two:mutex("/sale/bun"), 30))
+        end, function()
+            wait_for_line(2)
+            memory:delay(60)
+            memory:reset()
+            assert.same({}, memory:children("/"))
+            assert.equal("lost", lease:state())
+        end)
+        wait_for_state(one, "connected")
+        rig.hold(one:mutex("/sale/bun"))
+    end)
+
+    it("of what is not there is nothing", function()
+        zklock.memory("nobody"):reset()
+    end)
+end)
+
+
+describe("a fault", function()
+    it("is for sessions of that server alone", function()
+        local other = rig.session("memory:other")
+        assert.error(function() memory:cut(other) end)
+        assert.error(function() memory:cut("shop") end)
+        assert.error(function() memory.cut(one) end)
+        assert.equal("connected", other:state())
+    end)
+
+    it("does nothing to a session that is closed", function()
+        one:close()
+        assert.is_false(memory:expire(one))
+        assert.is_false(memory:cut(one))
+        assert.is_false(memory:heal(one))
+    end)
+
+    it("may come at any moment while others work", function()
+        local sold, deadline = 0, core.now() + 0.5
+        local function sell(session)
+            return function()
+                while core.now() < deadline do
+                    local lease = session:mutex("/sale/bun"):acquire(5)
+                    if lease then
+                        sold = sold + 1
+                        lease:release()
+                    else
+                        zklock.sleep(0.001)
+                    end
+                end
+            end
+        end
+        zklock.run(sell(one), sell(two), function()
+            local faults = { "cut", "heal", "expire" }
+            for i = 1, 1000 do
+                if core.now() > deadline then break end
+                memory[faults[i % 3 + 1]](memory, i % 2 == 0 and one or two)
+                zklock.sleep(0.002)
+            end
+            memory:heal(one)
+            memory:heal(two)
+        end)
+        assert.is_true(sold > 0)
+        rig.at_rest(one, two)
+        rig.hold(one:mutex("/sale/bun"))
+    end)
+end)
+
+
+describe("docs/testing-your-code.md", function()
+    it("shows the example as it runs", function()
+        local function read(path)
+            local file = assert(io.open("docs/" .. path))
+            local text = file:read("*a")
+            file:close()
+            return text
+        end
+        local page = read("testing-your-code.md")
+        for _, name in ipairs{ "sale.lua", "sale_spec.lua" } do
+            local source = read("testing-your-code/" .. name)
+            assert.truthy(page:find("```lua\n" .. source .. "```", 1, true), name)
+        end
+    end)
+end)

@@ -1,0 +1,92 @@
+/* memory.c - the table core.memory: verbs of a server inside the process, for zklock/memory.lua. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../memory/memory_link.h"
+#include "binding.h"
+
+/* --- of a session: verb(session box) -> it changed something ---------------------------------- */
+
+static int inflict(lua_State *L, bool (*fault)(zkl_client *client)) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    luaL_argcheck(L, zkl_memory_name(client), 1, "not in memory");
+    lua_pushboolean(L, fault(client));
+    return 1;
+}
+
+static int expire(lua_State *L) {
+    return inflict(L, zkl_memory_expire);
+}
+
+static int cut(lua_State *L) {
+    return inflict(L, zkl_memory_cut);
+}
+
+static int heal(lua_State *L) {
+    return inflict(L, zkl_memory_heal);
+}
+
+/* memory.name(session box) -> the name of its server; nil: it is on no server in memory */
+static int name(lua_State *L) {
+    lua_pushstring(L, zkl_memory_name(zkl_lua_check_client(L, 1)));
+    return 1;
+}
+
+/* --- of a server: verb(name, ...) ---------------------------------------------------------------
+ */
+
+static int delay(lua_State *L) {
+    const char *server = luaL_checkstring(L, 1);
+    if (zkl_memory_delay(server, zkl_lua_time(L, 2))) return 0;
+    return luaL_error(L, "not enough memory");
+}
+
+static int reset(lua_State *L) {
+    zkl_memory_reset(luaL_checkstring(L, 1));
+    return 0;
+}
+
+struct names {
+    const char *server, *path;
+    char *list;
+    int count;
+};
+
+/* Builds the table; it may raise. */
+static int push_names(lua_State *L) {
+    const struct names *names = lua_touserdata(L, 1);
+    const char *each = names->list;
+    lua_createtable(L, names->count, 0);
+    for (int i = 1; i <= names->count; i++) {
+        lua_pushstring(L, each);
+        lua_rawseti(L, -2, i);
+        each += strlen(each) + 1;
+    }
+    return 1;
+}
+
+/* memory.children(name, path) -> table of names; nil: there is no such node */
+static int children(lua_State *L) {
+    struct names names = {.server = luaL_checkstring(L, 1), .path = luaL_checkstring(L, 2)};
+    lua_settop(L, 2);
+    lua_pushcfunction(L, push_names);
+    lua_pushlightuserdata(L, &names);
+    names.count = zkl_memory_children(names.server, names.path, &names.list);
+    int failed = names.count < 0 ? 0 : lua_pcall(L, 1, 1, 0);
+    free(names.list);
+    if (failed) return lua_error(L);
+    if (names.count == ZKL_ERROR_SYSTEM) return luaL_error(L, "not enough memory");
+    if (names.count < 0) lua_pushnil(L);
+    return 1;
+}
+
+void zkl_lua_push_memory(lua_State *L) {
+    static const luaL_Reg functions[] = {{"expire", expire},     {"cut", cut},     {"heal", heal},
+                                         {"name", name},         {"delay", delay}, {"reset", reset},
+                                         {"children", children}, {NULL, NULL}};
+    lua_newtable(L);
+    for (const luaL_Reg *each = functions; each->name; each++) {
+        lua_pushcfunction(L, each->func);
+        lua_setfield(L, -2, each->name);
+    }
+}

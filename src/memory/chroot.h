@@ -1,0 +1,13 @@
+/* chroot.h - requests of a client that sees a part of the tree only. */
+#ifndef ZKL_CHROOT_H
+#define ZKL_CHROOT_H
+
+#include "../session/rpc.h"
+
+/*
+ * The same request with the chroot in front of each path ("/" is the chroot itself), in one block
+ * of memory to free(); what is not a path is shared. NULL: out of memory.
+ */
+struct zkl_rpc *zkl_chroot_enter(const char *chroot, const struct zkl_rpc *rpc);
+
+#endif

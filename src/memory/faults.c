@@ -1,0 +1,152 @@
+/* faults.c - what a tester does to a server inside the process, and to sessions of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory_link.h"
+#include "server.h"
+
+static struct zkl_link *link_of(const zkl_client *client) {
+    return zkl_client_link(client, &zkl_memory);
+}
+
+const char *zkl_memory_name(const zkl_client *client) {
+    const struct zkl_link *link = link_of(client);
+    return link ? link->name : NULL;
+}
+
+/* --- a session ------------------------------------------------------------------------------ */
+
+/* Both mutexes are held, and the link has joined its server. False: nothing was changed. */
+typedef bool fault(struct zkl_link *link);
+
+static bool expire(struct zkl_link *link) {
+    if (!zkl_tree_alive(link->server->tree, link->session)) return false;
+    zkl_tree_expire(link->server->tree, link->session);
+    return true;
+}
+
+static bool cut(struct zkl_link *link) {
+    if (link->cut) return false;
+    link->cut = true;
+    zkl_tree_retime(link->server->tree, link->session, link->timeout, zkl_now());
+    return true;
+}
+
+static bool heal(struct zkl_link *link) {
+    if (!link->cut) return false;
+    link->cut = false;
+    zkl_tree_retime(link->server->tree, link->session, ZKL_NEVER, zkl_now());
+    return true;
+}
+
+static bool inflict(zkl_client *client, fault *what) {
+    struct zkl_link *link = link_of(client);
+    bool changed = false;
+    zkl_client_enter(client);
+    zkl_servers_lock();
+    if (link->server) {
+        changed = what(link);
+        zkl_server_post_events(link->server);
+    }
+    zkl_servers_unlock();
+    zkl_link_tell(link);
+    zkl_client_wake(client, 0); /* a session that was to be opened may be */
+    zkl_client_leave(client);
+    return changed;
+}
+
+bool zkl_memory_expire(zkl_client *client) {
+    return inflict(client, expire);
+}
+
+bool zkl_memory_cut(zkl_client *client) {
+    return inflict(client, cut);
+}
+
+bool zkl_memory_heal(zkl_client *client) {
+    return inflict(client, heal);
+}
+
+/* --- a server -------------------------------------------------------------------------------- */
+
+bool zkl_memory_delay(const char *name, zkl_time delay) {
+    zkl_servers_lock();
+    struct zkl_server *server = delay > 0 ? zkl_server_need(name) : zkl_server_find(name);
+    if (server) {
+        server->delay = delay;
+        zkl_server_tidy(server);
+    }
+    zkl_servers_unlock();
+    return server || delay == 0;
+}
+
+/* A link that has news, with a count of its client's. NULL: none. */
+static struct zkl_link *hold_link_with_news(const char *name) {
+    zkl_servers_lock();
+    struct zkl_server *server = zkl_server_find(name);
+    struct zkl_link *link = server ? zkl_server_link_with_news(server) : NULL;
+    if (link) zkl_client_hold(link->client);
+    zkl_servers_unlock();
+    return link;
+}
+
+/* The server's thread may be faster. */
+static void tell_all(const char *name) {
+    struct zkl_link *link;
+    while ((link = hold_link_with_news(name))) {
+        zkl_client *client = link->client;
+        zkl_client_enter(client);
+        zkl_link_tell(link);
+        zkl_client_leave(client);
+        zkl_client_drop(client);
+    }
+}
+
+void zkl_memory_reset(const char *name) {
+    zkl_servers_lock();
+    struct zkl_server *server = zkl_server_find(name);
+    if (server) {
+        server->delay = 0;
+        zkl_tree_reset(server->tree);
+        zkl_server_post_events(server);
+        zkl_server_tidy(server);
+    }
+    zkl_servers_unlock();
+    tell_all(name);
+}
+
+/* --- a look at the tree ---------------------------------------------------------------------- */
+
+static char *copy_names(const struct zkl_answer *answer) {
+    size_t size = 1;
+    for (int i = 0; i < answer->count; i++) size += strlen(answer->names[i]) + 1;
+    char *copy = malloc(size), *end = copy;
+    for (int i = 0; copy && i < answer->count; i++) {
+        size_t length = strlen(answer->names[i]) + 1;
+        memcpy(end, answer->names[i], length);
+        end += length;
+    }
+    return copy;
+}
+
+/* What zkl_memory_children() gives, of a tree that is there. */
+static int list(struct zkl_server *server, const char *path, char **names) {
+    const struct zkl_rpc rpc = {.kind = ZKL_RPC_LIST, .path = path};
+    struct zkl_answer answer;
+    zkl_tree_ask(server->tree, 0, &rpc, zkl_now(), &answer);
+    *names = answer.error ? NULL : copy_names(&answer);
+    int count = answer.count;
+    zkl_server_post_events(server);
+    if (answer.error) return answer.error;
+    return *names ? count : ZKL_ERROR_SYSTEM;
+}
+
+int zkl_memory_children(const char *name, const char *path, char **names) {
+    *names = NULL;
+    zkl_servers_lock();
+    struct zkl_server *server = zkl_server_find(name);
+    int count = strcmp(path, "/") == 0 ? 0 : ZKL_ERROR_NO_NODE;
+    if (server) count = list(server, path, names);
+    zkl_servers_unlock();
+    return count;
+}

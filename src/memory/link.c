@@ -1,0 +1,247 @@
+/*
+ * link.c - the link to a server inside the process.
+ *
+ * A request is carried out when it is sent; its answer is a letter, which the server's thread
+ * brings. A session that is not cut off does not expire by time: a client that lives pings by
+ * itself, and one that is stopped stops its server, too.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chroot.h"
+#include "memory_link.h"
+#include "server.h"
+
+/* After an attempt to open a session that failed. */
+#define RETRY ZKL_SECOND
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+static void destroy(struct zkl_link *link) {
+    free(link->name);
+    free(link->chroot);
+    free(link);
+}
+
+static struct zkl_link *create(struct zkl_client *client, const struct zkl_options *options) {
+    struct zkl_link *link = calloc(1, sizeof *link);
+    if (!link) return NULL;
+    link->client = client;
+    link->timeout = options->timeout;
+    link->reopen = options->reopen;
+    link->opening = true;
+    zkl_list_init(&link->place);
+    zkl_list_init(&link->letters);
+    link->name = strdup(options->hosts);
+    link->chroot = strdup(options->chroot);
+    if (link->name && link->chroot) return link;
+    destroy(link);
+    return NULL;
+}
+
+/* --- letters -------------------------------------------------------------------------------- */
+
+static struct zkl_letter *letter_of(struct zkl_list *place) {
+    return ZKL_LISTED(place, struct zkl_letter, place);
+}
+
+void zkl_link_drop_letters(struct zkl_link *link) {
+    while (!zkl_list_is_empty(&link->letters)) zkl_letter_free(letter_of(link->letters.next));
+}
+
+/* Those with answers; events wait for the next connection. */
+static void take_answers(struct zkl_link *link, struct zkl_list *answers) {
+    for (struct zkl_list *place = link->letters.next, *next; place != &link->letters;
+         place = next) {
+        next = place->next;
+        if (letter_of(place)->path) continue;
+        zkl_list_remove(place);
+        zkl_list_append(answers, place);
+    }
+    link->arrival = 0;
+}
+
+static struct zkl_letter *take_due(struct zkl_link *link, zkl_time now) {
+    struct zkl_letter *letter = NULL;
+    zkl_servers_lock();
+    if (!zkl_list_is_empty(&link->letters) && link->connected) {
+        letter = letter_of(link->letters.next);
+        if (letter->due <= now) zkl_list_remove(&letter->place);
+        else letter = NULL;
+    }
+    zkl_servers_unlock();
+    return letter;
+}
+
+static void tell_letter(zkl_session *session, const struct zkl_letter *letter) {
+    if (letter->path) zkl_session_event(session, letter->kind, letter->path);
+    else zkl_session_answer(session, letter->id, &letter->answer);
+}
+
+void zkl_link_deliver(struct zkl_link *link, zkl_time now) {
+    struct zkl_letter *letter;
+    zkl_link_tell(link);
+    while ((letter = take_due(link, now))) {
+        tell_letter(zkl_client_session(link->client), letter);
+        zkl_letter_free(letter);
+    }
+}
+
+/* --- news ----------------------------------------------------------------------------------- */
+
+enum zkl_news zkl_link_news(const struct zkl_link *link) {
+    if (link->cut) return link->connected ? ZKL_NEWS_SUSPENDED : ZKL_NEWS_NONE;
+    if (!link->session) return ZKL_NEWS_NONE;
+    if (link->expired) return ZKL_NEWS_EXPIRED;
+    return link->connected ? ZKL_NEWS_NONE : ZKL_NEWS_CONNECTED;
+}
+
+/* The link has no session any more. */
+static void forget_session(struct zkl_link *link) {
+    zkl_link_drop_letters(link);
+    link->session = 0;
+    link->expired = link->connected = false;
+}
+
+/* Both mutexes are held. The answers that are lost with the connection go to `lost`. */
+static enum zkl_news take_news(struct zkl_link *link, struct zkl_list *lost) {
+    enum zkl_news news = zkl_link_news(link);
+    if (news == ZKL_NEWS_EXPIRED) forget_session(link);
+    if (news == ZKL_NEWS_SUSPENDED) take_answers(link, lost);
+    if (news != ZKL_NEWS_NONE) link->connected = news == ZKL_NEWS_CONNECTED;
+    return news;
+}
+
+static void tell_lost(zkl_session *session, struct zkl_list *lost) {
+    const struct zkl_answer nothing = {.error = ZKL_ERROR_CONNECTION_LOSS};
+    while (!zkl_list_is_empty(lost)) {
+        struct zkl_letter *letter = letter_of(lost->next);
+        zkl_session_answer(session, letter->id, &nothing);
+        zkl_letter_free(letter);
+    }
+}
+
+void zkl_link_tell(struct zkl_link *link) {
+    zkl_session *session = zkl_client_session(link->client);
+    struct zkl_list lost;
+    zkl_list_init(&lost);
+    zkl_servers_lock();
+    enum zkl_news news = take_news(link, &lost);
+    zkl_servers_unlock();
+    switch (news) {
+    case ZKL_NEWS_NONE: break;
+    case ZKL_NEWS_CONNECTED: zkl_session_connected(session, link->session, link->timeout); break;
+    case ZKL_NEWS_SUSPENDED: zkl_session_suspended(session); break;
+    case ZKL_NEWS_EXPIRED: zkl_session_expired(session); break;
+    }
+    tell_lost(session, &lost);
+}
+
+/* --- requests ------------------------------------------------------------------------------- */
+
+static void ask(struct zkl_link *link, const struct zkl_rpc *rpc, struct zkl_letter *letter) {
+    struct zkl_answer answer;
+    struct zkl_server *server = link->server;
+    zkl_tree_ask(server->tree, link->session, rpc, zkl_now(), &answer);
+    zkl_letter_fill(letter, &answer, rpc->count, strlen(link->chroot));
+    zkl_server_post_events(server); /* ahead of the answer */
+    zkl_server_post_answer(link, letter);
+}
+
+static bool send(struct zkl_link *link, uint64_t id, const struct zkl_rpc *asked) {
+    if (!link->connected) return false;
+    struct zkl_rpc *rpc = zkl_chroot_enter(link->chroot, asked);
+    struct zkl_letter *letter = rpc ? zkl_letter_new(id) : NULL;
+    if (letter) {
+        zkl_servers_lock();
+        ask(link, rpc, letter);
+        zkl_servers_unlock();
+    }
+    free(rpc);
+    return letter != NULL;
+}
+
+/* --- opening and closing -------------------------------------------------------------------- */
+
+static void retire(struct zkl_link *link) {
+    if (!link->session && link->opening == link->reopen) return;
+    zkl_servers_lock();
+    forget_session(link);
+    zkl_servers_unlock();
+    link->opening = link->reopen;
+    zkl_client_wake(link->client, 0);
+}
+
+/* 0, or an errno value. */
+static int open_session(struct zkl_link *link) {
+    int error = zkl_server_join(link);
+    if (error) return error;
+    link->session = zkl_tree_open(link->server->tree, ZKL_NEVER, zkl_now());
+    link->arrival = 0;
+    zkl_server_post_events(link->server); /* of those whose time was over by then */
+    return link->session ? 0 : ENOMEM;
+}
+
+static void try_to_open(struct zkl_link *link, zkl_time now) {
+    zkl_session_reopening(zkl_client_session(link->client));
+    zkl_servers_lock();
+    link->error = open_session(link);
+    zkl_servers_unlock();
+    link->opening = link->error != 0;
+    link->open_at = now + (link->error ? RETRY : 0);
+    zkl_link_tell(link);
+}
+
+static bool is_closing(const struct zkl_link *link) {
+    return zkl_client_close_by(link->client) != ZKL_NEVER;
+}
+
+/* A session with nodes that is cut off waits a while for a connection, to close in order. */
+static bool may_close(const struct zkl_link *link, zkl_time now) {
+    const zkl_session *session = zkl_client_session(link->client);
+    if (!is_closing(link)) return false;
+    if (now >= zkl_client_close_by(link->client)) return true;
+    if (link->connected) return zkl_session_is_idle(session);
+    return !link->cut || !zkl_session_has_claims(session);
+}
+
+/* The server does not hear of the end of a session that is cut off. */
+static void close_session(struct zkl_link *link) {
+    zkl_servers_lock();
+    if (link->session && !link->cut) {
+        zkl_tree_close(link->server->tree, link->session);
+        zkl_server_post_events(link->server);
+    }
+    link->session = 0;
+    link->connected = link->opening = false;
+    zkl_server_leave(link);
+    zkl_servers_unlock();
+    zkl_session_closed(zkl_client_session(link->client));
+}
+
+static void work(struct zkl_link *link, zkl_time now) {
+    if (may_close(link, now)) close_session(link);
+    else if (link->opening && !link->cut && !is_closing(link) && now >= link->open_at)
+        try_to_open(link, now);
+}
+
+static zkl_time due(struct zkl_link *link, zkl_time now) {
+    if (may_close(link, now)) return now;
+    if (is_closing(link)) return zkl_client_close_by(link->client);
+    return link->opening && !link->cut ? link->open_at : ZKL_NEVER;
+}
+
+/* --- why there is no connection ------------------------------------------------------------- */
+
+static int trouble(const struct zkl_link *link) {
+    return link->error;
+}
+
+static zkl_time denial(const struct zkl_link *link) {
+    (void)link;
+    return ZKL_NEVER;
+}
+
+const struct zkl_link_class zkl_memory = {create, destroy, send,    retire,
+                                          work,   due,     trouble, denial};
