@@ -8,14 +8,6 @@
 
 uint64_t coverage[EVENTS][STATES];
 
-void cover_answer(enum zkl_claim_state state, const struct item *item) {
-    if (item->what == SIGNAL) return;
-    if (item->taken) cover(state, EVENT_TAKEN);
-    else if (item->what == PASS && item->second) cover(state, EVENT_PASSED_OVER);
-    else if (item->what == WAIT && item->second) cover(state, EVENT_LEFT_NOTHING);
-    else cover_reply(state, item->what == WAIT ? CREATE : item->what, item->reply);
-}
-
 /* --- which cells there are ---------------------------------------------------------- */
 
 /* A letter for each state in which the event can come, and why in no other. */

@@ -127,11 +127,9 @@ static void set_clock(struct client *c) {
 static void connect_all(void) {
     EACH_CLIENT(c) {
         c->session = c->server = NOBODY;
-        c->look = ZKL_NEVER;
         if (!world.setting.plain || index_of(c) == 0) set_clock(c);
         else c->rate = 1000;
-        c->party.clock.patience = TIMEOUT / 12;
-        zkl_clock_attend(&c->party.clock, clock_of(c));
+        client_begin(c);
         network_connect(c, index_of(c) % (int)world.setting.servers, TIMEOUT);
         client_deliver(c);
     }
