@@ -25,7 +25,6 @@ void client_begin(struct client *client) {
     client->zk = zkl_session_new(&settings);
     client->expiring = false;
     client->last = 0;
-    client->due = ZKL_NEVER;
     client_keep(client);
 }
 
@@ -92,18 +91,20 @@ static zkl_time earlier(zkl_time a, zkl_time b) {
     return a < b ? a : b;
 }
 
-/* Until then its keeper comes round in any case. */
-static zkl_time next_round(const struct client *client) {
-    return client->round + client->zk->party.clock.patience / 2;
-}
-
 void client_settle(struct client *client) {
-    zkl_time now = clock_of(client);
     do send_all(client);
     while (user_hear(client));
+    client->asked_due = false;
+}
+
+/* Asked for once, until something is put in. What is far off may be a round. */
+zkl_time client_due(struct client *client) {
+    if (client->asked_due) return client->due;
     zkl_time due = zkl_session_due(client->zk);
-    if (due >= now + client->zk->party.clock.patience / 2) due = ZKL_NEVER; /* a round */
+    if (due >= client->zk->now + client->zk->party.clock.patience / 2) due = ZKL_NEVER;
     client->due = earlier(due, zkl_session_due_anew(client->zk));
+    client->asked_due = true;
+    return client->due;
 }
 
 /* --- in: answers -------------------------------------------------------------------- */
@@ -271,28 +272,26 @@ static zkl_time world_time(const struct client *client, zkl_time due) {
     return (due - client->offset) / client->rate * 1000 + 1000;
 }
 
-zkl_time client_round_due(const struct client *client) {
-    return client->life == RUNS ? world_time(client, next_round(client)) : ZKL_NEVER;
+bool client_is_due(struct client *client) {
+    return client->life == RUNS && client_due(client) <= clock_of(client);
 }
 
-bool client_is_due(const struct client *client) {
-    return client->life == RUNS && client->due <= clock_of(client);
-}
-
-zkl_time client_next_due(const struct client *client) {
-    if (client->due == ZKL_NEVER) return ZKL_NEVER;
-    zkl_time at = world_time(client, client->due);
+zkl_time client_next_due(struct client *client) {
+    zkl_time due = client_due(client);
+    if (due == ZKL_NEVER) return ZKL_NEVER;
+    zkl_time at = world_time(client, due);
     return at > world.now ? at : world.now + 1;
 }
 
 void client_keep(struct client *client) {
-    client->round = clock_of(client);
-    if (client->due <= client->round) tell("%s's keeper comes round", story_client(client));
-    zkl_session_at(client->zk, client->round);
+    zkl_time now = clock_of(client);
+    client->round = world_time(client, now + client->zk->party.clock.patience / 2);
+    if (client_is_due(client)) tell("%s's keeper comes round", story_client(client));
+    zkl_session_at(client->zk, now);
     reopen(client);
     zkl_session_tick(client->zk);
     client_settle(client);
-    rules_on_tick(client, client->round);
+    rules_on_tick(client, now);
 }
 
 /* --- its end ------------------------------------------------------------------------ */

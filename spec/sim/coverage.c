@@ -22,7 +22,8 @@ static const struct row {
         {"release", "LSHDCV",
          "only what was granted, or its waiter, is released; LS: the clock just ended it"},
     [EVENT_SHARE] = {"share", "HV", "only what is held is shared; V: the clock just ended it"},
-    [EVENT_YIELD] = {"yield", "H", "only a holder gives way"},
+    [EVENT_YIELD] = {"yield", "NELSKIRWPFHDAV",
+                     "seen in a get of the own node: it may have been asked for by another"},
 
     [EVENT_AWAIT] = {"await", "H", "only a holder waits"},
     [EVENT_TURN] = {"turn", "ELSKIRWPAV",
@@ -76,7 +77,7 @@ static const struct row {
 
     [EVENT_PASSED] = {"passed: ok", "B", "PASS is left by this reply, or by expiry"},
     {"passed: absent", "B", "as above"},
-    {"passed: refused", "", "the simulator refuses the second write"},
+    {"passed: refused", "B", "as above"},
     {"passed: unknown", "B", "as above"},
     [EVENT_PASSED_OVER] = {"passed over", "B", "as above"},
     [EVENT_LEFT_NOTHING] = {"left nothing", "E", "as for created"},
@@ -142,6 +143,8 @@ bool coverage_print(void) {
             cells += possible;
             reached += possible && met;
             wrong += met && !possible;
+            if (met && !possible)
+                printf("%s in %s cannot be, and is\n", rows[event].name, story_state(state));
         }
     }
     printf("%u of %u possible cells were reached, %u impossible ones\n", reached, cells, wrong);

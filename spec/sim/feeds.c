@@ -25,8 +25,9 @@ static bool is_heeded(void) {
     return heeded && depth == 0;
 }
 
+/* Of a claim that is gone see end(). */
 static void begin(const struct zkl_claim *claim, enum event event) {
-    if (is_heeded() && event < EVENTS) cover(claim->state, event);
+    if (is_heeded() && event < EVENTS && claim->state != ZKL_GONE) cover(claim->state, event);
     depth++;
 }
 
@@ -81,10 +82,10 @@ void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
 #define CLAIM struct zkl_claim *claim
 #define REPLIED(first) ((enum event)((unsigned)(first) + (unsigned)reply))
 
-/* What is not wanted any more is not given up: that is nothing. A deadline is of the session's. */
+/* What is not wanted any more is not given up: that is nothing. */
 static enum event cancel_event(const struct zkl_claim *claim, enum zkl_code why) {
     if (!claim->wanted) return EVENTS;
-    return why == ZKL_TIMEOUT ? EVENT_DEADLINE : EVENT_CANCEL;
+    return why == ZKL_TIMEOUT && !claim->waits ? EVENT_DEADLINE : EVENT_CANCEL;
 }
 
 /* A waiter whose lock was granted again. */

@@ -259,8 +259,8 @@ static void mix_client(struct client *client) {
     mix((uint64_t)client->waited << 8 | client->signals);
     mix((uint64_t)client->last << 1 | client->expiring);
     mix_time(client->sent, world.now);
-    mix_time(client->round, now);
-    mix_time(client->due, now);
+    mix_time(client->round, world.now);
+    if (client->life == RUNS) mix_time(client_due(client), now);
     mix_time(client->proved, now);
     mix(client->late.count);
     for (unsigned i = 0; i < client->late.count; i++) mix_op(&client->late.ops[i]);

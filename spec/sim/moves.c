@@ -111,7 +111,7 @@ static bool is_living(const struct client *client) {
     return client->session != NOBODY && world.sessions[client->session].alive;
 }
 
-static void allow_of(const struct client *c) {
+static void allow_of(struct client *c) {
     int who = index_of(c);
     bool runs = c->life == RUNS, wired = c->server != NOBODY;
     allow(MOVE_CARRY, who,

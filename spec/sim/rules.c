@@ -227,8 +227,9 @@ void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim)
 
 /* What the own clock ended stays ended, whatever is learned later. */
 static void note_ends(const struct client *client) {
+    if (!ran_out(client)) return;
     EACH_WISH(client, wish) {
-        if (has_lease(wish) && ran_out(client)) wish->ended = true;
+        if (has_lease(wish)) wish->ended = true;
     }
 }
 

@@ -24,7 +24,7 @@ enum {
     SESSIONS = 40,
     PATHS = 6,
     LINES = 2,
-    ROOM = 12,
+    ROOM = 6,
     SHADOWS = 32,
     OPS = 2, /* of a transaction */
     CHANGES = 24,
@@ -184,8 +184,9 @@ struct client {
     zkl_time sent;            /* world time of its last packet, for the library's ping */
     int rate;                 /* of its clock, per mille */
     zkl_time offset;          /* of its clock */
-    zkl_time round;           /* by its clock: when its keeper came round last */
-    zkl_time due;             /* by its clock: when it has something to do; ZKL_NEVER */
+    zkl_time round;           /* world time: by then its keeper comes round in any case */
+    zkl_time due;             /* client_due(), if it was asked */
+    bool asked_due;
     const struct item *hears; /* what is being put in */
     struct late late;
 };
@@ -360,9 +361,9 @@ void client_end(struct client *client);   /* what is left of it is freed, and no
 void client_settle(struct client *client);
 bool client_deliver(struct client *client); /* the next answer or event to the session */
 void client_keep(struct client *client);    /* what the time asks for */
-bool client_is_due(const struct client *client);
-zkl_time client_next_due(const struct client *client); /* world time */
-zkl_time client_round_due(const struct client *client);
+zkl_time client_due(struct client *client); /* when it has something to do; ZKL_NEVER */
+bool client_is_due(struct client *client);
+zkl_time client_next_due(struct client *client); /* world time */
 void client_close(struct client *client);
 /* The answer that is out to this request was lost, or the request was. */
 void item_lose(struct item *item);
@@ -375,6 +376,10 @@ static inline struct shadow *shadow_of(const struct client *client, const struct
     struct shadow *shadow = ((struct client *)(uintptr_t)client)->shadows;
     while (shadow < client->shadows + SHADOWS && shadow->claim != claim) shadow++;
     return shadow < client->shadows + SHADOWS ? shadow : NULL;
+}
+
+static inline zkl_time client_round_due(const struct client *client) {
+    return client->life == RUNS ? client->round : ZKL_NEVER;
 }
 
 /* --- users (user.c) -------------------------------------------------------------------- */
