@@ -194,6 +194,7 @@ static void mix_request_of(const struct zkl_session *session, const struct zkl_r
     mix_time(request->deadline, now);
     mix(request->ask_at ? (uint64_t)(request->ask_at - now) : 1);
     mix_stakes(session, &request->stakes);
+    for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
 }
 
 static void mix_path(const struct path *path, zkl_time now) {
