@@ -16,12 +16,10 @@ static const struct row {
 } rows[EVENTS] = {
     [EVENT_START] = {"start", "N", "a claim starts once"},
     [EVENT_ADOPT] = {"adopt", "N", "an orphan's claim is new"},
-    [EVENT_CANCEL] = {"cancel", "NTELSKIRWPFDACBV",
-                      "a holder's wish is not cancelled, it releases"},
-    [EVENT_RELEASE] =
-        {"release", "LSHDCV",
-         "only what was granted, or its waiter, is released; LS: the clock just ended it"},
-    [EVENT_SHARE] = {"share", "HV", "only what is held is shared; V: the clock just ended it"},
+    [EVENT_CANCEL] = {"cancel", "NTELSKIRWPFAC",
+                      "not wanted any more; a holder's wish is not cancelled, it releases"},
+    [EVENT_RELEASE] = {"release", "HDC", "only what is held, or its waiter, is released"},
+    [EVENT_SHARE] = {"share", "H", "only what is held is shared"},
     [EVENT_YIELD] = {"yield", "NELSKIRWPFHDAV",
                      "seen in a get of the own node: it may have been asked for by another"},
 
@@ -45,7 +43,7 @@ static const struct row {
                       "one list is out, and its state is left by its reply"},
     {"listed: absent", "TELSIBV", "as above; LOOK: it waited for the next connection"},
     {"listed: refused", "TELSIBV", "as above"},
-    {"listed: unknown", "TELSIBV", "as above"},
+    {"listed: unknown", "TLSIBV", "as above; ENTER: after the create (stake_news.c)"},
     [EVENT_RANKED] = {"ranked: ok", "ELRV",
                       "asked for in RANK; replies come in order, those after a cut perhaps late"},
     {"ranked: absent", "ELRV", "as above"},

@@ -198,14 +198,21 @@ static void connect_somewhere(struct client *c) {
     network_connect(c, server, shorter ? TIMEOUT / 4 * 3 : TIMEOUT);
 }
 
+/* One session uses a path as one kind of lock; now and then it tries another, and is refused. */
+static enum zkl_kind some_of_all(const struct client *c) {
+    static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE, ZKL_MUTEX};
+    if (choose(16) == 15) return kinds[choose(3)];
+    return c->mutexes ? ZKL_MUTEX : kinds[choose(2)];
+}
+
 /* Of a mix of two or three kinds. */
 static enum zkl_kind some_kind(const struct client *c) {
-    static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE, ZKL_MUTEX};
+    static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE};
     switch (world.setting.mix) {
     case MIX_READ_WRITE: return kinds[choose(2)];
-    case MIX_MULTI: return world.setting.plain ? ZKL_MUTEX : kinds[choose(3)];
-    case MIX_CONDITION: return world.setting.plain || choose(2) ? ZKL_MUTEX : kinds[choose(3)];
-    case MIX_ALL: return kinds[choose(3)];
+    case MIX_MULTI: return world.setting.plain ? ZKL_MUTEX : some_of_all(c);
+    case MIX_CONDITION: return world.setting.plain ? ZKL_MUTEX : some_of_all(c);
+    case MIX_ALL: return some_of_all(c);
     case MIX_DOWNGRADE: return index_of(c) == 0 ? ZKL_WRITE : kinds[choose(2)];
     case MIX_UNFAIR: return ZKL_UNFAIR;
     case MIX_PERMITS: return ZKL_PERMIT;

@@ -106,11 +106,15 @@ static bool was_in_conflict(const struct wish *wish) {
 
 /* Another user of the client does: the session knows without a server. */
 static bool is_in_conflict_at_home(const struct client *client, const struct wish *wish) {
+    static const char at_home[] = "this session";
+    const char *detail = wish->request ? zkl_request_detail(wish->request) : NULL;
+    if (!detail || strncmp(detail, at_home, strlen(at_home)) != 0) return false;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
-        if (claim->wanted && (claim->kind != wish->kind || claim->limit != wish->limit)) return true;
+        bool other = claim->kind != wish->kind || claim->limit != wish->limit;
+        if (claim->wanted && (other || world.setting.mix == MIX_MULTI)) return true;
     }
-    return is_joint(wish) || world.setting.mix == MIX_MULTI;
+    return false;
 }
 
 /* The node of a part is gone, or was never made. */
@@ -479,6 +483,15 @@ void rules_in_calm(void) {
     }
 }
 
+/* Nothing is kept for a claim that is gone: neither a watch nor a place in a limit. */
+static void check_accounts(const struct client *client) {
+    struct zkl_stats stats;
+    zkl_session_stats(client->zk, &stats);
+    require(stats.claims == 0 && stats.in_flight == 0, "what there is no more is not counted");
+    require(stats.paths == 0, "no bytes of paths are left");
+    require(stats.watches == 0 && stats.watch_bytes == 0, "no watch is left");
+}
+
 void rules_at_rest(void) {
     EACH_NODE(node) {
         bool left = alive(node) && node->session != NOBODY;
@@ -489,5 +502,6 @@ void rules_at_rest(void) {
         require(!c->zk->stakes, "no claim is left");
         require(zkl_session_is_idle(c->zk) && !c->zk->requests, "no request is left unanswered");
         EACH_WISH(c, wish) require(false, "no user is left");
+        check_accounts(c);
     }
 }

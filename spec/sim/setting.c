@@ -129,6 +129,7 @@ static void connect_all(void) {
         c->session = c->server = NOBODY;
         if (!world.setting.plain || index_of(c) == 0) set_clock(c);
         else c->rate = 1000;
+        c->mutexes = !world.setting.plain && choose(2);
         client_begin(c);
         network_connect(c, index_of(c) % (int)world.setting.servers, TIMEOUT);
         client_deliver(c);
