@@ -153,6 +153,15 @@ void rules_on_loss(const struct client *client, const struct wish *wish) {
     require(over || lost_its_place(wish), "what is lost is gone, or may be");
 }
 
+/* In turns the node is another's now. */
+void rules_on_left(const struct wish *wish) {
+    const struct stakes *stakes = stakes_of(wish);
+    for (size_t i = 0; i < stakes->count && !wish->batch; i++) {
+        const struct node *node = node_of(&zkl_stakes_at(stakes, i)->claim);
+        require(!node || !alive(node), "who waited for the end hears when the node is gone");
+    }
+}
+
 /* Expiry, or a deletion, is no signal. */
 void rules_on_return(const struct zkl_claim *waiter) {
     const struct node *node = waiter ? node_find(waiter->name) : NULL;

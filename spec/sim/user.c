@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "choice.h"
 #include "rules.h"
 #include "story.h"
 #include "world.h"
@@ -114,12 +115,23 @@ void user_cancel(struct client *client, struct wish *wish) {
     client_settle(client);
 }
 
+/* Some wait until the node is gone. */
+static void begin_to_leave(struct wish *wish) {
+    rest(wish);
+    wish->doing = LEAVES;
+    wish->deed = zkl_release_wait(wish->lease, ZKL_NEVER);
+}
+
 /* A lease that the clock ended is lost, and that is what its user is told. */
 void user_release(struct client *client, struct wish *wish) {
     tell("%s releases", story_client(client));
     zkl_session_at(client->zk, clock_of(client));
-    if (zkl_lease_release(wish->lease) == ZKL_LOST) rules_on_loss(client, wish);
-    user_leave(wish);
+    if (!world.setting.plain && choose(2)) {
+        begin_to_leave(wish);
+    } else {
+        if (zkl_lease_release(wish->lease) == ZKL_LOST) rules_on_loss(client, wish);
+        user_leave(wish);
+    }
     client_settle(client);
 }
 
@@ -227,12 +239,20 @@ static void signalled(struct wish *wish) {
     else rest(wish);
 }
 
+static void left(struct client *client, struct wish *wish) {
+    enum zkl_code code = zkl_request_code(wish->deed);
+    if (code == ZKL_LOST) rules_on_loss(client, wish);
+    if (code == ZKL_OK) rules_on_left(wish);
+    user_leave(wish);
+}
+
 static void done(struct client *client, struct wish *wish) {
     switch (wish->doing) {
     case NOTHING: break;
     case SHARES: shared(wish); break;
     case WAITS: waited(client, wish); break;
     case SIGNALS: signalled(wish); break;
+    case LEAVES: left(client, wish); break;
     }
 }
 
@@ -250,9 +270,10 @@ static void hear_request(struct client *client, uint64_t id) {
     }
 }
 
-/* Who waits in the condition hears from its request. */
+/* Who waits in the condition, or for the end, hears from its request. */
 static bool is_away(const struct wish *wish) {
-    return wish->doing == WAITS && !zkl_request_done(wish->deed);
+    bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
+    return waits || wish->doing == LEAVES;
 }
 
 static void hear_lease(struct client *client, uint64_t id) {

@@ -126,7 +126,7 @@ struct queue {
 
 /* --- clients ------------------------------------------------------------------------ */
 
-enum doing { NOTHING, SHARES, WAITS, SIGNALS };
+enum doing { NOTHING, SHARES, WAITS, SIGNALS, LEAVES };
 
 /* A user who wants the lock, or has it. */
 struct wish {
@@ -418,9 +418,9 @@ static inline bool is_joint(const struct wish *wish) {
     return stakes_of(wish)->count > 1;
 }
 
-/* It has a lease, and has it now: it does not wait in the condition. */
+/* It has a lease, and has it now: it neither waits in the condition nor gives it up. */
 static inline bool has_lease(const struct wish *wish) {
-    return wish->lease && wish->doing != WAITS;
+    return wish->lease && wish->doing != WAITS && wish->doing != LEAVES;
 }
 
 /* The path of the condition; the lock's is the first. */
