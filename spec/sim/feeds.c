@@ -35,8 +35,9 @@ static zkl_actions end(const struct zkl_claim *claim, enum zkl_claim_state befor
                        zkl_actions did) {
     depth--;
     if (!is_heeded()) return did;
-    if (did) tell("  %s, then %s: %s", story_state(before), story_state(claim->state),
-                  story_actions(did));
+    if (did)
+        tell("  %s, then %s: %s", story_state(before), story_state(claim->state),
+             story_actions(did));
     require(before != ZKL_GONE || !did, "a claim that is gone does nothing");
     if (did & ZKL_DO_WATCH_AHEAD && !claim->heading) rules_on_watch(client_of(claim), claim);
     return did;

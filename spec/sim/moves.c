@@ -83,8 +83,7 @@ static bool may_use_condition(const struct wish *wish) {
     return stake_of(wish)->claim.state == ZKL_HELD && alone;
 }
 
-static struct wish *some_wish(const struct client *client,
-                              bool (*fits)(const struct wish *wish)) {
+static struct wish *some_wish(const struct client *client, bool (*fits)(const struct wish *wish)) {
     struct wish *found[ROOM];
     unsigned count = 0;
     EACH_WISH(client, wish) {

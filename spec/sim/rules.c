@@ -412,8 +412,7 @@ static void check_unfair_waiter(const struct client *client) {
 static const struct zkl_claim *claim_of(const struct node *node) {
     EACH_CLIENT(c) {
         EACH_STAKE(c, stake) {
-            if (c->life == RUNS && strcmp(stake->claim.name, node->name) == 0)
-                return &stake->claim;
+            if (c->life == RUNS && strcmp(stake->claim.name, node->name) == 0) return &stake->claim;
         }
     }
     return NULL;
@@ -499,6 +498,8 @@ static void check_accounts(const struct client *client) {
     require(stats.claims == 0 && stats.in_flight == 0, "what there is no more is not counted");
     require(stats.paths == 0, "no bytes of paths are left");
     require(stats.watches == 0 && stats.watch_bytes == 0, "no watch is left");
+    for (size_t i = 0; i < WATCH_BUCKETS; i++)
+        require(!client->zk->watches.buckets[i], "no watch is kept in mind");
 }
 
 void rules_at_rest(void) {

@@ -10,7 +10,8 @@ FIRST ?= 1
 
 SIM_SOURCES = $(wildcard spec/sim/*.c)
 SIM_DRIVEN = $(CORE_SOURCES) $(wildcard src/session/*.c)
-SIM_FILES = $(SIM_SOURCES) $(SIM_DRIVEN) spec/sim/feeds.wrap $(CORE_HEADERS) $(wildcard src/session/*.h spec/sim/*.h)
+SIM_FILES = $(SIM_SOURCES) $(SIM_DRIVEN) $(CORE_HEADERS) $(wildcard src/session/*.h spec/sim/*.h) \
+	spec/sim/feeds.wrap
 
 # The linker puts spec/sim/feeds.c between the session and its claims.
 SIM_WRAP = -Wl,@spec/sim/feeds.wrap
@@ -18,8 +19,8 @@ SIM_WRAP = -Wl,@spec/sim/feeds.wrap
 SIM_TABLES = -DPATH_BUCKETS=2 -DWATCH_BUCKETS=16
 
 # $(call simulator,<flags>)
-simulator = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) $(1) -Isrc/core -Ispec/sim $(SIM_TABLES) $(SIM_WRAP) -o $@ \
-	$(SIM_SOURCES) $(SIM_DRIVEN)
+simulator = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) $(1) -Isrc/core -Ispec/sim $(SIM_TABLES) \
+	$(SIM_WRAP) -o $@ $(SIM_SOURCES) $(SIM_DRIVEN)
 
 .PHONY: sim test-sim
 

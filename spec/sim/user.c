@@ -182,10 +182,8 @@ static void signal_next(struct wish *wish) {
         return;
     }
     snprintf(path, sizeof path, "%s/%s", line_path(CONDITION), queue[wish->next++].name);
-    const struct zkl_op op = {.kind = ZKL_OP_SET,
-                              .path = path,
-                              .data = ZKL_SIGNAL_DATA,
-                              .size = strlen(ZKL_SIGNAL_DATA)};
+    const struct zkl_op op = {
+        .kind = ZKL_OP_SET, .path = path, .data = ZKL_SIGNAL_DATA, .size = strlen(ZKL_SIGNAL_DATA)};
     wish->deed = zkl_guard(wish->lease, &op, 1, ZKL_NEVER);
 }
 

@@ -293,9 +293,9 @@ static inline bool alive(const struct node *node) {
 bool path_at(zxid view);
 void path_make(void);
 void path_remove(void);
-int line_at(const char *path);              /* of a path, or of a node in it */
-const char *line_path(int line);            /* "/a", "/b" */
-const char *name_in(const char *path);      /* a node's; NULL: it is a line's path */
+int line_at(const char *path);         /* of a path, or of a node in it */
+const char *line_path(int line);       /* "/a", "/b" */
+const char *name_in(const char *path); /* a node's; NULL: it is a line's path */
 const char *path_to(const struct node *node, char room[ZKL_NAME_SIZE + 4]);
 
 struct node *node_find(const char *name);

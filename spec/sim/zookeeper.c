@@ -109,7 +109,8 @@ struct node *node_add(const char *name, int session, int line, bool contender) {
 struct node *node_unsignalled(void) {
     struct node *first = NULL;
     EACH_NODE(node) {
-        bool waits = alive(node) && node->contender && node->line == CONDITION && !node->change_count;
+        bool waits =
+            alive(node) && node->contender && node->line == CONDITION && !node->change_count;
         if (waits && (!first || node->place < first->place)) first = node;
     }
     return first;
@@ -407,7 +408,7 @@ static enum content content_of(const struct zkl_op *op) {
     static const char signal[] = ZKL_SIGNAL_DATA, revoke[] = ZKL_REVOKE_DATA;
     if (op->size == strlen(signal) && memcmp(op->data, signal, op->size) == 0) return SIGNAL;
     return op->size == strlen(revoke) && memcmp(op->data, revoke, op->size) == 0 ? REVOKE
-                                                                                  : IDENTITY;
+                                                                                 : IDENTITY;
 }
 
 static void set(struct node *node, const struct zkl_op *op, int session, zxid at) {
