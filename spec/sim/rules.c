@@ -151,6 +151,9 @@ void rules_on_loss(const struct client *client, const struct wish *wish) {
     bool over = zkl_session_id(client->zk) == 0 || ran_out(client) || wish->ended;
     tell("%s LOST it", story_client(client));
     require(over || lost_its_place(wish), "what is lost is gone, or may be");
+    const struct stakes *stakes = stakes_of(wish);
+    for (size_t i = 0; i < stakes->count; i++)
+        require(!zkl_claim_holds(&zkl_stakes_at(stakes, i)->claim), "with a part all is lost");
 }
 
 /* In turns the node is another's now. */
