@@ -100,11 +100,10 @@ static zkl_time slow_way(const struct client *client) {
     return world.setting.wild ? longest / client->rate * 1000 : longest;
 }
 
-/* A new node: alone, or in place of the own one. */
+/* New nodes: alone, of a multi-lock, or in place of the own one. */
 static bool may_be_late(const struct zkl_rpc *rpc) {
-    if (rpc->kind != ZKL_RPC_WRITE && rpc->kind != ZKL_RPC_MULTI) return false;
-    bool replaces = rpc->count == 2 && rpc->ops[1].kind == ZKL_OP_DELETE;
-    return rpc->ops->kind == ZKL_OP_CREATE && name_in(rpc->path) && (rpc->count == 1 || replaces);
+    bool writes = rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI;
+    return writes && rpc->ops->kind == ZKL_OP_CREATE && name_in(rpc->path);
 }
 
 /*
@@ -262,7 +261,8 @@ void network_land(struct client *client) {
                         .error = ZKL_ERROR_SESSION_EXPIRED};
     if (world.sessions[late->session].alive && !nodes_full())
         request_transact(late->session, &item);
-    if (item.error == ZKL_ERROR_NONE) world.nodes[item.nodes[0]].late = true;
+    for (unsigned i = 0; i < late->count && item.error == ZKL_ERROR_NONE; i++)
+        world.nodes[item.nodes[i]].late = true;
     tell("what was on a slow way lands: %s",
          item.error == ZKL_ERROR_NONE ? story_node(item.nodes[0]) : "in vain");
     late->count = 0;
