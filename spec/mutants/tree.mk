@@ -13,13 +13,13 @@ LIBS ?= -lzookeeper_mt -lpthread -ldl
 
 CORE_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g1 -w -Isrc/core -Ispec/core \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-SIM_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Isrc/core
+SIM_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Isrc/core -DPATH_BUCKETS=2 -DWATCH_BUCKETS=16
 MODULE_FLAGS = -std=c11 -D_GNU_SOURCE -O1 -g1 -w -fPIC -fvisibility=hidden \
 	-I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 
 HEADERS = $(wildcard src/*/*.h spec/core/*.h spec/sim/*.h)
 CORE = $(patsubst src/%.c,unit/%.o,$(wildcard src/core/*.c))
-SIM = $(patsubst src/%.c,sim/%.o,$(wildcard src/core/*.c)) \
+SIM = $(patsubst src/%.c,sim/%.o,$(wildcard src/core/*.c src/session/*.c)) \
 	$(patsubst spec/sim/%.c,sim/%.o,$(wildcard spec/sim/*.c))
 MODULE = $(patsubst src/%.c,zklock/%.o,\
 	$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper memory lua)))
@@ -46,8 +46,12 @@ sim/%.o: spec/sim/%.c $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) -c -o $@ $<
 
+sim/session/%.o: src/session/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -c -o $@ $<
+
 sim/sim: $(SIM)
-	$(CC) $(SIM_FLAGS) -o $@ $^
+	$(CC) $(SIM_FLAGS) -Wl,@spec/sim/feeds.wrap -o $@ $^
 
 zklock/core.so: $(MODULE)
 	$(CC) -shared -o $@ $^ $(LIBS)

@@ -21,7 +21,7 @@ enum event {
     EVENT_YIELD,
     EVENT_AWAIT,
     EVENT_TURN,
-    /* replies to requests: four each, in the order of enum what and enum zkl_reply */
+    /* replies to requests: four each, in the order of enum zkl_reply */
     EVENT_PARENTS,
     EVENT_CREATED = EVENT_PARENTS + 4,
     EVENT_SYNCED = EVENT_CREATED + 4,
@@ -61,13 +61,6 @@ extern uint64_t coverage[EVENTS][STATES];
 static inline void cover(enum zkl_claim_state state, enum event event) {
     coverage[event][state]++;
 }
-
-static inline void cover_reply(enum zkl_claim_state state, enum what what, enum zkl_reply reply) {
-    coverage[EVENT_PARENTS + 4 * (unsigned)what + (unsigned)reply][state]++;
-}
-
-/* The same; by what it means to the claim. */
-void cover_answer(enum zkl_claim_state state, const struct item *item);
 
 /* Prints the table. False: a cell was reached that cannot be. */
 bool coverage_print(void);

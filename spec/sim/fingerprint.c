@@ -69,30 +69,43 @@ static void mix_node(const struct node *node) {
     mix_text(node->name);
     mix((uint64_t)node->born);
     mix((uint64_t)node->died);
-    mix((uint64_t)node->changed);
-    mix((uint64_t)node->signal);
+    for (int i = 0; i < node->change_count; i++)
+        mix((uint64_t)node->changes[i].at << 2 | node->changes[i].content);
     mix((uint64_t)node->grants);
     mix((uint64_t)node->session << 1 | (uint64_t)node->line);
     mix((uint64_t)(node->watched << 8 | node->kept) << 2 | node->robbed << 1 | node->late);
 }
 
-static void mix_item(const struct item *item, zkl_time now) {
-    mix((uint64_t)item->what << 8 | item->reply << 4 | item->second << 3 | item->unchanged << 2 |
-        item->taken << 1 | item->arrived);
-    mix((uint64_t)item->czxid);
-    mix((uint64_t)item->wish << 32 ^ (uint64_t)item->node);
-    mix((uint64_t)item->view);
-    mix((uint64_t)item->changed);
-    mix_time(item->issued, now);
-    mix((uint64_t)item->line);
-    mix_text(item->name);
-    mix_text(item->other);
-    if (item->contender) mix_text(item->contender->name);
+static void mix_op(const struct zkl_op *op) {
+    mix((uint64_t)op->kind << 40 | (uint64_t)op->mode << 32 | (uint32_t)op->version);
+    mix_text(op->path);
+    mix(op->size);
 }
 
-static void mix_queue(struct queue *queue, zkl_time now) {
+/* Its request is the session's as long as it is not answered. */
+static void mix_request(const struct zkl_rpc *rpc) {
+    mix((uint64_t)rpc->kind << 1 | rpc->watch);
+    mix_text(rpc->path);
+    for (size_t i = 0; i < rpc->count; i++) mix_op(&rpc->ops[i]);
+}
+
+static void mix_item(const struct item *item, zkl_time now) {
+    mix((uint64_t)item->what << 8 | (uint64_t)item->taken << 1 | item->arrived);
+    mix((uint64_t)(uint32_t)item->error << 32 | item->refused);
+    mix((uint64_t)item->czxid);
+    mix((uint64_t)item->view);
+    mix((uint64_t)item->node << 32 ^ (uint64_t)item->session << 1 ^ (uint64_t)item->line);
+    for (int i = 0; i < OPS; i++) mix((uint64_t)item->nodes[i]);
+    mix_time(item->issued, now);
+}
+
+static void mix_queue(struct queue *queue, zkl_time now, bool requests) {
     mix(queue->count);
-    for (unsigned i = 0; i < queue->count; i++) mix_item(queue_at(queue, i), now);
+    for (unsigned i = 0; i < queue->count; i++) {
+        const struct item *item = queue_at(queue, i);
+        mix_item(item, now);
+        if (requests) mix_request(&item->rpc);
+    }
 }
 
 static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
@@ -135,38 +148,131 @@ static void mix_clock(const struct zkl_clock *clock, zkl_time now) {
     mix(clock->epoch);
 }
 
+/* Where it is in the session's list; 0: it is not. */
+static uint64_t place_of(const struct zkl_session *session, const struct stake *stake) {
+    uint64_t place = 1;
+    for (const struct stake *each = session->stakes; each; each = each->next, place++)
+        if (each == stake) return place;
+    return 0;
+}
+
+static void mix_stakes(const struct zkl_session *session, const struct stakes *stakes) {
+    mix(stakes->count);
+    for (size_t i = 0; i < stakes->count; i++) mix(place_of(session, zkl_stakes_at(stakes, i)));
+}
+
+static void mix_stake(const struct stake *stake, zkl_time now) {
+    const struct zkl_session *session = stake->session;
+    mix_text(stake->path->text);
+    mix_claim(&stake->claim, now);
+    mix(place_of(session, (const struct stake *)stake->claim.partner) << 8 |
+        place_of(session, (const struct stake *)stake->claim.next_part));
+    mix((uint64_t)stake->phase << 8 | (uint64_t)stake->revoked << 3 | stake->joint << 2 |
+        stake->starved << 1 | (stake->request != NULL));
+    mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);
+    mix((uint64_t)(stake->sharing != NULL));
+    if (stake->claim.pausing) mix_time(stake->wake_at, now);
+    mix_text(stake->own_watch ? stake->own_watch->path : "");
+    for (const struct want *want = stake->wants; want; want = want->next)
+        mix_text(want->watch->path);
+}
+
+static void mix_call(const struct zkl_session *session, const struct call *call, zkl_time now) {
+    mix((uint64_t)call->verb << 3 | call->watching << 2 | call->unsent << 1 |
+        (call->listed != NULL));
+    mix(place_of(session, call->stake) << 1 | (call->request != NULL));
+    mix_text(call->node ? call->node : "");
+    mix_text(call->contender ? call->contender->name : "");
+    mix_time(call->issued, now);
+    if (call->look_at) mix_time(call->look_at, now);
+}
+
+static void mix_request_of(const struct zkl_session *session, const struct zkl_request *request,
+                           zkl_time now) {
+    mix((uint64_t)request->kind << 2 | request->done << 1 | request->lease);
+    mix((uint64_t)request->code << 32 | request->calls);
+    mix_time(request->deadline, now);
+    mix(request->ask_at ? (uint64_t)(request->ask_at - now) : 1);
+    mix_stakes(session, &request->stakes);
+    for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
+}
+
+static void mix_path(const struct path *path, zkl_time now) {
+    mix_text(path->text);
+    mix_line(&path->line);
+    mix((uint64_t)path->lists << 2 | path->fixed << 1 | path->fixed_seen);
+    if (path->look_at) mix_time(path->look_at, now);
+}
+
+static void mix_watches(const struct watches *watches) {
+    mix((uint64_t)watches->count << 32 | watches->unwanted);
+    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
+        for (const struct watch *watch = watches->buckets[i]; watch; watch = watch->next) {
+            mix_text(watch->path);
+            mix((uint64_t)watch->asked << 32 | watch->owners << 16 | watch->waiters);
+            mix((uint64_t)watch->set << 2 | watch->removing << 1 | watch->lasting);
+        }
+    }
+}
+
+/* As a session's numbers only tell things apart they are left out. */
+static void mix_zk(struct zkl_session *session, zkl_time now) {
+    struct path *path = NULL;
+    mix((uint64_t)session->state << 8 | session->containers);
+    mix(session->party.nonces);
+    mix(session->party.session);
+    mix((uint64_t)session->created);
+    mix_clock(&session->party.clock, now);
+    mix_time(session->due, now);
+    mix_time(session->last_beat, now);
+    mix_time(session->busy_since, now);
+    if (!world.setting.plain) mix(session->random);
+    while ((path = zkl_path_next(session, path))) mix_path(path, now);
+    for (const struct stake *stake = session->stakes; stake; stake = stake->next)
+        mix_stake(stake, now);
+    for (const struct call *call = session->calls; call; call = call->next)
+        mix_call(session, call, now);
+    mix_watches(&session->watches);
+}
+
+static void mix_wish(const struct zkl_session *session, const struct wish *wish, zkl_time now) {
+    mix((uint64_t)wish->doing << 16 | (uint64_t)wish->cancelled << 8 | wish->trying << 1 |
+        wish->ended);
+    mix((uint64_t)wish->kind << 32 | wish->next);
+    mix_time(wish->deadline, now);
+    mix_stakes(session, stakes_of(wish));
+    if (wish->request) mix_request_of(session, wish->request, now);
+    if (wish->deed) mix_request_of(session, wish->deed, now);
+    if (wish->queue) mix_request_of(session, wish->queue, now);
+}
+
+static void mix_shadow(const struct client *client, const struct stake *stake) {
+    const struct shadow *shadow = shadow_of(client, &stake->claim);
+    if (!shadow) return;
+    mix((uint64_t)shadow->told << 1 | shadow->taken);
+    mix((uint64_t)shadow->walked << 32 ^ shadow->walked_in);
+}
+
 static void mix_client(struct client *client) {
     zkl_time now = clock_of(client);
     mix((uint64_t)client->life << 8 | (uint64_t)(client->server + 1) << 4);
     mix((uint64_t)client->session << 8 | client->wished);
     mix((uint64_t)client->waited << 8 | client->signals);
-    mix((uint64_t)client->last);
-    mix(client->party.nonces);
-    mix(client->party.session);
+    mix((uint64_t)client->last << 1 | client->expiring);
     mix_time(client->sent, world.now);
-    mix_time(client->beat, now);
-    mix_time(client->look, now);
-    mix_text(client->late);
-    mix_text(client->late_other);
-    if (client->late[0]) mix_time(client->lands, world.now);
-    for (int i = 0; i < LINES; i++) mix((uint64_t)client->shown[i] << 1 | client->expiring);
-    for (int i = 0; i < LINES; i++) mix(client->lists[i]);
+    mix_time(client->round, world.now);
+    if (client->life == RUNS) mix_time(client_due(client), now);
     mix_time(client->proved, now);
-    mix_clock(&client->party.clock, now);
-    mix_queue(&client->up, now);
-    mix_queue(&client->down, now);
-    EACH_LINE(client, line) mix_line(line);
-    EACH_WISH(client, wish) {
-        mix((uint64_t)(wish - client->wishes) << 8 | wish->gone << 4 | wish->granted << 3 |
-            wish->failed << 2 | wish->lost << 1 | wish->given_up);
-        mix((uint64_t)wish->taken << 3 | wish->away << 2 | wish->ended << 1 | wish->joint);
-        if (!wish->gone) mix((uint64_t)line_of(client, &wish->claim));
-        mix_time(wish->wake, now);
-        mix(wish->out);
-        mix((uint64_t)wish->told);
-        mix((uint64_t)wish->walked << 32 ^ wish->walked_in);
-        if (!wish->gone) mix_claim(&wish->claim, now);
-    }
+    mix(client->late.count);
+    for (unsigned i = 0; i < client->late.count; i++) mix_op(&client->late.ops[i]);
+    if (client->late.count) mix_time(client->late.lands, world.now);
+    for (int i = 0; i < LINES; i++) mix((uint64_t)client->shown[i]);
+    mix_queue(&client->up, now, true);
+    mix_queue(&client->down, now, false);
+    if (!client->zk) return;
+    mix_zk(client->zk, now);
+    EACH_STAKE(client, stake) mix_shadow(client, stake);
+    EACH_WISH(client, wish) mix_wish(client->zk, wish, now);
 }
 
 static void mix_session(const struct session *session) {

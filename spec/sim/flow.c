@@ -36,8 +36,9 @@ void flow(bool reconnect) {
 
 static zkl_time next_due(zkl_time until) {
     EACH_CLIENT(c) {
-        zkl_time due = c->life == RUNS ? client_next_due(c) : ZKL_NEVER;
-        if (due < until) until = due;
+        if (c->life != RUNS) continue;
+        if (client_next_due(c) < until) until = client_next_due(c);
+        if (client_round_due(c) < until) until = client_round_due(c);
     }
     return until;
 }

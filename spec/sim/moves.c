@@ -51,38 +51,50 @@ static void allow(enum move move, int who, bool when) {
     possible.weights[possible.count++] = weights[move];
 }
 
-static bool is_awaited(const struct zkl_claim *claim) {
-    return claim->wanted && !zkl_claim_holds(claim) && !claim->waits;
+/* Also the session has to have room to. */
+static bool may_write_to(const struct node *node) {
+    return node && alive(node) && node->change_count < CHANGES / 3;
 }
 
-static bool may_share(const struct zkl_claim *claim) {
-    bool joint = ((const struct wish *)claim)->joint;
-    return claim->state == ZKL_HELD && zkl_claim_may_share(claim) && !joint;
+static bool is_awaited(const struct wish *wish) {
+    return wish->request || wish->doing == WAITS;
 }
 
-static bool may_yield(const struct zkl_claim *claim) {
-    return claim->state == ZKL_HELD && claim->batch > claim->served + 1;
+static bool is_free(const struct wish *wish) {
+    return wish->lease && wish->doing == NOTHING;
+}
+
+static bool may_share(const struct wish *wish) {
+    if (!is_free(wish) || wish->kind != ZKL_WRITE || is_joint(wish)) return false;
+    const struct zkl_claim *claim = &stake_of(wish)->claim;
+    return claim->state == ZKL_HELD && zkl_claim_may_share(claim);
+}
+
+/* Somebody asks its holder to give way: who takes turns ends his. */
+static bool may_yield(const struct wish *wish) {
+    if (!has_lease(wish) || !may_write_to(node_find(stake_of(wish)->claim.name))) return false;
+    return !world.setting.plain || wish->batch;
 }
 
 /* A multi-lock's part or a reader may not. */
-static bool may_use_condition(const struct zkl_claim *claim) {
-    bool alone = claim->kind == ZKL_MUTEX || claim->kind == ZKL_WRITE;
-    return claim->state == ZKL_HELD && alone && world.setting.mix == MIX_CONDITION;
+static bool may_use_condition(const struct wish *wish) {
+    if (world.setting.mix != MIX_CONDITION || !is_free(wish)) return false;
+    bool alone = wish->kind == ZKL_MUTEX || wish->kind == ZKL_WRITE;
+    return stake_of(wish)->claim.state == ZKL_HELD && alone;
 }
 
-static struct wish *some_wish(const struct client *client,
-                              bool (*fits)(const struct zkl_claim *claim)) {
-    struct zkl_claim *found[ROOM];
+static struct wish *some_wish(const struct client *client, bool (*fits)(const struct wish *wish)) {
+    struct wish *found[ROOM];
     unsigned count = 0;
-    EACH_OWN(client, claim) {
-        if (fits(claim)) found[count++] = claim;
+    EACH_WISH(client, wish) {
+        if (fits(wish)) found[count++] = wish;
     }
-    return (struct wish *)(count ? found[count > 1 ? choose(count) : 0] : NULL);
+    return count ? found[count > 1 ? choose(count) : 0] : NULL;
 }
 
-static bool has_claim(const struct client *client, bool (*fits)(const struct zkl_claim *claim)) {
-    EACH_OWN(client, claim) {
-        if (fits(claim)) return true;
+static bool has_wish(const struct client *client, bool (*fits)(const struct wish *wish)) {
+    EACH_WISH(client, wish) {
+        if (fits(wish)) return true;
     }
     return false;
 }
@@ -98,7 +110,7 @@ static bool is_living(const struct client *client) {
     return client->session != NOBODY && world.sessions[client->session].alive;
 }
 
-static void allow_of(const struct client *c) {
+static void allow_of(struct client *c) {
     int who = index_of(c);
     bool runs = c->life == RUNS, wired = c->server != NOBODY;
     allow(MOVE_CARRY, who,
@@ -106,13 +118,13 @@ static void allow_of(const struct client *c) {
     allow(MOVE_DELIVER, who, runs && c->down.count);
     allow(MOVE_KEEP, who, client_is_due(c));
     allow(MOVE_CONNECT, who, may_connect(c));
-    allow(MOVE_WISH, who, client_may_wish(c));
-    allow(MOVE_CANCEL, who, runs && has_claim(c, is_awaited));
-    allow(MOVE_RELEASE, who, runs && has_claim(c, zkl_claim_holds));
-    allow(MOVE_SHARE, who, runs && has_claim(c, may_share) && !nodes_full());
-    allow(MOVE_YIELD, who, runs && has_claim(c, may_yield));
-    bool may_use = runs && has_claim(c, may_use_condition);
-    allow(MOVE_WAIT, who, may_use && client_may_wait(c));
+    allow(MOVE_WISH, who, user_may_wish(c));
+    allow(MOVE_CANCEL, who, runs && has_wish(c, is_awaited));
+    allow(MOVE_RELEASE, who, runs && has_wish(c, has_lease));
+    allow(MOVE_SHARE, who, runs && has_wish(c, may_share) && !nodes_full());
+    allow(MOVE_YIELD, who, runs && has_wish(c, may_yield));
+    bool may_use = runs && has_wish(c, may_use_condition);
+    allow(MOVE_WAIT, who, may_use && user_may_wait(c));
     allow(MOVE_SIGNAL, who, may_use && !(world.setting.plain && c->signals));
     allow(MOVE_CLOSE, who, runs && c->session != NOBODY && world.session_count < SESSIONS / 2);
     allow(MOVE_SEVER, who, wired);
@@ -120,7 +132,7 @@ static void allow_of(const struct client *c) {
     allow(MOVE_CONTINUE, who, c->life == STOPPED);
     allow(MOVE_KILL, who, c->life != DEAD);
     allow(MOVE_EXPIRE, who, is_living(c) && world.session_count < SESSIONS / 2);
-    allow(MOVE_LAND, who, c->late[0] != '\0');
+    allow(MOVE_LAND, who, c->late.count > 0);
 }
 
 static unsigned count_nodes(bool (*fits)(const struct node *node)) {
@@ -131,6 +143,10 @@ static unsigned count_nodes(bool (*fits)(const struct node *node)) {
 
 static bool is_ours(const struct node *node) {
     return alive(node) && node->session != NOBODY;
+}
+
+static bool is_ours_to_write(const struct node *node) {
+    return is_ours(node) && may_write_to(node);
 }
 
 static bool is_others(const struct node *node) {
@@ -162,7 +178,7 @@ static void find_possible(void) {
     allow(MOVE_ENTER, NOBODY, path && !nodes_full());
     allow(MOVE_LEAVE, NOBODY, others > 0);
     allow(MOVE_ROB, NOBODY, ours > 0 && !nodes_full());
-    allow(MOVE_CHANGE, NOBODY, ours > 0);
+    allow(MOVE_CHANGE, NOBODY, count_nodes(is_ours_to_write) > 0);
 }
 
 /* --- how they are made -------------------------------------------------------------- */
@@ -181,14 +197,21 @@ static void connect_somewhere(struct client *c) {
     network_connect(c, server, shorter ? TIMEOUT / 4 * 3 : TIMEOUT);
 }
 
+/* One session uses a path as one kind of lock; now and then it tries another, and is refused. */
+static enum zkl_kind some_of_all(const struct client *c) {
+    static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE, ZKL_MUTEX};
+    if (choose(16) == 15) return kinds[choose(3)];
+    return c->mutexes ? ZKL_MUTEX : kinds[choose(2)];
+}
+
 /* Of a mix of two or three kinds. */
 static enum zkl_kind some_kind(const struct client *c) {
-    static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE, ZKL_MUTEX};
+    static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE};
     switch (world.setting.mix) {
     case MIX_READ_WRITE: return kinds[choose(2)];
-    case MIX_MULTI: return world.setting.plain ? ZKL_MUTEX : kinds[choose(3)];
-    case MIX_CONDITION: return world.setting.plain || choose(2) ? ZKL_MUTEX : kinds[choose(3)];
-    case MIX_ALL: return kinds[choose(3)];
+    case MIX_MULTI: return world.setting.plain ? ZKL_MUTEX : some_of_all(c);
+    case MIX_CONDITION: return world.setting.plain ? ZKL_MUTEX : some_of_all(c);
+    case MIX_ALL: return some_of_all(c);
     case MIX_DOWNGRADE: return index_of(c) == 0 ? ZKL_WRITE : kinds[choose(2)];
     case MIX_UNFAIR: return ZKL_UNFAIR;
     case MIX_PERMITS: return ZKL_PERMIT;
@@ -215,16 +238,16 @@ static struct desire some_desire(const struct client *c) {
 }
 
 /* On one path, or on both. */
-static void want(struct client *c, zkl_time deadline, bool trying) {
+static void want(struct client *c, zkl_time timeout, bool trying) {
     bool multi = world.setting.mix == MIX_MULTI;
     if (!multi || (!world.setting.plain && choose(2))) {
         int line = multi ? (int)choose(LINES) : 0;
-        client_wish(c, line, some_desire(c), deadline, trying);
+        user_wish(c, line, some_desire(c), timeout, trying);
         return;
     }
     struct desire desires[LINES];
     for (int i = 0; i < LINES; i++) desires[i] = some_desire(c);
-    client_wish_all(c, desires, deadline, trying);
+    user_wish_all(c, desires, timeout, trying);
 }
 
 static void wish(struct client *c) {
@@ -233,9 +256,9 @@ static void wish(struct client *c) {
         return;
     }
     bool trying = choose(6) == 5;
-    zkl_time deadline = ZKL_NEVER;
-    if (choose(2)) deadline = clock_of(c) + choose(20) * (TIMEOUT / 10);
-    want(c, deadline, trying);
+    zkl_time timeout = ZKL_NEVER;
+    if (choose(2)) timeout = choose(20) * (TIMEOUT / 10);
+    want(c, timeout, trying);
 }
 
 /* The next moment at which a client, a server or a session comes to a turn. */
@@ -263,13 +286,14 @@ static void pass(void) {
 }
 
 static void wait_in_condition(struct client *c) {
-    zkl_time deadline = ZKL_NEVER;
-    if (!world.setting.plain && choose(2)) deadline = clock_of(c) + choose(20) * (TIMEOUT / 10);
-    client_wait(c, some_wish(c, may_use_condition), deadline);
+    zkl_time timeout = ZKL_NEVER;
+    if (!world.setting.plain && choose(2)) timeout = choose(20) * (TIMEOUT / 10);
+    user_wait(c, some_wish(c, may_use_condition), timeout);
 }
 
 static void stop_for_good(struct client *c) {
     network_sever(c);
+    client_end(c);
     c->life = DEAD;
 }
 
@@ -338,9 +362,16 @@ static void clear_path(void) {
 }
 
 static void change(void) {
-    struct node *node = some_node(is_ours);
+    struct node *node = some_node(is_ours_to_write);
     tell("somebody writes to %s", story_node((int)(node - world.nodes)));
-    node_change(node);
+    node_write(node, OTHER);
+}
+
+/* A word of Curator's in the holder's node. */
+static void revoke(const struct client *c) {
+    const struct wish *wish = some_wish(c, may_yield);
+    tell("somebody asks %s to give way", story_client(c));
+    node_write(node_find(stake_of(wish)->claim.name), REVOKE);
 }
 
 static void make(enum move move, int who) {
@@ -354,12 +385,12 @@ static void make(enum move move, int who) {
     case MOVE_CONNECT: connect_somewhere(c); break;
     case MOVE_PASS: pass(); break;
     case MOVE_WISH: wish(c); break;
-    case MOVE_CANCEL: client_cancel(c, some_wish(c, is_awaited), ZKL_INTERRUPTED); break;
-    case MOVE_RELEASE: client_release(c, some_wish(c, zkl_claim_holds)); break;
-    case MOVE_SHARE: client_share(c, some_wish(c, may_share)); break;
-    case MOVE_YIELD: client_yield(c, some_wish(c, may_yield)); break;
+    case MOVE_CANCEL: user_cancel(c, some_wish(c, is_awaited)); break;
+    case MOVE_RELEASE: user_release(c, some_wish(c, has_lease)); break;
+    case MOVE_SHARE: user_share(c, some_wish(c, may_share)); break;
+    case MOVE_YIELD: revoke(c); break;
     case MOVE_WAIT: wait_in_condition(c); break;
-    case MOVE_SIGNAL: client_signal(c, some_wish(c, may_use_condition)); break;
+    case MOVE_SIGNAL: user_signal(c, some_wish(c, may_use_condition)); break;
     case MOVE_CLOSE: client_close(c); break;
     case MOVE_SEVER: network_sever(c); break;
     case MOVE_STOP:

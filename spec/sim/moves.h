@@ -10,8 +10,8 @@
 enum move {
     /* what goes on by itself */
     MOVE_CARRY,   /* a request gets to its server */
-    MOVE_DELIVER, /* a reply or an event gets to the claims */
-    MOVE_KEEP,    /* a client does what the time asks for */
+    MOVE_DELIVER, /* a reply or an event gets to the session */
+    MOVE_KEEP,    /* a client does at once what the time asks for */
     MOVE_SEE,     /* a follower learns of the next commit, or of all */
     MOVE_CONNECT,
     MOVE_PASS, /* time passes */
@@ -21,7 +21,7 @@ enum move {
     MOVE_RELEASE,
     MOVE_CLOSE,
     MOVE_SHARE,  /* a writer becomes a reader */
-    MOVE_YIELD,  /* a holder's node goes with it */
+    MOVE_YIELD,  /* somebody asks a holder to give way */
     MOVE_WAIT,   /* a holder waits in the condition */
     MOVE_SIGNAL, /* a holder signals it */
     /* faults */

@@ -40,7 +40,7 @@ bool queue_pull(struct queue *queue, struct item *item) {
  */
 
 static void push(struct client *client, enum what what, int node) {
-    struct item item = {.what = what, .wish = NOBODY, .node = node, .reply = ZKL_DONE};
+    struct item item = {.what = what, .node = node};
     if (client->server != NOBODY) item.view = world.servers[client->server].seen;
     item.arrived = what == CUT || what == EXPIRED; /* the library's own */
     queue_push(&client->down, &item);
@@ -57,8 +57,8 @@ bool network_carry(struct client *client) {
     queue_pull(&client->up, &item);
     request_carry_out(client, client->server, &item);
     tell("%s's %s gets to its server: %s", story_client(client), story_what(&item),
-         story_reply(item.reply));
-    if (item.what != LIST) item.view = world.servers[client->server].seen;
+         story_error(item.error));
+    if (item.rpc.kind != ZKL_RPC_LIST) item.view = world.servers[client->server].seen;
     queue_push(&client->down, &item);
     return true;
 }
@@ -67,18 +67,25 @@ static bool is_event(const struct item *item) {
     return item->what == DELETED || item->what == CHANGED;
 }
 
+/* What the library does with an answer: it keeps a watch, or gives it up. */
+static void note_watch(struct client *client, const struct item *item) {
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    if (item->error != ZKL_ERROR_NONE) return;
+    if (item->rpc.kind == ZKL_RPC_GET && item->rpc.watch) world.nodes[item->node].kept |= bit;
+    if (item->rpc.kind != ZKL_RPC_UNWATCH) return;
+    EACH_NODE(node) {
+        if (strcmp(node->name, name_in(item->rpc.path)) == 0) node->kept &= (uint8_t)~bit;
+    }
+}
+
 /* The library's own thread sees the item. */
 void network_arrive(struct client *client, struct item *item) {
-    bool set = item->reply == ZKL_DONE && (item->what == OWN || item->what == AHEAD);
-    uint8_t bit = (uint8_t)(1U << index_of(client));
     if (item->arrived) return;
     item->arrived = true;
-    if (item->reply != ZKL_UNKNOWN && !is_event(item) && item->view > client->last)
+    if (item->error != ZKL_ERROR_CONNECTION_LOSS && !is_event(item) && item->view > client->last)
         client->last = item->view;
-    if (item->node == NOBODY) return;
-    struct node *node = &world.nodes[item->node];
-    if (set) node->kept |= bit;
-    else if (is_event(item)) node->kept &= (uint8_t)~bit;
+    if (item->what == REQUEST) note_watch(client, item);
+    else if (is_event(item)) world.nodes[item->node].kept &= (uint8_t) ~(1U << index_of(client));
 }
 
 /* --- a cut -------------------------------------------------------------------------------------
@@ -93,21 +100,32 @@ static zkl_time slow_way(const struct client *client) {
     return world.setting.wild ? longest / client->rate * 1000 : longest;
 }
 
+/* New nodes: alone, of a multi-lock, or in place of the own one. */
+static bool may_be_late(const struct zkl_rpc *rpc) {
+    bool writes = rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI;
+    return writes && rpc->ops->kind == ZKL_OP_CREATE && name_in(rpc->path);
+}
+
 /*
  * The last of what was sent may still get to the leader, by a server that has lost its client.
  * A delete that comes late does nothing new; but one of a fixed name could take another's
  * node, and nobody can help that but by waiting: docs/left-alone.md.
  */
 static void delay(struct client *client, const struct item *item) {
-    if (item->what != CREATE && item->what != SHARE && item->what != WAIT) return;
-    if (client->late[0] || choose(2) == 0) return;
+    struct late *late = &client->late;
+    if (!may_be_late(&item->rpc)) return;
+    if (late->count || choose(2) == 0) return;
     tell("the cut's first lost request, the %s, is still on its way", story_what(item));
-    memcpy(client->late, item->name, sizeof client->late);
-    client->late_other[0] = '\0';
-    if (item->what == WAIT) memcpy(client->late_other, item->other, sizeof client->late_other);
-    client->late_of = client->session;
-    client->late_line = item->line;
-    client->lands = world.now + slow_way(client);
+    late->count = (unsigned)item->rpc.count;
+    for (unsigned i = 0; i < late->count; i++) {
+        late->ops[i] = item->rpc.ops[i];
+        snprintf(late->paths[i], sizeof late->paths[i], "%s", item->rpc.ops[i].path);
+        late->ops[i].path = late->paths[i];
+        late->ops[i].data = NULL;
+        late->ops[i].size = 0;
+    }
+    late->session = client->session;
+    late->lands = world.now + slow_way(client);
 }
 
 /* Some of what is on its way up is still carried out; no reply to it gets back. */
@@ -119,11 +137,10 @@ static void lose_requests(struct client *client, int server) {
         if (i < applied && !request_carry_out(client, server, &item)) applied = i;
         if (i < applied)
             tell("%s's %s is carried out (%s), its reply is lost", story_client(client),
-                 story_what(&item), story_reply(item.reply));
+                 story_what(&item), story_error(item.error));
         else tell("%s's %s is lost", story_client(client), story_what(&item));
         if (i == applied && living && !world.servers[server].apart) delay(client, &item);
-        item.reply = ZKL_UNKNOWN;
-        item.arrived = true;
+        item_lose(&item);
         queue_push(&client->down, &item);
     }
 }
@@ -137,10 +154,14 @@ static void lose_replies(struct client *client) {
         struct item *item = queue_at(&client->down, i);
         if (i < heard) network_arrive(client, item);
         else if (is_event(item)) continue;
-        else if (item->what != CUT) item->reply = ZKL_UNKNOWN;
+        else if (item->what == REQUEST) item_lose(item);
         *queue_at(&client->down, kept++) = *item;
     }
     client->down.count = kept;
+}
+
+static bool is_lost(const struct item *item) {
+    return item->what == REQUEST && item->error == ZKL_ERROR_CONNECTION_LOSS;
 }
 
 /*
@@ -150,7 +171,7 @@ static void lose_replies(struct client *client) {
 static void notice_cut(struct client *client) {
     unsigned i = client->down.count;
     push(client, CUT, NOBODY);
-    for (; i > 0 && queue_at(&client->down, i - 1)->reply == ZKL_UNKNOWN; i--) {
+    for (; i > 0 && is_lost(queue_at(&client->down, i - 1)); i--) {
         struct item notice = *queue_at(&client->down, i);
         *queue_at(&client->down, i) = *queue_at(&client->down, i - 1);
         *queue_at(&client->down, i - 1) = notice;
@@ -186,7 +207,7 @@ static void set_watches(struct client *client) {
         if (!(node->kept & bit)) continue;
         bool gone = !alive_at(node, view), again = gone && node_at(node->name, view);
         if (gone) push(client, again ? CHANGED : DELETED, (int)(node - world.nodes));
-        else if (node->changed > client->last && node->changed <= view)
+        else if (node_changed(node, view) > client->last)
             push(client, CHANGED, (int)(node - world.nodes));
         else node->watched |= bit;
     }
@@ -196,8 +217,7 @@ static void set_watches(struct client *client) {
 void network_forget(struct client *client) {
     struct item item;
     while (queue_pull(&client->up, &item)) {
-        item.reply = ZKL_UNKNOWN;
-        item.arrived = true;
+        item_lose(&item);
         queue_push(&client->down, &item);
     }
 }
@@ -224,7 +244,6 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     world.sessions[client->session].timeout = timeout;
     world.sessions[client->session].touched = world.now;
     struct item back = {.what = BACK,
-                        .wish = NOBODY,
                         .node = NOBODY,
                         .session = client->session,
                         .issued = clock_of(client),
@@ -233,26 +252,18 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     set_watches(client);
 }
 
-/* A waiter's and its lock's node: both, or neither. */
-static struct node *land_wait(const struct client *client) {
-    struct node *lock = node_find(client->late_other);
-    return lock && alive(lock) ? node_wait(client->late, client->late_of, lock) : NULL;
-}
-
-/* A whole name is that of a writer, which is to become a reader; or the fixed one. */
 void network_land(struct client *client) {
-    const char *name = client->late;
-    struct node *node = is_fixed(name) ? node_at(name, world.zxid) : node_find(name);
-    if (world.sessions[client->late_of].alive && path_at(world.zxid) && !nodes_full()) {
-        if (client->late_other[0]) node = land_wait(client);
-        else if (is_fixed(name) && !node)
-            node = node_add(name, client->late_of, client->late_line, true);
-        else if (is_fixed(name)) node = NULL; /* refused: it is taken */
-        else if (node) node_share(node);
-        else node = node_make(name, client->late_of, client->late_line, true);
-        tell("what was on a slow way lands: %s",
-             node ? story_node((int)(node - world.nodes)) : "in vain");
-        if (node) node->late = true;
-    }
-    client->late[0] = '\0';
+    struct late *late = &client->late;
+    struct item item = {.rpc = {.kind = ZKL_RPC_MULTI,
+                                .path = late->paths[0],
+                                .ops = late->ops,
+                                .count = late->count},
+                        .error = ZKL_ERROR_SESSION_EXPIRED};
+    if (world.sessions[late->session].alive && !nodes_full())
+        request_transact(late->session, &item);
+    for (unsigned i = 0; i < late->count && item.error == ZKL_ERROR_NONE; i++)
+        world.nodes[item.nodes[i]].late = true;
+    tell("what was on a slow way lands: %s",
+         item.error == ZKL_ERROR_NONE ? story_node(item.nodes[0]) : "in vain");
+    late->count = 0;
 }

@@ -58,162 +58,194 @@ static bool may_hold(const struct node *node) {
     return node_taken(node) + node->permits <= node->limit;
 }
 
-/* A stranger's delete is the one thing that no client can know of in time. */
-void rules_on_grant(const struct client *client, struct wish *wish) {
-    struct node *node = node_of(&wish->claim);
-    require((!wish->granted || wish->away) && !wish->failed, "a wish is answered once");
-    wish->granted = true;
-    wish->away = wish->ended = false;
-    rules_grants++;
-    tell("%s HOLDS, token %lld", story_client(client), (long long)zkl_claim_token(&wish->claim));
-    require(node && node->born == wish->claim.czxid, "the token is the czxid of the own node");
-    if (!zkl_kind_is_fixed(wish->claim.kind)) /* it asks for none */
+static void check_part_of_grant(const struct client *client, const struct zkl_claim *claim) {
+    struct node *node = node_of(claim);
+    require(node && node->born == claim->czxid, "the token is the czxid of the own node");
+    if (!zkl_kind_is_fixed(claim->kind)) /* it asks for none */
         require(node && node->died > client->shown[node->line],
                 "a list that lacks the own node grants nothing");
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
     require(alive(node), "a grant is for a node that exists");
-    require(node->kind == wish->claim.kind, "a grant is of the kind that was wished for");
+    require(node->kind == claim->kind, "a grant is of the kind that was wished for");
     require(may_hold(node), "who is granted is the first, or there are permits for it");
-    require(!node->late || wish->claim.doubted, "what landed late is granted to nobody else");
-    require(world.sessions[node->session].id == client->party.session,
+    require(!node->late || claim->doubted, "what landed late is granted to nobody else");
+    require(world.sessions[node->session].id == zkl_session_id(client->zk),
             "a grant is for a node of the own session");
-    if (wish->claim.batch) check_turn(&wish->claim, node);
+    if (claim->batch) check_turn(claim, node);
     node->grants++;
-    note_token(node, wish->claim.served);
+    note_token(node, claim->served);
+}
+
+/* A stranger's delete is the one thing that no client can know of in time. */
+void rules_on_grant(const struct client *client, struct wish *wish) {
+    wish->ended = false;
+    rules_grants++;
+    require(wish->lease, "who is told of a grant has a lease");
+    if (!wish->lease) return;
+    const struct stakes *stakes = &wish->lease->stakes;
+    int64_t token = zkl_lease_token(wish->lease);
+    tell("%s HOLDS, token %lld", story_client(client), (long long)token);
+    require(token == zkl_claim_token(&zkl_stakes_at(stakes, 0)->claim),
+            "the token is that of the grant");
+    for (size_t i = 0; i < stakes->count; i++)
+        check_part_of_grant(client, &zkl_stakes_at(stakes, i)->claim);
 }
 
 static bool ran_out(const struct client *client) {
-    return clock_of(client) >= client->proved + client->party.clock.timeout;
+    return clock_of(client) >= client->proved + zkl_session_timeout(client->zk);
 }
 
 /* Somebody uses the path for something else, or has: a follower's list may be old. */
 static bool was_in_conflict(const struct wish *wish) {
     EACH_NODE(node) {
-        bool other = node->kind != ZKL_PERMIT || node->limit != wish->claim.limit;
+        bool other = node->kind != ZKL_PERMIT || node->limit != wish->limit;
         if (node->contender && other) return true;
     }
     return false;
 }
 
-/* A part of it is gone, or was never made. */
+/* Another user of the client does: the session knows without a server. */
+static bool is_in_conflict_at_home(const struct client *client, const struct wish *wish) {
+    static const char at_home[] = "this session";
+    const char *detail = wish->request ? zkl_request_detail(wish->request) : NULL;
+    if (!detail || strncmp(detail, at_home, strlen(at_home)) != 0) return false;
+    EACH_STAKE(client, stake) {
+        const struct zkl_claim *claim = &stake->claim;
+        bool other = claim->kind != wish->kind || claim->limit != wish->limit;
+        if (claim->wanted && (other || world.setting.mix == MIX_MULTI)) return true;
+    }
+    return false;
+}
+
+/* The node of a part is gone, or was never made. */
 static bool lost_its_place(const struct wish *wish) {
-    const struct wish *other = other_part(wish);
-    const struct node *own = node_of(&wish->claim);
-    const struct node *others = other ? node_of(&other->claim) : NULL;
-    return !own || !alive(own) || !other || !others || !alive(others);
+    const struct stakes *stakes = stakes_of(wish);
+    for (size_t i = 0; i < stakes->count; i++) {
+        const struct node *own = node_of(&zkl_stakes_at(stakes, i)->claim);
+        if (!own || !alive(own)) return true;
+    }
+    return false;
 }
 
-/* The node of the lock, or that of its waiter, is gone without a signal. */
-static bool lost_its_wait(const struct wish *wish) {
-    const struct wish *waiter = wish->away ? partner_of(wish) : NULL;
-    const struct node *lock = node_find(wish->claim.name);
-    const struct node *own = waiter ? node_find(waiter->claim.name) : NULL;
-    return waiter && (!lock || !alive(lock)) && (!own || !alive(own));
-}
-
-/* Whether the user may be told so. */
-static bool is_true(const struct client *client, const struct wish *wish) {
-    const struct zkl_claim *claim = &wish->claim;
-    switch (claim->code) {
-    case ZKL_TIMEOUT: return claim->trying || clock_of(client) >= claim->deadline;
-    case ZKL_EXPIRED: return client->party.session == 0;
+/* Whether the user may be told so. Of a wait: the node of the lock, and its waiter's, is gone. */
+static bool is_true(const struct client *client, const struct wish *wish, enum zkl_code code) {
+    bool permits = wish->kind == ZKL_PERMIT && was_in_conflict(wish);
+    switch (code) {
+    case ZKL_TIMEOUT: return wish->trying || clock_of(client) >= wish->deadline;
+    case ZKL_EXPIRED: return zkl_session_id(client->zk) == 0;
     case ZKL_AUTH: return world.setting.refusals;
-    case ZKL_LOST: return wish->joint ? lost_its_place(wish) : lost_its_wait(wish);
-    case ZKL_CONFLICT: return claim->kind == ZKL_PERMIT && was_in_conflict(wish);
-    default: return claim->code == wish->cancelled && wish->cancelled != ZKL_OK;
+    case ZKL_LOST: return (is_joint(wish) || wish->doing == WAITS) && lost_its_place(wish);
+    case ZKL_CONFLICT: return permits || is_in_conflict_at_home(client, wish);
+    default: return code == wish->cancelled && wish->cancelled != ZKL_OK;
     }
 }
 
-void rules_on_fail(const struct client *client, struct wish *wish) {
-    require((!wish->granted || wish->away) && !wish->failed, "a wish is answered once");
-    require(is_true(client, wish), "a wish fails for the reason that is given");
-    wish->failed = true;
-    wish->granted = wish->away = false;
+/* When the request of an acquire, or of a wait, ends without the lock. */
+void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code) {
+    tell("%s is told: %s", story_client(client), zkl_code_name(code));
+    require(is_true(client, wish, code), "a wish fails for the reason that is given");
 }
 
-void rules_on_loss(const struct client *client, struct wish *wish) {
-    const struct node *node = node_of(&wish->claim);
-    bool over = client->party.session == 0 || ran_out(client) || wish->ended;
-    require(wish->granted && !wish->away, "only a holder loses");
-    require(!wish->lost, "a holder is told once");
-    require(!wish->given_up, "what was given up is not lost");
-    require(over || !node || !alive(node), "what is lost is gone, or may be");
-    wish->lost = true;
+/* A holder is told once, for after that its user has left. */
+void rules_on_loss(const struct client *client, const struct wish *wish) {
+    bool over = zkl_session_id(client->zk) == 0 || ran_out(client) || wish->ended;
+    tell("%s LOST it", story_client(client));
+    require(over || lost_its_place(wish), "what is lost is gone, or may be");
+    const struct stakes *stakes = stakes_of(wish);
+    for (size_t i = 0; i < stakes->count; i++)
+        require(!zkl_claim_holds(&zkl_stakes_at(stakes, i)->claim), "with a part all is lost");
+}
+
+/* In turns the node is another's now. */
+void rules_on_left(const struct wish *wish) {
+    const struct stakes *stakes = stakes_of(wish);
+    for (size_t i = 0; i < stakes->count && !wish->batch; i++) {
+        const struct node *node = node_of(&zkl_stakes_at(stakes, i)->claim);
+        require(!node || !alive(node), "who waited for the end hears when the node is gone");
+    }
 }
 
 /* Expiry, or a deletion, is no signal. */
 void rules_on_return(const struct zkl_claim *waiter) {
-    const struct node *node = node_find(waiter->name);
-    require(node && node->changed, "who returns was signalled");
+    const struct node *node = waiter ? node_find(waiter->name) : NULL;
+    require(node && node->change_count, "who returns was signalled");
 }
 
 /* Its node may be gone since: then it is told. */
-void rules_on_stay(struct wish *wish) {
-    require(wish->granted && wish->away, "only who is away stays");
-    require(world.setting.refusals, "nobody refused to let it wait");
-    wish->away = false;
+void rules_on_stay(const struct wish *wish, enum zkl_code code) {
+    require(wish->doing == WAITS, "only who is away stays");
+    require(code == ZKL_AUTH && world.setting.refusals, "nobody refused to let it wait");
 }
 
 /*
  * A signal is taken or passed on. Its node goes alone only when nobody is left who waited at
  * the signal and has none; whom it may not signal cannot have it.
  */
-void rules_on_remove(const struct node *own, const struct wish *wish) {
-    if (world.setting.mix != MIX_CONDITION || own->line != CONDITION || !own->changed) return;
-    if (wish->taken || world.setting.refusals) return;
+void rules_on_remove(const struct node *own, bool taken) {
+    if (world.setting.mix != MIX_CONDITION || own->line != CONDITION || !own->change_count) return;
+    if (taken || world.setting.refusals) return;
     EACH_NODE(node) {
         bool waits = alive(node) && node->contender && node->line == CONDITION;
         if (node->place < own->place) continue; /* only a stranger passes over it */
-        require(!waits || node->changed || node->born > own->signal, "a signal is not swallowed");
+        require(!waits || node->change_count || node->born > node_signal(own),
+                "a signal is not swallowed");
     }
 }
 
 /* What a holder is told of its wish to be a reader is so: no older request changes it later. */
-void rules_on_shared(const struct wish *wish) {
-    const struct zkl_claim *claim = &wish->claim;
+void rules_on_shared(const struct wish *wish, enum zkl_code code) {
+    const struct stake *stake = stake_of(wish);
+    const struct zkl_claim *claim = &stake->claim;
     const struct node *node = node_of(claim);
-    require(wish->granted && !wish->lost && !wish->given_up, "only a holder becomes a reader");
-    require(claim->refusal == ZKL_OK || world.setting.refusals, "nobody refused to share");
-    require((claim->kind == ZKL_READ) == (claim->refusal == ZKL_OK),
-            "who was not refused is a reader");
+    require(zkl_claim_holds(claim), "only a holder becomes a reader");
+    require(code == ZKL_OK || (code == ZKL_AUTH && world.setting.refusals),
+            "nobody refused to share");
+    require((claim->kind == ZKL_READ) == (code == ZKL_OK), "who was not refused is a reader");
     require(node && node->kind == claim->kind, "a holder's node is of the kind that it was told");
 }
 
+/* --- what a claim does ----------------------------------------------------------------- */
+
 /* Its predecessor was gone at this zxid, and the claim knows. */
-void rules_on_end_ahead(struct wish *wish, const struct zkl_contender *ahead, zxid at) {
-    const struct zkl_claim *claim = &wish->claim;
-    if (claim->state == ZKL_WAIT && claim->ahead == ahead && !claim->heading) wish->told = at;
+void rules_on_end_ahead(const struct client *client, const struct zkl_claim *claim,
+                        const struct zkl_contender *ahead, zxid at) {
+    struct shadow *shadow = shadow_of(client, claim);
+    bool waits = claim->state == ZKL_WAIT && claim->ahead == ahead && !claim->heading;
+    if (shadow && waits) shadow->told = at;
 }
 
 /*
  * A claim whose predecessor is gone looks at all that are ahead, not at one after the other: what a
  * hand-over costs does not depend on how many were ahead when the claim queued.
  */
-void rules_on_watch(struct wish *wish, const struct node *ahead) {
-    uint32_t list = wish->claim.line->serial;
-    bool stale = ahead && ahead->died <= wish->told;
-    bool again = ahead && ahead->born == wish->walked; /* the reply was lost */
-    bool newly = list != wish->walked_in;              /* a list has shown others since */
-    require(!stale || !wish->walked || again || newly,
+void rules_on_watch(const struct client *client, const struct zkl_claim *claim) {
+    struct shadow *shadow = shadow_of(client, claim);
+    const struct node *ahead = node_find(claim->ahead->name);
+    uint32_t list = claim->line->serial;
+    if (!shadow) return;
+    bool stale = ahead && ahead->died <= shadow->told;
+    bool again = ahead && ahead->born == shadow->walked; /* the reply was lost */
+    bool newly = list != shadow->walked_in;              /* a list has shown others since */
+    require(!stale || !shadow->walked || again || newly,
             "a claim does not walk along nodes that were gone before");
-    wish->walked = stale ? ahead->born : 0;
-    wish->walked_in = list;
+    shadow->walked = stale ? ahead->born : 0;
+    shadow->walked_in = list;
 }
 
-void rules_on_forget(const struct wish *wish) {
-    require(!wish->gone, "a claim is forgotten once");
-    require(!wish->asked || wish->granted || wish->failed, "every wish is answered");
-    if (wish->granted)
-        require(wish->given_up || wish->lost, "a holder is told before its claim is forgotten");
+/* That its user was told before is rules_at_any_time()'s. */
+void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim) {
+    require(shadow, "a claim is forgotten once");
+    require(claim->state == ZKL_GONE, "a claim is forgotten when it is gone");
 }
 
 /* --- time ---------------------------------------------------------------------------------------
  */
 
 /* What the own clock ended stays ended, whatever is learned later. */
-static void note_ends(struct client *client) {
+static void note_ends(const struct client *client) {
+    if (!ran_out(client)) return;
     EACH_WISH(client, wish) {
-        if (wish->granted && ran_out(client)) wish->ended = true;
+        if (has_lease(wish)) wish->ended = true;
     }
 }
 
@@ -223,7 +255,8 @@ void rules_on_proof(struct client *client, zkl_time issued) {
 }
 
 void rules_on_tick(const struct client *client, zkl_time now) {
-    EACH_OWN(client, claim) {
+    EACH_STAKE(client, stake) {
+        const struct zkl_claim *claim = &stake->claim;
         bool held = zkl_claim_holds(claim);
         require(!claim->wanted || held || now < claim->deadline, "no wait outlives its deadline");
         require(!held || !ran_out(client), "a holder is told when its clock runs out");
@@ -236,15 +269,14 @@ void rules_on_tick(const struct client *client, zkl_time now) {
 /* Its node, unless a stranger removed that. */
 static const struct node *check_holder(const struct client *client, const struct zkl_claim *claim) {
     const struct node *node = node_of(claim);
-    require(client->party.clock.connected, "nothing is certain without a connection");
-    require(!((const struct wish *)claim)->ended, "what the clock ended never comes back");
+    require(client->zk->party.clock.connected, "nothing is certain without a connection");
     if (node && node->robbed) return NULL;
     require(node && alive(node), "who holds for certain has its node");
     if (!node) return NULL;
     require(may_hold(node), "who holds for certain is the first, or has its permits");
     require(node->kind == claim->kind || claim->state == ZKL_SHARE,
             "a holder's node is of its kind");
-    require(world.sessions[node->session].id == client->party.session,
+    require(world.sessions[node->session].id == zkl_session_id(client->zk),
             "who holds for certain has a node of its own session");
     return node;
 }
@@ -272,21 +304,50 @@ static void check_tally(const struct tally *tally) {
     require(tally->permits <= tally->limit, "no more permits are held than there are");
 }
 
+/* Whose lease it is a part of; NULL: nobody's. */
+static const struct wish *holder_of(const struct client *client, const struct stake *stake) {
+    EACH_WISH(client, wish) {
+        if (has_lease(wish) && zkl_stakes_have(&wish->lease->stakes, stake)) return wish;
+    }
+    return NULL;
+}
+
+static void check_lease(const struct client *client, const struct wish *wish,
+                        struct tally tallies[LINES]) {
+    const struct stakes *stakes = &wish->lease->stakes;
+    const struct zkl_clock *clock = &client->zk->party.clock;
+    for (size_t i = 0; i < stakes->count; i++) {
+        const struct zkl_claim *claim = &zkl_stakes_at(stakes, i)->claim;
+        require(zkl_claim_holds(claim), "a grant is not taken back");
+        if (zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_HELD) continue;
+        require(!wish->ended, "what the clock ended never comes back");
+        const struct node *node = check_holder(client, claim);
+        if (node) count_holder(&tallies[node->line], node);
+    }
+}
+
+static bool is_awaited(const struct stakes *stakes) {
+    for (size_t i = 0; i < stakes->count; i++)
+        if (zkl_stakes_at(stakes, i)->claim.state != ZKL_GONE) return true;
+    return false;
+}
+
+static void check_users(const struct client *client, struct tally tallies[LINES]) {
+    note_ends(client);
+    EACH_WISH(client, wish) {
+        if (has_lease(wish)) check_lease(client, wish, tallies);
+        else require(is_awaited(stakes_of(wish)), "every wish is answered");
+    }
+    EACH_STAKE(client, stake)
+    require(!zkl_claim_holds(&stake->claim) || holder_of(client, stake),
+            "what is held has a user that was told");
+}
+
 void rules_at_any_time(void) {
     struct tally tallies[LINES] = {0};
     if (world.setting.wild) return;
     EACH_CLIENT(c) {
-        if (c->life != RUNS) continue; /* it can ask nothing */
-        note_ends(c);
-        EACH_OWN(c, claim) {
-            const struct wish *wish = (const struct wish *)claim;
-            bool lease = wish->granted && !wish->away && !wish->given_up && !wish->lost;
-            require(lease == zkl_claim_holds(claim), "a grant is not taken back");
-            if (!lease) continue;
-            enum zkl_phase phase = zkl_clock_phase(&c->party.clock, claim->epoch, clock_of(c));
-            const struct node *node = phase == ZKL_PHASE_HELD ? check_holder(c, claim) : NULL;
-            if (node) count_holder(&tallies[node->line], node);
-        }
+        if (c->life == RUNS) check_users(c, tallies); /* else it can ask nothing */
     }
     for (int i = 0; i < LINES; i++) check_tally(&tallies[i]);
 }
@@ -322,7 +383,7 @@ static void check_in_condition(const struct client *client, const struct zkl_cla
     uint8_t bit = (uint8_t)(1U << index_of(client));
     require(own && alive(own), "who waits in the condition has its node");
     require(own && own->watched & bit, "who waits in the condition watches its node");
-    require(own && !own->changed, "who was signalled does not wait");
+    require(own && !own->change_count, "who was signalled does not wait");
     require(claim->partner && claim->partner->state == ZKL_AWAY,
             "who waits in the condition does not have its lock");
 }
@@ -353,8 +414,8 @@ static void check_unfair_waiter(const struct client *client) {
 
 static const struct zkl_claim *claim_of(const struct node *node) {
     EACH_CLIENT(c) {
-        EACH_OWN(c, claim) {
-            if (c->life == RUNS && strcmp(claim->name, node->name) == 0) return claim;
+        EACH_STAKE(c, stake) {
+            if (c->life == RUNS && strcmp(stake->claim.name, node->name) == 0) return &stake->claim;
         }
     }
     return NULL;
@@ -416,13 +477,14 @@ void rules_in_calm(void) {
     if (world.setting.wild) return;
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
-        EACH_OWN(c, claim) check_calm(c, claim);
+        EACH_STAKE(c, stake) check_calm(c, &stake->claim);
     }
     EACH_NODE(node) {
         if (!alive(node) || node->session == NOBODY) continue;
         bool answered_for = false;
         EACH_CLIENT(c) {
-            EACH_OWN(c, claim) {
+            EACH_STAKE(c, stake) {
+                const struct zkl_claim *claim = &stake->claim;
                 if (is_fixed(node->name) ? claim->czxid == node->born
                                          : strcmp(claim->name, node->name) == 0)
                     answered_for = true;
@@ -432,13 +494,27 @@ void rules_in_calm(void) {
     }
 }
 
+/* Nothing is kept for a claim that is gone: neither a watch nor a place in a limit. */
+static void check_accounts(const struct client *client) {
+    struct zkl_stats stats;
+    zkl_session_stats(client->zk, &stats);
+    require(stats.claims == 0 && stats.in_flight == 0, "what there is no more is not counted");
+    require(stats.paths == 0, "no bytes of paths are left");
+    require(stats.watches == 0 && stats.watch_bytes == 0, "no watch is left");
+    for (size_t i = 0; i < WATCH_BUCKETS; i++)
+        require(!client->zk->watches.buckets[i], "no watch is kept in mind");
+}
+
 void rules_at_rest(void) {
     EACH_NODE(node) {
         bool left = alive(node) && node->session != NOBODY;
         require(!left || world.setting.wild, "no node is left");
     }
     EACH_CLIENT(c) {
-        EACH_LINE(c, line) require(!line->claims, "no claim is left");
-        EACH_WISH(c, wish) require(!wish->used, "no request is left unanswered");
+        if (c->life != RUNS) continue;
+        require(!c->zk->stakes, "no claim is left");
+        require(zkl_session_is_idle(c->zk) && !c->zk->requests, "no request is left unanswered");
+        EACH_WISH(c, wish) require(false, "no user is left");
+        check_accounts(c);
     }
 }

@@ -8,21 +8,25 @@
 
 #include "world.h"
 
-/* When the user of a wish is told something, and when its claim is forgotten. */
+/* When a user is told something. */
 void rules_on_grant(const struct client *client, struct wish *wish);
-void rules_on_fail(const struct client *client, struct wish *wish);
-void rules_on_loss(const struct client *client, struct wish *wish);
-void rules_on_shared(const struct wish *wish);
-void rules_on_forget(const struct wish *wish);
+void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code);
+void rules_on_loss(const struct client *client, const struct wish *wish);
+void rules_on_shared(const struct wish *wish, enum zkl_code code);
+void rules_on_left(const struct wish *wish);                     /* it waited for the end */
+void rules_on_stay(const struct wish *wish, enum zkl_code code); /* it could not wait */
 
-/* A claim's predecessor was gone at this zxid, and it is told; it asks for another one. */
-void rules_on_end_ahead(struct wish *wish, const struct zkl_contender *ahead, zxid at);
-void rules_on_watch(struct wish *wish, const struct node *ahead);
-
-/* Of the condition: a lock's claim enters again; it could not wait; a waiter's node goes. */
+/* When the session feeds a claim (feeds.c). It forgets it: */
+void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim);
+/* Its predecessor was gone at this zxid, and it is told; it asks for another one. */
+void rules_on_end_ahead(const struct client *client, const struct zkl_claim *claim,
+                        const struct zkl_contender *ahead, zxid at);
+void rules_on_watch(const struct client *client, const struct zkl_claim *claim);
+/* Of the condition: a lock's claim enters again. */
 void rules_on_return(const struct zkl_claim *waiter);
-void rules_on_stay(struct wish *wish);
-void rules_on_remove(const struct node *own, const struct wish *wish);
+
+/* At the leader: a node goes alone; `taken`: it is a waiter's whose lock was granted again. */
+void rules_on_remove(const struct node *own, bool taken);
 
 extern uint64_t rules_grants; /* so far, in all runs */
 

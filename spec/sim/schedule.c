@@ -23,25 +23,13 @@ void world_begin(void) {
         world.servers[i] =
             (struct server){.seen = 1, .report = world.now + world.setting.tick / 4 * (i + 1)};
     EACH_CLIENT(c) {
-        memset(&c->party, 0, sizeof *c - offsetof(struct client, party));
+        memset(&c->zk, 0, sizeof *c - offsetof(struct client, zk));
         c->up.count = c->down.count = 0;
     }
 }
 
-static void drop_queue(struct queue *queue) {
-    struct item item;
-    while (queue_pull(queue, &item)) zkl_contender_drop(item.contender);
-}
-
 void world_end(void) {
-    EACH_CLIENT(c) {
-        drop_queue(&c->up);
-        drop_queue(&c->down);
-        EACH_WISH(c, wish) {
-            if (!wish->gone) zkl_claim_detach(&wish->claim);
-        }
-        for (int i = 0; i < LINES; i++) zkl_line_clear(&c->lines[i]);
-    }
+    EACH_CLIENT(c) client_end(c);
 }
 
 /* --- the calm ----------------------------------------------------------------------- */
@@ -50,7 +38,7 @@ static void heal(void) {
     for (unsigned i = 1; i < world.setting.servers; i++) server_rejoin((int)i);
     EACH_CLIENT(c) {
         if (c->life == STOPPED) c->life = RUNS;
-        if (c->late[0]) network_land(c);
+        if (c->late.count) network_land(c);
     }
 }
 
@@ -87,15 +75,22 @@ static bool is_settled(const struct zkl_claim *claim) {
     return in_place && claim->own_watched;
 }
 
+/* It will look for orphans once more. */
+static bool has_doubts(const struct client *client) {
+    for (struct path *path = NULL; (path = zkl_path_next(client->zk, path));)
+        if (path->look_at) return true;
+    return false;
+}
+
 /* Nothing goes on any more but heartbeats. */
 static bool is_calm(void) {
     for (int i = 0; i < world.session_count; i++)
         if (is_abandoned(i)) return false;
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
-        if (c->look != ZKL_NEVER) return false;
-        EACH_OWN(c, claim) {
-            if (!is_settled(claim)) return false;
+        if (has_doubts(c)) return false;
+        EACH_STAKE(c, stake) {
+            if (!is_settled(&stake->claim)) return false;
         }
     }
     return true;
@@ -119,7 +114,7 @@ static void remove_others(void) {
 /* In a calm time nobody is forgotten: whoever waits in the condition returns. */
 static void signal_all(void) {
     struct node *waiter;
-    while ((waiter = node_unsignalled())) node_change(waiter);
+    while ((waiter = node_unsignalled())) node_write(waiter, SIGNAL);
 }
 
 /* Releases what is held; false: nobody wants anything any more. */
@@ -128,9 +123,8 @@ static bool release_all(void) {
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
         EACH_WISH(c, wish) {
-            if (wish->gone) continue;
-            wanted = wanted || wish->claim.wanted;
-            if (zkl_claim_holds(&wish->claim)) client_release(c, wish);
+            wanted = true;
+            if (has_lease(wish)) user_release(c, wish);
         }
     }
     return wanted;
@@ -149,32 +143,15 @@ static void answer_all(void) {
 static bool is_at_rest(void) {
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
-        if (c->look != ZKL_NEVER) return false;
-        EACH_LINE(c, line) {
-            if (line->claims) return false;
-        }
+        if (has_doubts(c) || zkl_session_has_claims(c->zk) || c->zk->calls) return false;
     }
     return true;
-}
-
-/* A process that was killed has its claims no more. */
-static void bury(void) {
-    EACH_CLIENT(c) {
-        if (c->life != DEAD) continue;
-        drop_queue(&c->up);
-        drop_queue(&c->down);
-        EACH_WISH(c, wish) {
-            if (!wish->gone) zkl_claim_detach(&wish->claim);
-            wish->used = false;
-        }
-    }
 }
 
 static void come_to_rest(void) {
     int beats = 0;
     choose_no_more();
     heal();
-    bury();
     calm_down();
     if (world.broken) return;
     answer_all();

@@ -19,7 +19,7 @@ static const struct small {
     enum mix mix;
     unsigned clients, servers, wishes, faults, moves;
 } smalls[] = {
-    {"calm", "2 clients, no fault but one passage of time", MIX_MUTEX, 2, 1, 1, 1, ALWAYS},
+    {"calm", "2 clients, no fault but two passages of time", MIX_MUTEX, 2, 1, 1, 2, ALWAYS},
     {"cut", "2 clients, one cut or passage of time", MIX_MUTEX, 2, 1, 1, 1,
      ALWAYS | BIT(MOVE_SEVER)},
     {"cancel", "2 clients, one cut, passage of time or change of mind", MIX_MUTEX, 2, 1, 1, 1,
@@ -32,7 +32,7 @@ static const struct small {
      ALWAYS | BIT(MOVE_ROB) | BIT(MOVE_CHANGE) | BIT(MOVE_CLEAR)},
     {"share", "a writer that becomes a reader, one behind it; two cuts", MIX_DOWNGRADE, 2, 1, 1, 2,
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_SHARE)},
-    {"unfair", "2 clients without an order, one cut or passage of time", MIX_UNFAIR, 2, 1, 1, 1,
+    {"unfair", "2 clients without an order, two cuts or passages of time", MIX_UNFAIR, 2, 1, 1, 2,
      ALWAYS | BIT(MOVE_SEVER)},
     {"multi", "2 clients that want two paths at once; one cut", MIX_MULTI, 2, 1, 1, 1,
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER)},
@@ -127,11 +127,10 @@ static void set_clock(struct client *c) {
 static void connect_all(void) {
     EACH_CLIENT(c) {
         c->session = c->server = NOBODY;
-        c->look = ZKL_NEVER;
         if (!world.setting.plain || index_of(c) == 0) set_clock(c);
         else c->rate = 1000;
-        c->party.clock.patience = TIMEOUT / 12;
-        zkl_clock_attend(&c->party.clock, clock_of(c));
+        c->mutexes = !world.setting.plain && choose(2);
+        client_begin(c);
         network_connect(c, index_of(c) % (int)world.setting.servers, TIMEOUT);
         client_deliver(c);
     }

@@ -1,4 +1,4 @@
-# sim.mk - the simulator of spec/sim: src/core against a model of ZooKeeper.
+# sim.mk - the simulator of spec/sim: src/session, with src/core, against a model of ZooKeeper.
 #
 #   make sim                        SEEDS schedules from seed FIRST, then every small case
 #   make sim SEEDS=50000000         the campaign of docs/track-record.md
@@ -9,11 +9,18 @@ SEEDS ?= 2000000
 FIRST ?= 1
 
 SIM_SOURCES = $(wildcard spec/sim/*.c)
-SIM_FILES = $(SIM_SOURCES) $(wildcard spec/sim/*.h) $(CORE_SOURCES) $(CORE_HEADERS)
+SIM_DRIVEN = $(CORE_SOURCES) $(wildcard src/session/*.c)
+SIM_FILES = $(SIM_SOURCES) $(SIM_DRIVEN) $(CORE_HEADERS) $(wildcard src/session/*.h spec/sim/*.h) \
+	spec/sim/feeds.wrap
+
+# The linker puts spec/sim/feeds.c between the session and its claims.
+SIM_WRAP = -Wl,@spec/sim/feeds.wrap
+# It has two paths and few nodes: small tables are searched sooner.
+SIM_TABLES = -DPATH_BUCKETS=2 -DWATCH_BUCKETS=16
 
 # $(call simulator,<flags>)
-simulator = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) $(1) -Isrc/core -Ispec/sim -o $@ \
-	$(SIM_SOURCES) $(CORE_SOURCES)
+simulator = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) $(1) -Isrc/core -Ispec/sim $(SIM_TABLES) \
+	$(SIM_WRAP) -o $@ $(SIM_SOURCES) $(SIM_DRIVEN)
 
 .PHONY: sim test-sim
 

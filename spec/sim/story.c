@@ -48,36 +48,44 @@ const char *story_node(int index) {
     return text;
 }
 
+static const char *op_name(const struct zkl_op *op) {
+    if (op->kind != ZKL_OP_CREATE) return zkl_op_names[op->kind];
+    return name_in(op->path) ? "create" : "create of the path";
+}
+
+static const char *story_write(const struct zkl_rpc *rpc) {
+    char *text = buffer();
+    size_t length = 0;
+    for (size_t i = 0; i < rpc->count && length < TEXT; i++)
+        length += (size_t)snprintf(text + length, TEXT - length, "%s%s", i ? " and " : "",
+                                   op_name(&rpc->ops[i]));
+    return text;
+}
+
 const char *story_what(const struct item *item) {
-    static const char *const names[] = {[PARENTS] = "create of the path",
-                                        [CREATE] = "create",
-                                        [SYNC] = "sync",
-                                        [LIST] = "list",
-                                        [RANK] = "get (czxid) of",
-                                        [OWN] = "get (own) of",
-                                        [AHEAD] = "get (ahead) of",
-                                        [REMOVE] = "delete of",
-                                        [SHARE] = "downgrade of",
-                                        [MARK] = "mark of",
-                                        [PASS] = "passing on of",
-                                        [WAIT] = "wait",
-                                        [SIGNAL] = "signal by",
-                                        [CREATE_ALL] = "creates",
-                                        [DELETED] = "the deletion of",
+    static const char *const requests[] = {[ZKL_RPC_LIST] = "list",
+                                           [ZKL_RPC_SYNC] = "sync",
+                                           [ZKL_RPC_GET] = "get",
+                                           [ZKL_RPC_EXISTS] = "exists",
+                                           [ZKL_RPC_UNWATCH] = "end of a watch"};
+    static const char *const names[] = {[DELETED] = "the deletion of",
                                         [CHANGED] = "the change of",
                                         [CUT] = "the cut",
                                         [BACK] = "the connection",
                                         [EXPIRED] = "the session's expiry"};
     char *text = buffer();
-    bool about = item->node != NOBODY && item->what >= RANK && item->what <= CHANGED;
+    const struct zkl_rpc *rpc = &item->rpc;
+    bool about = item->what == DELETED || item->what == CHANGED;
+    bool writes = rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI;
+    if (item->what == REQUEST && item->error == ZKL_ERROR_CONNECTION_LOSS) return "a request";
+    if (item->what == REQUEST) return writes ? story_write(rpc) : requests[rpc->kind];
     snprintf(text, TEXT, "%s%s%s", names[item->what], about ? " " : "",
              about ? story_node(item->node) : "");
     return text;
 }
 
-const char *story_reply(enum zkl_reply reply) {
-    static const char *const names[] = {"done", "absent", "refused", "unknown"};
-    return names[reply];
+const char *story_error(int error) {
+    return error == ZKL_ERROR_NONE ? "done" : zkl_error_words(error);
 }
 
 const char *story_desire(const struct desire *desire) {

@@ -19,7 +19,7 @@ __attribute__((format(printf, 1, 2))) void story_line(const char *format, ...);
 const char *story_client(const struct client *client);
 const char *story_node(int node);
 const char *story_what(const struct item *item);
-const char *story_reply(enum zkl_reply reply);
+const char *story_error(int error);
 const char *story_actions(zkl_actions actions);
 const char *story_desire(const struct desire *desire);
 const char *story_state(enum zkl_claim_state state);

@@ -1,6 +1,6 @@
 /*
  * world.h - everything there is in one run of the simulator: a ZooKeeper
- * ensemble, the network, and clients that run the real src/core.
+ * ensemble, the network, and clients whose sessions are the real src/session.
  *
  * Servers commit in one order, counted by zxid; server 0 leads, the others show
  * what they have seen of it. A connection is two queues, in order (FIFO). Each
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "claim.h"
+#include "../../src/session/internal.h" /* to look, never to change */
 
 enum {
     CLIENTS = 8,
@@ -24,7 +24,10 @@ enum {
     SESSIONS = 40,
     PATHS = 6,
     LINES = 2,
-    ROOM = 10,
+    ROOM = 6,
+    SHADOWS = 32,
+    OPS = 2, /* of a transaction */
+    CHANGES = 24,
     QUEUE = 256
 };
 
@@ -37,10 +40,17 @@ typedef int64_t zxid;
 
 /* --- ZooKeeper ---------------------------------------------------------------------- */
 
+/* What is in a node. */
+enum content { IDENTITY, REVOKE, SIGNAL, OTHER };
+
+struct change {
+    zxid at;
+    enum content content;
+};
+
 struct node {
     char name[ZKL_NAME_SIZE];
-    zxid born, died, changed;
-    zxid signal; /* the first change; of who waits in the condition. A stranger may make others */
+    zxid born, died;
     zxid place;  /* in the true order: born; of a downgraded reader its writer's */
     int session; /* index of its owner; NOBODY: another client's */
     enum zkl_kind kind;
@@ -52,6 +62,8 @@ struct node {
     int32_t grants;  /* how often it was the node of one */
     uint8_t watched; /* clients whose server would tell them, a bit each */
     uint8_t kept;    /* clients whose library keeps the watch */
+    int change_count;
+    struct change changes[CHANGES]; /* the first ones only: see nodes_full() */
 };
 
 struct server {
@@ -75,21 +87,7 @@ struct generation { /* of the lock paths, which come and go together, and count 
 /* --- the network -------------------------------------------------------------------- */
 
 enum what {
-    /* requests and their replies */
-    PARENTS,
-    CREATE,
-    SYNC,
-    LIST,
-    RANK,
-    OWN,
-    AHEAD,
-    REMOVE,
-    SHARE,
-    MARK,
-    PASS,       /* delete of a waiter's node, and the signal for the next */
-    CREATE_ALL, /* of a multi-lock's two parts */
-    WAIT,       /* create of a waiter's node, and delete of the lock's */
-    SIGNAL,     /* of the first who has none, if the signaller's node is there */
+    REQUEST, /* and its answer */
     /* watch events */
     DELETED,
     CHANGED,
@@ -99,26 +97,26 @@ enum what {
     EXPIRED
 };
 
+/*
+ * A request's paths and data are the session's own: it keeps them until the answer is put in,
+ * and the simulator reads them until then.
+ */
 struct item {
     enum what what;
-    enum zkl_reply reply;
-    int wish;                        /* whose; NOBODY: the client's own */
-    int line;                        /* LIST, CREATE...: which path */
-    int node;                        /* asked for, created, or what happened to it */
-    zxid view;                       /* what its server had seen */
-    zxid changed;                    /* AHEAD: when the node was last written to; 0: never */
-    int session;                     /* BACK: in this one */
-    zkl_time issued;                 /* by the client's clock */
-    zkl_time look;                   /* the client's next look then */
-    struct zkl_contender *contender; /* RANK, AHEAD: a reference */
-    int64_t czxid;                   /* REMOVE: of the node that is meant */
-    bool arrived;                    /* at the client's library */
-    bool taken;                      /* CREATE: refused, for there is such a node */
-    bool second;                     /* WAIT, PASS: what was refused is the second write */
-    bool unchanged;                  /* REMOVE: only if nobody has written to it */
-    char name[ZKL_NAME_SIZE];        /* CREATE: the prefix; SHARE: the writer's; or the fixed one */
-    char other[ZKL_NAME_SIZE];       /* CREATE_ALL: the prefix of the other part, on the other path;
-                                        WAIT: the lock's node; PASS: the next waiter's */
+    uint64_t id;        /* REQUEST: the session's */
+    struct zkl_rpc rpc; /* REQUEST */
+    int error;          /* of the answer */
+    unsigned refused;   /* by an operation: which one, from 0 */
+    int node;           /* asked for, or what happened to it */
+    int nodes[OPS];     /* of the operations: made or written to */
+    zxid view;          /* what its server had seen */
+    int line;           /* LIST: which path */
+    int session;        /* BACK: in this one */
+    zkl_time issued;    /* by the client's clock */
+    bool arrived;       /* at the client's library */
+    /* for the rules: */
+    int64_t czxid; /* of the claim that asks, as it knows it */
+    bool taken;    /* it is a waiter's whose lock was granted again */
 };
 
 struct queue {
@@ -128,50 +126,69 @@ struct queue {
 
 /* --- clients ------------------------------------------------------------------------ */
 
-/* A user's wish to have the lock, and its claim. */
+enum doing { NOTHING, SHARES, WAITS, SIGNALS, LEAVES };
+
+/* A user who wants the lock, or has it. */
 struct wish {
-    struct zkl_claim claim;
-    bool used, gone;                      /* gone: forgotten by the claim machine */
-    enum zkl_code cancelled;              /* why the user, or a close, gave it up */
-    bool asked;                           /* a user made it: it is no orphan's */
-    bool joint;                           /* it is a part of a multi-lock */
-    bool granted, failed, lost, given_up; /* what the user was told, and did */
-    bool away;                            /* granted, and waiting in the condition */
-    bool taken;                           /* a waiter: its lock was granted again */
-    bool ended;                           /* as a lease, by the own clock */
-    zkl_time wake;                        /* the end of its pause, by the client's clock */
-    zxid told;                            /* when the last predecessor that it was told of went */
-    zxid walked;                          /* born: of one that it asked for, gone by then; or 0 */
-    uint32_t walked_in;                   /* serial of its newest list then */
-    unsigned out;                         /* its requests */
+    bool used;
+    struct zkl_request *request; /* until it is answered */
+    struct zkl_lease *lease;     /* after that */
+    enum doing doing;            /* what it does with it */
+    struct zkl_request *deed;    /* and its request */
+    struct zkl_request *queue;   /* SIGNALS: who is in the condition */
+    size_t next;                 /* of them: whom to signal now */
+    zkl_time deadline;           /* by the client's clock; of the wait that is out */
+    enum zkl_kind kind;
+    int32_t limit, batch;
+    bool trying;
+    enum zkl_code cancelled; /* why the user, or a close, gave it up */
+    bool ended;              /* as a lease, by the own clock */
+};
+
+/* What the rules remember of a claim, as long as there is one. */
+struct shadow {
+    const struct zkl_claim *claim;
+    zxid told;          /* when the last predecessor that it was told of went */
+    zxid walked;        /* born: of one that it asked for, gone by then; or 0 */
+    uint32_t walked_in; /* serial of its newest list then */
+    bool taken;         /* a waiter: its lock was granted again */
+};
+
+/* A write on a slow way. */
+struct late {
+    unsigned count; /* of operations; 0: there is none */
+    struct zkl_op ops[OPS];
+    char paths[OPS][ZKL_NAME_SIZE + 4];
+    char data[OPS][16];
+    int session;
+    zkl_time lands; /* until then at most */
 };
 
 enum life { RUNS, STOPPED, DEAD };
 
 struct client {
     struct queue up, down;
-    struct zkl_party party; /* from here on all is zero when a run begins */
-    struct zkl_line lines[LINES];
+    struct zkl_session *zk; /* NULL: dead. From here on all is zero when a run begins */
     struct wish wishes[ROOM];
+    struct shadow shadows[SHADOWS];
     enum life life;
     unsigned wished;          /* how many wishes it had */
     unsigned waited, signals; /* how often it waited in the condition, and signalled */
+    bool mutexes;             /* of all kinds it wants mutexes, not to read or write */
     int session;              /* index; NOBODY: none */
     int server;               /* connected to; NOBODY: to none */
-    bool expiring;            /* the library knows that its session is gone, the claims do not */
+    bool expiring;            /* the library knows that its session is gone, zk does not */
     zxid shown[LINES];        /* what the newest list showed */
-    unsigned lists[LINES];    /* that wishes have asked for, and that are out */
     zkl_time proved;          /* issue time of the newest proof: the rules' own account of it */
     zxid last;                /* the newest zxid that its library saw */
     zkl_time sent;            /* world time of its last packet, for the library's ping */
     int rate;                 /* of its clock, per mille */
     zkl_time offset;          /* of its clock */
-    zkl_time beat, look;      /* by its clock: the last beat; the next look, or ZKL_NEVER */
-    char late[ZKL_NAME_SIZE]; /* a write on a slow way, of session `late_of`: a create's
-                                 prefix, or the writer's name that is to be a reader's */
-    char late_other[ZKL_NAME_SIZE]; /* with a waiter's prefix: the lock's node */
-    zkl_time lands;                 /* until then at most */
-    int late_of, late_line;
+    zkl_time round;           /* world time: by then its keeper comes round in any case */
+    zkl_time due;             /* client_due(), if it was asked */
+    bool asked_due;
+    const struct item *hears; /* what is being put in */
+    struct late late;
 };
 
 enum { BATCH = 4 }; /* grants in a turn at most */
@@ -235,11 +252,8 @@ extern struct world world;
          wish++)                                                                                   \
         if (!wish->used) continue;                                                                 \
         else
-#define EACH_LINE(client, line)                                                                    \
-    for (const struct zkl_line *line = (client)->lines; line < (client)->lines + LINES; line++)
-#define EACH_OWN(client, claim) /* may not end any */                                              \
-    EACH_LINE(client, own_line_)                                                                   \
-    for (struct zkl_claim *claim = own_line_->claims; claim; claim = claim->next)
+#define EACH_STAKE(c, stake) /* may not end any */                                                 \
+    for (struct stake *stake = (c)->zk ? (c)->zk->stakes : NULL; stake; stake = stake->next)
 #define EACH_NODE(node)                                                                            \
     for (struct node *node = world.nodes; node < world.nodes + world.node_count; node++)
 
@@ -279,18 +293,27 @@ static inline bool alive(const struct node *node) {
 bool path_at(zxid view);
 void path_make(void);
 void path_remove(void);
+int line_at(const char *path);         /* of a path, or of a node in it */
+const char *line_path(int line);       /* "/a", "/b" */
+const char *name_in(const char *path); /* a node's; NULL: it is a line's path */
+const char *path_to(const struct node *node, char room[ZKL_NAME_SIZE + 4]);
 
 struct node *node_find(const char *name);
 struct node *node_at(const char *name, zxid view); /* of a name that many have had */
 struct node *node_born(zxid born);
 struct node *node_make(const char *prefix, int session, int line, bool contender); /* sequential */
 struct node *node_add(const char *name, int session, int line, bool contender);
-enum zkl_reply node_share(struct node *writer); /* the transaction of ZKL_DO_SHARE */
-struct node *node_wait(const char *prefix, int session, struct node *lock); /* a waiter's */
 struct node *node_unsignalled(void); /* the first who waits in the condition for a signal */
 void node_remove(struct node *node);
-void node_change(struct node *node);
+void node_write(struct node *node, enum content content);
 bool nodes_full(void);
+
+/* When it was written to: first and last up to that view, how often; 0: never. */
+zxid node_changed(const struct node *node, zxid view);
+int32_t node_version(const struct node *node, zxid view);
+static inline zxid node_signal(const struct node *node) {
+    return node->change_count ? node->changes[0].at : 0;
+}
 
 /* The nearest living contender before the node in the true order that excludes this kind. */
 struct node *node_before(const struct node *node, enum zkl_kind kind);
@@ -312,6 +335,8 @@ void session_heard(const struct client *client);
 
 /* Carries out a client's request at a server; false: it waits for the leader. */
 bool request_carry_out(const struct client *client, int server, struct item *item);
+/* All of the item's operations, or none, by that session, at the leader. */
+void request_transact(int session, struct item *item);
 bool request_waits(int server, const struct item *item);
 
 /* --- the network (network.c) -------------------------------------------------------- */
@@ -329,49 +354,76 @@ void network_land(struct client *client);   /* the write on a slow way lands */
 void network_tell(int client, enum what what, int node);
 void network_arrive(struct client *client, struct item *item);
 
-/* --- clients (client.c) --------------------------------------------------------------------------
- */
+/* --- clients (client.c) --------------------------------------------------------------- */
 
-bool client_deliver(struct client *client);             /* the next reply or event to the claims */
-void client_run(struct client *client, zkl_time until); /* without a stop */
-void client_keep(struct client *client); /* what the time asks for: deadlines, beats, looks */
-bool client_is_due(const struct client *client);
-zkl_time client_next_due(const struct client *client); /* world time */
+void client_begin(struct client *client); /* a new process, or a new session of it */
+void client_end(struct client *client);   /* what is left of it is freed, and nobody hears of it */
+void client_settle(struct client *client);
+bool client_deliver(struct client *client); /* the next answer or event to the session */
+void client_keep(struct client *client);    /* what the time asks for */
+zkl_time client_due(struct client *client); /* when it has something to do; ZKL_NEVER */
+bool client_is_due(struct client *client);
+zkl_time client_next_due(struct client *client); /* world time */
+void client_close(struct client *client);
+/* The answer that is out to this request was lost, or the request was. */
+void item_lose(struct item *item);
+
+static inline int line_of(const struct stake *stake) {
+    return stake->path->text[1] - 'a';
+}
+
+static inline struct shadow *shadow_of(const struct client *client, const struct zkl_claim *claim) {
+    struct shadow *shadow = ((struct client *)(uintptr_t)client)->shadows;
+    while (shadow < client->shadows + SHADOWS && shadow->claim != claim) shadow++;
+    return shadow < client->shadows + SHADOWS ? shadow : NULL;
+}
+
+static inline zkl_time client_round_due(const struct client *client) {
+    return client->life == RUNS ? client->round : ZKL_NEVER;
+}
+
+/* --- users (user.c) -------------------------------------------------------------------- */
+
 struct desire {
     enum zkl_kind kind;
     int32_t permits, limit;
     int32_t batch;
 };
-void client_wish(struct client *client, int line, struct desire desire, zkl_time deadline,
-                 bool trying);
-void client_wish_all(struct client *client, const struct desire desires[LINES], zkl_time deadline,
-                     bool trying);
-void client_cancel(struct client *client, struct wish *wish, enum zkl_code why);
-void client_release(struct client *client, struct wish *wish);
-void client_share(struct client *client, struct wish *wish);
-void client_yield(struct client *client, struct wish *wish);
-void client_wait(struct client *client, struct wish *wish, zkl_time deadline);
-void client_signal(struct client *client, struct wish *wish);
-bool client_may_wait(const struct client *client);
-void client_close(struct client *client);
-bool client_may_wish(const struct client *client);
+bool user_may_wish(const struct client *client);
+void user_wish(struct client *client, int line, struct desire desire, zkl_time timeout,
+               bool trying);
+void user_wish_all(struct client *client, const struct desire desires[LINES], zkl_time timeout,
+                   bool trying);
+void user_cancel(struct client *client, struct wish *wish);
+void user_release(struct client *client, struct wish *wish);
+void user_share(struct client *client, struct wish *wish);
+bool user_may_wait(const struct client *client);
+void user_wait(struct client *client, struct wish *wish, zkl_time timeout);
+void user_signal(struct client *client, struct wish *wish);
+void user_leave(struct wish *wish); /* gives back all that it has */
+/* Takes what the session tells; false: that was nothing. */
+bool user_hear(struct client *client);
 
-static inline int line_of(const struct client *client, const struct zkl_claim *claim) {
-    return (int)(claim->line - client->lines);
+/* Its parts; a request that was refused has none. */
+static inline const struct stakes *stakes_of(const struct wish *wish) {
+    return wish->lease ? &wish->lease->stakes : &wish->request->stakes;
+}
+
+static inline struct stake *stake_of(const struct wish *wish) {
+    const struct stakes *stakes = stakes_of(wish);
+    return stakes->count ? zkl_stakes_at(stakes, 0) : NULL;
+}
+
+static inline bool is_joint(const struct wish *wish) {
+    return stakes_of(wish)->count > 1;
+}
+
+/* It has a lease, and has it now: it neither waits in the condition nor gives it up. */
+static inline bool has_lease(const struct wish *wish) {
+    return wish->lease && wish->doing != WAITS && wish->doing != LEAVES;
 }
 
 /* The path of the condition; the lock's is the first. */
 enum { CONDITION = 1 };
-
-/* The other part of a multi-lock, while it has claims of both. */
-static inline struct wish *other_part(const struct wish *wish) {
-    struct wish *other = (struct wish *)wish->claim.next_part;
-    return other == wish ? NULL : other;
-}
-
-/* Of one who is away its waiter, and of that the lock's. */
-static inline struct wish *partner_of(const struct wish *wish) {
-    return (struct wish *)wish->claim.partner;
-}
 
 #endif

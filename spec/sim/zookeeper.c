@@ -33,6 +33,27 @@ void path_remove(void) {
     server_see(0, world.zxid);
 }
 
+/* --- names of nodes ------------------------------------------------------------------- */
+
+int line_at(const char *path) {
+    return path[1] == 'b';
+}
+
+const char *line_path(int line) {
+    static const char *const paths[LINES] = {"/a", "/b"};
+    return paths[line];
+}
+
+const char *name_in(const char *path) {
+    const char *slash = strchr(path + 1, '/');
+    return slash ? slash + 1 : NULL;
+}
+
+const char *path_to(const struct node *node, char room[ZKL_NAME_SIZE + 4]) {
+    snprintf(room, ZKL_NAME_SIZE + 4, "%s/%s", line_path(node->line), node->name);
+    return room;
+}
+
 /* --- nodes -------------------------------------------------------------------------- */
 
 struct node *node_find(const char *name) {
@@ -59,12 +80,15 @@ bool nodes_full(void) {
     return world.node_count > NODES - 40; /* whoever is robbed makes another */
 }
 
-static struct node *new_node(const char *name, int session, int line, bool contender) {
+static struct node *new_node(const char *name, int session, int line, bool contender, zxid born) {
     struct zkl_name parsed;
     require(world.node_count < NODES, "(the simulator is out of nodes)");
     struct node *node = &world.nodes[world.node_count < NODES ? world.node_count++ : NODES - 1];
-    *node = (struct node){.born = commit(), .died = NEVER, .session = session, .line = line};
-    node->place = node->born;
+    memset(node, 0, offsetof(struct node, changes));
+    node->born = node->place = born;
+    node->died = NEVER;
+    node->session = session;
+    node->line = line;
     snprintf(node->name, sizeof node->name, "%s", name);
     node->contender = contender;
     if (contender && zkl_name_parse(name, &parsed)) {
@@ -77,29 +101,16 @@ static struct node *new_node(const char *name, int session, int line, bool conte
 }
 
 struct node *node_add(const char *name, int session, int line, bool contender) {
-    struct node *node = new_node(name, session, line, contender);
+    struct node *node = new_node(name, session, line, contender, commit());
     server_see(0, world.zxid);
     return node;
-}
-
-/* Create and delete in one commit, or neither: no such writer, or its reader is there already. */
-enum zkl_reply node_share(struct node *writer) {
-    char name[ZKL_NAME_SIZE];
-    zkl_name_downgrade(name, writer->name);
-    struct node *reader = node_find(name);
-    if (reader && alive(reader)) return ZKL_DONE;
-    if (!alive(writer)) return ZKL_ABSENT;
-    reader = new_node(name, writer->session, writer->line, true);
-    reader->place = writer->place;
-    writer->died = reader->born;
-    server_see(0, world.zxid);
-    return ZKL_DONE;
 }
 
 struct node *node_unsignalled(void) {
     struct node *first = NULL;
     EACH_NODE(node) {
-        bool waits = alive(node) && node->contender && node->line == CONDITION && !node->changed;
+        bool waits =
+            alive(node) && node->contender && node->line == CONDITION && !node->change_count;
         if (waits && (!first || node->place < first->place)) first = node;
     }
     return first;
@@ -119,22 +130,31 @@ struct node *node_make(const char *prefix, int session, int line, bool contender
     return node_add(numbered(prefix), session, line, contender);
 }
 
-struct node *node_wait(const char *prefix, int session, struct node *lock) {
-    struct node *waiter = new_node(numbered(prefix), session, CONDITION, true);
-    lock->died = waiter->born;
-    server_see(0, world.zxid);
-    return waiter;
-}
-
 void node_remove(struct node *node) {
     node->died = commit();
     server_see(0, world.zxid);
 }
 
-void node_change(struct node *node) {
-    node->changed = commit();
-    if (!node->signal) node->signal = node->changed;
+static void change(struct node *node, enum content content, zxid at) {
+    require(node->change_count < CHANGES, "(the simulator is out of changes)");
+    if (node->change_count == CHANGES) return;
+    node->changes[node->change_count++] = (struct change){at, content};
+}
+
+void node_write(struct node *node, enum content content) {
+    change(node, content, commit());
     server_see(0, world.zxid);
+}
+
+int32_t node_version(const struct node *node, zxid view) {
+    int32_t version = node->change_count;
+    while (version > 0 && node->changes[version - 1].at > view) version--;
+    return version;
+}
+
+zxid node_changed(const struct node *node, zxid view) {
+    int32_t version = node_version(node, view);
+    return version ? node->changes[version - 1].at : 0;
 }
 
 static bool is_before(const struct node *node, const struct node *other) {
@@ -173,13 +193,21 @@ static void tell_watchers(int server, struct node *node, enum what what) {
     }
 }
 
+/* The first change after `from`, or `otherwise` if that is sooner. */
+static zxid next_change(const struct node *node, zxid from, zxid otherwise) {
+    for (int i = 0; i < node->change_count; i++)
+        if (node->changes[i].at > from)
+            return node->changes[i].at < otherwise ? node->changes[i].at : otherwise;
+    return otherwise;
+}
+
 /* What happens next, after `from` and up to `to`, to a node that somebody watches. */
 static zxid next_of_watched(zxid from, zxid to) {
     zxid next = to + 1;
     EACH_NODE(node) {
         if (!node->watched) continue;
         if (node->died > from && node->died < next) next = node->died;
-        if (node->changed > from && node->changed < next) next = node->changed;
+        next = next_change(node, from, next);
     }
     return next;
 }
@@ -192,7 +220,7 @@ void server_see(int server, zxid view) {
     while ((at = next_of_watched(at, view)) <= view) {
         EACH_NODE(node) {
             if (node->died == at) tell_watchers(server, node, DELETED);
-            else if (node->changed == at && alive_at(node, at))
+            else if (node_changed(node, at) == at && alive_at(node, at))
                 tell_watchers(server, node, CHANGED);
         }
     }
@@ -270,6 +298,7 @@ static zkl_time earliest(zkl_time due) {
         if (world.servers[i].report < due) due = world.servers[i].report;
     EACH_CLIENT(c) {
         if (ping_due(c) < due) due = ping_due(c);
+        if (client_round_due(c) < due) due = client_round_due(c);
     }
     for (int i = 0; i < world.session_count; i++)
         if (expiry_due(&world.sessions[i]) < due) due = expiry_due(&world.sessions[i]);
@@ -281,8 +310,10 @@ void world_pass(zkl_time time) {
     do {
         zkl_time next = earliest(until);
         if (next < world.now) next = world.now; /* of a process that was stopped: overdue */
-        EACH_CLIENT(c) client_run(c, next);
         world.now = next;
+        EACH_CLIENT(c) {
+            if (client_round_due(c) <= world.now) client_keep(c);
+        }
         for (unsigned i = 1; i < world.setting.servers; i++)
             if (world.servers[i].report <= world.now) server_report((int)i);
         EACH_CLIENT(c) {
@@ -296,12 +327,12 @@ void world_pass(zkl_time time) {
             session_end(i);
         }
         EACH_CLIENT(c) {
-            if (c->late[0] && world.now >= c->lands) network_land(c);
+            if (c->late.count && world.now >= c->late.lands) network_land(c);
         }
     } while (world.now < until);
 }
 
-/* --- requests ----------------------------------------------------------------------- */
+/* --- writes --------------------------------------------------------------------------- */
 
 static void check_fresh(const char *prefix) {
     EACH_NODE(node) {
@@ -309,182 +340,179 @@ static void check_fresh(const char *prefix) {
     }
 }
 
-static void create(const struct client *client, struct item *item) {
-    if (!path_at(world.zxid)) {
-        item->reply = ZKL_ABSENT;
-        return;
-    }
-    check_fresh(item->name);
-    item->node = (int)(node_make(item->name, client->session, item->line, true) - world.nodes);
+/* It would be carried out, or why not. */
+static int test_create(const struct zkl_op *op) {
+    const char *name = name_in(op->path);
+    bool there = path_at(world.zxid);
+    if (!name) return there ? ZKL_ERROR_NODE_EXISTS : ZKL_ERROR_NONE;
+    if (!there) return ZKL_ERROR_NO_NODE;
+    if (op->mode == ZKL_SEQUENTIAL) check_fresh(name);
+    bool taken = op->mode != ZKL_SEQUENTIAL && node_at(name, world.zxid);
+    return taken ? ZKL_ERROR_NODE_EXISTS : ZKL_ERROR_NONE;
 }
 
-/* Both in one commit. */
-static void create_all(const struct client *client, struct item *item) {
-    if (!path_at(world.zxid)) {
-        item->reply = ZKL_ABSENT;
-        return;
-    }
-    check_fresh(item->name);
-    check_fresh(item->other);
-    struct node *one = new_node(numbered(item->name), client->session, item->line, true);
-    item->node = (int)(one - world.nodes);
-    world.zxid--; /* the other's commit is the same */
-    new_node(numbered(item->other), client->session, 1 - item->line, true);
-    server_see(0, world.zxid);
+static int test(const struct zkl_op *op) {
+    if (op->kind == ZKL_OP_CREATE) return test_create(op);
+    const struct node *node = node_at(name_in(op->path), world.zxid);
+    if (!node) return ZKL_ERROR_NO_NODE;
+    bool other = op->version != -1 && op->version != node->change_count;
+    return other ? ZKL_ERROR_BAD_VERSION : ZKL_ERROR_NONE;
 }
 
-/* There is one node of a fixed name at a time. */
-static void create_fixed(const struct client *client, struct item *item) {
-    item->taken = path_at(world.zxid) && node_at(item->name, world.zxid);
-    if (!path_at(world.zxid)) item->reply = ZKL_ABSENT;
-    else if (item->taken) item->reply = ZKL_REFUSED;
-    else item->node = (int)(node_add(item->name, client->session, item->line, true) - world.nodes);
+/* A reader has its writer's place; only a writer becomes a reader. */
+static zxid place_of(const struct node *reader) {
+    char name[ZKL_NAME_SIZE];
+    EACH_NODE(node) {
+        if (node->kind != ZKL_WRITE || !alive(node)) continue;
+        zkl_name_downgrade(name, node->name);
+        if (strcmp(name, reader->name) == 0) return node->place;
+    }
+    require(is_fixed(reader->name), "only a writer becomes a reader");
+    return reader->place;
+}
+
+static struct node *create(const struct zkl_op *op, int session, zxid at) {
+    const char *name = name_in(op->path);
+    bool sequential = op->mode == ZKL_SEQUENTIAL;
+    struct node *node =
+        new_node(sequential ? numbered(name) : name, session, line_at(op->path), true, at);
+    if (!sequential) node->place = place_of(node);
+    return node;
 }
 
 /* Of whoever has the name now: a stranger's delete of the own is what no client can know in time.
  */
-static void remove_fixed(const struct client *client, struct item *item) {
-    struct node *node = node_at(item->name, world.zxid), *own = node_born(item->czxid);
-    if (!node) {
-        item->reply = ZKL_ABSENT;
-        return;
-    }
+static void remove_fixed(struct node *node, int session, const struct item *item) {
+    const struct node *own = node_born(item->czxid);
     require(node == own || (own && own->robbed), "a name's node is removed by its own claim");
-    EACH_WISH(client, wish) {
-        bool other = wish - client->wishes != item->wish && zkl_claim_holds(&wish->claim);
-        require(!other || wish->claim.czxid != node->born || (own && own->robbed),
-                "no claim removes another one's node");
+    EACH_CLIENT(c) {
+        if (c->session != session) continue;
+        EACH_STAKE(c, stake) {
+            bool other = zkl_claim_holds(&stake->claim) && stake->claim.czxid != item->czxid;
+            require(!other || stake->claim.czxid != node->born || (own && own->robbed),
+                    "no claim removes another one's node");
+        }
     }
     node->robbed = node != own;
-    node_remove(node);
 }
 
-static void remove_one(const struct client *client, struct item *item) {
-    struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
-    if (!node || !alive(node)) {
-        item->reply = ZKL_ABSENT;
-        return;
-    }
-    require(node->session == client->session, "nobody's node is removed by another session");
-    if (item->unchanged && node->changed) {
-        item->reply = ZKL_REFUSED;
-        return;
-    }
-    rules_on_remove(node, &client->wishes[item->wish]);
-    node_remove(node);
+static void remove_one(struct node *node, int session, const struct item *item, zxid at) {
+    bool alone = item->rpc.count == 1;
+    if (is_fixed(node->name)) remove_fixed(node, session, item);
+    else require(node->session == session, "nobody's node is removed by another session");
+    if (alone) rules_on_remove(node, item->taken);
+    node->died = at;
 }
 
-static void begin_wait(const struct client *client, struct item *item) {
-    struct node *lock = node_find(item->other);
-    item->second = lock && !alive(lock) && path_at(world.zxid);
-    if (!path_at(world.zxid) || !lock || !alive(lock)) {
-        item->reply = ZKL_ABSENT;
-        return;
-    }
-    require(lock->session == client->session, "nobody's lock is given up by another session");
-    item->node = (int)(node_wait(item->name, client->session, lock) - world.nodes);
+static enum content content_of(const struct zkl_op *op) {
+    static const char signal[] = ZKL_SIGNAL_DATA, revoke[] = ZKL_REVOKE_DATA;
+    if (op->size == strlen(signal) && memcmp(op->data, signal, op->size) == 0) return SIGNAL;
+    return op->size == strlen(revoke) && memcmp(op->data, revoke, op->size) == 0 ? REVOKE
+                                                                                 : IDENTITY;
 }
 
-/* Both in one commit, or neither. */
-static void pass_on(const struct client *client, struct item *item) {
-    struct node *own = item->node == NOBODY ? NULL : &world.nodes[item->node];
-    struct node *next = node_find(item->other);
-    bool there = own && alive(own);
-    if (!there || !next || !alive(next)) item->reply = ZKL_ABSENT;
-    else if (next->changed) item->reply = ZKL_REFUSED;
-    item->second = there && item->reply != ZKL_DONE;
-    if (item->reply != ZKL_DONE) return;
-    require(own->session == client->session, "nobody's signal is passed on by another session");
-    own->died = next->changed = next->signal = commit();
+static void set(struct node *node, const struct zkl_op *op, int session, zxid at) {
+    enum content content = content_of(op);
+    if (content == SIGNAL)
+        require(node->line == CONDITION, "only who waits in the condition is signalled");
+    else require(node->session == session, "nobody's node is marked by another session");
+    change(node, content, at);
+}
+
+static struct node *apply(const struct zkl_op *op, int session, struct item *item, zxid at) {
+    if (op->kind == ZKL_OP_CREATE) return create(op, session, at);
+    struct node *node = node_at(name_in(op->path), world.zxid - 1);
+    if (op->kind == ZKL_OP_DELETE) remove_one(node, session, item, at);
+    else if (op->kind == ZKL_OP_SET) set(node, op, session, at);
+    return node;
+}
+
+void request_transact(int session, struct item *item) {
+    const struct zkl_rpc *rpc = &item->rpc;
+    require(rpc->count <= OPS, "(a transaction is larger than the simulator knows)");
+    for (unsigned i = 0; i < rpc->count; i++) {
+        item->error = test(&rpc->ops[i]);
+        item->refused = i;
+        if (item->error != ZKL_ERROR_NONE) return;
+    }
+    if (!name_in(rpc->path)) {
+        path_make();
+        return;
+    }
+    zxid at = commit();
+    for (unsigned i = 0; i < rpc->count; i++)
+        item->nodes[i] = (int)(apply(&rpc->ops[i], session, item, at) - world.nodes);
     server_see(0, world.zxid);
 }
 
-static void carry_signal(struct item *item) {
-    const struct node *own = item->node == NOBODY ? NULL : &world.nodes[item->node];
-    struct node *waiter = node_unsignalled();
-    if (!own || !alive(own)) item->reply = ZKL_ABSENT;
-    else if (waiter) node_change(waiter);
-}
-
-static void share(const struct client *client, struct item *item) {
-    struct node *writer = item->node == NOBODY ? NULL : &world.nodes[item->node];
-    require(writer && writer->kind == ZKL_WRITE, "only a writer becomes a reader");
-    if (!writer) return;
-    require(writer->session == client->session, "nobody's node is shared by another session");
-    item->reply = node_share(writer);
-}
-
-static void mark(const struct client *client, struct item *item) {
-    struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
-    if (!node || !alive(node)) {
-        item->reply = ZKL_ABSENT;
-        return;
-    }
-    require(node->session == client->session, "nobody's node is marked by another session");
-    node_change(node);
-}
+/* --- requests ----------------------------------------------------------------------- */
 
 static void get(const struct client *client, zxid view, struct item *item) {
-    struct node *fixed = item->name[0] ? node_at(item->name, view) : NULL;
-    if (fixed) item->node = (int)(fixed - world.nodes);
-    struct node *node = item->node == NOBODY ? NULL : &world.nodes[item->node];
-    if (!node || !alive_at(node, view)) item->reply = ZKL_ABSENT;
-    else if (item->what != RANK) node->watched |= (uint8_t)(1U << index_of(client));
-    item->changed = node && node->changed <= view ? node->changed : 0;
+    struct node *node = node_at(name_in(item->rpc.path), view);
+    item->node = node ? (int)(node - world.nodes) : NOBODY;
+    if (!node) item->error = ZKL_ERROR_NO_NODE;
+    else if (item->rpc.watch) node->watched |= (uint8_t)(1U << index_of(client));
 }
 
-static bool is_write(const struct item *item) {
-    return item->what == PARENTS || item->what == CREATE || item->what == CREATE_ALL ||
-           item->what == SYNC || item->what == REMOVE || item->what == SHARE ||
-           item->what == MARK || item->what == WAIT || item->what == PASS || item->what == SIGNAL;
+static void unwatch(const struct client *client, struct item *item) {
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    const char *name = name_in(item->rpc.path);
+    item->error = ZKL_ERROR_NO_WATCHER;
+    EACH_NODE(node) {
+        if (!(node->watched & bit) || strcmp(node->name, name) != 0) continue;
+        node->watched &= (uint8_t)~bit;
+        item->error = ZKL_ERROR_NONE;
+    }
+}
+
+static bool is_write(const struct zkl_rpc *rpc) {
+    return rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI || rpc->kind == ZKL_RPC_SYNC;
 }
 
 bool request_waits(int server, const struct item *item) {
-    return is_write(item) && world.servers[server].apart;
+    return is_write(&item->rpc) && world.servers[server].apart;
 }
 
-static bool is_refused(const struct item *item) {
-    return world.setting.refusals && item->what != SYNC && choose(12) == 11;
+/* By the ACL: a sync or the end of a watch needs no right, and what is read has to be there. */
+static bool may_be_refused(const struct zkl_rpc *rpc, zxid view) {
+    switch (rpc->kind) {
+    case ZKL_RPC_GET: return node_at(name_in(rpc->path), view) != NULL;
+    case ZKL_RPC_LIST: return path_at(view);
+    case ZKL_RPC_WRITE:
+    case ZKL_RPC_MULTI: return true;
+    case ZKL_RPC_SYNC:
+    case ZKL_RPC_UNWATCH:
+    case ZKL_RPC_EXISTS: break;
+    }
+    return false;
+}
+
+static bool is_refused(const struct zkl_rpc *rpc, zxid view) {
+    return world.setting.refusals && may_be_refused(rpc, view) && choose(12) == 11;
 }
 
 /* One that carries out writes answers only when it has seen them itself. */
 bool request_carry_out(const struct client *client, int server, struct item *item) {
+    const struct zkl_rpc *rpc = &item->rpc;
     if (request_waits(server, item)) return false;
-    item->reply = is_refused(item) ? ZKL_REFUSED : ZKL_DONE;
-    if (item->reply == ZKL_REFUSED) {
-        item->second = item->what == PASS;
+    item->error = is_refused(rpc, world.servers[server].seen) ? ZKL_ERROR_NO_AUTH : ZKL_ERROR_NONE;
+    if (item->error != ZKL_ERROR_NONE) {
+        item->refused = rpc->count > 1 ? choose((unsigned)rpc->count) : 0;
         return true;
     }
-    switch (item->what) {
-    case PARENTS: path_make(); break;
-    case CREATE:
-        if (is_fixed(item->name)) create_fixed(client, item);
-        else create(client, item);
-        break;
-    case CREATE_ALL: create_all(client, item); break;
-    case REMOVE:
-        if (is_fixed(item->name)) remove_fixed(client, item);
-        else remove_one(client, item);
-        break;
-    case SHARE: share(client, item); break;
-    case MARK: mark(client, item); break;
-    case WAIT: begin_wait(client, item); break;
-    case PASS: pass_on(client, item); break;
-    case SIGNAL: carry_signal(item); break;
-    case LIST:
+    switch (rpc->kind) {
+    case ZKL_RPC_WRITE:
+    case ZKL_RPC_MULTI: request_transact(client->session, item); break;
+    case ZKL_RPC_LIST:
         item->view = world.servers[server].seen;
-        if (!path_at(item->view)) item->reply = ZKL_ABSENT;
+        item->line = line_at(rpc->path);
+        if (!path_at(item->view)) item->error = ZKL_ERROR_NO_NODE;
         break;
-    case RANK:
-    case OWN:
-    case AHEAD: get(client, world.servers[server].seen, item); break;
-    case SYNC:
-    case DELETED:
-    case CHANGED:
-    case CUT:
-    case BACK:
-    case EXPIRED: break;
+    case ZKL_RPC_GET: get(client, world.servers[server].seen, item); break;
+    case ZKL_RPC_UNWATCH: unwatch(client, item); break;
+    case ZKL_RPC_SYNC: break;
+    case ZKL_RPC_EXISTS: require(false, "(nobody in the simulator watches)"); break;
     }
-    if (is_write(item)) server_see(server, world.zxid);
+    if (is_write(rpc)) server_see(server, world.zxid);
     return true;
 }

@@ -32,7 +32,9 @@ struct path {
     char text[];
 };
 
+#ifndef PATH_BUCKETS
 #define PATH_BUCKETS 256
+#endif
 
 /* --- a stake: a claim with its user ----------------------------------------------------- */
 
@@ -251,7 +253,9 @@ struct want {
     struct watch *watch;
 };
 
+#ifndef WATCH_BUCKETS
 #define WATCH_BUCKETS 256
+#endif
 
 struct watches {
     size_t overhead; /* of a path: its length field, and the chroot */

@@ -1,0 +1,205 @@
+#include "feeds.h"
+
+#include <stddef.h>
+
+#include "coverage.h"
+#include "rules.h"
+#include "story.h"
+
+static bool heeded = true;
+static int depth; /* what the core tells itself is not counted */
+
+void feeds_heed(bool heed) {
+    heeded = heed;
+}
+
+static struct zkl_session *session_of(const struct zkl_claim *claim) {
+    return (struct zkl_session *)((char *)claim->party - offsetof(struct zkl_session, party));
+}
+
+static struct client *client_of(const struct zkl_claim *claim) {
+    return zkl_session_owner(session_of(claim));
+}
+
+static bool is_heeded(void) {
+    return heeded && depth == 0;
+}
+
+/* Of a claim that is gone see end(). */
+static void begin(const struct zkl_claim *claim, enum event event) {
+    if (is_heeded() && event < EVENTS && claim->state != ZKL_GONE) cover(claim->state, event);
+    depth++;
+}
+
+static zkl_actions end(const struct zkl_claim *claim, enum zkl_claim_state before,
+                       zkl_actions did) {
+    depth--;
+    if (!is_heeded()) return did;
+    if (did)
+        tell("  %s, then %s: %s", story_state(before), story_state(claim->state),
+             story_actions(did));
+    require(before != ZKL_GONE || !did, "a claim that is gone does nothing");
+    if (did & ZKL_DO_WATCH_AHEAD && !claim->heading) rules_on_watch(client_of(claim), claim);
+    return did;
+}
+
+/* --- the life of a claim ------------------------------------------------------------- */
+
+void __real_zkl_claim_init(struct zkl_claim *, struct zkl_party *, struct zkl_line *, enum zkl_kind,
+                           zkl_time, bool);
+void __wrap_zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl_line *line,
+                           enum zkl_kind kind, zkl_time deadline, bool trying);
+void __wrap_zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl_line *line,
+                           enum zkl_kind kind, zkl_time deadline, bool trying) {
+    __real_zkl_claim_init(claim, party, line, kind, deadline, trying);
+    struct shadow *shadow = shadow_of(client_of(claim), NULL);
+    require(shadow, "(the simulator is out of shadows)");
+    if (shadow) *shadow = (struct shadow){.claim = claim};
+}
+
+void __real_zkl_claim_detach(struct zkl_claim *);
+void __wrap_zkl_claim_detach(struct zkl_claim *claim);
+void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
+    struct shadow *shadow = shadow_of(client_of(claim), claim);
+    if (heeded) rules_on_forget(shadow, claim);
+    if (shadow) shadow->claim = NULL;
+    __real_zkl_claim_detach(claim);
+}
+
+/* --- what it is fed ------------------------------------------------------------------ */
+
+/* One of the core's functions; `event` may be EVENTS: it is none. */
+#define FEED(name, event, first, parameters, arguments)                                            \
+    zkl_actions __real_zkl_claim_##name parameters;                                                \
+    zkl_actions __wrap_zkl_claim_##name parameters;                                                \
+    zkl_actions __wrap_zkl_claim_##name parameters {                                               \
+        enum zkl_claim_state before = claim->state;                                                \
+        first;                                                                                     \
+        begin(claim, event);                                                                       \
+        return end(claim, before, __real_zkl_claim_##name arguments);                              \
+    }
+
+#define NO_MORE (void)0
+#define CLAIM struct zkl_claim *claim
+#define REPLIED(first) ((enum event)((unsigned)(first) + (unsigned)reply))
+
+/* What is not wanted any more is not given up: that is nothing. */
+static enum event cancel_event(const struct zkl_claim *claim, enum zkl_code why) {
+    if (!claim->wanted) return EVENTS;
+    return why == ZKL_TIMEOUT && !claim->waits ? EVENT_DEADLINE : EVENT_CANCEL;
+}
+
+/* A waiter whose lock was granted again. */
+static enum event release_event(const struct zkl_claim *claim) {
+    struct shadow *shadow = shadow_of(client_of(claim), claim);
+    bool taken = claim->waits && claim->partner && claim->partner->state == ZKL_HELD;
+    if (shadow && taken) shadow->taken = true;
+    return EVENT_RELEASE;
+}
+
+static enum event tick_event(const struct zkl_claim *claim, zkl_time now) {
+    if (!zkl_claim_holds(claim))
+        return claim->wanted && now >= claim->deadline ? EVENT_DEADLINE : EVENT_TICK;
+    enum zkl_phase phase = zkl_clock_phase(&claim->party->clock, claim->epoch, now);
+    return phase == ZKL_PHASE_LOST ? EVENT_RUN_OUT : EVENT_TICK;
+}
+
+FEED(start, EVENT_START, NO_MORE, (CLAIM), (claim))
+FEED(adopt, EVENT_ADOPT, NO_MORE, (CLAIM, struct zkl_contender *orphan), (claim, orphan))
+FEED(adopt_stray, EVENT_ADOPT, NO_MORE, (CLAIM, int64_t czxid), (claim, czxid))
+FEED(cancel, cancel_event(claim, why), NO_MORE, (CLAIM, enum zkl_code why), (claim, why))
+FEED(release, release_event(claim), NO_MORE, (CLAIM), (claim))
+FEED(yield, EVENT_YIELD, NO_MORE, (CLAIM), (claim))
+FEED(share, EVENT_SHARE, NO_MORE, (CLAIM), (claim))
+FEED(resume, EVENT_RESUME, NO_MORE, (CLAIM, zkl_time now), (claim, now))
+FEED(suspend, EVENT_SUSPEND, NO_MORE, (CLAIM), (claim))
+FEED(expire, EVENT_EXPIRE, NO_MORE, (CLAIM), (claim))
+FEED(tick, tick_event(claim, now), NO_MORE, (CLAIM, zkl_time now), (claim, now))
+FEED(wake, EVENT_WAKE, NO_MORE, (CLAIM), (claim))
+FEED(beat, EVENT_BEAT, NO_MORE, (CLAIM, zkl_time now), (claim, now))
+
+/* --- replies -------------------------------------------------------------------------- */
+
+void __real_zkl_claim_parents(struct zkl_claim *, enum zkl_reply, enum zkl_code);
+void __wrap_zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
+void __wrap_zkl_claim_parents(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    if (is_heeded()) cover(claim->state, REPLIED(EVENT_PARENTS));
+    __real_zkl_claim_parents(claim, reply, why);
+}
+
+/* Its predecessor is gone, and it is told. */
+static void note_end(const struct zkl_claim *claim, const struct zkl_contender *ahead,
+                     enum zkl_reply reply) {
+    const struct item *item = client_of(claim)->hears;
+    if (!is_heeded() || !item || reply != ZKL_ABSENT) return;
+    zxid at = item->what == DELETED ? world.nodes[item->node].died : item->view;
+    rules_on_end_ahead(client_of(claim), claim, ahead, at);
+}
+
+static enum event passed_event(enum zkl_reply reply, bool next) {
+    if (next && reply != ZKL_DONE && reply != ZKL_UNKNOWN) return EVENT_PASSED_OVER;
+    return REPLIED(EVENT_PASSED);
+}
+
+FEED(created, REPLIED(EVENT_CREATED), NO_MORE,
+     (CLAIM, enum zkl_reply reply, enum zkl_code why, const char *name, int64_t czxid),
+     (claim, reply, why, name, czxid))
+FEED(placed, EVENT_CREATED, NO_MORE, (CLAIM, int64_t czxid, zkl_time now), (claim, czxid, now))
+FEED(taken, EVENT_TAKEN, NO_MORE, (CLAIM), (claim))
+FEED(listed, REPLIED(EVENT_LISTED), NO_MORE,
+     (CLAIM, enum zkl_reply reply, enum zkl_code why, zkl_time now), (claim, reply, why, now))
+FEED(synced, REPLIED(EVENT_SYNCED), NO_MORE, (CLAIM, enum zkl_reply reply, zkl_time now),
+     (claim, reply, now))
+FEED(got_own, REPLIED(EVENT_GOT_OWN), NO_MORE,
+     (CLAIM, enum zkl_reply reply, enum zkl_code why, int64_t czxid, uint64_t owner, zkl_time now),
+     (claim, reply, why, czxid, owner, now))
+FEED(got_ahead, REPLIED(EVENT_GOT_AHEAD), note_end(claim, contender, reply),
+     (CLAIM, struct zkl_contender *contender, enum zkl_reply reply, enum zkl_code why,
+      zkl_time now),
+     (claim, contender, reply, why, now))
+FEED(ahead_marked, EVENT_AHEAD_MARKED, NO_MORE,
+     (CLAIM, struct zkl_contender *contender, int64_t at), (claim, contender, at))
+FEED(marked, REPLIED(EVENT_MARKED), NO_MORE, (CLAIM, enum zkl_reply reply), (claim, reply))
+FEED(ranked, REPLIED(EVENT_RANKED), NO_MORE,
+     (CLAIM, struct zkl_contender *contender, enum zkl_reply reply, int64_t czxid, zkl_time now),
+     (claim, contender, reply, czxid, now))
+FEED(shared, REPLIED(EVENT_SHARED), NO_MORE, (CLAIM, enum zkl_reply reply, enum zkl_code why),
+     (claim, reply, why))
+FEED(removed, REPLIED(EVENT_REMOVED), NO_MORE, (CLAIM, enum zkl_reply reply), (claim, reply))
+FEED(left_nothing, EVENT_LEFT_NOTHING, NO_MORE, (CLAIM), (claim))
+/* A write to a node says that to who waits in a condition only. */
+FEED(called, claim->waits ? EVENT_CALLED : EVENTS, NO_MORE, (CLAIM), (claim))
+FEED(passed, passed_event(reply, next), NO_MORE, (CLAIM, enum zkl_reply reply, bool next),
+     (claim, reply, next))
+
+/* --- watch events --------------------------------------------------------------------- */
+
+FEED(own_deleted, EVENT_OWN_DELETED, NO_MORE, (CLAIM), (claim))
+FEED(own_changed, EVENT_OWN_CHANGED, NO_MORE, (CLAIM), (claim))
+FEED(ahead_deleted, EVENT_AHEAD_DELETED, note_end(claim, contender, ZKL_ABSENT),
+     (CLAIM, struct zkl_contender *contender, zkl_time now), (claim, contender, now))
+FEED(ahead_changed, EVENT_AHEAD_CHANGED, NO_MORE, (CLAIM, struct zkl_contender *contender),
+     (claim, contender))
+
+/* --- a condition: two claims ------------------------------------------------------------ */
+
+zkl_actions __real_zkl_claim_await(struct zkl_claim *, struct zkl_claim *, zkl_time);
+zkl_actions __wrap_zkl_claim_await(struct zkl_claim *claim, struct zkl_claim *lock,
+                                   zkl_time deadline);
+zkl_actions __wrap_zkl_claim_await(struct zkl_claim *claim, struct zkl_claim *lock,
+                                   zkl_time deadline) {
+    enum zkl_claim_state before = claim->state;
+    if (is_heeded()) cover(lock->state, EVENT_AWAIT);
+    begin(claim, EVENTS);
+    return end(claim, before, __real_zkl_claim_await(claim, lock, deadline));
+}
+
+zkl_actions __real_zkl_claim_turn(struct zkl_claim *);
+zkl_actions __wrap_zkl_claim_turn(struct zkl_claim *claim);
+zkl_actions __wrap_zkl_claim_turn(struct zkl_claim *claim) {
+    enum zkl_claim_state before = claim->state;
+    begin(claim, EVENT_TURN);
+    zkl_actions did = end(claim, before, __real_zkl_claim_turn(claim));
+    if (did & ZKL_DO_CREATE && is_heeded()) rules_on_return(claim->partner);
+    return did;
+}

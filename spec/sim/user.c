@@ -1,0 +1,294 @@
+/* user.c - the users of a client: what they ask the session for, and what it tells them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "choice.h"
+#include "rules.h"
+#include "story.h"
+#include "world.h"
+
+/* --- wishes ------------------------------------------------------------------------- */
+
+static unsigned count_stakes(const struct client *client) {
+    unsigned count = 0;
+    EACH_STAKE(client, stake) count++;
+    return count;
+}
+
+static struct wish *free_wish(const struct client *client) {
+    for (const struct wish *wish = client->wishes; wish < client->wishes + ROOM; wish++)
+        if (!wish->used) return (struct wish *)(uintptr_t)wish;
+    return NULL;
+}
+
+bool user_may_wish(const struct client *client) {
+    if (client->life != RUNS || nodes_full() || !free_wish(client)) return false;
+    unsigned used = world.setting.plain ? client->wished : count_stakes(client);
+    return used < world.setting.wishes;
+}
+
+/* Each is an owner of its own: none has a lease again that it has. */
+static const char *owner_of(const struct client *client) {
+    static char owner[2] = "A";
+    owner[0] = (char)('A' + client->wished % 50);
+    return owner;
+}
+
+static struct zkl_wish put(const struct client *client, int line, struct desire desire,
+                           zkl_time timeout, bool trying) {
+    return (struct zkl_wish){.path = line_path(line),
+                             .kind = desire.kind,
+                             .owner = owner_of(client),
+                             .timeout = timeout,
+                             .trying = trying,
+                             .jitter = world.setting.plain ? 0 : client->wished % 2 * TIMEOUT / 4,
+                             .batch = desire.batch,
+                             .permits = desire.permits,
+                             .limit = desire.limit};
+}
+
+static zkl_time deadline_of(const struct client *client, zkl_time timeout) {
+    return timeout == ZKL_NEVER ? ZKL_NEVER : clock_of(client) + timeout;
+}
+
+static struct wish *new_wish(struct client *client, struct desire desire, zkl_time timeout,
+                             bool trying) {
+    struct wish *wish = free_wish(client);
+    client->wished++;
+    *wish = (struct wish){.used = true,
+                          .kind = desire.kind,
+                          .limit = desire.limit,
+                          .batch = desire.batch,
+                          .trying = trying,
+                          .deadline = deadline_of(client, timeout)};
+    zkl_session_at(client->zk, clock_of(client));
+    return wish;
+}
+
+void user_wish(struct client *client, int line, struct desire desire, zkl_time timeout,
+               bool trying) {
+    struct wish *wish = new_wish(client, desire, timeout, trying);
+    struct zkl_wish asked = put(client, line, desire, timeout, trying);
+    tell("%s wants %s%s", story_client(client), story_desire(&desire),
+         trying ? ", now or never" : "");
+    wish->request = zkl_acquire(client->zk, &asked);
+    client_settle(client);
+}
+
+void user_wish_all(struct client *client, const struct desire desires[LINES], zkl_time timeout,
+                   bool trying) {
+    struct wish *wish = new_wish(client, desires[0], timeout, trying);
+    struct zkl_wish asked[LINES];
+    for (int i = 0; i < LINES; i++) asked[i] = put(client, i, desires[i], timeout, trying);
+    tell("%s wants both: %s, and %s%s", story_client(client), story_desire(&desires[0]),
+         story_desire(&desires[1]), trying ? ", now or never" : "");
+    wish->request = zkl_acquire_all(client->zk, asked, LINES);
+    client_settle(client);
+}
+
+/* --- what is given back -------------------------------------------------------------- */
+
+static void drop(struct zkl_request **request) {
+    if (*request) zkl_request_drop(*request);
+    *request = NULL;
+}
+
+static void rest(struct wish *wish) {
+    drop(&wish->deed);
+    drop(&wish->queue);
+    wish->doing = NOTHING;
+}
+
+void user_leave(struct wish *wish) {
+    rest(wish);
+    drop(&wish->request);
+    if (wish->lease) zkl_lease_drop(wish->lease);
+    *wish = (struct wish){0};
+}
+
+/* The acquire, or the wait in the condition. */
+void user_cancel(struct client *client, struct wish *wish) {
+    tell("%s gives up its wish", story_client(client));
+    wish->cancelled = ZKL_INTERRUPTED;
+    zkl_session_at(client->zk, clock_of(client));
+    zkl_request_cancel(wish->request ? wish->request : wish->deed, ZKL_INTERRUPTED);
+    client_settle(client);
+}
+
+/* Some wait until the node is gone. */
+static void begin_to_leave(struct wish *wish) {
+    rest(wish);
+    wish->doing = LEAVES;
+    wish->deed = zkl_release_wait(wish->lease, ZKL_NEVER);
+}
+
+/* A lease that the clock ended is lost, and that is what its user is told. */
+void user_release(struct client *client, struct wish *wish) {
+    tell("%s releases", story_client(client));
+    zkl_session_at(client->zk, clock_of(client));
+    if (!world.setting.plain && choose(2)) {
+        begin_to_leave(wish);
+    } else {
+        if (zkl_lease_release(wish->lease) == ZKL_LOST) rules_on_loss(client, wish);
+        user_leave(wish);
+    }
+    client_settle(client);
+}
+
+/* --- what is done with a lease ------------------------------------------------------- */
+
+void user_share(struct client *client, struct wish *wish) {
+    tell("%s wants to write no more, only to read", story_client(client));
+    zkl_session_at(client->zk, clock_of(client));
+    wish->kind = ZKL_READ; /* whatever comes of it */
+    wish->doing = SHARES;
+    wish->deed = zkl_downgrade(wish->lease, ZKL_NEVER);
+    client_settle(client);
+}
+
+bool user_may_wait(const struct client *client) {
+    return !nodes_full() && !(world.setting.plain && client->waited);
+}
+
+void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
+    tell("%s waits in the condition", story_client(client));
+    client->waited++;
+    wish->deadline = deadline_of(client, timeout);
+    wish->trying = false;
+    zkl_session_at(client->zk, clock_of(client));
+    wish->doing = WAITS;
+    wish->deed = zkl_wait(wish->lease, line_path(CONDITION), timeout);
+    client_settle(client);
+}
+
+/* As lua/zklock/condition.lua does it: who waits, and then the first that takes it. */
+void user_signal(struct client *client, struct wish *wish) {
+    tell("%s signals", story_client(client));
+    client->signals++;
+    zkl_session_at(client->zk, clock_of(client));
+    wish->doing = SIGNALS;
+    wish->next = 0;
+    wish->queue = zkl_queue(client->zk, line_path(CONDITION), ZKL_MUTEX, true, ZKL_NEVER);
+    client_settle(client);
+}
+
+static void signal_next(struct wish *wish) {
+    size_t count;
+    char path[ZKL_NAME_SIZE + 4];
+    const struct zkl_queued *queue = zkl_request_queue(wish->queue, &count);
+    drop(&wish->deed);
+    if (zkl_request_code(wish->queue) != ZKL_OK || wish->next >= count) {
+        rest(wish);
+        return;
+    }
+    snprintf(path, sizeof path, "%s/%s", line_path(CONDITION), queue[wish->next++].name);
+    const struct zkl_op op = {
+        .kind = ZKL_OP_SET, .path = path, .data = ZKL_SIGNAL_DATA, .size = strlen(ZKL_SIGNAL_DATA)};
+    wish->deed = zkl_guard(wish->lease, &op, 1, ZKL_NEVER);
+}
+
+/* --- what users are told ------------------------------------------------------------- */
+
+static void answered(struct client *client, struct wish *wish) {
+    enum zkl_code code = zkl_request_code(wish->request);
+    if (code != ZKL_OK) {
+        rules_on_fail(client, wish, code);
+        user_leave(wish);
+        return;
+    }
+    wish->lease = zkl_request_lease(wish->request);
+    drop(&wish->request);
+    rules_on_grant(client, wish);
+}
+
+static void lost(struct client *client, struct wish *wish) {
+    rules_on_loss(client, wish);
+    user_leave(wish);
+}
+
+/* It has the lock again; or has it still, for the wait did not begin; or has it no more. */
+static void waited(struct client *client, struct wish *wish) {
+    enum zkl_code code = zkl_request_code(wish->deed);
+    if (code == ZKL_OK) {
+        rest(wish);
+        rules_on_grant(client, wish);
+        return;
+    }
+    enum zkl_lease_state state = zkl_lease_state(wish->lease);
+    bool has = state == ZKL_LEASE_HELD || state == ZKL_LEASE_SUSPECT;
+    if (has) rules_on_stay(wish, code);
+    else rules_on_fail(client, wish, code);
+    if (has) rest(wish);
+    else user_leave(wish);
+}
+
+static void shared(struct wish *wish) {
+    enum zkl_code code = zkl_request_code(wish->deed);
+    bool ended = code == ZKL_LOST || code == ZKL_RELEASED || code == ZKL_CLOSED;
+    if (!ended) rules_on_shared(wish, code);
+    rest(wish);
+}
+
+/* It is gone, or has a signal: the next one. */
+static void signalled(struct wish *wish) {
+    enum zkl_code code = zkl_request_code(wish->deed);
+    bool next = code == ZKL_CONFLICT || code == ZKL_NO_NODE;
+    if (next && zkl_request_refused(wish->deed)) signal_next(wish);
+    else rest(wish);
+}
+
+static void left(struct client *client, struct wish *wish) {
+    enum zkl_code code = zkl_request_code(wish->deed);
+    if (code == ZKL_LOST) rules_on_loss(client, wish);
+    if (code == ZKL_OK) rules_on_left(wish);
+    user_leave(wish);
+}
+
+static void done(struct client *client, struct wish *wish) {
+    switch (wish->doing) {
+    case NOTHING: break;
+    case SHARES: shared(wish); break;
+    case WAITS: waited(client, wish); break;
+    case SIGNALS: signalled(wish); break;
+    case LEAVES: left(client, wish); break;
+    }
+}
+
+static bool is_of(const struct zkl_request *request, uint64_t id) {
+    return request && zkl_request_id(request) == id;
+}
+
+static void hear_request(struct client *client, uint64_t id) {
+    EACH_WISH(client, wish) {
+        if (is_of(wish->request, id)) answered(client, wish);
+        else if (is_of(wish->queue, id)) signal_next(wish);
+        else if (is_of(wish->deed, id)) done(client, wish);
+        else continue;
+        return;
+    }
+}
+
+/* Who waits in the condition, or for the end, hears from its request. */
+static bool is_away(const struct wish *wish) {
+    bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
+    return waits || wish->doing == LEAVES;
+}
+
+static void hear_lease(struct client *client, uint64_t id) {
+    EACH_WISH(client, wish) {
+        if (!wish->lease || is_away(wish) || zkl_lease_id(wish->lease) != id) continue;
+        enum zkl_lease_state state = zkl_lease_state(wish->lease);
+        require(state != ZKL_LEASE_RELEASED || wish->cancelled == ZKL_CLOSED,
+                "only its user gives a lease up");
+        if (state == ZKL_LEASE_LOST) lost(client, wish);
+        return;
+    }
+}
+
+bool user_hear(struct client *client) {
+    struct zkl_event event;
+    if (!zkl_session_next_event(client->zk, &event)) return false;
+    if (event.kind == ZKL_EVENT_REQUEST) hear_request(client, event.id);
+    if (event.kind == ZKL_EVENT_LEASE) hear_lease(client, event.id);
+    return true;
+}
