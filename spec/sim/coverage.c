@@ -43,7 +43,7 @@ static const struct row {
                       "one list is out, and its state is left by its reply"},
     {"listed: absent", "TELSIBV", "as above; LOOK: it waited for the next connection"},
     {"listed: refused", "TELSIBV", "as above"},
-    {"listed: unknown", "TLSIBV", "as above; ENTER: after the create (stake_news.c)"},
+    {"listed: unknown", "TELSIBV", "as above"},
     [EVENT_RANKED] = {"ranked: ok", "ELRV",
                       "asked for in RANK; replies come in order, those after a cut perhaps late"},
     {"ranked: absent", "ELRV", "as above"},
