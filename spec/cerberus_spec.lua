@@ -280,6 +280,25 @@ describe("the switch of the seed (S4, CFG-17)", function()
 end)
 
 
+-- Why a switch waits, without the id of who died; nil: there was no time to find out.
+local function reason_of(message)
+    local reason = message and message:match "%((.*)%)$"
+    return reason and reason:gsub("%x+, may", "ID, may")
+end
+
+-- A switch that has begun, and waits; why.
+local function begin_switch(client, name)
+    local reason
+    rig.wait_for("a switch that waits", function()
+        local _, message, code = client:switch(name, 0.1)
+        assert.equal("timeout", code)
+        reason = reason_of(message)
+        return reason
+    end)
+    return reason
+end
+
+
 -- --- with safe = true --------------------------------------------------------------------------
 
 -- Does what the functions say at once: each is a client of its own, which looks after the switch.
@@ -326,9 +345,8 @@ describe("a switch that keeps the locks", function()
             local first, mine = it_is:open()
             local second, yours = it_is:open()
             local lease = assert(mine:acquire(PATIENT))
-            local _, message, code = second:switch("zookeeper", 0.2)
-            assert.equal("timeout", code)
-            assert.matches("a process has locks of an epoch before", message)
+            local reason = begin_switch(second, "zookeeper")
+            assert.equal("a process has locks of an epoch before", reason)
             assert.equal("redis-set zookeeper", it_is:epoch())
             assert.equal("timeout", code_of(yours:acquire(SOON)))
             assert.is_true(lease:check())
@@ -345,7 +363,7 @@ describe("a switch that keeps the locks", function()
             local _, mine = it_is:open()
             local second, yours = it_is:open()
             local lease = assert(mine:acquire(PATIENT))
-            assert.equal("timeout", code_of(second:switch("zookeeper", 0.1)))
+            begin_switch(second, "zookeeper")
             assert.is_true(second:switch("redis-set", PATIENT))
             assert.equal("redis-set", it_is:epoch())
             assert.equal("timeout", code_of(yours:acquire(SOON)))
@@ -361,7 +379,7 @@ describe("a switch that keeps the locks", function()
             local second, yours = it_is:open()
             local other = second:mutex "another"
             local lease = assert(mine:acquire(PATIENT))
-            assert.equal("timeout", code_of(second:switch("zookeeper", 0.1)))
+            begin_switch(second, "zookeeper")
             local both = assert(other:acquire(PATIENT))
             for _, name in ipairs{ "redis-set", "zookeeper" } do
                 local lock = alone(name):mutex "another"
@@ -404,13 +422,6 @@ describe("a switch that keeps the locks", function()
         assert.is_true(assert(yours:acquire(PATIENT)):release())
     end)
 end)
-
-
--- Why a switch waits, without the id of who died; nil: there was no time to find out.
-local function reason_of(message)
-    local reason = message and message:match "%((.*)%)$"
-    return reason and reason:gsub("%x+, may", "ID, may")
-end
 
 
 -- --- who dies ----------------------------------------------------------------------------------
@@ -648,7 +659,7 @@ describe("a lock of cerberus", function()
             local first, mine = it_is:open()
             local _, yours = it_is:open()
             local outer = assert(mine:acquire(PATIENT))
-            assert.equal("timeout", code_of(first:switch("zookeeper", 0.1)))
+            begin_switch(first, "zookeeper")
             local inner = assert(mine:acquire(PATIENT))
             assert.is_true(outer:release())
             assert.is_true(first:switch("zookeeper", PATIENT))
@@ -664,7 +675,7 @@ describe("a lock of cerberus", function()
             local first = it_is:open()
             local a, b = first:rwlock "book", it_is:open():rwlock "book"
             local reader = assert(a:read():acquire(PATIENT))
-            assert.equal("timeout", code_of(first:switch("zookeeper", 0.1)))
+            begin_switch(first, "zookeeper")
             local second = assert(b:read():acquire(PATIENT))
             assert.equal("timeout", code_of(b:write():acquire{ timeout = 0, owner = "writer" }))
             assert.is_true(reader:release())
