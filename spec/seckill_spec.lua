@@ -397,7 +397,7 @@ describe("a verdict of the laboratory", function()
                 error "broken"
             end,
         } })
-        assert.is_true(is_gone(pid))
+        rig.wait_for("its end", function() return is_gone(pid) end)
         assert.is_false(shell.succeeds("test -e " .. folder))
     end)
 
@@ -559,7 +559,7 @@ describe("the reaper", function()
         local pid = shell.first_line "sleep 60 >/dev/null & echo $!"
         held:hold(pid)
         held:close()
-        assert.is_true(is_gone(pid))
+        rig.wait_for("its end", function() return is_gone(pid) end)
     end)
 
     it("spares a process that it was told to let go", function()
