@@ -923,6 +923,16 @@ describe("a lawful history", function()
         assert.equal(0, report.figures.measures.expired.worst)
     end)
 
+    passes("of a grant that its closing session gave up before its user had it", {
+        without = "e1 read=%-",
+        change = { "2.02 c1.1 c1.1%-1 granted token=100 state=held held=2.02",
+                   "4.03 c1.1 c1.1-1 granted token=100 state=released",
+                   "4.00 c1.1 c1.1%-1 released result=ok begun=4 limit=0 held=4",
+                   "4.04 c1.1 c1.1-1 released result=released begun=4.04 limit=0",
+                   "9.00 c1.1 %- closing", "4.00 c1.1 - closing",
+                   "read=e1", "read=-" },
+    })
+
     -- It was stopped in the middle, the next was granted, it woke up and knew.
     passes("of a holder that was stopped, and overlaps in client time", {
         without = "c1.1%-1 released",

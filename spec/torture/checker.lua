@@ -135,7 +135,12 @@ local function why_overlap(m, older, newer, options)
 end
 
 
+-- A grant that was given up, with its session, before its user had it is nobody's hold.
+local function was_had(claim) return claim.state ~= "released" end
+
+
 local function judge_overlap(m, report, a, b, options)
+    if not (was_had(a) and was_had(b)) then return end
     local older, newer = a, b
     if a.token > b.token then older, newer = b, a end
     local why = why_overlap(m, older, newer, options)
@@ -388,7 +393,7 @@ rule("notice", "a holder notices its loss in time", function(m, report, options)
     for _, claim in ipairs(m.claims) do
         local node = claim.node
         local gone = node and not claim.second and node.deleted
-        if gone and gone + options.skew < claim.given_up then
+        if gone and gone + options.skew < claim.given_up and was_had(claim) then
             check_notice(m, report, claim, options)
         end
     end
