@@ -2,7 +2,6 @@
  * condition.c - waiting in a condition: the stake of a lock is away while another one, the
  * waiter, has a node in the condition's folder. What becomes of them is the core's.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
@@ -13,43 +12,29 @@ static struct stake *partner_of(const struct stake *stake) {
 
 /* --- the transactions -------------------------------------------------------------------- */
 
-/* The paths of the ops are the call's from now on. */
-static void transact(struct stake *waiter, enum verb verb, struct zkl_op ops[2]) {
-    struct call *call = NULL;
-    if (ops[0].path && ops[1].path && !waiter->starved)
-        call = zkl_call_new(waiter->session, verb, waiter, NULL);
-    if (call) {
-        zkl_call_transact_own(call, ops, 2);
-        return;
-    }
-    free((char *)ops[0].path);
-    free((char *)ops[1].path);
-    zkl_stake_starve(waiter, verb);
-}
-
 void zkl_condition_create(struct stake *waiter) {
     const struct stake *lock = partner_of(waiter);
-    struct zkl_op ops[] = {{.kind = ZKL_OP_CREATE,
-                            .mode = ZKL_SEQUENTIAL,
-                            .path = zkl_path_join(waiter->path->text, waiter->claim.name),
-                            .data = waiter->data,
-                            .size = strlen(waiter->data)},
-                           {.kind = ZKL_OP_DELETE,
-                            .version = -1,
-                            .path = zkl_path_join(lock->path->text, lock->claim.name)}};
-    transact(waiter, VERB_WAIT, ops);
+    const struct zkl_op ops[] = {{.kind = ZKL_OP_CREATE,
+                                  .mode = ZKL_SEQUENTIAL,
+                                  .path = zkl_path_join(waiter->path->text, waiter->claim.name),
+                                  .data = waiter->data,
+                                  .size = strlen(waiter->data)},
+                                 {.kind = ZKL_OP_DELETE,
+                                  .version = -1,
+                                  .path = zkl_path_join(lock->path->text, lock->claim.name)}};
+    zkl_stake_transact(waiter, VERB_WAIT, ops, 2);
 }
 
 void zkl_condition_pass(struct stake *waiter) {
     const struct zkl_claim *claim = &waiter->claim;
-    struct zkl_op ops[] = {{.kind = ZKL_OP_DELETE,
-                            .version = -1,
-                            .path = zkl_path_join(waiter->path->text, claim->name)},
-                           {.kind = ZKL_OP_SET,
-                            .path = zkl_path_join(waiter->path->text, claim->ahead->name),
-                            .data = ZKL_SIGNAL_DATA,
-                            .size = strlen(ZKL_SIGNAL_DATA)}};
-    transact(waiter, VERB_PASS, ops);
+    const struct zkl_op ops[] = {{.kind = ZKL_OP_DELETE,
+                                  .version = -1,
+                                  .path = zkl_path_join(waiter->path->text, claim->name)},
+                                 {.kind = ZKL_OP_SET,
+                                  .path = zkl_path_join(waiter->path->text, claim->ahead->name),
+                                  .data = ZKL_SIGNAL_DATA,
+                                  .size = strlen(ZKL_SIGNAL_DATA)}};
+    zkl_stake_transact(waiter, VERB_PASS, ops, 2);
 }
 
 zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer) {

@@ -420,8 +420,12 @@ void zkl_stake_notice_all(struct zkl_session *session, zkl_time now);
 
 /* stake_actions.c */
 void zkl_stake_perform(struct stake *stake, zkl_actions actions);
-/* Out of memory: the claim is told that the reply is lost, when the step is over. */
-void zkl_stake_starve(struct stake *stake, enum verb verb);
+/*
+ * All or none, about the stake. The paths of the ops are the function's from now on; where one is
+ * NULL, or `ops` is, there was no memory for it.
+ */
+void zkl_stake_transact(struct stake *stake, enum verb verb, const struct zkl_op *ops,
+                        size_t count);
 void zkl_stake_share(struct stake *stake);
 void zkl_stake_mark(struct stake *stake);
 void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */

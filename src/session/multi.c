@@ -28,32 +28,17 @@ static size_t count_parts(const struct stake *stake) {
 
 /* --- the nodes ---------------------------------------------------------------------------- */
 
-/* False: out of memory. */
-static bool describe(struct zkl_op *ops, const struct stake *stake, size_t count) {
-    bool enough = true;
-    for (size_t i = 0; i < count; i++, stake = next_part(stake)) {
-        ops[i] = (struct zkl_op){.kind = ZKL_OP_CREATE,
-                                 .mode = ZKL_SEQUENTIAL,
-                                 .path = zkl_path_join(stake->path->text, stake->claim.name),
-                                 .data = stake->data,
-                                 .size = strlen(stake->data)};
-        if (!ops[i].path) enough = false;
-    }
-    return enough;
-}
-
 void zkl_multi_create(struct stake *stake) {
     size_t count = count_parts(stake);
     struct zkl_op *ops = calloc(count, sizeof *ops);
-    struct call *call = NULL;
-    if (ops && describe(ops, stake, count) && !stake->starved)
-        call = zkl_call_new(stake->session, VERB_CREATE_ALL, stake, NULL);
-    if (call) {
-        zkl_call_transact_own(call, ops, count);
-    } else {
-        for (size_t i = 0; ops && i < count; i++) free((char *)ops[i].path);
-        zkl_stake_starve(stake, VERB_CREATE_ALL);
-    }
+    const struct stake *part = stake;
+    for (size_t i = 0; ops && i < count; i++, part = next_part(part))
+        ops[i] = (struct zkl_op){.kind = ZKL_OP_CREATE,
+                                 .mode = ZKL_SEQUENTIAL,
+                                 .path = zkl_path_join(part->path->text, part->claim.name),
+                                 .data = part->data,
+                                 .size = strlen(part->data)};
+    zkl_stake_transact(stake, VERB_CREATE_ALL, ops, count);
     free(ops);
 }
 

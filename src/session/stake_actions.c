@@ -6,7 +6,8 @@
 
 /* --- requests ------------------------------------------------------------------------------ */
 
-void zkl_stake_starve(struct stake *stake, enum verb verb) {
+/* Out of memory: the claim is told that the reply is lost, when the step is over. */
+static void starve(struct stake *stake, enum verb verb) {
     stake->starved |= UINT32_C(1) << verb;
     stake->session->starving = true;
 }
@@ -17,9 +18,23 @@ void zkl_stake_starve(struct stake *stake, enum verb verb) {
  */
 static struct call *call_for(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
     struct call *call = stake->starved ? NULL : zkl_call_new(stake->session, verb, stake, NULL);
-    if (!call) zkl_stake_starve(stake, verb);
+    if (!call) starve(stake, verb);
     else if (contender) call->contender = zkl_contender_hold(contender);
     return call;
+}
+
+void zkl_stake_transact(struct stake *stake, enum verb verb, const struct zkl_op *ops,
+                        size_t count) {
+    bool enough = ops != NULL;
+    for (size_t i = 0; enough && i < count; i++) enough = ops[i].path != NULL;
+    struct call *call = NULL;
+    if (enough) call = call_for(stake, verb, NULL);
+    else starve(stake, verb);
+    if (call) {
+        zkl_call_transact_own(call, ops, count);
+        return;
+    }
+    for (size_t i = 0; ops && i < count; i++) free((char *)ops[i].path);
 }
 
 static void create_one(struct stake *stake) {
@@ -66,21 +81,13 @@ static void remove_node(struct stake *stake) {
 void zkl_stake_share(struct stake *stake) {
     char name[ZKL_NAME_SIZE];
     zkl_name_downgrade(name, stake->claim.name);
-    char *writer = zkl_path_join(stake->path->text, stake->claim.name);
-    char *reader = zkl_path_join(stake->path->text, name);
-    struct zkl_op ops[] = {
-        {ZKL_OP_CREATE, ZKL_EPHEMERAL, 0, reader, stake->data, strlen(stake->data)},
-        {ZKL_OP_DELETE, 0, stake->version, writer, NULL, 0},
+    const struct zkl_op ops[] = {
+        {ZKL_OP_CREATE, ZKL_EPHEMERAL, 0, zkl_path_join(stake->path->text, name), stake->data,
+         strlen(stake->data)},
+        {ZKL_OP_DELETE, 0, stake->version, zkl_path_join(stake->path->text, stake->claim.name),
+         NULL, 0},
     };
-    struct call *call = NULL;
-    if (writer && reader) call = call_for(stake, VERB_SHARE, NULL);
-    else zkl_stake_starve(stake, VERB_SHARE);
-    if (call) {
-        zkl_call_transact_own(call, ops, 2);
-        return;
-    }
-    free(writer);
-    free(reader);
+    zkl_stake_transact(stake, VERB_SHARE, ops, 2);
 }
 
 /* Somebody wrote into the own node: what it was, and once more. */
