@@ -234,7 +234,6 @@ test-asan-faults test-asan-others: test-asan-%:
 test-tsan-faults test-tsan-others: test-tsan-%:
 	@$(MAKE) --no-print-directory test-tsan SPEC="$(filter $($*),$(THREAD_SPECS))"
 
-# Flash sales, and the engines of other servers.
 # On a server in memory, by both Luas: specs whose tests, but those with the tag #server, ask for
 # nothing that only a real one has.
 IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell condition guard handles handoff lock locked multi \
@@ -248,6 +247,7 @@ test-lua-memory: all
 	$(call in-memory,5.4,lua5.4)
 	$(call in-memory,5.1,$(LUAJIT))
 
+# Flash sales, and the engines of other servers.
 laboratory = $(wildcard spec/bench_engines_spec.lua spec/cerberus*_spec.lua spec/checker_spec.lua \
 	spec/engine*_spec.lua spec/report_spec.lua spec/seckill*_spec.lua docs/seckill/*_spec.lua)
 documents = $(wildcard docs/testing-your-code/*_spec.lua)
