@@ -9,7 +9,7 @@ REQUESTS ?= 2000
 # The tree is pure; the rest of src/memory is the link to it.
 MEMORY_SOURCES = $(addprefix src/memory/,node.c path.c table.c transaction.c tree.c watches.c)
 MEMORY_FILES = $(MEMORY_SOURCES) $(wildcard src/memory/*.h spec/memory/*.h) src/session/rpc.h \
-	src/core/clock.h spec/core/check.h
+	src/core/clock.h src/core/hash.h spec/core/check.h
 MEMORY_TESTS = $(addprefix $(BUILD)/memory/,tree_test tree_test-asan shortage_test-asan)
 
 # $(call memory-program,<sources>,<flags>)

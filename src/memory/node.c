@@ -42,7 +42,7 @@ void zkl_node_free(struct zkl_node *node) {
 /* --- all of them -------------------------------------------------------------------------- */
 
 static struct zkl_node *find(const struct zkl_nodes *nodes, const char *path, size_t length) {
-    struct zkl_entry *entry = zkl_table_first(&nodes->table, zkl_hash_text(path, length));
+    struct zkl_entry *entry = zkl_table_first(&nodes->table, zkl_hash(path, length));
     for (; entry; entry = zkl_table_next(entry)) {
         struct zkl_node *node = ZKL_LISTED(entry, struct zkl_node, entry);
         if (strncmp(node->path, path, length) == 0 && node->path[length] == '\0') return node;
@@ -60,7 +60,7 @@ struct zkl_node *zkl_nodes_parent(const struct zkl_nodes *nodes, const char *pat
 }
 
 static void insert(struct zkl_nodes *nodes, struct zkl_node *node) {
-    zkl_table_insert(&nodes->table, &node->entry, zkl_hash_text(node->path, strlen(node->path)));
+    zkl_table_insert(&nodes->table, &node->entry, zkl_hash(node->path, strlen(node->path)));
 }
 
 void zkl_node_attach(struct zkl_nodes *nodes, struct zkl_node *node, struct zkl_node *parent) {

@@ -16,13 +16,6 @@ void zkl_table_clear(struct zkl_table *table) {
     *table = (struct zkl_table){0};
 }
 
-/* FNV-1a. */
-uint32_t zkl_hash_text(const char *text, size_t length) {
-    uint32_t hash = 2166136261;
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 16777619;
-    return hash;
-}
-
 uint32_t zkl_hash_number(uint64_t number) {
     return (uint32_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../core/hash.h"
+
 struct zkl_entry {
     struct zkl_entry *next; /* of the bucket */
     uint32_t hash;
@@ -29,7 +31,7 @@ bool zkl_table_init(struct zkl_table *table);
 /* The entries are the user's. */
 void zkl_table_clear(struct zkl_table *table);
 
-uint32_t zkl_hash_text(const char *text, size_t length);
+/* Of text: zkl_hash(). */
 uint32_t zkl_hash_number(uint64_t number);
 
 /* An entry of this hash, and the one after it; NULL: none. */

@@ -58,7 +58,7 @@ static struct zkl_watch *of_path(struct zkl_entry *entry, const char *path) {
 
 static struct zkl_watch *find(const struct zkl_data_watches *watches, uint64_t session,
                               const char *path) {
-    uint32_t hash = zkl_hash_text(path, strlen(path));
+    uint32_t hash = zkl_hash(path, strlen(path));
     struct zkl_watch *watch = of_path(zkl_table_first(&watches->table, hash), path);
     while (watch && watch->session != session) watch = of_path(zkl_table_next(&watch->entry), path);
     return watch;
@@ -70,7 +70,7 @@ bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_list *own
     struct zkl_watch *watch = new_watch(session, path);
     if (!watch) return false;
     zkl_list_append(own, &watch->link);
-    zkl_table_insert(&watches->table, &watch->entry, zkl_hash_text(path, strlen(path)));
+    zkl_table_insert(&watches->table, &watch->entry, zkl_hash(path, strlen(path)));
     return true;
 }
 
@@ -85,7 +85,7 @@ bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session,
 
 void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,
                            enum zkl_node_event kind) {
-    uint32_t hash = zkl_hash_text(path, strlen(path));
+    uint32_t hash = zkl_hash(path, strlen(path));
     struct zkl_watch *watch = of_path(zkl_table_first(&watches->table, hash), path), *next;
     for (; watch; watch = next) {
         next = of_path(zkl_table_next(&watch->entry), path);

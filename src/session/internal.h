@@ -5,6 +5,7 @@
 #define ZKL_INTERNAL_H
 
 #include "../core/claim.h"
+#include "../core/hash.h"
 #include "session.h"
 
 /* --- events ---------------------------------------------------------------------------- */
@@ -350,6 +351,7 @@ struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kin
                                    zkl_time timeout);
 void zkl_request_hold(struct zkl_request *request);
 void zkl_request_unhold(struct zkl_request *request);
+void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
 /*
  * Ends it with ZKL_CONFLICT: `where` there is a lock of this kind already; `number`: the limit
@@ -482,7 +484,6 @@ struct path *zkl_path_use(struct zkl_session *session, const char *text);   /* N
 struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* NULL: first, last */
 void zkl_path_idle(struct zkl_session *session, struct path *path); /* nothing keeps it now */
 void zkl_path_tidy(struct zkl_session *session); /* frees the idle ones, unless used again */
-uint32_t zkl_hash(const char *text, size_t length);
 char *zkl_path_join(const char *parent, const char *name); /* NULL: no memory */
 
 /* call.c */

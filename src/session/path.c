@@ -4,13 +4,6 @@
 
 #include "internal.h"
 
-/* FNV-1a. http://www.isthe.com/chongo/tech/comp/fnv/ */
-uint32_t zkl_hash(const char *text, size_t length) {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-    return hash;
-}
-
 static struct path **bucket(struct zkl_session *session, const char *text, size_t length) {
     return &session->paths[zkl_hash(text, length) % PATH_BUCKETS];
 }

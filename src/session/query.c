@@ -99,16 +99,6 @@ void zkl_query_start_all(struct zkl_session *session) {
 
 /* --- the line, as others see it -------------------------------------------------------------- */
 
-static void forget_queue(struct zkl_request *request) {
-    for (size_t i = 0; i < request->queued; i++) {
-        free(request->queue[i].name);
-        free(request->queue[i].data);
-    }
-    free(request->queue);
-    request->queue = NULL;
-    request->queued = 0;
-}
-
 static int compare_sequences(const void *a, const void *b) {
     const struct zkl_queued *left = a, *right = b;
     if (left->sequence != right->sequence) return left->sequence < right->sequence ? -1 : 1;
@@ -184,7 +174,7 @@ static void ask_each(struct zkl_request *request) {
 
 /* There is one node at most, and its name is known. */
 static void ask_fixed(struct zkl_request *request) {
-    forget_queue(request);
+    zkl_request_forget_queue(request);
     request->queue = calloc(1, sizeof *request->queue);
     char *name = strdup(ZKL_NAME_FIXED);
     if (!request->queue || !name) {
@@ -199,7 +189,7 @@ static void ask_fixed(struct zkl_request *request) {
 
 static void queue_listed(struct zkl_request *request, const struct answer *answer) {
     size_t count = answer->reply == ZKL_DONE ? (size_t)answer->count : 0;
-    forget_queue(request);
+    zkl_request_forget_queue(request);
     request->queue = calloc(count + 1, sizeof *request->queue);
     bool enough = request->queue != NULL;
     for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, answer->names[i]);

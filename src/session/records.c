@@ -115,14 +115,20 @@ void zkl_request_hold(struct zkl_request *request) {
     request->references++;
 }
 
-void zkl_request_unhold(struct zkl_request *request) {
-    if (--request->references > 0) return;
+void zkl_request_forget_queue(struct zkl_request *request) {
     for (size_t i = 0; i < request->queued; i++) {
         free(request->queue[i].name);
         free(request->queue[i].data);
     }
-    zkl_stakes_drop(&request->stakes);
     free(request->queue);
+    request->queue = NULL;
+    request->queued = 0;
+}
+
+void zkl_request_unhold(struct zkl_request *request) {
+    if (--request->references > 0) return;
+    zkl_request_forget_queue(request);
+    zkl_stakes_drop(&request->stakes);
     free(request->path);
     free(request->data);
     zkl_guard_free(request->guard);
