@@ -552,8 +552,8 @@ return {
     {
         name = "hasty-close",
         what = "close does not wait for a lost connection: nodes stay for a session timeout",
-        at = "may_close",
-        find = "!zkl_session_has_claims(link->session)",
+        at = "zkl_client_may_close",
+        find = "!zkl_session_has_claims(client->session)",
         replace = "true",
         catch = by("session", "while the connection is lost waits for it"),
     },

@@ -52,6 +52,10 @@ typedef int64_t zkl_time;
 #define ZKL_NEVER INT64_MAX
 #define ZKL_SECOND INT64_C(1000000000)
 
+static inline zkl_time zkl_earlier(zkl_time a, zkl_time b) {
+    return a < b ? a : b;
+}
+
 enum zkl_phase { ZKL_PHASE_HELD, ZKL_PHASE_SUSPECT, ZKL_PHASE_LOST };
 
 struct zkl_clock {

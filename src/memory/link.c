@@ -193,19 +193,6 @@ static void try_to_open(struct zkl_link *link, zkl_time now) {
     zkl_link_tell(link);
 }
 
-static bool is_closing(const struct zkl_link *link) {
-    return zkl_client_close_by(link->client) != ZKL_NEVER;
-}
-
-/* A session with nodes that is cut off waits a while for a connection, to close in order. */
-static bool may_close(const struct zkl_link *link, zkl_time now) {
-    const zkl_session *session = zkl_client_session(link->client);
-    if (!is_closing(link)) return false;
-    if (now >= zkl_client_close_by(link->client)) return true;
-    if (link->connected) return zkl_session_is_idle(session);
-    return !link->cut || !zkl_session_has_claims(session);
-}
-
 /* The server does not hear of the end of a session that is cut off. */
 static void close_session(struct zkl_link *link) {
     zkl_servers_lock();
@@ -221,14 +208,15 @@ static void close_session(struct zkl_link *link) {
 }
 
 static void work(struct zkl_link *link, zkl_time now) {
-    if (may_close(link, now)) close_session(link);
-    else if (link->opening && !link->cut && !is_closing(link) && now >= link->open_at)
+    if (zkl_client_may_close(link->client, now)) close_session(link);
+    else if (link->opening && !link->cut && !zkl_client_is_closing(link->client) &&
+             now >= link->open_at)
         try_to_open(link, now);
 }
 
 static zkl_time due(struct zkl_link *link, zkl_time now) {
-    if (may_close(link, now)) return now;
-    if (is_closing(link)) return zkl_client_close_by(link->client);
+    if (zkl_client_may_close(link->client, now)) return now;
+    if (zkl_client_is_closing(link->client)) return zkl_client_close_by(link->client);
     return link->opening && !link->cut ? link->open_at : ZKL_NEVER;
 }
 

@@ -84,7 +84,7 @@ static bool is_proof(enum verb verb) {
 
 /* --- who asked ------------------------------------------------------------------------------- */
 
-/* The late look at a path (session.c): without an answer it is repeated. */
+/* The late look at a path (connection.c): without an answer it is repeated. */
 static void answer_look(const struct call *call, const struct answer *answer) {
     struct zkl_session *session = call->session;
     if (answer->reply == ZKL_UNKNOWN) return; /* perhaps there was no memory for `node` */

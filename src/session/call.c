@@ -171,9 +171,6 @@ void zkl_call_unlink(struct call *call) {
     if (call->watcher) call->watcher->calls--;
 }
 
-/* --- there and back ----------------------------------------------------------------------------
- */
-
 size_t zkl_call_refused(const struct call *call, const struct answer *answer) {
     const struct zkl_result *results = answer->results;
     size_t i = 0, count = call->rpc.count;

@@ -225,18 +225,16 @@ void zkl_session_tick(zkl_session *session) {
     zkl_watcher_start_all(session);
 }
 
-static zkl_time earlier(zkl_time a, zkl_time b) {
-    return a < b ? a : b;
-}
-
 zkl_time zkl_session_due(zkl_session *session) {
-    zkl_time due = earlier(beat_due(session), look_due(session));
-    if (session->stakes) due = earlier(due, zkl_clock_next(&session->party.clock, session->now));
-    due = earlier(due, zkl_stake_wake_due(session));
-    due = earlier(due, zkl_watcher_due(session));
-    due = earlier(due, zkl_request_due(session));
-    if (session->first_question_at > session->now) due = earlier(due, session->first_question_at);
-    if (!is_over(session)) due = earlier(due, session->now + session->party.clock.patience / 2);
+    zkl_time due = zkl_earlier(beat_due(session), look_due(session));
+    if (session->stakes)
+        due = zkl_earlier(due, zkl_clock_next(&session->party.clock, session->now));
+    due = zkl_earlier(due, zkl_stake_wake_due(session));
+    due = zkl_earlier(due, zkl_watcher_due(session));
+    due = zkl_earlier(due, zkl_request_due(session));
+    if (session->first_question_at > session->now)
+        due = zkl_earlier(due, session->first_question_at);
+    if (!is_over(session)) due = zkl_earlier(due, session->now + session->party.clock.patience / 2);
     return due;
 }
 

@@ -102,7 +102,7 @@ void zkl_client_settle(struct zkl_client *client) {
     zkl_session *session = client->session;
     send_all(client);
     if (zkl_session_connection(session) == ZKL_SESSION_EXPIRED) client->class->retire(client->link);
-    bool may_close = client->close_by != ZKL_NEVER && zkl_session_is_idle(session);
+    bool may_close = zkl_client_is_closing(client) && zkl_session_is_idle(session);
     zkl_client_wake(client, may_close ? 0 : zkl_session_due_anew(session));
     zkl_inbox_update(client);
 }
@@ -178,6 +178,18 @@ struct zkl_link *zkl_client_link(const struct zkl_client *client,
 
 zkl_time zkl_client_close_by(const struct zkl_client *client) {
     return client->close_by;
+}
+
+bool zkl_client_is_closing(const struct zkl_client *client) {
+    return client->close_by != ZKL_NEVER;
+}
+
+bool zkl_client_may_close(const struct zkl_client *client, zkl_time now) {
+    if (!zkl_client_is_closing(client)) return false;
+    if (now >= client->close_by) return true;
+    enum zkl_session_state state = zkl_session_connection(client->session);
+    if (state == ZKL_SESSION_SUSPENDED) return !zkl_session_has_claims(client->session);
+    return state != ZKL_SESSION_CONNECTED || zkl_session_is_idle(client->session);
 }
 
 void zkl_client_wake(struct zkl_client *client, zkl_time due) {

@@ -1,7 +1,7 @@
 /*
  * inbox.c - tells the host that something happened, for its own thread to take.
  *
- * libzookeeper's threads and the keeper make events, the session has them, the host takes them.
+ * The link's threads and the timer make events, the session has them, the host takes them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,13 +77,13 @@ int zkl_client_fd(zkl_client *client) {
     return fd;
 }
 
-bool zkl_client_poll(zkl_client *const *sessions, size_t count, zkl_time timeout) {
+bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout) {
     struct pollfd *polled = calloc(count + 1, sizeof *polled);
     bool forever = timeout / 1000000 >= INT_MAX;
     int milliseconds = forever ? -1 : (int)((timeout + 999999) / 1000000);
     if (!polled) return false;
     for (size_t i = 0; i < count; i++)
-        polled[i] = (struct pollfd){.fd = zkl_client_fd(sessions[i]), .events = POLLIN};
+        polled[i] = (struct pollfd){.fd = zkl_client_fd(clients[i]), .events = POLLIN};
     int ready = poll(polled, (nfds_t)count, milliseconds);
     free(polled);
     return ready > 0;

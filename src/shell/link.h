@@ -46,6 +46,12 @@ struct zkl_link *zkl_client_link(const struct zkl_client *client,
                                  const struct zkl_link_class *class);
 /* When not to wait for anything any longer; ZKL_NEVER: it is not to be closed. */
 zkl_time zkl_client_close_by(const struct zkl_client *client);
+bool zkl_client_is_closing(const struct zkl_client *client);
+/*
+ * It is to be closed, and nothing is to be waited for. A session with claims waits a while for a
+ * connection, to close in order; one that has asked for something, for the answer.
+ */
+bool zkl_client_may_close(const struct zkl_client *client, zkl_time now);
 void zkl_client_wake(struct zkl_client *client, zkl_time due); /* work() no later than that */
 
 /* The mutex alone, without zkl_session_at(). */

@@ -26,7 +26,7 @@ bool zkl_process_is(pid_t other) {
 }
 
 /* The first client that is still listed, with a count of the caller's. */
-static struct zkl_client *first_session(void) {
+static struct zkl_client *first_client(void) {
     pthread_mutex_lock(&mutex);
     struct zkl_client *client = clients;
     if (client) zkl_client_hold(client);
@@ -42,7 +42,7 @@ static void close_all(void) {
     for (struct zkl_client *each = clients; each; each = each->next)
         zkl_client_begin_close(each, due);
     pthread_mutex_unlock(&mutex);
-    for (struct zkl_client *client; (client = first_session());) {
+    for (struct zkl_client *client; (client = first_client());) {
         zkl_time now = zkl_now();
         bool closed = zkl_client_close(client, now < due ? due - now : 0);
         zkl_process_delist(client);

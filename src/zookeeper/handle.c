@@ -159,10 +159,6 @@ static int open_handle(struct zkl_link *link, zhandle_t **to, struct servers *ad
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static bool is_closing(const struct zkl_link *link) {
-    return zkl_client_close_by(link->client) != ZKL_NEVER;
-}
-
 void zkl_handle_retire(struct zkl_link *link) {
     if (!link->handle) return;
     link->retired = link->handle;
@@ -174,22 +170,13 @@ void zkl_handle_retire(struct zkl_link *link) {
 /* --- the worker; the mutex is held, but while it opens or closes --------------------------- */
 
 /*
- * A session with nodes waits a while for a connection, to close in order. One
- * with replies due waits for them: zookeeper_close() takes the first of them
- * for its own, and the reset that follows may overtake its request.
+ * The handle to close: one that expired, or when the session ends the last one. It waits for
+ * replies that are due: zookeeper_close() takes the first of them for its own, and the reset
+ * that follows may overtake its request.
  */
-static bool may_close(const struct zkl_link *link, zkl_time now) {
-    if (!is_closing(link)) return false;
-    if (now >= zkl_client_close_by(link->client)) return true;
-    enum zkl_session_state state = zkl_session_connection(link->session);
-    if (state == ZKL_SESSION_SUSPENDED) return !zkl_session_has_claims(link->session);
-    return state != ZKL_SESSION_CONNECTED || zkl_session_is_idle(link->session);
-}
-
-/* The handle to close: one that expired, or when the session ends the last one. */
 static zhandle_t *take_old(struct zkl_link *link) {
     zhandle_t *old = link->retired;
-    if (!old && may_close(link, zkl_now())) {
+    if (!old && zkl_client_may_close(link->client, zkl_now())) {
         old = link->handle;
         link->handle = NULL;
         link->retired = old; /* its events count no more */
@@ -251,7 +238,7 @@ static void *work(void *argument) {
     zhandle_t *old = take_old(link);
     if (old) close_old(link, old);
     zkl_time now = zkl_now();
-    if (is_closing(link) && !link->handle) {
+    if (zkl_client_is_closing(link->client) && !link->handle) {
         if (!link->probe.handle) zkl_session_closed(link->session);
     } else if (link->opening && now >= link->open_at) open_new(link);
     else if (now >= zkl_probe_open_due(link)) open_probe(link);
@@ -264,8 +251,9 @@ static void *work(void *argument) {
 
 /* When there is something to do, if there is a thread to be had. */
 static zkl_time work_due(const struct zkl_link *link, zkl_time now) {
-    if (link->retired || may_close(link, now) || is_probe_over(link, now)) return now;
-    if (is_closing(link)) return zkl_client_close_by(link->client);
+    if (link->retired || zkl_client_may_close(link->client, now) || is_probe_over(link, now))
+        return now;
+    if (zkl_client_is_closing(link->client)) return zkl_client_close_by(link->client);
     if (link->opening) return link->open_at;
     return zkl_probe_open_due(link);
 }

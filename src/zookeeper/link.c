@@ -72,13 +72,9 @@ static void work(struct zkl_link *link, zkl_time now) {
     zkl_handle_work(link, now);
 }
 
-static zkl_time earlier(zkl_time a, zkl_time b) {
-    return a < b ? a : b;
-}
-
 static zkl_time due(struct zkl_link *link, zkl_time now) {
     zkl_time sweeps = is_connecting(link) ? link->sweep_at : ZKL_NEVER;
-    return earlier(sweeps, earlier(zkl_handle_due(link, now), zkl_probe_ask_due(link)));
+    return zkl_earlier(sweeps, zkl_earlier(zkl_handle_due(link, now), zkl_probe_ask_due(link)));
 }
 
 /* --- why there is no connection ------------------------------------------------------------- */
