@@ -97,6 +97,7 @@ build = {
             "src/session/reply.c",
             "src/session/request.c",
             "src/session/rpc.c",
+            "src/session/signal.c",
             "src/session/stake.c",
             "src/session/stake_actions.c",
             "src/session/stake_news.c",

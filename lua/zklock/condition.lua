@@ -3,21 +3,13 @@
 
 local Lease = require "zklock.lease"
 local Request = require "zklock.request"
-local core = require "zklock.core"
 local failure = require "zklock.failure"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
 local wait = require "zklock.wait"
 
-local now = core.now
-local getmetatable, ipairs = getmetatable, ipairs
-local setmetatable, type = setmetatable, type
-local max, min = math.max, math.min
-local remove = table.remove
-
-local SIGNAL = core.signal_data
-local AT_ONCE = 1000 -- writes in one transaction
+local getmetatable, setmetatable, type = getmetatable, setmetatable, type
 
 ---@class zklock.Condition
 ---@field folder string
@@ -77,100 +69,19 @@ function Condition:wait(lease, timeout)
 end
 
 
-local function take_queue(request, folder)
+local function take_count(request, folder)
     local code, detail = request.handle:result()
-    if code ~= "ok" then return failure(code, folder, detail) end
-    return request.handle:queue()
+    if code == "ok" then return request.handle:signalled() end
+    return failure(code, folder, detail)
 end
 
 
--- Those who wait, in order; `brief`: only their names.
-local function waiters(self, deadline, brief)
-    local session, left = self.lock.session, max(deadline - now(), 0)
-    local handle = session.handle:queue(self.folder, "mutex", left, brief)
-    return session:await(handle, left, take_queue, self.folder)
-end
-
-
--- Gives the code, which of the writes was refused, and what failure() takes.
-local function take_writes(request)
-    local handle = request.handle
-    local code, detail = handle:result()
-    return code, handle:refused(), detail
-end
-
-
-local function write(lease, writes, deadline)
-    local left = max(deadline - now(), 0)
-    return lease.session:await(lease.handle:guard(writes, left), left, take_writes)
-end
-
-
--- A signal of that waiter, unless it has one.
-local function to(self, waiter)
-    return { "set", self.folder .. "/" .. waiter.name, SIGNAL, 0 }
-end
-
-
--- It is gone, or has a signal: the next one.
-local passed_over = { conflict = true, no_node = true }
-
-
--- Gives "ok" and 1 or 0, or what failure() takes.
-local function signal_first(self, lease, queue, deadline)
-    for _, waiter in ipairs(queue) do
-        local code, refused, detail = write(lease, { to(self, waiter) }, deadline)
-        if code == "ok" then return "ok", 1 end
-        if refused == 0 or not passed_over[code] then return code, 0, detail end
-    end
-    return "ok", 0
-end
-
-
--- The same of some at once; those that are passed over leave the list.
-local function signal_these(lease, writes, deadline)
-    while #writes > 0 do
-        local code, refused, detail = write(lease, writes, deadline)
-        if code == "ok" then break end
-        if refused == 0 or not passed_over[code] then return code, 0, detail end
-        remove(writes, refused)
-    end
-    return "ok", #writes
-end
-
-
-local function signal_all(self, lease, queue, deadline)
-    local total = 0
-    for first = 1, #queue, AT_ONCE do
-        local writes = {}
-        for i = first, min(first + AT_ONCE - 1, #queue) do
-            if queue[i].data ~= SIGNAL then writes[#writes + 1] = to(self, queue[i]) end
-        end
-        local code, count, detail = signal_these(lease, writes, deadline)
-        if code ~= "ok" then return code, 0, detail end
-        total = total + count
-    end
-    return "ok", total
-end
-
-
--- A signal whose answer is lost is sent again: whoever has it already is passed over.
-local function signal(self, lease, timeout, method, brief, give)
+local function signal(self, lease, timeout, method, all)
     local _, message, code = refusal(self, lease, method)
     if code then return nil, message, code end
-    local deadline = now() + options.timeout(timeout, self.lock.session:timeout())
-    local queue, count, detail
-    repeat
-        queue, message, code = waiters(self, deadline, brief)
-        if not queue then break end
-        code, count, detail = give(self, lease, queue, deadline)
-    until code ~= "timeout" or now() >= deadline
-    -- With nobody to wake no write has asked the server for the lease.
-    local ended = (code == "expired" or count == 0) and end_of(lease)
-    if ended then return failure(ended, self.folder) end
-    if not queue then return nil, message, code end
-    if code == "ok" then return count end
-    return failure(code, self.folder, detail)
+    timeout = options.timeout(timeout, self.lock.session:timeout())
+    local handle = lease.handle:signal(self.folder, all, timeout)
+    return self.lock.session:await(handle, timeout, take_count, self.folder)
 end
 
 
@@ -179,10 +90,10 @@ end
 ---@param timeout? number seconds, default: the session timeout
 ---@return integer? count 1, or 0: nobody waits
 ---@return string? message
----@return string? code "lost": nobody was woken by it. (0 may come from a lease that is lost and
--- does not know: nothing is written then.)
+---@return string? code "lost": nobody was woken, but by a write whose answer was lost with the
+-- session. (0 may come from a lease that is lost and does not know: nothing is written then.)
 function Condition:signal(lease, timeout)
-    return signal(self, lease, timeout, "signal", true, signal_first)
+    return signal(self, lease, timeout, "signal", false)
 end
 
 
@@ -193,7 +104,7 @@ end
 ---@return string? message
 ---@return string? code
 function Condition:broadcast(lease, timeout)
-    return signal(self, lease, timeout, "broadcast", false, signal_all)
+    return signal(self, lease, timeout, "broadcast", true)
 end
 
 

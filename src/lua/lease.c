@@ -126,6 +126,17 @@ static int guard(lua_State *L) {
     return zkl_lua_push_request(L, client_of(lease), box, zkl_guard(lease, ops, count, limit));
 }
 
+/* lease:signal(folder, all, timeout) -> request */
+static int signal(lua_State *L) {
+    zkl_lease *lease = check_lease(L);
+    const char *folder = luaL_checkstring(L, 2);
+    bool all = lua_toboolean(L, 3);
+    zkl_time limit = zkl_lua_time(L, 4);
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    enter(L);
+    return zkl_lua_push_request(L, client_of(lease), box, zkl_signal(lease, folder, all, limit));
+}
+
 /* lease:wait(folder, timeout) -> request */
 static int wait(lua_State *L) {
     zkl_lease *lease = check_lease(L);
@@ -179,6 +190,7 @@ void zkl_lua_open_lease(lua_State *L) {
         {"release_wait", release_wait},
         {"remaining", remaining},
         {"revoked", revoked},
+        {"signal", signal},
         {"state", state},
         {"token", token},
         {"token_string", token_string},

@@ -129,6 +129,12 @@ static int refused(lua_State *L) {
     return 1;
 }
 
+/* request:signalled() -> how many have a signal by it */
+static int signalled(lua_State *L) {
+    lua_pushinteger(L, (lua_Integer)zkl_request_signalled(check_request(L)));
+    return 1;
+}
+
 /* request:version(place) -> of the node, after that write of a guard */
 static int version(lua_State *L) {
     zkl_request *request = check_request(L);
@@ -162,10 +168,21 @@ static int drop(lua_State *L) {
 
 void zkl_lua_open_request(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"cancel", cancel}, {"data", data},   {"done", done},       {"drop", drop},
-        {"id", id},         {"lease", lease}, {"queue", queue},     {"refused", refused},
-        {"result", result}, {"sent", sent},   {"version", version}, {"__close", drop},
-        {"__gc", drop},     {NULL, NULL},
+        {"cancel", cancel},
+        {"data", data},
+        {"done", done},
+        {"drop", drop},
+        {"id", id},
+        {"lease", lease},
+        {"queue", queue},
+        {"refused", refused},
+        {"result", result},
+        {"sent", sent},
+        {"signalled", signalled},
+        {"version", version},
+        {"__close", drop},
+        {"__gc", drop},
+        {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);
 }

@@ -27,14 +27,37 @@ static bool copy_op(struct zkl_op *to, const struct zkl_op *from) {
     return path && data;
 }
 
-/* NULL: out of memory. */
-static struct guard *copy(const struct zkl_op *ops, size_t count, size_t checks) {
-    struct guard *guard = calloc(1, sizeof *guard + (checks + count) * sizeof *ops);
+struct guard *zkl_guard_new(size_t checks, size_t count) {
+    struct guard *guard = calloc(1, sizeof *guard + (checks + count) * sizeof(struct zkl_op));
     if (!guard) return NULL;
     guard->checks = checks;
     guard->count = checks + count;
     for (size_t i = 0; i < checks; i++)
         guard->ops[i] = (struct zkl_op){.kind = ZKL_OP_CHECK, .version = -1};
+    return guard;
+}
+
+static void free_op(struct zkl_op *op) {
+    free((char *)op->path);
+    free((char *)op->data);
+}
+
+void zkl_guard_free(struct guard *guard) {
+    if (!guard) return;
+    for (size_t i = 0; i < guard->count; i++) free_op(&guard->ops[i]);
+    free(guard);
+}
+
+void zkl_guard_remove(struct guard *guard, size_t op) {
+    free_op(&guard->ops[op]);
+    guard->count--;
+    memmove(&guard->ops[op], &guard->ops[op + 1], (guard->count - op) * sizeof *guard->ops);
+}
+
+/* NULL: out of memory. */
+static struct guard *copy(const struct zkl_op *ops, size_t count, size_t checks) {
+    struct guard *guard = zkl_guard_new(checks, count);
+    if (!guard) return NULL;
     for (size_t i = 0; i < count; i++) {
         if (copy_op(&guard->ops[checks + i], &ops[i])) continue;
         zkl_guard_free(guard);
@@ -71,7 +94,13 @@ void zkl_guard_send(struct zkl_request *request) {
         return;
     }
     guard->sent = true;
+    guard->refused = 0;
     zkl_call_transact(call, guard->ops, guard->count);
+}
+
+static void end(struct zkl_request *request, enum zkl_code code, int error) {
+    if (request->kind == REQUEST_SIGNAL) zkl_signal_written(request, code, error);
+    else zkl_request_finish(request, code, error);
 }
 
 /* An own node is not there: nothing was written. */
@@ -96,7 +125,7 @@ static void refused(struct zkl_request *request, size_t op, const struct answer 
     }
     guard->sent = false;
     if (op >= guard->checks && op < guard->count) guard->refused = op - guard->checks + 1;
-    zkl_request_finish(request, answer->why, answer->rc);
+    end(request, answer->why, answer->rc);
 }
 
 void zkl_guard_answer(struct call *call, const struct answer *answer) {
@@ -107,10 +136,10 @@ void zkl_guard_answer(struct call *call, const struct answer *answer) {
         guard->sent = false;
         zkl_query_again(request);
     } else if (answer->reply == ZKL_UNKNOWN) {
-        zkl_request_finish(request, ZKL_TIMEOUT, answer->rc);
+        end(request, ZKL_TIMEOUT, answer->rc);
     } else if (answer->reply == ZKL_DONE) {
         carried_out(guard, answer);
-        zkl_request_finish(request, ZKL_OK, 0);
+        end(request, ZKL_OK, 0);
     } else {
         refused(request, zkl_call_refused(call, answer), answer);
     }

@@ -92,6 +92,7 @@ enum request_kind {
     REQUEST_RELEASE,
     REQUEST_QUEUE,
     REQUEST_GUARD,
+    REQUEST_SIGNAL,
     REQUEST_REVOKE,
     REQUEST_GET
 };
@@ -101,11 +102,14 @@ struct zkl_request {
     struct zkl_request *next, **link; /* in session->requests, until done */
     struct zkl_request *next_leaving; /* in stake->leaving */
     struct news done_news, queued_news;
-    struct stakes stakes; /* ACQUIRE, CHECK, SHARE, WAIT, RELEASE, GUARD */
-    char *path;           /* QUEUE, REVOKE, GET */
+    struct stakes stakes; /* ACQUIRE, CHECK, SHARE, WAIT, RELEASE, GUARD, SIGNAL */
+    char *path;           /* QUEUE, REVOKE, GET, SIGNAL */
     enum zkl_kind asked;  /* QUEUE: the kind of the lock that asks */
     bool brief;           /* QUEUE: only what names tell */
-    struct guard *guard;  /* GUARD */
+    struct guard *guard;  /* GUARD; SIGNAL: the writes, after the queue */
+    bool all;             /* SIGNAL: not only the first */
+    size_t listed;        /* SIGNAL: of the queue, those that were looked at */
+    size_t signalled;     /* SIGNAL: waiters that have one by it */
     char *data;           /* GET: of the node, with `size` bytes */
     size_t size;
     int32_t version;
@@ -381,9 +385,17 @@ zkl_time zkl_watcher_due(const struct zkl_session *session);           /* the fi
 void zkl_watcher_end_all(struct zkl_session *session);
 
 /* guard.c */
+/* To fill in, as many ops as `count` says; each has its path and data. NULL: out of memory. */
+struct guard *zkl_guard_new(size_t checks, size_t count);
+void zkl_guard_remove(struct guard *guard, size_t op);
 void zkl_guard_send(struct zkl_request *request);
 void zkl_guard_answer(struct call *call, const struct answer *answer);
 void zkl_guard_free(struct guard *guard);
+
+/* signal.c */
+void zkl_signal_next(
+    struct zkl_request *request); /* the list is there, or a write was carried out */
+void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int error);
 
 /* stake.c */
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,

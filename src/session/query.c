@@ -83,6 +83,10 @@ void zkl_query_start(struct zkl_request *request) {
     case REQUEST_GET: ask_get(request); break;
     case REQUEST_REVOKE: ask_to_give_way(request); break;
     case REQUEST_GUARD: zkl_guard_send(request); break;
+    case REQUEST_SIGNAL:
+        if (request->guard) zkl_guard_send(request);
+        else ask_queue(request);
+        break;
     case REQUEST_ACQUIRE:
     case REQUEST_SHARE:
     case REQUEST_WAIT:
@@ -117,6 +121,11 @@ static bool exhausted(const struct zkl_request *request) {
     return false;
 }
 
+static void queue_ready(struct zkl_request *request) {
+    if (request->kind == REQUEST_SIGNAL) zkl_signal_next(request);
+    else zkl_request_finish(request, ZKL_OK, 0);
+}
+
 /* All answers are there: drops who has gone since the list, and sorts. */
 static void queue_complete(struct zkl_request *request) {
     size_t kept = 0;
@@ -128,7 +137,7 @@ static void queue_complete(struct zkl_request *request) {
     if (kept)
         qsort(request->queue, kept, sizeof *request->queue,
               exhausted(request) ? compare_czxids : compare_sequences);
-    zkl_request_finish(request, ZKL_OK, 0);
+    queue_ready(request);
 }
 
 static bool queue_add(struct zkl_request *request, const char *name) {
@@ -195,7 +204,7 @@ static void queue_listed(struct zkl_request *request, const struct answer *answe
     for (size_t i = 0; i < count && enough; i++) enough = queue_add(request, answer->names[i]);
     if (enough) drop_repeated(request);
     if (!enough) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
-    else if (request->queued == 0) zkl_request_finish(request, ZKL_OK, 0);
+    else if (request->queued == 0) queue_ready(request);
     else if (request->brief && !exhausted(request)) queue_complete(request);
     else ask_each(request);
 }

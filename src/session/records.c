@@ -78,15 +78,6 @@ void zkl_watcher_unhold(struct zkl_watcher *watcher) {
 
 /* --- requests ---------------------------------------------------------------------------- */
 
-void zkl_guard_free(struct guard *guard) {
-    if (!guard) return;
-    for (size_t i = 0; i < guard->count; i++) {
-        free((char *)guard->ops[i].path);
-        free((char *)guard->ops[i].data);
-    }
-    free(guard);
-}
-
 enum zkl_code zkl_request_refusal(const struct zkl_session *session) {
     if (session->closing) return ZKL_CLOSED;
     if (session->refused) return ZKL_AUTH;

@@ -209,6 +209,13 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
  */
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
 
+/*
+ * A signal to the first of those who wait in a condition, or to all, if the lease's node exists,
+ * else (ZKL_LOST) to nobody more; zkl_request_signalled() of them. Whoever has one already is
+ * passed over. A write whose answer is lost is made again; so more may be woken than are counted.
+ */
+zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout);
+
 /* Gives the handle up; done when the server has removed the node. */
 zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout);
 
@@ -257,6 +264,7 @@ const char *zkl_request_data(const zkl_request *request, size_t *size,
 bool zkl_request_sent(const zkl_request *request);      /* a guard: perhaps it was carried out */
 size_t zkl_request_refused(const zkl_request *request); /* which of its ops, from 1; 0: none */
 int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that one; SET only */
+size_t zkl_request_signalled(const zkl_request *request);
 void zkl_request_cancel(zkl_request *request, enum zkl_code why);
 void zkl_request_drop(zkl_request *request); /* cancels; releases a lease not taken */
 

@@ -1,0 +1,120 @@
+/*
+ * signal.c - a signal to those who wait in a condition: their list, then a write into the node of
+ * the first of them, or of all, which is carried out only while the lease's node exists.
+ *
+ * A waiter has a signal once its data was written: a write of version 0 is refused if it has one.
+ * Such a waiter is passed over, as one that is gone is. A write whose answer was lost is followed
+ * by another list, and more writes: of two signals for one, the second finds another waiter.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Writes in one transaction. */
+#ifndef SIGNALS_AT_ONCE
+#define SIGNALS_AT_ONCE 1000
+#endif
+
+/* --- the next transaction ---------------------------------------------------------------- */
+
+static bool has_signal(const struct zkl_queued *waiter) {
+    return waiter->size == strlen(ZKL_SIGNAL_DATA) &&
+           memcmp(waiter->data, ZKL_SIGNAL_DATA, waiter->size) == 0;
+}
+
+/* Adds a write to the waiter's node. False: out of memory. */
+static bool add(struct guard *guard, const char *folder, const struct zkl_queued *waiter) {
+    char *path = zkl_path_join(folder, waiter->name), *data = strdup(ZKL_SIGNAL_DATA);
+    guard->ops[guard->count++] = (struct zkl_op){
+        .kind = ZKL_OP_SET, .path = path, .data = data, .size = strlen(ZKL_SIGNAL_DATA)};
+    return path && data;
+}
+
+/* To the next waiters in the list that are not known to have a signal. NULL: out of memory. */
+static struct guard *next_writes(struct zkl_request *request) {
+    size_t most = request->all ? SIGNALS_AT_ONCE : 1;
+    struct guard *guard = zkl_guard_new(request->stakes.count, most);
+    bool enough = guard != NULL;
+    if (guard) guard->count = guard->checks;
+    while (enough && request->listed < request->queued && guard->count < guard->checks + most) {
+        const struct zkl_queued *waiter = &request->queue[request->listed++];
+        if (!has_signal(waiter)) enough = add(guard, request->path, waiter);
+    }
+    if (enough) return guard;
+    zkl_guard_free(guard);
+    return NULL;
+}
+
+static void drop_writes(struct zkl_request *request) {
+    zkl_guard_free(request->guard);
+    request->guard = NULL;
+}
+
+/* Where nobody was there to be woken, no write has asked the server for the lease. */
+static void end(struct zkl_request *request) {
+    enum zkl_code code = request->signalled ? ZKL_OK : zkl_stakes_ended(&request->stakes);
+    zkl_request_finish(request, code, 0);
+}
+
+void zkl_signal_next(struct zkl_request *request) {
+    drop_writes(request);
+    if (request->signalled && !request->all) {
+        end(request);
+        return;
+    }
+    request->guard = next_writes(request);
+    if (!request->guard) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
+    else if (request->guard->count == request->guard->checks) end(request);
+    else zkl_guard_send(request);
+}
+
+/* --- and its answer ---------------------------------------------------------------------- */
+
+static void pass_over(struct zkl_request *request, size_t op) {
+    struct guard *guard = request->guard;
+    zkl_guard_remove(guard, op);
+    if (guard->count > guard->checks) zkl_guard_send(request);
+    else zkl_signal_next(request);
+}
+
+static void list_anew(struct zkl_request *request) {
+    drop_writes(request);
+    request->listed = 0;
+    zkl_query_again(request);
+}
+
+void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int error) {
+    const struct guard *guard = request->guard;
+    bool has_one = code == ZKL_CONFLICT || code == ZKL_NO_NODE;
+    if (code == ZKL_OK) {
+        request->signalled += guard->count - guard->checks;
+        zkl_signal_next(request);
+    } else if (code == ZKL_TIMEOUT) {
+        list_anew(request);
+    } else if (has_one && guard->refused) {
+        pass_over(request, guard->checks + guard->refused - 1);
+    } else {
+        zkl_request_finish(request, code, error);
+    }
+}
+
+/* --- the way in, and what it tells ----------------------------------------------------------- */
+
+zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout) {
+    struct zkl_request *request = zkl_request_of(lease, REQUEST_SIGNAL, timeout);
+    if (!request || request->done) return request;
+    request->all = all;
+    request->brief = !all; /* the others' data tells who has a signal */
+    request->asked = ZKL_MUTEX;
+    request->path = strdup(folder);
+    if (zkl_kind_is_fixed(zkl_stakes_at(&lease->stakes, 0)->claim.kind))
+        zkl_request_finish(request, ZKL_UNSUPPORTED, 0);
+    else if (!request->path) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
+    else zkl_query_begin(request);
+    return request;
+}
+
+size_t zkl_request_signalled(const zkl_request *request) {
+    return request->signalled;
+}
