@@ -1000,6 +1000,27 @@ return {
         replace = "",
     },
     {
+        name = "signal-without-lock",
+        what = "a signal is written whether its giver has the lock or not",
+        at = "next_writes",
+        find = "zkl_guard_new(request->stakes.count, most)",
+        replace = "zkl_guard_new(0, most)",
+    },
+    {
+        name = "signal-over-signal",
+        what = "a signal is given to somebody who has one: of two, one is lost",
+        at = "add",
+        find = ".kind = ZKL_OP_SET,",
+        replace = ".kind = ZKL_OP_SET, .version = -1,",
+    },
+    {
+        name = "broadcast-to-few",
+        what = "a broadcast ends with the first transaction",
+        at = "zkl_signal_next",
+        find = "request->signalled && !request->all",
+        replace = "request->signalled",
+    },
+    {
         name = "signal-to-itself",
         what = "who passes a signal on may have it again",
         at = "next_heir",

@@ -13,7 +13,7 @@ LIBS ?= -lzookeeper_mt -lpthread -ldl
 
 CORE_FLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g1 -w -Isrc/core -Ispec/core \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-SIM_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Isrc/core -DPATH_BUCKETS=2 -DWATCH_BUCKETS=16
+SIM_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Isrc/core @spec/sim/tables.flags
 MODULE_FLAGS = -std=c11 -D_GNU_SOURCE -O1 -g1 -w -fPIC -fvisibility=hidden \
 	-I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 

@@ -661,7 +661,7 @@ return {
         name = "guard-repeated",
         what = "a guard whose answer was lost is sent again",
         at = "zkl_guard_answer",
-        find = "zkl_request_finish(request, ZKL_TIMEOUT, answer->rc);",
+        find = "end(request, ZKL_TIMEOUT, answer->rc);",
         replace = "zkl_query_again(request);",
         catch = by("guard", "is not sent again when its answer is lost"),
     },
@@ -971,6 +971,14 @@ return {
         find = ".kind = ZKL_OP_SET,",
         replace = ".kind = ZKL_OP_SET, .version = -1,",
         catch = by("condition_end", "goes by those who have one, to the first who has none"),
+    },
+    {
+        name = "signal-not-repeated",
+        what = "a signal whose answer is lost is not sent again: perhaps nobody was woken",
+        at = "zkl_signal_written",
+        find = "list_anew(request);",
+        replace = "zkl_request_finish(request, ZKL_OK, 0);",
+        catch = by("fault/condition", "is sent again when it may not have arrived"),
     },
     {
         name = "condition-old-token",

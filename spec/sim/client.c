@@ -181,7 +181,8 @@ static void answer_write(struct client *client, const struct item *item) {
 
 /* libzookeeper says nothing of the operations. */
 static void answer_lost(struct client *client, const struct item *item) {
-    struct zkl_result results[OPS] = {{.error = ZKL_UNANSWERED}, {.error = ZKL_UNANSWERED}};
+    struct zkl_result results[OPS];
+    for (int i = 0; i < OPS; i++) results[i] = (struct zkl_result){.error = ZKL_UNANSWERED};
     put_in(client, item, (struct zkl_answer){.results = results, .size = -1, .count = -1});
 }
 

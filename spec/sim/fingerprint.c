@@ -195,6 +195,7 @@ static void mix_request_of(const struct zkl_session *session, const struct zkl_r
     mix(request->ask_at ? (uint64_t)(request->ask_at - now) : 1);
     mix_stakes(session, &request->stakes);
     for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
+    mix((uint64_t)request->listed << 32 | request->signalled);
 }
 
 static void mix_path(const struct path *path, zkl_time now) {
@@ -238,12 +239,12 @@ static void mix_zk(struct zkl_session *session, zkl_time now) {
 static void mix_wish(const struct zkl_session *session, const struct wish *wish, zkl_time now) {
     mix((uint64_t)wish->doing << 16 | (uint64_t)wish->cancelled << 8 | wish->trying << 1 |
         wish->ended);
-    mix((uint64_t)wish->kind << 32 | wish->next);
+    mix((uint64_t)wish->kind << 32 | wish->all);
+    mix((uint64_t)wish->saw);
     mix_time(wish->deadline, now);
     mix_stakes(session, stakes_of(wish));
     if (wish->request) mix_request_of(session, wish->request, now);
     if (wish->deed) mix_request_of(session, wish->deed, now);
-    if (wish->queue) mix_request_of(session, wish->queue, now);
 }
 
 static void mix_shadow(const struct client *client, const struct stake *stake) {

@@ -24,7 +24,7 @@ static const unsigned weights[MOVES] = {
     [MOVE_CARRY] = 24,   [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,  [MOVE_SEE] = 10,
     [MOVE_CONNECT] = 8,  [MOVE_PASS] = 8,     [MOVE_WISH] = 10,  [MOVE_CANCEL] = 2,
     [MOVE_RELEASE] = 6,  [MOVE_CLOSE] = 1,    [MOVE_SHARE] = 6,  [MOVE_WAIT] = 20,
-    [MOVE_YIELD] = 1,    [MOVE_SIGNAL] = 10,  [MOVE_SEVER] = 2,  [MOVE_STOP] = 1,
+    [MOVE_YIELD] = 1,    [MOVE_SIGNAL] = 24,  [MOVE_SEVER] = 2,  [MOVE_STOP] = 1,
     [MOVE_CONTINUE] = 6, [MOVE_KILL] = 1,     [MOVE_EXPIRE] = 1, [MOVE_APART] = 2,
     [MOVE_REJOIN] = 3,   [MOVE_LAND] = 4,     [MOVE_REAP] = 2,   [MOVE_ENTER] = 3,
     [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,      [MOVE_CHANGE] = 1, [MOVE_CLEAR] = 1};

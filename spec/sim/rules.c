@@ -171,6 +171,18 @@ void rules_on_return(const struct zkl_claim *waiter) {
     require(node && node->change_count, "who returns was signalled");
 }
 
+/*
+ * Waiters are known to the signaller by their nodes: they gave up the lock that it has since. All
+ * are woken, or the first, if there is any.
+ */
+void rules_on_signalled(const struct wish *wish) {
+    if (!wish->all && zkl_request_signalled(wish->deed)) return;
+    EACH_NODE(node) {
+        bool waited = node->line == CONDITION && node->contender && node->born <= wish->saw;
+        require(!waited || !alive(node) || node->change_count, "a signal is given to who waits");
+    }
+}
+
 /* Its node may be gone since: then it is told. */
 void rules_on_stay(const struct wish *wish, enum zkl_code code) {
     require(wish->doing == WAITS, "only who is away stays");

@@ -95,7 +95,6 @@ static void drop(struct zkl_request **request) {
 
 static void rest(struct wish *wish) {
     drop(&wish->deed);
-    drop(&wish->queue);
     wish->doing = NOTHING;
 }
 
@@ -161,30 +160,15 @@ void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
     client_settle(client);
 }
 
-/* As lua/zklock/condition.lua does it: who waits, and then the first that takes it. */
 void user_signal(struct client *client, struct wish *wish) {
     tell("%s signals", story_client(client));
     client->signals++;
     zkl_session_at(client->zk, clock_of(client));
     wish->doing = SIGNALS;
-    wish->next = 0;
-    wish->queue = zkl_queue(client->zk, line_path(CONDITION), ZKL_MUTEX, true, ZKL_NEVER);
+    wish->all = !world.setting.plain && choose(2);
+    wish->saw = client->last;
+    wish->deed = zkl_signal(wish->lease, line_path(CONDITION), wish->all, ZKL_NEVER);
     client_settle(client);
-}
-
-static void signal_next(struct wish *wish) {
-    size_t count;
-    char path[ZKL_NAME_SIZE + 4];
-    const struct zkl_queued *queue = zkl_request_queue(wish->queue, &count);
-    drop(&wish->deed);
-    if (zkl_request_code(wish->queue) != ZKL_OK || wish->next >= count) {
-        rest(wish);
-        return;
-    }
-    snprintf(path, sizeof path, "%s/%s", line_path(CONDITION), queue[wish->next++].name);
-    const struct zkl_op op = {
-        .kind = ZKL_OP_SET, .path = path, .data = ZKL_SIGNAL_DATA, .size = strlen(ZKL_SIGNAL_DATA)};
-    wish->deed = zkl_guard(wish->lease, &op, 1, ZKL_NEVER);
 }
 
 /* --- what users are told ------------------------------------------------------------- */
@@ -229,12 +213,9 @@ static void shared(struct wish *wish) {
     rest(wish);
 }
 
-/* It is gone, or has a signal: the next one. */
 static void signalled(struct wish *wish) {
-    enum zkl_code code = zkl_request_code(wish->deed);
-    bool next = code == ZKL_CONFLICT || code == ZKL_NO_NODE;
-    if (next && zkl_request_refused(wish->deed)) signal_next(wish);
-    else rest(wish);
+    if (zkl_request_code(wish->deed) == ZKL_OK) rules_on_signalled(wish);
+    rest(wish);
 }
 
 static void left(struct client *client, struct wish *wish) {
@@ -261,7 +242,6 @@ static bool is_of(const struct zkl_request *request, uint64_t id) {
 static void hear_request(struct client *client, uint64_t id) {
     EACH_WISH(client, wish) {
         if (is_of(wish->request, id)) answered(client, wish);
-        else if (is_of(wish->queue, id)) signal_next(wish);
         else if (is_of(wish->deed, id)) done(client, wish);
         else continue;
         return;

@@ -26,7 +26,7 @@ enum {
     LINES = 2,
     ROOM = 6,
     SHADOWS = 32,
-    OPS = 2, /* of a transaction */
+    OPS = 3, /* of a transaction */
     CHANGES = 24,
     QUEUE = 256
 };
@@ -135,8 +135,8 @@ struct wish {
     struct zkl_lease *lease;     /* after that */
     enum doing doing;            /* what it does with it */
     struct zkl_request *deed;    /* and its request */
-    struct zkl_request *queue;   /* SIGNALS: who is in the condition */
-    size_t next;                 /* of them: whom to signal now */
+    zxid saw;                    /* SIGNALS: what its client had seen when it asked */
+    bool all;                    /* SIGNALS: a broadcast */
     zkl_time deadline;           /* by the client's clock; of the wait that is out */
     enum zkl_kind kind;
     int32_t limit, batch;

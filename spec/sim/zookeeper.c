@@ -411,10 +411,17 @@ static enum content content_of(const struct zkl_op *op) {
                                                                                  : IDENTITY;
 }
 
-static void set(struct node *node, const struct zkl_op *op, int session, zxid at) {
+/* With proof of the lock; or in one with the end of the node that had it. */
+static void signal(const struct node *node, const struct zkl_rpc *rpc) {
+    require(node->line == CONDITION, "only who waits in the condition is signalled");
+    require(node->change_count == 0, "who has a signal is given no other");
+    require(rpc->count > 1 && rpc->ops->kind != ZKL_OP_SET, "only a holder's node signals");
+}
+
+static void set(struct node *node, const struct zkl_op *op, int session, const struct item *item,
+                zxid at) {
     enum content content = content_of(op);
-    if (content == SIGNAL)
-        require(node->line == CONDITION, "only who waits in the condition is signalled");
+    if (content == SIGNAL) signal(node, &item->rpc);
     else require(node->session == session, "nobody's node is marked by another session");
     change(node, content, at);
 }
@@ -423,7 +430,7 @@ static struct node *apply(const struct zkl_op *op, int session, struct item *ite
     if (op->kind == ZKL_OP_CREATE) return create(op, session, at);
     struct node *node = node_at(name_in(op->path), world.zxid - 1);
     if (op->kind == ZKL_OP_DELETE) remove_one(node, session, item, at);
-    else if (op->kind == ZKL_OP_SET) set(node, op, session, at);
+    else if (op->kind == ZKL_OP_SET) set(node, op, session, item, at);
     return node;
 }
 
