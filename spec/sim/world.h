@@ -15,7 +15,8 @@
 
 #include <string.h>
 
-#include "../../src/session/internal.h" /* to look, never to change */
+#include "../../src/session/call.h" /* to look, never to change */
+#include "../../src/session/path.h"
 
 enum {
     CLIENTS = 8,

@@ -7,7 +7,15 @@
  */
 #include <string.h>
 
-#include "internal.h"
+#include "answers.h"
+#include "call.h"
+#include "guard.h"
+#include "multi.h"
+#include "path.h"
+#include "query.h"
+#include "reply.h"
+#include "stake_news.h"
+#include "watcher.h"
 
 /* --- what an answer means -------------------------------------------------------------------- */
 

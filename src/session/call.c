@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "call.h"
+#include "path.h"
 
 struct call *zkl_call_new(struct zkl_session *session, enum verb verb, struct stake *stake,
                           struct zkl_request *request) {

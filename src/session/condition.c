@@ -4,7 +4,11 @@
  */
 #include <string.h>
 
-#include "internal.h"
+#include "call.h"
+#include "condition.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
 
 static struct stake *partner_of(const struct stake *stake) {
     return (struct stake *)stake->claim.partner;

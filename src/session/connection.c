@@ -2,7 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "answers.h"
+#include "call.h"
+#include "events.h"
+#include "path.h"
+#include "query.h"
+#include "request.h"
+#include "stake.h"
+#include "stake_news.h"
+#include "watcher.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 

@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "lease.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
 
 /* --- acquire --------------------------------------------------------------------------- */
 

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "multi.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
 
 /* --- one stake, or several ------------------------------------------------------------- */
 

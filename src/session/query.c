@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "call.h"
+#include "guard.h"
+#include "lease.h"
+#include "query.h"
+#include "signal.h"
+#include "stake.h"
+#include "stake_actions.h"
+#include "stake_news.h"
 
 /*
  * A part of the answer was lost: all of it is asked again, a moment after the last of the

@@ -1,7 +1,10 @@
 /* request.c - an operation that the host waits for, from its start to its end. */
 #include <stdlib.h>
 
-#include "internal.h"
+#include "events.h"
+#include "lease.h"
+#include "request.h"
+#include "stake_actions.h"
 
 /* Its user hears from its claim. */
 static bool contends(const struct zkl_request *request) {

@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "guard.h"
+#include "lease.h"
+#include "path.h"
+#include "query.h"
+#include "signal.h"
+#include "stake.h"
 
 /* Writes in one transaction. */
 #ifndef SIGNALS_AT_ONCE

@@ -2,7 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "condition.h"
+#include "events.h"
+#include "multi.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 

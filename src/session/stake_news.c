@@ -1,7 +1,12 @@
 /* stake_news.c - feeds the claim machine replies and watch events. */
 #include <string.h>
 
-#include "internal.h"
+#include "condition.h"
+#include "multi.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
+#include "stake_news.h"
 
 /* --- replies --------------------------------------------------------------------------------- */
 

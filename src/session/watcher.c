@@ -18,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "call.h"
+#include "events.h"
+#include "watcher.h"
 
 /* Before the next look, after an answer that was lost. */
 #define PAUSE (ZKL_SECOND / 10)

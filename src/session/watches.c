@@ -22,7 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "../core/hash.h"
+#include "call.h"
+#include "watches.h"
 
 /* --- the table ------------------------------------------------------------------------------ */
 
