@@ -41,7 +41,7 @@
  *           transaction. It holds meanwhile.
  *   AWAY    its user waits in a condition
  *   CALLED  a waiter: its signal came, and the lock's claim contends
- *   PASS    a waiter whose signal another one shall have: a list, or the transaction
+ *   PASS    a waiter that passes its signal on to another one: a list, or the transaction
  *           that passes it on, is out
  *   LEAVE   not wanted any more; the node is being removed
  *   GONE    nothing of it is left
@@ -62,12 +62,12 @@
  * A claim of permits that is granted writes to its node, if somebody behind may have to
  * be told (permits.h): the mark. It holds already; in HELD `stalled` is the mark's.
  *
- * A condition (condition.c) has a second claim for each user who waits in it: the waiter,
+ * A condition (condition.c) has a second claim for each user that waits in it: the waiter,
  * with a node in the condition's own line. One transaction makes that node and deletes the
  * lock's, and the lock's claim is AWAY. A signal is a write to the waiter's node. It is
  * there until the lock's claim is granted again; if that fails, the waiter passes it on.
  *
- * Claims with a `batch` (batch.c) have one node between them: whoever holds hands it to the
+ * Claims with a `batch` (batch.c) have one node between them: the holder hands it to the
  * next one of the session, as often as a batch has grants. The others are in NEW meanwhile.
  *
  * A request that failed for lack of a connection leaves the claim `stalled`;
@@ -161,7 +161,7 @@ struct zkl_claim {
     struct zkl_claim *next, **link; /* in line->claims */
     struct zkl_claim *next_part;    /* of a multi-lock, in a ring; itself: it is no part */
     struct zkl_claim *partner;      /* of a lock's claim its waiter, and of that the lock's */
-    struct zkl_contender *ahead;    /* WAIT: who is watched; PASS: who shall have the signal; a
+    struct zkl_contender *ahead;    /* WAIT: which is watched; PASS: which shall have the signal; a
                                        reference */
     int64_t heard;     /* PERMIT: zxid of the newest mark that a list was asked after */
     int64_t czxid;     /* of the own node; 0: not known */
@@ -214,7 +214,7 @@ static inline bool zkl_claim_tires(struct zkl_claim *claim) {
     return ++claim->rounds > ZKL_ROUNDS;
 }
 
-/* Whoever waits for another claim of the session. */
+/* Of a claim that waits for another one of the session. */
 static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
     return claim->wanted && (claim->state == ZKL_NEW || claim->heir);
 }
@@ -325,7 +325,8 @@ zkl_actions zkl_claim_passed(struct zkl_claim *claim, enum zkl_reply reply, bool
 /* --- watch events ------------------------------------------------------------------- */
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim);
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
-/* The line forgets the contender. Who heads hears of each; NULL: of one not in the line. */
+/* The line forgets the contender. A claim that heads hears of each; NULL: of one not in the line.
+ */
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);

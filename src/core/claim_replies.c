@@ -180,7 +180,7 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     case ZKL_DONE: return known(claim, czxid, owner, now);
     case ZKL_ABSENT: return own_gone(claim);
     case ZKL_REFUSED:
-        /* Nobody may wait who would not hear that its own node is gone. */
+        /* No claim may wait that would not hear that its own node is gone. */
         if (is_in_line(claim)) return fail(claim, why) | leave(claim);
         return 0; /* it cannot be watched; the lease clock still guards it */
     case ZKL_UNKNOWN: break;
@@ -192,21 +192,21 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
 
 /*
  * NULL is one that the line has forgotten. When numbers come to their end the order is
- * another one: who was ahead by number is looked at again, though it may be behind.
+ * another one: the one ahead by number is looked at again, though it may be behind.
  */
 static bool may_precede(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     return !contender || claim->line->exhausted || zkl_line_precedes(claim->line, contender, claim);
 }
 
-/* Who heads awaits all that precede it. */
+/* A claim that heads awaits all that precede it. */
 static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (claim->state != ZKL_WAIT) return false;
     return claim->ahead == contender || (claim->heading && may_precede(claim, contender));
 }
 
 /*
- * Who heads, and has not enough with one holder less: the others are watched already, unless
- * a list that came since shows more.
+ * A claim that heads, and has not enough with one holder less: the others are watched already,
+ * unless a list that came since shows more.
  */
 static bool still_waits(const struct zkl_claim *claim) {
     if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
@@ -293,7 +293,7 @@ zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender
     return zkl_claim_list_again(claim);
 }
 
-/* A refused mark is left: who is behind is told when the node goes. */
+/* A refused mark is left: the claim behind is told when the node goes. */
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_HELD) return 0; /* the node goes, and that tells as well */
     if (reply == ZKL_ABSENT) return own_gone(claim);
@@ -304,7 +304,7 @@ zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_LEAVE) return 0;
     if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);
     if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_pass(claim);
-    /* Of a name that others use: look whose node it is now. */
+    /* Of a name that others use: look which claim's node it is now. */
     if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_LOOK;
     return stall(claim);
 }
@@ -330,7 +330,7 @@ zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contende
     return ahead_gone(claim, contender, now);
 }
 
-/* Who heads, of one of those that it watches. */
+/* Of a claim that heads: one of those that it watches. */
 static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *contender) {
     if (!contender) return 0;
     zkl_contender_hold(contender);

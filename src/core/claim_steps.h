@@ -33,7 +33,7 @@ static inline bool has_followers(const struct zkl_claim *claim) {
     return false;
 }
 
-/* Nobody waits for this one any more: who followed it goes on. */
+/* No claim waits for this one any more: those that followed it go on. */
 static inline zkl_actions make_way(const struct zkl_claim *claim) {
     return has_followers(claim) ? ZKL_DO_FOLLOW : 0;
 }

@@ -105,7 +105,7 @@ zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contend
     return fail(claim, ZKL_CONFLICT);
 }
 
-/* The first that does not fit: whoever of those ahead goes may let it in. */
+/* The first that does not fit: any claim ahead that goes may let it in. */
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
     zkl_actions actions = wait_for(claim, zkl_permits_before(claim->line, claim));
     claim->heading = true;
@@ -125,7 +125,7 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
     return wait_for(claim, zkl_permits_before(claim->line, claim));
 }
 
-/* Who was behind another, and hears that it was granted, heads now, or fits. */
+/* A claim that was behind another, and hears that it was granted, heads now, or fits. */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_LIST;

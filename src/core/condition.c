@@ -2,14 +2,14 @@
  * condition.c - a user that holds a lock waits in a condition: the lock's claim, and the
  * waiter, whose node in the condition's line takes the place of the lock's.
  *
- * The signal is in the waiter's node: whoever holds the lock writes to it. It is not lost
+ * The signal is in the waiter's node: the holder of the lock writes to it. It is not lost
  * as long as that node is there, and the node goes only
  *   - when the lock's claim is granted again: the signal was taken;
  *   - with version 0: there was none;
  *   - in one transaction with a write to another waiter's node: it was passed on;
  *   - when no other waiter can have it;
- *   - with its session: whoever had the signal is dead.
- * A list that is asked for after the signal was seen shows everybody who waited then, for on
+ *   - with its session: the waiter that had the signal is dead.
+ * A list that is asked for after the signal was seen shows all that waited then, for on
  * one connection views only grow, also from server to server; so no sync is needed.
  */
 #include "claim_steps.h"
@@ -94,7 +94,7 @@ zkl_actions zkl_waiter_pass(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
-/* Whoever came after it, for those before have theirs, while numbers tell the order. */
+/* Those that came after it, for those before have theirs, while numbers tell the order. */
 static size_t first_behind(const struct zkl_line *line, const struct zkl_contender *own) {
     if (line->exhausted) return 0;
     for (size_t i = 0; i < line->count; i++)
@@ -102,7 +102,7 @@ static size_t first_behind(const struct zkl_line *line, const struct zkl_contend
     return 0;
 }
 
-/* Who is tried next, after `ahead`. */
+/* The waiter that is tried next, after `ahead`. */
 static struct zkl_contender *next_heir(const struct zkl_claim *claim,
                                        const struct zkl_contender *own) {
     const struct zkl_line *line = claim->line;

@@ -1,7 +1,7 @@
 /*
- * unfair.c - a claim of ZKL_UNFAIR: one node of a fixed name, for whoever is quickest.
+ * unfair.c - a claim of ZKL_UNFAIR: one node of a fixed name, for the quickest claim.
  *
- * The name says nothing of whose node it is, or of which attempt. What tells is the get's
+ * The name says nothing of the node's owner, or of which attempt. What tells is the get's
  * reply: the owner, and the czxid. A node is a claim's if this session owns it and no
  * other claim has its czxid; therefore no claim creates while another one of the session
  * may have a node that it does not know of (is_unsure). Nor does one ask the server while

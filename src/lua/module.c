@@ -18,7 +18,7 @@
 #define EXPORT
 #endif
 
-/* "host:pid", by which others may find who holds a lock. */
+/* "host:pid", by which others may find the process that holds a lock. */
 static int identity(lua_State *L) {
     char host[256];
     if (gethostname(host, sizeof host) != 0) strcpy(host, "localhost");

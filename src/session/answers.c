@@ -1,5 +1,5 @@
 /*
- * answers.c - requests go out, and their answers go to who asked.
+ * answers.c - requests go out, and their answers go to the part that asked.
  *
  * A step of the session only puts requests into the queue; the shell takes them out when the
  * step is over. Each is answered once, and in the order of the requests: one that could not be
@@ -90,7 +90,7 @@ static bool is_proof(enum verb verb) {
     return false;
 }
 
-/* --- who asked ------------------------------------------------------------------------------- */
+/* --- to the part that asked ----------------------------------------------------------------- */
 
 /* The late look at a path (connection.c): without an answer it is repeated. */
 static void answer_look(const struct call *call, const struct answer *answer) {

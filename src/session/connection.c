@@ -80,7 +80,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     zkl_stake_resume_all(session, now);
     zkl_query_start_all(session);
     zkl_watcher_start_all(session);
-    session->last_beat = 0; /* a proof at once, for whoever is suspect */
+    session->last_beat = 0; /* a proof at once, for leases that are suspect */
     zkl_session_wake(session, 0);
 }
 
@@ -128,7 +128,7 @@ void zkl_session_expired(zkl_session *session) {
 }
 
 void zkl_session_refused(zkl_session *session) {
-    session->refused = true; /* whoever asks from now on is to hear why */
+    session->refused = true; /* each request from now on is to hear why */
     zkl_request_fail_all(session, ZKL_AUTH);
     session->reopen = false; /* they would be refused again */
     zkl_session_expired(session);

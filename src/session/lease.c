@@ -264,7 +264,7 @@ static struct stake *writer_of(const zkl_lease *lease) {
     return may ? stake : NULL;
 }
 
-/* The handle writes no more; whoever asked hears when nobody does. */
+/* The handle writes no more; the request is done when no handle does. */
 static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request *request) {
     lease->kind = ZKL_READ;
     if (--stake->writers > 0) {

@@ -1,7 +1,7 @@
 /*
  * query.c - requests that only ask, or do no harm when they are repeated: is the
- * session ready, does a lease stand, who is in line, what is in a node; a word to a holder
- * that it give way. One whose answer was lost is repeated when the connection is back,
+ * session ready, does a lease stand, which claims are in line, what is in a node; a word to a
+ * holder that it give way. One whose answer was lost is repeated when the connection is back,
  * until its deadline.
  */
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static void queue_ready(struct zkl_request *request) {
     else zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/* All answers are there: drops who has gone since the list, and sorts. */
+/* All answers are there: drops the claims that went since the list, and sorts. */
 static void queue_complete(struct zkl_request *request) {
     size_t kept = 0;
     for (size_t i = 0; i < request->queued; i++) {

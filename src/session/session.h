@@ -15,8 +15,8 @@
  * which the server sent both. Nothing here calls back, and no call depends on what was not yet
  * taken out.
  *
- * Who shares a session between threads lets only one of them in at a time. Requests, leases and
- * watchers belong to whoever got them, until they are given back with the ..._drop() function;
+ * A shell with several threads lets only one of them in at a time. Requests, leases and watchers
+ * belong to the caller that got them, until they are given back with the ..._drop() function;
  * the session has to outlive them.
  */
 #ifndef ZKL_SESSION_H
@@ -77,7 +77,7 @@ void zkl_session_refused(zkl_session *session); /* the credentials: there will b
 void zkl_session_reopening(zkl_session *session);
 /* Releases everything, and ends every wait with ZKL_CLOSED. */
 void zkl_session_close(zkl_session *session);
-void zkl_session_closed(zkl_session *session); /* the server, or whoever asks, knows it is */
+void zkl_session_closed(zkl_session *session); /* the server knows that it is */
 
 void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer);
 void zkl_session_unsent(zkl_session *session, uint64_t rpc); /* it could not be sent */
@@ -131,7 +131,7 @@ enum zkl_session_state zkl_session_state(zkl_session *session); /* as its users 
 uint64_t zkl_session_id(const zkl_session *session);            /* 0: none */
 zkl_time zkl_session_timeout(const zkl_session *session);       /* negotiated; 0: none */
 
-/* Gives up every lease of an owner, whoever has handles on it; how many. */
+/* Gives up every lease of an owner, with all their handles; how many. */
 size_t zkl_session_release_all(zkl_session *session, const char *owner);
 
 struct zkl_stats {
@@ -202,7 +202,7 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
 
 /*
  * Gives the lock up and waits in a condition, in one transaction; `folder` has a node for each
- * who waits. ZKL_OK: it was signalled, and the lock is had again by all the lease's handles,
+ * waiter. ZKL_OK: it was signalled, and the lock is had again by all the lease's handles,
  * with another token. Else they are released or, when the wait for certain did not begin
  * (ZKL_AUTH...), as before. ZKL_UNSUPPORTED: the handle is not of a mutex or writer, or of a
  * multi-lock.
@@ -210,9 +210,10 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
 
 /*
- * A signal to the first of those who wait in a condition, or to all, if the lease's node exists,
- * else (ZKL_LOST) to nobody more; zkl_request_signalled() of them. Whoever has one already is
- * passed over. A write whose answer is lost is made again; so more may be woken than are counted.
+ * A signal to the first waiter in a condition, or to all, if the lease's node exists,
+ * else (ZKL_LOST) to no more of them; zkl_request_signalled() says how many. A waiter that has one
+ * is passed over. A write whose answer is lost is made again; so more may be woken than are
+ * counted.
  */
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout);
 
@@ -236,7 +237,7 @@ struct zkl_queued {
     bool ours;
 };
 
-/* Asks the holder whose node that is to give way, with a word of Curator's (name.h). */
+/* Asks the holder of that node to give way, with a word of Curator's (name.h). */
 zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout);
 
 /* What is in any node. */

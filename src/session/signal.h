@@ -1,4 +1,4 @@
-/* signal.h - signals to those who wait in a condition. */
+/* signal.h - signals to the waiters in a condition. */
 #ifndef ZKL_SESSION_SIGNAL_H
 #define ZKL_SESSION_SIGNAL_H
 

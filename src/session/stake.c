@@ -19,7 +19,7 @@ size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
     return session->watches.overhead + path_length + 1 + USUAL_NAME;
 }
 
-/* The node's data: who, and on a line of its own what for. */
+/* The node's data: the session's identity, and on a line of its own the lock's data. */
 static char *node_data(const char *identity, const char *data) {
     size_t size = strlen(identity) + (data ? 1 + strlen(data) : 0) + 1;
     char *text = malloc(size);
@@ -70,7 +70,7 @@ static bool is_refusal(enum zkl_code code) {
            code == ZKL_UNSUPPORTED;
 }
 
-/* Whoever waits for the grant to be a reader's, if anybody does. */
+/* The downgrade that waits for the grant to be a reader's, if there is one. */
 void zkl_stake_finish_sharing(struct stake *stake, enum zkl_code code) {
     struct zkl_request *request = stake->sharing;
     if (!request) return;
@@ -142,7 +142,7 @@ void zkl_stake_failed(struct stake *stake) {
     if (request && claim->found)
         zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
     zkl_stake_refuse(stake, claim->code);
-    post_notice(stake); /* it may be lost, for those who had it before */
+    post_notice(stake); /* it may be lost, for the handles that had it before */
     zkl_multi_failed(stake);
 }
 
@@ -166,7 +166,7 @@ void zkl_stake_granted(struct stake *stake) {
 /* In the line, as far as it is known. */
 static size_t place(const struct zkl_claim *claim) {
     size_t place = 1;
-    if (zkl_kind_is_fixed(claim->kind)) return 2; /* whoever is quickest is next */
+    if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
     if (claim->state != ZKL_NEW) return zkl_line_count_ahead(claim->line, claim) + 1;
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
         if (each->state != ZKL_GONE && each->state != ZKL_LEAVE) place++;
@@ -245,7 +245,7 @@ enum zkl_code zkl_stakes_ended(const struct stakes *stakes) {
     return ended;
 }
 
-/* Nobody writes any more: those who read keep the place, and let other readers in. */
+/* No handle writes any more: the readers keep the place, and let other readers in. */
 void zkl_stake_writers_gone(struct stake *stake) {
     if (stake->writers == 0 && zkl_claim_may_share(&stake->claim))
         zkl_stake_perform(stake, zkl_claim_share(&stake->claim));

@@ -10,15 +10,15 @@ void zkl_stake_forget(struct stake *stake); /* GONE; handles may still ask for i
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
 enum zkl_code zkl_stake_ended(struct stake *stake); /* RELEASED, LOST, or OK: it has not */
-void zkl_stake_writers_gone(struct stake *stake);   /* if it is so: those who read stay */
+void zkl_stake_writers_gone(struct stake *stake);   /* if it is so: the readers stay */
 void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
 /* The request to release ends when the stakes that nobody holds any more are gone. */
 void zkl_stake_await_end(struct zkl_request *request);
-/* Tells whoever waits for the grant. */
+/* Tells the acquire that waits for the grant. */
 void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error);
 /* The same, with the server's reason if it refused. */
 void zkl_stake_refuse(struct stake *stake, enum zkl_code code);
-/* Whoever waits for the grant to be a reader's, if anybody does. */
+/* Tells the downgrade that waits for the grant to be a reader's, if there is one. */
 void zkl_stake_finish_sharing(struct stake *stake, enum zkl_code code);
 void zkl_stake_granted(struct stake *stake);
 void zkl_stake_failed(struct stake *stake); /* claim->code */

@@ -140,7 +140,7 @@ static bool may_watch(const struct stake *stake, const char *name) {
     return may;
 }
 
-/* Whose the node of a fixed name is, when no user waits for it, needs no watch. */
+/* An orphan of a fixed name, for which no user waits, needs no watch. */
 static void watch_own(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct call *call = call_for(stake, VERB_GET_OWN, NULL);
@@ -159,7 +159,7 @@ static zkl_actions watch_ahead(struct stake *stake) {
     return 0;
 }
 
-/* Who heads watches each that is ahead. */
+/* The first that does not fit watches each claim ahead. */
 static zkl_actions watch_holders(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     const struct zkl_line *line = claim->line;
@@ -197,7 +197,7 @@ static uint64_t next_random(struct zkl_session *session) {
     return x ^ x >> 31;
 }
 
-/* What all who wait would do at once is spread over time. */
+/* What all waiting claims would do at once is spread over time. */
 static zkl_actions pause_claim(struct stake *stake) {
     struct zkl_session *session = stake->session;
     if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);

@@ -142,7 +142,7 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
     return did;
 }
 
-/* A get of whom it waits for; of a semaphore, the mark may have come before it. */
+/* A get of the node that it waits for; of a semaphore, the mark may have come before it. */
 static zkl_actions answer_ahead(const struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &call->stake->claim;
     const struct zkl_stat *stat = answer->stat;
@@ -184,7 +184,7 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
     return (struct stake *)claim;
 }
 
-/* Who asked for its own node has handed it on meanwhile: the answer is for the heir. */
+/* A claim that asked for its own node has handed it on meanwhile: the answer is for the heir. */
 static void answer_heir(const struct call *call, const struct answer *answer) {
     bool handed_on = call->verb == VERB_GET_OWN && call->node && call->stake->claim.batch;
     struct stake *heir = handed_on ? zkl_stake_of(call->session, call->node) : NULL;

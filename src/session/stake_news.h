@@ -11,7 +11,7 @@ void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
 /* The same after a get of the node of the fixed name. */
 void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
                               const struct zkl_stat *stat);
-/* The one whose node that is; NULL: nobody's. */
+/* The stake that has that node; NULL: none. */
 struct stake *zkl_stake_of(struct zkl_session *session, const char *node);
 /* That node is not there: takes note if it is the stake's. False: it has another name now. */
 bool zkl_stake_absent(struct stake *stake, const char *node);
