@@ -179,14 +179,14 @@ return {
         what = "an answer is acted on before it counts as proof",
         at = "complete",
         find = [[
-    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->verb))
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
         zkl_clock_prove(&session->party.clock, call->issued, answer.now);]],
         replace = "",
         also = { {
             find = "deliver(call, &answer);",
             replace = [[
     deliver(call, &answer);
-    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->verb))
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
         zkl_clock_prove(&session->party.clock, call->issued, answer.now);]],
         } },
         catch = by("lock", "is granted after one sync when the clock is not certain"),
@@ -341,10 +341,10 @@ return {
         name = "own-watch-limited",
         what = "a holder's node is not watched when the session may watch no more of others",
         at = "watch_own",
-        find = "struct call *call = call_for(stake, VERB_GET_OWN, NULL);",
+        find = "struct call *call = call_for(stake, CALL_GET_OWN, NULL);",
         replace = [[
     struct call *call = NULL;
-    if (may_watch(stake, claim->name)) call = call_for(stake, VERB_GET_OWN, NULL);]],
+    if (may_watch(stake, claim->name)) call = call_for(stake, CALL_GET_OWN, NULL);]],
         catch = by("watches", "hears that its node was deleted"),
     },
     {

@@ -148,13 +148,13 @@ static void answer_get(struct client *client, const struct item *item) {
            (struct zkl_answer){.data = data, .size = (int)strlen(data), .stat = &stat});
 }
 
-static void answer_list(struct client *client, const struct item *item, enum verb verb) {
+static void answer_list(struct client *client, const struct item *item, enum call_kind kind) {
     const char *names[NODES];
     int count = 0;
     EACH_NODE(node) {
         if (node->line == item->line && alive_at(node, item->view)) names[count++] = node->name;
     }
-    if (verb != VERB_QUEUE_LIST) client->shown[item->line] = item->view;
+    if (kind != CALL_QUEUE_LIST) client->shown[item->line] = item->view;
     put_in(client, item, (struct zkl_answer){.names = names, .count = count});
 }
 
@@ -208,7 +208,7 @@ static void answer(struct client *client, const struct item *item) {
         if (done) answer_get(client, item);
         break;
     case ZKL_RPC_LIST:
-        if (done) answer_list(client, item, call->verb);
+        if (done) answer_list(client, item, call->kind);
         break;
     case ZKL_RPC_WRITE:
     case ZKL_RPC_MULTI: answer_write(client, item); return;

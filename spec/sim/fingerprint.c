@@ -178,7 +178,7 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
 }
 
 static void mix_call(const struct zkl_session *session, const struct call *call, zkl_time now) {
-    mix((uint64_t)call->verb << 3 | call->watching << 2 | call->unsent << 1 |
+    mix((uint64_t)call->kind << 3 | call->watching << 2 | call->unsent << 1 |
         (call->listed != NULL));
     mix(place_of(session, call->stake) << 1 | (call->request != NULL));
     mix_text(call->node ? call->node : "");

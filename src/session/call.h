@@ -4,43 +4,43 @@
 
 #include "records.h"
 
-enum verb {
-    VERB_PARENT, /* create of a missing parent */
-    VERB_CREATE,
-    VERB_CREATE_ALL, /* of the parts of a multi-lock; it is about one of them */
-    VERB_LIST,
-    VERB_SYNC,
-    VERB_GET_OWN,
-    VERB_GET_AHEAD,
-    VERB_RANK,
-    VERB_SHARE,
-    VERB_WAIT,   /* create of a waiter's node, and delete of the lock's */
-    VERB_PASS,   /* delete of a waiter's node, and the signal to the next one */
-    VERB_REVISE, /* get of the own node, whose data is not what SHARE or MARK took it to be */
-    VERB_MARK,
-    VERB_REMOVE,
-    VERB_BEAT,       /* heartbeat */
-    VERB_LOOK_SYNC,  /* sync before the list for orphans */
-    VERB_LOOK_FIXED, /* get of the node of the fixed name, before that list */
-    VERB_LOOK,       /* list for orphans */
-    VERB_READY,      /* get of the chroot */
-    VERB_CHECK_SYNC, /* zkl_check: the sync, and the get behind it */
-    VERB_CHECK_GET,
-    VERB_QUEUE_LIST,
-    VERB_QUEUE_GET,
-    VERB_GET,
-    VERB_REVOKE,
-    VERB_GUARD,
-    VERB_WATCHER_EXISTS, /* a check, or a look: sets the watch, also if there is no node */
-    VERB_WATCHER_GET,    /* a look: reads the node */
-    VERB_UNWATCH         /* a watch that nobody wants any more is removed */
+enum call_kind {
+    CALL_PARENT, /* create of a missing parent */
+    CALL_CREATE,
+    CALL_CREATE_ALL, /* of the parts of a multi-lock; it is about one of them */
+    CALL_LIST,
+    CALL_SYNC,
+    CALL_GET_OWN,
+    CALL_GET_AHEAD,
+    CALL_RANK,
+    CALL_SHARE,
+    CALL_WAIT,   /* create of a waiter's node, and delete of the lock's */
+    CALL_PASS,   /* delete of a waiter's node, and the signal to the next one */
+    CALL_REVISE, /* get of the own node, whose data is not what SHARE or MARK took it to be */
+    CALL_MARK,
+    CALL_REMOVE,
+    CALL_BEAT,       /* heartbeat */
+    CALL_LOOK_SYNC,  /* sync before the list for orphans */
+    CALL_LOOK_FIXED, /* get of the node of the fixed name, before that list */
+    CALL_LOOK,       /* list for orphans */
+    CALL_READY,      /* get of the chroot */
+    CALL_CHECK_SYNC, /* zkl_check: the sync, and the get behind it */
+    CALL_CHECK_GET,
+    CALL_QUEUE_LIST,
+    CALL_QUEUE_GET,
+    CALL_GET,
+    CALL_REVOKE,
+    CALL_GUARD,
+    CALL_WATCHER_EXISTS, /* a check, or a look: sets the watch, also if there is no node */
+    CALL_WATCHER_GET,    /* a look: reads the node */
+    CALL_UNWATCH         /* a watch that nobody wants any more is removed */
 };
 
 struct call {
     struct call *next, **link; /* in session->calls, in the order of the requests */
     struct zkl_session *session;
     uint64_t id;
-    enum verb verb;
+    enum call_kind kind;
     struct zkl_rpc rpc;
     struct zkl_op op; /* of a WRITE */
     zkl_time issued;
@@ -72,7 +72,7 @@ struct answer {
     zkl_time now;
 };
 
-struct call *zkl_call_new(struct zkl_session *session, enum verb verb, struct stake *stake,
+struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
                           struct zkl_request *request); /* NULL: out of memory */
 /* These put it into the queue. It is about parent, or parent/name. */
 void zkl_call_create(struct call *call, const char *parent, const char *name, const char *data,
@@ -88,7 +88,7 @@ void zkl_call_transact_own(struct call *call, const struct zkl_op *ops, size_t c
 void zkl_call_list(struct call *call, const char *parent);
 void zkl_call_sync(struct call *call, const char *node);
 void zkl_call_get(struct call *call, const char *parent, const char *name);
-/* A get with a watch: the own node's of VERB_GET_OWN, else another's. */
+/* A get with a watch: the own node's of CALL_GET_OWN, else another's. */
 void zkl_call_watch(struct call *call, const char *parent, const char *name);
 void zkl_call_exists(struct call *call); /* of its watcher's node, with a watch */
 void zkl_call_unwatch(struct call *call, const char *node);

@@ -26,7 +26,7 @@ void zkl_condition_create(struct stake *waiter) {
                                  {.kind = ZKL_OP_DELETE,
                                   .version = -1,
                                   .path = zkl_path_join(lock->path->text, lock->claim.name)}};
-    zkl_stake_transact(waiter, VERB_WAIT, ops, 2);
+    zkl_stake_transact(waiter, CALL_WAIT, ops, 2);
 }
 
 void zkl_condition_pass(struct stake *waiter) {
@@ -38,7 +38,7 @@ void zkl_condition_pass(struct stake *waiter) {
                                   .path = zkl_path_join(waiter->path->text, claim->ahead->name),
                                   .data = ZKL_SIGNAL_DATA,
                                   .size = strlen(ZKL_SIGNAL_DATA)}};
-    zkl_stake_transact(waiter, VERB_PASS, ops, 2);
+    zkl_stake_transact(waiter, CALL_PASS, ops, 2);
 }
 
 zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer) {

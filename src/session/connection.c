@@ -175,7 +175,7 @@ static zkl_time beat_due(const struct zkl_session *session) {
 static void beat(struct zkl_session *session) {
     if (session->now < beat_due(session)) return;
     session->last_beat = session->now;
-    struct call *call = zkl_call_new(session, VERB_BEAT, NULL, NULL);
+    struct call *call = zkl_call_new(session, CALL_BEAT, NULL, NULL);
     if (call) zkl_call_sync(call, "/");
     zkl_stake_beat_all(session, session->now);
     zkl_watches_remove_unwanted(session);
@@ -195,10 +195,10 @@ static zkl_time look_due(struct zkl_session *session) {
 
 /* A sync and a list; the answer ends the doubt (answers.c). */
 static void look_at(struct zkl_session *session, struct path *path) {
-    struct call *sync = zkl_call_new(session, VERB_LOOK_SYNC, NULL, NULL);
-    struct call *fixed = path->fixed ? zkl_call_new(session, VERB_LOOK_FIXED, NULL, NULL) : NULL;
+    struct call *sync = zkl_call_new(session, CALL_LOOK_SYNC, NULL, NULL);
+    struct call *fixed = path->fixed ? zkl_call_new(session, CALL_LOOK_FIXED, NULL, NULL) : NULL;
     bool enough = sync && (fixed || !path->fixed);
-    struct call *list = enough ? zkl_call_new(session, VERB_LOOK, NULL, NULL) : NULL;
+    struct call *list = enough ? zkl_call_new(session, CALL_LOOK, NULL, NULL) : NULL;
     path->look_at = session->now + session->party.clock.timeout; /* if there is no answer */
     path->fixed_seen = false;
     if (sync) sync->look_at = path->look_at;

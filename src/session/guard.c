@@ -84,7 +84,7 @@ void zkl_guard_send(struct zkl_request *request) {
     }
     struct call *call = NULL;
     if (check_own(guard, &request->stakes))
-        call = zkl_call_new(request->session, VERB_GUARD, NULL, request);
+        call = zkl_call_new(request->session, CALL_GUARD, NULL, request);
     if (!call) {
         zkl_query_again(request);
         return;

@@ -41,7 +41,7 @@ void zkl_multi_create(struct stake *stake) {
                                  .path = zkl_path_join(part->path->text, part->claim.name),
                                  .data = part->data,
                                  .size = strlen(part->data)};
-    zkl_stake_transact(stake, VERB_CREATE_ALL, ops, count);
+    zkl_stake_transact(stake, CALL_CREATE_ALL, ops, count);
     free(ops);
 }
 

@@ -29,7 +29,7 @@ struct path {
     bool fixed_seen;        /* the look got an answer about its name */
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
-    size_t lists; /* VERB_LIST that are out */
+    size_t lists; /* CALL_LIST that are out */
     size_t length;
     char text[];
 };
@@ -58,7 +58,7 @@ struct stake {
     unsigned handles;    /* not given up */
     unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
     unsigned references; /* the session's list, handles, request, calls */
-    uint32_t starved;    /* verbs, a bit each, for which there was no memory */
+    uint32_t starved;    /* kinds of calls, a bit each, for which there was no memory */
     char *data;  /* of the node: the session's identity, and the lock's data in a line of its own */
     char *owner; /* "": nobody's (an orphan) */
     int error;   /* the server's error code of the last refusal */

@@ -12,8 +12,8 @@
 /* --- requests ------------------------------------------------------------------------------ */
 
 /* Out of memory: the claim is told that the reply is lost, when the step is over. */
-static void starve(struct stake *stake, enum verb verb) {
-    stake->starved |= UINT32_C(1) << verb;
+static void starve(struct stake *stake, enum call_kind kind) {
+    stake->starved |= UINT32_C(1) << kind;
     stake->session->starving = true;
 }
 
@@ -21,20 +21,21 @@ static void starve(struct stake *stake, enum verb verb) {
  * NULL: out of memory. What a starved claim asks for after that is not sent either: it is told of
  * its requests in their order.
  */
-static struct call *call_for(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
-    struct call *call = stake->starved ? NULL : zkl_call_new(stake->session, verb, stake, NULL);
-    if (!call) starve(stake, verb);
+static struct call *call_for(struct stake *stake, enum call_kind kind,
+                             struct zkl_contender *contender) {
+    struct call *call = stake->starved ? NULL : zkl_call_new(stake->session, kind, stake, NULL);
+    if (!call) starve(stake, kind);
     else if (contender) call->contender = zkl_contender_hold(contender);
     return call;
 }
 
-void zkl_stake_transact(struct stake *stake, enum verb verb, const struct zkl_op *ops,
+void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct zkl_op *ops,
                         size_t count) {
     bool enough = ops != NULL;
     for (size_t i = 0; enough && i < count; i++) enough = ops[i].path != NULL;
     struct call *call = NULL;
-    if (enough) call = call_for(stake, verb, NULL);
-    else starve(stake, verb);
+    if (enough) call = call_for(stake, kind, NULL);
+    else starve(stake, kind);
     if (call) {
         zkl_call_transact_own(call, ops, count);
         return;
@@ -44,7 +45,7 @@ void zkl_stake_transact(struct stake *stake, enum verb verb, const struct zkl_op
 
 static void create_one(struct stake *stake) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
-    struct call *call = call_for(stake, VERB_CREATE, NULL);
+    struct call *call = call_for(stake, CALL_CREATE, NULL);
     if (call)
         zkl_call_create(call, stake->path->text, stake->claim.name, stake->data,
                         fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
@@ -60,7 +61,7 @@ static void create_node(struct stake *stake) {
 
 static void create_parent(struct stake *stake, const char *node) {
     int mode = stake->session->containers ? ZKL_CONTAINER : ZKL_PERSISTENT;
-    struct call *call = call_for(stake, VERB_PARENT, NULL);
+    struct call *call = call_for(stake, CALL_PARENT, NULL);
     if (call) zkl_call_create(call, node, NULL, "", mode);
 }
 
@@ -78,7 +79,7 @@ static void create_parents(struct stake *stake) {
 }
 
 static void remove_node(struct stake *stake) {
-    struct call *call = call_for(stake, VERB_REMOVE, NULL);
+    struct call *call = call_for(stake, CALL_REMOVE, NULL);
     int32_t version = stake->claim.waits && !stake->claim.settled ? 0 : -1;
     if (call) zkl_call_delete(call, stake->path->text, stake->claim.name, version);
 }
@@ -92,17 +93,17 @@ void zkl_stake_share(struct stake *stake) {
         {ZKL_OP_DELETE, 0, stake->version, zkl_path_join(stake->path->text, stake->claim.name),
          NULL, 0},
     };
-    zkl_stake_transact(stake, VERB_SHARE, ops, 2);
+    zkl_stake_transact(stake, CALL_SHARE, ops, 2);
 }
 
 /* Somebody wrote into the own node: what it was, and once more. */
 void zkl_stake_revise(struct stake *stake) {
-    struct call *call = call_for(stake, VERB_REVISE, NULL);
+    struct call *call = call_for(stake, CALL_REVISE, NULL);
     if (call) zkl_call_get(call, stake->path->text, stake->claim.name);
 }
 
 void zkl_stake_mark(struct stake *stake) {
-    struct call *call = call_for(stake, VERB_MARK, NULL);
+    struct call *call = call_for(stake, CALL_MARK, NULL);
     const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
     if (call) zkl_call_set(call, stake->path->text, stake->claim.name, data, stake->version);
 }
@@ -110,7 +111,7 @@ void zkl_stake_mark(struct stake *stake) {
 /* One list of a path serves all that are in LIST. */
 static void list(struct stake *stake) {
     if (stake->claim.state == ZKL_LIST && stake->path->lists > 0) return;
-    struct call *call = call_for(stake, VERB_LIST, NULL);
+    struct call *call = call_for(stake, CALL_LIST, NULL);
     if (!call) return;
     call->listed = stake->path;
     call->listed->lists++;
@@ -118,7 +119,7 @@ static void list(struct stake *stake) {
 }
 
 static void sync_path(struct stake *stake) {
-    struct call *call = call_for(stake, VERB_SYNC, NULL);
+    struct call *call = call_for(stake, CALL_SYNC, NULL);
     if (call) zkl_call_sync(call, stake->path->text);
 }
 
@@ -126,7 +127,7 @@ static void rank(struct stake *stake) {
     struct zkl_contender *contender = NULL;
     while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
         stake->claim.ranks++;
-        struct call *call = call_for(stake, VERB_RANK, contender);
+        struct call *call = call_for(stake, CALL_RANK, contender);
         if (!call) return; /* one lost reply for all */
         zkl_call_get(call, stake->path->text, contender->name);
     }
@@ -143,7 +144,7 @@ static bool may_watch(const struct stake *stake, const char *name) {
 /* An orphan of a fixed name, for which no user waits, needs no watch. */
 static void watch_own(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    struct call *call = call_for(stake, VERB_GET_OWN, NULL);
+    struct call *call = call_for(stake, CALL_GET_OWN, NULL);
     if (!call) return;
     if (claim->state == ZKL_LOOK && !claim->wanted)
         zkl_call_get(call, stake->path->text, claim->name);
@@ -154,7 +155,7 @@ static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!claim->heading) zkl_watches_drop_others(stake);
     if (!may_watch(stake, claim->ahead->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
-    struct call *call = call_for(stake, VERB_GET_AHEAD, claim->ahead);
+    struct call *call = call_for(stake, CALL_GET_AHEAD, claim->ahead);
     if (call) zkl_call_watch(call, stake->path->text, claim->ahead->name);
     return 0;
 }
@@ -167,7 +168,7 @@ static zkl_actions watch_holders(struct stake *stake) {
         struct zkl_contender *holder = line->contenders[i];
         if (!zkl_line_precedes(line, holder, claim)) continue;
         if (!may_watch(stake, holder->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
-        struct call *call = call_for(stake, VERB_GET_AHEAD, holder);
+        struct call *call = call_for(stake, CALL_GET_AHEAD, holder);
         if (call) zkl_call_watch(call, stake->path->text, holder->name);
     }
     return 0;

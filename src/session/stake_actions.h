@@ -9,7 +9,7 @@ void zkl_stake_perform(struct stake *stake, zkl_actions actions);
  * All or none, about the stake. The paths of the ops are the function's from now on; where one is
  * NULL, or `ops` is, there was no memory for it.
  */
-void zkl_stake_transact(struct stake *stake, enum verb verb, const struct zkl_op *ops,
+void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct zkl_op *ops,
                         size_t count);
 void zkl_stake_share(struct stake *stake);
 void zkl_stake_mark(struct stake *stake);

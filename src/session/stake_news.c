@@ -157,21 +157,21 @@ static zkl_actions answer_ahead(const struct call *call, const struct answer *an
 static zkl_actions answer_stake(struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &call->stake->claim;
     const struct zkl_stat *stat = answer->stat;
-    switch (call->verb) {
-    case VERB_PARENT: answer_parent(call, answer); return 0;
-    case VERB_CREATE: return answer_create(call->stake, answer);
-    case VERB_SYNC: return zkl_claim_synced(claim, answer->reply, answer->now);
-    case VERB_GET_OWN: return answer_own(call->stake, answer);
-    case VERB_GET_AHEAD: return answer_ahead(call, answer);
-    case VERB_RANK:
+    switch (call->kind) {
+    case CALL_PARENT: answer_parent(call, answer); return 0;
+    case CALL_CREATE: return answer_create(call->stake, answer);
+    case CALL_SYNC: return zkl_claim_synced(claim, answer->reply, answer->now);
+    case CALL_GET_OWN: return answer_own(call->stake, answer);
+    case CALL_GET_AHEAD: return answer_ahead(call, answer);
+    case CALL_RANK:
         return zkl_claim_ranked(claim, call->contender, answer->reply, stat ? stat->czxid : 0,
                                 answer->now);
-    case VERB_SHARE: return answer_share(call->stake, answer);
-    case VERB_WAIT: return zkl_condition_waited(call, answer);
-    case VERB_PASS: return zkl_condition_passed(call, answer);
-    case VERB_REVISE: return answer_revise(call->stake, answer);
-    case VERB_MARK: return answer_mark(call->stake, answer);
-    case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);
+    case CALL_SHARE: return answer_share(call->stake, answer);
+    case CALL_WAIT: return zkl_condition_waited(call, answer);
+    case CALL_PASS: return zkl_condition_passed(call, answer);
+    case CALL_REVISE: return answer_revise(call->stake, answer);
+    case CALL_MARK: return answer_mark(call->stake, answer);
+    case CALL_REMOVE: return zkl_claim_removed(claim, answer->reply);
     default: return 0; /* not a stake's */
     }
 }
@@ -186,13 +186,13 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
 
 /* A claim that asked for its own node has handed it on meanwhile: the answer is for the heir. */
 static void answer_heir(const struct call *call, const struct answer *answer) {
-    bool handed_on = call->verb == VERB_GET_OWN && call->node && call->stake->claim.batch;
+    bool handed_on = call->kind == CALL_GET_OWN && call->node && call->stake->claim.batch;
     struct stake *heir = handed_on ? zkl_stake_of(call->session, call->node) : NULL;
     if (heir) zkl_stake_perform(heir, answer_own(heir, answer));
 }
 
 void zkl_stake_answer(struct call *call, const struct answer *answer) {
-    if (call->verb == VERB_LIST) {
+    if (call->kind == CALL_LIST) {
         answer_list(call, answer);
         return;
     }
@@ -215,19 +215,19 @@ static bool is_waiting(const struct stake *stake) {
 }
 
 static void answer_starved(struct stake *stake) {
-    static const enum verb in_order[] = {
-        VERB_PARENT, VERB_CREATE, VERB_CREATE_ALL, VERB_WAIT, VERB_SYNC,   VERB_LIST, VERB_GET_OWN,
-        VERB_RANK,   VERB_SHARE,  VERB_GET_AHEAD,  VERB_PASS, VERB_REVISE, VERB_MARK, VERB_REMOVE};
+    static const enum call_kind in_order[] = {
+        CALL_PARENT, CALL_CREATE, CALL_CREATE_ALL, CALL_WAIT, CALL_SYNC,   CALL_LIST, CALL_GET_OWN,
+        CALL_RANK,   CALL_SHARE,  CALL_GET_AHEAD,  CALL_PASS, CALL_REVISE, CALL_MARK, CALL_REMOVE};
     const struct answer lost = {.reply = ZKL_UNKNOWN, .now = stake->session->now};
     uint32_t starved = stake->starved;
     stake->starved = 0;
     for (size_t i = 0; i < sizeof in_order / sizeof *in_order; i++) {
         struct call call = {.session = stake->session,
-                            .verb = in_order[i],
+                            .kind = in_order[i],
                             .stake = stake,
                             .contender = stake->claim.ahead};
-        if (!(starved & UINT32_C(1) << call.verb)) continue;
-        if (call.verb == VERB_CREATE_ALL) zkl_multi_created(&call, &lost);
+        if (!(starved & UINT32_C(1) << call.kind)) continue;
+        if (call.kind == CALL_CREATE_ALL) zkl_multi_created(&call, &lost);
         else zkl_stake_answer(&call, &lost);
     }
 }

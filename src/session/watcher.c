@@ -94,8 +94,8 @@ static void look_again(struct zkl_watcher *watcher, zkl_time pause) {
 }
 
 /* NULL: out of memory. */
-static struct call *call_for(struct zkl_watcher *watcher, enum verb verb) {
-    struct call *call = zkl_call_new(watcher->session, verb, NULL, NULL);
+static struct call *call_for(struct zkl_watcher *watcher, enum call_kind kind) {
+    struct call *call = zkl_call_new(watcher->session, kind, NULL, NULL);
     if (!call) return NULL;
     zkl_watcher_hold(watcher);
     watcher->calls++;
@@ -104,17 +104,17 @@ static struct call *call_for(struct zkl_watcher *watcher, enum verb verb) {
 }
 
 static void look(struct zkl_watcher *watcher) {
-    struct call *call = call_for(watcher, VERB_WATCHER_EXISTS);
+    struct call *call = call_for(watcher, CALL_WATCHER_EXISTS);
     watcher->look_at = 0;
     watcher->checking = false;
     if (call) zkl_call_exists(call);
-    if (call) call = call_for(watcher, VERB_WATCHER_GET);
+    if (call) call = call_for(watcher, CALL_WATCHER_GET);
     if (call) zkl_call_get(call, watcher->watch->path, NULL);
     else look_again(watcher, PAUSE);
 }
 
 static void check(struct zkl_watcher *watcher) {
-    struct call *call = call_for(watcher, VERB_WATCHER_EXISTS);
+    struct call *call = call_for(watcher, CALL_WATCHER_EXISTS);
     watcher->checking = true;
     if (call) zkl_call_exists(call);
     else look_again(watcher, PAUSE);
@@ -176,7 +176,7 @@ void zkl_watcher_answer(const struct call *call, const struct answer *answer) {
     struct zkl_watcher *watcher = call->watcher;
     if (!watcher->open) return;
     if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
-    else if (call->verb == VERB_WATCHER_GET) see(watcher, answer);
+    else if (call->kind == CALL_WATCHER_GET) see(watcher, answer);
     else answer_exists(watcher, answer);
     watcher->check_at = answer->now + watcher->session->party.clock.timeout;
     zkl_session_wake(watcher->session, watcher->check_at);

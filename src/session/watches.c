@@ -145,7 +145,7 @@ void zkl_watches_clear(struct watches *watches) {
 
 static void remove_watch(struct zkl_session *session, const struct watch *watch) {
     if (session->closing || session->state != ZKL_SESSION_CONNECTED) return;
-    struct call *call = zkl_call_new(session, VERB_UNWATCH, NULL, NULL);
+    struct call *call = zkl_call_new(session, CALL_UNWATCH, NULL, NULL);
     if (call) zkl_call_unwatch(call, watch->path);
 }
 
