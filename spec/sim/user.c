@@ -34,17 +34,18 @@ static const char *owner_of(const struct client *client) {
     return owner;
 }
 
-static struct zkl_wish put(const struct client *client, int line, struct desire desire,
-                           zkl_time timeout, bool trying) {
-    return (struct zkl_wish){.path = line_path(line),
-                             .kind = desire.kind,
-                             .owner = owner_of(client),
-                             .timeout = timeout,
-                             .trying = trying,
-                             .jitter = world.setting.plain ? 0 : client->wished % 2 * TIMEOUT / 4,
-                             .batch = desire.batch,
-                             .permits = desire.permits,
-                             .limit = desire.limit};
+static struct zkl_acquire_options put(const struct client *client, int line, struct desire desire,
+                                      zkl_time timeout, bool trying) {
+    return (struct zkl_acquire_options){
+        .path = line_path(line),
+        .kind = desire.kind,
+        .owner = owner_of(client),
+        .timeout = timeout,
+        .trying = trying,
+        .jitter = world.setting.plain ? 0 : client->wished % 2 * TIMEOUT / 4,
+        .batch = desire.batch,
+        .permits = desire.permits,
+        .limit = desire.limit};
 }
 
 static zkl_time deadline_of(const struct client *client, zkl_time timeout) {
@@ -68,7 +69,7 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
 void user_wish(struct client *client, int line, struct desire desire, zkl_time timeout,
                bool trying) {
     struct wish *wish = new_wish(client, desire, timeout, trying);
-    struct zkl_wish asked = put(client, line, desire, timeout, trying);
+    struct zkl_acquire_options asked = put(client, line, desire, timeout, trying);
     tell("%s wants %s%s", story_client(client), story_desire(&desire),
          trying ? ", now or never" : "");
     wish->request = zkl_acquire(client->zk, &asked);
@@ -78,7 +79,7 @@ void user_wish(struct client *client, int line, struct desire desire, zkl_time t
 void user_wish_all(struct client *client, const struct desire desires[LINES], zkl_time timeout,
                    bool trying) {
     struct wish *wish = new_wish(client, desires[0], timeout, trying);
-    struct zkl_wish asked[LINES];
+    struct zkl_acquire_options asked[LINES];
     for (int i = 0; i < LINES; i++) asked[i] = put(client, i, desires[i], timeout, trying);
     tell("%s wants both: %s, and %s%s", story_client(client), story_desire(&desires[0]),
          story_desire(&desires[1]), trying ? ", now or never" : "");

@@ -140,7 +140,7 @@ struct zkl_stats {
     uint64_t reconnects, expiries, orphans;
     uint64_t events;         /* of watches, received */
     size_t in_flight;        /* requests without an answer yet */
-    size_t claims;           /* contenders of this session, from wish to gone */
+    size_t claims;           /* contenders of this session, from the acquire until they are gone */
     size_t watches;          /* node watches set, asked for, or kept for a watcher */
     size_t watch_bytes;      /* of watched paths of others' nodes, limited to ZKL_WATCHES_MAX */
     size_t paths;            /* bytes of ephemeral paths, limited to ZKL_PATHS_MAX */
@@ -167,7 +167,7 @@ void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats);
 /* Connected, credentials and chroot checked with one request. */
 zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout);
 
-struct zkl_wish {
+struct zkl_acquire_options {
     const char *path;
     enum zkl_kind kind;
     const char *owner; /* any text; equal texts are one owner */
@@ -180,15 +180,16 @@ struct zkl_wish {
     int32_t permits;   /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;     /* PERMIT: of the semaphore */
 };
-zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish);
+zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options);
 
 /*
- * All of several or none, under one deadline: their nodes are made at once. The wishes differ
+ * All of several or none, under one deadline: their nodes are made at once. The options differ
  * in path, kind and data. One lease for all, lost with any of them. ZKL_WOULD_DEADLOCK: the
  * owner holds one of them. ZKL_LOST: the node of one was removed, or was never made because
  * the request got lost: try again.
  */
-zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_wish *wishes, size_t count);
+zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_options *options,
+                             size_t count);
 
 /* Asks the server, in one round trip, whether the lease still stands. */
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout);

@@ -36,23 +36,24 @@ static void busy_again(struct zkl_session *session) {
 
 /* The session's list holds the only reference. */
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
-                            const struct zkl_wish *wish, zkl_time deadline) {
+                            const struct zkl_acquire_options *options, zkl_time deadline) {
     struct stake *stake = calloc(1, sizeof *stake);
     if (!stake) return NULL;
     stake->references = 1;
-    stake->owner = strdup(wish->owner);
-    stake->data = node_data(session->identity, wish->data);
+    stake->owner = strdup(options->owner);
+    stake->data = node_data(session->identity, options->data);
     if (!stake->owner || !stake->data) {
         zkl_stake_unhold(stake);
         return NULL;
     }
-    zkl_claim_init(&stake->claim, &session->party, &path->line, wish->kind, deadline, wish->trying);
-    zkl_claim_want(&stake->claim, wish->permits, wish->limit);
-    zkl_claim_batch(&stake->claim, wish->batch);
+    zkl_claim_init(&stake->claim, &session->party, &path->line, options->kind, deadline,
+                   options->trying);
+    zkl_claim_want(&stake->claim, options->permits, options->limit);
+    zkl_claim_batch(&stake->claim, options->batch);
     stake->session = session;
     stake->path = path;
-    stake->jitter = wish->jitter;
-    path->fixed = path->fixed || zkl_kind_is_fixed(wish->kind);
+    stake->jitter = options->jitter;
+    path->fixed = path->fixed || zkl_kind_is_fixed(options->kind);
     stake->id = ++session->last_id;
     if (!session->stakes) busy_again(session);
     stake->link = session->stakes_end;

@@ -5,8 +5,9 @@
 #include "call.h"
 
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
-                            const struct zkl_wish *wish, zkl_time deadline); /* NULL: no memory */
-void zkl_stake_forget(struct stake *stake); /* GONE; handles may still ask for its state */
+                            const struct zkl_acquire_options *options,
+                            zkl_time deadline); /* NULL: no memory */
+void zkl_stake_forget(struct stake *stake);     /* GONE; handles may still ask for its state */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
 enum zkl_code zkl_stake_ended(struct stake *stake); /* RELEASED, LOST, or OK: it has not */

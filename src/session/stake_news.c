@@ -11,7 +11,7 @@
 /* --- replies --------------------------------------------------------------------------------- */
 
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) {
-    static const struct zkl_wish nobodys = {.owner = ""};
+    static const struct zkl_acquire_options nobodys = {.owner = ""};
     struct zkl_contender *orphan;
     while ((orphan = zkl_line_orphan(&path->line, session->party.session))) {
         struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
@@ -26,7 +26,7 @@ void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) 
 
 void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
                               const struct zkl_stat *stat) {
-    static const struct zkl_wish nobodys = {.owner = "", .kind = ZKL_UNFAIR};
+    static const struct zkl_acquire_options nobodys = {.owner = "", .kind = ZKL_UNFAIR};
     enum zkl_stray stray =
         zkl_line_stray(&path->line, session->party.session, stat->owner, stat->czxid);
     if (stray == ZKL_ANSWERED) return;
