@@ -139,7 +139,7 @@ end)
 describe("the table of docs/design/states.md", function()
     local header = read "src/core/claim.h"
     local states, actions = {}, {}
-    for name in header:match "enum zkl_claim_state (%b{})":gmatch "ZKL_(%u+)" do
+    for name in header:match "enum zkl_claim_state (%b{})":gmatch "ZKL_([%u_]+)" do
         states[name] = true
     end
     for name in header:gmatch "ZKL_DO_([%u_]+) = 1" do
@@ -158,7 +158,7 @@ describe("the table of docs/design/states.md", function()
     -- What one outcome has that is neither a state or step, nor an action.
     local function unknown(outcome)
         local what, with = (outcome:gsub("^.*: ", "") .. " + "):match "^(.-) %+ ?(.-)[ +]*$"
-        if not states[what:match "^(%u+)%*?$"] and not steps[what] then return outcome end
+        if not states[what:match "^([%u_]+)%*?$"] and not steps[what] then return outcome end
         for action in with:gmatch "[^,]+" do
             if not actions[action:match "^%s*(.-)%s*$"] then return outcome end
         end
@@ -180,7 +180,7 @@ describe("the table of docs/design/states.md", function()
 
     it("has a state for each that docs/design.md describes", function()
         local described = {}
-        for name in documents["docs/design.md"]:gmatch "\n| (%u+) |" do described[name] = true end
+        for name in documents["docs/design.md"]:gmatch "\n| ([%u_]+) |" do described[name] = true end
         assert.same(states, described)
     end)
 

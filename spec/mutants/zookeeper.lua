@@ -159,11 +159,11 @@ return {
         name = "ping-as-proof",
         what = "while the connection lives the lease does: pings are enough",
         at = "zkl_session_tick",
-        find = "zkl_clock_attend(&session->party.clock, now);",
+        find = "zkl_clock_attend(&session->common.clock, now);",
         replace = [[
-    zkl_clock_attend(&session->party.clock, now);
+    zkl_clock_attend(&session->common.clock, now);
     if (session->state == ZKL_SESSION_CONNECTED)
-        zkl_clock_prove(&session->party.clock, now, now);]],
+        zkl_clock_prove(&session->common.clock, now, now);]],
         catch = by("fault/traps", "does not keep a lease alive: it is suspect, then lost"),
     },
     {
@@ -180,14 +180,14 @@ return {
         at = "complete",
         find = [[
     if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
-        zkl_clock_prove(&session->party.clock, call->issued, answer.now);]],
+        zkl_clock_prove(&session->common.clock, call->issued, answer.now);]],
         replace = "",
         also = { {
             find = "deliver(call, &answer);",
             replace = [[
     deliver(call, &answer);
     if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
-        zkl_clock_prove(&session->party.clock, call->issued, answer.now);]],
+        zkl_clock_prove(&session->common.clock, call->issued, answer.now);]],
         } },
         catch = by("lock", "is granted after one sync when the clock is not certain"),
     },
@@ -211,7 +211,7 @@ return {
         name = "suspended-unnoticed",
         what = "a lease stays certain while the connection is gone",
         at = "zkl_session_suspended",
-        find = "session->party.clock.connected = false;",
+        find = "session->common.clock.connected = false;",
         replace = "",
         catch = by("lease", "is suspect while the connection is gone"),
     },
@@ -219,7 +219,7 @@ return {
         name = "reconnect-as-new",
         what = "a reconnect counts as a new session: every lease is lost by it",
         at = "zkl_session_connected",
-        find = "session->party.session == id",
+        find = "session->common.session == id",
         replace = "false",
         catch = by("fault/replies", "to a heartbeat makes the lease suspect, then held again"),
     },
@@ -521,7 +521,8 @@ return {
         name = "waiting-try",
         what = "a try waits while the session is suspended",
         at = "zkl_lease_refusal",
-        find = "if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;",
+        find = [[
+    if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;]],
         replace = "",
         catch = by("lock", "of 0 fails at once while the session is suspended"),
     },
@@ -670,7 +671,7 @@ return {
         what = "a lease that became a reader's is taken for lost when its old node is gone",
         at = "zkl_stake_absent",
         find = [[
-    if (claim->state == ZKL_SHARE || strcmp(last_segment(node), claim->name) != 0) return false;]],
+    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->name) != 0) return false;]],
         replace = "(void)node;",
         catch = by("guard", "follows a writer that becomes a reader"),
     },
@@ -685,7 +686,7 @@ return {
     {
         name = "revoke-overwritten",
         what = "a wish that comes while a writer becomes a reader goes with its node",
-        at = "zkl_stake_share",
+        at = "zkl_stake_downgrade",
         find = "stake->version",
         replace = "-1",
         catch = by("revoke", "hears it: its node is replaced only as it knows it"),
@@ -952,7 +953,7 @@ return {
         name = "condition-signal-before-watch",
         what = "a signal that came before the get is not seen in it",
         at = "answer_own",
-        find = "if (stat && stat->version > 0) did |= zkl_claim_called(&stake->claim);",
+        find = "if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);",
         replace = "",
         catch = by("fault/condition", "hears a signal that came before it watched its node"),
     },
@@ -967,7 +968,7 @@ return {
     {
         name = "condition-pass-any",
         what = "a signal is passed to somebody who has one",
-        at = "zkl_condition_pass",
+        at = "zkl_condition_forward",
         find = ".kind = ZKL_OP_SET,",
         replace = ".kind = ZKL_OP_SET, .version = -1,",
         catch = by("condition_end", "goes by those who have one, to the first who has none"),
@@ -999,7 +1000,7 @@ return {
     {
         name = "condition-no-reason",
         what = "a refused wait does not tell the server's reason",
-        at = "zkl_condition_turn",
+        at = "zkl_condition_tell_partner",
         find = "lock->error = waiter->error;",
         replace = "",
         catch = by("fault/condition", "that others protect refuses: auth, and the lease is held"),

@@ -101,7 +101,7 @@ void client_settle(struct client *client) {
 zkl_time client_due(struct client *client) {
     if (client->asked_due) return client->due;
     zkl_time due = zkl_session_due(client->zk);
-    if (due >= client->zk->now + client->zk->party.clock.patience / 2) due = ZKL_NEVER;
+    if (due >= client->zk->now + client->zk->common.clock.patience / 2) due = ZKL_NEVER;
     client->due = earlier(due, zkl_session_due_anew(client->zk));
     client->asked_due = true;
     return client->due;
@@ -286,7 +286,7 @@ zkl_time client_next_due(struct client *client) {
 
 void client_keep(struct client *client) {
     zkl_time now = clock_of(client);
-    client->round = world_time(client, now + client->zk->party.clock.patience / 2);
+    client->round = world_time(client, now + client->zk->common.clock.patience / 2);
     if (client_is_due(client)) tell("%s's keeper comes round", story_client(client));
     zkl_session_at(client->zk, now);
     reopen(client);

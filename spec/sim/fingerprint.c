@@ -170,7 +170,7 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
     mix((uint64_t)stake->phase << 8 | (uint64_t)stake->revoked << 3 | stake->joint << 2 |
         stake->starved << 1 | (stake->request != NULL));
     mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);
-    mix((uint64_t)(stake->sharing != NULL));
+    mix((uint64_t)(stake->downgrading != NULL));
     if (stake->claim.pausing) mix_time(stake->wake_at, now);
     mix_text(stake->own_watch ? stake->own_watch->path : "");
     for (const struct want *want = stake->wants; want; want = want->next)
@@ -220,10 +220,10 @@ static void mix_watches(const struct watches *watches) {
 static void mix_zk(struct zkl_session *session, zkl_time now) {
     struct path *path = NULL;
     mix((uint64_t)session->state << 8 | session->containers);
-    mix(session->party.nonces);
-    mix(session->party.session);
+    mix(session->common.nonces);
+    mix(session->common.session);
     mix((uint64_t)session->created);
-    mix_clock(&session->party.clock, now);
+    mix_clock(&session->common.clock, now);
     mix_time(session->due, now);
     mix_time(session->last_beat, now);
     mix_time(session->busy_since, now);

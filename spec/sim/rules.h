@@ -12,7 +12,7 @@
 void rules_on_grant(const struct client *client, struct wish *wish);
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code);
 void rules_on_loss(const struct client *client, const struct wish *wish);
-void rules_on_shared(const struct wish *wish, enum zkl_code code);
+void rules_on_downgraded(const struct wish *wish, enum zkl_code code);
 void rules_on_left(const struct wish *wish); /* it waited for the end */
 void rules_on_signalled(const struct wish *wish);
 void rules_on_stay(const struct wish *wish, enum zkl_code code); /* it could not wait */

@@ -137,7 +137,7 @@ void user_release(struct client *client, struct wish *wish) {
 
 /* --- what is done with a lease ------------------------------------------------------- */
 
-void user_share(struct client *client, struct wish *wish) {
+void user_downgrade(struct client *client, struct wish *wish) {
     tell("%s wants to write no more, only to read", story_client(client));
     zkl_session_at(client->zk, clock_of(client));
     wish->kind = ZKL_READ; /* whatever comes of it */
@@ -210,7 +210,7 @@ static void waited(struct client *client, struct wish *wish) {
 static void shared(struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->deed);
     bool ended = code == ZKL_LOST || code == ZKL_RELEASED || code == ZKL_CLOSED;
-    if (!ended) rules_on_shared(wish, code);
+    if (!ended) rules_on_downgraded(wish, code);
     rest(wish);
 }
 

@@ -10,7 +10,7 @@
 /* The last part that comes sends the transaction for all. */
 static zkl_actions gather(struct zkl_claim *claim) {
     claim->unsent = true;
-    if (!all_are(claim, ZKL_ENTER)) return 0;
+    if (!all_are(claim, ZKL_CREATE)) return 0;
     struct zkl_claim *part = claim;
     do {
         part->unsent = false;
@@ -32,15 +32,15 @@ static zkl_actions rest(struct zkl_claim *claim) {
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     if (zkl_claim_tires(claim)) return rest(claim);
-    claim->state = ZKL_ENTER;
+    claim->state = ZKL_CREATE;
     claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
     claim->recheck = false;
     claim->czxid = 0;
     claim->served = 0;
-    claim->nonce = ++claim->party->nonces;
-    zkl_name_prefix(claim->name, claim->kind, claim->party->session, claim->nonce);
+    claim->nonce = ++claim->common->nonces;
+    zkl_name_prefix(claim->name, claim->kind, claim->common->session, claim->nonce);
     if (claim->kind == ZKL_PERMIT)
-        zkl_name_permits(claim->name, claim->permits, claim->limit, claim->party->session,
+        zkl_name_permits(claim->name, claim->permits, claim->limit, claim->common->session,
                          claim->nonce);
     if (is_part(claim)) return gather(claim);
     return claim->waits ? ZKL_DO_CREATE : ZKL_DO_CREATE | ZKL_DO_LIST;
@@ -143,7 +143,7 @@ zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
     claim->stalled = false;
     if (!own) return zkl_claim_requeue(claim);
     if (!claim->czxid) {
-        claim->state = ZKL_KNOW;
+        claim->state = ZKL_RECOVER_STAT;
         return watch_own(claim);
     }
     own->czxid = claim->czxid;                              /* need not be asked for */

@@ -60,9 +60,9 @@ static bool is_proof(enum call_kind kind) {
     case CALL_CREATE:
     case CALL_CREATE_ALL:
     case CALL_SYNC:
-    case CALL_SHARE:
+    case CALL_DOWNGRADE:
     case CALL_WAIT:
-    case CALL_PASS:
+    case CALL_FORWARD:
     case CALL_MARK:
     case CALL_REMOVE:
     case CALL_BEAT:
@@ -137,9 +137,9 @@ static void deliver(struct call *call, const struct answer *answer) {
     case CALL_GET_OWN:
     case CALL_GET_AHEAD:
     case CALL_RANK:
-    case CALL_SHARE:
+    case CALL_DOWNGRADE:
     case CALL_WAIT:
-    case CALL_PASS:
+    case CALL_FORWARD:
     case CALL_REVISE:
     case CALL_MARK:
     case CALL_REMOVE: zkl_stake_answer(call, answer); break;
@@ -179,7 +179,7 @@ static void complete(struct call *call, struct answer answer) {
     answer.why = code_of(answer.rc);
     zkl_call_unlink(call);
     if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
-        zkl_clock_prove(&session->party.clock, call->issued, answer.now);
+        zkl_clock_prove(&session->common.clock, call->issued, answer.now);
     if (call->watching) zkl_watches_answer(&session->watches, call->node, watched);
     deliver(call, &answer);
     zkl_call_free(call);

@@ -13,10 +13,10 @@ enum call_kind {
     CALL_GET_OWN,
     CALL_GET_AHEAD,
     CALL_RANK,
-    CALL_SHARE,
-    CALL_WAIT,   /* create of a waiter's node, and delete of the lock's */
-    CALL_PASS,   /* delete of a waiter's node, and the signal to the next one */
-    CALL_REVISE, /* get of the own node, whose data is not what SHARE or MARK took it to be */
+    CALL_DOWNGRADE,
+    CALL_WAIT,    /* create of a waiter's node, and delete of the lock's */
+    CALL_FORWARD, /* delete of a waiter's node, and the signal to the next one */
+    CALL_REVISE,  /* get of the own node, whose data is not what DOWNGRADE or MARK took it to be */
     CALL_MARK,
     CALL_REMOVE,
     CALL_BEAT,       /* heartbeat */
@@ -52,7 +52,7 @@ struct call {
     size_t index;                    /* QUEUE_GET: which entry; CHECK_GET: which stake */
     char *node;                      /* what the request is about; NULL: out of memory */
     struct zkl_op *ops;              /* of a MULTI, with their paths, if it owns them; else NULL */
-    zkl_time look_at;                /* LOOK...: what path->look_at was set to with it */
+    zkl_time look_at;                /* RECOVER_SYNC...: what path->look_at was set to with it */
     bool watching;                   /* a watch on it is set, if the answer comes */
     bool unsent;                     /* answered as that when those before it are answered */
 };

@@ -29,7 +29,7 @@ void zkl_condition_create(struct stake *waiter) {
     zkl_stake_transact(waiter, CALL_WAIT, ops, 2);
 }
 
-void zkl_condition_pass(struct stake *waiter) {
+void zkl_condition_forward(struct stake *waiter) {
     const struct zkl_claim *claim = &waiter->claim;
     const struct zkl_op ops[] = {{.kind = ZKL_OP_DELETE,
                                   .version = -1,
@@ -38,7 +38,7 @@ void zkl_condition_pass(struct stake *waiter) {
                                   .path = zkl_path_join(waiter->path->text, claim->ahead->name),
                                   .data = ZKL_SIGNAL_DATA,
                                   .size = strlen(ZKL_SIGNAL_DATA)}};
-    zkl_stake_transact(waiter, CALL_PASS, ops, 2);
+    zkl_stake_transact(waiter, CALL_FORWARD, ops, 2);
 }
 
 zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer) {
@@ -50,18 +50,18 @@ zkl_actions zkl_condition_waited(const struct call *call, const struct answer *a
                              0);
 }
 
-zkl_actions zkl_condition_passed(const struct call *call, const struct answer *answer) {
-    return zkl_claim_passed(&call->stake->claim, answer->reply,
-                            zkl_call_refused(call, answer) == 1);
+zkl_actions zkl_condition_forwarded(const struct call *call, const struct answer *answer) {
+    return zkl_claim_forwarded(&call->stake->claim, answer->reply,
+                               zkl_call_refused(call, answer) == 1);
 }
 
 /* --- what the two have to do with each other ------------------------------------------------ */
 
-void zkl_condition_turn(struct stake *waiter) {
+void zkl_condition_tell_partner(struct stake *waiter) {
     struct stake *lock = partner_of(waiter);
     if (!lock) return;
     lock->error = waiter->error;
-    zkl_stake_perform(lock, zkl_claim_turn(&lock->claim));
+    zkl_stake_perform(lock, zkl_claim_partner_changed(&lock->claim));
 }
 
 void zkl_condition_failed(struct stake *stake) {

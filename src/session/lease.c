@@ -267,7 +267,7 @@ enum zkl_code zkl_lease_ended(const zkl_lease *lease) {
 /* The one that can be downgraded; NULL: it is a multi-lock's, or no writer's. */
 static struct stake *writer_of(const zkl_lease *lease) {
     struct stake *stake = lease->stakes.one;
-    bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_share(&stake->claim);
+    bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_downgrade(&stake->claim);
     return may ? stake : NULL;
 }
 
@@ -279,12 +279,12 @@ static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request 
         return;
     }
     zkl_request_hold(request);
-    stake->sharing = request;
+    stake->downgrading = request;
     zkl_stake_writers_gone(stake);
 }
 
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_of(lease, REQUEST_SHARE, timeout);
+    struct zkl_request *request = zkl_request_of(lease, REQUEST_DOWNGRADE, timeout);
     struct stake *stake = writer_of(lease);
     if (request && !request->done) {
         if (stake) downgrade(lease, stake, request);
@@ -393,7 +393,7 @@ enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
     enum zkl_code ended = zkl_lease_ended(lease);
     if (ended != ZKL_OK) return ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
-    enum zkl_phase phase = zkl_clock_phase(&session->party.clock, epoch, session->now);
+    enum zkl_phase phase = zkl_clock_phase(&session->common.clock, epoch, session->now);
     return phase == ZKL_PHASE_HELD ? ZKL_LEASE_HELD : ZKL_LEASE_SUSPECT;
 }
 
@@ -401,5 +401,5 @@ zkl_time zkl_lease_remaining(zkl_lease *lease) {
     const struct zkl_session *session = zkl_lease_session(lease);
     if (zkl_lease_ended(lease) != ZKL_OK) return 0;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
-    return zkl_clock_remaining(&session->party.clock, epoch, session->now);
+    return zkl_clock_remaining(&session->common.clock, epoch, session->now);
 }

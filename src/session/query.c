@@ -95,7 +95,7 @@ void zkl_query_start(struct zkl_request *request) {
         else ask_queue(request);
         break;
     case REQUEST_ACQUIRE:
-    case REQUEST_SHARE:
+    case REQUEST_DOWNGRADE:
     case REQUEST_WAIT:
     case REQUEST_RELEASE: break;
     }
@@ -234,7 +234,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
         if (stake) entry->served = stake->claim.served;
         entry->czxid = answer->stat->czxid;
         entry->session = (uint64_t)answer->stat->owner;
-        entry->ours = entry->session == request->session->party.session;
+        entry->ours = entry->session == request->session->common.session;
         if (!keep_data(request, &entry->data, &entry->size, answer)) return;
     }
     if (request->calls == 0) queue_complete(request);

@@ -45,14 +45,14 @@ struct stake {
     struct zkl_session *session;
     struct stake *next, **link; /* in session->stakes, until GONE */
     struct path *path;
-    struct zkl_request *request; /* the acquire that waits for it, or NULL */
-    struct zkl_request *leaving; /* the releases that wait for it to be gone */
-    struct zkl_request *sharing; /* the downgrade that waits for it to be a reader, or NULL */
-    struct news notice;          /* its phase changed */
-    enum zkl_phase phase;        /* as last told */
-    int32_t version;             /* of the own node's data, as last seen */
-    bool revoked;                /* somebody wrote into it that he wants the lock */
-    bool joint;                  /* part of a multi-lock, whose lease has not given it up */
+    struct zkl_request *request;     /* the acquire that waits for it, or NULL */
+    struct zkl_request *leaving;     /* the releases that wait for it to be gone */
+    struct zkl_request *downgrading; /* the downgrade that waits for it to be a reader, or NULL */
+    struct news notice;              /* its phase changed */
+    enum zkl_phase phase;            /* as last told */
+    int32_t version;                 /* of the own node's data, as last seen */
+    bool revoked;                    /* somebody wrote into it that he wants the lock */
+    bool joint;                      /* part of a multi-lock, whose lease has not given it up */
     uint64_t id;
     int64_t token;       /* of the latest grant */
     unsigned handles;    /* not given up */
@@ -88,7 +88,7 @@ enum request_kind {
     REQUEST_READY,
     REQUEST_ACQUIRE,
     REQUEST_CHECK,
-    REQUEST_SHARE,
+    REQUEST_DOWNGRADE,
     REQUEST_WAIT,
     REQUEST_RELEASE,
     REQUEST_QUEUE,
@@ -103,7 +103,7 @@ struct zkl_request {
     struct zkl_request *next, **link; /* in session->requests, until done */
     struct zkl_request *next_leaving; /* in stake->leaving */
     struct news done_news, queued_news;
-    struct stakes stakes; /* ACQUIRE, CHECK, SHARE, WAIT, RELEASE, GUARD, SIGNAL */
+    struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
     char *path;           /* QUEUE, REVOKE, GET, SIGNAL */
     enum zkl_kind asked;  /* QUEUE: the kind of the lock that asks */
     bool brief;           /* QUEUE: only what names tell */
@@ -181,7 +181,7 @@ struct zkl_session {
     zkl_time due; /* of what came in since the last tick; ZKL_NEVER: nothing */
 
     enum zkl_session_state state;
-    struct zkl_party party;
+    struct zkl_common common;
     bool containers;            /* until a server does not know them */
     bool reopen;                /* after an expiry there will be another; not after a refusal */
     bool refused;               /* the server does not take the credentials */

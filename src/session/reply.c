@@ -99,9 +99,9 @@ static bool is_sound(const struct call *call, const struct answer *answer) {
     switch (call->kind) {
     case CALL_CREATE: return is_creation(call, answer);
     case CALL_CREATE_ALL:
-    case CALL_SHARE:
+    case CALL_DOWNGRADE:
     case CALL_WAIT:
-    case CALL_PASS:
+    case CALL_FORWARD:
     case CALL_GUARD: return is_transaction(&call->rpc, answer->results);
     case CALL_LIST:
     case CALL_LOOK:

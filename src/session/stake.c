@@ -31,7 +31,7 @@ static char *node_data(const char *identity, const char *data) {
 /* The first stake after a pause: heartbeats are due from now on. */
 static void busy_again(struct zkl_session *session) {
     session->busy_since = session->now;
-    zkl_session_wake(session, session->now + session->party.clock.timeout / 6);
+    zkl_session_wake(session, session->now + session->common.clock.timeout / 6);
 }
 
 /* The session's list holds the only reference. */
@@ -46,7 +46,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
         zkl_stake_unhold(stake);
         return NULL;
     }
-    zkl_claim_init(&stake->claim, &session->party, &path->line, options->kind, deadline,
+    zkl_claim_init(&stake->claim, &session->common, &path->line, options->kind, deadline,
                    options->trying);
     zkl_claim_want(&stake->claim, options->permits, options->limit);
     zkl_claim_batch(&stake->claim, options->batch);
@@ -72,10 +72,10 @@ static bool is_refusal(enum zkl_code code) {
 }
 
 /* The downgrade that waits for the grant to be a reader's, if there is one. */
-void zkl_stake_finish_sharing(struct stake *stake, enum zkl_code code) {
-    struct zkl_request *request = stake->sharing;
+void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code) {
+    struct zkl_request *request = stake->downgrading;
     if (!request) return;
-    stake->sharing = NULL;
+    stake->downgrading = NULL;
     zkl_request_finish(request, code, is_refusal(code) ? stake->error : 0);
     zkl_request_unhold(request);
 }
@@ -101,7 +101,7 @@ void zkl_stake_forget(struct stake *stake) {
         zkl_stake_await_end(request);
         zkl_request_unhold(request);
     }
-    zkl_stake_finish_sharing(stake, ZKL_RELEASED);
+    zkl_stake_finish_downgrade(stake, ZKL_RELEASED);
     zkl_watches_leave(stake);
     zkl_claim_detach(&stake->claim);
     if (session->fed == stake) session->fed = stake->next;
@@ -201,7 +201,7 @@ static void end_questions(struct stake *stake) {
 
 void zkl_stake_tell_loss(struct stake *stake) {
     stake->session->stats.losses++;
-    zkl_stake_finish_sharing(stake, ZKL_LOST);
+    zkl_stake_finish_downgrade(stake, ZKL_LOST);
     zkl_multi_lost(stake);
     end_questions(stake);
     notice(stake, ZKL_PHASE_LOST);
@@ -248,8 +248,8 @@ enum zkl_code zkl_stakes_ended(const struct stakes *stakes) {
 
 /* No handle writes any more: the readers keep the place, and let other readers in. */
 void zkl_stake_writers_gone(struct stake *stake) {
-    if (stake->writers == 0 && zkl_claim_may_share(&stake->claim))
-        zkl_stake_perform(stake, zkl_claim_share(&stake->claim));
+    if (stake->writers == 0 && zkl_claim_may_downgrade(&stake->claim))
+        zkl_stake_perform(stake, zkl_claim_downgrade(&stake->claim));
 }
 
 void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind) {
@@ -310,7 +310,7 @@ static zkl_actions beat(struct zkl_claim *claim, zkl_time now) {
 
 static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
     if (zkl_claim_holds(claim))
-        notice((struct stake *)claim, zkl_clock_phase(&claim->party->clock, claim->epoch, now));
+        notice((struct stake *)claim, zkl_clock_phase(&claim->common->clock, claim->epoch, now));
     return 0;
 }
 

@@ -20,7 +20,7 @@ void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error);
 /* The same, with the server's reason if it refused. */
 void zkl_stake_refuse(struct stake *stake, enum zkl_code code);
 /* Tells the downgrade that waits for the grant to be a reader's, if there is one. */
-void zkl_stake_finish_sharing(struct stake *stake, enum zkl_code code);
+void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code);
 void zkl_stake_granted(struct stake *stake);
 void zkl_stake_failed(struct stake *stake); /* claim->code */
 void zkl_stake_queued(struct stake *stake);

@@ -84,7 +84,7 @@ static void remove_node(struct stake *stake) {
     if (call) zkl_call_delete(call, stake->path->text, stake->claim.name, version);
 }
 
-void zkl_stake_share(struct stake *stake) {
+void zkl_stake_downgrade(struct stake *stake) {
     char name[ZKL_NAME_SIZE];
     zkl_name_downgrade(name, stake->claim.name);
     const struct zkl_op ops[] = {
@@ -93,7 +93,7 @@ void zkl_stake_share(struct stake *stake) {
         {ZKL_OP_DELETE, 0, stake->version, zkl_path_join(stake->path->text, stake->claim.name),
          NULL, 0},
     };
-    zkl_stake_transact(stake, CALL_SHARE, ops, 2);
+    zkl_stake_transact(stake, CALL_DOWNGRADE, ops, 2);
 }
 
 /* Somebody wrote into the own node: what it was, and once more. */
@@ -146,7 +146,7 @@ static void watch_own(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct call *call = call_for(stake, CALL_GET_OWN, NULL);
     if (!call) return;
-    if (claim->state == ZKL_LOOK && !claim->wanted)
+    if (claim->state == ZKL_RECOVER_SYNC && !claim->wanted)
         zkl_call_get(call, stake->path->text, claim->name);
     else zkl_call_watch(call, stake->path->text, claim->name);
 }
@@ -175,7 +175,7 @@ static zkl_actions watch_holders(struct stake *stake) {
 }
 
 void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
-    path->look_at = session->now + session->party.clock.timeout;
+    path->look_at = session->now + session->common.clock.timeout;
     zkl_session_wake(session, path->look_at);
 }
 
@@ -218,17 +218,17 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_WATCH_OWN: watch_own(stake); break;
     case ZKL_DO_WATCH_AHEAD: return watch_ahead(stake);
     case ZKL_DO_REMOVE: remove_node(stake); break;
-    case ZKL_DO_SHARE: zkl_stake_share(stake); break;
+    case ZKL_DO_DOWNGRADE: zkl_stake_downgrade(stake); break;
     case ZKL_DO_DOUBT: zkl_stake_look_later(stake->session, stake->path); break;
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: zkl_stake_queued(stake); break;
     case ZKL_DO_GRANT: zkl_stake_granted(stake); break;
     case ZKL_DO_FAIL: zkl_stake_failed(stake); break;
     case ZKL_DO_LOSE: zkl_stake_tell_loss(stake); break;
-    case ZKL_DO_SHARED: zkl_stake_finish_sharing(stake, stake->claim.refusal); break;
+    case ZKL_DO_DOWNGRADED: zkl_stake_finish_downgrade(stake, stake->claim.refusal); break;
     case ZKL_DO_STAYED: zkl_stake_refuse(stake, stake->claim.refusal); break;
-    case ZKL_DO_PASS: zkl_condition_pass(stake); break;
-    case ZKL_DO_TURN: zkl_condition_turn(stake); break;
+    case ZKL_DO_FORWARD: zkl_condition_forward(stake); break;
+    case ZKL_DO_TELL_PARTNER: zkl_condition_tell_partner(stake); break;
     case ZKL_DO_FORGET: zkl_stake_forget(stake); break;
     case ZKL_DO_PAUSE: return pause_claim(stake);
     case ZKL_DO_HOLDERS: return watch_holders(stake);

@@ -11,7 +11,7 @@ void zkl_stake_perform(struct stake *stake, zkl_actions actions);
  */
 void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct zkl_op *ops,
                         size_t count);
-void zkl_stake_share(struct stake *stake);
+void zkl_stake_downgrade(struct stake *stake);
 void zkl_stake_mark(struct stake *stake);
 void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */
 void zkl_stake_look_later(struct zkl_session *session, struct path *path);

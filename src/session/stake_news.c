@@ -13,7 +13,7 @@
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) {
     static const struct zkl_acquire_options nobodys = {.owner = ""};
     struct zkl_contender *orphan;
-    while ((orphan = zkl_line_orphan(&path->line, session->party.session))) {
+    while ((orphan = zkl_line_orphan(&path->line, session->common.session))) {
         struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
         if (!stake) {
             zkl_stake_look_later(session, path); /* the next list shows it again */
@@ -28,7 +28,7 @@ void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
                               const struct zkl_stat *stat) {
     static const struct zkl_acquire_options nobodys = {.owner = "", .kind = ZKL_UNFAIR};
     enum zkl_stray stray =
-        zkl_line_stray(&path->line, session->party.session, stat->owner, stat->czxid);
+        zkl_line_stray(&path->line, session->common.session, stat->owner, stat->czxid);
     if (stray == ZKL_ANSWERED) return;
     struct stake *stake =
         stray == ZKL_STRAY ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
@@ -95,7 +95,7 @@ static struct path *path_of(struct zkl_session *session, const char *node) {
 static zkl_actions answer_share(struct stake *stake, const struct answer *answer) {
     enum zkl_reply reply = answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE : answer->reply;
     if (answer->rc != ZKL_ERROR_BAD_VERSION)
-        return zkl_claim_shared(&stake->claim, reply, answer->why);
+        return zkl_claim_downgraded(&stake->claim, reply, answer->why);
     zkl_stake_revise(stake);
     return 0;
 }
@@ -108,14 +108,14 @@ static zkl_actions answer_mark(struct stake *stake, const struct answer *answer)
 }
 
 static zkl_actions answer_revise(struct stake *stake, const struct answer *answer) {
-    bool shares = stake->claim.state == ZKL_SHARE;
+    bool shares = stake->claim.state == ZKL_DOWNGRADE;
     zkl_stake_take_data(stake, answer);
     bool tired = answer->reply == ZKL_DONE && zkl_claim_tires(&stake->claim);
     enum zkl_reply reply = tired ? ZKL_UNKNOWN : answer->reply;
     if (reply != ZKL_DONE)
-        return shares ? zkl_claim_shared(&stake->claim, reply, answer->why)
+        return shares ? zkl_claim_downgraded(&stake->claim, reply, answer->why)
                       : zkl_claim_marked(&stake->claim, reply);
-    if (shares) zkl_stake_share(stake);
+    if (shares) zkl_stake_downgrade(stake);
     else zkl_stake_mark(stake);
     return 0;
 }
@@ -138,7 +138,7 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
                           stat ? stat->owner : 0, answer->now);
     if (stat && zkl_kind_is_fixed(stake->claim.kind))
         zkl_stake_look_for_stray(stake->path, stake->session, stat);
-    if (stat && stat->version > 0) did |= zkl_claim_called(&stake->claim);
+    if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
     return did;
 }
 
@@ -166,9 +166,9 @@ static zkl_actions answer_stake(struct call *call, const struct answer *answer) 
     case CALL_RANK:
         return zkl_claim_ranked(claim, call->contender, answer->reply, stat ? stat->czxid : 0,
                                 answer->now);
-    case CALL_SHARE: return answer_share(call->stake, answer);
+    case CALL_DOWNGRADE: return answer_share(call->stake, answer);
     case CALL_WAIT: return zkl_condition_waited(call, answer);
-    case CALL_PASS: return zkl_condition_passed(call, answer);
+    case CALL_FORWARD: return zkl_condition_forwarded(call, answer);
     case CALL_REVISE: return answer_revise(call->stake, answer);
     case CALL_MARK: return answer_mark(call->stake, answer);
     case CALL_REMOVE: return zkl_claim_removed(claim, answer->reply);
@@ -216,8 +216,9 @@ static bool is_waiting(const struct stake *stake) {
 
 static void answer_starved(struct stake *stake) {
     static const enum call_kind in_order[] = {
-        CALL_PARENT, CALL_CREATE, CALL_CREATE_ALL, CALL_WAIT, CALL_SYNC,   CALL_LIST, CALL_GET_OWN,
-        CALL_RANK,   CALL_SHARE,  CALL_GET_AHEAD,  CALL_PASS, CALL_REVISE, CALL_MARK, CALL_REMOVE};
+        CALL_PARENT,  CALL_CREATE,  CALL_CREATE_ALL, CALL_WAIT,      CALL_SYNC,
+        CALL_LIST,    CALL_GET_OWN, CALL_RANK,       CALL_DOWNGRADE, CALL_GET_AHEAD,
+        CALL_FORWARD, CALL_REVISE,  CALL_MARK,       CALL_REMOVE};
     const struct answer lost = {.reply = ZKL_UNKNOWN, .now = stake->session->now};
     uint32_t starved = stake->starved;
     stake->starved = 0;
@@ -264,7 +265,7 @@ static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead,
 
 bool zkl_stake_absent(struct stake *stake, const char *node) {
     struct zkl_claim *claim = &stake->claim;
-    if (claim->state == ZKL_SHARE || strcmp(last_segment(node), claim->name) != 0) return false;
+    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->name) != 0) return false;
     zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
     return true;
 }

@@ -168,7 +168,7 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
 
 static void answer_exists(struct zkl_watcher *watcher, const struct answer *answer) {
     const struct reading *last = watcher->seen.known ? &watcher->seen : &watcher->told;
-    if (answer->reply == ZKL_REFUSED) look_again(watcher, watcher->session->party.clock.timeout);
+    if (answer->reply == ZKL_REFUSED) look_again(watcher, watcher->session->common.clock.timeout);
     else if (watcher->checking && !shows(answer, last)) look_again(watcher, 0);
 }
 
@@ -178,7 +178,7 @@ void zkl_watcher_answer(const struct call *call, const struct answer *answer) {
     if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
     else if (call->kind == CALL_WATCHER_GET) see(watcher, answer);
     else answer_exists(watcher, answer);
-    watcher->check_at = answer->now + watcher->session->party.clock.timeout;
+    watcher->check_at = answer->now + watcher->session->common.clock.timeout;
     zkl_session_wake(watcher->session, watcher->check_at);
     start(watcher);
 }
