@@ -48,7 +48,7 @@ enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, DOWNGRADE, MA
 struct user {
     struct zkl_claim claim; /* the first member: a claim is its user's */
     bool used, forgotten, answered, granted, lost, given_up;
-    bool sharing;  /* it asked to be a reader, and was not told yet */
+    bool downgrading;  /* it asked to be a reader, and was not told yet */
     bool watching; /* of a fixed name: the node that is there */
     int out[BACK]; /* requests, by verb */
     const struct zkl_contender *watched;
