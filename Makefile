@@ -238,7 +238,7 @@ test-tsan-faults test-tsan-others: test-tsan-%:
 # #server, ask for nothing that only a real one has.
 IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell condition condition_end guard handles handoff lock \
 	locked multi owner queue revoke run rwlock semaphore turns unfair watch with) \
-	$(wildcard spec/loops/*_spec.lua)
+	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
 
 # $(call in-memory,<build>,<lua>)
 in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory \
