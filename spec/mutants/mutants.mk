@@ -1,6 +1,6 @@
 # mutants.mk - defects put back into src/, one at a time: the checks must catch each.
 #
-#   make mutants                           those of core.lua and of zookeeper.lua
+#   make mutants                           those of core.lua, zookeeper.lua and memory.lua
 #   make mutants-core                      those of src/core alone: no server, two minutes
 #   make mutants MUTANTS="BUG-12 no-sync"  these only
 #
