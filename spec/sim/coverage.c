@@ -108,6 +108,10 @@ static bool is_possible(unsigned event, unsigned state) {
     return state < sizeof letters - 1 && strchr(rows[event].states, letters[state]);
 }
 
+const char *coverage_event(enum event event) {
+    return rows[event].name;
+}
+
 /* --- the table ---------------------------------------------------------------------- */
 
 static void print_count(uint64_t count) {

@@ -62,6 +62,8 @@ static inline void cover(enum zkl_claim_state state, enum event event) {
     coverage[event][state]++;
 }
 
+const char *coverage_event(enum event event);
+
 /* Prints the table. False: a cell was reached that cannot be. */
 bool coverage_print(void);
 

@@ -5,6 +5,7 @@
 #include "coverage.h"
 #include "rules.h"
 #include "story.h"
+#include "transitions.h"
 
 static bool heeded = true;
 static int depth; /* what the core tells itself is not counted */
@@ -31,14 +32,15 @@ static void begin(const struct zkl_claim *claim, enum event event) {
     depth++;
 }
 
-static zkl_actions end(const struct zkl_claim *claim, enum zkl_claim_state before,
+static zkl_actions end(const struct zkl_claim *claim, struct before before, enum event event,
                        zkl_actions did) {
     depth--;
     if (!is_heeded()) return did;
+    transitions_note(claim, before, event, did);
     if (did)
-        tell("  %s, then %s: %s", story_state(before), story_state(claim->state),
+        tell("  %s, then %s: %s", story_state(before.state), story_state(claim->state),
              story_actions(did));
-    require(before != ZKL_GONE || !did, "a claim that is gone does nothing");
+    require(before.state != ZKL_GONE || !did, "a claim that is gone does nothing");
     if (did & ZKL_DO_WATCH_AHEAD && !claim->heading) rules_on_watch(client_of(claim), claim);
     return did;
 }
@@ -70,15 +72,16 @@ void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
 
 /* --- what it is fed ------------------------------------------------------------------ */
 
-/* One of the core's functions; `event` may be EVENTS: it is none. */
-#define FEED(name, event, first, parameters, arguments)                                            \
+/* One of the core's functions; `met` may be EVENTS: it is none. */
+#define FEED(name, met, first, parameters, arguments)                                              \
     zkl_actions __real_zkl_claim_##name parameters;                                                \
     zkl_actions __wrap_zkl_claim_##name parameters;                                                \
     zkl_actions __wrap_zkl_claim_##name parameters {                                               \
-        enum zkl_claim_state before = claim->state;                                                \
+        struct before before = before_of(claim);                                                   \
+        enum event event = met;                                                                    \
         first;                                                                                     \
         begin(claim, event);                                                                       \
-        return end(claim, before, __real_zkl_claim_##name arguments);                              \
+        return end(claim, before, event, __real_zkl_claim_##name arguments);                       \
     }
 
 #define NO_MORE (void)0
@@ -190,18 +193,19 @@ zkl_actions __wrap_zkl_claim_await(struct zkl_claim *claim, struct zkl_claim *lo
                                    zkl_time deadline);
 zkl_actions __wrap_zkl_claim_await(struct zkl_claim *claim, struct zkl_claim *lock,
                                    zkl_time deadline) {
-    enum zkl_claim_state before = claim->state;
+    struct before before = before_of(claim);
     if (is_heeded()) cover(lock->state, EVENT_AWAIT);
     begin(claim, EVENTS);
-    return end(claim, before, __real_zkl_claim_await(claim, lock, deadline));
+    return end(claim, before, EVENT_AWAIT, __real_zkl_claim_await(claim, lock, deadline));
 }
 
 zkl_actions __real_zkl_claim_partner_changed(struct zkl_claim *);
 zkl_actions __wrap_zkl_claim_partner_changed(struct zkl_claim *claim);
 zkl_actions __wrap_zkl_claim_partner_changed(struct zkl_claim *claim) {
-    enum zkl_claim_state before = claim->state;
+    struct before before = before_of(claim);
     begin(claim, EVENT_PARTNER_CHANGED);
-    zkl_actions did = end(claim, before, __real_zkl_claim_partner_changed(claim));
+    zkl_actions did =
+        end(claim, before, EVENT_PARTNER_CHANGED, __real_zkl_claim_partner_changed(claim));
     if (did & ZKL_DO_CREATE && is_heeded()) rules_on_return(claim->partner);
     return did;
 }

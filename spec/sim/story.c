@@ -108,12 +108,13 @@ const char *story_state(enum zkl_claim_state state) {
 
 const char *story_actions(zkl_actions actions) {
     static const char *const names[] = {
-        "create the path", "create", "sync",      "list",          "rank",   "watch own",
-        "watch ahead",     "delete", "downgrade", "pass on",       "doubt",  "followers go on",
-        "queued",          "GRANT",  "FAIL",      "LOSE",          "SHARED", "STAYED",
-        "tell partner",    "forget", "pause",     "watch holders", "mark"};
+        "parents",      "create", "sync",      "list",    "rank",       "watch own",
+        "watch ahead",  "remove", "downgrade", "forward", "doubt",      "follow",
+        "queued",       "grant",  "fail",      "lose",    "downgraded", "stayed",
+        "tell partner", "forget", "pause",     "holders", "mark"};
     char *text = buffer();
     size_t length = 0;
+    *text = '\0';
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         if (!(actions & 1U << i)) continue;
         length +=
