@@ -55,9 +55,9 @@ static void entering(void) {
     TEST("the last part that is ready sends the creates of all, and no list") {
         pair(&s, false);
         CHECK_IS(scene_start(&s), 0);
-        CHECK(s.claim.unsent);
+        CHECK(s.claim.awaits_parts);
         CHECK_IS(zkl_claim_start(&s.part), ZKL_DO_CREATE);
-        CHECK(!s.claim.unsent && !s.part.unsent);
+        CHECK(!s.claim.awaits_parts && !s.part.awaits_parts);
         CHECK_IS(scene_created(&s, 42, 0), ZKL_DO_LIST | ZKL_DO_WATCH_OWN);
         CHECK_IS(part_created(&s), ZKL_DO_LIST | ZKL_DO_WATCH_OWN);
         scene_close(&s);

@@ -401,17 +401,17 @@ static void siblings(void) {
     }
 }
 
-static void strays(void) {
+static void fixed_orphans(void) {
     struct scene s;
     struct zkl_claim janitor;
-    TEST("a node of the session that no claim answers for is a stray, and is removed") {
+    TEST("a node of the session that no claim answers for is an orphan, and is removed") {
         REACH(&s, ZKL_WAIT);
-        CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1042), ZKL_STRAY);
-        CHECK_IS(zkl_line_stray(&s.line, SESSION, FOREIGN, 1042), ZKL_ANSWERED);
-        CHECK_IS(zkl_line_stray(&s.line, 0, 0, 1042), ZKL_ANSWERED);
+        CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1042), ZKL_ORPHAN);
+        CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, FOREIGN, 1042), ZKL_ANSWERED);
+        CHECK_IS(zkl_line_fixed_orphan(&s.line, 0, 0, 1042), ZKL_ANSWERED);
         zkl_claim_init(&janitor, &s.common, &s.line, ZKL_UNFAIR, ZKL_NEVER, false);
-        CHECK_IS(zkl_claim_adopt_stray(&janitor, 1042), ZKL_DO_REMOVE);
-        CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
+        CHECK_IS(zkl_claim_adopt_fixed(&janitor, 1042), ZKL_DO_REMOVE);
+        CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
         CHECK_IS(zkl_claim_removed(&janitor, ZKL_DONE), ZKL_DO_FORGET);
         zkl_claim_detach(&janitor);
         scene_close(&s);
@@ -421,7 +421,7 @@ static void strays(void) {
                                                       ZKL_RECOVER_LIST};
         for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
             REACH(&s, states[i]);
-            CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1042), ZKL_PERHAPS);
+            CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1042), ZKL_PERHAPS);
             scene_close(&s);
         }
     }
@@ -429,12 +429,12 @@ static void strays(void) {
         for (int lost = 0; lost < 2; lost++) {
             REACH(&s, ZKL_LEAVE);
             if (lost) scene_removed(&s, ZKL_UNKNOWN);
-            CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
-            CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1043), ZKL_STRAY);
+            CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
+            CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1043), ZKL_ORPHAN);
             scene_close(&s);
         }
         REACH(&s, ZKL_HELD);
-        CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
+        CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
         scene_close(&s);
     }
 }
@@ -551,7 +551,7 @@ int main(void) {
     lost_replies();
     losing();
     siblings();
-    strays();
+    fixed_orphans();
     TEST("whatever happens in whatever state, and after it, the rules hold") {
         static const enum zkl_claim_state states[] = {
             ZKL_NEW,   ZKL_CREATE, ZKL_RECOVER_SYNC, ZKL_RECOVER_LIST, ZKL_WAIT,

@@ -48,9 +48,9 @@ enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, DOWNGRADE, MA
 struct user {
     struct zkl_claim claim; /* the first member: a claim is its user's */
     bool used, forgotten, answered, granted, lost, given_up;
-    bool downgrading;  /* it asked to be a reader, and was not told yet */
-    bool watching; /* of a fixed name: the node that is there */
-    int out[BACK]; /* requests, by verb */
+    bool downgrading; /* it asked to be a reader, and was not told yet */
+    bool watching;    /* of a fixed name: the node that is there */
+    int out[BACK];    /* requests, by verb */
     const struct zkl_contender *watched;
     bool heads; /* it watches a holder, or more */
 };
@@ -469,13 +469,14 @@ static void feed_list(struct user *asker, enum zkl_reply reply) {
 }
 
 /* A create of a fixed name that landed late. */
-static void adopt_stray(uint64_t owner, int64_t czxid) {
-    enum zkl_stray stray = zkl_line_stray(&w.line, w.common.session, owner, czxid);
-    struct user *user = stray == ZKL_STRAY ? new_user(CLAIMS, ZKL_UNFAIR, ZKL_NEVER, false) : NULL;
-    w.doubted = w.doubted || stray == ZKL_PERHAPS;
+static void adopt_fixed(uint64_t owner, int64_t czxid) {
+    enum zkl_orphan orphan = zkl_line_fixed_orphan(&w.line, w.common.session, owner, czxid);
+    struct user *user =
+        orphan == ZKL_ORPHAN ? new_user(CLAIMS, ZKL_UNFAIR, ZKL_NEVER, false) : NULL;
+    w.doubted = w.doubted || orphan == ZKL_PERHAPS;
     if (!user) return;
     user->answered = true;
-    perform(user, zkl_claim_adopt_stray(&user->claim, czxid));
+    perform(user, zkl_claim_adopt_fixed(&user->claim, czxid));
 }
 
 /* Whosever the node is that has the name. */
@@ -490,7 +491,7 @@ static void feed_fixed(struct user *user, enum zkl_reply reply) {
     zkl_actions did = zkl_claim_got_own(&user->claim, reply, pick_code(), czxid, owner, w.now);
     user->watching = reply == ZKL_DONE;
     if (did & ZKL_DO_GRANT) require(owner == w.common.session && reply == ZKL_DONE);
-    if (reply == ZKL_DONE) adopt_stray(owner, czxid);
+    if (reply == ZKL_DONE) adopt_fixed(owner, czxid);
     perform(user, did);
 }
 

@@ -755,14 +755,14 @@ return {
     {
         name = "unfair-stray",
         what = "a create that landed late stays until the session ends",
-        at = "zkl_line_stray",
-        find = "return ZKL_STRAY;",
+        at = "zkl_line_fixed_orphan",
+        find = "return ZKL_ORPHAN;",
         replace = "return ZKL_ANSWERED;",
     },
     {
         name = "unfair-perhaps",
         what = "a node that a claim may have without knowing is removed",
-        at = "zkl_line_stray",
+        at = "zkl_line_fixed_orphan",
         find = "return ZKL_PERHAPS;",
         replace = "continue;",
     },

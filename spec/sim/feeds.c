@@ -111,7 +111,7 @@ static enum event tick_event(const struct zkl_claim *claim, zkl_time now) {
 
 FEED(start, EVENT_START, NO_MORE, (CLAIM), (claim))
 FEED(adopt, EVENT_ADOPT, NO_MORE, (CLAIM, struct zkl_contender *orphan), (claim, orphan))
-FEED(adopt_stray, EVENT_ADOPT, NO_MORE, (CLAIM, int64_t czxid), (claim, czxid))
+FEED(adopt_fixed, EVENT_ADOPT, NO_MORE, (CLAIM, int64_t czxid), (claim, czxid))
 FEED(cancel, cancel_event(claim, why), NO_MORE, (CLAIM, enum zkl_code why), (claim, why))
 FEED(release, release_event(claim), NO_MORE, (CLAIM), (claim))
 FEED(yield, EVENT_YIELD, NO_MORE, (CLAIM), (claim))

@@ -113,8 +113,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->kind);
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
                    claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
-                   claim->pausing << 6 | claim->unsent << 7 | claim->waits << 8 | claim->left << 9 |
-                   claim->settled << 10 | claim->heir << 11));
+                   claim->pausing << 6 | claim->awaits_parts << 7 | claim->waits << 8 |
+                   claim->left << 9 | claim->settled << 10 | claim->heir << 11));
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 3 | (uint64_t)claim->found << 2 | claim->heading << 1 |
@@ -210,7 +210,7 @@ static void mix_watches(const struct watches *watches) {
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (const struct watch *watch = watches->buckets[i]; watch; watch = watch->next) {
             mix_text(watch->path);
-            mix((uint64_t)watch->asked << 32 | watch->owners << 16 | watch->waiters);
+            mix((uint64_t)watch->asked << 32 | watch->owners << 16 | watch->followers);
             mix((uint64_t)watch->set << 2 | watch->removing << 1 | watch->lasting);
         }
     }

@@ -79,7 +79,7 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_NEW:
     case ZKL_TRY: return fail(claim, why) | gone(claim);
     case ZKL_CREATE:
-        if (claim->unsent) return fail(claim, why) | gone(claim) | make_way(claim);
+        if (claim->awaits_parts) return fail(claim, why) | gone(claim) | make_way(claim);
         return fail(claim, why);
     case ZKL_RECOVER_SYNC:
     case ZKL_RECOVER_LIST:

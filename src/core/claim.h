@@ -14,7 +14,7 @@
  *     lease that the clock ended is lost first;
  *   - refuses a try itself while the session is suspended;
  *   - looks after each reply to DO_WATCH_OWN of a claim of ZKL_UNFAIR whether the node is
- *     a stray (zkl_line_stray), and with DO_DOUBT gets that node, too;
+ *     an orphan (zkl_line_fixed_orphan), and with DO_DOUBT gets that node, too;
  *   - of a lock's claim with a waiter: with DO_GRANT feeds the waiter zkl_claim_release(),
  *     with DO_FAIL zkl_claim_cancel(), before anything else.
  *
@@ -186,7 +186,7 @@ struct zkl_claim {
     bool trying;              /* must not queue */
     bool wanted;              /* its user still waits for it or holds it */
     bool stalled;             /* its request failed; zkl_claim_resume() asks again */
-    bool unsent;              /* CREATE: its create waits for those of the other parts */
+    bool awaits_parts;        /* CREATE: its create waits for those of the other parts */
     bool doubted;             /* a create of it stayed unknown */
     bool unsettled;           /* DOWNGRADE: a transaction of it stayed unknown */
     bool recheck;             /* its predecessor went: others ahead may be gone, too */
@@ -268,8 +268,9 @@ zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock);
 /* A claim in LEAVE for a node that lost its claim (zkl_line_orphan). */
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan);
 
-/* A claim in LEAVE for a node of ZKL_NAME_FIXED that no claim answers for (zkl_line_stray). */
-zkl_actions zkl_claim_adopt_stray(struct zkl_claim *claim, int64_t czxid);
+/* A claim in LEAVE for a node of ZKL_NAME_FIXED that no claim answers for (zkl_line_fixed_orphan).
+ */
+zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
 
 /* --- what the user does ------------------------------------------------------------ */
 zkl_actions zkl_claim_start(struct zkl_claim *claim);

@@ -133,7 +133,7 @@ static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state s
     const struct zkl_claim *part = claim;
     do {
         if (!part->wanted || part->state != state) return false;
-        if (state == ZKL_CREATE && !part->unsent) return false;
+        if (state == ZKL_CREATE && !part->awaits_parts) return false;
         part = part->next_part;
     } while (part != claim);
     return true;

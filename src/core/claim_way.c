@@ -9,11 +9,11 @@
 
 /* The last part that comes sends the transaction for all. */
 static zkl_actions gather(struct zkl_claim *claim) {
-    claim->unsent = true;
+    claim->awaits_parts = true;
     if (!all_are(claim, ZKL_CREATE)) return 0;
     struct zkl_claim *part = claim;
     do {
-        part->unsent = false;
+        part->awaits_parts = false;
         part = part->next_part;
     } while (part != claim);
     return ZKL_DO_CREATE;

@@ -101,15 +101,15 @@ struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t sess
 
 /*
  * The same of a node of ZKL_NAME_FIXED, as a get tells: its owner, and its czxid. The caller
- * removes a stray (zkl_claim_adopt_stray); of what may be one it gets the node again, later.
+ * removes an orphan (zkl_claim_adopt_fixed); of what may be one it gets the node again, later.
  */
-enum zkl_stray {
+enum zkl_orphan {
     ZKL_ANSWERED, /* another session's, or some claim's */
     ZKL_PERHAPS,  /* or of a claim that does not know yet */
-    ZKL_STRAY
+    ZKL_ORPHAN
 };
-enum zkl_stray zkl_line_stray(const struct zkl_line *line, uint64_t session, uint64_t owner,
-                              int64_t czxid);
+enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t session, uint64_t owner,
+                                      int64_t czxid);
 
 struct zkl_contender *zkl_contender_hold(struct zkl_contender *contender);
 void zkl_contender_drop(struct zkl_contender *contender);

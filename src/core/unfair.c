@@ -47,13 +47,13 @@ static bool is_free_for(const struct zkl_line *line, const struct zkl_claim *cla
     return true;
 }
 
-enum zkl_stray zkl_line_stray(const struct zkl_line *line, uint64_t session, uint64_t owner,
-                              int64_t czxid) {
+enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t session, uint64_t owner,
+                                      int64_t czxid) {
     if (session == 0 || owner != session || !is_free_for(line, NULL, czxid)) return ZKL_ANSWERED;
     for (const struct zkl_claim *each = line->claims; each; each = each->next) {
         if (is_other(NULL, each) && is_unsure(each)) return ZKL_PERHAPS;
     }
-    return ZKL_STRAY;
+    return ZKL_ORPHAN;
 }
 
 /* --- the ways into a state ----------------------------------------------------------------- */
@@ -209,7 +209,7 @@ zkl_actions zkl_unfair_resume(struct zkl_claim *claim) {
     }
 }
 
-zkl_actions zkl_claim_adopt_stray(struct zkl_claim *claim, int64_t czxid) {
+zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid) {
     claim->czxid = czxid;
     strcpy(claim->name, ZKL_NAME_FIXED);
     return leave(claim);

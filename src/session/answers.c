@@ -125,7 +125,8 @@ static void answer_look_fixed(const struct call *call, const struct answer *answ
     struct path *path = zkl_path_find(call->session, call->node, strlen(call->node) - tail);
     if (!path || path->look_at != call->look_at) return;
     path->fixed_seen = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
-    if (answer->reply == ZKL_DONE) zkl_stake_look_for_stray(path, call->session, answer->stat);
+    if (answer->reply == ZKL_DONE)
+        zkl_stake_look_for_fixed_orphan(path, call->session, answer->stat);
 }
 
 static void deliver(struct call *call, const struct answer *answer) {

@@ -24,20 +24,20 @@ void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) 
     }
 }
 
-void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
-                              const struct zkl_stat *stat) {
+void zkl_stake_look_for_fixed_orphan(struct path *path, struct zkl_session *session,
+                                     const struct zkl_stat *stat) {
     static const struct zkl_acquire_options nobodys = {.owner = "", .kind = ZKL_UNFAIR};
-    enum zkl_stray stray =
-        zkl_line_stray(&path->line, session->common.session, stat->owner, stat->czxid);
-    if (stray == ZKL_ANSWERED) return;
+    enum zkl_orphan orphan =
+        zkl_line_fixed_orphan(&path->line, session->common.session, stat->owner, stat->czxid);
+    if (orphan == ZKL_ANSWERED) return;
     struct stake *stake =
-        stray == ZKL_STRAY ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
+        orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
     if (!stake) {
         zkl_stake_look_later(session, path);
         return;
     }
     session->stats.orphans++;
-    zkl_stake_perform(stake, zkl_claim_adopt_stray(&stake->claim, stat->czxid));
+    zkl_stake_perform(stake, zkl_claim_adopt_fixed(&stake->claim, stat->czxid));
 }
 
 static void listed(struct stake *stake, enum zkl_reply reply, const struct answer *answer) {
@@ -137,7 +137,7 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
         zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
                           stat ? stat->owner : 0, answer->now);
     if (stat && zkl_kind_is_fixed(stake->claim.kind))
-        zkl_stake_look_for_stray(stake->path, stake->session, stat);
+        zkl_stake_look_for_fixed_orphan(stake->path, stake->session, stat);
     if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
     return did;
 }

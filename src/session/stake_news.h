@@ -9,8 +9,8 @@ void zkl_stake_answer_starved(struct zkl_session *session);
 void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
 /* The same after a get of the node of the fixed name. */
-void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
-                              const struct zkl_stat *stat);
+void zkl_stake_look_for_fixed_orphan(struct path *path, struct zkl_session *session,
+                                     const struct zkl_stat *stat);
 /* The stake that has that node; NULL: none. */
 struct stake *zkl_stake_of(struct zkl_session *session, const char *node);
 /* That node is not there: takes note if it is the stake's. False: it has another name now. */

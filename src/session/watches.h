@@ -9,10 +9,10 @@ struct stake;
 
 struct watch {
     struct watch *next;
-    unsigned asked;   /* requests for it that are out */
-    unsigned owners;  /* claims that asked for it as their own node's */
-    unsigned waiters; /* claims that asked for it as another's */
-    unsigned keepers; /* watchers: it counts for them also while it is not set */
+    unsigned asked;     /* requests for it that are out */
+    unsigned owners;    /* claims that asked for it as their own node's */
+    unsigned followers; /* claims that asked for it as another's */
+    unsigned keepers;   /* watchers: it counts for them also while it is not set */
     bool set;
     bool removing; /* the request to remove it is out */
     bool lasting;  /* the server refused to remove it */
