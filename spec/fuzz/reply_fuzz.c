@@ -671,7 +671,7 @@ static struct zkl_request *begin(void) {
     struct zkl_lease *lease = w.leases[byte() % LEASES];
     zkl_time timeout = byte() * ZKL_SECOND / 16;
     struct zkl_acquire_options wish = pick_wish();
-    switch (byte() % 12) {
+    switch (byte() % 13) {
     case 0: return begin_all();
     case 1: return zkl_queue(w.session, wish.path, wish.kind, wish.trying, timeout);
     case 2: return zkl_get(w.session, wish.path, timeout);
@@ -681,6 +681,7 @@ static struct zkl_request *begin(void) {
     case 6: return lease ? zkl_wait(lease, "/a-condition-c", timeout) : NULL;
     case 7: return lease ? zkl_downgrade(lease, timeout) : NULL;
     case 8: return lease ? zkl_release_wait(lease, timeout) : NULL;
+    case 9: return lease ? zkl_signal(lease, "/a-condition-c", wish.trying, timeout) : NULL;
     default: return zkl_acquire(w.session, &wish);
     }
 }
