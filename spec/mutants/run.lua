@@ -2,9 +2,9 @@
 --
 --   lua5.4 spec/mutants/run.lua [--core] [name ...]    from the top of the tree
 --
--- --core: those of src/core only; the simulator, with fewer schedules, only where the C tests
--- catch nothing. Exit status 0: every mutant was caught, and the tree as it is passes the same
--- checks.
+-- --core: those that need no spec, of src/core and of the tree of src/memory; the simulator, with
+-- fewer schedules, only where the C tests catch nothing. Exit status 0: every mutant was caught,
+-- and the tree as it is passes the same checks.
 
 local catch = require "spec.mutants.catch"
 local mutant = require "spec.mutants.mutant"
@@ -40,7 +40,8 @@ local function chosen(rows, arguments)
     end
     for _, row in ipairs(rows) do
         local wanted = not next(names) or names[row.name]
-        if wanted and not (core_only and row.catch) then list[#list + 1] = row end
+        local needs_spec = row.catch and row.catch.spec
+        if wanted and not (core_only and needs_spec) then list[#list + 1] = row end
     end
     return list
 end
