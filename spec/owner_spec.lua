@@ -253,6 +253,26 @@ describe("release_all", function()
         end
     end)
 
+    it("leaves who waits, also who is handed what is given up", function()
+        local path, got = rig.path(), {}
+        local lock = session:mutex(path, { order = "turns" })
+        local far = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local function come()
+            local lease = assert(lock:acquire{ timeout = 60, owner = "a" })
+            got[#got + 1] = lease
+        end
+        zklock.run(come, come, function()
+            rig.wait_for("both wait", function() return session:stats().waits == 2 end)
+            assert(far:release())
+            rig.wait_for("one has it", function() return got[1] end)
+            assert.equal(1, session:release_all("a"))
+        end)
+        assert.equal("released", got[1]:state())
+        assert.equal("held", got[2]:state())
+        assert.is_true(got[2]:check(5))
+        assert.is_true(got[2]:release{ wait = 5 })
+    end)
+
     it("means the running coroutine where none is given", function()
         local mine = assert(session:mutex(rig.path()):acquire(5))
         coroutine.wrap(function()

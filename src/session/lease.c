@@ -305,27 +305,44 @@ static bool is_had_by(const struct stake *stake, const char *owner) {
 }
 
 /* The parts of a multi-lock, which have one id, are next to each other. */
-size_t zkl_session_release_all(zkl_session *session, const char *owner) {
-    size_t released = 0;
+static size_t take_handles(zkl_session *session, const char *owner) {
+    size_t taken = 0;
     uint64_t last = 0;
-    for (struct stake *stake = session->stakes, *next; stake; stake = next) {
-        next = stake->next;
+    for (struct stake *stake = session->stakes; stake; stake = stake->next) {
         if (!is_had_by(stake, owner)) continue;
-        if (stake->id != last) released++;
+        if (stake->id != last) taken++;
         last = stake->id;
         stake->joint = false;
-        stake->handles = 1;
-        zkl_stake_give_up(stake, ZKL_READ);
+        stake->handles = 0;
+    }
+    return taken;
+}
+
+/*
+ * What the clock has ended is lost, and not given up. What is given up another options of the owner
+ * may be granted: that one keeps it.
+ */
+size_t zkl_session_release_all(zkl_session *session, const char *owner) {
+    zkl_stake_tick_all(session, session->now);
+    size_t released = take_handles(session, owner);
+    for (struct stake *stake = session->stakes; stake; stake = session->fed) {
+        bool was_granted = stake->token != 0 && strcmp(stake->owner, owner) == 0;
+        session->fed = stake->next;
+        if (was_granted && stake->handles == 0) zkl_stake_handles_gone(stake);
     }
     return released;
 }
 
 /* --- waiting in a condition ------------------------------------------------------------------ */
 
-/* The one that waits; NULL: a multi-lock's, a reader's, or another that may not. */
+/*
+ * The one that waits; NULL: a multi-lock's, or its part's that was entered again, a reader's, or
+ * another that may not.
+ */
 static struct stake *waits(const zkl_lease *lease) {
     struct stake *stake = lease->stakes.one;
-    if (!stake || stake->claim.state != ZKL_HELD || lease->kind != stake->claim.kind) return NULL;
+    if (!stake || zkl_multi_is_part(stake)) return NULL;
+    if (stake->claim.state != ZKL_HELD || lease->kind != stake->claim.kind) return NULL;
     bool may = lease->kind == ZKL_WRITE || (lease->kind == ZKL_MUTEX && !stake->claim.batch);
     return may ? stake : NULL;
 }

@@ -252,14 +252,17 @@ void zkl_stake_writers_gone(struct stake *stake) {
         zkl_stake_perform(stake, zkl_claim_downgrade(&stake->claim));
 }
 
+void zkl_stake_handles_gone(struct stake *stake) {
+    if (zkl_claim_holds(&stake->claim)) zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
+    else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */
+}
+
 void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind) {
     if (stake->handles == 0) return;
     stake->handles--;
     if (kind == ZKL_WRITE) stake->writers--;
     if (stake->handles > 0) zkl_stake_writers_gone(stake);
-    else if (zkl_claim_holds(&stake->claim))
-        zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
-    else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */
+    else zkl_stake_handles_gone(stake);
 }
 
 /* --- all of a session ----------------------------------------------------------------------- */

@@ -13,6 +13,7 @@ bool zkl_stake_lost(struct stake *stake, zkl_time now);
 enum zkl_code zkl_stake_ended(struct stake *stake); /* RELEASED, LOST, or OK: it has not */
 void zkl_stake_writers_gone(struct stake *stake);   /* if it is so: the readers stay */
 void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
+void zkl_stake_handles_gone(struct stake *stake);                /* all of them were given up */
 /* The request to release ends when the stakes that nobody holds any more are gone. */
 void zkl_stake_await_end(struct zkl_request *request);
 /* Tells the acquire that waits for the grant. */
