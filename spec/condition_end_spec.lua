@@ -115,6 +115,27 @@ describe("a wait in a condition", function()
         all_over(code, "released", lease)
     end)
 
+    it("is over for a writer that was given up meanwhile: a reader's handle only reads", function()
+        local side, far = a:rwlock(path), b:rwlock(path)
+        local writer = rig.hold(side:write(), { timeout = 5, owner = "me" })
+        local reader = rig.hold(side:read(), { timeout = 5, owner = "me" })
+        local condition, code = side:write():condition("c"), nil
+        zklock.run(function()
+            code = select(3, condition:wait(writer, LONG))
+        end, function()
+            scene:waiting(1)
+            writer:release()
+            local lease = rig.hold(far:write())
+            assert.equal(1, far:write():condition("c"):signal(lease))
+            lease:release()
+        end)
+        assert.equal("released", code)
+        assert.equal("held", reader:state())
+        rig.hold(far:read()):release{ wait = LONG }
+        reader:release{ wait = LONG }
+        scene:nothing_left(a, b, c)
+    end)
+
     it("ends with its last handle", function()
         local code, lease = meanwhile(function(lease) lease:release() end)
         all_over(code, "released", lease)

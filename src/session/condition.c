@@ -76,5 +76,6 @@ bool zkl_condition_granted(struct stake *stake) {
     stake->token = zkl_claim_token(&stake->claim);
     zkl_stake_finish(stake, ZKL_OK, 0);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim));
+    zkl_stake_writers_gone(stake); /* who wrote may have given up meanwhile */
     return true;
 }

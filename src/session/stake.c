@@ -248,7 +248,8 @@ enum zkl_code zkl_stakes_ended(const struct stakes *stakes) {
 
 /* No handle writes any more: the readers keep the place, and let other readers in. */
 void zkl_stake_writers_gone(struct stake *stake) {
-    if (stake->writers == 0 && zkl_claim_may_downgrade(&stake->claim))
+    const struct zkl_claim *claim = &stake->claim;
+    if (stake->writers == 0 && claim->state == ZKL_HELD && zkl_claim_may_downgrade(claim))
         zkl_stake_perform(stake, zkl_claim_downgrade(&stake->claim));
 }
 
