@@ -2,7 +2,7 @@
 --
 -- A row's `catch` says which:
 --
---   nil                                 the C tests of spec/core, and the simulator
+--   nil                                 the simulator, and of src/core the C tests of spec/core
 --   { program = "memory/tree_test" }    that C test of tree.mk's
 --   { spec = file, tests = { ... } }    those tests of a busted spec whose names have one of
 --                                       these texts in them, on a server of their own; with
@@ -195,8 +195,12 @@ end
 
 --- The checks of a row, each { name, function(tree, row) }.
 function catch.checks(row)
-    if not row.catch then return { { "unit tests", by_units }, { "simulator", by_simulator } } end
-    return { { catch.name(row), row.catch.program and by_program or by_spec } }
+    if row.catch then
+        return { { catch.name(row), row.catch.program and by_program or by_spec } }
+    end
+    local simulator = { "simulator", by_simulator }
+    local driven = row.find and not mutant.file(row):find("^src/core/")
+    return driven and { simulator } or { { "unit tests", by_units }, simulator }
 end
 
 

@@ -1,4 +1,5 @@
---- core.lua - defects of src/core. mutant.lua says what a row is.
+--- core.lua - defects of src/core, and of src/session those that the simulator catches.
+-- mutant.lua says what a row is.
 --
 -- Named after where the defect was seen: BUG-... in locks that applications wrote for themselves,
 -- CURATOR-... in Curator (its issue), the others in the client that they name. The rest are our
@@ -1282,5 +1283,218 @@ size_t drop_repeated(]],
         at = "zkl_claim_tires",
         find = "return ++claim->rounds > ZKL_ROUNDS;",
         replace = "return ++claim->rounds == 0;",
+    },
+
+    -- --- an owner's handles -----------------------------------------------------------
+
+    {
+        name = "BUG-16-other-owner",
+        what = "a handle that was released gives up the other handles' hold",
+        at = "zkl_lease_ended",
+        find = "lease->released ? ZKL_RELEASED :",
+        replace = "",
+    },
+    {
+        name = "first-handle",
+        what = "the node goes with the first handle that is given up, not with the last",
+        at = "zkl_stake_give_up",
+        find = [[
+    if (stake->handles > 0) zkl_stake_writers_gone(stake);
+    else]],
+        replace = "",
+    },
+    {
+        name = "any-owner-enters",
+        what = "whoever asks enters a lock that its session holds",
+        at = "held_by",
+        find = "&& strcmp(stake->owner, owner) == 0",
+        replace = "",
+    },
+    {
+        name = "upgrade",
+        what = "a reader that wants to write enters again, beside the other readers",
+        at = "may_enter_again",
+        find = "&& (options->kind != ZKL_WRITE || writable)",
+        replace = "|| writable",
+    },
+    {
+        name = "early-reader",
+        what = "the node becomes a reader's while the owner still writes by another handle",
+        at = "zkl_stake_writers_gone",
+        find = "stake->writers == 0 &&",
+        replace = "",
+    },
+    {
+        name = "multi-re-entered",
+        what = "an owner that holds a lock waits for itself in a multi-lock with it",
+        at = "are_new",
+        find = "if (!path || !held_by(request->session, path, options[i].owner)) continue;",
+        replace = "if (path || !path) continue;",
+    },
+    {
+        name = "own-permits",
+        what = "an owner's permits do not count: it waits for itself",
+        at = "permits_of",
+        find = "permits += claim->permits",
+        replace = "permits += 0",
+    },
+    {
+        name = "mixed-kinds",
+        what = "a session uses one path as a mutex and as a read-write lock",
+        at = "is_mixed",
+        find = "*other = other_use(path, options);",
+        replace = [[
+    *other = NULL;
+    (void)path;
+    (void)wish;
+    (void)other_use;]],
+    },
+    {
+        name = "mixed-limits",
+        what = "a session uses one path as semaphores of two limits",
+        at = "other_use",
+        find = "claim->limit == options->limit &&",
+        replace = "",
+    },
+    {
+        name = "clock-not-asked",
+        what = "a handle tells what it was told last, not what the clock says",
+        at = "zkl_stake_ended",
+        find = "zkl_stake_lost(stake, stake->session->now)",
+        replace = "stake->claim.state == ZKL_GONE",
+    },
+    {
+        name = "silent-loss",
+        what = "a release does not tell that the lease had been lost",
+        at = "zkl_lease_release",
+        find = "return ended;",
+        replace = "return ZKL_OK;",
+    },
+    {
+        name = "lost-is-released",
+        what = "a lease that was lost calls itself released once it was given up",
+        at = "zkl_lease_ended",
+        find = "if (lease->lost) return ZKL_LOST;",
+        replace = "",
+    },
+    {
+        name = "condition-waits-on",
+        what = "who waits goes on when its last handle is given up",
+        at = "zkl_stake_handles_gone",
+        find = "else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED));",
+        replace = "",
+    },
+    {
+        name = "condition-not-of-owner",
+        what = "release_all leaves who waits",
+        at = "is_had_by",
+        find = "stake->handles > 0 && stake->claim.wanted",
+        replace = "zkl_claim_holds(&stake->claim)",
+    },
+    {
+        name = "enters-anew",
+        what = "an owner that holds the lock contends for it again, and waits for itself",
+        at = "is_new",
+        find = "if (held) enter_again(request, held, options);",
+        replace = "held = NULL;",
+    },
+    {
+        name = "release-all-next",
+        what = "release_all gives up also what a waiter of the owner was handed meanwhile",
+        at = "zkl_session_release_all",
+        find = "was_granted && stake->handles == 0",
+        replace = "was_granted",
+    },
+    {
+        name = "release-all-lost",
+        what = "release_all calls released what the clock had ended before",
+        at = "zkl_session_release_all",
+        find = "zkl_stake_tick_all(session, session->now);",
+        replace = "",
+    },
+
+    -- --- limits -----------------------------------------------------------------------
+
+    {
+        name = "watches-unlimited",
+        what = "any number of paths is watched: the session cannot reconnect (ZOOKEEPER-706)",
+        at = "zkl_watches_may",
+        find = "watches->bytes + cost(watches, path) <= ZKL_WATCHES_MAX",
+        replace = "true",
+    },
+    {
+        name = "own-watch-limited",
+        what = "a holder's node is not watched when the session may watch no more of others",
+        at = "watch_own",
+        find = "struct call *call = call_for(stake, CALL_GET_OWN, NULL);",
+        replace = [[
+    struct call *call = NULL;
+    if (may_watch(stake, claim->name)) call = call_for(stake, CALL_GET_OWN, NULL);]],
+    },
+    {
+        name = "chroot-not-counted",
+        what = "the chroot is not counted in the size of what is watched",
+        at = "cost",
+        find = "+ watches->overhead",
+        replace = "",
+    },
+    {
+        name = "nodes-unlimited",
+        what = "a session has any number of nodes: it poisons the server's log (ZOOKEEPER-4306)",
+        at = "zkl_lease_refusal",
+        find = "is_too_much(session, options, count) ? ZKL_TOO_MANY : ZKL_OK",
+        replace = "ZKL_OK",
+    },
+    {
+        name = "nodes-counted-on",
+        what = "a node that is gone counts on in the limit",
+        at = "zkl_stake_forget",
+        find = "session->node_bytes -= zkl_stake_cost(session, stake->path->length);",
+        replace = "",
+    },
+
+    -- --- ends of waits, and of sessions -----------------------------------------------
+
+    {
+        name = "waiting-try",
+        what = "a try waits while the session is suspended",
+        at = "zkl_lease_refusal",
+        find = "if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;",
+        replace = "",
+    },
+    {
+        name = "dropped-wait",
+        what = "a wait whose request was dropped goes on",
+        at = "zkl_request_drop",
+        find = "end(request, ZKL_INTERRUPTED);",
+        replace = "",
+    },
+    {
+        name = "dropped-lease",
+        what = "a grant that nobody took when its request was dropped is kept",
+        at = "zkl_request_drop",
+        find = "if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);",
+        replace = "",
+    },
+    {
+        name = "waiters-not-closed",
+        what = "close does not wake waiters",
+        at = "zkl_session_close",
+        find = "zkl_stake_close_all(session);",
+        replace = "",
+    },
+    {
+        name = "interrupt-acquires-only",
+        what = "an interrupt ends the waits for a lock, and no others",
+        at = "end",
+        find = "else zkl_request_finish(request, why, 0);",
+        replace = "else if (why != ZKL_INTERRUPTED) zkl_request_finish(request, why, 0);",
+    },
+    {
+        name = "questions-not-closed",
+        what = "close leaves what was asked without an answer",
+        at = "zkl_session_close",
+        find = "zkl_request_fail_all(session, ZKL_CLOSED);",
+        replace = "",
     },
 }

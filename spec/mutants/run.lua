@@ -2,9 +2,9 @@
 --
 --   lua5.4 spec/mutants/run.lua [--core] [name ...]    from the top of the tree
 --
--- --core: those that need no spec, of src/core and of the tree of src/memory; the simulator, with
--- fewer schedules, only where the C tests catch nothing. Exit status 0: every mutant was caught,
--- and the tree as it is passes the same checks.
+-- --core: those of core.lua, and those of the tree of src/memory that need no spec; the simulator,
+-- with fewer schedules, only where the C tests catch nothing. Exit status 0: every mutant was
+-- caught, and the tree as it is passes the same checks.
 
 local catch = require "spec.mutants.catch"
 local mutant = require "spec.mutants.mutant"

@@ -113,14 +113,6 @@ return {
         catch = by("lock", "is had by one at a time, of many waiters of one session"),
     },
     {
-        name = "BUG-16-other-owner",
-        what = "a handle that was released gives up the other handles' hold",
-        at = "zkl_lease_ended",
-        find = "lease->released ? ZKL_RELEASED :",
-        replace = "",
-        catch = by("owner", "gives up each handle once; the node goes with the last"),
-    },
-    {
         name = "CURATOR-206-expiry",
         what = "nobody is told that the session expired: leases and waits go on",
         at = "forget_all",
@@ -232,14 +224,6 @@ return {
         catch = by("lease", "is not suspect between two heartbeats"),
     },
     {
-        name = "clock-not-asked",
-        what = "a handle tells what it was told last, not what the clock says",
-        at = "zkl_stake_ended",
-        find = "zkl_stake_lost(stake, stake->session->now)",
-        replace = "stake->claim.state == ZKL_GONE",
-        catch = by("lease", "that the clock ended stays lost"),
-    },
-    {
         name = "expired-queries",
         what = "a query that was under way when the session expired is not answered",
         at = "zkl_session_expired",
@@ -330,24 +314,6 @@ return {
         catch = by("queue", "ends at its deadline when the server is silent"),
     },
     {
-        name = "watches-unlimited",
-        what = "any number of paths is watched: the session cannot reconnect (ZOOKEEPER-706)",
-        at = "zkl_watches_may",
-        find = "watches->bytes + cost(watches, path) <= ZKL_WATCHES_MAX",
-        replace = "true",
-        catch = by("fault/traps", "is refused more watches than it could set again"),
-    },
-    {
-        name = "own-watch-limited",
-        what = "a holder's node is not watched when the session may watch no more of others",
-        at = "watch_own",
-        find = "struct call *call = call_for(stake, CALL_GET_OWN, NULL);",
-        replace = [[
-    struct call *call = NULL;
-    if (may_watch(stake, claim->name)) call = call_for(stake, CALL_GET_OWN, NULL);]],
-        catch = by("watches", "hears that its node was deleted"),
-    },
-    {
         name = "watch-left",
         what = "a wait that times out leaves the watch on its predecessor",
         at = "zkl_watches_leave",
@@ -370,14 +336,6 @@ return {
         find = "answer->rc == ZKL_ERROR_NONE || answer->rc == ZKL_ERROR_NO_WATCHER",
         replace = "answer->reply != ZKL_REFUSED",
         catch = by("watches", "goes when the connection is lost with its removal"),
-    },
-    {
-        name = "chroot-not-counted",
-        what = "the chroot is not counted in the size of what is watched",
-        at = "cost",
-        find = "+ watches->overhead",
-        replace = "",
-        catch = by("regress", "counts the chroot in what it watches, too"),
     },
     {
         name = "fired-watches-counted",
@@ -484,73 +442,6 @@ return {
         catch = by("lock", "ends at its deadline by itself while the session is suspended"),
     },
     {
-        name = "first-handle",
-        what = "the node goes with the first handle that is given up, not with the last",
-        at = "zkl_stake_give_up",
-        find = [[
-    if (stake->handles > 0) zkl_stake_writers_gone(stake);
-    else]],
-        replace = "",
-        catch = by("owner", "gives up each handle once; the node goes with the last"),
-    },
-    {
-        name = "any-owner-enters",
-        what = "whoever asks enters a lock that its session holds",
-        at = "held_by",
-        find = "&& strcmp(stake->owner, owner) == 0",
-        replace = "",
-        catch = by("owner", "may be any value"),
-    },
-    {
-        name = "silent-loss",
-        what = "a release does not tell that the lease had been lost",
-        at = "zkl_lease_release",
-        find = "return ended;",
-        replace = "return ZKL_OK;",
-        catch = by("lease", "that the clock ended stays lost"),
-    },
-    {
-        name = "lost-is-released",
-        what = "a lease that was lost calls itself released once it was given up",
-        at = "zkl_lease_ended",
-        find = "if (lease->lost) return ZKL_LOST;",
-        replace = "",
-        catch = by("lease", "that was lost says so to the end"),
-    },
-    {
-        name = "waiting-try",
-        what = "a try waits while the session is suspended",
-        at = "zkl_lease_refusal",
-        find = [[
-    if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;]],
-        replace = "",
-        catch = by("lock", "of 0 fails at once while the session is suspended"),
-    },
-    {
-        name = "dropped-wait",
-        what = "a wait whose request was dropped goes on",
-        at = "zkl_request_drop",
-        find = "end(request, ZKL_INTERRUPTED);",
-        replace = "",
-        catch = by("handles", "ends a wait whose coroutine was dropped"),
-    },
-    {
-        name = "dropped-lease",
-        what = "a grant that nobody took when its request was dropped is kept",
-        at = "zkl_request_drop",
-        find = "if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);",
-        replace = "",
-        catch = by("run", "that raises when the lock is had already gives it back"),
-    },
-    {
-        name = "waiters-not-closed",
-        what = "close does not wake waiters",
-        at = "zkl_session_close",
-        find = "zkl_stake_close_all(session);",
-        replace = "",
-        catch = by("session", "wakes every waiter with"),
-    },
-    {
         name = "hasty-close",
         what = "close does not wait for a lost connection: nodes stay for a session timeout",
         at = "zkl_client_may_close",
@@ -611,34 +502,6 @@ return {
 
     -- --- readers and writers ----------------------------------------------------------
 
-    {
-        name = "upgrade",
-        what = "a reader that wants to write enters again, beside the other readers",
-        at = "may_enter_again",
-        find = "&& (options->kind != ZKL_WRITE || writable)",
-        replace = "|| writable",
-        catch = by("rwlock", "does not let a reader write"),
-    },
-    {
-        name = "mixed-kinds",
-        what = "a session uses one path as a mutex and as a read-write lock",
-        at = "is_mixed",
-        find = "*other = other_use(path, options);",
-        replace = [[
-    *other = NULL;
-    (void)path;
-    (void)wish;
-    (void)other_use;]],
-        catch = by("rwlock", "and a mutex on one path are a conflict in one session"),
-    },
-    {
-        name = "early-reader",
-        what = "the node becomes a reader's while the owner still writes by another handle",
-        at = "zkl_stake_writers_gone",
-        find = "stake->writers == 0 &&",
-        replace = "",
-        catch = by("rwlock", "waits until the owner has nothing to write any more"),
-    },
     {
         name = "exists-is-refused",
         what = "a downgrade that was carried out before is taken for one that is refused",
@@ -729,12 +592,12 @@ return {
         catch = by("multi", "while it waits contends anew for all"),
     },
     {
-        name = "multi-re-entered",
-        what = "an owner that holds a lock waits for itself in a multi-lock with it",
-        at = "are_new",
-        find = "if (!path || !held_by(request->session, path, options[i].owner)) continue;",
-        replace = "if (path || !path) continue;",
-        catch = by("multi", "would wait for its own owner"),
+        name = "multi-part-waits",
+        what = "a part that was entered again waits in a condition; it returns with all parts",
+        at = "waits",
+        find = "|| zkl_multi_is_part(stake)",
+        replace = "",
+        catch = by("multi", "has no part that waits in a condition"),
     },
 
     -- --- hosts and the process --------------------------------------------------------
@@ -838,22 +701,6 @@ return {
         find = "stake->data",
         replace = '""',
         catch = by("semaphore", "keep their node's data when they mark it"),
-    },
-    {
-        name = "own-permits",
-        what = "an owner's permits do not count: it waits for itself",
-        at = "permits_of",
-        find = "permits += claim->permits",
-        replace = "permits += 0",
-        catch = by("semaphore", "gets would_deadlock for what can never be"),
-    },
-    {
-        name = "mixed-limits",
-        what = "a session uses one path as semaphores of two limits",
-        at = "other_use",
-        find = "claim->limit == options->limit &&",
-        replace = "",
-        catch = by("semaphore", "are a conflict with a semaphore of another limit"),
     },
 
     -- --- turns ---------------------------------------------------------------------------
@@ -1014,21 +861,14 @@ return {
         catch = by("condition_end",
                    "is lost, and leaves nothing, when the lock's node went unseen"),
     },
+
     {
-        name = "condition-waits-on",
-        what = "who waits goes on when its last handle is given up",
-        at = "zkl_stake_give_up",
-        find = "else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED));",
+        name = "condition-writer-stays",
+        what = "a lock whose writer was given up meanwhile comes back as a writer's",
+        at = "zkl_condition_granted",
+        find = "zkl_stake_writers_gone(stake);",
         replace = "",
-        catch = by("condition_end", "ends with its last handle"),
-    },
-    {
-        name = "condition-not-of-owner",
-        what = "release_all leaves who waits",
-        at = "is_had_by",
-        find = "stake->handles > 0 && stake->claim.wanted",
-        replace = "zkl_claim_holds(&stake->claim)",
-        catch = by("condition_end", "ends with all else of its owner"),
+        catch = by("condition_end", "is over for a writer that was given up meanwhile"),
     },
 
     -- --- the bell ------------------------------------------------------------------------

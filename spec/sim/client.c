@@ -13,17 +13,22 @@
 
 /* --- life --------------------------------------------------------------------------- */
 
+/* Of a path, so long that there is room for few. */
+static size_t overhead(void) {
+    return world.setting.room ? ZKL_WATCHES_MAX / world.setting.room - 2 * ZKL_NAME_SIZE : 4;
+}
+
 void client_begin(struct client *client) {
     const struct zkl_settings settings = {.identity = "simulated",
                                           .patience = TIMEOUT / 12,
                                           .margin = 0.5,
-                                          .overhead = 4,
+                                          .overhead = overhead(),
                                           .containers = true,
                                           .reopen = true,
                                           .seed = (uint64_t)index_of(client),
                                           .owner = client};
     client->zk = zkl_session_new(&settings);
-    client->expiring = false;
+    client->expiring = client->closing = false;
     client->last = 0;
     client_keep(client);
 }
@@ -230,7 +235,7 @@ static void watched(struct client *client, const struct item *item) {
 
 static void reopen(struct client *client) {
     bool expired = zkl_session_connection(client->zk) == ZKL_SESSION_EXPIRED;
-    if (expired) zkl_session_reopening(client->zk);
+    if (expired && !client->closing) zkl_session_reopening(client->zk);
 }
 
 static void connected(struct client *client, const struct item *back) {
@@ -297,13 +302,28 @@ void client_keep(struct client *client) {
 
 /* --- its end ------------------------------------------------------------------------ */
 
-/* The session is closed when nothing is under way, or at once: then what is left is unknown. */
-void client_close(struct client *client) {
+/* From then on nobody has anything; what is to be removed may take its time. */
+static void begin_to_close(struct client *client) {
     tell("%s closes its session", story_client(client));
     zkl_session_at(client->zk, clock_of(client));
     EACH_WISH(client, wish) wish->cancelled = ZKL_CLOSED;
     zkl_session_close(client->zk);
     client_settle(client);
+    client->closing = true;
+    EACH_WISH(client, wish) {
+        enum zkl_lease_state state = wish->lease ? zkl_lease_state(wish->lease) : ZKL_LEASE_HELD;
+        require(state == ZKL_LEASE_RELEASED || state == ZKL_LEASE_LOST,
+                "a session that is closed answers every wish, and has no lease");
+        require(!wish->deed || zkl_request_done(wish->deed),
+                "a session that is closed answers whatever was asked");
+        user_leave(wish);
+    }
+}
+
+/* When nothing is under way, or before: then what is left is unknown. */
+static void come_to_the_end(struct client *client) {
+    tell("%s's session is closed", story_client(client));
+    zkl_session_at(client->zk, clock_of(client));
     if (client->session != NOBODY && client->server != NOBODY) session_end(client->session);
     network_sever(client);
     network_forget(client);
@@ -312,10 +332,12 @@ void client_close(struct client *client) {
     while (client_deliver(client)) continue;
     zkl_session_closed(client->zk);
     client_settle(client);
-    EACH_WISH(client, wish) {
-        require(wish->lease && zkl_lease_state(wish->lease) != ZKL_LEASE_HELD,
-                "a session that is closed answers every wish, and has no lease");
-    }
     client_end(client);
     client_begin(client);
+}
+
+void client_close(struct client *client) {
+    bool begins = !client->closing;
+    if (begins) begin_to_close(client);
+    if (!begins || !world.setting.lingers) come_to_the_end(client);
 }

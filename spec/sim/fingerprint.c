@@ -241,6 +241,7 @@ static void mix_wish(const struct zkl_session *session, const struct wish *wish,
         wish->ended);
     mix((uint64_t)wish->kind << 32 | wish->all);
     mix((uint64_t)wish->saw);
+    mix((uint64_t)wish->owner << 16 | (uint64_t)wish->verdict << 8 | wish->again << 1 | wish->away);
     mix_time(wish->deadline, now);
     mix_stakes(session, stakes_of(wish));
     if (wish->request) mix_request_of(session, wish->request, now);

@@ -10,10 +10,10 @@
 #include "story.h"
 
 const char *const move_names[MOVES] = {
-    "carry",  "deliver", "keep",     "see",       "connect", "pass",   "wish",
-    "cancel", "release", "close",    "downgrade", "yield",   "wait",   "signal",
-    "sever",  "stop",    "continue", "kill",      "expire",  "apart",  "rejoin",
-    "land",   "reap",    "enter",    "leave",     "rob",     "change", "clear"};
+    "carry",   "deliver", "keep",      "see",   "connect", "pass",   "wish",      "cancel",
+    "release", "close",   "downgrade", "yield", "wait",    "signal", "interrupt", "release all",
+    "sever",   "stop",    "continue",  "kill",  "expire",  "apart",  "rejoin",    "land",
+    "reap",    "enter",   "leave",     "rob",   "change",  "clear"};
 
 uint64_t moves_made[MOVES];
 
@@ -21,13 +21,14 @@ uint64_t moves_made[MOVES];
  */
 
 static const unsigned weights[MOVES] = {
-    [MOVE_CARRY] = 24,   [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,     [MOVE_SEE] = 10,
-    [MOVE_CONNECT] = 8,  [MOVE_PASS] = 8,     [MOVE_WISH] = 10,     [MOVE_CANCEL] = 2,
-    [MOVE_RELEASE] = 6,  [MOVE_CLOSE] = 1,    [MOVE_DOWNGRADE] = 6, [MOVE_WAIT] = 20,
-    [MOVE_YIELD] = 1,    [MOVE_SIGNAL] = 24,  [MOVE_SEVER] = 2,     [MOVE_STOP] = 1,
-    [MOVE_CONTINUE] = 6, [MOVE_KILL] = 1,     [MOVE_EXPIRE] = 1,    [MOVE_APART] = 2,
-    [MOVE_REJOIN] = 3,   [MOVE_LAND] = 4,     [MOVE_REAP] = 2,      [MOVE_ENTER] = 3,
-    [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,      [MOVE_CHANGE] = 1,    [MOVE_CLEAR] = 1};
+    [MOVE_CARRY] = 24,  [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,     [MOVE_SEE] = 10,
+    [MOVE_CONNECT] = 8, [MOVE_PASS] = 8,     [MOVE_WISH] = 10,     [MOVE_CANCEL] = 2,
+    [MOVE_RELEASE] = 6, [MOVE_CLOSE] = 1,    [MOVE_DOWNGRADE] = 6, [MOVE_WAIT] = 20,
+    [MOVE_YIELD] = 1,   [MOVE_SIGNAL] = 24,  [MOVE_INTERRUPT] = 2, [MOVE_RELEASE_ALL] = 2,
+    [MOVE_SEVER] = 2,   [MOVE_STOP] = 1,     [MOVE_CONTINUE] = 6,  [MOVE_KILL] = 1,
+    [MOVE_EXPIRE] = 1,  [MOVE_APART] = 2,    [MOVE_REJOIN] = 3,    [MOVE_LAND] = 4,
+    [MOVE_REAP] = 2,    [MOVE_ENTER] = 3,    [MOVE_LEAVE] = 5,     [MOVE_ROB] = 1,
+    [MOVE_CHANGE] = 1,  [MOVE_CLEAR] = 1};
 
 static struct {
     enum move moves[MOVES * CLIENTS];
@@ -39,12 +40,12 @@ static struct {
 /* In a small case time is rationed, too, for it can pass without end; and so are changes of mind.
  */
 static bool is_fault(enum move move) {
-    bool rationed = move == MOVE_PASS || move == MOVE_CANCEL;
+    bool rationed = move == MOVE_PASS || move == MOVE_CANCEL || move == MOVE_INTERRUPT;
     return move >= (enum move)FIRST_FAULT || (rationed && world.setting.plain);
 }
 
 static void allow(enum move move, int who, bool when) {
-    if (!when || !(world.setting.moves & 1U << move)) return;
+    if (!when || !(world.setting.moves & UINT64_C(1) << move)) return;
     if (is_fault(move) && !world.faults) return;
     possible.moves[possible.count] = move;
     possible.who[possible.count] = who;
@@ -62,6 +63,12 @@ static bool is_awaited(const struct wish *wish) {
 
 static bool is_free(const struct wish *wish) {
     return wish->lease && wish->doing == NOTHING;
+}
+
+/* Of who waits in the condition, if others have handles, too, somebody may give up the handle. */
+static bool may_release(const struct wish *wish) {
+    bool waits = wish->doing == WAITS && !wish->parted;
+    return has_lease(wish) || wish->away || (waits && stake_of(wish)->handles > 1);
 }
 
 static bool may_share(const struct wish *wish) {
@@ -99,6 +106,11 @@ static bool has_wish(const struct client *client, bool (*fits)(const struct wish
     return false;
 }
 
+static bool is_any(const struct wish *wish) {
+    (void)wish;
+    return true;
+}
+
 static bool may_connect(const struct client *client) {
     if (client->life != RUNS) return false;
     for (unsigned i = 0; i < world.setting.servers; i++)
@@ -120,13 +132,16 @@ static void allow_of(struct client *c) {
     allow(MOVE_CONNECT, who, may_connect(c));
     allow(MOVE_WISH, who, user_may_wish(c));
     allow(MOVE_CANCEL, who, runs && has_wish(c, is_awaited));
-    allow(MOVE_RELEASE, who, runs && has_wish(c, has_lease));
+    allow(MOVE_RELEASE, who, runs && has_wish(c, may_release));
     allow(MOVE_DOWNGRADE, who, runs && has_wish(c, may_share) && !nodes_full());
     allow(MOVE_YIELD, who, runs && has_wish(c, may_yield));
     bool may_use = runs && has_wish(c, may_use_condition);
     allow(MOVE_WAIT, who, may_use && user_may_wait(c));
     allow(MOVE_SIGNAL, who, may_use && !(world.setting.plain && c->signals));
-    allow(MOVE_CLOSE, who, runs && c->session != NOBODY && world.session_count < SESSIONS / 2);
+    allow(MOVE_INTERRUPT, who, runs && has_wish(c, is_any));
+    allow(MOVE_RELEASE_ALL, who, runs && has_wish(c, has_lease));
+    bool may_close = c->closing || c->session != NOBODY;
+    allow(MOVE_CLOSE, who, runs && may_close && world.session_count < SESSIONS / 2);
     allow(MOVE_SEVER, who, wired);
     allow(MOVE_STOP, who, runs);
     allow(MOVE_CONTINUE, who, c->life == STOPPED);
@@ -386,11 +401,13 @@ static void make(enum move move, int who) {
     case MOVE_PASS: pass(); break;
     case MOVE_WISH: wish(c); break;
     case MOVE_CANCEL: user_cancel(c, some_wish(c, is_awaited)); break;
-    case MOVE_RELEASE: user_release(c, some_wish(c, has_lease)); break;
+    case MOVE_RELEASE: user_release(c, some_wish(c, may_release)); break;
     case MOVE_DOWNGRADE: user_downgrade(c, some_wish(c, may_share)); break;
     case MOVE_YIELD: revoke(c); break;
     case MOVE_WAIT: wait_in_condition(c); break;
     case MOVE_SIGNAL: user_signal(c, some_wish(c, may_use_condition)); break;
+    case MOVE_INTERRUPT: user_interrupt(c, some_wish(c, is_any)->owner); break;
+    case MOVE_RELEASE_ALL: user_release_all(c, some_wish(c, has_lease)->owner); break;
     case MOVE_CLOSE: client_close(c); break;
     case MOVE_SEVER: network_sever(c); break;
     case MOVE_STOP:

@@ -19,11 +19,13 @@ enum move {
     MOVE_WISH,
     MOVE_CANCEL,
     MOVE_RELEASE,
-    MOVE_CLOSE,
-    MOVE_DOWNGRADE, /* a writer becomes a reader */
-    MOVE_YIELD,     /* somebody asks a holder to give way */
-    MOVE_WAIT,      /* a holder waits in the condition */
-    MOVE_SIGNAL,    /* a holder signals it */
+    MOVE_CLOSE,       /* a session begins to close, or comes to the end of it */
+    MOVE_DOWNGRADE,   /* a writer becomes a reader */
+    MOVE_YIELD,       /* somebody asks a holder to give way */
+    MOVE_WAIT,        /* a holder waits in the condition */
+    MOVE_SIGNAL,      /* a holder signals it */
+    MOVE_INTERRUPT,   /* an owner ends all its waits */
+    MOVE_RELEASE_ALL, /* or gives up all that it has */
     /* faults */
     MOVE_SEVER,    /* a connection is cut */
     MOVE_STOP,     /* a process is stopped */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "choice.h"
+#include "rules.h"
 #include "story.h"
 #include "world.h"
 
@@ -196,13 +197,15 @@ void network_sever(struct client *client) {
 /* A server that has seen less than the client turns it away; only the leader knows its session. */
 bool network_can_connect(const struct client *client, int server) {
     const struct server *s = &world.servers[server];
-    return client->server == NOBODY && !client->expiring && !s->apart && s->seen >= client->last;
+    bool over = client->expiring || (client->closing && client->session == NOBODY);
+    return client->server == NOBODY && !over && !s->apart && s->seen >= client->last;
 }
 
 /* The library sends its watches; the server tells at once which of the nodes are gone. */
 static void set_watches(struct client *client) {
     uint8_t bit = (uint8_t)(1U << index_of(client));
     zxid view = world.servers[client->server].seen;
+    rules_on_set_watches(client);
     EACH_NODE(node) {
         if (!(node->kept & bit)) continue;
         bool gone = !alive_at(node, view), again = gone && node_at(node->name, view);

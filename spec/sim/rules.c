@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "story.h"
+#include "verdict.h"
 
 uint64_t rules_grants;
 
@@ -91,6 +92,26 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
         check_part_of_grant(client, &zkl_stakes_at(stakes, i)->claim);
 }
 
+void rules_on_untaken(const struct wish *wish) {
+    const struct stakes *stakes = stakes_of(wish);
+    for (size_t i = 0; i < stakes->count; i++) {
+        struct node *node = node_of(&zkl_stakes_at(stakes, i)->claim);
+        if (node) node->grants++;
+    }
+}
+
+/* It is the same grant: that its lease is as the others' is rules_at_any_time()'s. */
+void rules_on_entry(const struct client *client, const struct wish *wish) {
+    const struct stake *stake = wish->lease ? stake_of(wish) : NULL;
+    const struct wish *fellow = stake ? verdict_fellow(client, wish, stake) : NULL;
+    tell("%s HAS it once more", story_client(client));
+    require(fellow, "who enters again has a lease of the grant that it has");
+    if (!fellow) return;
+    require(zkl_lease_id(wish->lease) == zkl_lease_id(fellow->lease) &&
+                zkl_lease_token(wish->lease) == zkl_claim_token(&stake->claim),
+            "who enters again has the grant's token");
+}
+
 static bool ran_out(const struct client *client) {
     return clock_of(client) >= client->proved + zkl_session_timeout(client->zk);
 }
@@ -100,19 +121,6 @@ static bool was_in_conflict(const struct wish *wish) {
     EACH_NODE(node) {
         bool other = node->kind != ZKL_PERMIT || node->limit != wish->limit;
         if (node->contender && other) return true;
-    }
-    return false;
-}
-
-/* Another user of the client does: the session knows without a server. */
-static bool is_in_conflict_at_home(const struct client *client, const struct wish *wish) {
-    static const char at_home[] = "this session";
-    const char *detail = wish->request ? zkl_request_detail(wish->request) : NULL;
-    if (!detail || strncmp(detail, at_home, strlen(at_home)) != 0) return false;
-    EACH_STAKE(client, stake) {
-        const struct zkl_claim *claim = &stake->claim;
-        bool other = claim->kind != wish->kind || claim->limit != wish->limit;
-        if (claim->wanted && (other || world.setting.mix == MIX_MULTI)) return true;
     }
     return false;
 }
@@ -129,13 +137,15 @@ static bool lost_its_place(const struct wish *wish) {
 
 /* Whether the user may be told so. Of a wait: the node of the lock, and its waiter's, is gone. */
 static bool is_true(const struct client *client, const struct wish *wish, enum zkl_code code) {
-    bool permits = wish->kind == ZKL_PERMIT && was_in_conflict(wish);
+    if (wish->verdict != ZKL_OK) return code == wish->verdict;
     switch (code) {
     case ZKL_TIMEOUT: return wish->trying || clock_of(client) >= wish->deadline;
     case ZKL_EXPIRED: return zkl_session_id(client->zk) == 0;
     case ZKL_AUTH: return world.setting.refusals;
     case ZKL_LOST: return (is_joint(wish) || wish->doing == WAITS) && lost_its_place(wish);
-    case ZKL_CONFLICT: return permits || is_in_conflict_at_home(client, wish);
+    case ZKL_CONFLICT: return wish->kind == ZKL_PERMIT && was_in_conflict(wish);
+    case ZKL_TOO_MANY: return world.setting.room > 0;
+    case ZKL_RELEASED: return wish->parted;
     default: return code == wish->cancelled && wish->cancelled != ZKL_OK;
     }
 }
@@ -153,15 +163,36 @@ void rules_on_loss(const struct client *client, const struct wish *wish) {
     require(over || lost_its_place(wish), "what is lost is gone, or may be");
     const struct stakes *stakes = stakes_of(wish);
     for (size_t i = 0; i < stakes->count; i++)
-        require(!zkl_claim_holds(&zkl_stakes_at(stakes, i)->claim), "with a part all is lost");
+        require(!zkl_claim_holds(&zkl_stakes_at(stakes, i)->claim) ||
+                    verdict_fellow(client, wish, zkl_stakes_at(stakes, i)),
+                "with a part all is lost");
 }
 
-/* In turns the node is another's now. */
-void rules_on_left(const struct wish *wish) {
+bool rules_has_run_out(const struct client *client, const struct wish *wish) {
+    const struct stakes *stakes = stakes_of(wish);
+    for (size_t i = 0; i < stakes->count; i++)
+        if (!verdict_lasts(client, &zkl_stakes_at(stakes, i)->claim)) return true;
+    return false;
+}
+
+/* That others of the grant have it still is rules_at_any_time()'s, also after a second time. */
+void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
+    enum zkl_lease_state state = zkl_lease_state(wish->lease);
+    enum zkl_code right = lost ? ZKL_LOST : has_lease(wish) ? ZKL_OK : ZKL_RELEASED;
+    require(code == right, "who gives up what was lost, or is away, is told so");
+    require(state == (lost ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED),
+            "a handle that was given up is, and stays lost if it was");
+    require(zkl_lease_release(wish->lease) == ZKL_RELEASED, "a handle is given up once");
+}
+
+/* In turns the node is another's now; or another handle has it. */
+void rules_on_left(const struct client *client, const struct wish *wish) {
     const struct stakes *stakes = stakes_of(wish);
     for (size_t i = 0; i < stakes->count && !wish->batch; i++) {
-        const struct node *node = node_of(&zkl_stakes_at(stakes, i)->claim);
-        require(!node || !alive(node), "who waited for the end hears when the node is gone");
+        const struct stake *stake = zkl_stakes_at(stakes, i);
+        const struct node *node = node_of(&stake->claim);
+        require(!node || !alive(node) || verdict_fellow(client, wish, stake),
+                "who waited for the end hears when the node is gone");
     }
 }
 
@@ -186,7 +217,9 @@ void rules_on_signalled(const struct wish *wish) {
 /* Its node may be gone since: then it is told. */
 void rules_on_stay(const struct wish *wish, enum zkl_code code) {
     require(wish->doing == WAITS, "only who is away stays");
-    require(code == ZKL_AUTH && world.setting.refusals, "nobody refused to let it wait");
+    bool refused = code == ZKL_AUTH && world.setting.refusals;
+    require(refused || (code == ZKL_TOO_MANY && world.setting.room),
+            "nobody refused to let it wait");
 }
 
 /*
@@ -204,12 +237,25 @@ void rules_on_remove(const struct node *own, bool taken) {
     }
 }
 
+/* A handle of the grant that may write. */
+static bool has_writer(const struct client *client, const struct stake *stake) {
+    EACH_WISH(client, wish) {
+        bool writes = has_lease(wish) && (wish->kind == ZKL_WRITE || is_joint(wish));
+        if (writes && zkl_stakes_have(&wish->lease->stakes, stake)) return true;
+    }
+    return false;
+}
+
 /* What a holder is told of its wish to be a reader is so: no older request changes it later. */
-void rules_on_downgraded(const struct wish *wish, enum zkl_code code) {
+void rules_on_downgraded(const struct client *client, const struct wish *wish, enum zkl_code code) {
     const struct stake *stake = stake_of(wish);
     const struct zkl_claim *claim = &stake->claim;
     const struct node *node = node_of(claim);
     require(zkl_claim_holds(claim), "only a holder becomes a reader");
+    if (has_writer(client, stake)) {
+        require(code == ZKL_OK, "who has another handle that writes only reads at once");
+        return;
+    }
     require(code == ZKL_OK || (code == ZKL_AUTH && world.setting.refusals),
             "nobody refused to share");
     require((claim->kind == ZKL_READ) == (code == ZKL_OK), "who was not refused is a reader");
@@ -248,6 +294,18 @@ void rules_on_watch(const struct client *client, const struct zkl_claim *claim) 
 void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim) {
     require(shadow, "a claim is forgotten once");
     require(claim->state == ZKL_GONE, "a claim is forgotten when it is gone");
+}
+
+/* Of a node of its own a session may always watch. The server ends one that asks for too much. */
+void rules_on_set_watches(const struct client *client) {
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    unsigned others = 0;
+    if (!world.setting.room) return;
+    EACH_NODE(node) {
+        bool other = node->session != client->session && !is_fixed(node->name);
+        others += node->kept & bit && other;
+    }
+    require(others <= world.setting.room, "a session has no more watches than it may set again");
 }
 
 /* --- time ---------------------------------------------------------------------------------------
@@ -324,6 +382,16 @@ static const struct wish *holder_of(const struct client *client, const struct st
     return NULL;
 }
 
+static bool writes(const struct wish *wish) {
+    return wish->kind == ZKL_WRITE && !is_joint(wish);
+}
+
+/* Once for all the handles of a grant. */
+static bool is_counted(const struct client *client, const struct wish *wish,
+                       const struct zkl_claim *claim) {
+    return !world.setting.owners || holder_of(client, (const struct stake *)claim) == wish;
+}
+
 static void check_lease(const struct client *client, const struct wish *wish,
                         struct tally tallies[LINES]) {
     const struct stakes *stakes = &wish->lease->stakes;
@@ -333,8 +401,10 @@ static void check_lease(const struct client *client, const struct wish *wish,
         require(zkl_claim_holds(claim), "a grant is not taken back");
         if (zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_HELD) continue;
         require(!wish->ended, "what the clock ended never comes back");
+        require(!writes(wish) || (claim->kind == ZKL_WRITE && claim->state == ZKL_HELD),
+                "who may write has a writer's node");
         const struct node *node = check_holder(client, claim);
-        if (node) count_holder(&tallies[node->line], node);
+        if (node && is_counted(client, wish, claim)) count_holder(&tallies[node->line], node);
     }
 }
 
@@ -344,15 +414,23 @@ static bool is_awaited(const struct stakes *stakes) {
     return false;
 }
 
+/* A refusal, or a number near the end, leaves a writer's node to who only reads. */
+static void check_hold(const struct client *client, const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    if (!zkl_claim_holds(claim)) return;
+    require(holder_of(client, stake), "what is held has a user that was told");
+    if (claim->state != ZKL_HELD || !zkl_claim_may_downgrade(claim) || world.setting.refusals)
+        return;
+    require(has_writer(client, stake), "who only reads is a reader");
+}
+
 static void check_users(const struct client *client, struct tally tallies[LINES]) {
     note_ends(client);
     EACH_WISH(client, wish) {
         if (has_lease(wish)) check_lease(client, wish, tallies);
         else require(is_awaited(stakes_of(wish)), "every wish is answered");
     }
-    EACH_STAKE(client, stake)
-    require(!zkl_claim_holds(&stake->claim) || holder_of(client, stake),
-            "what is held has a user that was told");
+    EACH_STAKE(client, stake) check_hold(client, stake);
 }
 
 void rules_at_any_time(void) {

@@ -12,10 +12,15 @@
 void rules_on_grant(const struct client *client, struct wish *wish);
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code);
 void rules_on_loss(const struct client *client, const struct wish *wish);
-void rules_on_downgraded(const struct wish *wish, enum zkl_code code);
-void rules_on_left(const struct wish *wish); /* it waited for the end */
+void rules_on_untaken(const struct wish *wish);                            /* of a grant */
+void rules_on_entry(const struct client *client, const struct wish *wish); /* its owner had it */
+void rules_on_downgraded(const struct client *client, const struct wish *wish, enum zkl_code code);
+/* A handle was given up; `lost`: by the own clock, before. */
+void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost);
+bool rules_has_run_out(const struct client *client, const struct wish *wish);
+void rules_on_left(const struct client *client, const struct wish *wish); /* waited for the end */
+void rules_on_stay(const struct wish *wish, enum zkl_code code);          /* it could not wait */
 void rules_on_signalled(const struct wish *wish);
-void rules_on_stay(const struct wish *wish, enum zkl_code code); /* it could not wait */
 
 /* When the session feeds a claim (feeds.c). It forgets it: */
 void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim);
@@ -25,6 +30,9 @@ void rules_on_end_ahead(const struct client *client, const struct zkl_claim *cla
 void rules_on_watch(const struct client *client, const struct zkl_claim *claim);
 /* Of the condition: a lock's claim enters again. */
 void rules_on_return(const struct zkl_claim *waiter);
+
+/* A client's library sets its watches again. */
+void rules_on_set_watches(const struct client *client);
 
 /* At the leader: a node goes alone; `taken`: it is a waiter's whose lock was granted again. */
 void rules_on_remove(const struct node *own, bool taken);

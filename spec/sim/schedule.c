@@ -38,6 +38,7 @@ static void heal(void) {
     for (unsigned i = 1; i < world.setting.servers; i++) server_rejoin((int)i);
     EACH_CLIENT(c) {
         if (c->life == STOPPED) c->life = RUNS;
+        if (c->life == RUNS && c->closing) client_close(c);
         if (c->late.count) network_land(c);
     }
 }

@@ -9,7 +9,7 @@
 
 enum { SMALL_STEPS = 60 };
 
-#define BIT(move) (1U << (move))
+#define BIT(move) (UINT64_C(1) << (move))
 #define ALWAYS                                                                                     \
     (BIT(MOVE_CARRY) | BIT(MOVE_DELIVER) | BIT(MOVE_KEEP) | BIT(MOVE_SEE) | BIT(MOVE_CONNECT) |    \
      BIT(MOVE_PASS) | BIT(MOVE_WISH) | BIT(MOVE_RELEASE))
@@ -17,7 +17,8 @@ enum { SMALL_STEPS = 60 };
 static const struct small {
     const char *name, *what;
     enum mix mix;
-    unsigned clients, servers, wishes, faults, moves;
+    unsigned clients, servers, wishes, faults;
+    uint64_t moves;
 } smalls[] = {
     {"calm", "2 clients, no fault but two passages of time", MIX_MUTEX, 2, 1, 1, 2, ALWAYS},
     {"cut", "2 clients, one cut or passage of time", MIX_MUTEX, 2, 1, 1, 1,
@@ -44,6 +45,8 @@ static const struct small {
      MIX_CONDITION, 2, 1, 1, 1,
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL) |
          BIT(MOVE_WAIT) | BIT(MOVE_SIGNAL)},
+    {"owner", "2 users of one owner, who enters again; one cut or interrupt", MIX_MUTEX, 1, 1, 3, 1,
+     (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_INTERRUPT)},
 };
 
 enum { SMALLS = sizeof smalls / sizeof *smalls };
@@ -71,6 +74,7 @@ static void set_small(const struct small *small) {
                                      .wishes = small->wishes,
                                      .faults = small->faults,
                                      .moves = small->moves,
+                                     .owners = small->moves & BIT(MOVE_INTERRUPT) ? 1 : 0,
                                      .mix = small->mix,
                                      .limit = small->mix == MIX_PERMITS ? 2 : 0,
                                      .steps = SMALL_STEPS,
@@ -79,6 +83,20 @@ static void set_small(const struct small *small) {
 }
 
 /* --- any kind ----------------------------------------------------------------------- */
+
+/* A session of few owners, or with room for little, or that takes its time to close. */
+static void set_session(struct setting *setting) {
+    if (choose(6) == 5) {
+        setting->owners = 1 + choose(2);
+        setting->wishes = 2 + choose(3);
+        setting->moves |= BIT(MOVE_INTERRUPT) | BIT(MOVE_RELEASE_ALL);
+    }
+    if (choose(12) == 11) {
+        setting->room = 1 + choose(2);
+        setting->wishes = 4;
+    }
+    setting->lingers = choose(6) == 5;
+}
 
 static void set_any(void) {
     struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) |
@@ -94,7 +112,8 @@ static void set_any(void) {
     setting.servers = servers[choose(3)];
     setting.wishes = 1 + choose(4);
     setting.steps = 12 + choose(120);
-    for (unsigned move = FIRST_FAULT; move < MOVES; move++) setting.moves |= choose(2) << move;
+    for (unsigned move = FIRST_FAULT; move < MOVES; move++)
+        setting.moves |= (uint64_t)choose(2) << move;
     if (setting.moves & BIT(MOVE_SEVER)) setting.moves |= BIT(MOVE_LAND);
     if (setting.moves & BIT(MOVE_STOP)) setting.moves |= BIT(MOVE_CONTINUE);
     if (setting.moves & BIT(MOVE_APART)) setting.moves |= BIT(MOVE_REJOIN);
@@ -107,6 +126,7 @@ static void set_any(void) {
     setting.refusals = choose(8) == 7;
     setting.wild = choose(16) == 15;
     setting.downgrades = choose(2);
+    set_session(&setting);
     world.setting = setting;
 }
 
@@ -137,7 +157,7 @@ static void connect_all(void) {
 }
 
 void setting_choose(void) {
-    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     unsigned which = choose_weighted(odds, SMALLS + 1);
     if (which) set_small(&smalls[which - 1]);
     else set_any();

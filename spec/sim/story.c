@@ -30,6 +30,13 @@ const char *story_client(const struct client *client) {
     return text;
 }
 
+const char *story_owner(const struct client *client, int owner) {
+    char *text = buffer();
+    if (!world.setting.owners) return story_client(client);
+    snprintf(text, TEXT, "client %d's owner %c", index_of(client) + 1, 'A' + owner);
+    return text;
+}
+
 static int client_of(int session) {
     EACH_CLIENT(c) {
         if (c->session == session) return index_of(c) + 1;

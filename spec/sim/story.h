@@ -17,6 +17,7 @@ __attribute__((format(printf, 1, 2))) void story_line(const char *format, ...);
 
 /* Short names of things: "client 1", "node 3 (number 0000000002, of client 1)". */
 const char *story_client(const struct client *client);
+const char *story_owner(const struct client *client, int owner); /* if there are several */
 const char *story_node(int node);
 const char *story_what(const struct item *item);
 const char *story_error(int error);

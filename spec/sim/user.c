@@ -5,6 +5,7 @@
 #include "choice.h"
 #include "rules.h"
 #include "story.h"
+#include "verdict.h"
 #include "world.h"
 
 /* --- wishes ------------------------------------------------------------------------- */
@@ -27,21 +28,27 @@ bool user_may_wish(const struct client *client) {
     return used < world.setting.wishes;
 }
 
-/* Each is an owner of its own: none has a lease again that it has. */
-static const char *owner_of(const struct client *client) {
-    static char owner[2] = "A";
-    owner[0] = (char)('A' + client->wished % 50);
-    return owner;
+/* Each is an owner of its own, or one of a few. */
+static int some_owner(const struct client *client) {
+    unsigned owners = world.setting.owners;
+    if (owners == 0) return (int)(client->wished % OWNERS);
+    return owners > 1 ? (int)choose(owners) : 0;
 }
 
-static struct zkl_acquire_options put(const struct client *client, int line, struct desire desire,
-                                      zkl_time timeout, bool trying) {
+static bool is_reentrant(void) {
+    if (world.setting.owners == 0) return false;
+    return world.setting.plain || choose(4) != 3;
+}
+
+static struct zkl_acquire_options put(const struct client *client, const struct wish *wish,
+                                      int line, struct desire desire, zkl_time timeout) {
     return (struct zkl_acquire_options){
         .path = line_path(line),
         .kind = desire.kind,
-        .owner = owner_of(client),
+        .owner = owner_name(wish->owner),
         .timeout = timeout,
-        .trying = trying,
+        .trying = wish->trying,
+        .reentrant = is_reentrant(),
         .jitter = world.setting.plain ? 0 : client->wished % 2 * TIMEOUT / 4,
         .batch = desire.batch,
         .permits = desire.permits,
@@ -55,13 +62,14 @@ static zkl_time deadline_of(const struct client *client, zkl_time timeout) {
 static struct wish *new_wish(struct client *client, struct desire desire, zkl_time timeout,
                              bool trying) {
     struct wish *wish = free_wish(client);
-    client->wished++;
     *wish = (struct wish){.used = true,
+                          .owner = some_owner(client),
                           .kind = desire.kind,
                           .limit = desire.limit,
                           .batch = desire.batch,
                           .trying = trying,
                           .deadline = deadline_of(client, timeout)};
+    client->wished++;
     zkl_session_at(client->zk, clock_of(client));
     return wish;
 }
@@ -69,10 +77,12 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
 void user_wish(struct client *client, int line, struct desire desire, zkl_time timeout,
                bool trying) {
     struct wish *wish = new_wish(client, desire, timeout, trying);
-    struct zkl_acquire_options asked = put(client, line, desire, timeout, trying);
-    tell("%s wants %s%s", story_client(client), story_desire(&desire),
-         trying ? ", now or never" : "");
+    struct zkl_acquire_options asked = put(client, wish, line, desire, timeout);
+    struct verdict verdict = verdict_of(client, wish, &asked, 1);
+    tell("%s wants %s%s%s", story_owner(client, wish->owner), story_desire(&desire),
+         trying ? ", now or never" : "", verdict.again ? ", which it has" : "");
     wish->request = zkl_acquire(client->zk, &asked);
+    verdict_check(client, wish, &verdict, 1);
     client_settle(client);
 }
 
@@ -80,10 +90,12 @@ void user_wish_all(struct client *client, const struct desire desires[LINES], zk
                    bool trying) {
     struct wish *wish = new_wish(client, desires[0], timeout, trying);
     struct zkl_acquire_options asked[LINES];
-    for (int i = 0; i < LINES; i++) asked[i] = put(client, i, desires[i], timeout, trying);
-    tell("%s wants both: %s, and %s%s", story_client(client), story_desire(&desires[0]),
+    for (int i = 0; i < LINES; i++) asked[i] = put(client, wish, i, desires[i], timeout);
+    struct verdict verdict = verdict_of(client, wish, asked, LINES);
+    tell("%s wants both: %s, and %s%s", story_owner(client, wish->owner), story_desire(&desires[0]),
          story_desire(&desires[1]), trying ? ", now or never" : "");
     wish->request = zkl_acquire_all(client->zk, asked, LINES);
+    verdict_check(client, wish, &verdict, LINES);
     client_settle(client);
 }
 
@@ -106,12 +118,14 @@ void user_leave(struct wish *wish) {
     *wish = (struct wish){0};
 }
 
-/* The acquire, or the wait in the condition. */
+/* The acquire, or the wait in the condition; of an acquire some are not heard of any more. */
 void user_cancel(struct client *client, struct wish *wish) {
     tell("%s gives up its wish", story_client(client));
     wish->cancelled = ZKL_INTERRUPTED;
     zkl_session_at(client->zk, clock_of(client));
-    zkl_request_cancel(wish->request ? wish->request : wish->deed, ZKL_INTERRUPTED);
+    if (wish->request && world.setting.owners && !world.setting.plain && choose(2))
+        user_leave(wish);
+    else zkl_request_cancel(wish->request ? wish->request : wish->deed, ZKL_INTERRUPTED);
     client_settle(client);
 }
 
@@ -123,15 +137,20 @@ static void begin_to_leave(struct wish *wish) {
 }
 
 /* A lease that the clock ended is lost, and that is what its user is told. */
+static void release(struct client *client, struct wish *wish) {
+    bool lost = rules_has_run_out(client, wish);
+    enum zkl_code code = zkl_lease_release(wish->lease);
+    if (code == ZKL_LOST) rules_on_loss(client, wish);
+    rules_on_release(wish, code, lost && has_lease(wish));
+    if (wish->doing == WAITS) wish->parted = true;
+    else user_leave(wish);
+}
+
 void user_release(struct client *client, struct wish *wish) {
-    tell("%s releases", story_client(client));
+    tell("%s releases", story_owner(client, wish->owner));
     zkl_session_at(client->zk, clock_of(client));
-    if (!world.setting.plain && choose(2)) {
-        begin_to_leave(wish);
-    } else {
-        if (zkl_lease_release(wish->lease) == ZKL_LOST) rules_on_loss(client, wish);
-        user_leave(wish);
-    }
+    if (wish->doing != WAITS && !world.setting.plain && choose(2)) begin_to_leave(wish);
+    else release(client, wish);
     client_settle(client);
 }
 
@@ -146,6 +165,13 @@ void user_downgrade(struct client *client, struct wish *wish) {
     client_settle(client);
 }
 
+/* With one handle of a grant all of them are given up for the time of a wait. */
+static void set_fellows_away(const struct client *client, const struct wish *wish) {
+    EACH_WISH(client, each) {
+        if (is_fellow(each, wish)) each->away = true;
+    }
+}
+
 bool user_may_wait(const struct client *client) {
     return !nodes_full() && !(world.setting.plain && client->waited);
 }
@@ -158,6 +184,7 @@ void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
     zkl_session_at(client->zk, clock_of(client));
     wish->doing = WAITS;
     wish->deed = zkl_wait(wish->lease, line_path(CONDITION), timeout);
+    set_fellows_away(client, wish);
     client_settle(client);
 }
 
@@ -181,36 +208,59 @@ static void answered(struct client *client, struct wish *wish) {
         user_leave(wish);
         return;
     }
+    if (world.setting.owners && !world.setting.plain && choose(16) == 15) {
+        tell("%s is not there any more to take it", story_client(client));
+        if (!wish->again) rules_on_untaken(wish);
+        user_leave(wish);
+        return;
+    }
     wish->lease = zkl_request_lease(wish->request);
     drop(&wish->request);
-    rules_on_grant(client, wish);
+    if (wish->again) rules_on_entry(client, wish);
+    else rules_on_grant(client, wish);
+}
+
+static bool has_still(const struct wish *wish) {
+    enum zkl_lease_state state = zkl_lease_state(wish->lease);
+    return state == ZKL_LEASE_HELD || state == ZKL_LEASE_SUSPECT;
+}
+
+/* The wait is over: all have the lock again, or nobody has. One of them, or NULL. */
+static struct wish *call_fellows(const struct client *client, const struct wish *wish) {
+    bool has = wish->parted ? zkl_request_code(wish->deed) == ZKL_OK : has_still(wish);
+    struct wish *fellow = NULL;
+    EACH_WISH(client, each) {
+        if (!each->away || !is_fellow(each, wish)) continue;
+        require(has_still(each) == has, "what a wait comes to, it comes to for each handle");
+        each->away = false;
+        if (has) fellow = each;
+        else user_leave(each);
+    }
+    return fellow;
 }
 
 static void lost(struct client *client, struct wish *wish) {
     rules_on_loss(client, wish);
+    if (wish->doing == WAITS) call_fellows(client, wish);
     user_leave(wish);
 }
 
 /* It has the lock again; or has it still, for the wait did not begin; or has it no more. */
 static void waited(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->deed);
-    if (code == ZKL_OK) {
-        rest(wish);
-        rules_on_grant(client, wish);
-        return;
-    }
-    enum zkl_lease_state state = zkl_lease_state(wish->lease);
-    bool has = state == ZKL_LEASE_HELD || state == ZKL_LEASE_SUSPECT;
-    if (has) rules_on_stay(wish, code);
+    struct wish *fellow = call_fellows(client, wish), *has = wish->parted ? fellow : wish;
+    bool stays = has_still(wish) || (wish->parted && fellow);
+    if (code == ZKL_OK) rules_on_grant(client, has);
+    else if (stays) rules_on_stay(wish, code);
     else rules_on_fail(client, wish, code);
-    if (has) rest(wish);
+    if (has_still(wish)) rest(wish);
     else user_leave(wish);
 }
 
-static void shared(struct wish *wish) {
+static void shared(const struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->deed);
     bool ended = code == ZKL_LOST || code == ZKL_RELEASED || code == ZKL_CLOSED;
-    if (!ended) rules_on_downgraded(wish, code);
+    if (!ended && code != ZKL_INTERRUPTED) rules_on_downgraded(client, wish, code);
     rest(wish);
 }
 
@@ -222,14 +272,14 @@ static void signalled(struct wish *wish) {
 static void left(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->deed);
     if (code == ZKL_LOST) rules_on_loss(client, wish);
-    if (code == ZKL_OK) rules_on_left(wish);
+    if (code == ZKL_OK) rules_on_left(client, wish);
     user_leave(wish);
 }
 
 static void done(struct client *client, struct wish *wish) {
     switch (wish->doing) {
     case NOTHING: break;
-    case SHARES: shared(wish); break;
+    case SHARES: shared(client, wish); break;
     case WAITS: waited(client, wish); break;
     case SIGNALS: signalled(wish); break;
     case LEAVES: left(client, wish); break;
@@ -249,10 +299,10 @@ static void hear_request(struct client *client, uint64_t id) {
     }
 }
 
-/* Who waits in the condition, or for the end, hears from its request. */
+/* Who waits in the condition, or for the end, hears from its request; so do its fellows. */
 static bool is_away(const struct wish *wish) {
     bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
-    return waits || wish->doing == LEAVES;
+    return waits || wish->doing == LEAVES || wish->away;
 }
 
 static void hear_lease(struct client *client, uint64_t id) {
@@ -262,7 +312,6 @@ static void hear_lease(struct client *client, uint64_t id) {
         require(state != ZKL_LEASE_RELEASED || wish->cancelled == ZKL_CLOSED,
                 "only its user gives a lease up");
         if (state == ZKL_LEASE_LOST) lost(client, wish);
-        return;
     }
 }
 

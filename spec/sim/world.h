@@ -134,6 +134,11 @@ struct wish {
     bool used;
     struct zkl_request *request; /* until it is answered */
     struct zkl_lease *lease;     /* after that */
+    int owner;                   /* which of the client's */
+    enum zkl_code verdict;       /* what the session had to say at once, or ZKL_OK */
+    bool again;                  /* its owner had the lock already */
+    bool away;                   /* another handle of its grant waits in the condition */
+    bool parted;                 /* WAITS: its handle was given up meanwhile */
     enum doing doing;            /* what it does with it */
     struct zkl_request *deed;    /* and its request */
     zxid saw;                    /* SIGNALS: what its client had seen when it asked */
@@ -175,6 +180,7 @@ struct client {
     enum life life;
     unsigned wished;          /* how many wishes it had */
     unsigned waited, signals; /* how often it waited in the condition, and signalled */
+    bool closing;             /* its session closes, and takes its time for it */
     bool mutexes;             /* of all kinds it wants mutexes, not to read or write */
     int session;              /* index; NOBODY: none */
     int server;               /* connected to; NOBODY: to none */
@@ -213,7 +219,9 @@ enum mix {
 struct setting {
     unsigned clients, servers;
     unsigned wishes; /* of a client at a time; in a small case: in all */
-    unsigned moves;  /* a bit for each enum move that may happen (moves.h) */
+    uint64_t moves;  /* a bit for each enum move that may happen (moves.h) */
+    unsigned owners; /* in a session; 0: each wish has one of its own */
+    unsigned room;   /* others' nodes that a session may watch, and half of its own; 0: enough */
     unsigned faults; /* how many of the moves that are faults may happen */
     unsigned steps;  /* by a seed: moves before the calm */
     enum mix mix;
@@ -225,6 +233,7 @@ struct setting {
     bool refusals;   /* the server's ACL refuses now and then */
     bool wild;       /* clocks run further than 5 % apart: only tokens are promised */
     bool downgrades; /* another client's reader may take its writer's number */
+    bool lingers;    /* a session that closes waits until its nodes are gone, or not */
 };
 
 struct world {
@@ -248,10 +257,10 @@ extern struct world world;
 
 #define EACH_CLIENT(c)                                                                             \
     for (struct client *c = world.clients; c < world.clients + world.setting.clients; c++)
-#define EACH_WISH(c, wish)                                                                         \
-    for (struct wish *wish = ((struct client *)(uintptr_t)(c))->wishes; wish < (c)->wishes + ROOM; \
-         wish++)                                                                                   \
-        if (!wish->used) continue;                                                                 \
+#define EACH_WISH(c, each)                                                                         \
+    for (struct wish *each = ((struct client *)(uintptr_t)(c))->wishes; each < (c)->wishes + ROOM; \
+         each++)                                                                                   \
+        if (!each->used) continue;                                                                 \
         else
 #define EACH_STAKE(c, stake) /* may not end any */                                                 \
     for (struct stake *stake = (c)->zk ? (c)->zk->stakes : NULL; stake; stake = stake->next)
@@ -365,7 +374,7 @@ void client_keep(struct client *client);    /* what the time asks for */
 zkl_time client_due(struct client *client); /* when it has something to do; ZKL_NEVER */
 bool client_is_due(struct client *client);
 zkl_time client_next_due(struct client *client); /* world time */
-void client_close(struct client *client);
+void client_close(struct client *client);        /* begins to, or comes to the end of it */
 /* The answer that is out to this request was lost, or the request was. */
 void item_lose(struct item *item);
 
@@ -390,6 +399,7 @@ struct desire {
     int32_t permits, limit;
     int32_t batch;
 };
+enum { OWNERS = 50 };
 bool user_may_wish(const struct client *client);
 void user_wish(struct client *client, int line, struct desire desire, zkl_time timeout,
                bool trying);
@@ -421,7 +431,31 @@ static inline bool is_joint(const struct wish *wish) {
 
 /* It has a lease, and has it now: it neither waits in the condition nor gives it up. */
 static inline bool has_lease(const struct wish *wish) {
-    return wish->lease && wish->doing != WAITS && wish->doing != LEAVES;
+    return wish->lease && wish->doing != WAITS && wish->doing != LEAVES && !wish->away;
+}
+
+/* --- owners (owners.c) ----------------------------------------------------------------- */
+
+void user_interrupt(struct client *client, int owner);   /* whatever it waits for */
+void user_release_all(struct client *client, int owner); /* whatever it has */
+
+static inline const char *owner_name(int owner) {
+    static char name[2];
+    name[0] = (char)('A' + owner);
+    return name;
+}
+
+/* It has one, also if it is away. */
+static inline bool has_handle(const struct wish *wish) {
+    return wish->lease && wish->doing != LEAVES && !wish->parted;
+}
+
+/* Another handle of its grant, or of a part of it, which is not being given up. */
+static inline bool is_fellow(const struct wish *wish, const struct wish *of) {
+    for (size_t i = 0; wish != of && has_handle(wish) && i < of->lease->stakes.count; i++)
+        if (zkl_stakes_have(&wish->lease->stakes, zkl_stakes_at(&of->lease->stakes, i)))
+            return true;
+    return false;
 }
 
 /* The path of the condition; the lock's is the first. */

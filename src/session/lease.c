@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lease.h"
+#include "multi.h"
 #include "path.h"
 #include "stake.h"
 #include "stake_actions.h"

@@ -1,0 +1,75 @@
+/* owners.c - what an owner does with all that it waits for, or has, in a session. */
+#include "rules.h"
+#include "story.h"
+#include "world.h"
+
+/* --- interrupt -------------------------------------------------------------------------- */
+
+static void end(struct zkl_request *request) {
+    if (!request) return;
+    zkl_request_cancel(request, ZKL_INTERRUPTED);
+    require(zkl_request_done(request), "whatever is interrupted is answered at once");
+}
+
+/* What it has it keeps. */
+void user_interrupt(struct client *client, int owner) {
+    tell("%s is interrupted", story_owner(client, owner));
+    zkl_session_at(client->zk, clock_of(client));
+    EACH_WISH(client, wish) {
+        if (wish->owner != owner) continue;
+        if (wish->request || wish->doing == WAITS) wish->cancelled = ZKL_INTERRUPTED;
+        end(wish->request);
+        end(wish->deed);
+    }
+    client_settle(client);
+}
+
+/* --- release_all ------------------------------------------------------------------------ */
+
+/* It has it, or will have it again, unless the clock has ended it. */
+static bool is_had(const struct client *client, const struct wish *wish, int owner) {
+    bool away = wish->away || wish->doing == WAITS;
+    return wish->owner == owner && has_handle(wish) && (away || !rules_has_run_out(client, wish));
+}
+
+/* Another handle of the grant, which was counted before. */
+static bool is_known(const struct client *client, const struct wish *wish, int owner) {
+    for (const struct wish *each = client->wishes; each < wish; each++)
+        if (each->used && is_had(client, each, owner) &&
+            zkl_lease_id(each->lease) == zkl_lease_id(wish->lease))
+            return true;
+    return false;
+}
+
+static size_t count_had(const struct client *client, int owner) {
+    size_t count = 0;
+    EACH_WISH(client, wish)
+    count += is_had(client, wish, owner) && !is_known(client, wish, owner);
+    return count;
+}
+
+/* Who asks for its state after that hears that it is over. */
+static void part(const struct client *client, struct wish *wish, bool had) {
+    enum zkl_lease_state state = zkl_lease_state(wish->lease);
+    require(state == ZKL_LEASE_RELEASED || (state == ZKL_LEASE_LOST && !had),
+            "who gave up all has nothing");
+    require(wish->doing != WAITS || zkl_request_code(wish->deed) == ZKL_RELEASED,
+            "who gave up all waits in no condition");
+    if (state == ZKL_LEASE_LOST) rules_on_loss(client, wish);
+    user_leave(wish);
+}
+
+void user_release_all(struct client *client, int owner) {
+    bool had[ROOM] = {0};
+    zkl_session_at(client->zk, clock_of(client));
+    size_t count = count_had(client, owner);
+    EACH_WISH(client, wish) had[wish - client->wishes] = is_had(client, wish, owner);
+    tell("%s gives up all that it has: %zu", story_owner(client, owner), count);
+    require(zkl_session_release_all(client->zk, owner_name(owner)) == count,
+            "what is given up with all is counted, once each");
+    EACH_WISH(client, wish) {
+        bool leaves = wish->owner == owner && wish->lease && wish->doing != LEAVES;
+        if (leaves) part(client, wish, had[wish - client->wishes]);
+    }
+    client_settle(client);
+}

@@ -1,0 +1,159 @@
+#include "verdict.h"
+
+#include <string.h>
+
+/* --- what the others have ------------------------------------------------------------- */
+
+/* It waits for the lock, or has it, or will have it again. */
+static bool is_wanted(const struct wish *wish) {
+    if (wish->request) return !zkl_request_done(wish->request);
+    return has_handle(wish);
+}
+
+/* Its stake on that path; NULL: none. */
+static const struct stake *stake_on(const struct wish *wish, const char *path) {
+    const struct stakes *stakes = stakes_of(wish);
+    for (size_t i = 0; i < stakes->count; i++) {
+        const struct stake *stake = zkl_stakes_at(stakes, i);
+        if (stake->path && strcmp(stake->path->text, path) == 0) return stake;
+    }
+    return NULL;
+}
+
+bool verdict_lasts(const struct client *client, const struct zkl_claim *claim) {
+    const struct zkl_clock *clock = &client->zk->common.clock;
+    return zkl_claim_holds(claim) &&
+           zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_LOST;
+}
+
+static bool is_read_write(enum zkl_kind kind) {
+    return kind == ZKL_READ || kind == ZKL_WRITE;
+}
+
+static bool is_other_use(const struct zkl_claim *claim, const struct zkl_acquire_options *asked) {
+    bool same =
+        claim->kind == asked->kind || (is_read_write(claim->kind) && is_read_write(asked->kind));
+    return !same || claim->limit != asked->limit || !claim->batch != !asked->batch;
+}
+
+/* Some user of the client has the path as another kind of lock. */
+static bool is_mixed(const struct client *client, const struct zkl_acquire_options *asked) {
+    EACH_WISH(client, wish) {
+        const struct stake *stake = is_wanted(wish) ? stake_on(wish, asked->path) : NULL;
+        if (stake && is_other_use(&stake->claim, asked)) return true;
+    }
+    return false;
+}
+
+/* The wish's owner has this, as a part of a lease of it. */
+static const struct stake *had_by(const struct client *client, const struct wish *has, int owner,
+                                  const char *path) {
+    if (has->owner != owner || !has_lease(has)) return NULL;
+    const struct stake *stake = stake_on(has, path);
+    return stake && verdict_lasts(client, &stake->claim) ? stake : NULL;
+}
+
+static const struct stake *held(const struct client *client, int owner, const char *path) {
+    EACH_WISH(client, wish) {
+        const struct stake *stake = had_by(client, wish, owner, path);
+        if (stake) return stake;
+    }
+    return NULL;
+}
+
+static int64_t permits(const struct client *client, int owner, const char *path) {
+    int64_t sum = 0;
+    EACH_WISH(client, wish) {
+        const struct stake *stake = had_by(client, wish, owner, path);
+        if (stake) sum += stake->claim.permits;
+    }
+    return sum;
+}
+
+const struct wish *verdict_fellow(const struct client *client, const struct wish *wish,
+                                  const struct stake *stake) {
+    EACH_WISH(client, each) {
+        if (each != wish && has_handle(each) && zkl_stakes_have(&each->lease->stakes, stake))
+            return each;
+    }
+    return NULL;
+}
+
+/* --- the verdict ------------------------------------------------------------------------ */
+
+static unsigned count_claims(const struct client *client) {
+    unsigned count = 0;
+    EACH_STAKE(client, stake) count++;
+    return count;
+}
+
+/* Why the session takes no more claims now. */
+static enum zkl_code refusal(const struct client *client, const struct zkl_acquire_options *asked,
+                             unsigned claims) {
+    bool suspended = zkl_session_connection(client->zk) == ZKL_SESSION_SUSPENDED;
+    if (client->closing) return ZKL_CLOSED;
+    if (asked->trying && suspended) return ZKL_TIMEOUT;
+    return world.setting.room && claims > 2 * world.setting.room ? ZKL_TOO_MANY : ZKL_OK;
+}
+
+/* A reader does not become a writer. */
+static bool may_enter(const struct zkl_claim *claim, const struct zkl_acquire_options *asked) {
+    bool writable = claim->kind == ZKL_WRITE && claim->state == ZKL_HELD;
+    return asked->reentrant && (asked->kind != ZKL_WRITE || writable);
+}
+
+/* What the owner has already decides; ZKL_OK: it does not have the lock. */
+static enum zkl_code of_owner(const struct client *client, int owner,
+                              const struct zkl_acquire_options *asked, bool *again) {
+    if (asked->kind == ZKL_PERMIT) {
+        int64_t all = permits(client, owner, asked->path) + asked->permits;
+        return all > asked->limit ? ZKL_WOULD_DEADLOCK : ZKL_OK;
+    }
+    const struct stake *stake = held(client, owner, asked->path);
+    *again = stake && may_enter(&stake->claim, asked);
+    return stake && !*again ? ZKL_WOULD_DEADLOCK : ZKL_OK;
+}
+
+static enum zkl_code of_one(const struct client *client, const struct wish *wish,
+                            const struct zkl_acquire_options *asked, struct verdict *verdict) {
+    enum zkl_code code = refusal(client, asked, verdict->claims + 1);
+    if (code == ZKL_CLOSED) return code;
+    if (is_mixed(client, asked)) return ZKL_CONFLICT;
+    enum zkl_code had = of_owner(client, wish->owner, asked, &verdict->again);
+    return had != ZKL_OK || verdict->again ? had : code;
+}
+
+static enum zkl_code of_many(const struct client *client, const struct wish *wish,
+                             const struct zkl_acquire_options asked[], unsigned count,
+                             unsigned claims) {
+    enum zkl_code code = refusal(client, asked, claims + count);
+    for (unsigned i = 0; i < count && code == ZKL_OK; i++) {
+        if (is_mixed(client, &asked[i])) code = ZKL_CONFLICT;
+        else if (held(client, wish->owner, asked[i].path)) code = ZKL_WOULD_DEADLOCK;
+    }
+    return code;
+}
+
+struct verdict verdict_of(const struct client *client, const struct wish *wish,
+                          const struct zkl_acquire_options asked[], unsigned count) {
+    struct verdict verdict = {.claims = count_claims(client)};
+    verdict.code = count == 1 ? of_one(client, wish, asked, &verdict)
+                              : of_many(client, wish, asked, count, verdict.claims);
+    return verdict;
+}
+
+/* --- what the session said ---------------------------------------------------------------- */
+
+void verdict_check(const struct client *client, struct wish *wish, const struct verdict *verdict,
+                   unsigned count) {
+    bool contends = verdict->code == ZKL_OK && !verdict->again;
+    bool done = zkl_request_done(wish->request);
+    unsigned claims = verdict->claims + (contends ? count : 0);
+    wish->verdict = verdict->code;
+    wish->again = verdict->again;
+    require(done != contends, "a wish is answered at once if its session knows the answer");
+    require(!done || zkl_request_code(wish->request) == verdict->code,
+            "what a wish is told at once is so");
+    require(count_claims(client) == claims, "who enters again, or is refused, does not contend");
+    require(!verdict->again || !client->zk->to_send, "who enters again asks no server");
+}
