@@ -44,13 +44,18 @@ static bool is_fault(enum move move) {
     return move >= (enum move)FIRST_FAULT || (rationed && world.setting.plain);
 }
 
-static void allow(enum move move, int who, bool when) {
-    if (!when || !(world.setting.moves & UINT64_C(1) << move)) return;
-    if (is_fault(move) && !world.faults) return;
+static bool is_enabled(enum move move) {
+    return world.setting.moves >> move & 1 && (world.faults || !is_fault(move));
+}
+
+static void add(enum move move, int who) {
     possible.moves[possible.count] = move;
     possible.who[possible.count] = who;
     possible.weights[possible.count++] = weights[move];
 }
+
+/* Whether it is possible is asked only if the setting has it. */
+#define allow(move, who, when) (is_enabled(move) && (when) ? add(move, who) : (void)0)
 
 /* Also the session has to have room to. */
 static bool may_write_to(const struct node *node) {
@@ -122,6 +127,19 @@ static bool is_living(const struct client *client) {
     return client->session != NOBODY && world.sessions[client->session].alive;
 }
 
+static void allow_users_of(struct client *c) {
+    int who = index_of(c);
+    if (!has_wish(c, is_any)) return;
+    allow(MOVE_CANCEL, who, has_wish(c, is_awaited));
+    allow(MOVE_RELEASE, who, has_wish(c, may_release));
+    allow(MOVE_DOWNGRADE, who, has_wish(c, may_share) && !nodes_full());
+    allow(MOVE_YIELD, who, has_wish(c, may_yield));
+    allow(MOVE_WAIT, who, has_wish(c, may_use_condition) && user_may_wait(c));
+    allow(MOVE_SIGNAL, who, !(world.setting.plain && c->signals) && has_wish(c, may_use_condition));
+    allow(MOVE_INTERRUPT, who, true);
+    allow(MOVE_RELEASE_ALL, who, has_wish(c, has_lease));
+}
+
 static void allow_of(struct client *c) {
     int who = index_of(c);
     bool runs = c->life == RUNS, wired = c->server != NOBODY;
@@ -131,15 +149,7 @@ static void allow_of(struct client *c) {
     allow(MOVE_KEEP, who, client_is_due(c));
     allow(MOVE_CONNECT, who, may_connect(c));
     allow(MOVE_WISH, who, user_may_wish(c));
-    allow(MOVE_CANCEL, who, runs && has_wish(c, is_awaited));
-    allow(MOVE_RELEASE, who, runs && has_wish(c, may_release));
-    allow(MOVE_DOWNGRADE, who, runs && has_wish(c, may_share) && !nodes_full());
-    allow(MOVE_YIELD, who, runs && has_wish(c, may_yield));
-    bool may_use = runs && has_wish(c, may_use_condition);
-    allow(MOVE_WAIT, who, may_use && user_may_wait(c));
-    allow(MOVE_SIGNAL, who, may_use && !(world.setting.plain && c->signals));
-    allow(MOVE_INTERRUPT, who, runs && has_wish(c, is_any));
-    allow(MOVE_RELEASE_ALL, who, runs && has_wish(c, has_lease));
+    if (runs) allow_users_of(c);
     bool may_close = c->closing || c->session != NOBODY;
     allow(MOVE_CLOSE, who, runs && may_close && world.session_count < SESSIONS / 2);
     allow(MOVE_SEVER, who, wired);
@@ -154,6 +164,13 @@ static unsigned count_nodes(bool (*fits)(const struct node *node)) {
     unsigned count = 0;
     EACH_NODE(node) count += fits(node);
     return count;
+}
+
+static bool has_node(bool (*fits)(const struct node *node)) {
+    EACH_NODE(node) {
+        if (fits(node)) return true;
+    }
+    return false;
 }
 
 static bool is_ours(const struct node *node) {
@@ -178,7 +195,6 @@ static struct node *some_node(bool (*fits)(const struct node *node)) {
 
 static void find_possible(void) {
     bool path = path_at(world.zxid);
-    unsigned ours = count_nodes(is_ours), others = count_nodes(is_others);
     possible.count = 0;
     EACH_CLIENT(c) allow_of(c);
     for (unsigned i = 1; i < world.setting.servers; i++) {
@@ -188,12 +204,12 @@ static void find_possible(void) {
         allow(MOVE_REJOIN, (int)i, s->apart);
     }
     allow(MOVE_PASS, NOBODY, true);
-    allow(MOVE_REAP, NOBODY, path && !ours && !others && world.path_count < PATHS);
+    allow(MOVE_REAP, NOBODY, path && world.path_count < PATHS && !has_node(alive));
     allow(MOVE_CLEAR, NOBODY, path && world.path_count < PATHS && !nodes_full());
     allow(MOVE_ENTER, NOBODY, path && !nodes_full());
-    allow(MOVE_LEAVE, NOBODY, others > 0);
-    allow(MOVE_ROB, NOBODY, ours > 0 && !nodes_full());
-    allow(MOVE_CHANGE, NOBODY, count_nodes(is_ours_to_write) > 0);
+    allow(MOVE_LEAVE, NOBODY, has_node(is_others));
+    allow(MOVE_ROB, NOBODY, !nodes_full() && has_node(is_ours));
+    allow(MOVE_CHANGE, NOBODY, has_node(is_ours_to_write));
 }
 
 /* --- how they are made -------------------------------------------------------------- */

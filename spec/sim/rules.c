@@ -424,7 +424,14 @@ static void check_hold(const struct client *client, const struct stake *stake) {
     require(has_writer(client, stake), "who only reads is a reader");
 }
 
+static bool has_users(const struct client *client) {
+    if (client->zk->stakes) return true;
+    EACH_WISH(client, wish) return true;
+    return false;
+}
+
 static void check_users(const struct client *client, struct tally tallies[LINES]) {
+    if (!has_users(client)) return;
     note_ends(client);
     EACH_WISH(client, wish) {
         if (has_lease(wish)) check_lease(client, wish, tallies);

@@ -25,7 +25,7 @@ simulator = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) $(1) -Isrc/core -Ispec/sim $
 .PHONY: sim test-sim
 
 $(BUILD)/sim/sim: $(SIM_FILES)
-	$(call simulator,-O2 -g)
+	$(call simulator,-O3 -g)
 
 $(BUILD)/sim/sim-asan: $(SIM_FILES)
 	$(call simulator,$(CORE_SANITIZE))
