@@ -225,18 +225,23 @@ static bool has_still(const struct wish *wish) {
     return state == ZKL_LEASE_HELD || state == ZKL_LEASE_SUSPECT;
 }
 
-/* The wait is over: all have the lock again, or nobody has. One of them, or NULL. */
-static struct wish *call_fellows(const struct client *client, const struct wish *wish) {
-    bool has = wish->parted ? zkl_request_code(wish->deed) == ZKL_OK : has_still(wish);
-    struct wish *fellow = NULL;
+/* The wait is over: each handle has the lock, or none has. One that has it, or NULL. */
+static struct wish *call_fellows(const struct client *client, struct wish *wish) {
+    struct wish *has = has_still(wish) ? wish : NULL;
+    unsigned handles = !wish->parted, held = has != NULL;
     EACH_WISH(client, each) {
         if (!each->away || !is_fellow(each, wish)) continue;
-        require(has_still(each) == has, "what a wait comes to, it comes to for each handle");
+        handles++;
         each->away = false;
-        if (has) fellow = each;
-        else user_leave(each);
+        if (has_still(each)) {
+            has = each;
+            held++;
+        } else {
+            user_leave(each);
+        }
     }
-    return fellow;
+    require(held == 0 || held == handles, "what a wait comes to, it comes to for each handle");
+    return has;
 }
 
 static void lost(struct client *client, struct wish *wish) {
@@ -248,10 +253,9 @@ static void lost(struct client *client, struct wish *wish) {
 /* It has the lock again; or has it still, for the wait did not begin; or has it no more. */
 static void waited(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->deed);
-    struct wish *fellow = call_fellows(client, wish), *has = wish->parted ? fellow : wish;
-    bool stays = has_still(wish) || (wish->parted && fellow);
-    if (code == ZKL_OK) rules_on_grant(client, has);
-    else if (stays) rules_on_stay(wish, code);
+    struct wish *has = call_fellows(client, wish);
+    if (code == ZKL_OK) rules_on_grant(client, has ? has : wish);
+    else if (has) rules_on_stay(wish, code);
     else rules_on_fail(client, wish, code);
     if (has_still(wish)) rest(wish);
     else user_leave(wish);
