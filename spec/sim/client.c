@@ -241,6 +241,7 @@ static void reopen(struct client *client) {
 static void connected(struct client *client, const struct item *back) {
     const struct session *session = &world.sessions[back->session];
     reopen(client);
+    rules_on_connection(client);
     if (zkl_session_id(client->zk) != session->id)
         client->proved = clock_of(client) - session->timeout;
     zkl_session_connected(client->zk, session->id, session->timeout);

@@ -324,6 +324,10 @@ void rules_on_proof(struct client *client, zkl_time issued) {
     if (issued > client->proved) client->proved = issued;
 }
 
+void rules_on_connection(const struct client *client) {
+    note_ends(client);
+}
+
 void rules_on_tick(const struct client *client, zkl_time now) {
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;

@@ -42,6 +42,9 @@ extern uint64_t rules_grants; /* so far, in all runs */
 /* Before the clock hears of a proof that was issued then. */
 void rules_on_proof(struct client *client, zkl_time issued);
 
+/* Before the session timeout may change. */
+void rules_on_connection(const struct client *client);
+
 /* After a client's keeper went round. */
 void rules_on_tick(const struct client *client, zkl_time now);
 
