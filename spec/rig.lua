@@ -41,10 +41,13 @@ function rig.shell(command, ...)
 end
 
 
---- True when condition() gives something true within `seconds` (default 10).
+local LONG = 30 -- seconds; by default as long is waited for what comes
+
+
+--- True when condition() gives something true within `seconds`.
 -- In zklock.run, and outside, others go on meanwhile.
 function rig.eventually(condition, seconds)
-    local deadline = core.now() + (seconds or 10)
+    local deadline = core.now() + (seconds or LONG)
     repeat
         local result = condition()
         if result then return result end
@@ -64,7 +67,7 @@ end
 
 --- The same without a wait of zklock's: nothing is dispatched meanwhile.
 function rig.wait_apart(what, condition)
-    local deadline = core.now() + 10
+    local deadline = core.now() + LONG
     while not condition() do
         if core.now() > deadline then error("waited in vain: " .. what, 2) end
         core.poll({}, 0.01)

@@ -12,9 +12,9 @@ local zklock = require "zklock"
 
 
 local LIMIT = 600 -- seconds, after which it is ended in any case
-local READY = 10
+local READY = 30
 local LOOK = 0.02
-local ANSWER = 2
+local ANSWER = 10
 local TRIES = 5   -- another process may take the port that was free
 
 local SERVER = [[port=$1 program=$2; shift 2
