@@ -23,7 +23,7 @@ local LONG = 60 -- seconds: no session ends where a machine stands still, but wh
 local function sale(options)
     options.zookeeper = options.zookeeper or HOSTS
     options.pause = options.pause or 0.002
-    options.session = options.session or LONG
+    options.session, options.timeout = options.session or LONG, options.timeout or LONG
     return seckill.sale(options)
 end
 
