@@ -442,10 +442,10 @@ end
 -- --- sessions ------------------------------------------------------------------------
 
 --- A session that after_each() closes. By default its leases stay certain through the stops
--- of a busy machine: for four seconds.
+-- of a busy machine: for ten seconds.
 function rig.session(hosts, options)
     options = options or {}
-    options.timeout = options.timeout or 8
+    options.timeout = options.timeout or 20
     local session = assert(zklock.connect(hosts, options))
     opened[#opened + 1] = session
     return session
@@ -482,7 +482,7 @@ end
 
 
 function rig.hold(lock, arg)
-    return rig.keep(lock:acquire(arg or 5))
+    return rig.keep(lock:acquire(arg or 20))
 end
 
 
@@ -496,7 +496,7 @@ end
 
 --- Gives it up, and waits for that.
 function rig.released(lease)
-    assert(lease:release{ wait = 5 } == true)
+    assert(lease:release{ wait = 20 } == true)
 end
 
 
