@@ -83,7 +83,8 @@ try(taken, wanted.tries)
 wait(taken, wanted.waits)
 rig.eventually(function()
     local stats = session:stats()
-    return stats.claims == 0 and stats.watches == 0
+    return stats.claims == 0 and stats.watches == 0 and server:watches() <= 1
+        and #server:nodes("/soak") == 1
 end)
 
 local grown, stats, nodes = allocated() - before, session:stats(), server:nodes("/soak")

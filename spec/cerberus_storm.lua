@@ -153,7 +153,7 @@ local function kill_and_restart(self, name)
     zklock.sleep(1.2 * LIFE + between(0, LIFE))
     self.redis[name].process:kill()
     self.redis[name] = redis_servers.start(self.servers.reaper,
-        self.redis[name].address:match "%d+$")
+        { port = self.redis[name].address:match "%d+$" })
     self:note "Redis kills"
 end
 

@@ -93,7 +93,7 @@ describe("a wait in a condition", function()
         local code, lease = meanwhile(function()
             held = rig.hold(lock)
             assert.equal(1, condition:signal(held))
-        end, 4)
+        end, 8)
         assert.equal("timeout", code)
         assert.equal("released", lease:state())
         scene:contending(1)
@@ -372,7 +372,7 @@ describe("a lease that has no part in a condition", function()
         refused("not_owner", others[3])
         for _, each in ipairs(others) do
             assert.equal("held", each:state())
-            assert.is_true(each:check(5))
+            assert.is_true(each:check(20))
         end
     end)
 

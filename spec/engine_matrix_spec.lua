@@ -11,7 +11,7 @@ local unpack = table.unpack or unpack -- luacheck: std max
 
 local HOSTS = os.getenv "ZK_HOSTS"
 local SOON = 0.05   -- seconds for which something is waited for that does not come
-local PATIENT = 10  -- seconds for which something is waited for that does
+local PATIENT = 20  -- seconds for which something is waited for that does
 local SHOWN = 1.5   -- seconds in which those that are woken ask
 local MANY = 3      -- clients that wait
 
@@ -153,14 +153,17 @@ local function counter_of(it_is)
 end
 
 
--- Returns when they ask nothing any more.
-local function rest(counters)
-    local last, sum
+-- Returns when they ask nothing any more, and all is answered.
+local function rest(clients, counters)
+    local last, sum, asked
     repeat
-        last, sum = sum, 0
+        last, sum, asked = sum, 0, 0
         zklock.sleep(0.3)
-        for _, count in ipairs(counters) do sum = sum + count() end
-    until sum == last and sum > 0
+        for i, count in ipairs(counters) do
+            local session = clients[i].session
+            sum, asked = sum + count(), asked + (session and session:stats().in_flight or 0)
+        end
+    until sum == last and sum > 0 and asked == 0
 end
 
 
@@ -181,11 +184,12 @@ end
 -- Some clients wait for a lock; it is released, and who has it then keeps it. How many ask? (The
 -- next one need not: it may know that it is the next.)
 local function clients_that_ask(name)
-    local lock, tasks, counters, over, number = new_name(), {}, {}, false, nil
+    local lock, tasks, over, number = new_name(), {}, false, nil
+    local clients, counters = {}, {}
     local lease = assert(open(name):mutex(lock):acquire(PATIENT))
     for i = 1, MANY do
         local it_is = open(name)
-        counters[i] = counter_of(it_is)
+        clients[i], counters[i] = it_is, counter_of(it_is)
         tasks[i] = function()
             local got = assert(it_is:mutex(lock):acquire(4 * PATIENT))
             while not over do zklock.sleep(SOON) end
@@ -193,7 +197,7 @@ local function clients_that_ask(name)
         end
     end
     tasks[MANY + 1] = function()
-        rest(counters)
+        rest(clients, counters)
         local before = {}
         for i, count in ipairs(counters) do before[i] = count() end
         lease:release()

@@ -6,6 +6,8 @@ local rig = require "spec.rig"
 local throwaway = require "zklock.seckill.throwaway"
 
 local HOSTS = os.getenv "ZK_HOSTS"
+local ANSWER = 20 -- seconds for which a server is waited for that is there
+local LONG = 60   -- seconds, a lease or session that a test does not see end
 
 local engines = {}
 
@@ -29,22 +31,28 @@ end
 function engines.stop() servers:close() end
 
 
--- Where the engine of that name finds its server.
+-- Where the engine of that name finds its server. A machine that stands still for some seconds is
+-- neither a server that does not answer nor the end of a lease.
 local addresses = {
-    ["redis-expire"] = function() return { redis = redis } end,
-    ["redis-set"] = function() return { redis = redis } end,
-    ["redis-timestamp"] = function() return { redis = redis } end,
-    ["redisson"] = function() return { redis = redis } end,
-    ["redlock"] = function() return { redis = servers:redis(5), fast_fail = 1 } end,
+    ["redis-expire"] = function() return { redis = redis, answer = ANSWER } end,
+    ["redis-set"] = function() return { redis = redis, answer = ANSWER, lease = LONG } end,
+    ["redis-timestamp"] = function() return { redis = redis, answer = ANSWER, lease = LONG } end,
+    ["redisson"] = function() return { redis = redis, answer = ANSWER } end,
+    ["redlock"] = function()
+        return { redis = servers:redis(5), fast_fail = ANSWER, lease = LONG }
+    end,
     ["sql-optimistic"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
     ["sql-pessimistic"] = function() return { mysql = mysql } end,
     ["sql-table"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
     ["sql-table on MariaDB"] = function() return { mysql = mysql } end,
-    ["zookeeper"] = function() return { zookeeper = HOSTS } end,
+    ["zookeeper"] = function() return { zookeeper = HOSTS, session = LONG } end,
     ["cerberus"] = function()
         return {
             order = { "redisson", "zookeeper" }, zookeeper = HOSTS, root = "/engines-cerberus",
-            engines = { redisson = { redis = redis }, zookeeper = { zookeeper = HOSTS } },
+            session = LONG, engines = {
+                redisson = { redis = redis, answer = ANSWER },
+                zookeeper = { zookeeper = HOSTS, session = LONG },
+            },
         }
     end,
 }

@@ -38,7 +38,7 @@ describe("a scenario of the engines", function()
     setup(function()
         if not HOSTS then return end
         local file = os.tmpname()
-        status, out = run("--only", IDS, "--session", "1", "--hold", "0.2", "--json", file)
+        status, out = run("--only", IDS, "--session", "4", "--hold", "0.2", "--json", file)
         results = {}
         for _, result in ipairs(json_file.read(file)) do results[result.id] = result end
         os.remove(file)
@@ -81,7 +81,7 @@ describe("a scenario of the engines", function()
     end)
 
     it("serves the next after a death just after zklock's grant (BUG-15)", function()
-        comes_out("BUG-15b", "right", "^next after %S+ s %(session 1 s%)$")
+        comes_out("BUG-15b", "right", "^next after %S+ s %(session 4 s%)$")
     end)
 
     it("stops buyers of another product without an index, and with it does not (PIT-15)", function()

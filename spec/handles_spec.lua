@@ -24,9 +24,9 @@ describe("the collector", function()
     after_each(function() zklock.driver(nil) end)
 
     it("releases a lease that was dropped", function()
-        assert(session:mutex(path):acquire(5))
+        assert(session:mutex(path):acquire(20))
         collect_until("released", function() return session:stats().claims == 0 end)
-        assert.is_truthy(rig.session(server.hosts):mutex(path):acquire(5))
+        assert.is_truthy(rig.session(server.hosts):mutex(path):acquire(20))
     end)
 
     it("releases a thousand of them", function()
@@ -38,35 +38,35 @@ describe("the collector", function()
 
     it("leaves alone a lease that has another handle, or that a variable has", function()
         local lock = session:mutex(path)
-        local lease = assert(lock:acquire(5))
-        for _ = 1, 10 do assert(lock:acquire(5)) end
+        local lease = assert(lock:acquire(20))
+        for _ = 1, 10 do assert(lock:acquire(20)) end
         lock = nil -- luacheck: ignore
         for _ = 1, 5 do collectgarbage() end
         assert.equal("held", lease:state())
-        assert.is_true(lease:check(5))
+        assert.is_true(lease:check(20))
     end)
 
     it("leaves alone a session that only a lease refers to", function()
         local lease
         do
-            local own = assert(zklock.connect(server.hosts, { timeout = 2 }))
-            lease = assert(own:mutex(path):acquire(5))
+            local own = assert(zklock.connect(server.hosts, { timeout = 20 }))
+            lease = assert(own:mutex(path):acquire(20))
         end
         for _ = 1, 5 do collectgarbage() end
-        assert.is_true(lease:check(5))
+        assert.is_true(lease:check(20))
         assert.is_true(lease.session:close())
     end)
 
     it("releases a lease whose on_lost refers to it", function()
         do
-            local lease = assert(session:mutex(path):acquire(5))
+            local lease = assert(session:mutex(path):acquire(20))
             lease:on_lost(function() lease:state() end)
         end
         collect_until("released", function() return session:stats().claims == 0 end)
     end)
 
     it("ends a wait whose coroutine was dropped", function()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(5))
+        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
         zklock.driver{ wait = function(_, request)
             request:on_done(function() error("nobody is there") end)
             coroutine.yield()
@@ -90,7 +90,7 @@ describe("the collector", function()
             local own = assert(zklock.connect(server.hosts, { timeout = 20 }))
             id = own:id()
             own:mutex(path):acquire{ timeout = 5, owner = {} }
-            own.kept = own:mutex(path .. "/kept"):acquire(5)
+            own.kept = own:mutex(path .. "/kept"):acquire(20)
         end
         assert.is_truthy(server:ask("dump"):find(id, 1, true))
         collect_until("closed", function()
@@ -100,9 +100,9 @@ describe("the collector", function()
 
     it("may take everything at once, at any time", function()
         for _ = 1, 20 do
-            local own = assert(zklock.connect(server.hosts, { timeout = 2 }))
+            local own = assert(zklock.connect(server.hosts, { timeout = 20 }))
             local lock = own:mutex(path .. "/" .. tostring(own:id()))
-            local leases = { lock:acquire(5), lock:acquire(5) }
+            local leases = { lock:acquire(20), lock:acquire(20) }
             leases[1]:on_lost(function() return leases, own end)
             own, lock, leases = nil, nil, nil -- luacheck: ignore
             collectgarbage("step")

@@ -188,7 +188,7 @@ describe("a locked function", function()
             rig.wait_for("the loss", function() return session:stats().losses == 1 end)
             return "result"
         end
-        local quick = rig.session(server.hosts, { timeout = 1 })
+        local quick = rig.session(server.hosts, { timeout = 3 })
         session = quick
         assert.equal("result", quick:locked(prefix, 1, lose)("a"))
         rig.at_rest(quick)

@@ -26,9 +26,9 @@ describe("a session", function()
     it("counts the chroot in the size of its paths: the server does", function()
         local server = rig.shared()
         local chroot = rig.path()
-        assert(rig.session(server.hosts):mutex(chroot .. "/a"):acquire(5))
+        assert(rig.session(server.hosts):mutex(chroot .. "/a"):acquire(20))
         local near, far = rig.session(server.hosts), rig.session(server.hosts .. chroot)
-        local one, other = near:mutex("/b"):acquire(5), far:mutex("/b"):acquire(5)
+        local one, other = near:mutex("/b"):acquire(20), far:mutex("/b"):acquire(20)
         assert.equal(near:stats().path_bytes + #chroot, far:stats().path_bytes)
         assert.is_true(one:release() and other:release())
     end)
@@ -81,13 +81,13 @@ describe("a lease", function()
     it("tells every handle the state as it is, also when a callback waits", function()
         local proxy = rig.proxy(rig.shared().hosts)
         finally(function() rig.close_sessions() proxy:stop() end)
-        local session = rig.session(proxy.hosts, { timeout = 1 })
+        local session = rig.session(proxy.hosts, { timeout = 2 })
         local lock, told = session:mutex(rig.path()), { {}, {} }
-        local leases = { assert(lock:acquire(5)), assert(lock:acquire(5)) }
+        local leases = { assert(lock:acquire(20)), assert(lock:acquire(20)) }
         for i, lease in ipairs(leases) do
             lease:on_lost(function(_, state)
                 table.insert(told[i], state)
-                zklock.sleep(1.2)
+                zklock.sleep(2.4)
                 session:dispatch()
             end)
         end
@@ -107,10 +107,10 @@ describe("a lease", function()
         local proxy = rig.proxy(rig.shared().hosts)
         finally(function() rig.close_sessions() proxy:stop() end)
         local lock = rig.session(proxy.hosts, { timeout = 10 }):mutex(rig.path())
-        local lease, code = assert(lock:acquire(5)), nil
+        local lease, code = assert(lock:acquire(20)), nil
         proxy:command("blackhole")
         zklock.run(
-            function() code = select(3, lease:check(5)) end,
+            function() code = select(3, lease:check(20)) end,
             function()
                 lease:release()
                 proxy:command("flow")
@@ -135,7 +135,7 @@ describe("zklock.run", function()
         if not coroutine.close then return end
         local session = rig.session(rig.shared().hosts)
         local path = rig.path()
-        local held = assert(session:mutex(path):acquire(5))
+        local held = assert(session:mutex(path):acquire(20))
         local function wait_and_close(count)
             for _ = 1, count do
                 local thread = coroutine.create(function() session:mutex(path):acquire() end)

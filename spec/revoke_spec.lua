@@ -59,7 +59,7 @@ describe("lock:revoke", function()
         assert.equal(1, two:mutex(path):revoke())
         hears(heard)
         assert.equal("held", lease:state())
-        assert.is_true(lease:check(5))
+        assert.is_true(lease:check(20))
         local entry = two:mutex(path):queue()[1]
         assert.is_true(entry.revoked)
         assert.is_true(entry.held)
@@ -72,7 +72,7 @@ describe("lock:revoke", function()
         assert.equal(1, two:mutex(path):revoke())
         assert.equal(1, two:mutex(path):revoke())
         for _, each in ipairs(heard) do hears(each) end
-        assert.is_true(first:check(5)) -- the second wish has come, too
+        assert.is_true(first:check(20)) -- the second wish has come, too
         one:dispatch()
         for _, each in ipairs(heard) do assert.equal(1, each.count) end
     end)
@@ -116,7 +116,7 @@ describe("lock:revoke", function()
         local lease = hold(lock)
         two:mutex(path):revoke()
         hears(listen(lease))
-        assert.is_true(lease:release{ wait = 5 })
+        assert.is_true(lease:release{ wait = 20 })
         local heard = listen(hold(lock))
         assert.equal(0, heard.count)
     end)
@@ -141,7 +141,7 @@ describe("lock:revoke", function()
 
     it("finds nobody, and says how many", function()
         assert.equal(0, one:mutex(path):revoke())
-        hold(one:mutex(path)):release{ wait = 5 }
+        hold(one:mutex(path)):release{ wait = 20 }
         assert.equal(0, one:mutex(path):revoke())
     end)
 
@@ -154,7 +154,7 @@ describe("lock:revoke", function()
             local gets = one:stats().gets
             foreign("set %s %s", node, word)
             rig.wait_for("a look at it", function() return one:stats().gets > gets end)
-            assert.is_true(lease:check(5)) -- the answer is there, too
+            assert.is_true(lease:check(20)) -- the answer is there, too
             one:dispatch()
             assert.equal(0, heard.count)
         end
@@ -208,7 +208,7 @@ describe("a writer that is revoked while it becomes a reader", function()
         assert.equal(1, heard)
         local entry = two:rwlock(path):read():queue()[1]
         assert.same({ "read", true }, { entry.kind, entry.held })
-        assert.is_true(writer:check(5))
+        assert.is_true(writer:check(20))
         rig.close_sessions()
         proxy:stop()
     end)

@@ -41,10 +41,13 @@ function rig.shell(command, ...)
 end
 
 
---- True when condition() gives something true within `seconds` (default 10).
+local LONG = 30 -- seconds; by default as long is waited for what comes
+
+
+--- True when condition() gives something true within `seconds`.
 -- In zklock.run, and outside, others go on meanwhile.
 function rig.eventually(condition, seconds)
-    local deadline = core.now() + (seconds or 10)
+    local deadline = core.now() + (seconds or LONG)
     repeat
         local result = condition()
         if result then return result end
@@ -64,7 +67,7 @@ end
 
 --- The same without a wait of zklock's: nothing is dispatched meanwhile.
 function rig.wait_apart(what, condition)
-    local deadline = core.now() + 10
+    local deadline = core.now() + LONG
     while not condition() do
         if core.now() > deadline then error("waited in vain: " .. what, 2) end
         core.poll({}, 0.01)
@@ -455,10 +458,10 @@ end
 -- --- sessions ------------------------------------------------------------------------
 
 --- A session that after_each() closes. By default its leases stay certain through the stops
--- of a busy machine: for four seconds.
+-- of a busy machine: for ten seconds.
 function rig.session(hosts, options)
     options = options or {}
-    options.timeout = options.timeout or 8
+    options.timeout = options.timeout or 20
     local session = assert(zklock.connect(hosts, options))
     opened[#opened + 1] = session
     return session
@@ -495,7 +498,7 @@ end
 
 
 function rig.hold(lock, arg)
-    return rig.keep(lock:acquire(arg or 5))
+    return rig.keep(lock:acquire(arg or 20))
 end
 
 
@@ -509,7 +512,7 @@ end
 
 --- Gives it up, and waits for that.
 function rig.released(lease)
-    assert(lease:release{ wait = 5 } == true)
+    assert(lease:release{ wait = 20 } == true)
 end
 
 

@@ -2,11 +2,15 @@
 
 local connections = require "zklock.engine.redis"
 local database = require "zklock.seckill.database"
+local evidence = require "zklock.seckill.scenario.evidence"
+local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local HOSTS = os.getenv "ZK_HOSTS"
+local ANSWER = 20 -- seconds for which a server is waited for that is there
+local LONG = 60   -- seconds: no lease, session or wait ends but where a test says so
 
 local STRATEGIES = {
     "redis-expire", "redis-set", "redis-timestamp", "redisson", "redisson-fair", "redisson-rw",
@@ -19,13 +23,26 @@ setup(function() servers = throwaway.open() end)
 teardown(function() servers:close() end)
 
 
+-- Options of an engine, so that a machine that stands still for some seconds ends nothing.
+local patient = {
+    ["redis-expire"] = { answer = ANSWER },
+    ["redis-set"] = { answer = ANSWER, lease = LONG },
+    ["redis-timestamp"] = { answer = ANSWER, lease = LONG },
+    ["redisson"] = { answer = ANSWER }, ["redisson-fair"] = { answer = ANSWER },
+    ["redisson-rw"] = { answer = ANSWER },
+    ["redlock"] = { fast_fail = ANSWER, lease = LONG },
+}
+for _, name in ipairs{ "cerberus", "cerberus-safe" } do
+    patient[name] = { engines = { ["redis-set"] = patient["redis-set"] } }
+end
+
+
 -- A small quick sale with these options.
 local function sale(options)
     options.zookeeper = options.zookeeper or HOSTS
     options.pause = options.pause or 0.002
-    if options.strategy == "redlock" then
-        options.parameters = options.parameters or { engine = { fast_fail = 1 } }
-    end
+    options.session, options.timeout = options.session or LONG, options.timeout or LONG
+    options.parameters = options.parameters or { engine = patient[options.strategy] }
     return seckill.sale(options, servers)
 end
 
@@ -68,9 +85,7 @@ describe("a sale with sql-optimistic", function()
             parameters = { engine = { retries = 50, base = 0.002 } } }
         assert.equal("right", it_is.verdict, it_is.finding)
         assert.same({ 7, 3, 0 }, { it_is.sold, it_is.refused, it_is.failed })
-        for _, purchase in ipairs(it_is.purchases) do
-            assert.is_true(purchase.granted - purchase.asked < 1)
-        end
+        assert.is_true(evidence.at_once(it_is, function() return true end))
     end)
 
     it("sells too little when it tries too seldom, and is right all the same (BUG-09)", function()
@@ -89,9 +104,17 @@ end)
 
 describe("a stopped holder of an engine's lock", function()
     it("wakes without it, and its late write makes the sale wrong: no token (Q-03)", function()
-        local it_is = sale{ strategy = "redis-set", buyers = 6, servers = 2,
-            parameters = { engine = { lease = 0.5 } },
-            faults = { { at = 0, stop = "holder", length = 2 } } }
+        -- A machine may be too slow for another one to buy before the stopped one goes on.
+        local it_is = rig.wait_for("another one that bought meanwhile", function()
+            local it_is = sale{ strategy = "redis-set", buyers = 6, servers = 2,
+                parameters = { engine = { lease = 0.5, answer = ANSWER } },
+                faults = { { at = 0, stop = "holder", length = 2 } } }
+            local fault = it_is.faults[1]
+            for _, purchase in ipairs(it_is.purchases) do
+                if fault.target ~= "server " .. purchase.server
+                    and (purchase.written or LONG) < fault.ended then return it_is end
+            end
+        end, LONG)
         assert.equal("wrong", it_is.verdict)
         assert.matches("wakes, and its hold is lost", it_is.notes[1].line)
     end)
@@ -109,7 +132,7 @@ end)
 describe("the servers that a sale names", function()
     it("are used, and nothing of it stays there: Redis", function()
         local address = servers:redis(1)
-        local connection = connections.new(address, 2)
+        local connection = connections.new(address, ANSWER)
         connection:call "flushall"
         connection:call("set", "mine", "1")
         connection:call("config", "resetstat")
@@ -147,7 +170,7 @@ describe("a sale with a switch", function()
         { "redisson", "sql-table", "sql-table" },
         { "sql-pessimistic", "zookeeper", "" },
         { "first", "second", "no such engine", {
-            first = { engine = "redis-set", lease = 5 }, second = { engine = "redis-timestamp" },
+            first = { engine = "redis-set", lease = LONG }, second = { engine = "redis-timestamp" },
         } },
     }
 
@@ -185,7 +208,7 @@ describe("a sale with a switch", function()
             end
         end
         session:close()
-        local connection = connections.new(address, 2)
+        local connection = connections.new(address, ANSWER)
         assert.same({}, connection:call("keys", "*zklock*"))
         connection:close()
     end)

@@ -238,10 +238,10 @@ describe("an owner of permits", function()
 
     it("gets would_deadlock for what can never be, as long as it holds", function()
         local first = hold(gate, { permits = 2, timeout = 5 })
-        for _, timeout in ipairs{ 0, 5 } do
+        for _, timeout in ipairs{ 0, 60 } do
             local seconds, code = rig.timed(refused, gate, { permits = 2, timeout = timeout })
             assert.equal("would_deadlock", code)
-            assert.is_true(seconds < 1)
+            assert.is_true(seconds < 30)
         end
         nodes_are(1)
         assert.equal("held", hold(gate):state())
@@ -262,7 +262,7 @@ describe("an owner of permits", function()
 
     it("has leases with all that leases have, but no downgrade", function()
         local lease = hold(gate, { permits = 2, timeout = 5 })
-        assert.is_true(lease:check(5))
+        assert.is_true(lease:check(20))
         assert.is_true(lease:remaining() > 0)
         assert.equal(tostring(lease.token):match("^%d+"), lease:token_string())
         local _, _, code = lease:downgrade(5)
@@ -392,7 +392,7 @@ describe("the requests of a semaphore #server", function()
     -- Replies take a while: what a client sends meanwhile is one flight.
     setup(function()
         proxy = rig.proxy(rig.shared().hosts)
-        proxy:command("delay 40")
+        proxy:command("delay 60")
     end)
     teardown(function() proxy:stop() end)
 
@@ -401,7 +401,7 @@ describe("the requests of a semaphore #server", function()
         session = rig.session(proxy.hosts, { timeout = 60 })
         holder = rig.session(server.hosts, { timeout = 60 }):semaphore(path, 3)
         gate = session:semaphore(path, 3)
-        released(assert(gate:acquire(5)))
+        released(assert(gate:acquire(20)))
         proxy:reset()
     end)
 
@@ -420,8 +420,8 @@ describe("the requests of a semaphore #server", function()
                 if proxy:counts()[name] ~= count then return false end
             end
             return true
-        end, 5)
-        zklock.sleep(0.2)
+        end)
+        zklock.sleep(0.3)
         local counts = seen()
         if not expected.flights then counts.flights = nil end -- how they join is a matter of chance
         assert.same(expected, counts)
@@ -490,10 +490,12 @@ describe("the requests of a semaphore #server", function()
     end)
 
     it("are for one of 40 waiters, and the next behind it, when one is released", function()
-        local all, queued, granted, go, tasks = {}, 0, 0, false, {}
+        local all, queued, granted, go, tasks, sessions = {}, 0, 0, false, {}, {}
         for n = 1, 3 do all[n] = hold(holder, { owner = n }) end
         for n = 1, 40 do
-            local waiter = rig.session(proxy.hosts, { timeout = 60 }):semaphore(path, 3)
+            local from = rig.session(proxy.hosts, { timeout = 60 })
+            local waiter = from:semaphore(path, 3)
+            sessions[n] = from
             tasks[n] = function()
                 rig.wait_for("turn", function() return queued == n - 1 end, 60)
                 local lease = assert(waiter:acquire{
@@ -505,7 +507,12 @@ describe("the requests of a semaphore #server", function()
         end
         tasks[41] = function()
             rig.wait_for("all in line", function() return queued == 40 end, 60)
-            zklock.sleep(0.3)
+            rig.wait_for("the watches", function()
+                for _, each in ipairs(sessions) do
+                    if each:stats().in_flight > 0 then return false end
+                end
+                return true
+            end)
             proxy:reset()
             all[1]:release()
             rig.wait_for("one", function() return granted == 1 end)
@@ -533,7 +540,7 @@ describe("permits, when something fails, #server", function()
         session = rig.session(proxy.hosts, { timeout = 6 })
         holder = rig.session(server.hosts):semaphore(path, 3)
         gate = session:semaphore(path, 3)
-        released(assert(gate:acquire(5)))
+        released(assert(gate:acquire(20)))
         proxy:reset()
     end)
 
@@ -550,7 +557,7 @@ describe("permits, when something fails, #server", function()
             local lease = hold(gate, { permits = 2, timeout = 20 })
             assert.is_true(session:stats().reconnects >= 1, "the fault did not happen")
             nodes_are(2)
-            assert.is_true(lease:check(5))
+            assert.is_true(lease:check(20))
             assert.equal("timeout", refused(holder, { timeout = 0, owner = "x" }))
             released(lease)
             nodes_are(1)
@@ -592,7 +599,7 @@ describe("permits, when something fails, #server", function()
                 all:release()
             end)
             rig.wait_for("the fault", function() return session:stats().reconnects >= 1 end)
-            assert.is_true(first:check(5))
+            assert.is_true(first:check(20))
             released(first)
             no_node()
         end)
@@ -635,7 +642,7 @@ describe("permits, when something fails, #server", function()
     end)
 
     it("come back when their holder's session expires", function()
-        local owner = rig.session(proxy.hosts, { timeout = 1.2 })
+        local owner = rig.session(proxy.hosts, { timeout = 3 })
         local lost
         local lease = hold(owner:semaphore(path, 3), { permits = 3, timeout = 5 })
         lease:on_lost(function(_, state) lost = state end)
@@ -648,9 +655,9 @@ describe("permits, when something fails, #server", function()
 
     it("come back, and those behind go on, when a holder or a waiter is killed", function()
         local child = rig.child(server.hosts, ([[
-            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local gate = session:semaphore(%q, 3)
-            local lease = assert(gate:acquire(5))
+            local lease = assert(gate:acquire(20))
             say("holds")
             gate:acquire{ permits = 3, owner = "waits" }
         ]]):format(path))
@@ -667,7 +674,7 @@ describe("permits, when something fails, #server", function()
 
     it("are lost to a process that was stopped, as soon as it goes on", function()
         local child = rig.child(server.hosts, ([[
-            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local lease = assert(session:semaphore(%q, 3):acquire{ permits = 2, timeout = 5 })
             say("holds")
             while lease:state() == "held" do end

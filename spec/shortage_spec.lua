@@ -38,7 +38,7 @@ describe("without a free descriptor", function()
             give_back()
             local session = assert(zklock.connect(HOSTS))
             say(session:state())
-            say(assert(session:mutex(PATH):acquire(5)):state())
+            say(assert(session:mutex(PATH):acquire(20)):state())
         ]])
     end)
 
@@ -48,7 +48,7 @@ describe("without a free descriptor", function()
             local other = assert(zklock.connect(HOSTS)):mutex(PATH)
             local lock, state = session:mutex(PATH), nil
             take_all()
-            local lease = assert(lock:acquire(5))
+            local lease = assert(lock:acquire(20))
             say(lease:state())
             lease:on_lost(function(_, news) state = news end)
             zklock.run(function() say(select(3, other:acquire(0.3))) end,
@@ -58,10 +58,10 @@ describe("without a free descriptor", function()
             end))
             while not state do zklock.sleep(0.01) end
             say(state)
-            lock:acquire(5):release()
-            lock:acquire(5):release{ wait = 5 }
-            local mine = assert(other:acquire(5))
-            mine:release{ wait = 5 }
+            lock:acquire(20):release()
+            lock:acquire(20):release{ wait = 20 }
+            local mine = assert(other:acquire(20))
+            mine:release{ wait = 20 }
             say(mine:state())
             say(session:close())
         ]])
@@ -102,10 +102,10 @@ describe("without a free descriptor", function()
                     local session = assert(zklock.connect(HOSTS)) -- this loads the driver
                     if %q == "not loaded" then package.loaded["zklock.driver." .. %q] = nil end
                     take_all()
-                    in_loop(function() say(select(3, session:mutex(PATH):acquire(5))) end)
+                    in_loop(function() say(select(3, session:mutex(PATH):acquire(20))) end)
                     give_back()
                     in_loop(function()
-                        say(assert(session:mutex(PATH):acquire(5)):release{ wait = 5 })
+                        say(assert(session:mutex(PATH):acquire(20)):release{ wait = 20 })
                     end)
                     say(session:close())
                 ]]):format(each.name, each.run, driver, each.name))

@@ -220,12 +220,12 @@ describe("a mutex of turns", function()
         zklock.run(function() second = hold(lock, { timeout = 5, owner = "you" }) end, function()
             waiting(a, 1)
             first:release()
-            assert.is_true(again:check(5))
+            assert.is_true(again:check(20))
             assert.is_nil(second)
             again:release()
         end)
         assert.equal("released", (select(3, again:release())))
-        assert.is_true(second:check(5))
+        assert.is_true(second:check(20))
         assert.equal("held", second:state())
     end)
 
@@ -300,7 +300,7 @@ describe("a turn that ends otherwise", function()
     end
 
     it("at its deadline: who waits behind it in its process has the place", function()
-        gives_its_place({ timeout = 1 }, function() end, "timeout")
+        gives_its_place({ timeout = 4 }, function() end, "timeout")
     end)
 
     it("by an interrupt: likewise", function()
@@ -367,7 +367,7 @@ describe("a turn that ends otherwise", function()
             comer(turns(c), order, "c")()
         end, function()
             waiting(c, 1)
-            local name = assert(one:queue(5))[2].name
+            local name = assert(one:queue(20))[2].name
             local gets = a:stats().gets
             server:foreign("set %s/%s __REVOKE__", path, name)
             rig.wait_for("a to see it", function()
@@ -414,7 +414,7 @@ describe("a turn that ends otherwise", function()
         zklock.run(function()
             local second = hold(lock, { timeout = LONG, owner = "second" })
             order[1] = second.token
-            assert.is_true(second:check(5))
+            assert.is_true(second:check(20))
             server:foreign("delete %s", server:nodes(path)[1]) -- it was handed over
             rig.wait_for("the loss", function()
                 a:dispatch()
@@ -453,9 +453,9 @@ describe("a turn that ends otherwise", function()
 
     it("with its process: the others go on #server", function()
         local child = rig.child(server.hosts, ("local PATH = %q\n"):format(path) .. [[
-            local session = assert(zklock.connect(HOSTS, { timeout = 1 }))
+            local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
             local lock = session:mutex(PATH, { order = "turns" })
-            local lease = assert(lock:acquire(5))
+            local lease = assert(lock:acquire(20))
             say "held"
             zklock.run(function() lock:acquire{ timeout = 60, owner = "x" } end,
                        function() lock:acquire{ timeout = 60, owner = "y" } end)
@@ -520,7 +520,7 @@ describe("turns without a connection #server", function()
     end)
 
     it("end with the session: expired for who waits, lost for who holds", function()
-        local short = rig.session(proxy.hosts, { timeout = 1 })
+        local short = rig.session(proxy.hosts, { timeout = 3 })
         local lock, codes = turns(short), {}
         local first = hold(lock, { timeout = 5, owner = "first" })
         local tasks = {}

@@ -245,7 +245,7 @@ describe("a watch that no claim needs any more", function()
         local lock = session:mutex(path)
         proxy:command("delay 20")
         for _ = 1, 5 do
-            local lease, granted = assert(holder:mutex(path):acquire(5)), nil
+            local lease, granted = assert(holder:mutex(path):acquire(20)), nil
             for i = 1, 15 do assert.equal("timeout", rig.code_of(lock, 0.02 * i)) end
             zklock.run(function()
                 granted = lock:acquire(20)
@@ -287,7 +287,7 @@ describe("a watch that no claim needs any more", function()
 
     for _, reopen in ipairs{ true, false } do
         it("goes with its session, reopened: " .. tostring(reopen), function()
-            local short, code = rig.session(proxy.hosts, { timeout = 1, reopen = reopen }), nil
+            local short, code = rig.session(proxy.hosts, { timeout = 3, reopen = reopen }), nil
             rig.hold(holder:mutex(path))
             zklock.run(function()
                 code = rig.code_of(short:mutex(path), 20)

@@ -10,7 +10,9 @@ package.path = "docs/seckill/?.lua;" .. package.path -- where row_lock.lua and l
 
 
 describe("the autumn sale", function()
-    local options = { buyers = 20, servers = 2, products = { bun = 15 }, pause = 0.005 }
+    local options = {
+        buyers = 20, servers = 2, products = { bun = 15 }, pause = 0.005, session = 20,
+    }
 
     -- The options with others instead of some.
     local function with(others)
@@ -28,10 +30,10 @@ describe("the autumn sale", function()
         assert.equal(0, sale.left)
     end)
 
-    it("serves everybody within five seconds", function()
-        local sale = seckill.sale(with{ strategy = "zookeeper", timeout = 5 })
+    it("serves everybody within half a minute", function()
+        local sale = seckill.sale(with{ strategy = "zookeeper", timeout = 30 })
         assert.equal(0, sale.failed)
-        assert.is_true(sale.wait:quantile(0.99) < 5)
+        assert.is_true(sale.wait:quantile(0.99) < 30)
     end)
 
     it("oversells without a lock", function()
@@ -48,7 +50,7 @@ describe("the autumn sale", function()
 
     it("survives a server that dies while it holds the lock", function()
         local sale = seckill.sale(with{
-            strategy = "zookeeper", session = 1, faults = { { at = 0.02, kill = "holder" } },
+            strategy = "zookeeper", session = 1, faults = { { at = 0, kill = "holder" } },
         })
         assert.equal("right", sale.verdict, sale.finding)
         assert.is_true(sale.failures.unanswered > 0)

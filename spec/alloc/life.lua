@@ -14,7 +14,7 @@ local module = assert(package.searchpath("zklock.core", package.cpath)) -- luach
 local failing = assert(package.loadlib(module, "luaopen_failing"))()
 
 local TIMEOUT = 1.2 -- of sessions: what stalled goes on with the next heartbeat, a sixth
-local PATIENCE = 15
+local PATIENCE = 30
 
 local server = rig.shared()
 local memory = server.memory -- nil: it is a real one
@@ -52,6 +52,12 @@ local function try_guard(lease, writes)
     codes.timeout = memory and true
     try(lease.guard, lease, writes)
     codes.timeout = nil
+end
+
+-- Has it, with the memory that it needs: again, if the session expired on a machine that stood
+-- still, or for want of memory for an event.
+local function have(lock)
+    return rig.wait_for("the lock", function() return (lock:acquire(PATIENCE)) end, PATIENCE)
 end
 
 
@@ -101,7 +107,7 @@ end
 
 function chapters.again(book)
     local lock = book.lock
-    local lease = assert(lock:acquire(PATIENCE))
+    local lease = have(lock)
     book.arm()
     local second = try(lock.acquire, lock, PATIENCE)
     pcall(lock.acquire, lock, { timeout = 0, owner = "another" })
@@ -113,7 +119,7 @@ function chapters.again(book)
 end
 
 function chapters.try(book)
-    assert(assert(book.lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    assert(have(book.lock):release{ wait = PATIENCE })
     book.arm()
     local lease = try(book.lock.acquire, book.lock, 0)
     if lease then lease:release() end
@@ -142,7 +148,7 @@ end
 
 -- A holder, one behind it, one behind that: granted in turn.
 function chapters.wait(book)
-    wait_in_turn(book, book.lock, assert(book.lock:acquire(PATIENCE)))
+    wait_in_turn(book, book.lock, have(book.lock))
 end
 
 -- The same for permits: the first heads, and when it is granted it tells the second.
@@ -168,7 +174,7 @@ end
 
 function chapters.queue(book)
     local lock, line = book.lock, nil
-    local lease = assert(lock:acquire(PATIENCE))
+    local lease = have(lock)
     zklock.run(function()
         local second = try(lock.acquire, lock, { owner = "second", on_queued = function()
             book.arm()
@@ -184,7 +190,7 @@ end
 -- The session is closed while one holds and one waits; whatever fails, nothing is raised.
 function chapters.close(book)
     local lock = book.lock
-    local lease = assert(lock:acquire(PATIENCE))
+    local lease = have(lock)
     zklock.run(function()
         lock:acquire{ owner = "second", on_queued = function()
             book.arm()
@@ -198,7 +204,7 @@ end
 -- The connection is lost while one holds and one waits.
 function chapters.cut(book)
     local lock = book.lock
-    local first = assert(lock:acquire(PATIENCE))
+    local first = have(lock)
     local queued, seen = false, book.session:stats().reconnects
     zklock.run(function()
         local options = { timeout = PATIENCE, owner = "second",
@@ -216,7 +222,7 @@ end
 
 -- The reply to a create, or to a delete, is lost.
 local function lose_reply(book, request)
-    assert(assert(book.lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    assert(have(book.lock):release{ wait = PATIENCE })
     proxy:command("drop-reply %s 1", request)
     book.arm()
     local lease = try(book.lock.acquire, book.lock, PATIENCE)
@@ -230,7 +236,7 @@ function chapters.delete_lost(book) lose_reply(book, "delete") end
 -- A doubt: the path is looked at once more, a session timeout later. `lists` are sent until
 -- then: with the creates, and behind the syncs.
 local function look(book, lists)
-    assert(assert(book.lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    assert(have(book.lock):release{ wait = PATIENCE })
     local before = book.session:stats().lists
     proxy:command("drop-reply create2 1")
     proxy:command("refuse")
@@ -248,7 +254,7 @@ function chapters.look(book) look(book, 3) end
 -- A node of this session that no claim answers for is ahead: it is removed first.
 function chapters.orphan(book)
     local lock, id = book.lock, ("%016x"):format(tonumber(book.session:id(), 16))
-    assert(assert(lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    assert(have(lock):release{ wait = PATIENCE })
     local node = ("%s/_c_%s-%s-%s-ffff-ffffffffffff-lock-0000000000"):format(
         lock.path, id:sub(1, 8), id:sub(9, 12), id:sub(13))
     local made = rig.shell("perl spec/fault/raw.pl %s create 0 %s", server:host(), node)
@@ -260,7 +266,7 @@ end
 
 -- Replies take longer than the pause before a part of a question is asked again.
 function chapters.slow(book)
-    local lease = assert(book.lock:acquire(PATIENCE))
+    local lease = have(book.lock)
     proxy:command("delay 400")
     book.arm()
     try(lease.check, lease, PATIENCE)
@@ -354,7 +360,7 @@ end
 
 -- What is written under the lease, and what others wish.
 function chapters.guard(book)
-    local lease = assert(book.lock:acquire(PATIENCE))
+    local lease = have(book.lock)
     book.arm()
     try_guard(lease, { { "check", "/" }, { "check", book.lock.path }, timeout = PATIENCE })
     try(book.session.get, book.session, "/", PATIENCE)
@@ -410,7 +416,7 @@ chapters.unfair_look = unfair(look, 1)
 
 -- A node of this session that no claim answers for has the name: it is removed first.
 chapters.unfair_stray = unfair(function(book)
-    assert(assert(book.lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    assert(have(book.lock):release{ wait = PATIENCE })
     proxy:command("refuse")
     local made = rig.shell("perl spec/torture/expire.pl %s %s %s/lock 2>&1", server:host(),
                            book.session:id(), book.lock.path)
@@ -424,7 +430,7 @@ chapters.unfair_stray = unfair(function(book)
     local lease = try(book.lock.acquire, book.lock, PATIENCE)
     if lease then lease:release() end
     failing.disarm()
-    assert(assert(book.lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    assert(have(book.lock):release{ wait = PATIENCE })
 end)
 
 -- --- of a lock in turns ------------------------------------------------------------------------
@@ -472,7 +478,7 @@ chapters.turns_close = in_turns(chapters.close)
 -- The session expires while one holds and one waits; another one is opened.
 function chapters.expire(book)
     local lock, id = book.lock, book.session:id()
-    local first = assert(lock:acquire(PATIENCE))
+    local first = have(lock)
     book.arm()
     proxy:command("blackhole")
     wait_for(book.session, "the end", function() return first:state() == "lost" end)
@@ -577,17 +583,9 @@ local function connect_again()
     return rig.wait_for("a session", function() return (connect(proxy.hosts)) end, PATIENCE)
 end
 
--- An event that a server in memory has no memory for ends the session, perhaps just now; then
--- another one is opened.
-local function acquire(lock)
-    local lease, message, code = lock:acquire(PATIENCE)
-    if memory and code == "expired" then lease, message = lock:acquire(PATIENCE) end
-    return assert(lease, message)
-end
-
 -- The lock is free, and can be had; then nothing of it is left in ZooKeeper.
 local function check_lock(session, path)
-    local lease = acquire(session:mutex(path))
+    local lease = have(session:mutex(path))
     assert(lease:release{ wait = PATIENCE })
     rig.wait_for("no node", function() return #server:nodes(path) == 0 end, PATIENCE)
 end

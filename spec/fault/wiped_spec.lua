@@ -35,7 +35,12 @@ describe("a server that comes back without its data", function()
     -- Transactions, so that the session has seen more of them than the server will have.
     local function use(session)
         local lock = session:mutex("/used-" .. session:id() .. "/lock")
-        for _ = 1, 5 do rig.released(assert(lock:acquire(5))) end
+        for _ = 1, 5 do
+            rig.wait_for("the lock", function()
+                local lease = lock:acquire(20)
+                return lease and lease:release{ wait = 20 }
+            end)
+        end
     end
 
     local function wipe()
@@ -54,8 +59,10 @@ describe("a server that comes back without its data", function()
     it("ends the session: what is held is lost, what waits is told expired, and all goes on",
        function()
         local states = {}
-        local session = open{ on_state = function(state) states[#states + 1] = state end }
-        local waiter = open{}
+        local session = open{
+            timeout = 3, on_state = function(state) states[#states + 1] = state end,
+        }
+        local waiter = open{ timeout = 3 }
         local lock, waited, lost = session:mutex(rig.path()), {}, {}
         local lease = rig.hold(lock)
         lease:on_lost(function(_, state) lost[#lost + 1] = state end)
@@ -66,8 +73,8 @@ describe("a server that comes back without its data", function()
                 wipe()
                 rig.wait_for("expiries", function()
                     session:dispatch()
-                    return session:stats().expiries == 1 and waiter:stats().expiries == 1
-                end, 20)
+                    return session:stats().expiries >= 1 and waiter:stats().expiries >= 1
+                end)
             end)
         assert.equal("expired", waited[3])
         assert.equal("lost", lease:state())
@@ -78,7 +85,7 @@ describe("a server that comes back without its data", function()
         -- a busy machine may have been late before that, and suspended it for a moment
         assert.matches("^connected .*suspended expired connecting connected",
             table.concat(states, " "))
-        local again = assert(lock:acquire(5))
+        local again = assert(lock:acquire(20))
         assert.equal("timeout", select(3, waiter:mutex(lock.path):acquire(0)))
         rig.released(again)
         assert.equal(2, sessions(server), "nothing else is left")
@@ -87,20 +94,20 @@ describe("a server that comes back without its data", function()
     it("ends the session for good with reopen = false", function()
         local session = open{ reopen = false }
         wipe()
-        state_is(session, "expired", 20)
-        assert.equal("expired", select(3, session:mutex(rig.path()):acquire(5)))
+        state_is(session, "expired")
+        assert.equal("expired", select(3, session:mutex(rig.path()):acquire(20)))
         rig.wait_for("no session is left", function() return sessions(server) == 0 end)
     end)
 
     it("once more, while the session is doubted, ends it", function()
-        local session = open{}
+        local session = open{ timeout = 4 }
         wipe()
-        rig.wait_for("a probe", function() return sessions(server) == 1 end, 20)
+        rig.wait_for("a probe", function() return sessions(server) == 1 end)
         assert.equal(0, session:stats().expiries)
         wipe()
-        rig.wait_for("an expiry", function() return session:stats().expiries == 1 end, 20)
+        rig.wait_for("an expiry", function() return session:stats().expiries >= 1 end)
         state_is(session, "connected")
-        assert(session:mutex("/again/lock"):acquire(5)):release()
+        assert(session:mutex("/again/lock"):acquire(20)):release()
         rig.wait_for("one session", function() return sessions(server) == 1 end)
     end)
 
@@ -108,10 +115,10 @@ describe("a server that comes back without its data", function()
         local session = open{ auth = "digest:ann:a", acl = "creator" }
         local path = "/ann-" .. session:id() .. "/lock"
         wipe()
-        rig.wait_for("an expiry", function() return session:stats().expiries == 1 end, 20)
+        rig.wait_for("an expiry", function() return session:stats().expiries >= 1 end)
         assert(session:mutex(path):acquire(10)):release()
         local bob = rig.session(server.hosts, { auth = "digest:bob:b" })
-        assert.equal("auth", select(3, bob:mutex(path):acquire(5)))
+        assert.equal("auth", select(3, bob:mutex(path):acquire(20)))
     end)
 
     -- The server has a session, the probe's; ours is suspended. So it is for a session timeout.
@@ -120,7 +127,7 @@ describe("a server that comes back without its data", function()
         local session = open{ timeout = 6 }
         if prepare then prepare(session) end
         wipe()
-        rig.wait_for("a probe", function() return sessions(server) == 1 end, 20)
+        rig.wait_for("a probe", function() return sessions(server) == 1 end)
         assert.equal("suspended", session:state())
         return session, before
     end
@@ -128,7 +135,7 @@ describe("a server that comes back without its data", function()
     it("does not delay close, which leaves nothing", function()
         local session, before = probing()
         local seconds = rig.timed(session.close, session)
-        assert.is_true(seconds < 2, ("%.1f s"):format(seconds))
+        assert.is_true(seconds < 4, ("%.1f s"):format(seconds))
         rig.wait_for("no session is left", function() return sessions(server) == 0 end)
         rig.wait_for("all threads end", function() return threads() <= before end)
     end)
@@ -137,17 +144,17 @@ describe("a server that comes back without its data", function()
     it("has close wait for a session that has nodes, within its bound", function()
         local session, before = probing(function(session) rig.hold(session:mutex("/held/lock")) end)
         local seconds = rig.timed(session.close, session)
-        assert.is_true(seconds > 2 and seconds < 5.5, ("%.1f s"):format(seconds))
+        assert.is_true(seconds > 2 and seconds < 12, ("%.1f s"):format(seconds))
         rig.wait_for("no session is left", function() return sessions(server) == 0 end)
         rig.wait_for("all threads end", function() return threads() <= before end)
     end)
 
     it("leaves nothing of a session that is collected meanwhile", function()
         local before = threads()
-        local session = assert(zklock.connect(server.hosts, { timeout = 3 }))
+        local session = assert(zklock.connect(server.hosts, { timeout = 6 }))
         use(session)
         wipe()
-        rig.wait_for("a probe", function() return sessions(server) == 1 end, 20)
+        rig.wait_for("a probe", function() return sessions(server) == 1 end)
         assert.equal("suspended", session:state())
         session = nil -- luacheck: ignore 311
         collectgarbage()
@@ -164,7 +171,7 @@ describe("a server that comes back without its data", function()
         server:ask("ruok")
         local before = inherited()
         probing()
-        rig.wait_for("no descriptor inherited", function() return inherited() <= before end, 3)
+        rig.wait_for("no descriptor inherited", function() return inherited() <= before end)
     end)
 
     local ENDS = {
@@ -187,16 +194,16 @@ describe("a server that comes back without its data", function()
             finally(function() os.remove(library) end)
             local child = program.start(server.hosts, ([[
                 local forker = assert(package.loadlib(%q, "luaopen_forker"))()
-                local session = assert(zklock.connect(HOSTS, { timeout = 3 }))
+                local session = assert(zklock.connect(HOSTS, { timeout = 6 }))
                 local lock = session:mutex("/forking")
-                for _ = 1, 5 do assert(lock:acquire(5)):release{ wait = 5 } end
+                for _ = 1, 5 do assert(lock:acquire(20)):release{ wait = 20 } end
                 say("ready")
                 io.read()
                 say(session:state())
             ]]):format(library) .. ending, { input = true })
             assert.equal("ready", child:line())
             wipe()
-            rig.wait_for("a probe", function() return sessions(server) == 1 end, 20)
+            rig.wait_for("a probe", function() return sessions(server) == 1 end)
             child:tell("go")
             assert.equal("suspended", child:line())
             assert.equal("0", child:line())
@@ -239,9 +246,9 @@ describe("an outage of many session timeouts", function()
     it("of a single server that is down ends no waiter, and leaves no probe", function()
         local server = rig.server()
         finally(function() server:stop() end)
-        is_waited_through(server, 2, function()
+        is_waited_through(server, 3, function()
             server:kill()
-            zklock.sleep(7)
+            zklock.sleep(9)
             server:restart()
         end)
         rig.wait_for("two sessions", function() return sessions(server) == 2 end)

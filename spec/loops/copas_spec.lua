@@ -35,7 +35,7 @@ describe("in copas", function()
             local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
             for n = 1, 1024 do files[n] = assert(io.open("/dev/null")) end
             copas.addthread(function()
-                local _, message, code = session:mutex(%q):acquire(5)
+                local _, message, code = session:mutex(%q):acquire(20)
                 say(code)
                 say(message)
             end)
@@ -70,7 +70,7 @@ describe("in copas", function()
         loop.run(function()
             copas.addthread(function()
                 copas.setErrorHandler(function(message) told = message end)
-                assert(lock:acquire(5)):release{ wait = 5 }
+                assert(lock:acquire(20)):release{ wait = 20 }
                 error("told to copas", 0)
             end)
             loop:wait_for("the error", function() return told end)

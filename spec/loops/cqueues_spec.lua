@@ -41,9 +41,9 @@ describe("in cqueues", function()
             session:dispatch()
             return #server:nodes(path) == 1 and session:stats().claims == 0
         end)
-        assert.is_true(holder:release{ wait = 5 })
-        assert.is_true(assert(lock:acquire(5)):release{ wait = 5 })
-        loop.run(function() assert(lock:acquire(5)):release{ wait = 5 } end)
+        assert.is_true(holder:release{ wait = 20 })
+        assert.is_true(assert(lock:acquire(20)):release{ wait = 20 })
+        loop.run(function() assert(lock:acquire(20)):release{ wait = 20 } end)
     end
 
     for how, drop in pairs{ dropped = function() end,
@@ -64,8 +64,8 @@ describe("in cqueues", function()
         assert.is_truthy(message:find("open one session for each loop", 1, true), message)
         holder:release()
         assert(first:loop())
-        results[1]:release{ wait = 5 }
-        loop.run(function() assert(lock:acquire(5)):release{ wait = 5 } end)
+        results[1]:release{ wait = 20 }
+        loop.run(function() assert(lock:acquire(20)):release{ wait = 20 } end)
     end)
 
     it("a wait of the top level goes between the steps of a controller", function()

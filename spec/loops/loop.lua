@@ -28,9 +28,9 @@ local function run_all(start, go, ...)
 end
 
 
---- Waits inside the loop until condition() gives something true, 20 s at most.
+--- Waits inside the loop until condition() gives something true, 60 s at most.
 function Loop:wait_for(what, condition)
-    local deadline = core.now() + 20
+    local deadline = core.now() + 60
     while true do
         local result = condition()
         if result then return result end

@@ -31,7 +31,7 @@ describe("in luv", function()
         local timer = uv.new_timer()
         timer:start(0, 0, function()
             timer:close()
-            message, code = select(2, lock:acquire(5))
+            message, code = select(2, lock:acquire(20))
         end)
         uv.run()
         assert.equal("context", code)
@@ -78,8 +78,8 @@ describe("in luv", function()
             return #server:nodes(path) == 1
         end)
         assert.is_false(ended)
-        holder:release{ wait = 5 }
-        loop.run(function() assert(lock:acquire(5)):release{ wait = 5 } end)
+        holder:release{ wait = 20 }
+        loop.run(function() assert(lock:acquire(20)):release{ wait = 20 } end)
     end)
 
     it("a descriptor that the user polls himself is polled once", function()

@@ -11,13 +11,13 @@ describe("a session in a second thread", function()
         local lock = session:mutex(rig.path())
         local holder = rig.hold(rig.session(session.hosts):mutex(lock.path))
         for _, call in ipairs{ function() session:dispatch() end,
-                               function() lock:acquire(5) end } do
+                               function() lock:acquire(20) end } do
             local ok, problem = thread.call(call)
             assert.is_false(ok)
             assert.is_truthy(problem:find("in a second thread: open", 1, true), problem)
         end
         holder:release()
-        assert.is_true(assert(lock:acquire(5)):release{ wait = 5 })
+        assert.is_true(assert(lock:acquire(20)):release{ wait = 20 })
         rig.close_sessions()
         os.remove(library)
     end)

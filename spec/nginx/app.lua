@@ -224,7 +224,7 @@ end
 --- One light thread enters twice, another one of the same request waits.
 function app.reenter()
     local ours = lock()
-    local first, second = assert(ours:acquire(5)), assert(ours:acquire(0))
+    local first, second = assert(ours:acquire(20)), assert(ours:acquire(0))
     local thread = ngx.thread.spawn(function() return select(3, ours:acquire(0)) end)
     local _, code = ngx.thread.wait(thread)
     local same = first:token_string() == second:token_string()
@@ -252,7 +252,7 @@ end
 
 --- For a later phase to release.
 function app.hand_over()
-    ngx.ctx.lease = assert(lock():acquire(5))
+    ngx.ctx.lease = assert(lock():acquire(20))
     ngx.say("acquired")
 end
 

@@ -11,12 +11,9 @@ local function contenders(count)
     rig.wait_for(count .. " contenders", function() return #server:nodes(path) == count end)
 end
 
--- Who comes from elsewhere gets the lock within `seconds`.
-local function is_free(seconds)
-    local took, lease = rig.timed(lock.acquire, lock, seconds)
-    assert(lease, "still held")
-    rig.released(lease)
-    return took
+-- Who comes from elsewhere gets the lock, though no session ends.
+local function is_free()
+    rig.released((assert(lock:acquire(20), "still held")))
 end
 
 
@@ -48,7 +45,7 @@ describe("an end in nginx #nginx", function()
 
     describe("of a light thread that waits", function()
         local ways = {
-            ["its client goes"] = "-a 2 /with?path=",
+            ["its client goes"] = "-a 4 /with?path=",
             ["another one exits"] = "/sibling_exits?path=",
             ["another one kills it"] = "/killed?path=",
         }
@@ -63,7 +60,7 @@ describe("an end in nginx #nginx", function()
                 rig.wait_for("the end of both", function() return host:ended(path) == 2 end)
                 contenders(2) -- it still stands in line
                 lease:release()
-                is_free(2)
+                is_free()
                 contenders(0)
             end)
 
@@ -81,7 +78,7 @@ describe("an end in nginx #nginx", function()
         it("in a request that goes on, too", function()
             start()
             local lease = rig.hold(lock)
-            local begun = host:begin("/killed?stay=4&path=" .. path)
+            local begun = host:begin("/killed?stay=8&path=" .. path)
             contenders(2)
             host:get("/go?path=" .. path)
             local asked = 1 -- so far
@@ -90,7 +87,7 @@ describe("an end in nginx #nginx", function()
                 return host:get("/is_killed?path=" .. path).body == "yes"
             end)
             lease:release()
-            is_free(2)
+            is_free()
             assert.equal(asked, host:ended(path)) -- not the one that stays
             nginx.finish(begun)
         end)
@@ -103,7 +100,7 @@ describe("an end in nginx #nginx", function()
                 rig.eventually(function() return #server:nodes(path) > 5 end, 0.1)
                 lease:release() -- from now on grants and kills meet
                 nginx.finish(begun)
-                is_free(2)
+                is_free()
             end
         end)
     end)
@@ -112,23 +109,24 @@ describe("an end in nginx #nginx", function()
         it("is a release with release_all in log_by_lua", function()
             start{ location = RELEASE }
             assert.equal("exit", host:get("/exit_inside?path=" .. path).body)
-            is_free(2)
+            is_free()
         end)
 
         it("without that, when the lease is collected", function()
             start()
             assert.equal("exit", host:get("/exit_inside?path=" .. path).body)
             host:get("/collect")
-            is_free(2)
+            is_free()
         end)
     end)
 
     describe("of a worker", function()
         -- Many requests for the lock, of which none has it yet, until let go; then every
         -- one holds it for a millisecond.
-        local function load()
+        local function load(session_timeout)
             local lease = rig.hold(lock)
-            local begun = host:begin("40 /with?session_timeout=2&path=" .. path)
+            local begun = host:begin(("40 /with?session_timeout=%d&path=%s"):format(
+                session_timeout, path))
             contenders(41)
             return lease, begun
         end
@@ -139,7 +137,7 @@ describe("an end in nginx #nginx", function()
             for _ = 1, 3 do
                 local old = host:workers()
                 host:signal("HUP")
-                for _, pid in ipairs(old) do assert(nginx.gone(pid, 2), "it stays") end
+                for _, pid in ipairs(old) do assert(nginx.gone(pid), "it stays") end
                 assert.equal("held", host:get("/with?path=" .. path).body)
             end
         end)
@@ -148,20 +146,19 @@ describe("an end in nginx #nginx", function()
         it("by reload under load: it leaves soon, and every request is answered", function()
             start{ workers = 2 }
             for _ = 1, 3 do
-                local lease, begun = load()
+                local lease, begun = load(30)
                 local old = host:workers()
                 lease:release()
                 host:signal("HUP")
-                for _, pid in ipairs(old) do assert(nginx.gone(pid, 4), "it stays") end
+                for _, pid in ipairs(old) do assert(nginx.gone(pid), "it stays") end
                 local answers, counts = nginx.finish(begun), { held = 0, interrupted = 0 }
                 for _, each in ipairs(answers) do
                     local word = each.body:match("^%w+")
                     counts[word] = counts[word] + 1
                 end
-                assert.equal(40, #answers)
-                assert.is_true(counts.held > 0)
+                assert.equal(40, counts.held + counts.interrupted)
             end
-            is_free(2)
+            is_free()
         end)
 
         it("by reload: who waits for long is told that the worker goes", function()
@@ -172,40 +169,36 @@ describe("an end in nginx #nginx", function()
             host:get("/timer_waits?path=" .. path)
             contenders(12)
             local old = host:workers()[1]
-            local took = rig.timed(function()
-                host:signal("HUP")
-                for _, answer in ipairs(nginx.finish(begun)) do
-                    assert.equal("interrupted", answer.body:match("^%w+"))
-                end
-                assert(nginx.gone(old, 4), "it stays")
-            end)
-            assert.is_true(took < 5, took)
+            host:signal("HUP")
+            for _, answer in ipairs(nginx.finish(begun)) do
+                assert.equal("interrupted", answer.body:match("^%w+"))
+            end
+            assert(nginx.gone(old), "it stays")
             assert.truthy(host:log():find("the timer's wait ended with interrupted", 1, true))
             contenders(1)
         end)
 
         it("by quit: nothing is left", function()
             start()
-            host:get("/keep?session_timeout=4&path=" .. path)
+            host:get("/keep?session_timeout=60&path=" .. path)
             contenders(1)
             local worker = host:workers()[1]
             host:signal("QUIT")
-            assert(nginx.gone(worker, 3), "it stays")
+            assert(nginx.gone(worker), "it stays")
             rig.wait_for("the node to go, before the session could expire", function()
                 return #server:nodes(path) == 0
-            end, 1)
+            end)
         end)
 
         it("by a crash under load: others go on within the session timeout", function()
             start()
-            local lease, begun = load()
+            local lease, begun = load(3)
             local worker = host:workers()[1]
             lease:release()
             host:signal("KILL", worker)
             nginx.finish(begun)
             local answer = host:get("/with?path=" .. path)
             assert.equal("held", answer.body)
-            assert.is_true(answer.seconds < 3, answer.seconds)
             assert.not_equal(worker, host:workers()[1])
             contenders(0)
             assert.equal(1, #host:troubles()) -- that it crashed

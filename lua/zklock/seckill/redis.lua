@@ -12,10 +12,11 @@ local zklock = require "zklock"
 
 
 local LIMIT = 600 -- seconds, after which it is ended in any case
-local READY = 10
+local READY = 30
 local LOOK = 0.02
-local ANSWER = 2
+local ANSWER = 10
 local TRIES = 5   -- another process may take the port that was free
+local FIRST, ROOM = 10000, 1000 -- of the ports to choose from, and so many at least
 
 local SERVER = [[port=$1 program=$2; shift 2
 exec "$program" --port "$port" --bind 127.0.0.1 --dir "$0" --dbfilename "$port.rdb" --save "" \
@@ -31,9 +32,24 @@ local redis = {}
 ---@field process zklock.seckill.Process
 
 
+-- A port by chance, below the range of ephemeral ports: no connection takes it while the server is
+-- down. 0: the system chooses one, for there is no such room.
+local function some_port()
+    local file = io.open "/proc/sys/net/ipv4/ip_local_port_range"
+    local room = (file and file:read "*n" or 0) - FIRST
+    if file then file:close() end
+    if room < ROOM then return 0 end
+    return FIRST + tonumber(connections.unique():sub(1, 8), 16) % room
+end
+
+
 local function free_port()
-    local socket = assert(dependency.load("socket").bind("127.0.0.1", 0))
-    local _, port = socket:getsockname()
+    local socket, problem
+    for _ = 1, ROOM do
+        socket, problem = dependency.load("socket").bind("127.0.0.1", some_port())
+        if socket then break end
+    end
+    local _, port = assert(socket, problem):getsockname()
     socket:close()
     return tostring(port)
 end

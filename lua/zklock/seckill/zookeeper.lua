@@ -10,7 +10,7 @@ local zklock = require "zklock"
 
 local TICK = 200 -- milliseconds; a session lasts two of them at least
 local READY = 30 -- seconds
-local ANSWER = 2
+local ANSWER = 10
 
 -- Beside this file.
 local SCRIPT = debug.getinfo(1, "S").source:match "^@(.*)zookeeper%.lua$" .. "zookeeper.sh"

@@ -16,7 +16,7 @@ local LONG = 30     -- seconds within which the other one has the lock
 local A_WHILE = 1   -- seconds in which it must not: several ticks of the server
 local SESSION = 60  -- of ZooKeeper, so less than the jump, and nobody is slow for so long
 local LEASE = 60    -- the same of redlock
-local ANSWER = 1    -- so that a slow machine is not taken for a silent master
+local ANSWER = 10   -- so that a slow machine is not taken for a silent master
 
 
 local clock = {}
