@@ -992,7 +992,8 @@ return {
         what = "a signal whose lock is not had again in time goes with its node",
         at = "zkl_claim_cancel",
         find = "case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);",
-        replace = "case ZKL_SIGNALLED: claim->settled = true; return fail(claim, why) | leave(claim);",
+        replace = [[
+    case ZKL_SIGNALLED: claim->settled = true; return fail(claim, why) | leave(claim);]],
     },
     {
         name = "signal-taken-twice",
@@ -1459,7 +1460,8 @@ size_t drop_repeated(]],
         name = "waiting-try",
         what = "a try waits while the session is suspended",
         at = "zkl_lease_refusal",
-        find = "if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;",
+        find = [[
+    if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;]],
         replace = "",
     },
     {

@@ -534,7 +534,8 @@ return {
         what = "a lease that became a reader's is taken for lost when its old node is gone",
         at = "zkl_stake_absent",
         find = [[
-    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->name) != 0) return false;]],
+    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->name) != 0)
+        return false;]],
         replace = "(void)node;",
         catch = by("guard", "follows a writer that becomes a reader"),
     },
