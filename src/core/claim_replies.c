@@ -186,8 +186,8 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     case ZKL_UNKNOWN: break;
     }
     claim->own_watched = false;
-    if (claim->state == ZKL_RECOVER_STAT || claim->state == ZKL_WAIT) return stall(claim);
-    return 0;
+    bool waits = claim->state == ZKL_WAIT || claim->state == ZKL_FIRST;
+    return waits || claim->state == ZKL_RECOVER_STAT ? stall(claim) : 0;
 }
 
 /*
