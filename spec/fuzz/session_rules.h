@@ -148,7 +148,7 @@ static void check_created(const struct stake *stake, const char *path) {
 static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc) {
     const struct stake *stake = call->stake;
     const struct zkl_claim *claim = &stake->claim;
-    require(claim->state != ZKL_GONE);
+    if (claim->state == ZKL_GONE) return; /* asked for in the step in which it was handed on */
     switch (call->verb) {
     case VERB_CREATE:
     case VERB_CREATE_ALL:
