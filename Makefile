@@ -71,11 +71,12 @@ $(BUILD)/asan/zklock/core.so: $(SOURCES) $(HEADERS)
 $(BUILD)/tsan/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,/usr/include/lua5.4,-O1 -fno-omit-frame-pointer -fsanitize=thread)
 
-# One for each Lua that is installed for.
+# One for each Lua that is installed for: without the asserts, as LuaRocks builds it. All other
+# builds have them.
 INSTALL = $(BUILD)/install/$(LUA_VERSION)/$(LUA_INCDIR)/zklock/core.so
 
 $(INSTALL): $(SOURCES) $(HEADERS)
-	$(call module,$(LUA_INCDIR))
+	$(call module,$(LUA_INCDIR),-DNDEBUG)
 
 comma = ,
 
