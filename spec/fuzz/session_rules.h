@@ -244,7 +244,12 @@ static bool watches_own(const struct stake *stake) {
     return is_out(stake, VERB_GET_OWN) || will_tell(stake->own_watch);
 }
 
+/* Or has asked to, perhaps without a connection. */
 static bool watches(const struct stake *stake, const struct zkl_contender *contender) {
+    EACH_CALL(call) {
+        bool asks = call->stake == stake && call->verb == VERB_GET_AHEAD;
+        if (asks && call->contender == contender) return true;
+    }
     return will_tell(watch_at(stake->path->text, contender->name));
 }
 
