@@ -315,7 +315,7 @@ static void answer(const struct sent *sent, int error) {
     const struct stake *stake = call->stake;
     struct zkl_claim before = stake ? stake->claim : (struct zkl_claim){0};
     bool says_so =
-        call->verb == VERB_SHARE && (error == ZKL_ERROR_NONE || error == ZKL_ERROR_NODE_EXISTS);
+        call->kind == CALL_DOWNGRADE && (error == ZKL_ERROR_NONE || error == ZKL_ERROR_NODE_EXISTS);
     answer_with(sent, error);
     if (before.kind != ZKL_WRITE || !is_kept(stake) || stake->claim.kind != ZKL_READ) return;
     require(says_so && stake->claim.czxid == before.czxid);
@@ -479,13 +479,17 @@ static void ask(struct user *user, uint8_t from) {
     const struct zkl_op op = {ZKL_OP_SET, 0, -1, "/stock", "9", 1};
     struct zkl_lease *lease = user->lease;
     user->doing = ASKS;
-    switch (from % 4) {
+    switch (from % 5) {
     case 0:
         user->request = zkl_queue(w.session, path, use_of(0, 0).kind, from & 64, timeout);
         break;
     case 1: user->request = zkl_get(w.session, path, timeout); break;
     case 2:
         user->request = lease ? zkl_check(lease, timeout) : zkl_session_ready(w.session, timeout);
+        break;
+    case 3:
+        if (lease) user->request = zkl_signal(lease, "/condition", from & 64, timeout);
+        else user->request = zkl_get(w.session, path, timeout);
         break;
     default:
         user->request =

@@ -27,7 +27,7 @@
 #include <string.h>
 
 #include "core/permits.h"
-#include "session/internal.h" /* to look, never to change */
+#include "session/call.h" /* to look, never to change */
 
 enum { USERS = 6, WATCHERS = 2, LOCKS = 2, SENT = 1024, PATH = 256 };
 
@@ -105,15 +105,15 @@ static const char *name_in(const char *path) {
     return strrchr(path, '/') + 1;
 }
 
-/* Of the verb, for the stake; any stake's: NULL. */
-static unsigned count_out(const struct stake *stake, enum verb verb) {
+/* Of the kind, for the stake; any stake's: NULL. */
+static unsigned count_out(const struct stake *stake, enum call_kind kind) {
     unsigned count = 0;
-    EACH_CALL(call) count += call->verb == verb && (!stake || call->stake == stake);
+    EACH_CALL(call) count += call->kind == kind && (!stake || call->stake == stake);
     return count;
 }
 
-static bool is_out(const struct stake *stake, enum verb verb) {
-    return count_out(stake, verb) > 0;
+static bool is_out(const struct stake *stake, enum call_kind kind) {
+    return count_out(stake, kind) > 0;
 }
 
 /* --- what may be sent ----------------------------------------------------------------------- */
@@ -136,11 +136,11 @@ static void check_removed(const struct stake *stake) {
 /* One of a fixed name at a time: else their nodes could not be told apart. */
 static void check_created(const struct stake *stake, const char *path) {
     const struct zkl_claim *claim = &stake->claim;
-    require(claim->state == ZKL_ENTER && claim->czxid == 0);
+    require(claim->state == ZKL_CREATE && claim->czxid == 0);
     require(strcmp(name_in(path), claim->name) == 0 && !is_complete_name(claim->name));
     if (!is_fixed(claim)) return;
     EACH_CALL(call) {
-        bool create = call->verb == VERB_CREATE && is_fixed(&call->stake->claim);
+        bool create = call->kind == CALL_CREATE && is_fixed(&call->stake->claim);
         if (create && call->stake != stake) require(call->stake->path != stake->path);
     }
 }
@@ -149,18 +149,20 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
     const struct stake *stake = call->stake;
     const struct zkl_claim *claim = &stake->claim;
     if (claim->state == ZKL_GONE) return; /* asked for in the step in which it was handed on */
-    switch (call->verb) {
-    case VERB_CREATE:
-    case VERB_CREATE_ALL:
-    case VERB_WAIT: check_created(stake, rpc->path); break;
-    case VERB_REMOVE: check_removed(stake); break;
-    case VERB_GET_OWN: require(is_fixed(claim) || is_complete_name(claim->name)); break;
-    case VERB_LIST: require(!is_fixed(claim)); break;
-    case VERB_GET_AHEAD:
-    case VERB_RANK: require(call->contender && !is_fixed(claim)); break;
-    case VERB_SHARE: require(claim->state == ZKL_SHARE && zkl_claim_may_share(claim)); break;
-    case VERB_PASS: require(claim->state == ZKL_PASS && claim->waits && claim->ahead); break;
-    case VERB_MARK: require(claim->state == ZKL_HELD && claim->kind == ZKL_PERMIT); break;
+    switch (call->kind) {
+    case CALL_CREATE:
+    case CALL_CREATE_ALL:
+    case CALL_WAIT: check_created(stake, rpc->path); break;
+    case CALL_REMOVE: check_removed(stake); break;
+    case CALL_GET_OWN: require(is_fixed(claim) || is_complete_name(claim->name)); break;
+    case CALL_LIST: require(!is_fixed(claim)); break;
+    case CALL_GET_AHEAD:
+    case CALL_RANK: require(call->contender && !is_fixed(claim)); break;
+    case CALL_DOWNGRADE:
+        require(claim->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(claim));
+        break;
+    case CALL_FORWARD: require(claim->state == ZKL_FORWARD && claim->waits && claim->ahead); break;
+    case CALL_MARK: require(claim->state == ZKL_HELD && claim->kind == ZKL_PERMIT); break;
     default: break;
     }
 }
@@ -198,7 +200,7 @@ static void check_turn(const struct stake *stake) {
 /* `again`: the owner had it. */
 static void check_grant(struct user *user, bool again) {
     const struct stakes *stakes = &user->lease->stakes;
-    const struct zkl_clock *clock = &w.session->party.clock;
+    const struct zkl_clock *clock = &w.session->common.clock;
     for (size_t i = 0; i < stakes->count; i++) {
         const struct stake *stake = zkl_stakes_at(stakes, i);
         require(stake->token > 0 && zkl_claim_holds(&stake->claim));
@@ -241,13 +243,13 @@ static bool will_tell(const struct watch *watch) {
 }
 
 static bool watches_own(const struct stake *stake) {
-    return is_out(stake, VERB_GET_OWN) || will_tell(stake->own_watch);
+    return is_out(stake, CALL_GET_OWN) || will_tell(stake->own_watch);
 }
 
 /* Or has asked to, perhaps without a connection. */
 static bool watches(const struct stake *stake, const struct zkl_contender *contender) {
     EACH_CALL(call) {
-        bool asks = call->stake == stake && call->verb == VERB_GET_AHEAD;
+        bool asks = call->stake == stake && call->kind == CALL_GET_AHEAD;
         if (asks && call->contender == contender) return true;
     }
     return will_tell(watch_at(stake->path->text, contender->name));
@@ -276,14 +278,14 @@ static bool watches_ahead(const struct stake *stake) {
 static bool another_part_enters(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     for (const struct zkl_claim *part = claim->next_part; part != claim; part = part->next_part)
-        if (part->state != ZKL_ENTER || !part->unsent || part->stalled) return true;
+        if (part->state != ZKL_CREATE || !part->awaits_parts || part->stalled) return true;
     return false;
 }
 
 static bool creates(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    if (claim->unsent) return another_part_enters(stake);
-    return is_out(stake, claim->waits ? VERB_WAIT : VERB_CREATE) || is_out(NULL, VERB_CREATE_ALL);
+    if (claim->awaits_parts) return another_part_enters(stake);
+    return is_out(stake, claim->waits ? CALL_WAIT : CALL_CREATE) || is_out(NULL, CALL_CREATE_ALL);
 }
 
 /* What keeps the claim going; the next heartbeat mends what is stalled. */
@@ -292,23 +294,23 @@ static bool has_alarm(const struct stake *stake) {
     if (claim->stalled) return !connected() || zkl_session_due(w.session) < w.now + TIMEOUT / 3;
     switch (claim->state) {
     case ZKL_NEW: return claim->pausing && zkl_session_due(w.session) <= stake->wake_at;
-    case ZKL_SEEK: return is_out(stake, is_fixed(claim) ? VERB_GET_OWN : VERB_LIST);
-    case ZKL_TRY: return is_out(stake, VERB_LIST);
+    case ZKL_RECOVER_LIST: return is_out(stake, is_fixed(claim) ? CALL_GET_OWN : CALL_LIST);
+    case ZKL_TRY: return is_out(stake, CALL_LIST);
     case ZKL_LIST: return stake->path->lists > 0;
-    case ZKL_ENTER: return creates(stake);
-    case ZKL_LOOK:
-    case ZKL_PROVE: return is_out(stake, VERB_SYNC);
-    case ZKL_KNOW: return is_out(stake, VERB_GET_OWN);
-    case ZKL_RANK: return claim->ranks > 0 && count_out(stake, VERB_RANK) == claim->ranks;
+    case ZKL_CREATE: return creates(stake);
+    case ZKL_RECOVER_SYNC:
+    case ZKL_PROVE: return is_out(stake, CALL_SYNC);
+    case ZKL_RECOVER_STAT: return is_out(stake, CALL_GET_OWN);
+    case ZKL_RANK: return claim->ranks > 0 && count_out(stake, CALL_RANK) == claim->ranks;
     case ZKL_WAIT:
         return watches_own(stake) && (is_fixed(claim) || claim->waits || watches_ahead(stake));
     case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && watches_own(stake);
     case ZKL_HELD: return true; /* its user's matter; see check_holder() */
-    case ZKL_SHARE: return is_out(stake, VERB_SHARE) || is_out(stake, VERB_REVISE);
-    case ZKL_AWAY:
-    case ZKL_CALLED: return claim->partner != NULL;
-    case ZKL_PASS: return is_out(stake, VERB_LIST) || is_out(stake, VERB_PASS);
-    case ZKL_LEAVE: return is_out(stake, VERB_REMOVE);
+    case ZKL_DOWNGRADE: return is_out(stake, CALL_DOWNGRADE) || is_out(stake, CALL_REVISE);
+    case ZKL_IN_CONDITION:
+    case ZKL_SIGNALLED: return claim->partner != NULL;
+    case ZKL_FORWARD: return is_out(stake, CALL_LIST) || is_out(stake, CALL_FORWARD);
+    case ZKL_LEAVE: return is_out(stake, CALL_REMOVE);
     case ZKL_GONE: break;
     }
     return false;
@@ -326,7 +328,7 @@ static void check_stake(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     require(has_alarm(stake));
     require(!zkl_claim_holds(claim) || is_had_by_any(stake));
-    require(claim->ahead == NULL || claim->state == ZKL_WAIT || claim->state == ZKL_PASS);
+    require(claim->ahead == NULL || claim->state == ZKL_WAIT || claim->state == ZKL_FORWARD);
     EACH_STAKE(other) {
         bool apart = other == stake || other->path != stake->path || is_fixed(claim);
         require(apart || !*claim->name || strcmp(claim->name, other->claim.name) != 0);
@@ -339,12 +341,13 @@ static bool will_end(const struct zkl_request *request) {
     switch (request->kind) {
     case REQUEST_ACQUIRE:
     case REQUEST_WAIT: return stake->request == request;
-    case REQUEST_SHARE: return stake->sharing == request;
+    case REQUEST_DOWNGRADE: return stake->downgrading == request;
     case REQUEST_RELEASE: return true; /* the claim's alarm is its own */
     case REQUEST_READY:
     case REQUEST_CHECK:
     case REQUEST_QUEUE:
     case REQUEST_GUARD:
+    case REQUEST_SIGNAL:
     case REQUEST_REVOKE:
     case REQUEST_GET: break;
     }
