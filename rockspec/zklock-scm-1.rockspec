@@ -116,7 +116,7 @@ build = {
             "src/zookeeper/probe.c",
             "src/zookeeper/rpc.c",
          },
-         defines = { "THREADED", "_GNU_SOURCE" },
+         defines = { "NDEBUG", "THREADED", "_GNU_SOURCE" },
          libraries = { "zookeeper_mt", "pthread", "dl" },
          incdirs = { "$(ZOOKEEPER_INCDIR)" },
          libdirs = { "$(ZOOKEEPER_LIBDIR)" },

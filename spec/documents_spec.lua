@@ -188,6 +188,34 @@ describe("the table of docs/design/states.md", function()
         assert.same(states, described)
     end)
 
+    -- Where the simulator, which counts what its claims are fed, has another name for it.
+    local fed = { ["adopt stray"] = "adopt", placed = "created: ok", taken = "created: taken",
+                  ["passed over: absent"] = "passed over",
+                  ["passed over: refused"] = "passed over" }
+
+    -- The states in which each event can come, a letter each, and the letters in their order.
+    local function possible()
+        local source, letters, order = read "spec/sim/coverage.c", {}, {}
+        local all = source:match 'letters%[%] = "(%u+)"'
+        for event, where in source:gmatch '{%s*"([^"]+)",%s*"(%u*)"' do letters[event] = where end
+        for name in header:match "enum zkl_claim_state (%b{})":gmatch "ZKL_([%u_]+)" do
+            order[name], all = all:match "^(%u?)(.*)$" -- GONE, the last, has none
+        end
+        return letters, order
+    end
+
+    it("has an event only in the states in which the simulator knows that it can come", function()
+        local wrong, letters, order = {}, possible()
+        for _, row in ipairs(rows) do
+            local event = fed[row[3]] or row[3]
+            local state = event == "await" and "HELD" or row[2] -- it is the lock's claim's
+            if order[state] == "" or not (letters[event] or ""):find(order[state], 1, true) then
+                wrong[#wrong + 1] = table.concat(row, " ", 1, 3)
+            end
+        end
+        assert.same({}, wrong)
+    end)
+
     it("has each event of a claim once", function()
         local seen = {}
         for _, row in ipairs(page.rows) do

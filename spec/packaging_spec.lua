@@ -67,6 +67,31 @@ describe("the rockspec", function()
 end)
 
 
+describe("the asserts of the sources", function()
+    -- What make would run.
+    local function commands(target)
+        return rig.shell("env -u MAKEFLAGS make -nB %s 2>&1", target)
+    end
+
+    it("are not in what is installed", function()
+        assert.equal("NDEBUG", rockspec().build.modules["zklock.core"].defines[1])
+        assert.truthy(commands("install DESTDIR=/nowhere"):find("-DNDEBUG", 1, true))
+    end)
+
+    it("are in all that is built for tests", function()
+        local targets = { "all", "build/asan/zklock/core.so", "build/tsan/zklock/core.so",
+                          "test-core", "test-core-asan", "build/sim/sim", "build/sim/sim-asan",
+                          "build/fuzz/session_fuzz", "build/fuzz/reply_fuzz", "test-alloc",
+                          "test-memory" }
+        for _, target in ipairs(targets) do
+            local text = commands(target)
+            assert.truthy(text:find("-std=c11", 1, true), target)
+            assert.is_nil(text:find("NDEBUG", 1, true), target)
+        end
+    end)
+end)
+
+
 describe("the archive of make dist", function()
     local folder
     setup(function() folder = rig.shell("mktemp -d"):match("[^\n]+") end)

@@ -48,7 +48,7 @@ static void reach(struct turns *t, enum zkl_claim_state state, int32_t batch) {
     *t = (struct turns){.second = {.common = NULL}};
     scene_reach(&t->s, state, ZKL_NEVER);
     t->s.line.opened = true;
-    zkl_claim_batch(&t->s.claim, batch);
+    t->s.claim.batch = batch;
 }
 
 /* The first one holds, the others have come. */

@@ -206,6 +206,13 @@ static void ending(void) {
                  ZKL_DO_FAIL | ZKL_DO_REMOVE);
         scene_close(&s);
     }
+    TEST("a part that was first, and lost the answer of its watch, asks again at a heartbeat") {
+        half(&s);
+        CHECK_IS(scene_got_own(&s, ZKL_UNKNOWN, 0), 0);
+        CHECK_IS(zkl_claim_beat(&s.claim, s.now), ZKL_DO_WATCH_OWN);
+        CHECK_IS(s.claim.state, ZKL_FIRST);
+        scene_close(&s);
+    }
     TEST("creates that got lost and were not carried out are not made one by one") {
         pair(&s, false);
         scene_start(&s);

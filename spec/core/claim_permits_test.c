@@ -73,7 +73,7 @@ static void places(void) {
     }
     TEST("a small request behind a big one that waits, waits, though it would fit") {
         reach(&s, ZKL_LIST);
-        zkl_claim_want(&s.claim, 1, 3);
+        s.claim.permits = 1;
         CHECK_IS(LISTED(&s, ONE40, ALL41, s.claim.name), BEHIND_ONE);
         scene_close(&s);
     }
@@ -84,7 +84,8 @@ static void places(void) {
     }
     TEST("permits are counted beyond 31 bits") {
         reach(&s, ZKL_LIST);
-        zkl_claim_want(&s.claim, 1, INT32_MAX);
+        s.claim.permits = 1;
+        s.claim.limit = INT32_MAX;
         CHECK_IS(LISTED(&s, PERMIT("40", "2147483647-of-2147483647", "0000000040"),
                         PERMIT("41", "2147483647-of-2147483647", "0000000041"), s.claim.name),
                  BEHIND_ONE);
@@ -171,7 +172,7 @@ static void heads(void) {
     }
     TEST("a holder's end that is not enough asks for nothing: the others are watched") {
         reach(&s, ZKL_LIST);
-        zkl_claim_want(&s.claim, 3, 3);
+        s.claim.permits = 3;
         LISTED(&s, ONE39, ONE40, ONE41, s.claim.name);
         CHECK_IS(deleted(&s, ONE40), 0);
         CHECK_IS(deleted(&s, ONE39), 0);

@@ -2,7 +2,7 @@
 #
 #   make fuzz               an hour each, two at a time        SECONDS=3600
 #   make test-fuzz          ten seconds each
-#   make fuzz FUZZ=claim    one of them
+#   make fuzz FUZZ=session  one of them
 #
 # What each of them demands is in the header of its source. Inputs that reach new lines are
 # kept in build/fuzz/<name>/corpus and are where the next run begins; an input that breaks a
@@ -10,19 +10,20 @@
 # Needs clang with its runtime (libclang-rt).
 
 SECONDS ?= 3600
-FUZZ ?= name hosts options claim reply
+FUZZ ?= name hosts options session reply
 
 FUZZ_CC = clang -std=c11 -D_GNU_SOURCE $(WARNINGS) -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	-Isrc -Isrc/core -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 FUZZ_PROGRAMS = $(FUZZ:%=$(BUILD)/fuzz/%_fuzz)
 
-$(BUILD)/fuzz/%_fuzz: spec/fuzz/%_fuzz.c spec/fuzz/lua_lines.h $(SOURCES) $(HEADERS)
+$(BUILD)/fuzz/%_fuzz: spec/fuzz/%_fuzz.c $(wildcard spec/fuzz/*.h) $(SOURCES) $(HEADERS)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) -o $@ $< $(FUZZ_SOURCES)
 
 $(BUILD)/fuzz/name_fuzz: FUZZ_SOURCES = src/core/name.c
-$(BUILD)/fuzz/claim_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c)
+$(BUILD)/fuzz/session_fuzz: FUZZ_SOURCES = $(wildcard src/core/*.c src/session/*.c) \
+	-DPATH_BUCKETS=2 -DWATCH_BUCKETS=16
 $(BUILD)/fuzz/hosts_fuzz: FUZZ_SOURCES = $(SOURCES) $(LIBS) -lm -llua5.4 \
 	-Wl,--wrap=getaddrinfo,--wrap=freeaddrinfo
 $(BUILD)/fuzz/reply_fuzz: FUZZ_SOURCES = $(filter-out src/shell/thread.c \

@@ -521,6 +521,13 @@ return {
         replace = "return true; case ZKL_PROVE: case ZKL_FIRST: return false;",
     },
     {
+        name = "first-unheard",
+        what = "who is first waits on, though the answer of its watch was lost",
+        at = "zkl_claim_got_own",
+        find = "|| claim->state == ZKL_FIRST",
+        replace = "",
+    },
+    {
         name = "share-unknown-refused",
         what = "a writer counts as one although a lost reply may have made it a reader",
         at = "zkl_claim_downgraded",

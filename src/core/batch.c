@@ -6,9 +6,13 @@
  * When it does not want its place any more the next one has it. With the last grant of a
  * batch the next one enters, behind those that came from elsewhere: processes take turns.
  */
+#include <assert.h>
+
 #include "claim_steps.h"
 
 void zkl_claim_batch(struct zkl_claim *claim, int32_t batch) {
+    assert(batch >= 0 && batch <= ZKL_BATCH_MAX);
+    assert(batch == 0 || (claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waits));
     claim->batch = batch;
 }
 

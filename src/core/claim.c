@@ -1,10 +1,13 @@
 /* claim.c - the life of a claim: what the user does, the connection, time. */
+#include <assert.h>
+
 #include "claim_steps.h"
 
 /* --- what the user does ------------------------------------------------------------------ */
 
 void zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common, struct zkl_line *line,
                     enum zkl_kind kind, zkl_time deadline, bool trying) {
+    assert(common && line);
     if (!line->claims_end) line->claims_end = &line->claims;
     *claim = (struct zkl_claim){.common = common,
                                 .line = line,
@@ -19,6 +22,9 @@ void zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common, struct z
 }
 
 void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit) {
+    assert(claim->state == ZKL_NEW);
+    assert(claim->kind == ZKL_PERMIT ? permits > 0 && permits <= limit
+                                     : permits == 0 && limit == 0);
     claim->permits = permits;
     claim->limit = limit;
 }
@@ -36,11 +42,13 @@ void zkl_claim_detach(struct zkl_claim *claim) {
 }
 
 void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first) {
+    assert(part->state == ZKL_NEW && !is_part(part) && first->state == ZKL_NEW);
     part->next_part = first->next_part;
     first->next_part = part;
 }
 
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan) {
+    assert(claim->state == ZKL_NEW && orphan->listed && !orphan->claimed);
     orphan->claimed = true;
     claim->waits = claim->line->condition;
     claim->nonce = orphan->nonce;
@@ -63,6 +71,7 @@ static bool follows(const struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
+    assert(claim->state == ZKL_NEW && claim->wanted);
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
@@ -115,6 +124,7 @@ zkl_actions zkl_claim_release(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_downgrade(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) return 0;
+    assert(zkl_claim_may_downgrade(claim));
     claim->state = ZKL_DOWNGRADE;
     claim->refusal = ZKL_OK;
     return connected(claim) ? ZKL_DO_DOWNGRADE : stall(claim);

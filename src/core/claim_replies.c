@@ -1,4 +1,6 @@
 /* claim_replies.c - what a claim makes of replies and of watch events. */
+#include <assert.h>
+
 #include "claim_steps.h"
 #include "permits.h"
 
@@ -29,6 +31,8 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
 
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid) {
+    assert(reply != ZKL_DONE || strlen(name) < ZKL_NAME_SIZE);
+    assert(reply != ZKL_DONE || czxid > 0 || is_part(claim) || claim->waits);
     if (claim->state != ZKL_CREATE) return 0;
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_created(claim, reply, why);
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
@@ -174,6 +178,7 @@ static zkl_actions own_gone(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               int64_t czxid, uint64_t owner, zkl_time now) {
+    assert(reply != ZKL_DONE || czxid > 0);
     if (zkl_kind_is_fixed(claim->kind))
         return zkl_unfair_got_own(claim, reply, why, czxid, owner, now);
     switch (reply) {
@@ -186,8 +191,8 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     case ZKL_UNKNOWN: break;
     }
     claim->own_watched = false;
-    if (claim->state == ZKL_RECOVER_STAT || claim->state == ZKL_WAIT) return stall(claim);
-    return 0;
+    bool waits = claim->state == ZKL_WAIT || claim->state == ZKL_FIRST;
+    return waits || claim->state == ZKL_RECOVER_STAT ? stall(claim) : 0;
 }
 
 /*
@@ -237,6 +242,7 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
 /* A get that is refused tells no czxid, but that the node is there. */
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now) {
+    assert(claim->ranks > 0 && (reply != ZKL_DONE || czxid > 0));
     claim->ranks--;
     if (reply == ZKL_DONE) contender->czxid = czxid;
     if (reply == ZKL_ABSENT) zkl_line_forget(claim->line, contender);

@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "clock.h"
 
 /* For how long a proof counts as certain. */
@@ -28,11 +30,13 @@ static void set_timeout(struct zkl_clock *clock, zkl_time timeout, double margin
 }
 
 void zkl_clock_retime(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time now) {
+    assert(timeout > 0 && margin > 0 && margin <= 0.5);
     if (ran_out(clock, now)) clock->epoch++; /* by the old one */
     set_timeout(clock, timeout, margin);
 }
 
 void zkl_clock_start(struct zkl_clock *clock, zkl_time timeout, double margin, zkl_time issued) {
+    assert(timeout > 0 && margin > 0 && margin <= 0.5);
     set_timeout(clock, timeout, margin);
     clock->proof = clock->steady_since = clock->certain = issued - timeout;
     clock->epoch++;
@@ -51,6 +55,7 @@ void zkl_clock_attend(struct zkl_clock *clock, zkl_time now) {
 }
 
 void zkl_clock_prove(struct zkl_clock *clock, zkl_time issued, zkl_time now) {
+    assert(issued <= now);
     zkl_clock_attend(clock, now);
     if (clock->timeout == 0) return;
     if (ran_out(clock, now)) clock->epoch++;

@@ -12,11 +12,15 @@
  * A list that is asked for after the signal was seen shows all that waited then, for on
  * one connection views only grow, also from server to server; so no sync is needed.
  */
+#include <assert.h>
+
 #include "claim_steps.h"
 
 /* --- the lock's claim --------------------------------------------------------------------- */
 
 zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zkl_time deadline) {
+    assert(lock->state == ZKL_HELD && !is_part(lock) && !lock->batch && !lock->partner);
+    assert(waiter->state == ZKL_NEW && waiter->kind == ZKL_MUTEX && waiter->line != lock->line);
     lock->state = ZKL_IN_CONDITION;
     lock->deadline = deadline;
     lock->trying = lock->stalled = false;
@@ -48,6 +52,7 @@ static bool is_open(const struct zkl_claim *waiter) {
 
 zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock) {
     const struct zkl_claim *waiter = lock->partner;
+    assert(waiter);
     if (lock->state != ZKL_IN_CONDITION) return 0;
     if (lock->wanted && waiter->state == ZKL_SIGNALLED) return zkl_claim_enter(lock);
     if (waiter->wanted) return 0; /* it goes on */

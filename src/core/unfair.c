@@ -10,6 +10,8 @@
  * A delete whose outcome is unknown is not repeated: RECOVER_SYNC and RECOVER_LIST tell first
  * whether the node that is there is still the one with the claim's czxid.
  */
+#include <assert.h>
+
 #include "claim_steps.h"
 
 /* --- claims of one session on one path --------------------------------------------------- */
@@ -210,6 +212,7 @@ zkl_actions zkl_unfair_resume(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid) {
+    assert(claim->state == ZKL_NEW && zkl_kind_is_fixed(claim->kind) && czxid > 0);
     claim->czxid = czxid;
     strcpy(claim->name, ZKL_NAME_FIXED);
     return leave(claim);

@@ -5,6 +5,7 @@
  * step is over. Each is answered once, and in the order of the requests: one that could not be
  * sent is answered, as unknown, when those before it are. So no step is in the middle of another.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "answers.h"
@@ -244,6 +245,7 @@ void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_ans
     bool over =
         answer->error == ZKL_ERROR_SESSION_EXPIRED || answer->error == ZKL_ERROR_UNKNOWN_SESSION;
     if (!call) return;
+    assert(call == session->calls); /* in the order of the requests */
     if (over) {
         zkl_session_expired(session);
         return;

@@ -1,4 +1,5 @@
 /* connection.c - what a session is told of its connection, its heartbeats, its end. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
 /* Nobody will read what is left: gives back the references of the events. */
 void zkl_session_free(zkl_session *session) {
     struct zkl_event unread;
+    assert(!session->calls && !session->stakes && !session->requests && !session->watchers);
     while (zkl_session_next_event(session, &unread)) continue;
     zkl_watches_clear(&session->watches);
     zkl_path_tidy(session);
@@ -53,6 +55,7 @@ void *zkl_session_owner(const zkl_session *session) {
 /* --- time ------------------------------------------------------------------------------ */
 
 void zkl_session_at(zkl_session *session, zkl_time now) {
+    assert(now >= session->now);
     session->now = now;
     zkl_path_tidy(session);
 }
@@ -66,6 +69,7 @@ static void change(struct zkl_session *session, enum zkl_session_state state) {
 
 void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) {
     zkl_time now = session->now;
+    assert(id != 0 && timeout > 0);
     if (session->common.session == id) {
         session->stats.reconnects++;
         zkl_stake_tick_all(session, now); /* what ran out by the old timeout is lost */
@@ -156,6 +160,7 @@ void zkl_session_closed(zkl_session *session) {
 /* --- watch events ------------------------------------------------------------------------ */
 
 void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node) {
+    assert(node && *node == '/');
     session->stats.events++;
     zkl_watches_fired(&session->watches, node);
     zkl_stake_event(session, event, node);

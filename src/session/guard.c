@@ -5,6 +5,7 @@
  * carried out twice is not what was asked for. It waits for a connection before; when its
  * answer is lost, nobody can tell what became of it, and the request ends as overdue.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +146,7 @@ void zkl_guard_answer(struct call *call, const struct answer *answer) {
 
 /* A node of a fixed name may be another's by now, and a check of it tells nothing. */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout) {
+    assert(count > 0);
     struct zkl_request *request = zkl_request_of(lease, REQUEST_GUARD, timeout);
     if (request && zkl_kind_is_fixed(zkl_stakes_at(&lease->stakes, 0)->claim.kind))
         zkl_request_finish(request, ZKL_UNSUPPORTED, 0);

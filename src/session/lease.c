@@ -1,4 +1,5 @@
 /* lease.c - acquiring a lock, and the handles on what was granted. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,7 +142,18 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
     return true;
 }
 
+/* As session.h has it. */
+static void check_options(const struct zkl_acquire_options *options) {
+    assert(*options->path == '/' && options->owner);
+    assert(options->kind == ZKL_PERMIT ? options->permits > 0 && options->permits <= options->limit
+                                       : options->permits == 0 && options->limit == 0);
+    assert(options->batch >= 0 && options->batch <= ZKL_BATCH_MAX);
+    assert(options->batch == 0 || options->kind == ZKL_MUTEX);
+    (void)options;
+}
+
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options) {
+    check_options(options);
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options->timeout);
     bool begun = request && begin(request, options);
     if (request && !begun) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
@@ -206,6 +218,8 @@ static bool are_new(struct zkl_request *request, const struct zkl_acquire_option
 
 zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_options *options,
                              size_t count) {
+    assert(count > 0);
+    for (size_t i = 0; i < count; i++) check_options(&options[i]);
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options[0].timeout);
     if (request) {
         enum zkl_code code = zkl_lease_refusal(session, options, count);

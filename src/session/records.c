@@ -2,6 +2,7 @@
  * records.c - stakes, requests and watchers are counted, by whatever refers to them; how a request
  * begins and ends; several stakes as one; when the session has something to do.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ void zkl_stake_hold(struct stake *stake) {
 }
 
 void zkl_stake_unhold(struct stake *stake) {
+    assert(stake->references > 0);
     if (--stake->references > 0) return;
     free(stake->data);
     free(stake->owner);
@@ -81,6 +83,7 @@ void zkl_watcher_hold(struct zkl_watcher *watcher) {
 }
 
 void zkl_watcher_unhold(struct zkl_watcher *watcher) {
+    assert(watcher->references > 0);
     if (--watcher->references > 0) return;
     zkl_reading_forget(&watcher->seen);
     zkl_reading_forget(&watcher->told);
@@ -139,6 +142,7 @@ void zkl_request_forget_queue(struct zkl_request *request) {
 }
 
 void zkl_request_unhold(struct zkl_request *request) {
+    assert(request->references > 0);
     if (--request->references > 0) return;
     zkl_request_forget_queue(request);
     zkl_stakes_drop(&request->stakes);

@@ -1,4 +1,5 @@
 /* request.c - an operation that the host waits for, from its start to its end. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "events.h"
@@ -75,6 +76,7 @@ bool zkl_request_done(const zkl_request *request) {
 }
 
 enum zkl_code zkl_request_code(const zkl_request *request) {
+    assert(request->done);
     return request->code;
 }
 

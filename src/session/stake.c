@@ -1,4 +1,5 @@
 /* stake.c - claims with their users: their lives, and what users are told. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
 /* GONE: the line and the session forget it; handles may still ask for its state. */
 void zkl_stake_forget(struct stake *stake) {
     struct zkl_session *session = stake->session;
+    assert(stake->claim.state == ZKL_GONE);
     while (stake->leaving) {
         struct zkl_request *request = stake->leaving;
         stake->leaving = request->next_leaving;

@@ -19,6 +19,7 @@
  * A watcher keeps the watch of its path until it ends: that counts all the time, also between two
  * watches and between two sessions, so that there is room to set it again.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,7 @@ void zkl_watches_remove_unwanted(struct zkl_session *session) {
 /* `wishes` is one of the watch's three counts. */
 static void unwant(struct zkl_session *session, struct watch *watch, unsigned *wishes,
                    bool at_once) {
+    assert(*wishes > 0);
     discount(&session->watches, watch);
     --*wishes;
     count(&session->watches, watch);

@@ -1,0 +1,671 @@
+/*
+ * session_fuzz.c - libFuzzer on a session: src/session and src/core as they ship. This file is
+ * their shell, their users and their server. The bytes choose what users ask for, how each request
+ * is answered, which watches tell, when the connection goes and comes, how time passes. The server
+ * tells what it likes, in the form that it has to have (of other forms see reply_fuzz.c); it need
+ * not be a ZooKeeper (the simulator has one that is: spec/sim/zookeeper.c). What must hold is in
+ * session_rules.h.
+ */
+#include "session_rules.h"
+
+#include <inttypes.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { OPS = 4, NAMES = 24 };
+
+/* --- requests go out ------------------------------------------------------------------------ */
+
+static const struct call *call_of(uint64_t id) {
+    const struct call *call = w.session->calls;
+    while (call->id != id) call = call->next;
+    return call;
+}
+
+static struct sent *nth(unsigned i) {
+    return &w.sent[(w.first + i) % SENT];
+}
+
+/* So many are out that only answers come next. */
+static bool crowded(void) {
+    return w.count > SENT / 2;
+}
+
+/* Some cannot be sent. When the session has ended, it answers what is out itself. */
+static void send_all(void) {
+    struct sent sent = {.cut = false};
+    while (zkl_session_next_rpc(w.session, &sent.id, &sent.rpc)) {
+        const struct call *call = call_of(sent.id);
+        require(connected() && sent.rpc.path && w.count < SENT);
+        if (call->stake && !w.session->closing) check_stakes_rpc(call, &sent.rpc);
+        if (byte() < 0xfa) *nth(w.count++) = sent;
+        else zkl_session_unsent(w.session, sent.id);
+    }
+    if (!w.session->common.session) w.count = 0;
+}
+
+/* --- what users are told -------------------------------------------------------------------- */
+
+static void acquired(struct user *user, enum zkl_code code) {
+    user->lease = zkl_request_lease(user->request);
+    require((user->lease != NULL) == (code == ZKL_OK));
+    if (user->lease) check_grant(user, zkl_stakes_at(&user->lease->stakes, 0)->handles > 1);
+}
+
+/* While another handle writes its node stays a writer's. */
+static void shared(const struct user *user, enum zkl_code code) {
+    const struct stake *stake = zkl_stakes_at(&user->lease->stakes, 0);
+    if (!is_had(user)) return;
+    if (code == ZKL_OK) require(stake->writers > 0 || stake->claim.kind == ZKL_READ);
+    if (code == ZKL_AUTH) require(stake->claim.kind == ZKL_WRITE);
+}
+
+static void leave(struct user *user) {
+    if (user->lease) zkl_lease_drop(user->lease);
+    user->lease = NULL;
+}
+
+/* It has the lock again; or, if the wait did not begin, as before; or has it no more. */
+static void waited(struct user *user, enum zkl_code code) {
+    int64_t before = user->token;
+    if (code == ZKL_OK) {
+        check_grant(user, false);
+        require(user->token != before);
+        return;
+    }
+    if (is_had(user)) require(zkl_lease_token(user->lease) == before);
+    else leave(user);
+}
+
+static void done(struct user *user) {
+    enum zkl_code code = zkl_request_code(user->request);
+    require(zkl_request_done(user->request));
+    switch (user->doing) {
+    case ASKS: break;
+    case ACQUIRES: acquired(user, code); break;
+    case SHARES: shared(user, code); break;
+    case WAITS: waited(user, code); break;
+    case LEAVES: leave(user); break;
+    }
+    zkl_request_drop(user->request);
+    user->request = NULL;
+}
+
+static struct user *user_of(uint64_t id) {
+    EACH_USER(user) {
+        if (user->request && zkl_request_id(user->request) == id) return user;
+    }
+    return NULL;
+}
+
+static void hear_lease(uint64_t id, enum zkl_phase phase) {
+    EACH_USER(user) {
+        if (user->lease && zkl_lease_id(user->lease) == id)
+            user->told = phase == ZKL_PHASE_LOST || has_ended(user->lease);
+    }
+}
+
+static void hear_queued(struct user *user, size_t position) {
+    require(user && !user->announced && position > 1);
+    user->announced = true;
+}
+
+static bool hear(void) {
+    struct zkl_event event;
+    if (!zkl_session_next_event(w.session, &event)) return false;
+    struct user *user = user_of(event.id);
+    switch (event.kind) {
+    case ZKL_EVENT_REQUEST:
+        require(user);
+        done(user);
+        break;
+    case ZKL_EVENT_QUEUED: hear_queued(user, event.position); break;
+    case ZKL_EVENT_LEASE: hear_lease(event.id, event.phase); break;
+    case ZKL_EVENT_STATE:
+    case ZKL_EVENT_WATCHER:
+    case ZKL_EVENT_NONE: break;
+    }
+    return true;
+}
+
+/* After whatever was put in. */
+static void settle(void) {
+    do send_all();
+    while (hear());
+    check();
+}
+
+/* --- what the server tells ------------------------------------------------------------------ */
+
+static const char *const strangers[] = {
+    "_c_11111111-2222-3333-4444-555555555555-lock-0000000001",
+    "_c_11111111-2222-3333-4444-555555555556-__WRIT__0000000002",
+    "_c_11111111-2222-3333-4444-555555555557-__READ__0000000002",
+    "_c_11111111-2222-3333-4444-555555555558-lock-0000000005",
+    "_c_11111111-2222-3333-4444-555555555559-lock-2147483647",
+    "0123456789abcdef0123456789abcdef__lock__0000000003",
+    "x-lock--2147483646",
+    "_c_11111111-2222-3333-4444-55555555555a-permit-2-of-3-0000000001",
+    "_c_11111111-2222-3333-4444-55555555555b-permit-1-of-3-0000000004",
+    "_c_11111111-2222-3333-4444-55555555555c-permit-3-of-3-0000000006",
+    "no contender",
+};
+
+enum { STRANGERS = sizeof strangers / sizeof *strangers };
+
+/* A node's number: small, or at the end of the counter. */
+static int32_t pick_number(void) {
+    uint8_t from = byte();
+    return from < 0xf0 ? from & 0x1f : from < 0xf8 ? INT32_MAX : -(int32_t)from;
+}
+
+static int pick_error(const struct zkl_rpc *rpc) {
+    static const int errors[] = {ZKL_ERROR_NO_NODE,         ZKL_ERROR_NO_NODE,
+                                 ZKL_ERROR_NODE_EXISTS,     ZKL_ERROR_BAD_VERSION,
+                                 ZKL_ERROR_NO_AUTH,         ZKL_ERROR_CONNECTION_LOSS,
+                                 ZKL_ERROR_CONNECTION_LOSS, ZKL_ERROR_UNIMPLEMENTED};
+    uint8_t from = byte();
+    if (from == 0xff) return ZKL_ERROR_SESSION_EXPIRED;
+    if (from >= 0xa0 && rpc->kind == ZKL_RPC_UNWATCH) return ZKL_ERROR_NO_WATCHER;
+    return from < 0xa0 ? ZKL_ERROR_NONE : errors[from % 8];
+}
+
+/* Whosever node that is that has the fixed name. */
+static int64_t pick_fixed_czxid(const char *path, uint8_t from) {
+    int skip = from / 8 % 4;
+    EACH_STAKE(stake) {
+        size_t length = stake->path->length;
+        bool here = strncmp(path, stake->path->text, length) == 0 && path[length] == '/';
+        if (here && stake->claim.czxid && skip-- == 1) return stake->claim.czxid;
+    }
+    return ++w.zxid;
+}
+
+/* A node has one, whoever asks. */
+static int64_t pick_czxid(const char *path, uint8_t from) {
+    const char *name = name_in(path);
+    if (strcmp(name, ZKL_NAME_FIXED) == 0) return pick_fixed_czxid(path, from);
+    EACH_STAKE(stake) {
+        const struct zkl_contender *contender = zkl_line_find(&stake->path->line, name);
+        if (strcmp(stake->claim.name, name) == 0 && stake->claim.czxid) return stake->claim.czxid;
+        if (contender && contender->czxid) return contender->czxid;
+    }
+    return from % 2 ? 1 + from : ++w.zxid;
+}
+
+static struct zkl_stat pick_stat(const char *path) {
+    uint8_t from = byte();
+    return (struct zkl_stat){.czxid = pick_czxid(path, from),
+                             .mzxid = ++w.zxid,
+                             .version = from < 0xd0 ? 0 : from % 3,
+                             .owner = from % 16 < 15 ? zkl_session_id(w.session) : 7};
+}
+
+struct names {
+    char text[NAMES][2 * ZKL_NAME_SIZE];
+    const char *names[NAMES];
+    int count;
+};
+
+/* The server has no name twice. */
+static void add_name(struct names *names, const char *name, const char *counter) {
+    if (names->count == NAMES) return;
+    char *text = names->text[names->count];
+    snprintf(text, sizeof *names->text, "%s%s", name, counter);
+    for (int i = 0; i < names->count; i++)
+        if (strcmp(text, names->names[i]) == 0) return;
+    names->names[names->count++] = text;
+}
+
+/* A node of this session: of an attempt that is known, of a lost one, or made late. */
+static void add_attempt(struct names *names, const struct zkl_claim *claim, uint64_t nonce) {
+    char prefix[ZKL_NAME_SIZE], counter[16];
+    uint64_t session = zkl_session_id(w.session);
+    if (claim->kind == ZKL_PERMIT && claim->limit)
+        zkl_name_permits(prefix, claim->permits, claim->limit, session, nonce);
+    else zkl_name_prefix(prefix, is_fixed(claim) ? ZKL_MUTEX : claim->kind, session, nonce);
+    snprintf(counter, sizeof counter, "%010" PRId32, pick_number());
+    add_name(names, prefix, counter);
+}
+
+/* The claims' own nodes mostly, for most of what follows needs them; and others. */
+static void pick_names(struct names *names, const char *path) {
+    uint8_t others = byte();
+    EACH_STAKE(stake) {
+        const struct zkl_claim *claim = &stake->claim;
+        if (strcmp(stake->path->text, path) != 0 || byte() >= 0xd0) continue;
+        if (is_complete_name(claim->name)) add_name(names, claim->name, "");
+        else if (claim->nonce) add_attempt(names, claim, claim->nonce);
+        if (others >= 0xf0) add_attempt(names, claim, w.session->common.nonces - byte() % 4);
+    }
+    for (int i = 0; i < others % 4; i++) add_name(names, strangers[byte() % STRANGERS], "");
+}
+
+struct results {
+    struct zkl_result of[OPS];
+    char created[OPS][PATH];
+};
+
+/* Operations before the one that is refused would have been carried out. */
+static void pick_results(struct results *results, const struct zkl_rpc *rpc, int error) {
+    size_t refused = error == ZKL_ERROR_NONE ? OPS : byte() % rpc->count;
+    require(rpc->count <= OPS);
+    for (size_t i = 0; i < rpc->count; i++) {
+        const struct zkl_op *op = &rpc->ops[i];
+        bool sequential = op->kind == ZKL_OP_CREATE && op->mode == ZKL_SEQUENTIAL;
+        struct zkl_result *result = &results->of[i];
+        result->error = i < refused    ? ZKL_ERROR_NONE
+                        : i == refused ? error
+                                       : ZKL_ERROR_RUNTIME_INCONSISTENCY;
+        if (error == ZKL_ERROR_CONNECTION_LOSS) result->error = ZKL_UNANSWERED;
+        if (error != ZKL_ERROR_NONE) continue;
+        result->stat = pick_stat(op->path);
+        if (op->kind == ZKL_OP_CREATE) result->stat.czxid = ++w.zxid;
+        snprintf(results->created[i], PATH, "%s", op->path);
+        if (sequential)
+            snprintf(results->created[i], PATH, "%s%010" PRId32, op->path, pick_number());
+        result->created = results->created[i];
+    }
+}
+
+static const char *pick_data(void) {
+    static const char *const data[] = {"fuzz", "fuzz", ZKL_SIGNAL_DATA, ZKL_REVOKE_DATA};
+    return data[byte() / 64];
+}
+
+static void answer_with(const struct sent *sent, int error) {
+    const struct zkl_rpc *rpc = &sent->rpc;
+    struct names names = {.count = 0};
+    struct results results;
+    const struct zkl_stat stat = pick_stat(rpc->path);
+    struct zkl_answer answer = {.error = error, .stat = &stat};
+    memset(&results, 0, sizeof results);
+    switch (rpc->kind) {
+    case ZKL_RPC_WRITE:
+    case ZKL_RPC_MULTI:
+        pick_results(&results, rpc, error);
+        answer.results = results.of;
+        break;
+    case ZKL_RPC_LIST:
+        pick_names(&names, rpc->path);
+        answer.names = names.names;
+        answer.count = names.count;
+        break;
+    case ZKL_RPC_GET:
+        answer.data = pick_data();
+        answer.size = (int)strlen(answer.data);
+        break;
+    case ZKL_RPC_EXISTS:
+    case ZKL_RPC_SYNC:
+    case ZKL_RPC_UNWATCH: break;
+    }
+    zkl_session_answer(w.session, sent->id, &answer);
+}
+
+static bool is_kept(const struct stake *stake) {
+    EACH_STAKE(each) {
+        if (each == stake) return true;
+    }
+    return false;
+}
+
+/* Only an answer that says so makes a reader of a writer, and of its number it says nothing. */
+static void answer(const struct sent *sent, int error) {
+    const struct call *call = call_of(sent->id);
+    const struct stake *stake = call->stake;
+    struct zkl_claim before = stake ? stake->claim : (struct zkl_claim){0};
+    bool says_so =
+        call->kind == CALL_DOWNGRADE && (error == ZKL_ERROR_NONE || error == ZKL_ERROR_NODE_EXISTS);
+    answer_with(sent, error);
+    if (before.kind != ZKL_WRITE || !is_kept(stake) || stake->claim.kind != ZKL_READ) return;
+    require(says_so && stake->claim.czxid == before.czxid);
+    require(stake->claim.sequence == before.sequence);
+}
+
+/* The connection is there, in the same session or in a new one. */
+static void come(void) {
+    w.coming = false;
+    zkl_session_reopening(w.session);
+    uint64_t same = zkl_session_id(w.session);
+    zkl_session_connected(w.session, same ? same : ++w.sessions,
+                          byte() < 0xe0 ? TIMEOUT : TIMEOUT / 2);
+}
+
+/* False: the server has nothing more to tell. */
+static bool deliver(void) {
+    if (w.count == 0 && !w.coming) return false;
+    if (w.count == 0) {
+        come();
+    } else {
+        struct sent sent = *nth(0);
+        w.first = (w.first + 1) % SENT;
+        w.count--;
+        answer(&sent, sent.cut ? ZKL_ERROR_CONNECTION_LOSS : pick_error(&sent.rpc));
+    }
+    settle();
+    return true;
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+static void cut(void) {
+    for (unsigned i = 0; i < w.count; i++) nth(i)->cut = true;
+    zkl_session_suspended(w.session);
+}
+
+static void expire(void) {
+    w.coming = false;
+    zkl_session_expired(w.session);
+}
+
+/* One of the watches that are set. */
+static void watch_event(uint8_t from) {
+    char path[PATH];
+    int skip = from / 4;
+    for (int i = 0; i < WATCH_BUCKETS; i++) {
+        for (const struct watch *watch = w.session->watches.buckets[i]; watch;
+             watch = watch->next) {
+            if (!watch->set || skip-- > 0) continue;
+            snprintf(path, sizeof path, "%s", watch->path);
+            zkl_session_event(w.session, from % 4 ? ZKL_NODE_DELETED : ZKL_NODE_CHANGED, path);
+            return;
+        }
+    }
+}
+
+/* What the clock ended is lost, and what was to be done by now is done. */
+static void check_ticked(void) {
+    const struct zkl_clock *clock = &w.session->common.clock;
+    EACH_STAKE(stake) {
+        const struct zkl_claim *claim = &stake->claim;
+        if (zkl_claim_holds(claim))
+            require(zkl_clock_phase(clock, claim->epoch, w.now) != ZKL_PHASE_LOST);
+    }
+    EACH_USER(user) {
+        if (user->request) require(user->request->deadline > w.now);
+    }
+}
+
+static void tick(void) {
+    zkl_session_at(w.session, w.now);
+    zkl_session_tick(w.session);
+    settle();
+    check_ticked();
+}
+
+static zkl_time due(void) {
+    zkl_time anew = zkl_session_due_anew(w.session), all = zkl_session_due(w.session);
+    return zkl_earlier(anew, all);
+}
+
+/* As a shell does: a tick when one is due, and none before. */
+static void pass(zkl_time time) {
+    zkl_time end = w.now + time, next;
+    for (int ticks = 0; (next = due()) <= end; ticks++) {
+        require(ticks < 1000);
+        if (next > w.now) w.now = next;
+        tick();
+    }
+    w.now = end;
+    zkl_session_at(w.session, w.now);
+    check_ticked();
+}
+
+/* The process was stopped for so long. */
+static void stop(zkl_time time) {
+    w.now += time;
+    tick();
+}
+
+/* --- users ---------------------------------------------------------------------------------- */
+
+static const char *const locks[LOCKS] = {"/a", "/b/c"};
+
+/* For what a path is used: mutexes, turns, readers and writers, permits, unfair. */
+static struct zkl_acquire_options use_of(int lock, uint8_t how) {
+    struct zkl_acquire_options wish = {.path = locks[lock]};
+    switch ((how >= 0xf8 ? how : w.uses >> 4 * lock) % 5) {
+    case 0: break;
+    case 1: wish.batch = 3; break;
+    case 2: wish.kind = how & 8 ? ZKL_READ : ZKL_WRITE; break;
+    case 3:
+        wish.kind = ZKL_PERMIT;
+        wish.permits = 1 + how / 16 % 3;
+        wish.limit = 3;
+        break;
+    default:
+        wish.kind = ZKL_UNFAIR;
+        wish.jitter = how & 8 ? TIMEOUT / 8 : 0;
+        break;
+    }
+    return wish;
+}
+
+/* Each is an owner of its own; some say that they are another one. */
+static const char *owner_of(const struct user *user, bool another) {
+    static const char *const owners[USERS] = {"A", "B", "C", "D", "E", "F"};
+    return owners[(user - w.users + another) % USERS];
+}
+
+static struct zkl_acquire_options pick_wish(const struct user *user, int lock) {
+    uint8_t how = byte(), when = byte();
+    struct zkl_acquire_options wish = use_of(lock, how);
+    wish.owner = owner_of(user, when >= 0xe0);
+    wish.trying = how & 1;
+    wish.reentrant = how & 2;
+    wish.timeout = how & 4 ? when * (TIMEOUT / 64) : ZKL_NEVER;
+    return wish;
+}
+
+/* Parts are mutexes, or read and write. */
+static void acquire(struct user *user, uint8_t from) {
+    struct zkl_acquire_options wishes[LOCKS] = {pick_wish(user, 0), {0}};
+    wishes[1] = wishes[0];
+    wishes[1].path = locks[1];
+    user->doing = ACQUIRES;
+    user->announced = false;
+    bool several = from % 4 == 0 && wishes[0].kind <= ZKL_WRITE && !wishes[0].batch;
+    if (several) {
+        user->request = zkl_acquire_all(w.session, wishes, LOCKS);
+        return;
+    }
+    if (from & 4) wishes[0] = pick_wish(user, 1);
+    user->request = zkl_acquire(w.session, wishes);
+}
+
+static void ask(struct user *user, uint8_t from) {
+    const char *path = locks[from / 4 % LOCKS];
+    zkl_time timeout = from * (TIMEOUT / 64);
+    const struct zkl_op op = {ZKL_OP_SET, 0, -1, "/stock", "9", 1};
+    struct zkl_lease *lease = user->lease;
+    user->doing = ASKS;
+    switch (from % 5) {
+    case 0:
+        user->request = zkl_queue(w.session, path, use_of(0, 0).kind, from & 64, timeout);
+        break;
+    case 1: user->request = zkl_get(w.session, path, timeout); break;
+    case 2:
+        user->request = lease ? zkl_check(lease, timeout) : zkl_session_ready(w.session, timeout);
+        break;
+    case 3:
+        if (lease) user->request = zkl_signal(lease, "/condition", from & 64, timeout);
+        else user->request = zkl_get(w.session, path, timeout);
+        break;
+    default:
+        user->request =
+            lease ? zkl_guard(lease, &op, 1, timeout) : zkl_revoke(w.session, "/a/lock", timeout);
+        break;
+    }
+}
+
+/* All leases of the owner end, whoever has them. */
+static void release_all(const struct user *user) {
+    zkl_session_release_all(w.session, owner_of(user, false));
+    EACH_USER(other) other->told |= other->lease && has_ended(other->lease);
+}
+
+static void use_lease(struct user *user, uint8_t from) {
+    zkl_time timeout = from & 8 ? from * (TIMEOUT / 64) : ZKL_NEVER;
+    switch (from % 8) {
+    case 0:
+    case 1:
+        user->doing = SHARES;
+        user->request = zkl_downgrade(user->lease, timeout);
+        break;
+    case 2:
+    case 3:
+        user->doing = WAITS;
+        user->request = zkl_wait(user->lease, "/condition", timeout);
+        break;
+    case 4:
+        user->doing = LEAVES;
+        user->request = zkl_release_wait(user->lease, timeout);
+        break;
+    case 5:
+        if (from / 16 == 0) release_all(user);
+        else zkl_lease_listen(user->lease);
+        break;
+    default: leave(user); break;
+    }
+}
+
+/* It wants no more of what it asked for; of a wait it is told what it has. */
+static void give_up(struct user *user, bool at_once) {
+    if (!at_once || user->doing == WAITS) {
+        zkl_request_cancel(user->request, ZKL_INTERRUPTED);
+        return;
+    }
+    zkl_request_drop(user->request);
+    user->request = NULL;
+    if (user->doing == LEAVES) leave(user);
+}
+
+static void use(struct user *user) {
+    uint8_t from = byte();
+    if (user->request) give_up(user, from & 1);
+    else if (from >= 0xd0) ask(user, from);
+    else if (user->lease) use_lease(user, from);
+    else acquire(user, from);
+}
+
+/* Begins one; or asks what there is to tell; or ends it. */
+static void use_watcher(uint8_t from) {
+    struct zkl_watcher **watcher = &w.watchers[from % WATCHERS];
+    struct zkl_sight sight;
+    enum zkl_code why;
+    if (!*watcher) {
+        *watcher = zkl_watch(w.session, from & 2 ? "/config" : "/a", &why);
+    } else if (from & 4) {
+        if (zkl_watcher_look(*watcher, &sight)) zkl_watcher_told(*watcher);
+    } else {
+        zkl_watcher_drop(*watcher);
+        *watcher = NULL;
+    }
+}
+
+/* --- a run ---------------------------------------------------------------------------------- */
+
+static void step(void) {
+    uint8_t op = byte(), which = op / 16;
+    w.now += ZKL_SECOND / 1000;
+    zkl_session_at(w.session, w.now);
+    switch (crowded() ? 15 : op % 16) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: use(&w.users[which % USERS]); break;
+    case 4:
+        if (which < 8) cut();
+        else if (which == 15) expire();
+        else use_watcher(which);
+        break;
+    case 5:
+    case 6: w.coming = !connected(); break;
+    case 7:
+    case 8: watch_event(byte()); break;
+    case 9:
+        if (which == 15) stop(TIMEOUT / 4 * (1 + byte() % 8));
+        else pass((which + 1) * (TIMEOUT / 24));
+        break;
+    default: deliver(); break;
+    }
+    settle();
+}
+
+static void give_up_all(void) {
+    EACH_USER(user) {
+        if (user->request) give_up(user, false);
+        settle();
+        if (!user->request) leave(user);
+    }
+    for (int i = 0; i < WATCHERS; i++) {
+        if (w.watchers[i]) zkl_watcher_drop(w.watchers[i]);
+        w.watchers[i] = NULL;
+    }
+    settle();
+}
+
+static bool is_at_rest(void) {
+    bool idle = zkl_session_is_idle(w.session) && !zkl_session_has_claims(w.session);
+    return idle && connected() && w.session->watches.unwanted == 0;
+}
+
+/* The server answers (byte() is 0: it does as it is asked): every claim comes to its end. */
+static void come_to_rest(void) {
+    struct zkl_stats stats;
+    for (int round = 0; round == 0 || !is_at_rest(); round++) {
+        require(round < 64);
+        w.coming = !connected();
+        while (deliver()) continue;
+        give_up_all();
+        while (deliver()) continue;
+        pass(TIMEOUT / 24);
+    }
+    zkl_session_stats(w.session, &stats);
+    require(!w.session->requests && stats.claims == 0 && stats.in_flight == 0);
+    require(stats.paths == 0 && stats.watches == 0);
+}
+
+/* Every wait and every lease ends at once; what is out is unknown. */
+static void close_session(void) {
+    EACH_USER(user) user->told = true;
+    zkl_session_close(w.session);
+    send_all();
+    while (hear()) continue;
+    for (uint8_t left = byte(); left > 0 && deliver(); left--) continue;
+    zkl_session_closed(w.session);
+    while (hear()) continue;
+    require(!w.session->requests && !w.session->stakes && !w.session->calls);
+    EACH_USER(user) {
+        if (user->request) zkl_request_drop(user->request);
+        leave(user);
+    }
+    for (int i = 0; i < WATCHERS; i++)
+        if (w.watchers[i]) zkl_watcher_drop(w.watchers[i]);
+    zkl_session_free(w.session);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const struct zkl_settings settings = {.identity = "fuzz",
+                                          .patience = TIMEOUT / 12,
+                                          .margin = 0.5,
+                                          .containers = true,
+                                          .reopen = true,
+                                          .seed = 1};
+    memset(&w, 0, sizeof w);
+    w.data = data;
+    w.size = size;
+    w.now = 1000 * ZKL_SECOND;
+    w.zxid = 1000;
+    w.sessions = 0x1000;
+    w.uses = byte();
+    w.session = zkl_session_new(&settings);
+    require(w.session);
+    w.coming = true;
+    tick();
+    bool rests = byte() < 0xd0;
+    while (w.size > (rests ? 0 : 32)) step();
+    if (rests) come_to_rest();
+    close_session();
+    return 0;
+}

@@ -1,0 +1,375 @@
+/*
+ * session_rules.h - the world of session_fuzz.c, and what must hold in it after every event:
+ *
+ *   - each request is done once, by its deadline, and it is told once; a lease that ends is told to
+ *     each user who has it, and it stays ended;
+ *   - no request without its object: a delete without a counter in the name, a create of an earlier
+ *     attempt's name; of a fixed name, a delete without a czxid, or of the node that another claim
+ *     holds, or two creates at a time;
+ *   - a grant has a token and a certain clock, and no contender of the line that excludes it is
+ *     ahead of it; of permits, as many as there are, and nobody of another use ahead;
+ *   - a writer that becomes a reader holds meanwhile, keeps its token and its number, and becomes
+ *     one only by an answer that says so;
+ *   - a node is one claim's at a time, also when it is handed on, and its tokens grow;
+ *   - what is held is a user's, and the clock of none has run out;
+ *   - nobody sleeps without an alarm: a claim that does not hold has a request out, has a watch
+ *     set, or is stalled, which the next heartbeat mends; a pause ends with the next tick; a
+ *     question is out, or will be asked again; a watcher likewise;
+ *   - a tick that came when it was due makes another one due later, not at once;
+ *   - in the end, when all is given up and the server answers, no claim, no request, no watch is
+ *     left, nor any memory (the leak checker).
+ */
+#ifndef SESSION_RULES_H
+#define SESSION_RULES_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/permits.h"
+#include "session/call.h" /* to look, never to change */
+
+enum { USERS = 6, WATCHERS = 2, LOCKS = 2, SENT = 1024, PATH = 256 };
+
+#define TIMEOUT (12 * ZKL_SECOND)
+
+#define require(holds) ((holds) ? (void)0 : broken(__LINE__, #holds))
+
+static void broken(int line, const char *rule) {
+    fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, line, rule);
+    abort();
+}
+
+/* --- the world ------------------------------------------------------------------------------ */
+
+enum doing { ASKS, ACQUIRES, SHARES, WAITS, LEAVES };
+
+struct user {
+    enum doing doing;
+    struct zkl_request *request;
+    struct zkl_lease *lease;
+    int64_t token;  /* of the lease */
+    bool told;      /* that the lease has ended */
+    bool announced; /* that it waits in line */
+};
+
+/* A request that is not answered. */
+struct sent {
+    uint64_t id;
+    struct zkl_rpc rpc;
+    bool cut; /* the connection was lost meanwhile */
+};
+
+static struct {
+    const uint8_t *data;
+    size_t size;
+    zkl_time now;
+    int64_t zxid;
+    uint64_t sessions;
+    uint8_t uses; /* of the paths */
+    struct zkl_session *session;
+    struct user users[USERS];
+    struct zkl_watcher *watchers[WATCHERS];
+    struct sent sent[SENT]; /* a ring */
+    unsigned first, count;
+    bool coming; /* there will be a connection when all that is out is answered */
+    struct {
+        int64_t czxid, token;
+    } turns[LOCKS]; /* the latest grant */
+} w;
+
+#define EACH_USER(each) for (struct user *each = w.users; each < w.users + USERS; each++)
+#define EACH_STAKE(each) for (struct stake *each = w.session->stakes; each; each = each->next)
+#define EACH_CALL(each) for (struct call *each = w.session->calls; each; each = each->next)
+
+static uint8_t byte(void) {
+    if (w.size == 0) return 0;
+    w.size--;
+    return *w.data++;
+}
+
+static bool connected(void) {
+    return zkl_session_connection(w.session) == ZKL_SESSION_CONNECTED;
+}
+
+static bool is_fixed(const struct zkl_claim *claim) {
+    return zkl_kind_is_fixed(claim->kind);
+}
+
+static bool is_complete_name(const char *text) {
+    struct zkl_name name;
+    return zkl_name_parse(text, &name);
+}
+
+static const char *name_in(const char *path) {
+    return strrchr(path, '/') + 1;
+}
+
+/* Of the kind, for the stake; any stake's: NULL. */
+static unsigned count_out(const struct stake *stake, enum call_kind kind) {
+    unsigned count = 0;
+    EACH_CALL(call) count += call->kind == kind && (!stake || call->stake == stake);
+    return count;
+}
+
+static bool is_out(const struct stake *stake, enum call_kind kind) {
+    return count_out(stake, kind) > 0;
+}
+
+/* --- what may be sent ----------------------------------------------------------------------- */
+
+/* The node of this czxid is not what another claim of the session holds. */
+static void check_removed(const struct stake *stake) {
+    require(stake->claim.state == ZKL_LEAVE);
+    if (!is_fixed(&stake->claim)) {
+        require(is_complete_name(stake->claim.name));
+        return;
+    }
+    require(stake->claim.czxid != 0 && strcmp(stake->claim.name, ZKL_NAME_FIXED) == 0);
+    EACH_STAKE(other) {
+        bool holds = is_fixed(&other->claim) && zkl_claim_holds(&other->claim);
+        if (other != stake && other->path == stake->path && holds)
+            require(other->claim.czxid != stake->claim.czxid);
+    }
+}
+
+/* One of a fixed name at a time: else their nodes could not be told apart. */
+static void check_created(const struct stake *stake, const char *path) {
+    const struct zkl_claim *claim = &stake->claim;
+    require(claim->state == ZKL_CREATE && claim->czxid == 0);
+    require(strcmp(name_in(path), claim->name) == 0 && !is_complete_name(claim->name));
+    if (!is_fixed(claim)) return;
+    EACH_CALL(call) {
+        bool create = call->kind == CALL_CREATE && is_fixed(&call->stake->claim);
+        if (create && call->stake != stake) require(call->stake->path != stake->path);
+    }
+}
+
+static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc) {
+    const struct stake *stake = call->stake;
+    const struct zkl_claim *claim = &stake->claim;
+    if (claim->state == ZKL_GONE) return; /* asked for in the step in which it was handed on */
+    switch (call->kind) {
+    case CALL_CREATE:
+    case CALL_CREATE_ALL:
+    case CALL_WAIT: check_created(stake, rpc->path); break;
+    case CALL_REMOVE: check_removed(stake); break;
+    case CALL_GET_OWN: require(is_fixed(claim) || is_complete_name(claim->name)); break;
+    case CALL_LIST: require(!is_fixed(claim)); break;
+    case CALL_GET_AHEAD:
+    case CALL_RANK: require(call->contender && !is_fixed(claim)); break;
+    case CALL_DOWNGRADE:
+        require(claim->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(claim));
+        break;
+    case CALL_FORWARD: require(claim->state == ZKL_FORWARD && claim->waits && claim->ahead); break;
+    case CALL_MARK: require(claim->state == ZKL_HELD && claim->kind == ZKL_PERMIT); break;
+    default: break;
+    }
+}
+
+/* --- grants --------------------------------------------------------------------------------- */
+
+/* Ahead of the claim and in its way by line.h's order, as far as it is known. */
+static bool is_ahead(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+    if (!zkl_kinds_exclude(claim->kind, contender->kind)) return false;
+    if (claim->line->exhausted) return contender->czxid && contender->czxid < claim->czxid;
+    return contender->sequence < claim->sequence;
+}
+
+/* Of what a user got by its own node; a part may have been first for a while. */
+static void check_first(const struct zkl_claim *claim) {
+    const struct zkl_line *line = claim->line;
+    if (is_fixed(claim) || claim->served || claim->next_part != claim) return;
+    require(!line->incomplete && zkl_line_find(line, claim->name));
+    if (claim->kind == ZKL_PERMIT) {
+        require(!zkl_permits_stranger(line, claim) && zkl_permits_fit(line, claim));
+        return;
+    }
+    for (size_t i = 0; i < line->count; i++) require(!is_ahead(claim, line->contenders[i]));
+}
+
+/* Of one node, by turns, each is larger. */
+static void check_turn(const struct stake *stake) {
+    int i = stake->path->text[1] - 'a';
+    if (stake->claim.batch && w.turns[i].czxid == stake->claim.czxid)
+        require(stake->token > w.turns[i].token);
+    w.turns[i].czxid = stake->claim.czxid;
+    w.turns[i].token = stake->token;
+}
+
+/* `again`: the owner had it. */
+static void check_grant(struct user *user, bool again) {
+    const struct stakes *stakes = &user->lease->stakes;
+    const struct zkl_clock *clock = &w.session->common.clock;
+    for (size_t i = 0; i < stakes->count; i++) {
+        const struct stake *stake = zkl_stakes_at(stakes, i);
+        require(stake->token > 0 && zkl_claim_holds(&stake->claim));
+        if (again) continue;
+        require(zkl_clock_phase(clock, stake->claim.epoch, w.now) == ZKL_PHASE_HELD);
+        check_first(&stake->claim);
+        check_turn(stake);
+    }
+    user->token = zkl_lease_token(user->lease);
+    user->told = false;
+}
+
+/* --- at any time ---------------------------------------------------------------------------- */
+
+static bool is_had(const struct user *user) {
+    enum zkl_lease_state state = zkl_lease_state(user->lease);
+    return state == ZKL_LEASE_HELD || state == ZKL_LEASE_SUSPECT;
+}
+
+/* Not only away in a condition. */
+static bool has_ended(const struct zkl_lease *lease) {
+    for (size_t i = 0; i < lease->stakes.count; i++)
+        if (!zkl_stakes_at(&lease->stakes, i)->claim.wanted) return true;
+    return false;
+}
+
+static const struct watch *watch_at(const char *parent, const char *name) {
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/%s", parent, name);
+    for (int i = 0; i < WATCH_BUCKETS; i++) {
+        const struct watch *watch = w.session->watches.buckets[i];
+        while (watch && strcmp(watch->path, path) != 0) watch = watch->next;
+        if (watch) return watch;
+    }
+    return NULL;
+}
+
+static bool will_tell(const struct watch *watch) {
+    return watch && (watch->set || watch->asked);
+}
+
+static bool watches_own(const struct stake *stake) {
+    return is_out(stake, CALL_GET_OWN) || will_tell(stake->own_watch);
+}
+
+/* Or has asked to, perhaps without a connection. */
+static bool watches(const struct stake *stake, const struct zkl_contender *contender) {
+    EACH_CALL(call) {
+        bool asks = call->stake == stake && call->kind == CALL_GET_AHEAD;
+        if (asks && call->contender == contender) return true;
+    }
+    return will_tell(watch_at(stake->path->text, contender->name));
+}
+
+/* Any that it asked for: what it asked about may be gone since, by a list that came later. */
+static bool watches_any(const struct stake *stake) {
+    const struct want *want = stake->wants;
+    while (want && !will_tell(want->watch)) want = want->next;
+    return want != NULL;
+}
+
+/* The nearest; who heads watches each. */
+static bool watches_ahead(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    const struct zkl_line *line = claim->line;
+    if (!claim->heading) return watches(stake, claim->ahead);
+    if (claim->headed != line->serial) return watches_any(stake);
+    for (size_t i = 0; i < line->count; i++) {
+        bool ahead = zkl_line_precedes(line, line->contenders[i], claim);
+        if (ahead && !watches(stake, line->contenders[i])) return false;
+    }
+    return true;
+}
+
+static bool another_part_enters(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    for (const struct zkl_claim *part = claim->next_part; part != claim; part = part->next_part)
+        if (part->state != ZKL_CREATE || !part->awaits_parts || part->stalled) return true;
+    return false;
+}
+
+static bool creates(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    if (claim->awaits_parts) return another_part_enters(stake);
+    return is_out(stake, claim->waits ? CALL_WAIT : CALL_CREATE) || is_out(NULL, CALL_CREATE_ALL);
+}
+
+/* What keeps the claim going; the next heartbeat mends what is stalled. */
+static bool has_alarm(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    if (claim->stalled) return !connected() || zkl_session_due(w.session) < w.now + TIMEOUT / 3;
+    switch (claim->state) {
+    case ZKL_NEW: return claim->pausing && zkl_session_due(w.session) <= stake->wake_at;
+    case ZKL_RECOVER_LIST: return is_out(stake, is_fixed(claim) ? CALL_GET_OWN : CALL_LIST);
+    case ZKL_TRY: return is_out(stake, CALL_LIST);
+    case ZKL_LIST: return stake->path->lists > 0;
+    case ZKL_CREATE: return creates(stake);
+    case ZKL_RECOVER_SYNC:
+    case ZKL_PROVE: return is_out(stake, CALL_SYNC);
+    case ZKL_RECOVER_STAT: return is_out(stake, CALL_GET_OWN);
+    case ZKL_RANK: return claim->ranks > 0 && count_out(stake, CALL_RANK) == claim->ranks;
+    case ZKL_WAIT:
+        return watches_own(stake) && (is_fixed(claim) || claim->waits || watches_ahead(stake));
+    case ZKL_FIRST: return claim->next_part->state != ZKL_FIRST && watches_own(stake);
+    case ZKL_HELD: return true; /* its user's matter; see check_holder() */
+    case ZKL_DOWNGRADE: return is_out(stake, CALL_DOWNGRADE) || is_out(stake, CALL_REVISE);
+    case ZKL_IN_CONDITION:
+    case ZKL_SIGNALLED: return claim->partner != NULL;
+    case ZKL_FORWARD: return is_out(stake, CALL_LIST) || is_out(stake, CALL_FORWARD);
+    case ZKL_LEAVE: return is_out(stake, CALL_REMOVE);
+    case ZKL_GONE: break;
+    }
+    return false;
+}
+
+static bool is_had_by_any(const struct stake *stake) {
+    EACH_USER(user) {
+        bool has = user->lease && !user->lease->released;
+        if (has && zkl_stakes_have(&user->lease->stakes, stake)) return true;
+    }
+    return false;
+}
+
+static void check_stake(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    require(has_alarm(stake));
+    require(!zkl_claim_holds(claim) || is_had_by_any(stake));
+    require(claim->ahead == NULL || claim->state == ZKL_WAIT || claim->state == ZKL_FORWARD);
+    EACH_STAKE(other) {
+        bool apart = other == stake || other->path != stake->path || is_fixed(claim);
+        require(apart || !*claim->name || strcmp(claim->name, other->claim.name) != 0);
+    }
+}
+
+/* Somebody will answer it, or wants to be asked again. */
+static bool will_end(const struct zkl_request *request) {
+    const struct stake *stake = zkl_stakes_at(&request->stakes, 0);
+    switch (request->kind) {
+    case REQUEST_ACQUIRE:
+    case REQUEST_WAIT: return stake->request == request;
+    case REQUEST_DOWNGRADE: return stake->downgrading == request;
+    case REQUEST_RELEASE: return true; /* the claim's alarm is its own */
+    case REQUEST_READY:
+    case REQUEST_CHECK:
+    case REQUEST_QUEUE:
+    case REQUEST_GUARD:
+    case REQUEST_SIGNAL:
+    case REQUEST_REVOKE:
+    case REQUEST_GET: break;
+    }
+    return request->calls > 0 || request->ask_at || !connected();
+}
+
+static void check_user(const struct user *user) {
+    if (user->request) require(!zkl_request_done(user->request) && will_end(user->request));
+    if (!user->lease || user->lease->released || user->doing == WAITS) return;
+    require(zkl_lease_token(user->lease) == user->token || !is_had(user));
+    if (has_ended(user->lease)) require(user->told && !is_had(user));
+}
+
+static void check_watcher(const struct zkl_watcher *watcher) {
+    require(!connected() || watcher->calls || watcher->watch->set || watcher->look_at);
+}
+
+static void check(void) {
+    EACH_STAKE(stake) check_stake(stake);
+    EACH_USER(user) check_user(user);
+    for (int i = 0; i < WATCHERS; i++)
+        if (w.watchers[i] && w.watchers[i]->open) check_watcher(w.watchers[i]);
+}
+
+#endif
