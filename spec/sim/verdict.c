@@ -45,27 +45,29 @@ static bool is_mixed(const struct client *client, const struct zkl_acquire_optio
     return false;
 }
 
-/* The wish's owner has this, as a part of a lease of it. */
-static const struct stake *had_by(const struct client *client, const struct wish *has, int owner,
-                                  const char *path) {
-    if (has->owner != owner || !has_lease(has)) return NULL;
-    const struct stake *stake = stake_on(has, path);
-    return stake && verdict_lasts(client, &stake->claim) ? stake : NULL;
+static bool is_had_by(const struct client *client, int owner, const struct stake *stake) {
+    if (!verdict_lasts(client, &stake->claim)) return false;
+    EACH_WISH(client, wish) {
+        bool has = wish->owner == owner && has_lease(wish);
+        if (has && zkl_stakes_have(&wish->lease->stakes, stake)) return true;
+    }
+    return false;
 }
 
+/* Who waited with several wishes may have several grants: the first that came. */
 static const struct stake *held(const struct client *client, int owner, const char *path) {
-    EACH_WISH(client, wish) {
-        const struct stake *stake = had_by(client, wish, owner, path);
-        if (stake) return stake;
+    EACH_STAKE(client, stake) {
+        bool here = strcmp(stake->path->text, path) == 0;
+        if (here && is_had_by(client, owner, stake)) return stake;
     }
     return NULL;
 }
 
 static int64_t permits(const struct client *client, int owner, const char *path) {
     int64_t sum = 0;
-    EACH_WISH(client, wish) {
-        const struct stake *stake = had_by(client, wish, owner, path);
-        if (stake) sum += stake->claim.permits;
+    EACH_STAKE(client, stake) {
+        bool here = strcmp(stake->path->text, path) == 0;
+        if (here && is_had_by(client, owner, stake)) sum += stake->claim.permits;
     }
     return sum;
 }
