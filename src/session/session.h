@@ -206,7 +206,7 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
  * waiter. ZKL_OK: it was signalled, and the lock is had again by all the lease's handles,
  * with another token. Else they are released or, when the wait for certain did not begin
  * (ZKL_AUTH...), as before. ZKL_UNSUPPORTED: the handle is not of a mutex or writer, or of a
- * multi-lock.
+ * multi-lock or its part.
  */
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
 
