@@ -188,11 +188,6 @@ describe("the table of docs/design/states.md", function()
         assert.same(states, described)
     end)
 
-    -- Where the simulator, which counts what its claims are fed, has another name for it.
-    local fed = { ["adopt stray"] = "adopt", placed = "created: ok", taken = "created: taken",
-                  ["passed over: absent"] = "passed over",
-                  ["passed over: refused"] = "passed over" }
-
     -- The states in which each event can come, a letter each, and the letters in their order.
     local function possible()
         local source, letters, order = read "spec/sim/coverage.c", {}, {}
@@ -206,11 +201,11 @@ describe("the table of docs/design/states.md", function()
 
     it("has an event only in the states in which the simulator knows that it can come", function()
         local wrong, letters, order = {}, possible()
-        for _, row in ipairs(rows) do
-            local event = fed[row[3]] or row[3]
-            local state = event == "await" and "HELD" or row[2] -- it is the lock's claim's
-            if order[state] == "" or not (letters[event] or ""):find(order[state], 1, true) then
-                wrong[#wrong + 1] = table.concat(row, " ", 1, 3)
+        for _, row in ipairs(page.rows) do
+            local state = row.event == "await" and "HELD" or row.state -- it is the lock's claim's
+            local letter, there = order[state], letters[row.event] or ""
+            if letter == "" or not there:find(letter, 1, true) then
+                wrong[#wrong + 1] = table.concat({ row.form, row.state, row.event }, " ")
             end
         end
         assert.same({}, wrong)

@@ -255,24 +255,12 @@ static bool watches(const struct stake *stake, const struct zkl_contender *conte
     return will_tell(watch_at(stake->path->text, contender->name));
 }
 
-/* Any that it asked for: what it asked about may be gone since, by a list that came later. */
-static bool watches_any(const struct stake *stake) {
+/* The nearest; who heads watches others as well: any, for a later list may have another order. */
+static bool watches_ahead(const struct stake *stake) {
+    if (!stake->claim.heading) return watches(stake, stake->claim.ahead);
     const struct want *want = stake->wants;
     while (want && !will_tell(want->watch)) want = want->next;
-    return want != NULL;
-}
-
-/* The nearest; who heads watches each. */
-static bool watches_ahead(const struct stake *stake) {
-    const struct zkl_claim *claim = &stake->claim;
-    const struct zkl_line *line = claim->line;
-    if (!claim->heading) return watches(stake, claim->ahead);
-    if (claim->headed != line->serial) return watches_any(stake);
-    for (size_t i = 0; i < line->count; i++) {
-        bool ahead = zkl_line_precedes(line, line->contenders[i], claim);
-        if (ahead && !watches(stake, line->contenders[i])) return false;
-    }
-    return true;
+    return want || is_out(stake, CALL_GET_AHEAD);
 }
 
 static bool another_part_enters(const struct stake *stake) {
