@@ -603,7 +603,7 @@ return {
         name = "ghosts-in-line",
         what = "the queue shows who went between its list and its look",
         at = "queue_complete",
-        find = "request->queue[i].czxid || request->brief",
+        find = "request->queue[i].czxid || all",
         replace = "request",
         catch = by("queue", "leaves out who went between the list and the look"),
     },

@@ -121,6 +121,11 @@ static bool exhausted(const struct zkl_request *request) {
     return false;
 }
 
+/* What names tell is told: a list had them, and no get was needed. */
+static bool is_of_names(const struct zkl_request *request) {
+    return request->brief && !zkl_kind_is_fixed(request->asked) && !exhausted(request);
+}
+
 static void queue_ready(struct zkl_request *request) {
     if (request->kind == REQUEST_SIGNAL) zkl_signal_next(request);
     else zkl_request_finish(request, ZKL_OK, 0);
@@ -128,9 +133,10 @@ static void queue_ready(struct zkl_request *request) {
 
 /* All answers are there: drops who has gone since the list, and sorts. */
 static void queue_complete(struct zkl_request *request) {
+    bool all = is_of_names(request);
     size_t kept = 0;
     for (size_t i = 0; i < request->queued; i++) {
-        if (request->queue[i].czxid || request->brief) request->queue[kept++] = request->queue[i];
+        if (request->queue[i].czxid || all) request->queue[kept++] = request->queue[i];
         else free(request->queue[i].name);
     }
     request->queued = kept;
@@ -205,7 +211,7 @@ static void queue_listed(struct zkl_request *request, const struct answer *answe
     if (enough) drop_repeated(request);
     if (!enough) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     else if (request->queued == 0) queue_ready(request);
-    else if (request->brief && !exhausted(request)) queue_complete(request);
+    else if (is_of_names(request)) queue_complete(request);
     else ask_each(request);
 }
 
