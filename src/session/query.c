@@ -11,11 +11,14 @@
 
 /*
  * A part of the answer was lost: all of it is asked again, a moment after the last of the
- * other parts is there.
+ * other parts is there; but nothing about a lease that has ended meanwhile.
  */
 void zkl_query_again(struct zkl_request *request) {
+    enum zkl_code ended = zkl_stakes_ended(&request->stakes);
     request->ask_at = request->session->now + ZKL_SECOND / 10;
-    if (!request->calls) zkl_session_wake(request->session, request->ask_at);
+    if (request->calls) return;
+    if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
+    else zkl_session_wake(request->session, request->ask_at);
 }
 
 /* NULL: out of memory; the request is asked again. */
