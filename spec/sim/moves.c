@@ -5,15 +5,16 @@
 #include <string.h>
 
 #include "choice.h"
+#include "deeds.h"
 #include "flow.h"
 #include "rules.h"
 #include "story.h"
 
-const char *const move_names[MOVES] = {"carry",  "deliver", "keep",    "see",   "connect",  "pass",
-                                       "wish",   "cancel",  "release", "close", "share",    "yield",
-                                       "wait",   "signal",  "sever",   "stop",  "continue", "kill",
-                                       "expire", "apart",   "rejoin",  "land",  "reap",     "enter",
-                                       "leave",  "rob",     "change",  "clear"};
+const char *const move_names[MOVES] = {
+    "carry",   "deliver",  "keep",  "see",    "connect", "pass",   "wish", "cancel",
+    "release", "close",    "share", "yield",  "wait",    "signal", "deed", "sever",
+    "stop",    "continue", "kill",  "expire", "apart",   "rejoin", "land", "reap",
+    "enter",   "leave",    "rob",   "change", "clear",   "touch"};
 
 uint64_t moves_made[MOVES];
 
@@ -27,7 +28,8 @@ static const unsigned weights[MOVES] = {
     [MOVE_YIELD] = 1,    [MOVE_SIGNAL] = 24,  [MOVE_SEVER] = 2,  [MOVE_STOP] = 1,
     [MOVE_CONTINUE] = 6, [MOVE_KILL] = 1,     [MOVE_EXPIRE] = 1, [MOVE_APART] = 2,
     [MOVE_REJOIN] = 3,   [MOVE_LAND] = 4,     [MOVE_REAP] = 2,   [MOVE_ENTER] = 3,
-    [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,      [MOVE_CHANGE] = 1, [MOVE_CLEAR] = 1};
+    [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,      [MOVE_CHANGE] = 1, [MOVE_CLEAR] = 1,
+    [MOVE_DEED] = 6,     [MOVE_TOUCH] = 2};
 
 static struct {
     enum move moves[MOVES * CLIENTS];
@@ -126,6 +128,7 @@ static void allow_of(struct client *c) {
     bool may_use = runs && has_wish(c, may_use_condition);
     allow(MOVE_WAIT, who, may_use && user_may_wait(c));
     allow(MOVE_SIGNAL, who, may_use && !(world.setting.plain && c->signals));
+    allow(MOVE_DEED, who, world.setting.deeds && deed_may_begin(c));
     allow(MOVE_CLOSE, who, runs && c->session != NOBODY && world.session_count < SESSIONS / 2);
     allow(MOVE_SEVER, who, wired);
     allow(MOVE_STOP, who, runs);
@@ -179,6 +182,7 @@ static void find_possible(void) {
     allow(MOVE_LEAVE, NOBODY, others > 0);
     allow(MOVE_ROB, NOBODY, ours > 0 && !nodes_full());
     allow(MOVE_CHANGE, NOBODY, count_nodes(is_ours_to_write) > 0);
+    allow(MOVE_TOUCH, NOBODY, deed_may_touch());
 }
 
 /* --- how they are made -------------------------------------------------------------- */
@@ -391,6 +395,7 @@ static void make(enum move move, int who) {
     case MOVE_YIELD: revoke(c); break;
     case MOVE_WAIT: wait_in_condition(c); break;
     case MOVE_SIGNAL: user_signal(c, some_wish(c, may_use_condition)); break;
+    case MOVE_DEED: deed_begin(c); break;
     case MOVE_CLOSE: client_close(c); break;
     case MOVE_SEVER: network_sever(c); break;
     case MOVE_STOP:
@@ -421,6 +426,7 @@ static void make(enum move move, int who) {
     case MOVE_ROB: rob(some_node(is_ours)); break;
     case MOVE_CHANGE: change(); break;
     case MOVE_CLEAR: clear_path(); break;
+    case MOVE_TOUCH: deed_touch(); break;
     case MOVES: break;
     }
 }

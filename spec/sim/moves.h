@@ -24,6 +24,7 @@ enum move {
     MOVE_YIELD,  /* somebody asks a holder to give way */
     MOVE_WAIT,   /* a holder waits in the condition */
     MOVE_SIGNAL, /* a holder signals it */
+    MOVE_DEED,   /* a user writes, asks or watches: deeds.h */
     /* faults */
     MOVE_SEVER,    /* a connection is cut */
     MOVE_STOP,     /* a process is stopped */
@@ -40,6 +41,7 @@ enum move {
     MOVE_ROB,    /* somebody deletes a node of ours */
     MOVE_CHANGE, /* or writes to it */
     MOVE_CLEAR,  /* somebody deletes the path with all its children */
+    MOVE_TOUCH,  /* somebody changes a node of the user's */
     MOVES
 };
 

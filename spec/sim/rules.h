@@ -11,11 +11,24 @@
 /* When a user is told something. */
 void rules_on_grant(const struct client *client, struct wish *wish);
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code);
+void rules_on_revoked(const struct client *client, const struct wish *wish);
 void rules_on_loss(const struct client *client, const struct wish *wish);
 void rules_on_shared(const struct wish *wish, enum zkl_code code);
 void rules_on_left(const struct wish *wish); /* it waited for the end */
 void rules_on_signalled(const struct wish *wish);
 void rules_on_stay(const struct wish *wish, enum zkl_code code); /* it could not wait */
+
+/* Of deeds (rules_deeds.c): */
+void rules_on_open_deed(const struct client *client, const struct deed *deed, zkl_time now);
+void rules_on_deed(const struct client *client, const struct deed *deed); /* it is answered */
+void rules_on_sight(const struct client *client, struct deed *deed, const struct zkl_sight *sight);
+bool rules_is_up_to_date(const struct deed *deed); /* its user knows how its node is */
+/* A guard is sent for a grant; its transaction is carried out. */
+void rules_on_guard(struct guarded *guard, const struct stakes *stakes);
+void rules_on_guarded(const struct item *item);
+
+/* A claim's node, if it has one; of a writer perhaps its reader, before the claim knows. */
+struct node *node_of(const struct zkl_claim *claim);
 
 /* When the session feeds a claim (feeds.c). It forgets it: */
 void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim);
@@ -42,6 +55,9 @@ void rules_at_any_time(void);
 
 /* In a calm, when nothing is under way any more, with other clients' nodes still there. */
 void rules_in_calm(void);
+
+/* It comes to no calm: perhaps since somebody was not told. */
+void rules_on_unrest(void);
 
 /* At the end, when everything was given up. */
 void rules_at_rest(void);

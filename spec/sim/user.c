@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "choice.h"
+#include "deeds.h"
 #include "rules.h"
 #include "story.h"
 #include "world.h"
@@ -173,6 +174,21 @@ void user_signal(struct client *client, struct wish *wish) {
 
 /* --- what users are told ------------------------------------------------------------- */
 
+/* Those who give way listen. */
+static void hear_revocation(const struct client *client, struct wish *wish) {
+    if (wish->revoked || !zkl_lease_revoked(wish->lease)) return;
+    wish->revoked = true;
+    rules_on_revoked(client, wish);
+}
+
+static void granted(struct client *client, struct wish *wish) {
+    bool listens = world.setting.deeds & 1U << DEED_REVOKE && client->wished % 2;
+    rules_on_grant(client, wish);
+    wish->revoked = false;
+    if (listens) zkl_lease_listen(wish->lease);
+    hear_revocation(client, wish);
+}
+
 static void answered(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->request);
     if (code != ZKL_OK) {
@@ -182,7 +198,7 @@ static void answered(struct client *client, struct wish *wish) {
     }
     wish->lease = zkl_request_lease(wish->request);
     drop(&wish->request);
-    rules_on_grant(client, wish);
+    granted(client, wish);
 }
 
 static void lost(struct client *client, struct wish *wish) {
@@ -195,7 +211,7 @@ static void waited(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->deed);
     if (code == ZKL_OK) {
         rest(wish);
-        rules_on_grant(client, wish);
+        granted(client, wish);
         return;
     }
     enum zkl_lease_state state = zkl_lease_state(wish->lease);
@@ -240,6 +256,7 @@ static bool is_of(const struct zkl_request *request, uint64_t id) {
 }
 
 static void hear_request(struct client *client, uint64_t id) {
+    if (deed_hear_request(client, id)) return;
     EACH_WISH(client, wish) {
         if (is_of(wish->request, id)) answered(client, wish);
         else if (is_of(wish->deed, id)) done(client, wish);
@@ -261,6 +278,7 @@ static void hear_lease(struct client *client, uint64_t id) {
         require(state != ZKL_LEASE_RELEASED || wish->cancelled == ZKL_CLOSED,
                 "only its user gives a lease up");
         if (state == ZKL_LEASE_LOST) lost(client, wish);
+        else hear_revocation(client, wish);
         return;
     }
 }
@@ -270,5 +288,6 @@ bool user_hear(struct client *client) {
     if (!zkl_session_next_event(client->zk, &event)) return false;
     if (event.kind == ZKL_EVENT_REQUEST) hear_request(client, event.id);
     if (event.kind == ZKL_EVENT_LEASE) hear_lease(client, event.id);
+    if (event.kind == ZKL_EVENT_WATCHER) deed_hear_watcher(client, event.id);
     return true;
 }

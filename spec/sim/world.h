@@ -26,8 +26,12 @@ enum {
     LINES = 2,
     ROOM = 6,
     SHADOWS = 32,
-    OPS = 3, /* of a transaction */
+    OPS = 4, /* of a transaction */
     CHANGES = 24,
+    DATA = 2,   /* nodes of users */
+    FACTS = 48, /* of each */
+    GUARDS = 16,
+    DEEDS = 4, /* of a client at a time */
     QUEUE = 256
 };
 
@@ -59,6 +63,9 @@ struct node {
     bool contender;  /* its name is one */
     bool robbed;     /* a stranger removed it */
     bool late;       /* its create was on a slow way */
+    bool asked;      /* of a reader: its writer was asked to give way, ... */
+    bool urged;      /* ... and that was the last word in its node */
+    bool yields;     /* its holder knows that it was asked */
     int32_t grants;  /* how often it was the node of one */
     uint8_t watched; /* clients whose server would tell them, a bit each */
     uint8_t kept;    /* clients whose library keeps the watch */
@@ -84,6 +91,32 @@ struct generation { /* of the lock paths, which come and go together, and count 
     zxid born, died;
 };
 
+/* A node of the user's, from a commit on. */
+struct fact {
+    zxid at, born;
+    int32_t version;
+    unsigned word; /* what is in it; 0: it is not there */
+};
+
+struct datum {
+    int count;
+    struct fact facts[FACTS];
+    uint8_t watched;       /* clients whose server would tell them, a bit each */
+    uint8_t kept, awaited; /* whose library keeps the watch: on a node, on one that is to come */
+};
+
+/* What the rules know of a guard. */
+struct guarded {
+    unsigned parts; /* of the grant that it was last sent for: */
+    zxid places[LINES];
+    int lines[LINES];
+    int32_t served;
+    unsigned carried; /* out, so often */
+    int error;        /* of the server's last answer, and which operation it refused, from 0 */
+    unsigned refused;
+    bool denied; /* its user was told that nothing was written */
+};
+
 /* --- the network -------------------------------------------------------------------- */
 
 enum what {
@@ -91,6 +124,7 @@ enum what {
     /* watch events */
     DELETED,
     CHANGED,
+    CREATED,
     /* of the connection */
     CUT,
     BACK,
@@ -107,7 +141,7 @@ struct item {
     struct zkl_rpc rpc; /* REQUEST */
     int error;          /* of the answer */
     unsigned refused;   /* by an operation: which one, from 0 */
-    int node;           /* asked for, or what happened to it */
+    int node;           /* asked for, or what happened to it; NODES and more: see data.h */
     int nodes[OPS];     /* of the operations: made or written to */
     zxid view;          /* what its server had seen */
     int line;           /* LIST: which path */
@@ -115,8 +149,9 @@ struct item {
     zkl_time issued;    /* by the client's clock */
     bool arrived;       /* at the client's library */
     /* for the rules: */
-    int64_t czxid; /* of the claim that asks, as it knows it */
-    bool taken;    /* it is a waiter's whose lock was granted again */
+    int64_t czxid;  /* of the claim that asks, as it knows it */
+    bool taken;     /* it is a waiter's whose lock was granted again */
+    unsigned guard; /* which of the guards it is; 0: none */
 };
 
 struct queue {
@@ -143,6 +178,39 @@ struct wish {
     bool trying;
     enum zkl_code cancelled; /* why the user, or a close, gave it up */
     bool ended;              /* as a lease, by the own clock */
+    bool revoked;            /* its user was told that somebody wants the lock */
+};
+
+enum deed_kind {
+    DEED_GUARD,
+    DEED_CHECK,
+    DEED_GET,
+    DEED_QUEUE,
+    DEED_REVOKE,
+    DEED_WATCH,
+    DEED_KINDS
+};
+
+/* What else a user does. */
+struct deed {
+    bool used;
+    enum deed_kind kind;
+    struct zkl_request *request; /* until it is answered */
+    struct zkl_watcher *watcher; /* WATCH */
+    zkl_time deadline;           /* by the client's clock */
+    enum zkl_code cancelled;     /* why the user, or a close, gave it up */
+    zxid asked, seen;            /* the last commit when it was asked, and the client's */
+    uint64_t asker;              /* the id of the session that asked, if there was one; or 0 */
+    int datum;                   /* GET, WATCH */
+    int line;                    /* QUEUE */
+    bool brief;
+    int node;       /* REVOKE */
+    unsigned guard; /* GUARD: which */
+    /* WATCH: what was told last: */
+    bool told;
+    enum zkl_code code;
+    int fact;    /* which of its node's */
+    int session; /* in this one */
 };
 
 /* What the rules remember of a claim, as long as there is one. */
@@ -161,6 +229,7 @@ struct late {
     char paths[OPS][ZKL_NAME_SIZE + 4];
     char data[OPS][16];
     int session;
+    unsigned guard; /* as of an item */
     zkl_time lands; /* until then at most */
 };
 
@@ -170,10 +239,12 @@ struct client {
     struct queue up, down;
     struct zkl_session *zk; /* NULL: dead. From here on all is zero when a run begins */
     struct wish wishes[ROOM];
+    struct deed deeds[DEEDS];
     struct shadow shadows[SHADOWS];
     enum life life;
     unsigned wished;          /* how many wishes it had */
     unsigned waited, signals; /* how often it waited in the condition, and signalled */
+    unsigned deeds_done;      /* so many deeds were begun */
     bool mutexes;             /* of all kinds it wants mutexes, not to read or write */
     int session;              /* index; NOBODY: none */
     int server;               /* connected to; NOBODY: to none */
@@ -224,6 +295,7 @@ struct setting {
     bool refusals;   /* the server's ACL refuses now and then */
     bool wild;       /* clocks run further than 5 % apart: only tokens are promised */
     bool downgrades; /* another client's reader may take its writer's number */
+    unsigned deeds;  /* what else users do: a bit for each enum deed_kind */
 };
 
 struct world {
@@ -240,7 +312,10 @@ struct world {
     struct session sessions[SESSIONS];
     struct generation paths[PATHS];
     struct node nodes[NODES];
-    struct client clients[CLIENTS]; /* the last: see world_begin() */
+    struct datum data[DATA];
+    unsigned guard_count;
+    struct guarded guards[GUARDS + 1]; /* the first is none */
+    struct client clients[CLIENTS];    /* the last: see world_begin() */
 };
 
 extern struct world world;
@@ -251,6 +326,11 @@ extern struct world world;
     for (struct wish *wish = ((struct client *)(uintptr_t)(c))->wishes; wish < (c)->wishes + ROOM; \
          wish++)                                                                                   \
         if (!wish->used) continue;                                                                 \
+        else
+#define EACH_DEED(c, deed)                                                                         \
+    for (struct deed *deed = ((struct client *)(uintptr_t)(c))->deeds; deed < (c)->deeds + DEEDS;  \
+         deed++)                                                                                   \
+        if (!deed->used) continue;                                                                 \
         else
 #define EACH_STAKE(c, stake) /* may not end any */                                                 \
     for (struct stake *stake = (c)->zk ? (c)->zk->stakes : NULL; stake; stake = stake->next)
@@ -307,6 +387,8 @@ struct node *node_unsignalled(void); /* the first who waits in the condition for
 void node_remove(struct node *node);
 void node_write(struct node *node, enum content content);
 bool nodes_full(void);
+bool node_is_asked(const struct node *node); /* to give way, ever */
+bool node_is_urged(const struct node *node); /* and nothing was written since */
 
 /* When it was written to: first and last up to that view, how often; 0: never. */
 zxid node_changed(const struct node *node, zxid view);
@@ -328,6 +410,8 @@ int64_t node_taken(const struct node *node);
 void server_see(int server, zxid view);
 void server_report(int server);
 void server_rejoin(int server);
+
+zxid world_commit(void); /* the next one */
 
 int session_open(zkl_time timeout);
 void session_end(int session);
