@@ -1364,6 +1364,20 @@ return {
         find = "end_turn(stake);",
         replace = "",
     },
+    {
+        name = "starved-untold",
+        what = "a claim for whose request there was no memory is not told so: it waits for ever",
+        at = "starve",
+        find = "stake->session->starving = true;",
+        replace = "",
+    },
+    {
+        name = "starved-goes-on",
+        what = "what a claim asks for after a request without memory is sent",
+        at = "call_for",
+        find = "stake->starved ? NULL :",
+        replace = "",
+    },
 
     -- --- what a server says -------------------------------------------------------------
 

@@ -10,6 +10,7 @@
 #include "deeds.h"
 #include "feeds.h"
 #include "rules.h"
+#include "shortage.h"
 #include "story.h"
 #include "world.h"
 
@@ -24,6 +25,7 @@ void client_begin(struct client *client) {
                                           .reopen = true,
                                           .seed = (uint64_t)index_of(client),
                                           .owner = client};
+    shortage_end(); /* else there is no client */
     client->zk = zkl_session_new(&settings);
     client->expiring = false;
     client->last = 0;
@@ -262,6 +264,7 @@ static void reopen(struct client *client) {
 static void connected(struct client *client, const struct item *back) {
     const struct session *session = &world.sessions[back->session];
     reopen(client);
+    rules_on_retime(client);
     if (zkl_session_id(client->zk) != session->id)
         client->proved = clock_of(client) - session->timeout;
     zkl_session_connected(client->zk, session->id, session->timeout);

@@ -141,8 +141,6 @@ static void watch(struct client *client) {
     deed->datum = (int)choose(DATA);
     tell("%s wants to hear of %s", story_client(client), datum_path(deed->datum));
     deed->watcher = zkl_watch(client->zk, datum_path(deed->datum), &why);
-    require(deed->watcher, "a session that is not closed takes a watcher");
-    if (!deed->watcher) *deed = (struct deed){0};
 }
 
 void deed_hear_watcher(const struct client *client, uint64_t id) {
@@ -220,6 +218,14 @@ static void begin(struct client *client, enum deed_kind kind) {
     }
 }
 
+static void forget_unbegun(const struct client *client) {
+    EACH_DEED(client, deed) {
+        if (deed->request || deed->watcher) continue;
+        require(world.shortages, "a deed begins, unless there is no memory");
+        *deed = (struct deed){0};
+    }
+}
+
 void deed_begin(struct client *client) {
     unsigned kinds = possible(client), count = 0;
     enum deed_kind found[DEED_KINDS];
@@ -229,6 +235,7 @@ void deed_begin(struct client *client) {
     zkl_session_at(client->zk, clock_of(client));
     if (ends) end(client);
     else begin(client, found[count > 1 ? choose(count) : 0]);
+    forget_unbegun(client);
     client_settle(client);
 }
 

@@ -8,6 +8,7 @@
 #include "deeds.h"
 #include "flow.h"
 #include "rules.h"
+#include "shortage.h"
 #include "story.h"
 
 const char *const move_names[MOVES] = {
@@ -438,7 +439,9 @@ bool move(void) {
     enum move chosen = possible.moves[which];
     if (is_fault(chosen) && world.faults != UNLIMITED) world.faults--;
     moves_made[chosen]++;
+    if (world.setting.shortage && choose(4) == 3) shortage_begin(1 + choose(10));
     make(chosen, possible.who[which]);
+    shortage_end();
     rules_at_any_time();
     if (world.setting.brisk) flow(false);
     return true;

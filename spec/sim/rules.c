@@ -91,6 +91,13 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
         check_part_of_grant(client, &zkl_stakes_at(stakes, i)->claim);
 }
 
+void rules_on_untaken(const struct wish *wish) {
+    for (size_t i = 0; i < stakes_of(wish)->count; i++) {
+        struct node *node = node_of(&zkl_stakes_at(stakes_of(wish), i)->claim);
+        if (node) node->grants++;
+    }
+}
+
 /* That of a turn is the last of its node. */
 void rules_on_revoked(const struct client *client, const struct wish *wish) {
     const struct stakes *stakes = &wish->lease->stakes;
@@ -121,7 +128,7 @@ static bool was_in_conflict(const struct wish *wish) {
 static bool is_in_conflict_at_home(const struct client *client, const struct wish *wish) {
     static const char at_home[] = "this session";
     const char *detail = wish->request ? zkl_request_detail(wish->request) : NULL;
-    if (!detail || strncmp(detail, at_home, strlen(at_home)) != 0) return false;
+    if (detail ? strncmp(detail, at_home, strlen(at_home)) != 0 : !world.shortages) return false;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
         bool other = claim->kind != wish->kind || claim->limit != wish->limit;
@@ -147,6 +154,7 @@ static bool is_true(const struct client *client, const struct wish *wish, enum z
     case ZKL_TIMEOUT: return wish->trying || clock_of(client) >= wish->deadline;
     case ZKL_EXPIRED: return zkl_session_id(client->zk) == 0;
     case ZKL_AUTH: return world.setting.refusals;
+    case ZKL_NO_MEMORY: return world.shortages > 0;
     case ZKL_LOST: return (is_joint(wish) || wish->doing == WAITS) && lost_its_place(wish);
     case ZKL_CONFLICT: return permits || is_in_conflict_at_home(client, wish);
     default: return code == wish->cancelled && wish->cancelled != ZKL_OK;
@@ -199,7 +207,9 @@ void rules_on_signalled(const struct wish *wish) {
 /* Its node may be gone since: then it is told. */
 void rules_on_stay(const struct wish *wish, enum zkl_code code) {
     require(wish->doing == WAITS, "only who is away stays");
-    require(code == ZKL_AUTH && world.setting.refusals, "nobody refused to let it wait");
+    bool short_of = code == ZKL_NO_MEMORY && world.shortages;
+    require(short_of || (code == ZKL_AUTH && world.setting.refusals),
+            "nobody refused to let it wait");
 }
 
 /*
@@ -272,6 +282,11 @@ static void note_ends(const struct client *client) {
     EACH_WISH(client, wish) {
         if (has_lease(wish)) wish->ended = true;
     }
+}
+
+/* The process may have been stopped until now. */
+void rules_on_retime(const struct client *client) {
+    note_ends(client);
 }
 
 void rules_on_proof(struct client *client, zkl_time issued) {

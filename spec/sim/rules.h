@@ -10,6 +10,7 @@
 
 /* When a user is told something. */
 void rules_on_grant(const struct client *client, struct wish *wish);
+void rules_on_untaken(const struct wish *wish); /* a grant: there is no memory for its lease */
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code);
 void rules_on_revoked(const struct client *client, const struct wish *wish);
 void rules_on_loss(const struct client *client, const struct wish *wish);
@@ -43,6 +44,9 @@ void rules_on_return(const struct zkl_claim *waiter);
 void rules_on_remove(const struct node *own, bool taken);
 
 extern uint64_t rules_grants; /* so far, in all runs */
+
+/* Before the clock has another timeout. */
+void rules_on_retime(const struct client *client);
 
 /* Before the clock hears of a proof that was issued then. */
 void rules_on_proof(struct client *client, zkl_time issued);

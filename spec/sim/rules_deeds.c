@@ -233,6 +233,7 @@ static bool is_true(const struct client *client, const struct deed *deed, enum z
     case ZKL_RELEASED: return is_of_lease(deed) && ended(deed);
     case ZKL_EXPIRED: return !is_of_lease(deed) && zkl_session_id(client->zk) == 0;
     case ZKL_AUTH: return world.setting.refusals;
+    case ZKL_NO_MEMORY: return world.shortages > 0;
     case ZKL_NO_NODE: return guards || deed->kind == DEED_GET;
     case ZKL_CONFLICT: return guards;
     case ZKL_UNSUPPORTED: return guards && fixed;

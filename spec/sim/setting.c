@@ -112,6 +112,7 @@ static void set_any(void) {
     setting.wild = choose(16) == 15;
     setting.downgrades = choose(2);
     if (choose(4) == 3) setting.deeds = choose(BIT(DEED_KINDS));
+    setting.shortage = choose(20) == 19;
     world.setting = setting;
 }
 

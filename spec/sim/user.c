@@ -8,6 +8,27 @@
 #include "story.h"
 #include "world.h"
 
+/* --- without memory -------------------------------------------------------------------- */
+
+static void check_memory(const void *made) {
+    require(made || world.shortages, "what is asked for is begun, unless there is no memory");
+}
+
+/* A wish that did not begin was none. */
+static void begin_wish(struct client *client, struct wish *wish, struct zkl_request *request) {
+    check_memory(request);
+    wish->request = request;
+    if (!request) *wish = (struct wish){0};
+    client_settle(client);
+}
+
+/* A lease is as before, if that did not begin. */
+static void begin_deed(struct wish *wish, enum doing doing, struct zkl_request *request) {
+    check_memory(request);
+    wish->doing = request ? doing : NOTHING;
+    wish->deed = request;
+}
+
 /* --- wishes ------------------------------------------------------------------------- */
 
 static unsigned count_stakes(const struct client *client) {
@@ -72,8 +93,7 @@ void user_wish(struct client *client, int line, struct desire desire, zkl_time t
     struct zkl_wish asked = put(client, line, desire, timeout, trying);
     tell("%s wants %s%s", story_client(client), story_desire(&desire),
          trying ? ", now or never" : "");
-    wish->request = zkl_acquire(client->zk, &asked);
-    client_settle(client);
+    begin_wish(client, wish, zkl_acquire(client->zk, &asked));
 }
 
 void user_wish_all(struct client *client, const struct desire desires[LINES], zkl_time timeout,
@@ -83,8 +103,7 @@ void user_wish_all(struct client *client, const struct desire desires[LINES], zk
     for (int i = 0; i < LINES; i++) asked[i] = put(client, i, desires[i], timeout, trying);
     tell("%s wants both: %s, and %s%s", story_client(client), story_desire(&desires[0]),
          story_desire(&desires[1]), trying ? ", now or never" : "");
-    wish->request = zkl_acquire_all(client->zk, asked, LINES);
-    client_settle(client);
+    begin_wish(client, wish, zkl_acquire_all(client->zk, asked, LINES));
 }
 
 /* --- what is given back -------------------------------------------------------------- */
@@ -118,8 +137,7 @@ void user_cancel(struct client *client, struct wish *wish) {
 /* Some wait until the node is gone. */
 static void begin_to_leave(struct wish *wish) {
     rest(wish);
-    wish->doing = LEAVES;
-    wish->deed = zkl_release_wait(wish->lease, ZKL_NEVER);
+    begin_deed(wish, LEAVES, zkl_release_wait(wish->lease, ZKL_NEVER));
 }
 
 /* A lease that the clock ended is lost, and that is what its user is told. */
@@ -140,9 +158,8 @@ void user_release(struct client *client, struct wish *wish) {
 void user_share(struct client *client, struct wish *wish) {
     tell("%s wants to write no more, only to read", story_client(client));
     zkl_session_at(client->zk, clock_of(client));
-    wish->kind = ZKL_READ; /* whatever comes of it */
-    wish->doing = SHARES;
-    wish->deed = zkl_downgrade(wish->lease, ZKL_NEVER);
+    begin_deed(wish, SHARES, zkl_downgrade(wish->lease, ZKL_NEVER));
+    if (wish->deed) wish->kind = ZKL_READ; /* whatever comes of it */
     client_settle(client);
 }
 
@@ -156,8 +173,7 @@ void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
     wish->deadline = deadline_of(client, timeout);
     wish->trying = false;
     zkl_session_at(client->zk, clock_of(client));
-    wish->doing = WAITS;
-    wish->deed = zkl_wait(wish->lease, line_path(CONDITION), timeout);
+    begin_deed(wish, WAITS, zkl_wait(wish->lease, line_path(CONDITION), timeout));
     client_settle(client);
 }
 
@@ -165,10 +181,9 @@ void user_signal(struct client *client, struct wish *wish) {
     tell("%s signals", story_client(client));
     client->signals++;
     zkl_session_at(client->zk, clock_of(client));
-    wish->doing = SIGNALS;
     wish->all = !world.setting.plain && choose(2);
     wish->saw = client->last;
-    wish->deed = zkl_signal(wish->lease, line_path(CONDITION), wish->all, ZKL_NEVER);
+    begin_deed(wish, SIGNALS, zkl_signal(wish->lease, line_path(CONDITION), wish->all, ZKL_NEVER));
     client_settle(client);
 }
 
@@ -197,6 +212,12 @@ static void answered(struct client *client, struct wish *wish) {
         return;
     }
     wish->lease = zkl_request_lease(wish->request);
+    check_memory(wish->lease);
+    if (!wish->lease) {
+        rules_on_untaken(wish);
+        user_leave(wish); /* that releases it */
+        return;
+    }
     drop(&wish->request);
     granted(client, wish);
 }

@@ -296,6 +296,7 @@ struct setting {
     bool wild;       /* clocks run further than 5 % apart: only tokens are promised */
     bool downgrades; /* another client's reader may take its writer's number */
     unsigned deeds;  /* what else users do: a bit for each enum deed_kind */
+    bool shortage;   /* clients run out of memory now and then */
 };
 
 struct world {
@@ -307,6 +308,7 @@ struct world {
     unsigned faults;           /* left */
     int64_t token[LINES];      /* of the latest grant to a mutex or writer: see note_token() */
     int64_t read_token[LINES]; /* the largest of a grant to a reader */
+    unsigned shortages;        /* allocations that failed */
     const char *broken;        /* the first rule that did not hold */
     struct server servers[SERVERS];
     struct session sessions[SESSIONS];
