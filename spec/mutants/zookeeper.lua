@@ -594,6 +594,14 @@ return {
     -- --- guard and revoke -------------------------------------------------------------
 
     {
+        name = "unfair-revoked-early",
+        what = "a wish that is seen with the node whose create was lost is not heard",
+        at = "answer_own",
+        find = "if (fixed) zkl_stake_take_data(stake, answer);",
+        replace = "",
+        catch = by("unfair", "a revocation ahead of the look is heard"),
+    },
+    {
         name = "guard-by-old-name",
         what = "a lease that became a reader's is taken for lost when its old node is gone",
         at = "zkl_stake_absent",
