@@ -34,7 +34,7 @@ return {
         name = "unfair-no-stray",
         what = "nobody looks whose the node is that a waiter found",
         at = "answer_own",
-        find = "stat && zkl_kind_is_fixed(stake->claim.kind)",
+        find = "stat && fixed",
         replace = "false",
         catch = by("unfair", "to a create that landed late: who comes next removes that node"),
     },
