@@ -42,7 +42,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
 .PHONY: bench-engines soak lint
 .PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
-.PHONY: test-asan test-tsan test-lua-memory
+.PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
 .PHONY: test-lua-faults test-lua-others test-lua-laboratory
 .PHONY: test-luajit-others test-luajit-laboratory
 .PHONY: test-asan-faults test-asan-others test-tsan-faults test-tsan-others
@@ -234,17 +234,23 @@ test-asan-faults test-asan-others: test-asan-%:
 test-tsan-faults test-tsan-others: test-tsan-%:
 	@$(MAKE) --no-print-directory test-tsan SPEC="$(filter $($*),$(THREAD_SPECS))"
 
-# On a server in memory, by both Luas: specs whose tests, but those with the tag #server, ask for
-# nothing that only a real one has.
-IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell condition guard handles handoff lock locked multi \
-	owner queue revoke run rwlock semaphore turns unfair watch with)
+# On a server in memory, by both Luas, side by side: specs whose tests, but those with the tag
+# #server, ask for nothing that only a real one has.
+IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell condition condition_end guard handles handoff lock \
+	locked multi owner queue revoke run rwlock semaphore turns unfair watch with) \
+	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
 
 # $(call in-memory,<build>,<lua>)
-in-memory = $(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory \
+in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory \
 	$(2) $(shell command -v busted) --exclude-tags=nginx,server $(or $(SPEC),$(IN_MEMORY))
 
 test-lua-memory: all
+	@$(MAKE) --no-print-directory -j2 -k -Otarget test-lua-memory-5.4 test-lua-memory-5.1
+
+test-lua-memory-5.4:
 	$(call in-memory,5.4,lua5.4)
+
+test-lua-memory-5.1:
 	$(call in-memory,5.1,$(LUAJIT))
 
 # Flash sales, and the engines of other servers.

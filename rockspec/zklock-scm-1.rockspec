@@ -101,7 +101,6 @@ build = {
             "src/session/stake.c",
             "src/session/stake_actions.c",
             "src/session/stake_news.c",
-            "src/session/time.c",
             "src/session/watcher.c",
             "src/session/watches.c",
             "src/shell/bell.c",

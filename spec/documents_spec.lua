@@ -2,6 +2,7 @@
 -- table of a claim's states has the core's own words.
 
 local rig = require "spec.rig"
+local table_of_states = require "spec.sim.states"
 
 local WIDTH = 100
 
@@ -139,55 +140,58 @@ end)
 describe("the table of docs/design/states.md", function()
     local header = read "src/core/claim.h"
     local states, actions = {}, {}
-    for name in header:match "enum zkl_claim_state (%b{})":gmatch "ZKL_(%u+)" do
+    for name in header:match "enum zkl_claim_state (%b{})":gmatch "ZKL_([%u_]+)" do
         states[name] = true
     end
     for name in header:gmatch "ZKL_DO_([%u_]+) = 1" do
         actions[name:lower():gsub("_", " ")] = true
     end
 
-    local steps, rows = {}, {}
-    local page = documents["docs/design/states.md"]
-    for name in page:match "(| step.-)\n\n":gmatch "\n| ([%l ]-) |" do steps[name] = true end
-    for row in page:match "(| of | state.-)\n\n?$":gmatch "\n(| %l[^\n]*)" do
-        local cells = {}
-        for cell in row:gmatch "|%s*([^|]*)" do cells[#cells + 1] = cell:match "^(.-)%s*$" end
-        rows[#rows + 1] = cells
-    end
+    local page = table_of_states.read(documents["docs/design/states.md"])
 
     -- What one outcome has that is neither a state or step, nor an action.
     local function unknown(outcome)
-        local what, with = (outcome:gsub("^.*: ", "") .. " + "):match "^(.-) %+ ?(.-)[ +]*$"
-        if not states[what:match "^(%u+)%*?$"] and not steps[what] then return outcome end
-        for action in with:gmatch "[^,]+" do
-            if not actions[action:match "^%s*(.-)%s*$"] then return outcome end
+        local what = outcome.what
+        if not states[what:match "^([%u_]+)%*?$"] and not page.steps[what] then return what end
+        for _, list in ipairs{ outcome.with, outcome.maybe } do
+            for _, action in ipairs(list) do
+                if not actions[action] then return action end
+            end
+        end
+    end
+
+    local function each_cell(fn)
+        for _, row in ipairs(page.rows) do
+            fn(row.wanted)
+            fn(row.unwanted)
+        end
+        for _, forms in pairs(page.steps) do
+            for _, outcomes in pairs(forms) do fn(outcomes) end
         end
     end
 
     it("has the states, the actions and the steps that there are, and each state", function()
         local wrong, met = {}, { GONE = true }
-        for _, row in ipairs(rows) do
-            met[row[2]] = true
-            for outcome in (row[4] .. ";" .. row[5]):gmatch "[^;]+" do
-                if outcome:find "%S" then
-                    wrong[#wrong + 1] = unknown(outcome:match "^%s*(.-)%s*$")
-                end
-            end
-        end
+        for _, row in ipairs(page.rows) do met[row.state] = true end
+        each_cell(function(outcomes)
+            for _, outcome in ipairs(outcomes) do wrong[#wrong + 1] = unknown(outcome) end
+        end)
         assert.same({}, wrong)
         assert.same(states, met)
     end)
 
     it("has a state for each that docs/design.md describes", function()
         local described = {}
-        for name in documents["docs/design.md"]:gmatch "\n| (%u+) |" do described[name] = true end
+        for name in documents["docs/design.md"]:gmatch "\n| ([%u_]+) |" do
+            described[name] = true
+        end
         assert.same(states, described)
     end)
 
     it("has each event of a claim once", function()
         local seen = {}
-        for _, row in ipairs(rows) do
-            local key = table.concat(row, " ", 1, 3)
+        for _, row in ipairs(page.rows) do
+            local key = table.concat({ row.form, row.state, row.event }, " ")
             assert.is_nil(seen[key], key)
             seen[key] = true
         end

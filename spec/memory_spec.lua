@@ -171,6 +171,15 @@ describe("a session that is cut off", function()
         assert.equal("connected suspended expired connecting connected", states())
     end)
 
+    it("does not expire when it was healed in time", function()
+        local id = one:id()
+        memory:cut(one)
+        memory:heal(one)
+        zklock.sleep(one:timeout() + 0.2)
+        rig.hold(one:mutex("/sale/bun"))
+        assert.equal(id, one:id())
+    end)
+
     it("does not know of an answer that was lost, and finds its node", function()
         rig.released(rig.hold(one:mutex("/sale/bun"))) -- the parents are there
         memory:delay(60)

@@ -134,7 +134,7 @@ end)
 
 
 describe("each row of the tables", function()
-    for _, file in ipairs{ "core", "zookeeper" } do
+    for _, file in ipairs{ "core", "zookeeper", "memory" } do
         it("is a defect of the tree as it is: " .. file, function()
             mutant.BASE = "."
             for _, each in ipairs(require("spec.mutants." .. file)) do

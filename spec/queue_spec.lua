@@ -230,7 +230,7 @@ describe("another client's node", function()
         assert.is_truthy(name:find("^lock%-%d+$"))
     end)
 
-    it("in the middle that goes lets nobody overtake (BUG-12) #server", function()
+    it("in the middle that goes lets nobody overtake (BUG-12)", function()
         local lease, got = hold(lock, 5), nil
         local name = "lock-0000000005" -- behind the holder, before who comes next
         foreign(("create %s/x '' delete %s/x "):rep(5):gsub("%%s", path) ..

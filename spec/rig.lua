@@ -377,6 +377,22 @@ function Proxy:stop()
 end
 
 
+--- A session of the shared server that can be cut off from it: { session =, cut =, heal =,
+-- stop = }. On a real server there is a proxy between them, which then passes nothing on.
+function rig.fragile(server, options)
+    if rig.in_memory then
+        local session = rig.session(server.hosts, options)
+        return { session = session, stop = function() session:close() end,
+                 cut = function() server.memory:cut(session) end,
+                 heal = function() server.memory:heal(session) end }
+    end
+    local proxy = rig.proxy(server.hosts)
+    return { session = rig.session(proxy.hosts, options), stop = function() proxy:stop() end,
+             cut = function() proxy:command("blackhole") end,
+             heal = function() proxy:command("flow") end }
+end
+
+
 -- --- child processes --------------------------------------------------------------
 
 local Child = {}

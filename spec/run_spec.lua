@@ -624,14 +624,16 @@ describe("a driver of one's own", function()
         nothing_left()
     end)
 
-    it("is used by connect, too, and by every wait until another is chosen #server", function()
+    it("is used by connect, too, and by every wait until another is chosen", function()
         local waits = 0
         zklock.driver{ wait = function(of, request)
             waits = waits + 1
             while not request:done() do of:dispatch() end
         end }
-        local mine = rig.session(server.hosts):mutex(path)
+        local nowhere = { connect_timeout = 0.05 }
+        assert.equal("connection", select(3, zklock.connect("127.0.0.1:1", nowhere)))
         assert.equal(1, waits)
+        local mine = rig.session(server.hosts):mutex(path)
         local lease = assert(mine:acquire{ timeout = 5, owner = "other" })
         local before = waits -- an answer may be there before anybody waits
         assert.equal("timeout", select(3, mine:acquire(0.05)))

@@ -1,5 +1,6 @@
---- A condition of a lock: whoever holds the lock waits in it for a signal, and gives the
--- lock up meanwhile. Who waits is in a folder beside the lock's path, in order of arrival.
+--- A condition of a lock: a holder of the lock waits in it for a signal, and gives the lock
+-- up meanwhile. The nodes of the waiters are in a folder beside the lock's path, in order of
+-- arrival.
 
 local Lease = require "zklock.lease"
 local Request = require "zklock.request"
@@ -85,7 +86,7 @@ local function signal(self, lease, timeout, method, all)
 end
 
 
---- Wakes the one that has waited longest; it goes on when it has the lock.
+--- Wakes the waiter that has waited longest; it goes on when it has the lock.
 ---@param lease zklock.Lease of this lock; it is checked with the same request
 ---@param timeout? number seconds, default: the session timeout
 ---@return integer? count 1, or 0: nobody waits
@@ -97,7 +98,7 @@ function Condition:signal(lease, timeout)
 end
 
 
---- Wakes all who wait, in their order.
+--- Wakes all waiters, in their order.
 ---@param lease zklock.Lease of this lock; it is checked with the same request
 ---@param timeout? number seconds, default: the session timeout
 ---@return integer? count

@@ -1,5 +1,5 @@
 --- The task of a host: in nginx the request or timer that runs. Coroutines are used again
--- there, by the next request, so that the coroutine alone does not tell who holds.
+-- there, by the next request, so that the coroutine alone does not tell the holder.
 
 local ngx = ngx
 

@@ -46,7 +46,7 @@ local function check_list(list, what)
 end
 
 
--- Of the arguments in these places.
+-- The key is made of the arguments in these places.
 local function of_arguments(places)
     local names = {}
     for i, place in ipairs(places) do names[i] = ("argument %d, a key,"):format(place) end
@@ -58,7 +58,7 @@ local function of_arguments(places)
 end
 
 
--- Of what a function of the user's makes of them.
+-- The key is made of what a function of the user's makes of the arguments.
 local function of_function(fn)
     local what = "what the key's function gives"
     return function(...)

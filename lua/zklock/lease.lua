@@ -198,7 +198,7 @@ end
 
 
 -- Has `fn` called from now on; at once if there is news already. `field` has the callbacks. Not
--- for a lease that was released; but one that is away comes back.
+-- for a lease that was released; but a lease whose owner waits in a condition comes back.
 local function listen(self, field, fn, quiet)
     self[field] = self[field] or {}
     self[field][fn] = quiet
@@ -216,8 +216,8 @@ function methods:on_lost(fn)
 end
 
 
---- Calls fn(lease) when somebody asks for the lock; at once if he has. It runs inside any
--- wait or session:dispatch(). To give way is up to the holder.
+--- Calls fn(lease) when a client asks for the lock; at once if one has asked before. It runs
+-- inside any wait or session:dispatch(). To give way is up to the holder.
 ---@param fn fun(lease: zklock.Lease)
 function methods:on_revoke(fn)
     listen(self, "of_revoke", options.callback(fn, "on_revoke's argument"), false)

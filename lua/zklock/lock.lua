@@ -49,7 +49,7 @@ local function take_lease(request, lock, timeout, begun)
 end
 
 
--- How a lock does it that is one; a multi-lock has its own way.
+-- The way of a single lock: how it is acquired, revoked and looked at. A multi-lock has another.
 local way = {}
 
 -- Begins to contend.
@@ -132,7 +132,7 @@ end
 
 
 -- Node data is the holder's identity, then on a line of its own the lock's data; or the
--- wish that he gives way.
+-- word that asks the holder to give way.
 local function describe(entry, held)
     local identity, data = entry.data:match("^([^\n]*)\n?(.*)$")
     entry.revoked = identity == REVOKE or nil
@@ -158,7 +158,7 @@ local function take_queue(request, path, turns)
 end
 
 
--- Asks those that hold it now, one after the other.
+-- Asks the present holders to give way, one after the other.
 function way.revoke(self, timeout)
     local session = self.session
     timeout = options.timeout(timeout, session:timeout())
@@ -192,7 +192,7 @@ end
 --- Asks each holder of the lock now to give way: its lease:on_revoke is called. Whether it
 -- does is up to it. Curator's makeRevocable() hears it, too.
 ---@param timeout? number seconds, default: the session timeout
----@return integer? count of those asked
+---@return integer? count of the holders that were asked
 ---@return string? message
 ---@return string? code
 function Lock:revoke(timeout)
@@ -210,8 +210,8 @@ function Lock:queue(timeout)
 end
 
 
---- A condition that whoever holds the lock waits in, and signals. A name is one condition for
--- everybody who uses the lock; a lock has as many as there are names.
+--- A condition in which a holder of the lock waits, and which a holder signals. A name is one
+-- condition for all users of the lock; a lock has as many as there are names.
 ---@param name string
 ---@return zklock.Condition? condition
 ---@return string? message

@@ -22,7 +22,7 @@ end
 -- "file:line: " of the innermost Lua function that is not of this library; "" if the coroutine
 -- has none.
 local function users_line()
-    local level = 3 -- who called refuse()
+    local level = 3 -- the caller of refuse()
     local info = getinfo(level, "Sl")
     while info do
         if info.currentline > 0 and not is_ours(info.source) then

@@ -1,5 +1,5 @@
---- Who holds or waits: the running coroutine within its task, or any value the user
--- gives. An owner is handed to C as a text; equal texts are one owner.
+--- The owner of a lease or of a wait: the running coroutine within its task, or any value
+-- the user gives. An owner is handed to C as a text; equal texts are one owner.
 
 local current_task = require "zklock.host_task"
 

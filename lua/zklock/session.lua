@@ -60,7 +60,7 @@ function deliver.queued(self, id, position)
     if request and request.on_queued then self:call(request.on_queued, position) end
 end
 
--- Tells those that have callbacks; `id`: of this grant only.
+-- Tells the leases that have callbacks; with `id` only those of that grant.
 local function tell_leases(self, id)
     local leases = {} -- a callback may change the set
     for lease in pairs(self.leases) do
@@ -112,7 +112,8 @@ end
 
 
 --- Delivers what happened: completed requests, callbacks. Never waits. Raises in a thread (of
--- the operating system) other than the one that opened the session: that one may run Lua now.
+-- the operating system) other than the one that opened the session, which may be running this
+-- Lua state now.
 ---@return integer count of what was delivered
 function Session:dispatch()
     if this_thread() ~= self.thread then
@@ -243,8 +244,8 @@ function Session:multi(locks)
 end
 
 
----@param limit integer permits in all; the same for everybody who uses the path
----@return zklock.Lock whose acquire and with take { permits = n }, all or none
+---@param limit integer permits in all; the same for all users of the path
+---@return zklock.Lock lock its acquire and with take { permits = n }, all or none
 function Session:semaphore(path, limit, opts)
     path, opts = options.path(path), options.semaphore(limit, opts)
     opts.limit = limit

@@ -19,7 +19,7 @@ function _M.add(session)
 end
 
 
--- Those that this thread may dispatch, and their handles.
+-- The sessions that this thread may dispatch, and their handles.
 local function present()
     local here, sessions, handles = this_thread(), {}, {}
     for session in pairs(opened) do

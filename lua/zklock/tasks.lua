@@ -38,7 +38,7 @@ local _M = {}
 ---@field waiting table pauses with a request, as a set
 ---@field paused table threads in a pause, as a set
 ---@field run_of table thread -> its run
----@field runs table those that go on, as a set
+---@field runs table the runs that have not ended, as a set
 local Scheduler = {}
 Scheduler.__index = Scheduler
 
@@ -51,8 +51,8 @@ local function this_thread()
 end
 
 
--- The scheduler that the running coroutine can yield to: what that resumed runs, or waits for
--- what it started itself.
+-- The scheduler that the running coroutine can yield to: the coroutine that the scheduler
+-- resumed is the running one, or waits for one that it started itself.
 local function driving()
     local scheduler = latest[1]
     while scheduler do
@@ -73,8 +73,8 @@ end
 
 -- --- pauses ---------------------------------------------------------------------------
 
--- A pause: what a coroutine waits for. Whoever is to resume it holds the pause;
--- once that is over it has no thread, and resumes nobody by mistake.
+-- A pause: what a coroutine waits for. The code that is to resume the coroutine keeps the
+-- pause, not the thread: a pause that is over has no thread, so nothing is resumed by mistake.
 ---@class zklock.Pause
 local Pause = {}
 Pause.__index = Pause

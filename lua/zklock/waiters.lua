@@ -1,4 +1,4 @@
---- Who waits in a session, in the loop of some library. One poller of that loop watches the
+--- The waiters of a session, in the loop of some library. One poller of that loop watches the
 -- session's descriptor while anybody waits, and dispatches for all.
 --
 -- A driver says how its poller starts and stops, and how a waiter is woken. What it keeps is

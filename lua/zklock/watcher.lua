@@ -38,7 +38,7 @@ function Watcher:stop()
 end
 
 
---- Those of the session, as a list: telling may change the set.
+--- The watchers of the session, as a list: telling may change the set.
 function Watcher.all(session)
     local all = {}
     for _, watcher in pairs(session.watchers) do all[#all + 1] = watcher end

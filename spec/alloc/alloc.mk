@@ -5,6 +5,7 @@
 #
 # One chapter by hand, from the third allocation on:
 #   rig/zookeeper run -t 200 -- spec/alloc/run wait:3:1
+#   spec/alloc/run wait:3:1:memory
 
 ALLOC_WRAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free
 

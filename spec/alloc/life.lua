@@ -17,7 +17,8 @@ local TIMEOUT = 1.2 -- of sessions: what stalled goes on with the next heartbeat
 local PATIENCE = 15
 
 local server = rig.shared()
-local proxy = rig.proxy(server.hosts)
+local memory = server.memory -- nil: it is a real one
+local proxy = memory and { hosts = server.hosts } or rig.proxy(server.hosts)
 
 
 -- --- what is ordinary ---------------------------------------------------------------------
@@ -42,6 +43,15 @@ end
 -- Calls; gives the result, or nil after an ordinary failure.
 local function try(fn, ...)
     return ordinary(pcall(fn, ...))
+end
+
+
+-- A server in memory that has carried out a write may have no memory for its answer: then it is
+-- not known whether it was.
+local function try_guard(lease, writes)
+    codes.timeout = memory and true
+    try(lease.guard, lease, writes)
+    codes.timeout = nil
 end
 
 
@@ -284,7 +294,7 @@ function chapters.multi(book)
             pcall(all.acquire, all, { timeout = 0, owner = "another" })
             pcall(all.acquire, all, { timeout = 0.05, owner = "another" })
             try(lease.check, lease, PATIENCE)
-            try(lease.guard, lease, { { "check", "/" }, timeout = PATIENCE })
+            try_guard(lease, { { "check", "/" }, timeout = PATIENCE })
             give_back(lease)
         end
     end
@@ -346,7 +356,7 @@ end
 function chapters.guard(book)
     local lease = assert(book.lock:acquire(PATIENCE))
     book.arm()
-    try(lease.guard, lease, { { "check", "/" }, { "check", book.lock.path }, timeout = PATIENCE })
+    try_guard(lease, { { "check", "/" }, { "check", book.lock.path }, timeout = PATIENCE })
     try(book.session.get, book.session, "/", PATIENCE)
     try(book.lock.revoke, book.lock, PATIENCE)
     try(lease.on_revoke, lease, print)
@@ -475,15 +485,109 @@ function chapters.expire(book)
 end
 
 
+-- --- on a server in memory -----------------------------------------------------------------------
+
+-- How many nodes a lock has; 0 also where there is no memory to tell.
+local function count_nodes(path)
+    local ok, nodes = pcall(server.nodes, server, path)
+    return ok and #nodes or 0
+end
+
+
+-- The connection is lost with the answer to a create; and healed.
+function chapters.memory_cut(book)
+    local lock, session = book.lock, book.session
+    assert(assert(lock:acquire(PATIENCE)):release{ wait = PATIENCE })
+    memory:delay(0.1)
+    book.arm()
+    try(zklock.run, function()
+        local lease = try(lock.acquire, lock, PATIENCE)
+        if lease then lease:release() end
+    end, function()
+        rig.eventually(function() return count_nodes(lock.path) == 1 end, 0.05)
+        memory:cut(session)
+        memory:delay(0)
+        memory:heal(session)
+    end)
+end
+
+
+-- The session ends, and another one is opened.
+local function ends_by(fault)
+    return function(book)
+        local lock, session = book.lock, book.session
+        local lease, id = assert(lock:acquire(PATIENCE)), session:id()
+        book.arm()
+        fault(session)
+        assert(lease:state() == "lost", "it is held without a session")
+        wait_for(session, "another session", function()
+            return session:state() == "connected" and session:id() ~= id
+        end)
+        lease:release()
+    end
+end
+
+chapters.memory_expire = ends_by(function(session) memory:expire(session) end)
+chapters.memory_reset = ends_by(function() memory:reset() end)
+
+
+-- Another session writes to a node that is watched, also while the watching one is cut off.
+function chapters.memory_watch(book)
+    local session, node = book.session, book.lock.path .. "-watched"
+    local other, seen = assert(connect(server.hosts)), nil
+    local pen = other:mutex(book.lock.path .. "-pen")
+    local function write(...)
+        local lease = try(pen.acquire, pen, PATIENCE)
+        if not lease then return end
+        pcall(lease.guard, lease, { { ... }, timeout = PATIENCE }) -- on what may not be there
+        lease:release()
+    end
+    assert(assert(pen:acquire(PATIENCE)):release{ wait = PATIENCE })
+    book.arm()
+    local stop = try(session.watch, session, node, function(data) seen = data or "none" end)
+    write("create", node, "one")
+    memory:cut(session)
+    write("set", node, "two")
+    memory:heal(session)
+    failing.disarm()
+    local data = other:get(node, PATIENCE)
+    if stop then
+        wait_for(session, "what is there", function() return seen == (data or "none") end)
+        stop()
+    end
+    wait_for(session, "no watch", function() return session:stats().watches == 0 end)
+    if data then write("delete", node) end
+    other:close()
+end
+
+
+-- What a tester asks of a server, also of one that is not there.
+function chapters.memory_look(book)
+    local slow = zklock.memory "slow"
+    book.arm()
+    try(memory.children, memory, "/")
+    try(slow.delay, slow, 0.1)
+    slow:delay(0)
+end
+
+
 -- --- the book -------------------------------------------------------------------------------
 
 local function connect_again()
     return rig.wait_for("a session", function() return (connect(proxy.hosts)) end, PATIENCE)
 end
 
+-- An event that a server in memory has no memory for ends the session, perhaps just now; then
+-- another one is opened.
+local function acquire(lock)
+    local lease, message, code = lock:acquire(PATIENCE)
+    if memory and code == "expired" then lease, message = lock:acquire(PATIENCE) end
+    return assert(lease, message)
+end
+
 -- The lock is free, and can be had; then nothing of it is left in ZooKeeper.
 local function check_lock(session, path)
-    local lease = assert(session:mutex(path):acquire(PATIENCE))
+    local lease = acquire(session:mutex(path))
     assert(lease:release{ wait = PATIENCE })
     rig.wait_for("no node", function() return #server:nodes(path) == 0 end, PATIENCE)
 end
@@ -515,7 +619,7 @@ end
 -- run (the script beside this one) reads these lines.
 local chapter, n, step = arg[1], tonumber(arg[2]), tonumber(arg[3])
 repeat
-    io.write(chapter, " ", n, "\n")
+    io.write(chapter, memory and "@memory" or "", " ", n, "\n")
     io.flush()
     local ok, result = xpcall(read, debug.traceback, chapter, n)
     io.write("place ", failing.place() or "none", "\n")
@@ -525,4 +629,4 @@ repeat
     end
     n = n + step
 until not result
-proxy:stop()
+if proxy.stop then proxy:stop() end

@@ -13,7 +13,7 @@ struct turns {
 };
 
 static void detach(struct zkl_claim *claim) {
-    if (claim->party) zkl_claim_detach(claim);
+    if (claim->common) zkl_claim_detach(claim);
 }
 
 static void end(struct turns *t) {
@@ -23,14 +23,14 @@ static void end(struct turns *t) {
 }
 
 static void begin(struct turns *t, int32_t batch) {
-    *t = (struct turns){.second = {.party = NULL}};
+    *t = (struct turns){.second = {.common = NULL}};
     scene_open(&t->s, ZKL_MUTEX, ZKL_NEVER, false);
     zkl_claim_batch(&t->s.claim, batch);
 }
 
 /* One more comes, as the line's last. */
 static zkl_actions join(struct turns *t, struct zkl_claim *claim, int32_t batch, bool trying) {
-    zkl_claim_init(claim, &t->s.party, &t->s.line, ZKL_MUTEX, ZKL_NEVER, trying);
+    zkl_claim_init(claim, &t->s.common, &t->s.line, ZKL_MUTEX, ZKL_NEVER, trying);
     if (batch) zkl_claim_batch(claim, batch);
     return zkl_claim_start(claim);
 }
@@ -45,7 +45,7 @@ static zkl_actions resume(struct turns *t, struct zkl_claim *claim) {
 
 /* The first claim is in the state, and has the node 42 if it has one. */
 static void reach(struct turns *t, enum zkl_claim_state state, int32_t batch) {
-    *t = (struct turns){.second = {.party = NULL}};
+    *t = (struct turns){.second = {.common = NULL}};
     scene_reach(&t->s, state, ZKL_NEVER);
     t->s.line.opened = true;
     zkl_claim_batch(&t->s.claim, batch);
@@ -83,7 +83,7 @@ static void check_heir(const struct zkl_claim *heir, const struct zkl_claim *of,
 static void following(void) {
     struct turns t;
     TEST("who comes while another is on its way waits for it, and is told so once") {
-        for (int state = ZKL_ENTER; state <= ZKL_PROVE; state++) {
+        for (int state = ZKL_CREATE; state <= ZKL_PROVE; state++) {
             CHECK_CASE("%s", scene_states[state]);
             reach(&t, (enum zkl_claim_state)state, 3);
             CHECK_IS(follow(&t, &t.second), ZKL_DO_QUEUED);
@@ -106,7 +106,7 @@ static void following(void) {
         end(&t);
     }
     TEST("nobody waits for one that nobody wants any more") {
-        reach(&t, ZKL_ENTER, 3);
+        reach(&t, ZKL_CREATE, 3);
         scene_cancel(&t.s, ZKL_INTERRUPTED);
         CHECK_IS(follow(&t, &t.second), ENTERS);
         end(&t);
@@ -123,7 +123,7 @@ static void following(void) {
         begin(&t, 3);
         scene_cut(&t.s);
         CHECK_IS(scene_start(&t.s) | follow(&t, &t.second), 0);
-        t.s.party.clock.connected = true;
+        t.s.common.clock.connected = true;
         CHECK_IS(resume(&t, &t.second), ZKL_DO_QUEUED);
         CHECK_IS(scene_resume(&t.s), ENTERS);
         end(&t);
@@ -151,7 +151,7 @@ static void not_following(void) {
     }
     TEST("nor for a try that has not begun, which is nobody's heir") {
         reach(&t, ZKL_HELD, 3);
-        zkl_claim_init(&t.second, &t.s.party, &t.s.line, ZKL_MUTEX, ZKL_NEVER, true);
+        zkl_claim_init(&t.second, &t.s.common, &t.s.line, ZKL_MUTEX, ZKL_NEVER, true);
         zkl_claim_batch(&t.second, 3);
         follow(&t, &t.third);
         scene_release(&t.s);
@@ -167,7 +167,7 @@ static void not_following(void) {
         reach(&t, ZKL_HELD, 3);
         CHECK_IS(join(&t, &t.second, 0, false), ENTERS);
         end(&t);
-        for (int state = ZKL_ENTER; state <= ZKL_HELD; state++) {
+        for (int state = ZKL_CREATE; state <= ZKL_HELD; state++) {
             if (state == ZKL_FIRST) continue;
             reach(&t, (enum zkl_claim_state)state, 0);
             CHECK_IS(join(&t, &t.second, 3, false), ENTERS);
@@ -177,7 +177,7 @@ static void not_following(void) {
     }
     TEST("a node of one for itself is handed to nobody") {
         reach(&t, ZKL_WAIT, 0);
-        zkl_claim_init(&t.second, &t.s.party, &t.s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&t.second, &t.s.common, &t.s.line, ZKL_MUTEX, ZKL_NEVER, false);
         zkl_claim_batch(&t.second, 3);
         CHECK_IS(scene_cancel(&t.s, ZKL_TIMEOUT), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(t.second.state, ZKL_NEW);
@@ -235,7 +235,7 @@ static void handing_over(void) {
     }
     TEST("what landed late is looked for by the one who removes the node") {
         hold(&t, 2);
-        t.s.claim.doubted = true; /* as after LOOK */
+        t.s.claim.doubted = true; /* as after RECOVER_SYNC */
         CHECK_IS(scene_release(&t.s), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&t.second, &t.s.claim, 1);
         resume(&t, &t.second);
@@ -261,7 +261,7 @@ static void without_connection(void) {
         scene_cut(&t.s);
         CHECK_IS(scene_release(&t.s), ZKL_DO_FORGET);
         check_heir(&t.second, &t.s.claim, 1);
-        t.s.party.clock.connected = true;
+        t.s.common.clock.connected = true;
         CHECK_IS(resume(&t, &t.second), ZKL_DO_LIST);
         CHECK_IS(resume(&t, &t.third), 0);
         LINE(&t.s, t.second.name);
@@ -280,10 +280,10 @@ static void without_connection(void) {
     }
     TEST("an heir that loses the connection before it is asked lists, too") {
         reach_first(&t, 3);
-        t.s.party.clock.connected = false;
+        t.s.common.clock.connected = false;
         CHECK_IS(zkl_claim_suspend(&t.second), 0);
         CHECK_IS(t.second.state, ZKL_LIST);
-        t.s.party.clock.connected = true;
+        t.s.common.clock.connected = true;
         CHECK_IS(resume(&t, &t.second), ZKL_DO_LIST);
         end(&t);
     }
@@ -291,7 +291,7 @@ static void without_connection(void) {
         hold(&t, 3);
         scene_cut(&t.s);
         scene_release(&t.s);
-        t.s.party.clock.connected = true;
+        t.s.common.clock.connected = true;
         resume(&t, &t.second);
         LINE(&t.s, AHEAD);
         CHECK_IS(zkl_claim_listed(&t.second, ZKL_DONE, ZKL_OK, t.s.now), ENTERS);
@@ -397,7 +397,7 @@ static void yielding(void) {
 static void giving_up(void) {
     struct turns t;
     TEST("who gives up on its way hands its place on; the heir looks where that is") {
-        for (int state = ZKL_KNOW; state <= ZKL_PROVE; state++) {
+        for (int state = ZKL_RECOVER_STAT; state <= ZKL_PROVE; state++) {
             CHECK_CASE("%s", scene_states[state]);
             reach(&t, (enum zkl_claim_state)state, 3);
             follow(&t, &t.second);
@@ -439,12 +439,12 @@ static void giving_up(void) {
         end(&t);
     }
     TEST("an heir of a node whose czxid is not known asks for it") {
-        reach(&t, ZKL_KNOW, 3);
+        reach(&t, ZKL_RECOVER_STAT, 3);
         follow(&t, &t.second);
         scene_cancel(&t.s, ZKL_TIMEOUT);
         resume(&t, &t.second);
         CHECK_IS(zkl_claim_listed(&t.second, ZKL_DONE, ZKL_OK, t.s.now), ZKL_DO_WATCH_OWN);
-        CHECK_IS(t.second.state, ZKL_KNOW);
+        CHECK_IS(t.second.state, ZKL_RECOVER_STAT);
         end(&t);
     }
     TEST("with nobody to have it the node is removed") {
@@ -453,7 +453,7 @@ static void giving_up(void) {
         end(&t);
     }
     TEST("who gives up before it knows its node lets the next one go on by itself") {
-        for (int state = ZKL_ENTER; state <= ZKL_SEEK; state++) {
+        for (int state = ZKL_CREATE; state <= ZKL_RECOVER_LIST; state++) {
             CHECK_CASE("%s", scene_states[state]);
             reach(&t, (enum zkl_claim_state)state, 3);
             follow(&t, &t.second);
@@ -507,7 +507,7 @@ static void ends(void) {
     }
     TEST("the end of the session ends all of them") {
         hold(&t, 3);
-        zkl_clock_stop(&t.s.party.clock);
+        zkl_clock_stop(&t.s.common.clock);
         CHECK_IS(zkl_claim_expire(&t.s.claim), ZKL_DO_LOSE | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&t, &t.second) | resume(&t, &t.third), 0);
         CHECK_IS(zkl_claim_expire(&t.second), ZKL_DO_FAIL | ZKL_DO_FORGET | ZKL_DO_FOLLOW);

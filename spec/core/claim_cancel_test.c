@@ -8,20 +8,20 @@
 enum { KEPT = 0, FAILS = ZKL_DO_FAIL };
 static const zkl_actions ends[] = {[ZKL_NEW] = ZKL_DO_FAIL | ZKL_DO_FORGET,
                                    [ZKL_TRY] = ZKL_DO_FAIL | ZKL_DO_FORGET,
-                                   [ZKL_ENTER] = ZKL_DO_FAIL,
-                                   [ZKL_LOOK] = ZKL_DO_FAIL,
-                                   [ZKL_SEEK] = ZKL_DO_FAIL,
-                                   [ZKL_KNOW] = ZKL_DO_FAIL | ZKL_DO_REMOVE,
+                                   [ZKL_CREATE] = ZKL_DO_FAIL,
+                                   [ZKL_RECOVER_SYNC] = ZKL_DO_FAIL,
+                                   [ZKL_RECOVER_LIST] = ZKL_DO_FAIL,
+                                   [ZKL_RECOVER_STAT] = ZKL_DO_FAIL | ZKL_DO_REMOVE,
                                    [ZKL_LIST] = ZKL_DO_FAIL | ZKL_DO_REMOVE,
                                    [ZKL_RANK] = ZKL_DO_FAIL | ZKL_DO_REMOVE,
                                    [ZKL_WAIT] = ZKL_DO_FAIL | ZKL_DO_REMOVE,
                                    [ZKL_PROVE] = ZKL_DO_FAIL | ZKL_DO_REMOVE,
                                    [ZKL_FIRST] = ZKL_DO_FAIL | ZKL_DO_REMOVE,
                                    [ZKL_HELD] = KEPT,
-                                   [ZKL_SHARE] = KEPT,
-                                   [ZKL_AWAY] = ZKL_DO_FAIL,
-                                   [ZKL_CALLED] = ZKL_DO_TURN | ZKL_DO_LIST,
-                                   [ZKL_PASS] = KEPT,
+                                   [ZKL_DOWNGRADE] = KEPT,
+                                   [ZKL_IN_CONDITION] = ZKL_DO_FAIL,
+                                   [ZKL_SIGNALLED] = ZKL_DO_TELL_PARTNER | ZKL_DO_LIST,
+                                   [ZKL_FORWARD] = KEPT,
                                    [ZKL_LEAVE] = KEPT,
                                    [ZKL_GONE] = KEPT};
 
@@ -66,7 +66,7 @@ static void everywhere(void) {
         for (int state = ZKL_NEW; state <= ZKL_PROVE; state++) {
             scene_reach(&s, (enum zkl_claim_state)state, 2000 * ZKL_SECOND);
             scene_stall(&s);
-            s.party.clock.connected = false;
+            s.common.clock.connected = false;
             CHECK_CASE("%s", scene_states[state]);
             zkl_actions did = zkl_claim_tick(&s.claim, 2000 * ZKL_SECOND);
             CHECK_IS(did, ends[state] & ~ZKL_DO_REMOVE);
@@ -125,7 +125,7 @@ static void afterwards(void) {
         }
     }
     TEST("the search for a cancelled wish goes on until it is answered") {
-        scene_reach(&s, ZKL_SEEK, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
         scene_cancel(&s, ZKL_TIMEOUT);
         CHECK_IS(scene_list_fails(&s, ZKL_REFUSED, ZKL_AUTH), 0);
         CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_LIST);
@@ -148,7 +148,7 @@ static void afterwards(void) {
             scene_reach(&s, (enum zkl_claim_state)state, ZKL_NEVER);
             scene_cancel(&s, ZKL_TIMEOUT);
             CHECK_CASE("%s", scene_states[state]);
-            if (state == ZKL_ENTER) scene_created(&s, 42, 1042);
+            if (state == ZKL_CREATE) scene_created(&s, 42, 1042);
             scene_synced(&s, ZKL_DONE);
             LISTED(&s, scene_name(&s, 42));
             scene_got_own(&s, ZKL_DONE, 1042);

@@ -11,7 +11,7 @@ static void entering(void) {
         scene_reach(&s, ZKL_NEW, ZKL_NEVER);
         CHECK(s.claim.stalled);
         CHECK_IS(scene_resume(&s), ZKL_DO_CREATE | ZKL_DO_LIST);
-        CHECK_IS(s.claim.state, ZKL_ENTER);
+        CHECK_IS(s.claim.state, ZKL_CREATE);
         CHECK(!s.claim.stalled);
         scene_close(&s);
     }
@@ -22,7 +22,7 @@ static void entering(void) {
         CHECK_IS(LISTED(&s, s.claim.name, BEHIND), ZKL_DO_GRANT);
         CHECK_IS(s.claim.state, ZKL_HELD);
         CHECK_IS(s.claim.czxid, 1042);
-        CHECK_IS(s.claim.epoch, s.party.clock.epoch);
+        CHECK_IS(s.claim.epoch, s.common.clock.epoch);
         scene_close(&s);
     }
     TEST("a list counts only if its own create succeeded") {
@@ -288,7 +288,7 @@ static void waiting(void) {
         scene_close(&s);
     }
     TEST("a changed node of one's own is watched again, wherever its claim is") {
-        for (int state = ZKL_KNOW; state <= ZKL_HELD; state++) {
+        for (int state = ZKL_RECOVER_STAT; state <= ZKL_HELD; state++) {
             scene_reach(&s, (enum zkl_claim_state)state, ZKL_NEVER);
             CHECK_CASE("%s", scene_states[state]);
             CHECK_IS(zkl_claim_own_changed(&s.claim), ZKL_DO_WATCH_OWN);
@@ -346,7 +346,8 @@ static void waiting(void) {
         }
     }
     TEST("an own node that may not be read fails a waiter, whatever it waits for") {
-        static const enum zkl_claim_state states[] = {ZKL_KNOW, ZKL_LIST, ZKL_RANK, ZKL_WAIT};
+        static const enum zkl_claim_state states[] = {ZKL_RECOVER_STAT, ZKL_LIST, ZKL_RANK,
+                                                      ZKL_WAIT};
         for (size_t i = 0; i < 4; i++) {
             scene_reach(&s, states[i], ZKL_NEVER);
             CHECK_IS(scene_got_own(&s, ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
@@ -369,7 +370,7 @@ static void waiting(void) {
 static void two_behind_a_writer(struct scene *s, struct zkl_claim *next) {
     scene_reach(s, ZKL_LIST, ZKL_NEVER);
     LISTED(s, WRITER, s->claim.name);
-    zkl_claim_init(next, &s->party, &s->line, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_init(next, &s->common, &s->line, ZKL_MUTEX, ZKL_NEVER, false);
     zkl_claim_start(next);
     zkl_claim_created(next, ZKL_DONE, ZKL_OK, scene_name_of(next, 43), 1043);
     LINE(s, WRITER, s->claim.name, next->name);
@@ -533,8 +534,8 @@ static void holding(void) {
     }
     TEST("release of what is not held does nothing (BUG-04)") {
         for (int state = ZKL_NEW; state <= ZKL_GONE; state++) {
-            bool held = state == ZKL_HELD || state == ZKL_SHARE;
-            if (held || state == ZKL_CALLED) continue;
+            bool held = state == ZKL_HELD || state == ZKL_DOWNGRADE;
+            if (held || state == ZKL_SIGNALLED) continue;
             scene_reach(&s, (enum zkl_claim_state)state, ZKL_NEVER);
             CHECK_CASE("%s", scene_states[state]);
             CHECK_IS(zkl_claim_release(&s.claim), 0);
@@ -550,7 +551,7 @@ static void first_use_of_a_path(void) {
     struct zkl_claim next;
     TEST("claims that come while the first one opens the path follow it, in order of arrival") {
         scene_enter(&s, ZKL_MUTEX);
-        zkl_claim_init(&next, &s.party, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&next, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
         CHECK_IS(zkl_claim_start(&next), 0);
         CHECK_IS(next.state, ZKL_NEW);
         CHECK(scene_create_fails(&s, ZKL_ABSENT, ZKL_NO_NODE) & ZKL_DO_PARENTS);
@@ -564,10 +565,10 @@ static void first_use_of_a_path(void) {
         scene_enter(&s, ZKL_MUTEX);
         scene_created(&s, 42, 1042);
         CHECK(s.line.opened);
-        zkl_claim_init(&next, &s.party, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&next, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
         CHECK_IS(zkl_claim_start(&next), ZKL_DO_CREATE | ZKL_DO_LIST);
         struct zkl_claim third;
-        zkl_claim_init(&third, &s.party, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&third, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
         CHECK_IS(zkl_claim_start(&third), ZKL_DO_CREATE | ZKL_DO_LIST);
         zkl_claim_created(&next, ZKL_REFUSED, ZKL_AUTH, NULL, 0);
         CHECK(s.line.opened); /* a refusal is no news of the path */
@@ -579,7 +580,7 @@ static void first_use_of_a_path(void) {
         static const enum zkl_reply replies[] = {ZKL_REFUSED, ZKL_UNKNOWN};
         for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
             scene_enter(&s, ZKL_MUTEX);
-            zkl_claim_init(&next, &s.party, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+            zkl_claim_init(&next, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
             zkl_claim_start(&next);
             CHECK(scene_create_fails(&s, replies[i], ZKL_AUTH) & ZKL_DO_FOLLOW);
             CHECK_IS(zkl_claim_resume(&next, s.now), ZKL_DO_CREATE | ZKL_DO_LIST);

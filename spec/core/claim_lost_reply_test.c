@@ -10,19 +10,19 @@ static void creates(void) {
     TEST("a create of unknown outcome is looked for, by sync and list, when asked again") {
         scene_enter(&s, ZKL_MUTEX);
         CHECK_IS(scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
-        CHECK_IS(s.claim.state, ZKL_LOOK);
+        CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
         CHECK_IS(scene_list_fails(&s, ZKL_UNKNOWN, ZKL_OK), 0); /* of the same flight */
         CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_LIST);
         CHECK_IS(scene_resume(&s), 0);
         CHECK_IS(scene_synced(&s, ZKL_DONE), 0);
-        CHECK_IS(s.claim.state, ZKL_SEEK);
+        CHECK_IS(s.claim.state, ZKL_RECOVER_LIST);
         scene_close(&s);
     }
     TEST("a node that was found is taken, after the server said whose it is") {
-        scene_reach(&s, ZKL_SEEK, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
         uint64_t nonce = s.claim.nonce;
         CHECK_IS(LISTED(&s, AHEAD, scene_name(&s, 42)), ZKL_DO_WATCH_OWN);
-        CHECK_IS(s.claim.state, ZKL_KNOW);
+        CHECK_IS(s.claim.state, ZKL_RECOVER_STAT);
         CHECK_IS(s.claim.sequence, 42);
         CHECK_IS(scene_got_own(&s, ZKL_DONE, 1042), ZKL_DO_WATCH_AHEAD | ZKL_DO_QUEUED);
         CHECK_IS(s.claim.czxid, 1042);
@@ -31,7 +31,7 @@ static void creates(void) {
         scene_close(&s);
     }
     TEST("past the end of the counter a node that was found waits for czxids, too (Q-02)") {
-        scene_reach(&s, ZKL_SEEK, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
         LISTED(&s, LIMITED, scene_name(&s, INT32_MAX));
         CHECK_IS(scene_got_own(&s, ZKL_DONE, 1042), ZKL_DO_RANK);
         scene_ask_ranks(&s);
@@ -39,14 +39,14 @@ static void creates(void) {
         scene_close(&s);
     }
     TEST("a node that was found is asked for once more when the reply was lost, and watched") {
-        scene_reach(&s, ZKL_KNOW, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_STAT, ZKL_NEVER);
         CHECK_IS(scene_got_own(&s, ZKL_UNKNOWN, 0), 0);
         CHECK_IS(scene_resume(&s), ZKL_DO_WATCH_OWN);
         CHECK_IS(scene_got_own(&s, ZKL_DONE, 1042), ZKL_DO_WATCH_AHEAD | ZKL_DO_QUEUED);
         scene_close(&s);
     }
     TEST("a node of another session is not taken, whatever its name says") {
-        scene_reach(&s, ZKL_KNOW, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_STAT, ZKL_NEVER);
         uint64_t nonce = s.claim.nonce;
         CHECK_IS(
             scene_did(&s, zkl_claim_got_own(&s.claim, ZKL_DONE, ZKL_OK, 1042, SESSION + 1, s.now)),
@@ -55,20 +55,20 @@ static void creates(void) {
         scene_close(&s);
     }
     TEST("a node that was not found is made again, under a new nonce") {
-        scene_reach(&s, ZKL_SEEK, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
         uint64_t nonce = s.claim.nonce;
         CHECK_IS(LISTED(&s, AHEAD), ZKL_DO_CREATE | ZKL_DO_LIST);
         CHECK(s.claim.nonce != nonce);
         scene_close(&s);
-        scene_reach(&s, ZKL_SEEK, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
         CHECK_IS(scene_list_fails(&s, ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_CREATE | ZKL_DO_LIST);
         scene_close(&s);
     }
     TEST("a list before the sync is answered finds nothing and denies nothing") {
-        scene_reach(&s, ZKL_LOOK, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_SYNC, ZKL_NEVER);
         CHECK_IS(LISTED(&s, AHEAD), 0);
         CHECK_IS(LISTED(&s, AHEAD, scene_name(&s, 42)), 0);
-        CHECK_IS(s.claim.state, ZKL_LOOK);
+        CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
         scene_close(&s);
     }
     TEST("the search itself may be lost, as often as it likes") {
@@ -79,30 +79,30 @@ static void creates(void) {
             CHECK_IS(scene_synced(&s, ZKL_UNKNOWN) | scene_list_fails(&s, ZKL_UNKNOWN, ZKL_OK), 0);
             CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_LIST);
             CHECK_IS(scene_synced(&s, ZKL_DONE) | scene_list_fails(&s, ZKL_UNKNOWN, ZKL_OK), 0);
-            CHECK_IS(s.claim.state, ZKL_LOOK);
+            CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
             CHECK(s.claim.stalled);
         }
         scene_close(&s);
     }
     TEST("a node that is gone before its czxid was read is made again") {
-        scene_reach(&s, ZKL_KNOW, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_STAT, ZKL_NEVER);
         CHECK_IS(scene_got_own(&s, ZKL_ABSENT, 0), ZKL_DO_CREATE | ZKL_DO_LIST);
         scene_close(&s);
-        scene_reach(&s, ZKL_KNOW, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_STAT, ZKL_NEVER);
         CHECK_IS(scene_did(&s, zkl_claim_own_deleted(&s.claim)), ZKL_DO_CREATE | ZKL_DO_LIST);
         scene_close(&s);
     }
     TEST("a node that was found but may not be read is removed, and the claim fails") {
-        scene_reach(&s, ZKL_KNOW, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_STAT, ZKL_NEVER);
         CHECK_IS(scene_got_own(&s, ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_AUTH);
         scene_close(&s);
     }
     TEST("a search that is refused ends the wait with the reason; the janitor goes on") {
-        scene_reach(&s, ZKL_SEEK, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
         CHECK_IS(scene_list_fails(&s, ZKL_REFUSED, ZKL_AUTH), ZKL_DO_FAIL);
         CHECK_IS(s.claim.code, ZKL_AUTH);
-        CHECK_IS(s.claim.state, ZKL_LOOK);
+        CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
         scene_close(&s);
     }
 }
@@ -111,7 +111,7 @@ static void orphans(void) {
     struct scene s;
     struct zkl_claim janitor;
     TEST("a create that landed late is found as an orphan, and removed") {
-        scene_reach(&s, ZKL_SEEK, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
         char late[2 * ZKL_NAME_SIZE];
         strcpy(late, scene_name(&s, 42));
         LISTED(&s, "config"); /* not there yet: a new attempt */
@@ -119,7 +119,7 @@ static void orphans(void) {
         CHECK(LISTED(&s, late, s.claim.name) & ZKL_DO_WATCH_AHEAD);
         struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
         CHECK(orphan && strcmp(orphan->name, late) == 0);
-        zkl_claim_init(&janitor, &s.party, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&janitor, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
         CHECK_IS(zkl_claim_adopt(&janitor, orphan), ZKL_DO_REMOVE);
         CHECK_TEXT(janitor.name, late);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
@@ -138,7 +138,7 @@ static void orphans(void) {
         const char *name = scene_name(&s, 42);
         s.claim.nonce = 0;
         LINE(&s, name);
-        s.party.clock.connected = false;
+        s.common.clock.connected = false;
         CHECK_IS(scene_did(&s, zkl_claim_adopt(&s.claim, zkl_line_orphan(&s.line, SESSION))), 0);
         CHECK_IS(scene_tick(&s, 100 * T), 0);
         CHECK_IS(scene_resume(&s), ZKL_DO_REMOVE);
@@ -147,7 +147,7 @@ static void orphans(void) {
         scene_close(&s);
     }
     TEST("who releases after a doubtful create looks for what may have landed since") {
-        scene_reach(&s, ZKL_SEEK, ZKL_NEVER);
+        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
         LISTED(&s, "config");
         scene_created(&s, 43, 1043);
         CHECK_IS(LISTED(&s, s.claim.name), ZKL_DO_GRANT);
@@ -161,16 +161,16 @@ static void orphans(void) {
 static void stalls(void) {
     static const zkl_actions again[] = {[ZKL_NEW] = ZKL_DO_CREATE | ZKL_DO_LIST,
                                         [ZKL_TRY] = ZKL_DO_LIST,
-                                        [ZKL_ENTER] = ZKL_DO_SYNC | ZKL_DO_LIST,
-                                        [ZKL_LOOK] = ZKL_DO_SYNC | ZKL_DO_LIST,
-                                        [ZKL_SEEK] = ZKL_DO_SYNC | ZKL_DO_LIST,
-                                        [ZKL_KNOW] = ZKL_DO_WATCH_OWN,
+                                        [ZKL_CREATE] = ZKL_DO_SYNC | ZKL_DO_LIST,
+                                        [ZKL_RECOVER_SYNC] = ZKL_DO_SYNC | ZKL_DO_LIST,
+                                        [ZKL_RECOVER_LIST] = ZKL_DO_SYNC | ZKL_DO_LIST,
+                                        [ZKL_RECOVER_STAT] = ZKL_DO_WATCH_OWN,
                                         [ZKL_LIST] = ZKL_DO_LIST,
                                         [ZKL_RANK] = ZKL_DO_RANK,
                                         [ZKL_WAIT] = ZKL_DO_WATCH_AHEAD,
                                         [ZKL_PROVE] = ZKL_DO_SYNC,
-                                        [ZKL_SHARE] = ZKL_DO_SHARE,
-                                        [ZKL_PASS] = ZKL_DO_LIST,
+                                        [ZKL_DOWNGRADE] = ZKL_DO_DOWNGRADE,
+                                        [ZKL_FORWARD] = ZKL_DO_LIST,
                                         [ZKL_LEAVE] = ZKL_DO_REMOVE,
                                         [ZKL_GONE] = 0};
     struct scene s;
@@ -178,7 +178,8 @@ static void stalls(void) {
         for (int i = 0; i < 2 * (ZKL_GONE + 1); i++) {
             enum zkl_claim_state state = (enum zkl_claim_state)(i / 2);
             if (state == ZKL_HELD || state == ZKL_FIRST) continue;
-            if (state == ZKL_AWAY || state == ZKL_CALLED) continue; /* nothing of them is out */
+            if (state == ZKL_IN_CONDITION || state == ZKL_SIGNALLED)
+                continue; /* nothing of them is out */
             scene_reach(&s, state, ZKL_NEVER);
             CHECK_CASE("%s by %s", scene_states[state], i % 2 ? "beat" : "resume");
             CHECK_IS(scene_stall(&s) & ~ZKL_DO_DOUBT, 0);

@@ -332,7 +332,7 @@ static void marks(void) {
         scene_close(&s);
     }
     TEST("so it does after a create whose reply was lost: the list is older than the grant") {
-        reach(&s, ZKL_KNOW);
+        reach(&s, ZKL_RECOVER_STAT);
         LINE(&s, ONE41, scene_name(&s, 42));
         CHECK_IS(scene_got_own(&s, ZKL_DONE, 1042), ZKL_DO_GRANT | ZKL_DO_MARK);
         scene_close(&s);

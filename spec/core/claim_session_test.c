@@ -5,7 +5,7 @@
 #include "scene.h"
 
 static bool wanted_in(int state) {
-    return state < ZKL_HELD || state == ZKL_AWAY;
+    return state < ZKL_HELD || state == ZKL_IN_CONDITION;
 }
 
 static void expiry(void) {
@@ -17,20 +17,20 @@ static void expiry(void) {
             if (i % 2) scene_stall(&s);
             bool held = zkl_claim_holds(&s.claim);
             CHECK_CASE("%s%s", scene_states[state], i % 2 ? ", stalled" : "");
-            zkl_clock_stop(&s.party.clock);
+            zkl_clock_stop(&s.common.clock);
             zkl_actions did = scene_did(&s, zkl_claim_expire(&s.claim));
             zkl_actions told = wanted_in(state) ? ZKL_DO_FAIL : held ? ZKL_DO_LOSE : 0;
-            if (s.claim.waits) told = ZKL_DO_TURN;
+            if (s.claim.waits) told = ZKL_DO_TELL_PARTNER;
             CHECK_IS(did, state == ZKL_GONE ? 0 : told | ZKL_DO_FORGET);
             CHECK_IS(s.claim.state, ZKL_GONE);
-            if (told && state != ZKL_PASS) CHECK_IS(s.claim.code, held ? ZKL_LOST : ZKL_EXPIRED);
+            if (told && state != ZKL_FORWARD) CHECK_IS(s.claim.code, held ? ZKL_LOST : ZKL_EXPIRED);
             CHECK_IS(s.forgets, 1);
             CHECK_IS(scene_did(&s, zkl_claim_expire(&s.claim)), 0);
             scene_close(&s);
         }
     }
     TEST("expiry of a cancelled wish is not told twice") {
-        for (int state = ZKL_ENTER; state <= ZKL_SEEK; state++) {
+        for (int state = ZKL_CREATE; state <= ZKL_RECOVER_LIST; state++) {
             scene_reach(&s, (enum zkl_claim_state)state, ZKL_NEVER);
             scene_cancel(&s, ZKL_TIMEOUT);
             CHECK_IS(scene_did(&s, zkl_claim_expire(&s.claim)), ZKL_DO_FORGET);
@@ -146,7 +146,7 @@ static void lease(void) {
     }
     TEST("a sync whose answer came too late to be certain is asked for again at the next beat") {
         scene_reach(&s, ZKL_PROVE, ZKL_NEVER);
-        zkl_clock_prove(&s.party.clock, s.now, s.now + T / 2);
+        zkl_clock_prove(&s.common.clock, s.now, s.now + T / 2);
         s.now += T / 2;
         CHECK_IS(scene_did(&s, zkl_claim_synced(&s.claim, ZKL_DONE, s.now)), 0);
         CHECK_IS(s.claim.state, ZKL_PROVE);
@@ -157,7 +157,7 @@ static void lease(void) {
         scene_reach(&s, ZKL_PROVE, ZKL_NEVER);
         CHECK_IS(scene_did(&s, zkl_claim_own_deleted(&s.claim)), ZKL_DO_CREATE | ZKL_DO_LIST);
         CHECK_IS(scene_synced(&s, ZKL_DONE), 0); /* of before */
-        CHECK_IS(s.claim.state, ZKL_ENTER);
+        CHECK_IS(s.claim.state, ZKL_CREATE);
         scene_close(&s);
     }
     TEST("a lease ends by the own clock at proof + T, before any packet (PIT-09, DEMO-17)") {
@@ -173,8 +173,8 @@ static void lease(void) {
         scene_reach(&s, ZKL_HELD, ZKL_NEVER);
         scene_cut(&s);
         s.now += T;
-        s.party.clock.connected = true;
-        zkl_clock_prove(&s.party.clock, s.now, s.now);
+        s.common.clock.connected = true;
+        zkl_clock_prove(&s.common.clock, s.now, s.now);
         CHECK_IS(scene_tick(&s, 0), ZKL_DO_LOSE | ZKL_DO_REMOVE);
         scene_close(&s);
     }
@@ -199,7 +199,7 @@ static void lease(void) {
         CHECK_IS(scene_tick(&s, 10 * T), 0);
         CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_SYNC);
         CHECK_IS(scene_synced(&s, ZKL_DONE), ZKL_DO_GRANT);
-        CHECK_IS(s.claim.epoch, s.party.clock.epoch);
+        CHECK_IS(s.claim.epoch, s.common.clock.epoch);
         CHECK_IS(scene_tick(&s, 1), 0);
         scene_close(&s);
     }

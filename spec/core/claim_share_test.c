@@ -119,8 +119,8 @@ static void asking(void) {
     struct scene s;
     TEST("a writer that shares asks once, and holds meanwhile") {
         scene_reach_as(&s, ZKL_WRITE, ZKL_HELD, ZKL_NEVER);
-        CHECK_IS(scene_share(&s), ZKL_DO_SHARE);
-        CHECK_IS(s.claim.state, ZKL_SHARE);
+        CHECK_IS(scene_share(&s), ZKL_DO_DOWNGRADE);
+        CHECK_IS(s.claim.state, ZKL_DOWNGRADE);
         CHECK(zkl_claim_holds(&s.claim) && !s.claim.stalled);
         CHECK_IS(scene_share(&s), 0);
         CHECK_IS(zkl_claim_beat(&s.claim, s.now), 0); /* it is out already */
@@ -132,7 +132,7 @@ static void asking(void) {
         scene_cut(&s);
         CHECK_IS(scene_share(&s), 0);
         CHECK(zkl_claim_holds(&s.claim) && s.claim.stalled);
-        CHECK_IS(scene_resume(&s), ZKL_DO_SHARE);
+        CHECK_IS(scene_resume(&s), ZKL_DO_DOWNGRADE);
         scene_close(&s);
     }
     TEST("only what is held is shared") {
@@ -152,8 +152,8 @@ static void asking(void) {
             bool may;
         } cases[] = {{ZKL_WRITE, 0, true},
                      {ZKL_WRITE, 42, true},
-                     {ZKL_WRITE, ZKL_SHARE_LIMIT - 1, true},
-                     {ZKL_WRITE, ZKL_SHARE_LIMIT, false},
+                     {ZKL_WRITE, ZKL_DOWNGRADE_LIMIT - 1, true},
+                     {ZKL_WRITE, ZKL_DOWNGRADE_LIMIT, false},
                      {ZKL_WRITE, INT32_MAX, false},
                      {ZKL_WRITE, -1, false},
                      {ZKL_READ, 42, false},
@@ -162,34 +162,34 @@ static void asking(void) {
             scene_open(&s, cases[i].kind, ZKL_NEVER, false);
             s.claim.sequence = cases[i].sequence;
             CHECK_CASE("kind %d, number %" PRId32, (int)cases[i].kind, cases[i].sequence);
-            CHECK_IS(zkl_claim_may_share(&s.claim), cases[i].may);
+            CHECK_IS(zkl_claim_may_downgrade(&s.claim), cases[i].may);
             scene_close(&s);
         }
-        CHECK(INT32_MAX - ZKL_SHARE_LIMIT >= 1 << 24);
+        CHECK(INT32_MAX - ZKL_DOWNGRADE_LIMIT >= 1 << 24);
     }
 }
 
 static void answered(void) {
     struct scene s;
     TEST("done: it is a reader, with the writer's number and token") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         s.claim.own_watched = true;
-        CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_SHARED);
+        CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_DOWNGRADED);
         CHECK_IS(s.claim.state, ZKL_HELD);
         CHECK_IS(s.claim.kind, ZKL_READ);
         CHECK_IS(s.claim.refusal, ZKL_OK);
         CHECK_IS(s.claim.czxid, 1042);
         CHECK_IS(s.claim.sequence, 42);
         CHECK_TEXT(s.claim.name, node(&s, ZKL_READ));
-        CHECK(!zkl_claim_may_share(&s.claim));
+        CHECK(!zkl_claim_may_downgrade(&s.claim));
         CHECK_IS(zkl_claim_beat(&s.claim, s.now), ZKL_DO_WATCH_OWN); /* the new node */
         CHECK_IS(scene_release(&s), ZKL_DO_REMOVE);
         scene_close(&s);
     }
     TEST("the line does not know the reader yet: a list comes before the next grant") {
         struct zkl_claim next;
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
-        zkl_claim_init(&next, &s.party, &s.line, ZKL_WRITE, ZKL_NEVER, false);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
+        zkl_claim_init(&next, &s.common, &s.line, ZKL_WRITE, ZKL_NEVER, false);
         zkl_claim_start(&next);
         zkl_claim_created(&next, ZKL_DONE, ZKL_OK, scene_name_of(&next, 43), 1043);
         LINE(&s, s.claim.name, next.name);
@@ -207,21 +207,21 @@ static void answered(void) {
         scene_close(&s);
     }
     TEST("refused: it stays a writer, says why, and may ask again") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         s.claim.own_watched = true;
-        CHECK_IS(scene_shared(&s, ZKL_REFUSED), ZKL_DO_SHARED);
+        CHECK_IS(scene_shared(&s, ZKL_REFUSED), ZKL_DO_DOWNGRADED);
         CHECK_IS(s.claim.state, ZKL_HELD);
         CHECK_IS(s.claim.kind, ZKL_WRITE);
         CHECK_IS(s.claim.refusal, ZKL_AUTH);
         CHECK_TEXT(s.claim.name, node(&s, ZKL_WRITE));
         CHECK(zkl_line_find(&s.line, s.claim.name) && !s.line.incomplete);
         CHECK_IS(zkl_claim_beat(&s.claim, s.now), ZKL_DO_WATCH_OWN); /* events were ignored */
-        CHECK_IS(scene_share(&s), ZKL_DO_SHARE);
+        CHECK_IS(scene_share(&s), ZKL_DO_DOWNGRADE);
         CHECK_IS(s.claim.refusal, ZKL_OK);
         scene_close(&s);
     }
     TEST("absent: somebody removed the writer's node, so it has lost") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         CHECK_IS(scene_shared(&s, ZKL_ABSENT), ZKL_DO_LOSE | ZKL_DO_FORGET);
         CHECK_IS(s.claim.code, ZKL_LOST);
         CHECK_IS(s.line.count, 0);
@@ -229,40 +229,40 @@ static void answered(void) {
         scene_close(&s);
     }
     TEST("unknown: it holds on, and asks again until it is known") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         for (int i = 0; i < 3; i++) {
             CHECK_IS(scene_shared(&s, ZKL_UNKNOWN), 0);
             CHECK(zkl_claim_holds(&s.claim) && s.claim.stalled);
             CHECK_IS(s.claim.kind, ZKL_WRITE);
-            CHECK_IS(i % 2 ? zkl_claim_beat(&s.claim, s.now) : scene_resume(&s), ZKL_DO_SHARE);
+            CHECK_IS(i % 2 ? zkl_claim_beat(&s.claim, s.now) : scene_resume(&s), ZKL_DO_DOWNGRADE);
         }
-        CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_SHARED);
+        CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_DOWNGRADED);
         CHECK_IS(s.claim.kind, ZKL_READ);
         scene_close(&s);
     }
     TEST("refused, after one of unknown outcome: that may be a reader's node, so it asks again") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         scene_shared(&s, ZKL_UNKNOWN);
         scene_resume(&s);
         CHECK_IS(scene_shared(&s, ZKL_REFUSED), 0);
         CHECK(zkl_claim_holds(&s.claim) && s.claim.stalled);
-        CHECK_IS(zkl_claim_beat(&s.claim, s.now), ZKL_DO_SHARE);
-        CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_SHARED);
+        CHECK_IS(zkl_claim_beat(&s.claim, s.now), ZKL_DO_DOWNGRADE);
+        CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_DOWNGRADED);
         CHECK_IS(s.claim.kind, ZKL_READ);
         scene_close(&s);
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         scene_release(&s);
         scene_shared(&s, ZKL_UNKNOWN);
         scene_resume(&s);
         CHECK_IS(scene_shared(&s, ZKL_REFUSED), 0);
-        CHECK_IS(scene_resume(&s), ZKL_DO_SHARE);
+        CHECK_IS(scene_resume(&s), ZKL_DO_DOWNGRADE);
         CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_REMOVE);
         CHECK_TEXT(s.claim.name, node(&s, ZKL_READ));
         scene_close(&s);
     }
     TEST("a reply that nobody waits for does nothing") {
         for (int state = ZKL_NEW; state <= ZKL_GONE; state++) {
-            if (state == ZKL_SHARE) continue;
+            if (state == ZKL_DOWNGRADE) continue;
             scene_reach_as(&s, ZKL_WRITE, (enum zkl_claim_state)state, ZKL_NEVER);
             CHECK_CASE("%s", scene_states[state]);
             CHECK_IS(scene_shared(&s, ZKL_DONE) | scene_shared(&s, ZKL_ABSENT), 0);
@@ -280,10 +280,10 @@ static void given_up(void) {
         static const enum zkl_reply replies[] = {ZKL_DONE, ZKL_REFUSED};
         static const enum zkl_kind kinds[] = {ZKL_READ, ZKL_WRITE};
         for (size_t i = 0; i < 2; i++) {
-            scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+            scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
             CHECK_IS(scene_release(&s), 0);
             CHECK(!zkl_claim_holds(&s.claim) && !s.claim.wanted);
-            CHECK_IS(s.claim.state, ZKL_SHARE);
+            CHECK_IS(s.claim.state, ZKL_DOWNGRADE);
             CHECK_IS(scene_shared(&s, replies[i]), ZKL_DO_REMOVE);
             CHECK_TEXT(s.claim.name, node(&s, kinds[i]));
             CHECK_IS(scene_removed(&s, ZKL_DONE), ZKL_DO_FORGET);
@@ -292,26 +292,26 @@ static void given_up(void) {
         }
     }
     TEST("what is given up while it shares, and is gone, is no loss") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         scene_release(&s);
         CHECK_IS(scene_shared(&s, ZKL_ABSENT), ZKL_DO_FORGET);
         CHECK_IS(s.claim.code, ZKL_OK);
         scene_close(&s);
     }
     TEST("what is given up while nothing is known asks again, then removes") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         scene_cut(&s);
         scene_shared(&s, ZKL_UNKNOWN);
         CHECK_IS(scene_release(&s), 0);
-        CHECK_IS(scene_resume(&s), ZKL_DO_SHARE);
+        CHECK_IS(scene_resume(&s), ZKL_DO_DOWNGRADE);
         CHECK_IS(scene_shared(&s, ZKL_UNKNOWN), 0);
-        CHECK_IS(zkl_claim_beat(&s.claim, s.now), ZKL_DO_SHARE);
+        CHECK_IS(zkl_claim_beat(&s.claim, s.now), ZKL_DO_DOWNGRADE);
         CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_REMOVE);
         CHECK_TEXT(s.claim.name, node(&s, ZKL_READ));
         scene_close(&s);
     }
     TEST("without a connection the removal waits for it") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         scene_release(&s);
         scene_cut(&s);
         CHECK_IS(scene_shared(&s, ZKL_DONE), 0); /* on its way before the cut */
@@ -324,10 +324,10 @@ static void given_up(void) {
 static void interrupted(void) {
     struct scene s;
     TEST("the clock's end is a loss at once; the node is removed when its name is known") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         CHECK_IS(scene_tick(&s, T - 1), 0);
         CHECK_IS(scene_tick(&s, 1), ZKL_DO_LOSE);
-        CHECK_IS(s.claim.state, ZKL_SHARE);
+        CHECK_IS(s.claim.state, ZKL_DOWNGRADE);
         CHECK(!zkl_claim_holds(&s.claim));
         CHECK_IS(scene_tick(&s, T), 0);
         CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_REMOVE);
@@ -336,29 +336,29 @@ static void interrupted(void) {
         scene_close(&s);
     }
     TEST("expiry is told to a holder, and not to one that gave up or lost before") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         CHECK_IS(scene_did(&s, zkl_claim_expire(&s.claim)), ZKL_DO_LOSE | ZKL_DO_FORGET);
         scene_close(&s);
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         scene_release(&s);
         CHECK_IS(scene_did(&s, zkl_claim_expire(&s.claim)), ZKL_DO_FORGET);
         scene_close(&s);
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         scene_tick(&s, T);
         CHECK_IS(scene_did(&s, zkl_claim_expire(&s.claim)), ZKL_DO_FORGET);
         CHECK_IS(s.losses, 1);
         scene_close(&s);
     }
     TEST("the writer's node is to go: its events and gets say nothing") {
-        scene_reach(&s, ZKL_SHARE, ZKL_NEVER);
+        scene_reach(&s, ZKL_DOWNGRADE, ZKL_NEVER);
         s.claim.own_watched = true;
         CHECK_IS(scene_did(&s, zkl_claim_own_deleted(&s.claim)), 0);
         CHECK_IS(scene_did(&s, zkl_claim_own_changed(&s.claim)), 0);
         CHECK_IS(scene_got_own(&s, ZKL_ABSENT, 0) | scene_got_own(&s, ZKL_REFUSED, 0), 0);
         CHECK_IS(scene_got_own(&s, ZKL_DONE, 1042) | scene_got_own(&s, ZKL_UNKNOWN, 0), 0);
         CHECK_IS(LISTED(&s, BEHIND) | scene_list_fails(&s, ZKL_ABSENT, ZKL_NO_NODE), 0);
-        CHECK_IS(s.claim.state, ZKL_SHARE);
-        CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_SHARED);
+        CHECK_IS(s.claim.state, ZKL_DOWNGRADE);
+        CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_DOWNGRADED);
         scene_close(&s);
     }
     TEST("a try that became a holder shares, and outlasts a cut") {
@@ -366,11 +366,11 @@ static void interrupted(void) {
         LISTED(&s, "config");
         scene_created(&s, 42, 1042);
         LISTED(&s, s.claim.name);
-        CHECK_IS(scene_share(&s), ZKL_DO_SHARE);
+        CHECK_IS(scene_share(&s), ZKL_DO_DOWNGRADE);
         CHECK_IS(scene_cut(&s), 0);
         scene_shared(&s, ZKL_UNKNOWN);
-        CHECK_IS(scene_resume(&s), ZKL_DO_SHARE);
-        CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_SHARED);
+        CHECK_IS(scene_resume(&s), ZKL_DO_DOWNGRADE);
+        CHECK_IS(scene_shared(&s, ZKL_DONE), ZKL_DO_DOWNGRADED);
         scene_close(&s);
     }
 }

@@ -24,27 +24,29 @@ static const char *const settings[] = {
     " reader", " writer",  " permit",   " waiter",  " batch"};
 
 static enum zkl_kind kind_in(int state, int setting) {
-    if (setting == AS_WRITER || state == ZKL_SHARE) return ZKL_WRITE;
+    if (setting == AS_WRITER || state == ZKL_DOWNGRADE) return ZKL_WRITE;
     if (setting == AS_PERMIT) return ZKL_PERMIT;
     return setting == AS_READER ? ZKL_READ : ZKL_MUTEX;
 }
 
 /* Those in which a waiter can be. */
 static bool waits_in(int state) {
-    static const bool in[] = {[ZKL_NEW] = true,  [ZKL_ENTER] = true, [ZKL_LOOK] = true,
-                              [ZKL_SEEK] = true, [ZKL_WAIT] = true,  [ZKL_CALLED] = true,
-                              [ZKL_PASS] = true, [ZKL_LEAVE] = true, [ZKL_GONE] = true};
+    static const bool in[] = {
+        [ZKL_NEW] = true,          [ZKL_CREATE] = true, [ZKL_RECOVER_SYNC] = true,
+        [ZKL_RECOVER_LIST] = true, [ZKL_WAIT] = true,   [ZKL_SIGNALLED] = true,
+        [ZKL_FORWARD] = true,      [ZKL_LEAVE] = true,  [ZKL_GONE] = true};
     return in[state];
 }
 
 /* Those in which a claim with a batch can be. */
 static bool takes_turns_in(int state) {
-    return state != ZKL_SHARE && state != ZKL_AWAY && state != ZKL_CALLED && state != ZKL_PASS;
+    return state != ZKL_DOWNGRADE && state != ZKL_IN_CONDITION && state != ZKL_SIGNALLED &&
+           state != ZKL_FORWARD;
 }
 
 /* The part comes after the claim, on the same line, and has not begun. */
 static void follow(struct scene *s) {
-    zkl_claim_init(&s->part, &s->party, &s->line, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_init(&s->part, &s->common, &s->line, ZKL_MUTEX, ZKL_NEVER, false);
     zkl_claim_batch(&s->part, 3);
 }
 
@@ -70,7 +72,7 @@ static void reach_turns(struct scene *s, enum zkl_claim_state state, zkl_time de
 }
 
 static void give_up(struct scene *s) {
-    if (s->claim.state == ZKL_SHARE) scene_release(s);
+    if (s->claim.state == ZKL_DOWNGRADE) scene_release(s);
     else scene_cancel(s, ZKL_INTERRUPTED);
 }
 
@@ -81,11 +83,11 @@ static void build(struct scene *s, int state, int setting) {
     else if (setting == AS_BATCH && takes_turns_in(state))
         reach_turns(s, (enum zkl_claim_state)state, deadline);
     else scene_reach_as(s, kind_in(state, setting), (enum zkl_claim_state)state, deadline);
-    if (state == ZKL_AWAY) s->grants = 0; /* there may be a second one */
+    if (state == ZKL_IN_CONDITION) s->grants = 0; /* there may be a second one */
     if (state == ZKL_WAIT) s->claim.own_watched = true;
     if (setting == STALLED) scene_stall(s);
     if (setting == UNWANTED) give_up(s);
-    if (setting == CUT) s->party.clock.connected = false;
+    if (setting == CUT) s->common.clock.connected = false;
     if (setting == RAN_OUT) s->now += 2 * T;
     if (!s->other) { /* somebody to have news of */
         const char *ahead = setting == AS_PERMIT ? HOLDER : AHEAD;
@@ -100,7 +102,7 @@ enum event {
     START,
     CANCEL,
     RELEASE,
-    SHARE,
+    DOWNGRADE,
     YIELD,
     TURN,
     TAKEN_OVER,
@@ -122,7 +124,7 @@ enum event {
     PASSED,
     PASSED_NEXT,
     REMOVED,
-    CALLED,
+    SIGNALLED,
     OWN_DELETED,
     OWN_CHANGED,
     AHEAD_DELETED,
@@ -138,15 +140,45 @@ enum event {
     BEAT,
     EVENTS
 };
-static const char *const events[] = {
-    "start",        "cancel",        "release",       "share",         "yield",
-    "turn",         "turn, called",  "left nothing",  "parents",       "created",
-    "listed own",   "listed first",  "listed none",   "listed limit",  "synced",
-    "got own",      "got foreign",   "got ahead",     "got other",     "ranked",
-    "shared",       "marked",        "passed",        "passed next",   "removed",
-    "called",       "own deleted",   "own changed",   "ahead deleted", "ahead changed",
-    "ahead marked", "other deleted", "other changed", "resume",        "suspend",
-    "expire",       "tick",          "tick late",     "beat"};
+static const char *const events[] = {"start",
+                                     "cancel",
+                                     "release",
+                                     "downgrade",
+                                     "yield",
+                                     "partner changed",
+                                     "changed: signalled",
+                                     "left nothing",
+                                     "parents",
+                                     "created",
+                                     "listed own",
+                                     "listed first",
+                                     "listed none",
+                                     "listed limit",
+                                     "synced",
+                                     "got own",
+                                     "got foreign",
+                                     "got ahead",
+                                     "got other",
+                                     "ranked",
+                                     "downgraded",
+                                     "marked",
+                                     "forwarded",
+                                     "passed next",
+                                     "removed",
+                                     "signalled",
+                                     "own deleted",
+                                     "own changed",
+                                     "ahead deleted",
+                                     "ahead changed",
+                                     "ahead marked",
+                                     "other deleted",
+                                     "other changed",
+                                     "resume",
+                                     "suspend",
+                                     "expire",
+                                     "tick",
+                                     "tick late",
+                                     "beat"};
 static const char *const replies[] = {"", " absent", " refused", " unknown"};
 
 static zkl_actions list_event(struct scene *s, int event, enum zkl_reply reply) {
@@ -163,12 +195,12 @@ static zkl_actions list_event(struct scene *s, int event, enum zkl_reply reply) 
 static zkl_actions reply_event(struct scene *s, int event, enum zkl_reply reply) {
     struct zkl_claim *claim = &s->claim;
     struct zkl_contender *ahead = claim->ahead ? claim->ahead : s->other;
-    uint64_t session = s->party.session + (event == GOT_FOREIGN);
+    uint64_t session = s->common.session + (event == GOT_FOREIGN);
     switch (event) {
     case PARENTS: zkl_claim_parents(claim, reply, ZKL_AUTH); return 0;
     case CREATED: return zkl_claim_created(claim, reply, ZKL_AUTH, scene_name(s, 42), 1042);
     case SYNCED:
-        if (reply == ZKL_DONE) zkl_clock_prove(&s->party.clock, s->now, s->now);
+        if (reply == ZKL_DONE) zkl_clock_prove(&s->common.clock, s->now, s->now);
         return zkl_claim_synced(claim, reply, s->now);
     case GOT_OWN:
     case GOT_FOREIGN: return zkl_claim_got_own(claim, reply, ZKL_AUTH, 1042, session, s->now);
@@ -178,10 +210,10 @@ static zkl_actions reply_event(struct scene *s, int event, enum zkl_reply reply)
         if (!claim->ranks) claim->ranks = 1;
         return zkl_claim_ranked(claim, s->other, reply, 1000, s->now);
     case MARKED: return zkl_claim_marked(claim, reply);
-    case SHARED: return zkl_claim_shared(claim, reply, ZKL_AUTH);
+    case SHARED: return zkl_claim_downgraded(claim, reply, ZKL_AUTH);
     case REMOVED: return zkl_claim_removed(claim, reply);
-    case PASSED: return zkl_claim_passed(claim, reply, false);
-    case PASSED_NEXT: return zkl_claim_passed(claim, reply, true);
+    case PASSED: return zkl_claim_forwarded(claim, reply, false);
+    case PASSED_NEXT: return zkl_claim_forwarded(claim, reply, true);
     default: return list_event(s, event, reply);
     }
 }
@@ -197,11 +229,11 @@ static zkl_actions deleted(struct scene *s, struct zkl_contender *contender) {
 
 /* The waiter of one who is away is told of a signal, and that matters to it. */
 static zkl_actions called(struct scene *s) {
-    if (s->claim.state != ZKL_AWAY) return 0;
-    if (s->part.state == ZKL_ENTER)
+    if (s->claim.state != ZKL_IN_CONDITION) return 0;
+    if (s->part.state == ZKL_CREATE)
         zkl_claim_created(&s->part, ZKL_DONE, ZKL_OK, scene_name_of(&s->part, 7), 0);
-    zkl_claim_called(&s->part);
-    return zkl_claim_turn(&s->claim);
+    zkl_claim_signalled(&s->part);
+    return zkl_claim_partner_changed(&s->claim);
 }
 
 static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
@@ -211,12 +243,12 @@ static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
     case START: return claim->state == ZKL_NEW ? zkl_claim_start(claim) : 0;
     case CANCEL: return zkl_claim_cancel(claim, ZKL_CLOSED);
     case RELEASE: return zkl_claim_release(claim);
-    case SHARE: return zkl_claim_may_share(claim) ? zkl_claim_share(claim) : 0;
+    case DOWNGRADE: return zkl_claim_may_downgrade(claim) ? zkl_claim_downgrade(claim) : 0;
     case YIELD: return zkl_claim_yield(claim);
-    case TURN: return claim->waits || !claim->partner ? 0 : zkl_claim_turn(claim);
+    case TURN: return claim->waits || !claim->partner ? 0 : zkl_claim_partner_changed(claim);
     case TAKEN_OVER: return called(s);
     case LEFT_NOTHING: return zkl_claim_left_nothing(claim);
-    case CALLED: return zkl_claim_called(claim);
+    case SIGNALLED: return zkl_claim_signalled(claim);
     case OWN_DELETED: return zkl_claim_own_deleted(claim);
     case OWN_CHANGED: return zkl_claim_own_changed(claim);
     case AHEAD_DELETED: return deleted(s, ahead);
@@ -224,9 +256,9 @@ static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
     case AHEAD_MARKED: return zkl_claim_ahead_marked(claim, ahead, 2000);
     case OTHER_DELETED: return deleted(s, s->other);
     case OTHER_CHANGED: return zkl_claim_ahead_changed(claim, s->other);
-    case RESUME: s->party.clock.connected = true; return zkl_claim_resume(claim, s->now);
-    case SUSPEND: s->party.clock.connected = false; return zkl_claim_suspend(claim);
-    case EXPIRE: zkl_clock_stop(&s->party.clock); return zkl_claim_expire(claim);
+    case RESUME: s->common.clock.connected = true; return zkl_claim_resume(claim, s->now);
+    case SUSPEND: s->common.clock.connected = false; return zkl_claim_suspend(claim);
+    case EXPIRE: zkl_clock_stop(&s->common.clock); return zkl_claim_expire(claim);
     case TICK: return zkl_claim_tick(claim, s->now);
     case TICK_LATE: s->now = 2000 * ZKL_SECOND; return zkl_claim_tick(claim, s->now);
     case BEAT: return zkl_claim_beat(claim, s->now);
@@ -247,53 +279,53 @@ static bool complete(const char *name) {
 
 /* The user of a writer is told what became of its wish to be a reader. */
 static void check_shared(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
-    bool answered = was->state == ZKL_SHARE && is->state == ZKL_HELD;
-    CHECK_IS(answered, (did & ZKL_DO_SHARED) != 0);
+    bool answered = was->state == ZKL_DOWNGRADE && is->state == ZKL_HELD;
+    CHECK_IS(answered, (did & ZKL_DO_DOWNGRADED) != 0);
     if (answered) CHECK(was->wanted && is->wanted && is->czxid == was->czxid);
     if (answered) CHECK_IS(is->kind == ZKL_READ, is->refusal == ZKL_OK);
-    if (is->kind != was->kind) CHECK(was->state == ZKL_SHARE && is->kind == ZKL_READ);
+    if (is->kind != was->kind) CHECK(was->state == ZKL_DOWNGRADE && is->kind == ZKL_READ);
 }
 
 /* What the user of one who is away is told of its waiter. */
 static void check_stayed(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
-    bool stayed = was->state == ZKL_AWAY && is->state == ZKL_HELD;
+    bool stayed = was->state == ZKL_IN_CONDITION && is->state == ZKL_HELD;
     CHECK_IS(stayed, (did & ZKL_DO_STAYED) != 0);
     if (stayed) CHECK(was->wanted && is->wanted && is->czxid == was->czxid);
 }
 
 /* A waiter has no user; what ends it matters to its lock's claim. */
 static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
-    bool called = was->state != ZKL_CALLED && is->state == ZKL_CALLED;
+    bool called = was->state != ZKL_SIGNALLED && is->state == ZKL_SIGNALLED;
     bool gone = was->state != ZKL_GONE && is->state == ZKL_GONE;
     CHECK(!(did & (ZKL_DO_GRANT | ZKL_DO_FAIL | ZKL_DO_LOSE | ZKL_DO_QUEUED)));
-    if ((was->wanted && !is->wanted && was->state != ZKL_CALLED) || called || gone)
-        CHECK(did & ZKL_DO_TURN);
-    if (did & ZKL_DO_PASS) CHECK(is->state == ZKL_PASS && is->ahead && is->ahead->listed);
+    if ((was->wanted && !is->wanted && was->state != ZKL_SIGNALLED) || called || gone)
+        CHECK(did & ZKL_DO_TELL_PARTNER);
+    if (did & ZKL_DO_FORWARD) CHECK(is->state == ZKL_FORWARD && is->ahead && is->ahead->listed);
     if (is->settled) CHECK(is->state == ZKL_LEAVE || is->state == ZKL_GONE);
 }
 
 /* It is on its way, or holds and will hand its node on: who comes after it waits for it. */
 static bool leads(const struct zkl_claim *claim) {
     if (claim->state == ZKL_HELD) return claim->served + 1 < claim->batch;
-    return claim->wanted && claim->state >= ZKL_ENTER && claim->state <= ZKL_FIRST;
+    return claim->wanted && claim->state >= ZKL_CREATE && claim->state <= ZKL_FIRST;
 }
 
 /* The part takes the place of whoever hands it on, or goes on by itself: it is not forgotten. */
 static void check_turns(const struct scene *s, const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s->claim, *heir = &s->part;
     bool left = leads(was) && !leads(is);
-    if (left && s->party.clock.connected) CHECK(did & ZKL_DO_FOLLOW);
+    if (left && s->common.clock.connected) CHECK(did & ZKL_DO_FOLLOW);
     if (!heir->heir || was->state == ZKL_GONE) return;
     CHECK(left && is->state == ZKL_GONE && !(did & NETWORK));
     CHECK_TEXT(heir->name, was->name);
     CHECK(heir->nonce == was->nonce && heir->czxid == was->czxid);
     CHECK_IS(heir->served, was->served + (was->state == ZKL_HELD));
-    CHECK_IS(heir->state == ZKL_FIRST, was->state == ZKL_HELD && s->party.clock.connected);
+    CHECK_IS(heir->state == ZKL_FIRST, was->state == ZKL_HELD && s->common.clock.connected);
 }
 
 static void check_told(const struct scene *s, const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s->claim;
-    const struct zkl_clock *clock = &s->party.clock;
+    const struct zkl_clock *clock = &s->common.clock;
     zkl_actions granted = did & (ZKL_DO_GRANT | ZKL_DO_STAYED);
     if (did & ZKL_DO_GRANT) {
         CHECK(is->state == ZKL_HELD && was->state != ZKL_HELD && was->wanted);
@@ -323,7 +355,7 @@ static void check_asked(const struct scene *s, const struct zkl_claim *was, zkl_
     const struct zkl_claim *is = &s->claim;
     if (is->state == ZKL_GONE) CHECK(!(did & (NETWORK | ZKL_DO_DOUBT)));
     if (did & ZKL_DO_CREATE) {
-        CHECK(is->state == ZKL_ENTER && is->wanted && (is->waits || did & ZKL_DO_LIST));
+        CHECK(is->state == ZKL_CREATE && is->wanted && (is->waits || did & ZKL_DO_LIST));
         CHECK(is->nonce > was->nonce && !is->czxid && !complete(is->name));
     } else {
         CHECK(is->nonce == was->nonce && !(did & ZKL_DO_PARENTS));
@@ -334,20 +366,22 @@ static void check_asked(const struct scene *s, const struct zkl_claim *was, zkl_
     if (did & ZKL_DO_MARK) CHECK(is->state == ZKL_HELD && is->kind == ZKL_PERMIT);
     if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s->line, is, NULL) != NULL);
     if (did & ZKL_DO_REMOVE) CHECK(is->state == ZKL_LEAVE && complete(is->name));
-    if (did & ZKL_DO_SHARE) CHECK(is->state == ZKL_SHARE && zkl_claim_may_share(is));
-    if (did & ZKL_DO_DOUBT) CHECK(was->state == ZKL_ENTER && is->state == ZKL_LOOK && is->doubted);
+    if (did & ZKL_DO_DOWNGRADE) CHECK(is->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(is));
+    if (did & ZKL_DO_DOUBT)
+        CHECK(was->state == ZKL_CREATE && is->state == ZKL_RECOVER_SYNC && is->doubted);
 }
 
 static void check_state(const struct scene *s) {
     static const bool unwanted_ok[] = {
-        [ZKL_ENTER] = true, [ZKL_LOOK] = true, [ZKL_SEEK] = true,  [ZKL_SHARE] = true,
-        [ZKL_AWAY] = true,  [ZKL_PASS] = true, [ZKL_LEAVE] = true, [ZKL_GONE] = true};
+        [ZKL_CREATE] = true,    [ZKL_RECOVER_SYNC] = true, [ZKL_RECOVER_LIST] = true,
+        [ZKL_DOWNGRADE] = true, [ZKL_IN_CONDITION] = true, [ZKL_FORWARD] = true,
+        [ZKL_LEAVE] = true,     [ZKL_GONE] = true};
     const struct zkl_claim *is = &s->claim;
     if (!is->waits) CHECK_IS(is->state == ZKL_WAIT, is->ahead != NULL);
-    if (is->waits) CHECK(waits_in(is->state) && (!is->ahead || is->state == ZKL_PASS));
+    if (is->waits) CHECK(waits_in(is->state) && (!is->ahead || is->state == ZKL_FORWARD));
     if (!is->wanted) CHECK(unwanted_ok[is->state]);
     if (is->state == ZKL_LEAVE || is->state == ZKL_GONE) CHECK(!is->wanted);
-    if (is->state >= ZKL_LIST && is->state <= ZKL_SHARE)
+    if (is->state >= ZKL_LIST && is->state <= ZKL_DOWNGRADE)
         CHECK((is->czxid || is->waits) && complete(is->name));
 }
 
@@ -356,7 +390,7 @@ static void check_state(const struct scene *s) {
  * parents come before the create's.
  */
 static bool possible(const struct zkl_claim *was, int event) {
-    if (event == PARENTS && was->state == ZKL_SHARE) return false;
+    if (event == PARENTS && was->state == ZKL_DOWNGRADE) return false;
     return !(was->stalled && has_reply(event));
 }
 

@@ -326,7 +326,7 @@ static void orphans(void) {
         const char *name = "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050";
         scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
         LINE(&s, AHEAD, name);
-        zkl_claim_init(&janitor, &s.party, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&janitor, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
         zkl_claim_adopt(&janitor, zkl_line_orphan(&s.line, SESSION));
         LINE(&s, AHEAD);
         LINE(&s, AHEAD, name);
@@ -373,12 +373,12 @@ static int64_t claims_of(const struct zkl_line *line) {
 }
 
 static void claims(void) {
-    struct zkl_party party = {.session = SESSION};
+    struct zkl_common common = {.session = SESSION};
     struct zkl_claim claim[5];
     TEST("a line has its claims in order of arrival, whichever of them goes") {
         static const int64_t left[] = {1234, 234, 24, 2};
         struct zkl_line line = {0};
-        for (int i = 1; i <= 4; i++) zkl_claim_init(&claim[i], &party, &line, ZKL_MUTEX, i, false);
+        for (int i = 1; i <= 4; i++) zkl_claim_init(&claim[i], &common, &line, ZKL_MUTEX, i, false);
         CHECK_IS(claims_of(&line), left[0]);
         zkl_claim_detach(&claim[1]);
         CHECK_IS(claims_of(&line), left[1]);
@@ -386,7 +386,7 @@ static void claims(void) {
         CHECK_IS(claims_of(&line), left[2]);
         zkl_claim_detach(&claim[4]);
         CHECK_IS(claims_of(&line), left[3]);
-        zkl_claim_init(&claim[0], &party, &line, ZKL_MUTEX, 5, false);
+        zkl_claim_init(&claim[0], &common, &line, ZKL_MUTEX, 5, false);
         CHECK_IS(claims_of(&line), 25);
         zkl_claim_detach(&claim[2]);
         zkl_claim_detach(&claim[0]);

@@ -1,5 +1,5 @@
 /*
- * scene.h - one claim with its party, line and clock, for the claim specs.
+ * scene.h - one claim with its common, line and clock, for the claim specs.
  *
  *   struct scene s;
  *   scene_enter(&s, ZKL_MUTEX);                 connected, certain; create and list are out
@@ -27,11 +27,11 @@
 #define LIMITED "_c_11111111-2222-3333-4444-555555555555-lock-2147483647"
 #define NETWORK                                                                                    \
     (ZKL_DO_PARENTS | ZKL_DO_CREATE | ZKL_DO_SYNC | ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_OWN | \
-     ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE | ZKL_DO_SHARE | ZKL_DO_PASS | ZKL_DO_HOLDERS |            \
+     ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE | ZKL_DO_DOWNGRADE | ZKL_DO_FORWARD | ZKL_DO_HOLDERS |     \
      ZKL_DO_MARK)
 
 struct scene {
-    struct zkl_party party;
+    struct zkl_common common;
     struct zkl_line line;
     struct zkl_claim claim;
     struct zkl_line part_line;   /* of a multi-lock's second part, or of the claim's partner: */
@@ -47,7 +47,7 @@ static inline zkl_actions scene_did(struct scene *s, zkl_actions did) {
     s->losses += (did & ZKL_DO_LOSE) != 0;
     s->forgets += (did & ZKL_DO_FORGET) != 0;
     s->queued += (did & ZKL_DO_QUEUED) != 0;
-    s->shared += (did & ZKL_DO_SHARED) != 0;
+    s->shared += (did & ZKL_DO_DOWNGRADED) != 0;
     return did;
 }
 
@@ -55,23 +55,23 @@ static inline zkl_actions scene_did(struct scene *s, zkl_actions did) {
 static inline void scene_prove(struct scene *s) {
     for (int i = 6; i >= 0; i--) {
         zkl_time issued = s->now - i * (T / 6);
-        zkl_clock_prove(&s->party.clock, issued, issued);
+        zkl_clock_prove(&s->common.clock, issued, issued);
     }
 }
 
 /* A claim that was not started; the session is connected and certain. */
 static inline void scene_open(struct scene *s, enum zkl_kind kind, zkl_time deadline, bool trying) {
-    *s = (struct scene){.now = 1000 * ZKL_SECOND, .party = {.session = SESSION}};
-    zkl_clock_start(&s->party.clock, T, 0.5, s->now - 2 * T);
-    s->party.clock.connected = true;
+    *s = (struct scene){.now = 1000 * ZKL_SECOND, .common = {.session = SESSION}};
+    zkl_clock_start(&s->common.clock, T, 0.5, s->now - 2 * T);
+    s->common.clock.connected = true;
     scene_prove(s);
-    zkl_claim_init(&s->claim, &s->party, &s->line, kind, deadline, trying);
+    zkl_claim_init(&s->claim, &s->common, &s->line, kind, deadline, trying);
     if (kind == ZKL_PERMIT) zkl_claim_want(&s->claim, 2, 3);
 }
 
 /* The claim becomes a part of a multi-lock of two; neither was started. */
 static inline void scene_join(struct scene *s) {
-    zkl_claim_init(&s->part, &s->party, &s->part_line, s->claim.kind, s->claim.deadline,
+    zkl_claim_init(&s->part, &s->common, &s->part_line, s->claim.kind, s->claim.deadline,
                    s->claim.trying);
     zkl_claim_join(&s->part, &s->claim);
 }
@@ -80,7 +80,7 @@ static inline void scene_close(struct scene *s) {
     zkl_contender_drop(s->other);
     zkl_claim_detach(&s->claim);
     zkl_line_clear(&s->line);
-    if (!s->part.party) return;
+    if (!s->part.common) return;
     zkl_claim_detach(&s->part);
     zkl_line_clear(&s->part_line);
 }
@@ -97,7 +97,7 @@ static inline void scene_enter(struct scene *s, enum zkl_kind kind) {
 /* The name that the server gives to the claim's latest attempt. */
 static inline const char *scene_name_of(const struct zkl_claim *claim, int32_t sequence) {
     static char name[2 * ZKL_NAME_SIZE];
-    uint64_t session = claim->party->session;
+    uint64_t session = claim->common->session;
     if (claim->kind != ZKL_PERMIT) zkl_name_prefix(name, claim->kind, session, claim->nonce);
     else zkl_name_permits(name, claim->permits, claim->limit, session, claim->nonce);
     snprintf(name + strlen(name), ZKL_NAME_SIZE, "%010" PRId32, sequence);
@@ -150,7 +150,7 @@ static inline zkl_actions scene_synced(struct scene *s, enum zkl_reply reply) {
 
 static inline zkl_actions scene_got_own(struct scene *s, enum zkl_reply reply, int64_t czxid) {
     return scene_did(
-        s, zkl_claim_got_own(&s->claim, reply, ZKL_AUTH, czxid, s->party.session, s->now));
+        s, zkl_claim_got_own(&s->claim, reply, ZKL_AUTH, czxid, s->common.session, s->now));
 }
 
 static inline zkl_actions scene_got_ahead(struct scene *s, enum zkl_reply reply) {
@@ -185,11 +185,11 @@ static inline zkl_actions scene_removed(struct scene *s, enum zkl_reply reply) {
 }
 
 static inline zkl_actions scene_share(struct scene *s) {
-    return scene_did(s, zkl_claim_share(&s->claim));
+    return scene_did(s, zkl_claim_downgrade(&s->claim));
 }
 
 static inline zkl_actions scene_shared(struct scene *s, enum zkl_reply reply) {
-    return scene_did(s, zkl_claim_shared(&s->claim, reply, ZKL_AUTH));
+    return scene_did(s, zkl_claim_downgraded(&s->claim, reply, ZKL_AUTH));
 }
 
 static inline zkl_actions scene_marked(struct scene *s, enum zkl_reply reply) {
@@ -205,13 +205,13 @@ static inline zkl_actions scene_cancel(struct scene *s, enum zkl_code why) {
 }
 
 static inline zkl_actions scene_resume(struct scene *s) {
-    s->party.clock.connected = true;
+    s->common.clock.connected = true;
     return scene_did(s, zkl_claim_resume(&s->claim, s->now));
 }
 
 /* The connection is lost; what is out will be answered with ZKL_UNKNOWN. */
 static inline zkl_actions scene_cut(struct scene *s) {
-    s->party.clock.connected = false;
+    s->common.clock.connected = false;
     return scene_did(s, zkl_claim_suspend(&s->claim));
 }
 
@@ -220,20 +220,21 @@ static inline zkl_actions scene_tick(struct scene *s, zkl_time passed) {
     return scene_did(s, zkl_claim_tick(&s->claim, s->now));
 }
 
-static const char *const scene_states[] = {"NEW",   "TRY",  "ENTER",  "LOOK",  "SEEK",  "KNOW",
-                                           "LIST",  "RANK", "WAIT",   "PROVE", "FIRST", "HELD",
-                                           "SHARE", "AWAY", "CALLED", "PASS",  "LEAVE", "GONE"};
+static const char *const scene_states[] = {
+    "NEW",       "TRY",          "CREATE",    "RECOVER_SYNC", "RECOVER_LIST", "RECOVER_STAT",
+    "LIST",      "RANK",         "WAIT",      "PROVE",        "FIRST",        "HELD",
+    "DOWNGRADE", "IN_CONDITION", "SIGNALLED", "FORWARD",      "LEAVE",        "GONE"};
 
 /* The claim, which holds, is away: its waiter's transaction is out. */
 static inline zkl_actions scene_await(struct scene *s, zkl_time deadline) {
-    zkl_claim_init(&s->part, &s->party, &s->part_line, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_init(&s->part, &s->common, &s->part_line, ZKL_MUTEX, ZKL_NEVER, false);
     return scene_did(s, zkl_claim_await(&s->part, &s->claim, deadline));
 }
 
 /* The claim is a waiter, not started yet; its lock's claim, which is the part, holds. */
 static inline void scene_open_waiter(struct scene *s) {
     scene_open(s, ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_init(&s->part, &s->party, &s->part_line, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_init(&s->part, &s->common, &s->part_line, ZKL_MUTEX, ZKL_NEVER, false);
     zkl_claim_start(&s->part);
     zkl_claim_created(&s->part, ZKL_DONE, ZKL_OK, scene_name_of(&s->part, 7), 1007);
     const char *names[] = {s->part.name};
@@ -242,30 +243,30 @@ static inline void scene_open_waiter(struct scene *s) {
     CHECK_IS(s->part.state, ZKL_HELD);
 }
 
-/* What the owner does after ZKL_DO_TURN. */
+/* What the owner does after ZKL_DO_TELL_PARTNER. */
 static inline zkl_actions scene_turn(struct scene *s) {
-    return zkl_claim_turn(&s->part);
+    return zkl_claim_partner_changed(&s->part);
 }
 
 /* Drives a waiter into the state; behind AHEAD, who waits as well. */
 static inline void scene_reach_waiter(struct scene *s, enum zkl_claim_state state,
                                       zkl_time deadline) {
     scene_open_waiter(s);
-    s->party.clock.connected = state != ZKL_NEW;
+    s->common.clock.connected = state != ZKL_NEW;
     scene_did(s, zkl_claim_await(&s->claim, &s->part, deadline));
-    s->party.clock.connected = true;
-    if (state <= ZKL_ENTER) return;
-    if (state <= ZKL_SEEK) {
+    s->common.clock.connected = true;
+    if (state <= ZKL_CREATE) return;
+    if (state <= ZKL_RECOVER_LIST) {
         scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
         scene_resume(s);
-        if (state == ZKL_SEEK) scene_synced(s, ZKL_DONE);
+        if (state == ZKL_RECOVER_LIST) scene_synced(s, ZKL_DONE);
         return;
     }
     scene_created(s, 42, 0);
     if (state == ZKL_WAIT) return;
-    scene_did(s, zkl_claim_called(&s->claim));
+    scene_did(s, zkl_claim_signalled(&s->claim));
     scene_turn(s);
-    if (state == ZKL_PASS) scene_cancel(s, ZKL_TIMEOUT);
+    if (state == ZKL_FORWARD) scene_cancel(s, ZKL_TIMEOUT);
     if (state >= ZKL_LEAVE) scene_release(s);
     if (state == ZKL_GONE) scene_removed(s, ZKL_DONE);
 }
@@ -292,21 +293,21 @@ static inline void scene_reach_as(struct scene *s, enum zkl_kind kind, enum zkl_
         scene_reach_first(s, kind, deadline);
         return;
     }
-    if (state == ZKL_CALLED || state == ZKL_PASS) {
+    if (state == ZKL_SIGNALLED || state == ZKL_FORWARD) {
         scene_reach_waiter(s, state, deadline);
         return;
     }
     const char *ahead = kind == ZKL_PERMIT ? HOLDER : AHEAD;
     scene_open(s, kind, deadline, state == ZKL_TRY);
-    s->party.clock.connected = state != ZKL_NEW;
+    s->common.clock.connected = state != ZKL_NEW;
     scene_start(s);
-    s->party.clock.connected = true;
-    if (state <= ZKL_ENTER) return;
-    if (state <= ZKL_KNOW) {
+    s->common.clock.connected = true;
+    if (state <= ZKL_CREATE) return;
+    if (state <= ZKL_RECOVER_STAT) {
         scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
         scene_resume(s);
-        if (state >= ZKL_SEEK) scene_synced(s, ZKL_DONE);
-        if (state == ZKL_KNOW) LISTED(s, ahead, scene_name(s, 42));
+        if (state >= ZKL_RECOVER_LIST) scene_synced(s, ZKL_DONE);
+        if (state == ZKL_RECOVER_STAT) LISTED(s, ahead, scene_name(s, 42));
         return;
     }
     scene_created(s, state == ZKL_RANK ? INT32_MAX : 42, 1042);
@@ -316,38 +317,38 @@ static inline void scene_reach_as(struct scene *s, enum zkl_kind kind, enum zkl_
     else if (state == ZKL_WAIT) LISTED(s, ahead, s->claim.name);
     else LISTED(s, s->claim.name);
     if (state == ZKL_RANK) scene_ask_ranks(s);
-    if (state == ZKL_SHARE) scene_share(s);
-    if (state == ZKL_AWAY) scene_await(s, deadline);
+    if (state == ZKL_DOWNGRADE) scene_share(s);
+    if (state == ZKL_IN_CONDITION) scene_await(s, deadline);
     if (state >= ZKL_LEAVE) scene_release(s);
     if (state == ZKL_GONE) scene_removed(s, ZKL_DONE);
 }
 
 /* As a mutex; but only a writer shares. */
 static inline void scene_reach(struct scene *s, enum zkl_claim_state state, zkl_time deadline) {
-    scene_reach_as(s, state == ZKL_SHARE ? ZKL_WRITE : ZKL_MUTEX, state, deadline);
+    scene_reach_as(s, state == ZKL_DOWNGRADE ? ZKL_WRITE : ZKL_MUTEX, state, deadline);
 }
 
 /* The request that the claim has out is answered with ZKL_UNKNOWN. */
 static inline zkl_actions scene_stall(struct scene *s) {
     switch (s->claim.state) {
-    case ZKL_ENTER: return scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
-    case ZKL_LOOK:
+    case ZKL_CREATE: return scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
+    case ZKL_RECOVER_SYNC:
     case ZKL_PROVE: return scene_synced(s, ZKL_UNKNOWN);
     case ZKL_TRY:
-    case ZKL_SEEK:
-    case ZKL_PASS:
+    case ZKL_RECOVER_LIST:
+    case ZKL_FORWARD:
     case ZKL_LIST: return scene_list_fails(s, ZKL_UNKNOWN, ZKL_OK);
-    case ZKL_KNOW: return scene_got_own(s, ZKL_UNKNOWN, 0);
+    case ZKL_RECOVER_STAT: return scene_got_own(s, ZKL_UNKNOWN, 0);
     case ZKL_RANK: return scene_ranked(s, LIMITED, ZKL_UNKNOWN, 0);
     case ZKL_WAIT:
         return s->claim.waits ? scene_got_own(s, ZKL_UNKNOWN, 0) : scene_got_ahead(s, ZKL_UNKNOWN);
-    case ZKL_SHARE: return scene_shared(s, ZKL_UNKNOWN);
+    case ZKL_DOWNGRADE: return scene_shared(s, ZKL_UNKNOWN);
     case ZKL_LEAVE: return scene_removed(s, ZKL_UNKNOWN);
     case ZKL_NEW:
     case ZKL_FIRST:
     case ZKL_HELD:
-    case ZKL_AWAY:
-    case ZKL_CALLED:
+    case ZKL_IN_CONDITION:
+    case ZKL_SIGNALLED:
     case ZKL_GONE: break;
     }
     return 0;

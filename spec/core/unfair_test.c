@@ -28,14 +28,14 @@ static zkl_actions deleted(struct scene *s) {
 /* Drives a fresh claim into the state; it has node 1042 from PROVE on. */
 static void reach(struct scene *s, enum zkl_claim_state state, zkl_time deadline, bool trying) {
     scene_open(s, ZKL_UNFAIR, deadline, trying);
-    s->party.clock.connected = state != ZKL_NEW;
+    s->common.clock.connected = state != ZKL_NEW;
     scene_start(s);
-    s->party.clock.connected = true;
-    if (state <= ZKL_ENTER) return;
-    if (state == ZKL_LOOK || state == ZKL_SEEK) {
+    s->common.clock.connected = true;
+    if (state <= ZKL_CREATE) return;
+    if (state == ZKL_RECOVER_SYNC || state == ZKL_RECOVER_LIST) {
         scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
         scene_resume(s);
-        if (state == ZKL_SEEK) scene_synced(s, ZKL_DONE);
+        if (state == ZKL_RECOVER_LIST) scene_synced(s, ZKL_DONE);
         return;
     }
     if (state == ZKL_WAIT) {
@@ -71,11 +71,11 @@ static void taking(void) {
         scene_close(&s);
     }
     TEST("a try that finds the node ends, with one request, and leaves none") {
-        reach(&s, ZKL_ENTER, ZKL_NEVER, true);
+        reach(&s, ZKL_CREATE, ZKL_NEVER, true);
         CHECK_IS(taken(&s), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.claim.code, ZKL_TIMEOUT);
         scene_close(&s);
-        reach(&s, ZKL_SEEK, ZKL_NEVER, true);
+        reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER, true);
         CHECK_IS(got(&s, ZKL_DONE, 7, FOREIGN), ZKL_DO_FAIL | ZKL_DO_FORGET);
         scene_close(&s);
     }
@@ -89,14 +89,14 @@ static void taking(void) {
         scene_close(&s);
     }
     TEST("a refusal ends it with the reason") {
-        REACH(&s, ZKL_ENTER);
+        REACH(&s, ZKL_CREATE);
         CHECK_IS(scene_create_fails(&s, ZKL_REFUSED, ZKL_AUTH), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.claim.code, ZKL_AUTH);
         scene_close(&s);
     }
     TEST("a create that nobody wants any more is undone; one that found no way needs not be") {
         for (int i = 0; i < 4; i++) {
-            REACH(&s, ZKL_ENTER);
+            REACH(&s, ZKL_CREATE);
             scene_cancel(&s, ZKL_INTERRUPTED);
             if (i == 0) CHECK_IS(placed(&s, 1042), ZKL_DO_REMOVE);
             if (i == 1) CHECK_IS(taken(&s), ZKL_DO_FORGET);
@@ -110,7 +110,7 @@ static void taking(void) {
 static void waiting(void) {
     struct scene s;
     TEST("who finds the node watches it, and tells so once") {
-        REACH(&s, ZKL_ENTER);
+        REACH(&s, ZKL_CREATE);
         CHECK_IS(taken(&s), ZKL_DO_WATCH_OWN | ZKL_DO_QUEUED);
         CHECK_IS(got(&s, ZKL_DONE, 7, FOREIGN), 0);
         CHECK_IS(deleted(&s), ZKL_DO_PAUSE);
@@ -167,7 +167,7 @@ static void waiting(void) {
 static void lost_replies(void) {
     struct scene s;
     TEST("a create of unknown outcome is looked for, by sync and get") {
-        REACH(&s, ZKL_ENTER);
+        REACH(&s, ZKL_CREATE);
         CHECK_IS(scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
         CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_WATCH_OWN);
         CHECK_IS(scene_synced(&s, ZKL_DONE), 0);
@@ -177,19 +177,19 @@ static void lost_replies(void) {
         scene_close(&s);
     }
     TEST("a get before the sync is answered finds nothing and denies nothing") {
-        REACH(&s, ZKL_LOOK);
+        REACH(&s, ZKL_RECOVER_SYNC);
         CHECK_IS(got(&s, ZKL_DONE, 1042, SESSION), 0);
         CHECK_IS(got(&s, ZKL_ABSENT, 0, 0), 0);
         CHECK_IS(deleted(&s), 0);
-        CHECK_IS(s.claim.state, ZKL_LOOK);
+        CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
         CHECK_IS(got(&s, ZKL_UNKNOWN, 0, 0), 0); /* it could not be sent */
         CHECK_IS(scene_synced(&s, ZKL_DONE), 0);
-        CHECK_IS(s.claim.state, ZKL_LOOK);
+        CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
         CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_WATCH_OWN);
         scene_close(&s);
     }
     TEST("another session's node is waited for, not taken") {
-        REACH(&s, ZKL_SEEK);
+        REACH(&s, ZKL_RECOVER_LIST);
         CHECK_IS(got(&s, ZKL_DONE, 1042, FOREIGN), ZKL_DO_QUEUED);
         CHECK_IS(s.claim.state, ZKL_WAIT);
         CHECK(s.claim.own_watched);
@@ -197,13 +197,13 @@ static void lost_replies(void) {
         scene_close(&s);
     }
     TEST("a node that was not found is made again") {
-        REACH(&s, ZKL_SEEK);
+        REACH(&s, ZKL_RECOVER_LIST);
         CHECK_IS(deleted(&s), 0);
         CHECK_IS(got(&s, ZKL_ABSENT, 0, 0), ZKL_DO_CREATE);
         scene_close(&s);
     }
     TEST("the search may be lost, or refused: then the claim fails, and it goes on") {
-        REACH(&s, ZKL_SEEK);
+        REACH(&s, ZKL_RECOVER_LIST);
         CHECK_IS(got(&s, ZKL_UNKNOWN, 0, 0), 0);
         CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_WATCH_OWN);
         scene_synced(&s, ZKL_DONE);
@@ -219,7 +219,7 @@ static void lost_replies(void) {
     }
     TEST("what nobody wants any more is removed when it is found, or forgotten") {
         for (int i = 0; i < 3; i++) {
-            REACH(&s, ZKL_SEEK);
+            REACH(&s, ZKL_RECOVER_LIST);
             CHECK_IS(scene_cancel(&s, ZKL_INTERRUPTED), ZKL_DO_FAIL);
             if (i == 0) CHECK_IS(got(&s, ZKL_DONE, 1042, SESSION), ZKL_DO_REMOVE);
             if (i == 1) CHECK_IS(got(&s, ZKL_DONE, 1042, FOREIGN), ZKL_DO_FORGET);
@@ -231,7 +231,7 @@ static void lost_replies(void) {
         for (int i = 0; i < 4; i++) {
             REACH(&s, ZKL_LEAVE);
             CHECK_IS(scene_removed(&s, ZKL_UNKNOWN), 0);
-            CHECK_IS(s.claim.state, ZKL_LOOK);
+            CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
             CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_WATCH_OWN);
             CHECK_IS(scene_synced(&s, ZKL_DONE), 0);
             if (i == 0) CHECK_IS(got(&s, ZKL_DONE, 1042, SESSION), ZKL_DO_REMOVE);
@@ -289,11 +289,12 @@ static void losing(void) {
         scene_close(&s);
     }
     TEST("an expiry ends everything at once") {
-        static const enum zkl_claim_state states[] = {ZKL_ENTER, ZKL_LOOK,  ZKL_SEEK, ZKL_WAIT,
-                                                      ZKL_PROVE, ZKL_LEAVE, ZKL_HELD};
+        static const enum zkl_claim_state states[] = {
+            ZKL_CREATE, ZKL_RECOVER_SYNC, ZKL_RECOVER_LIST, ZKL_WAIT,
+            ZKL_PROVE,  ZKL_LEAVE,        ZKL_HELD};
         for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
             REACH(&s, states[i]);
-            zkl_clock_stop(&s.party.clock);
+            zkl_clock_stop(&s.common.clock);
             CHECK(scene_did(&s, zkl_claim_expire(&s.claim)) & ZKL_DO_FORGET);
             CHECK_IS(s.fails + s.losses, states[i] != ZKL_LEAVE);
             scene_close(&s);
@@ -305,7 +306,7 @@ static void losing(void) {
  */
 
 static zkl_actions begin(struct scene *s, struct zkl_claim *next, bool trying) {
-    zkl_claim_init(next, &s->party, &s->line, ZKL_UNFAIR, ZKL_NEVER, trying);
+    zkl_claim_init(next, &s->common, &s->line, ZKL_UNFAIR, ZKL_NEVER, trying);
     return zkl_claim_start(next);
 }
 
@@ -313,8 +314,8 @@ static void siblings(void) {
     struct scene s;
     struct zkl_claim next;
     TEST("one stands for all: the others ask nothing while it waits, holds, pauses or looks") {
-        static const enum zkl_claim_state states[] = {ZKL_ENTER, ZKL_LOOK,  ZKL_SEEK,
-                                                      ZKL_WAIT,  ZKL_PROVE, ZKL_HELD};
+        static const enum zkl_claim_state states[] = {
+            ZKL_CREATE, ZKL_RECOVER_SYNC, ZKL_RECOVER_LIST, ZKL_WAIT, ZKL_PROVE, ZKL_HELD};
         for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
             REACH(&s, states[i]);
             CHECK_CASE("%s", scene_states[states[i]]);
@@ -331,11 +332,11 @@ static void siblings(void) {
     }
     TEST("the next one goes on when it is gone, however it went") {
         for (int i = 0; i < 5; i++) {
-            REACH(&s, i < 2 ? ZKL_LEAVE : i == 2 ? ZKL_WAIT : i == 3 ? ZKL_HELD : ZKL_ENTER);
+            REACH(&s, i < 2 ? ZKL_LEAVE : i == 2 ? ZKL_WAIT : i == 3 ? ZKL_HELD : ZKL_CREATE);
             if (i == 1)
                 scene_removed(&s, ZKL_UNKNOWN), scene_resume(&s), scene_synced(&s, ZKL_DONE);
             next = (struct zkl_claim){0};
-            zkl_claim_init(&next, &s.party, &s.line, ZKL_UNFAIR, ZKL_NEVER, false);
+            zkl_claim_init(&next, &s.common, &s.line, ZKL_UNFAIR, ZKL_NEVER, false);
             zkl_actions did = i == 0   ? scene_removed(&s, ZKL_DONE)
                               : i == 1 ? got(&s, ZKL_ABSENT, 0, 0)
                               : i == 2 ? scene_cancel(&s, ZKL_INTERRUPTED)
@@ -369,8 +370,9 @@ static void siblings(void) {
     TEST("a try asks for itself, unless another one may have the node without knowing") {
         static const bool asks[] = {
             [ZKL_WAIT] = true, [ZKL_HELD] = true, [ZKL_LEAVE] = true, [ZKL_PROVE] = true};
-        static const enum zkl_claim_state states[] = {ZKL_ENTER, ZKL_LOOK, ZKL_SEEK, ZKL_WAIT,
-                                                      ZKL_PROVE, ZKL_HELD, ZKL_LEAVE};
+        static const enum zkl_claim_state states[] = {
+            ZKL_CREATE, ZKL_RECOVER_SYNC, ZKL_RECOVER_LIST, ZKL_WAIT,
+            ZKL_PROVE,  ZKL_HELD,         ZKL_LEAVE};
         for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
             REACH(&s, states[i]);
             CHECK_CASE("%s", scene_states[states[i]]);
@@ -392,33 +394,34 @@ static void siblings(void) {
     }
     TEST("claims of other kinds on the path are not in the way") {
         REACH(&s, ZKL_HELD);
-        zkl_claim_init(&next, &s.party, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_init(&next, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
         CHECK_IS(zkl_claim_start(&next), ZKL_DO_CREATE | ZKL_DO_LIST);
         zkl_claim_detach(&next);
         scene_close(&s);
     }
 }
 
-static void strays(void) {
+static void fixed_orphans(void) {
     struct scene s;
     struct zkl_claim janitor;
-    TEST("a node of the session that no claim answers for is a stray, and is removed") {
+    TEST("a node of the session that no claim answers for is an orphan, and is removed") {
         REACH(&s, ZKL_WAIT);
-        CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1042), ZKL_STRAY);
-        CHECK_IS(zkl_line_stray(&s.line, SESSION, FOREIGN, 1042), ZKL_ANSWERED);
-        CHECK_IS(zkl_line_stray(&s.line, 0, 0, 1042), ZKL_ANSWERED);
-        zkl_claim_init(&janitor, &s.party, &s.line, ZKL_UNFAIR, ZKL_NEVER, false);
-        CHECK_IS(zkl_claim_adopt_stray(&janitor, 1042), ZKL_DO_REMOVE);
-        CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
+        CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1042), ZKL_ORPHAN);
+        CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, FOREIGN, 1042), ZKL_ANSWERED);
+        CHECK_IS(zkl_line_fixed_orphan(&s.line, 0, 0, 1042), ZKL_ANSWERED);
+        zkl_claim_init(&janitor, &s.common, &s.line, ZKL_UNFAIR, ZKL_NEVER, false);
+        CHECK_IS(zkl_claim_adopt_fixed(&janitor, 1042), ZKL_DO_REMOVE);
+        CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
         CHECK_IS(zkl_claim_removed(&janitor, ZKL_DONE), ZKL_DO_FORGET);
         zkl_claim_detach(&janitor);
         scene_close(&s);
     }
     TEST("while a claim may have it without knowing, it is perhaps one") {
-        static const enum zkl_claim_state states[] = {ZKL_ENTER, ZKL_LOOK, ZKL_SEEK};
+        static const enum zkl_claim_state states[] = {ZKL_CREATE, ZKL_RECOVER_SYNC,
+                                                      ZKL_RECOVER_LIST};
         for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
             REACH(&s, states[i]);
-            CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1042), ZKL_PERHAPS);
+            CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1042), ZKL_PERHAPS);
             scene_close(&s);
         }
     }
@@ -426,12 +429,12 @@ static void strays(void) {
         for (int lost = 0; lost < 2; lost++) {
             REACH(&s, ZKL_LEAVE);
             if (lost) scene_removed(&s, ZKL_UNKNOWN);
-            CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
-            CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1043), ZKL_STRAY);
+            CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
+            CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1043), ZKL_ORPHAN);
             scene_close(&s);
         }
         REACH(&s, ZKL_HELD);
-        CHECK_IS(zkl_line_stray(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
+        CHECK_IS(zkl_line_fixed_orphan(&s.line, SESSION, SESSION, 1042), ZKL_ANSWERED);
         scene_close(&s);
     }
 }
@@ -473,11 +476,12 @@ static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
     case PLACED: return zkl_claim_placed(claim, 1042, s->now);
     case TAKEN: return zkl_claim_taken(claim);
     case SYNCED:
-        if (reply == ZKL_DONE) zkl_clock_prove(&s->party.clock, s->now, s->now);
+        if (reply == ZKL_DONE) zkl_clock_prove(&s->common.clock, s->now, s->now);
         return zkl_claim_synced(claim, reply, s->now);
     case LISTED_ANY:
         /* Somebody else's: none is asked for. */
-        return claim->state == ZKL_SEEK ? 0 : zkl_claim_listed(claim, reply, ZKL_AUTH, s->now);
+        return claim->state == ZKL_RECOVER_LIST ? 0
+                                                : zkl_claim_listed(claim, reply, ZKL_AUTH, s->now);
     case GOT_OWN: return zkl_claim_got_own(claim, reply, ZKL_AUTH, 1042, SESSION, s->now);
     case GOT_OTHER: return zkl_claim_got_own(claim, reply, ZKL_AUTH, 1043, SESSION, s->now);
     case GOT_FOREIGN: return zkl_claim_got_own(claim, reply, ZKL_AUTH, 1043, FOREIGN, s->now);
@@ -485,9 +489,9 @@ static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
     case DELETED: return zkl_claim_own_deleted(claim);
     case CHANGED: return zkl_claim_own_changed(claim);
     case WAKE: return zkl_claim_wake(claim);
-    case RESUME: s->party.clock.connected = true; return zkl_claim_resume(claim, s->now);
-    case SUSPEND: s->party.clock.connected = false; return zkl_claim_suspend(claim);
-    case EXPIRE: zkl_clock_stop(&s->party.clock); return zkl_claim_expire(claim);
+    case RESUME: s->common.clock.connected = true; return zkl_claim_resume(claim, s->now);
+    case SUSPEND: s->common.clock.connected = false; return zkl_claim_suspend(claim);
+    case EXPIRE: zkl_clock_stop(&s->common.clock); return zkl_claim_expire(claim);
     case TICK_LATE: s->now += 2000 * ZKL_SECOND; return zkl_claim_tick(claim, s->now);
     case BEAT: return zkl_claim_beat(claim, s->now);
     default: return zkl_claim_tick(claim, s->now);
@@ -497,21 +501,22 @@ static zkl_actions happen(struct scene *s, int event, enum zkl_reply reply) {
 static void check_step(const struct scene *s, const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s->claim;
     const zkl_actions never =
-        ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_AHEAD | ZKL_DO_SHARE | ZKL_DO_SHARED;
+        ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_AHEAD | ZKL_DO_DOWNGRADE | ZKL_DO_DOWNGRADED;
     CHECK_IS(did & never, 0);
-    CHECK(!is->ahead && is->state != ZKL_TRY && is->state != ZKL_KNOW && is->state != ZKL_LIST &&
-          is->state != ZKL_RANK && is->state != ZKL_SHARE);
-    if (did & ZKL_DO_CREATE) CHECK(is->state == ZKL_ENTER && is->wanted && is->czxid == 0);
+    CHECK(!is->ahead && is->state != ZKL_TRY && is->state != ZKL_RECOVER_STAT &&
+          is->state != ZKL_LIST && is->state != ZKL_RANK && is->state != ZKL_DOWNGRADE);
+    if (did & ZKL_DO_CREATE) CHECK(is->state == ZKL_CREATE && is->wanted && is->czxid == 0);
     if (did & ZKL_DO_REMOVE) CHECK(is->state == ZKL_LEAVE && is->czxid != 0);
     if (did & ZKL_DO_REMOVE && was->czxid) CHECK_IS(is->czxid, was->czxid);
-    if (did & ZKL_DO_WATCH_OWN) CHECK(is->own_watched || is->state == ZKL_LOOK);
+    if (did & ZKL_DO_WATCH_OWN) CHECK(is->own_watched || is->state == ZKL_RECOVER_SYNC);
     if (did & ZKL_DO_GRANT) CHECK(is->state == ZKL_HELD && was->wanted && is->czxid != 0);
-    if (did & ZKL_DO_GRANT) CHECK(was->state >= ZKL_ENTER && was->state != ZKL_WAIT);
+    if (did & ZKL_DO_GRANT) CHECK(was->state >= ZKL_CREATE && was->state != ZKL_WAIT);
     CHECK_IS(zkl_claim_holds(is) && !zkl_claim_holds(was), (did & ZKL_DO_GRANT) != 0);
     if (did & ZKL_DO_LOSE) CHECK(zkl_claim_holds(was) && is->code == ZKL_LOST);
     if (did & ZKL_DO_FAIL) CHECK(was->wanted && !is->wanted && is->code != ZKL_OK);
     if (did & ZKL_DO_PAUSE) CHECK(is->state == ZKL_NEW && is->pausing && !is->stalled);
-    if (did & ZKL_DO_DOUBT) CHECK(was->state == ZKL_ENTER && is->state == ZKL_LOOK && is->doubted);
+    if (did & ZKL_DO_DOUBT)
+        CHECK(was->state == ZKL_CREATE && is->state == ZKL_RECOVER_SYNC && is->doubted);
     CHECK(s->grants <= 1 && s->fails <= 1 && s->losses <= 1 && s->queued <= 1);
     CHECK(s->grants + s->fails <= 1);
     CHECK_IS(s->forgets, is->state == ZKL_GONE);
@@ -529,7 +534,7 @@ static void every_pair(enum zkl_claim_state state, int setting) {
                    steps[0] % 4, steps[1] / 4, steps[1] % 4);
         reach(&s, state, 2000 * ZKL_SECOND, setting == 3);
         if (setting == 1) scene_cancel(&s, ZKL_INTERRUPTED);
-        if (setting == 2) s.party.clock.connected = false;
+        if (setting == 2) s.common.clock.connected = false;
         if (setting == 4) s.now += 2 * T;
         for (int i = 0; i < 2; i++) {
             struct zkl_claim was = s.claim;
@@ -546,11 +551,11 @@ int main(void) {
     lost_replies();
     losing();
     siblings();
-    strays();
+    fixed_orphans();
     TEST("whatever happens in whatever state, and after it, the rules hold") {
-        static const enum zkl_claim_state states[] = {ZKL_NEW,  ZKL_ENTER, ZKL_LOOK,
-                                                      ZKL_SEEK, ZKL_WAIT,  ZKL_PROVE,
-                                                      ZKL_HELD, ZKL_LEAVE, ZKL_GONE};
+        static const enum zkl_claim_state states[] = {
+            ZKL_NEW,   ZKL_CREATE, ZKL_RECOVER_SYNC, ZKL_RECOVER_LIST, ZKL_WAIT,
+            ZKL_PROVE, ZKL_HELD,   ZKL_LEAVE,        ZKL_GONE};
         for (size_t i = 0; i < 5 * sizeof states / sizeof *states; i++)
             every_pair(states[i / 5], i % 5);
     }

@@ -43,14 +43,14 @@ static void require(bool holds) {
 
 /* --- the world ------------------------------------------------------------------------------ */
 
-enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, SHARE, MARK, BACK };
+enum verb { PARENTS, CREATE, SYNC, LIST, RANK, OWN, AHEAD, REMOVE, DOWNGRADE, MARK, BACK };
 
 struct user {
     struct zkl_claim claim; /* the first member: a claim is its user's */
     bool used, forgotten, answered, granted, lost, given_up;
-    bool sharing;  /* it asked to be a reader, and was not told yet */
-    bool watching; /* of a fixed name: the node that is there */
-    int out[BACK]; /* requests, by verb */
+    bool downgrading; /* it asked to be a reader, and was not told yet */
+    bool watching;    /* of a fixed name: the node that is there */
+    int out[BACK];    /* requests, by verb */
     const struct zkl_contender *watched;
     bool heads; /* it watches a holder, or more */
 };
@@ -69,7 +69,7 @@ static struct {
     zkl_time now;
     int64_t zxid;
     uint64_t sessions;
-    struct zkl_party party;
+    struct zkl_common common;
     struct zkl_line line;
     struct user users[CLAIMS];
     struct request queue[QUEUE]; /* a ring */
@@ -92,7 +92,7 @@ static uint8_t byte(void) {
 static void perform(struct user *user, zkl_actions actions);
 
 static bool connected(void) {
-    return w.party.clock.connected;
+    return w.common.clock.connected;
 }
 
 /* --- names and replies ------------------------------------------------------------------------ */
@@ -121,7 +121,7 @@ static int32_t number(uint8_t from) {
 /* The name of an attempt of this session, made or not, of the past or another claim's. */
 static void name_attempt(char text[2 * ZKL_NAME_SIZE], const struct zkl_claim *claim,
                          uint64_t nonce, uint8_t from) {
-    uint64_t session = w.party.session;
+    uint64_t session = w.common.session;
     enum zkl_kind kind = zkl_kind_is_fixed(claim->kind) ? ZKL_MUTEX : claim->kind;
     if (claim->kind != ZKL_PERMIT || !claim->limit) zkl_name_prefix(text, kind, session, nonce);
     else zkl_name_permits(text, claim->permits, claim->limit, session, nonce);
@@ -138,7 +138,7 @@ static void pick_name(char text[2 * ZKL_NAME_SIZE]) {
     case 3: snprintf(text, ZKL_NAME_SIZE, "%s", strangers[from / 8 % STRANGERS]); break;
     case 4:
     case 5: snprintf(text, ZKL_NAME_SIZE, "%s", user->used ? user->claim.name : ""); break;
-    default: name_attempt(text, &user->claim, w.party.nonces - from / 8 % 4, byte()); break;
+    default: name_attempt(text, &user->claim, w.common.nonces - from / 8 % 4, byte()); break;
     }
 }
 
@@ -231,10 +231,10 @@ static void lose(struct user *user) {
 
 static void tell_shared(struct user *user) {
     const struct zkl_claim *claim = &user->claim;
-    require(user->sharing && user->granted && !user->lost && !user->given_up);
+    require(user->downgrading && user->granted && !user->lost && !user->given_up);
     require(claim->state == ZKL_HELD);
     require((claim->kind == ZKL_READ) == (claim->refusal == ZKL_OK));
-    user->sharing = false;
+    user->downgrading = false;
 }
 
 static void perform_one(struct user *user, zkl_actions action) {
@@ -250,13 +250,13 @@ static void perform_one(struct user *user, zkl_actions action) {
         if (claim->ahead) ask(user, AHEAD, claim->ahead);
         break;
     case ZKL_DO_REMOVE: ask(user, REMOVE, NULL); break;
-    case ZKL_DO_SHARE: ask(user, SHARE, NULL); break;
+    case ZKL_DO_DOWNGRADE: ask(user, DOWNGRADE, NULL); break;
     case ZKL_DO_DOUBT: w.doubted = true; break;
     case ZKL_DO_FOLLOW: resume_followers(); break;
     case ZKL_DO_GRANT: answer(user, true); break;
     case ZKL_DO_FAIL: answer(user, false); break;
     case ZKL_DO_LOSE: lose(user); break;
-    case ZKL_DO_SHARED: tell_shared(user); break;
+    case ZKL_DO_DOWNGRADED: tell_shared(user); break;
     case ZKL_DO_FORGET: forget(user); break;
     case ZKL_DO_PAUSE:
         if (byte() & 1) perform(user, zkl_claim_wake(claim));
@@ -289,9 +289,9 @@ static void check_removed(const struct user *user) {
 
 static void check_created(const struct user *user) {
     const struct zkl_claim *claim = &user->claim;
-    require(claim->state == ZKL_ENTER && !is_complete_name(claim->name));
+    require(claim->state == ZKL_CREATE && !is_complete_name(claim->name));
     if (!is_fixed(user)) {
-        require(claim->nonce == w.party.nonces);
+        require(claim->nonce == w.common.nonces);
         return;
     }
     require(strcmp(claim->name, ZKL_NAME_FIXED) == 0 && claim->czxid == 0);
@@ -313,10 +313,11 @@ static void check_actions(const struct user *user, zkl_actions actions) {
         require(is_fixed(user) ? strcmp(claim->name, ZKL_NAME_FIXED) == 0
                                : is_complete_name(claim->name));
     if (actions & ZKL_DO_REMOVE) check_removed(user);
-    if (actions & ZKL_DO_SHARE) require(claim->state == ZKL_SHARE && zkl_claim_may_share(claim));
+    if (actions & ZKL_DO_DOWNGRADE)
+        require(claim->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(claim));
     if (actions & ZKL_DO_CREATE) check_created(user);
     if (is_fixed(user))
-        require(!(actions & (ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_AHEAD | ZKL_DO_SHARE)));
+        require(!(actions & (ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_AHEAD | ZKL_DO_DOWNGRADE)));
     if (actions & ZKL_DO_PAUSE) require(is_fixed(user) && claim->pausing);
     if (actions & ZKL_DO_WATCH_AHEAD) require(claim->state == ZKL_WAIT && claim->ahead);
     if (actions & ZKL_DO_RANK) require(zkl_line_unranked(&w.line, claim, NULL) != NULL);
@@ -337,7 +338,7 @@ static void check_token(const struct zkl_claim *claim) {
 }
 
 static void check_grant(const struct zkl_claim *claim) {
-    const struct zkl_clock *clock = &w.party.clock;
+    const struct zkl_clock *clock = &w.common.clock;
     require(claim->state == ZKL_HELD && claim->wanted && claim->czxid != 0);
     require(zkl_clock_phase(clock, claim->epoch, w.now) == ZKL_PHASE_HELD);
     check_token(claim);
@@ -367,7 +368,7 @@ static struct user *new_user(int room, enum zkl_kind kind, zkl_time deadline, bo
     for (struct user *user = w.users; user < w.users + room; user++) {
         if (user->used) continue;
         *user = (struct user){.used = true};
-        zkl_claim_init(&user->claim, &w.party, &w.line, kind, deadline, trying);
+        zkl_claim_init(&user->claim, &w.common, &w.line, kind, deadline, trying);
         return user;
     }
     return NULL;
@@ -378,7 +379,7 @@ static struct user *new_user(int room, enum zkl_kind kind, zkl_time deadline, bo
 
 static void adopt_orphans(void) {
     struct zkl_contender *orphan;
-    while ((orphan = zkl_line_orphan(&w.line, w.party.session))) {
+    while ((orphan = zkl_line_orphan(&w.line, w.common.session))) {
         struct user *user = new_user(CLAIMS, ZKL_MUTEX, ZKL_NEVER, false);
         if (!user) return;
         user->answered = true;
@@ -468,28 +469,29 @@ static void feed_list(struct user *asker, enum zkl_reply reply) {
 }
 
 /* A create of a fixed name that landed late. */
-static void adopt_stray(uint64_t owner, int64_t czxid) {
-    enum zkl_stray stray = zkl_line_stray(&w.line, w.party.session, owner, czxid);
-    struct user *user = stray == ZKL_STRAY ? new_user(CLAIMS, ZKL_UNFAIR, ZKL_NEVER, false) : NULL;
-    w.doubted = w.doubted || stray == ZKL_PERHAPS;
+static void adopt_fixed(uint64_t owner, int64_t czxid) {
+    enum zkl_orphan orphan = zkl_line_fixed_orphan(&w.line, w.common.session, owner, czxid);
+    struct user *user =
+        orphan == ZKL_ORPHAN ? new_user(CLAIMS, ZKL_UNFAIR, ZKL_NEVER, false) : NULL;
+    w.doubted = w.doubted || orphan == ZKL_PERHAPS;
     if (!user) return;
     user->answered = true;
-    perform(user, zkl_claim_adopt_stray(&user->claim, czxid));
+    perform(user, zkl_claim_adopt_fixed(&user->claim, czxid));
 }
 
 /* Whosever the node is that has the name. */
 static void feed_fixed(struct user *user, enum zkl_reply reply) {
     uint8_t from = byte();
     const struct user *other = &w.users[from / 4 % CLAIMS];
-    uint64_t owner = from % 4 < 3 ? w.party.session : 7;
+    uint64_t owner = from % 4 < 3 ? w.common.session : 7;
     int64_t czxid = ++w.zxid;
     if (from % 4 == 1 && user->claim.czxid) czxid = user->claim.czxid;
     if (from % 4 == 2 && other->used && is_fixed(other) && other->claim.czxid)
         czxid = other->claim.czxid;
     zkl_actions did = zkl_claim_got_own(&user->claim, reply, pick_code(), czxid, owner, w.now);
     user->watching = reply == ZKL_DONE;
-    if (did & ZKL_DO_GRANT) require(owner == w.party.session && reply == ZKL_DONE);
-    if (reply == ZKL_DONE) adopt_stray(owner, czxid);
+    if (did & ZKL_DO_GRANT) require(owner == w.common.session && reply == ZKL_DONE);
+    if (reply == ZKL_DONE) adopt_fixed(owner, czxid);
     perform(user, did);
 }
 
@@ -527,7 +529,7 @@ static void feed_own(struct user *user, enum zkl_reply reply) {
         feed_fixed(user, reply);
         return;
     }
-    uint64_t owner = byte() < 0xe0 ? w.party.session : 7;
+    uint64_t owner = byte() < 0xe0 ? w.common.session : 7;
     int64_t czxid = user->claim.czxid ? user->claim.czxid : ++w.zxid;
     perform_placed(user, zkl_claim_got_own(&user->claim, reply, pick_code(), czxid, owner, w.now));
 }
@@ -538,7 +540,7 @@ static void feed_shared(struct user *user, enum zkl_reply reply) {
     int64_t token = claim->czxid;
     int32_t sequence = claim->sequence;
     bool was_reader = claim->kind == ZKL_READ;
-    zkl_actions did = zkl_claim_shared(claim, reply, pick_code());
+    zkl_actions did = zkl_claim_downgraded(claim, reply, pick_code());
     require(claim->czxid == token && claim->sequence == sequence);
     require(was_reader || claim->kind != ZKL_READ || reply == ZKL_DONE);
     perform(user, did);
@@ -547,8 +549,8 @@ static void feed_shared(struct user *user, enum zkl_reply reply) {
 static void feed(struct request *request, enum zkl_reply reply) {
     struct user *user = request->user;
     bool proof = request->verb == CREATE || request->verb == SYNC || request->verb == REMOVE ||
-                 request->verb == SHARE || request->verb == MARK;
-    if (proof && reply == ZKL_DONE) zkl_clock_prove(&w.party.clock, request->issued, w.now);
+                 request->verb == DOWNGRADE || request->verb == MARK;
+    if (proof && reply == ZKL_DONE) zkl_clock_prove(&w.common.clock, request->issued, w.now);
     if (request->verb == LIST) feed_list(user, reply);
     if (!user || request->verb == LIST) return;
     struct zkl_claim *claim = &user->claim;
@@ -561,7 +563,7 @@ static void feed(struct request *request, enum zkl_reply reply) {
     case OWN: feed_own(user, reply); break;
     case AHEAD: feed_ahead(user, request->contender, reply); break;
     case REMOVE: perform(user, zkl_claim_removed(claim, reply)); break;
-    case SHARE: feed_shared(user, reply); break;
+    case DOWNGRADE: feed_shared(user, reply); break;
     case MARK: perform(user, zkl_claim_marked(claim, reply)); break;
     case LIST:
     case BACK: break;
@@ -572,11 +574,11 @@ static void feed(struct request *request, enum zkl_reply reply) {
 /* The connection is back, in the same session or in a new one. */
 static void come_back(void) {
     w.coming = false;
-    if (w.party.clock.timeout == 0) {
-        zkl_clock_start(&w.party.clock, TIMEOUT, 0.5, w.now);
-        w.party.session = ++w.sessions;
+    if (w.common.clock.timeout == 0) {
+        zkl_clock_start(&w.common.clock, TIMEOUT, 0.5, w.now);
+        w.common.session = ++w.sessions;
     }
-    w.party.clock.connected = true;
+    w.common.clock.connected = true;
     EACH_USER(user) perform_resumed(user, zkl_claim_resume(&user->claim, w.now));
 }
 
@@ -596,7 +598,7 @@ static bool deliver(void) {
 static void cut(void) {
     for (int i = 0; i < w.queued; i++) nth(i)->cut = true;
     if (!connected()) return;
-    w.party.clock.connected = false;
+    w.common.clock.connected = false;
     EACH_USER(user) perform(user, zkl_claim_suspend(&user->claim));
 }
 
@@ -607,10 +609,10 @@ static void reconnect(void) {
 }
 
 static void expire(void) {
-    if (w.party.clock.timeout == 0) return;
+    if (w.common.clock.timeout == 0) return;
     for (int i = 0; i < w.queued; i++) nth(i)->cut = true;
-    zkl_clock_stop(&w.party.clock);
-    w.party.session = 0;
+    zkl_clock_stop(&w.common.clock);
+    w.common.session = 0;
     zkl_line_clear(&w.line);
     EACH_USER(user) perform(user, zkl_claim_expire(&user->claim));
 }
@@ -662,9 +664,10 @@ static void release(struct user *user) {
 
 static void share(struct user *user) {
     pass(0);
-    if (!user->used || user->claim.state != ZKL_HELD || !zkl_claim_may_share(&user->claim)) return;
-    user->sharing = true;
-    perform(user, zkl_claim_share(&user->claim));
+    if (!user->used || user->claim.state != ZKL_HELD || !zkl_claim_may_downgrade(&user->claim))
+        return;
+    user->downgrading = true;
+    perform(user, zkl_claim_downgrade(&user->claim));
 }
 
 static void yield(struct user *user) {
@@ -690,24 +693,24 @@ static bool has_alarm(const struct user *user) {
     if (claim->stalled) return true;
     switch (claim->state) {
     case ZKL_NEW: return claim->pausing;
-    case ZKL_SEEK: return user->out[is_fixed(user) ? OWN : LIST] > 0;
+    case ZKL_RECOVER_LIST: return user->out[is_fixed(user) ? OWN : LIST] > 0;
     case ZKL_TRY: return user->out[LIST] > 0;
     case ZKL_LIST: return list_is_out();
-    case ZKL_ENTER: return user->out[CREATE] > 0;
-    case ZKL_LOOK:
+    case ZKL_CREATE: return user->out[CREATE] > 0;
+    case ZKL_RECOVER_SYNC:
     case ZKL_PROVE: return user->out[SYNC] > 0;
-    case ZKL_KNOW: return user->out[OWN] > 0;
+    case ZKL_RECOVER_STAT: return user->out[OWN] > 0;
     case ZKL_RANK: return claim->ranks > 0;
     case ZKL_WAIT:
         if (is_fixed(user)) return user->out[OWN] > 0 || user->watching;
         return user->out[AHEAD] > 0 ||
                (claim->heading ? user->heads : user->watched == claim->ahead);
-    case ZKL_SHARE: return user->out[SHARE] > 0;
+    case ZKL_DOWNGRADE: return user->out[DOWNGRADE] > 0;
     case ZKL_LEAVE: return user->out[REMOVE] > 0;
     case ZKL_FIRST: /* of a multi-lock, and of a condition; there is none here */
-    case ZKL_AWAY:
-    case ZKL_CALLED:
-    case ZKL_PASS:
+    case ZKL_IN_CONDITION:
+    case ZKL_SIGNALLED:
+    case ZKL_FORWARD:
     case ZKL_HELD:
     case ZKL_GONE: return true;
     }

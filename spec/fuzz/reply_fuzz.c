@@ -627,15 +627,15 @@ static const char *pick_lock(void) {
     return paths[byte() % 3];
 }
 
-static struct zkl_wish pick_wish(void) {
+static struct zkl_acquire_options pick_wish(void) {
     static const char *const owners[] = {"one", "two", "three", "four"};
     uint8_t from = byte();
-    struct zkl_wish wish = {.path = pick_lock(),
-                            .kind = (enum zkl_kind)(from % 5),
-                            .owner = owners[byte() % 4],
-                            .timeout = from & 32 ? ZKL_NEVER : from * ZKL_SECOND / 16,
-                            .trying = from & 64,
-                            .reentrant = from & 128};
+    struct zkl_acquire_options wish = {.path = pick_lock(),
+                                       .kind = (enum zkl_kind)(from % 5),
+                                       .owner = owners[byte() % 4],
+                                       .timeout = from & 32 ? ZKL_NEVER : from * ZKL_SECOND / 16,
+                                       .trying = from & 64,
+                                       .reentrant = from & 128};
     if (wish.kind == ZKL_PERMIT) {
         wish.limit = 3;
         wish.permits = 1 + from / 8 % 3;
@@ -645,7 +645,7 @@ static struct zkl_wish pick_wish(void) {
 }
 
 static struct zkl_request *begin_all(void) {
-    struct zkl_wish wishes[3];
+    struct zkl_acquire_options wishes[3];
     size_t count = 2 + byte() % 2;
     for (size_t i = 0; i < count; i++) {
         wishes[i] = pick_wish();
@@ -670,8 +670,8 @@ static struct zkl_request *begin_guard(struct zkl_lease *lease, zkl_time timeout
 static struct zkl_request *begin(void) {
     struct zkl_lease *lease = w.leases[byte() % LEASES];
     zkl_time timeout = byte() * ZKL_SECOND / 16;
-    struct zkl_wish wish = pick_wish();
-    switch (byte() % 12) {
+    struct zkl_acquire_options wish = pick_wish();
+    switch (byte() % 13) {
     case 0: return begin_all();
     case 1: return zkl_queue(w.session, wish.path, wish.kind, wish.trying, timeout);
     case 2: return zkl_get(w.session, wish.path, timeout);
@@ -681,6 +681,7 @@ static struct zkl_request *begin(void) {
     case 6: return lease ? zkl_wait(lease, "/a-condition-c", timeout) : NULL;
     case 7: return lease ? zkl_downgrade(lease, timeout) : NULL;
     case 8: return lease ? zkl_release_wait(lease, timeout) : NULL;
+    case 9: return lease ? zkl_signal(lease, "/a-condition-c", wish.trying, timeout) : NULL;
     default: return zkl_acquire(w.session, &wish);
     }
 }

@@ -319,8 +319,8 @@ return function(loop, it, before_each, after_each)
     end)
 
     it('tells all waiters when the session expires: "expired"; later calls go on', function()
-        local proxy, codes = rig.proxy(server.hosts), {}
-        local short = rig.session(proxy.hosts, { timeout = 1 }):mutex(path)
+        local fragile, codes = rig.fragile(server, { timeout = 1 }), {}
+        local short = fragile.session:mutex(path)
         local holder = held_by_another()
         local waits = { times(50, function()
             local code = rig.code_of(short)
@@ -328,16 +328,16 @@ return function(loop, it, before_each, after_each)
         end) }
         waits[#waits + 1] = function()
             wait_for_waits(50)
-            proxy:command("blackhole")
+            fragile.cut()
             wait_for_waits(0)
-            proxy:command("flow")
+            fragile.heal()
             loop:wait_for("all answers", function() return #codes == 50 end)
             holder:release()
             assert(short:acquire(20)):release{ wait = 5 }
         end
         run(unpack(waits))
         for n = 1, 50 do assert.equal("expired", codes[n]) end
-        proxy:stop()
+        fragile.stop()
         nothing_left()
     end)
 

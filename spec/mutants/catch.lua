@@ -3,8 +3,10 @@
 -- A row's `catch` says which:
 --
 --   nil                                 the C tests of spec/core, and the simulator
+--   { program = "memory/tree_test" }    that C test of tree.mk's
 --   { spec = file, tests = { ... } }    those tests of a busted spec whose names have one of
---                                       these texts in them, on a server of their own
+--                                       these texts in them, on a server of their own; with
+--                                       in_memory = true on one in memory
 --
 -- A check fails for the right reason when it says what is wrong, or when a sanitizer does, or
 -- when the program crashes. A build that fails, a server that is missing and a check that
@@ -61,10 +63,11 @@ local function failed_check(output)
 end
 
 
-local function unit(tree, name, row)
-    local output, status = build(tree, "unit/" .. name)
+local function by_program(tree, row, name)
+    name = name or row.catch.program
+    local output, status = build(tree, name)
     if status ~= 0 then return verdict("broken", "does not compile: " .. tail(output)) end
-    output, status = shell.run("cd %s && %sunit/%s", tree, limit(row), name)
+    output, status = shell.run("cd %s && %s%s", tree, limit(row), name)
     if status == 0 then return verdict("survived") end
     local by = failed_check(output) or crash(output, status)
     if by then return verdict("caught", name .. ": " .. by) end
@@ -90,7 +93,7 @@ end
 
 local function by_units(tree, row)
     for _, name in ipairs(units_for(tree, row)) do
-        local found = unit(tree, name, row)
+        local found = by_program(tree, row, "unit/" .. name)
         if found.kind ~= "survived" then return found end
     end
     return verdict("survived")
@@ -150,11 +153,15 @@ local function is_missing(output)
 end
 
 
+local SERVER = "rig/zookeeper run -t 200 --"
+local IN_MEMORY = "env ZKLOCK_SERVER=memory"
+
 local function run_spec(tree, row)
     return shell.run([[LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="%s/?.so;;" ]] ..
-                     [[%srig/zookeeper run -t 200 -- lua5.4 "$(command -v busted)" ]] ..
-                     [[--no-keep-going -o TAP %s %s]],
-                     tree, limit(row), filters(row.catch.tests), row.catch.spec)
+                     [[%s%s lua5.4 "$(command -v busted)" --no-keep-going -o TAP %s %s %s]],
+                     tree, limit(row), row.catch.in_memory and IN_MEMORY or SERVER,
+                     row.catch.in_memory and "--exclude-tags=server" or "",
+                     filters(row.catch.tests), row.catch.spec)
 end
 
 
@@ -178,10 +185,18 @@ local function by_spec(tree, row)
 end
 
 
+--- What the checks of a row are called together.
+function catch.name(row)
+    if not row.catch then return "unit tests and simulator" end
+    if row.catch.program then return row.catch.program end
+    return row.catch.spec .. (row.catch.in_memory and ", in memory" or "")
+end
+
+
 --- The checks of a row, each { name, function(tree, row) }.
 function catch.checks(row)
-    if row.catch then return { { row.catch.spec, by_spec } } end
-    return { { "unit tests", by_units }, { "simulator", by_simulator } }
+    if not row.catch then return { { "unit tests", by_units }, { "simulator", by_simulator } } end
+    return { { catch.name(row), row.catch.program and by_program or by_spec } }
 end
 
 

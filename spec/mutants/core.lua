@@ -83,10 +83,10 @@ return {
         at = "zkl_claim_cancel",
         find = [[
         return fail(claim, why) | zkl_batch_leave(claim);
-    case ZKL_KNOW:]],
+    case ZKL_RECOVER_STAT:]],
         replace = [[
         return fail(claim, why) | gone(claim);
-    case ZKL_KNOW:]],
+    case ZKL_RECOVER_STAT:]],
     },
     {
         name = "BUG-07",
@@ -169,7 +169,7 @@ return {
         name = "CURATOR-604",
         what = "a node of the previous session is adopted, and granted",
         at = "known",
-        find = "if (owner != claim->party->session) return zkl_claim_requeue(claim);",
+        find = "if (owner != claim->common->session) return zkl_claim_requeue(claim);",
         replace = "",
     },
     {
@@ -177,7 +177,7 @@ return {
         what = "a create whose reply is lost is made again while the first may stand: two nodes",
         at = "not_created",
         find = [[
-        claim->state = ZKL_LOOK;
+        claim->state = ZKL_RECOVER_SYNC;
         claim->stalled = claim->doubted = true;
         return ZKL_DO_DOUBT;]],
         replace = "return enter(claim);",
@@ -218,7 +218,7 @@ return {
         what = "a create whose reply is lost is reported as failed, and its node forgotten",
         at = "not_created",
         find = [[
-        claim->state = ZKL_LOOK;
+        claim->state = ZKL_RECOVER_SYNC;
         claim->stalled = claim->doubted = true;
         return ZKL_DO_DOUBT;]],
         replace = "return (claim->wanted ? fail(claim, ZKL_CONNECTION) : 0) | gone(claim);",
@@ -334,12 +334,12 @@ return {
         name = "list-without-create",
         what = "the list that came with a lost create counts as the look after it",
         at = "zkl_claim_listed",
-        find = "case ZKL_SEEK: return seek_listed(claim, reply, why);",
+        find = "case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);",
         replace = [[
-    case ZKL_LOOK:
-    case ZKL_SEEK: return seek_listed(claim, reply, why);]],
+    case ZKL_RECOVER_SYNC:
+    case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);]],
         also = { {
-            find = "case ZKL_LOOK:",
+            find = "case ZKL_RECOVER_SYNC:",
             replace = "",
         } },
     },
@@ -347,8 +347,8 @@ return {
         name = "no-sync",
         what = "no sync before a lost create is looked for: a server that lags hides it",
         at = "zkl_claim_resume",
-        find = "case ZKL_LOOK: return ZKL_DO_SYNC | ZKL_DO_LIST;",
-        replace = "case ZKL_LOOK: claim->state = ZKL_SEEK; return ZKL_DO_LIST;",
+        find = "case ZKL_RECOVER_SYNC: return ZKL_DO_SYNC | ZKL_DO_LIST;",
+        replace = "case ZKL_RECOVER_SYNC: claim->state = ZKL_RECOVER_LIST; return ZKL_DO_LIST;",
     },
     {
         name = "ungranted",
@@ -367,8 +367,8 @@ return {
         name = "nonce-reused",
         what = "the attempt after a lost one has the same nonce",
         at = "zkl_claim_enter",
-        find = "claim->nonce = ++claim->party->nonces;",
-        replace = "if (!claim->nonce) claim->nonce = ++claim->party->nonces;",
+        find = "claim->nonce = ++claim->common->nonces;",
+        replace = "if (!claim->nonce) claim->nonce = ++claim->common->nonces;",
     },
     {
         name = "lost-delete-event",
@@ -428,8 +428,8 @@ return {
         name = "forgotten-cancel",
         what = "a cancelled claim whose create is on its way is forgotten at once",
         at = "zkl_claim_cancel",
-        find = "case ZKL_SEEK:",
-        replace = "case ZKL_SEEK: return fail(claim, why) | gone(claim);",
+        find = "case ZKL_RECOVER_LIST:",
+        replace = "case ZKL_RECOVER_LIST: return fail(claim, why) | gone(claim);",
     },
 
     {
@@ -496,20 +496,20 @@ return {
         name = "share-lets-go",
         what = "a writer that becomes a reader holds nothing until the reply",
         at = "zkl_claim_holds",
-        find = "|| (claim->state == ZKL_SHARE && claim->wanted)",
+        find = "|| (claim->state == ZKL_DOWNGRADE && claim->wanted)",
         replace = "",
     },
     {
         name = "share-absent",
         what = "a writer whose node is gone becomes a reader",
-        at = "zkl_claim_shared",
+        at = "zkl_claim_downgraded",
         find = "case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);",
         replace = "case ZKL_ABSENT: become_reader(claim); break;",
     },
     {
         name = "share-unknown-done",
         what = "a writer counts as a reader although the reply is lost",
-        at = "zkl_claim_shared",
+        at = "zkl_claim_downgraded",
         find = "claim->unsettled = true; return stall(claim);",
         replace = "become_reader(claim); break;",
     },
@@ -523,14 +523,14 @@ return {
     {
         name = "share-unknown-refused",
         what = "a writer counts as one although a lost reply may have made it a reader",
-        at = "zkl_claim_shared",
+        at = "zkl_claim_downgraded",
         find = "claim->unsettled = true; return stall(claim);",
         replace = "claim->refusal = ZKL_CONNECTION; break;",
     },
     {
         name = "share-refused-again",
         what = "a refusal after a lost reply counts, though the first may have been carried out",
-        at = "zkl_claim_shared",
+        at = "zkl_claim_downgraded",
         find = "if (claim->unsettled) return stall(claim);",
         replace = "",
     },
@@ -538,14 +538,14 @@ return {
         name = "share-old-name",
         what = "a release while a writer becomes a reader removes the writer's node only",
         at = "zkl_claim_release",
-        find = "if (claim->state == ZKL_SHARE) claim->wanted = false;",
-        replace = "if (claim->state == ZKL_SHARE) return leave(claim);",
+        find = "if (claim->state == ZKL_DOWNGRADE) claim->wanted = false;",
+        replace = "if (claim->state == ZKL_DOWNGRADE) return leave(claim);",
     },
     {
         name = "share-past-limit",
         what = "a writer becomes a reader near the end of the counter, and loses its place",
-        at = "zkl_claim_may_share",
-        find = "&& claim->sequence < ZKL_SHARE_LIMIT",
+        at = "zkl_claim_may_downgrade",
+        find = "&& claim->sequence < ZKL_DOWNGRADE_LIMIT",
         replace = "",
     },
     {
@@ -555,16 +555,16 @@ return {
         find = "case ZKL_HELD: return lose(claim) | gone(claim);",
         replace = [[
     case ZKL_HELD:
-    case ZKL_SHARE: return lose(claim) | gone(claim);]],
+    case ZKL_DOWNGRADE: return lose(claim) | gone(claim);]],
         also = { {
-            find = "case ZKL_SHARE:",
+            find = "case ZKL_DOWNGRADE:",
             replace = "",
         } },
     },
     {
         name = "share-unwatched",
         what = "the reader's node is not watched, for the writer's was",
-        at = "zkl_claim_shared",
+        at = "zkl_claim_downgraded",
         find = "claim->own_watched = false;",
         replace = "",
     },
@@ -648,7 +648,7 @@ return {
         what = "a lease is suspect for ever, never lost by the own clock",
         at = "zkl_claim_tick",
         find = [[
-    if (zkl_clock_phase(&claim->party->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;]],
+    if (zkl_clock_phase(&claim->common->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;]],
         replace = "return 0;",
     },
 
@@ -672,7 +672,7 @@ return {
         name = "parts-one-by-one",
         what = "the parts of a multi-lock enter one after another",
         at = "gather",
-        find = "if (!all_are(claim, ZKL_ENTER)) return 0;",
+        find = "if (!all_are(claim, ZKL_CREATE)) return 0;",
         replace = "",
     },
     {
@@ -713,14 +713,14 @@ return {
         what = "a delete of unknown outcome is repeated: perhaps of the next one's node",
         at = "zkl_claim_removed",
         find = [[
-    if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_LOOK;]],
+    if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_RECOVER_SYNC;]],
         replace = "",
     },
     {
         name = "unfair-foreign",
         what = "after a lost reply any node of the name is taken for the own one",
         at = "found",
-        find = "owner == claim->party->session",
+        find = "owner == claim->common->session",
         replace = "owner != 0",
     },
     {
@@ -748,22 +748,22 @@ return {
         name = "unfair-late-grant",
         what = "a waiter takes a create that landed late for its own",
         at = "found",
-        find = "if (claim->state == ZKL_SEEK) return sought(claim, ours, czxid, now);",
+        find = "if (claim->state == ZKL_RECOVER_LIST) return sought(claim, ours, czxid, now);",
         replace = [[
     bool late = claim->state == ZKL_WAIT && ours && is_free_for(claim->line, claim, czxid);
-    if (claim->state == ZKL_SEEK || late) return sought(claim, ours, czxid, now);]],
+    if (claim->state == ZKL_RECOVER_LIST || late) return sought(claim, ours, czxid, now);]],
     },
     {
         name = "unfair-stray",
         what = "a create that landed late stays until the session ends",
-        at = "zkl_line_stray",
-        find = "return ZKL_STRAY;",
+        at = "zkl_line_fixed_orphan",
+        find = "return ZKL_ORPHAN;",
         replace = "return ZKL_ANSWERED;",
     },
     {
         name = "unfair-perhaps",
         what = "a node that a claim may have without knowing is removed",
-        at = "zkl_line_stray",
+        at = "zkl_line_fixed_orphan",
         find = "return ZKL_PERHAPS;",
         replace = "continue;",
     },
@@ -778,9 +778,9 @@ return {
         name = "unfair-no-sync",
         what = "a get that is answered before its sync tells that there is no node",
         at = "zkl_unfair_got_own",
-        find = "if (claim->state != ZKL_SEEK) return zkl_unfair_own_gone(claim);",
+        find = "if (claim->state != ZKL_RECOVER_LIST) return zkl_unfair_own_gone(claim);",
         replace = [[
-        if (claim->state != ZKL_SEEK && claim->state != ZKL_LOOK)
+        if (claim->state != ZKL_RECOVER_LIST && claim->state != ZKL_RECOVER_SYNC)
             return zkl_unfair_own_gone(claim);]],
     },
     {
@@ -860,9 +860,9 @@ return {
         name = "mark-unseen-by-list",
         what = "who was granted by its list before its czxid was known tells nobody",
         at = "seek_listed",
-        find = "claim->state = ZKL_KNOW;",
+        find = "claim->state = ZKL_RECOVER_STAT;",
         replace = [[
-    claim->state = ZKL_KNOW;
+    claim->state = ZKL_RECOVER_STAT;
     claim->unseen = true;]],
     },
     {
@@ -974,24 +974,25 @@ return {
     {
         name = "expiry-is-a-signal",
         what = "a waiter whose node is gone counts as signalled (Menagerie)",
-        at = "zkl_claim_turn",
-        find = "waiter->state == ZKL_CALLED",
-        replace = "waiter->state >= ZKL_CALLED",
+        at = "zkl_claim_partner_changed",
+        find = "waiter->state == ZKL_SIGNALLED",
+        replace = "waiter->state >= ZKL_SIGNALLED",
     },
     {
         name = "signal-swallowed",
         what = "a deadline that meets a signal takes it along (Menagerie)",
         at = "zkl_claim_removed",
         find = [[
-    if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_pass(claim);]],
+    if (reply == ZKL_REFUSED && claim->waits && !claim->settled)
+        return zkl_waiter_forward(claim);]],
         replace = "if (reply == ZKL_REFUSED && claim->waits) return gone(claim);",
     },
     {
         name = "signal-not-passed-on",
         what = "a signal whose lock is not had again in time goes with its node",
         at = "zkl_claim_cancel",
-        find = "case ZKL_CALLED: return fail(claim, why) | zkl_waiter_pass(claim);",
-        replace = "case ZKL_CALLED: claim->settled = true; return fail(claim, why) | leave(claim);",
+        find = "case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);",
+        replace = "case ZKL_SIGNALLED: claim->settled = true; return fail(claim, why) | leave(claim);",
     },
     {
         name = "signal-taken-twice",
@@ -1045,14 +1046,14 @@ return {
     {
         name = "signal-lost-with-reply",
         what = "who may still have the signal is passed over",
-        at = "zkl_claim_passed",
+        at = "zkl_claim_forwarded",
         find = "drop_ahead(claim);",
         replace = "",
     },
     {
         name = "called-twice",
         what = "each write to a waiter's node is a signal",
-        at = "zkl_claim_called",
+        at = "zkl_claim_signalled",
         find = "|| claim->state != ZKL_WAIT",
         replace = "",
     },
@@ -1080,7 +1081,7 @@ return {
     {
         name = "waits-with-lock",
         what = "a wait that is given up leaves the lock's node",
-        at = "zkl_claim_turn",
+        at = "zkl_claim_partner_changed",
         find = "(waiter->left ? gone(lock) : leave(lock))",
         replace = "gone(lock)",
     },
@@ -1088,7 +1089,7 @@ return {
         name = "away-for-ever",
         what = "a wait that begins too late leaves the lock's claim away",
         at = "zkl_waiter_began",
-        find = "| ZKL_DO_TURN",
+        find = "| ZKL_DO_TELL_PARTNER",
         replace = "",
     },
     {
@@ -1125,10 +1126,10 @@ return {
         at = "zkl_claim_resume",
         find = [[
     case ZKL_LIST:
-    case ZKL_PASS: return ZKL_DO_LIST;]],
+    case ZKL_FORWARD: return ZKL_DO_LIST;]],
         replace = [[
     case ZKL_LIST: return ZKL_DO_LIST;
-    case ZKL_PASS: return 0;]],
+    case ZKL_FORWARD: return 0;]],
     },
 
     -- --- batches ----------------------------------------------------------------------
@@ -1337,7 +1338,7 @@ return {
     {
         name = "revoke-overwritten",
         what = "a wish that comes while a writer becomes a reader goes with its node",
-        at = "zkl_stake_share",
+        at = "zkl_stake_downgrade",
         find = "stake->version",
         replace = "-1",
     },

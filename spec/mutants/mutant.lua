@@ -1,6 +1,6 @@
 --- mutant.lua - a copy of the tree with one defect in it.
 --
--- A mutant is a row of core.lua or zookeeper.lua:
+-- A mutant is a row of core.lua, zookeeper.lua or memory.lua:
 --
 --   name     of its tree, build/mutants/<name>, and in the table that is printed
 --   what     it does wrong
@@ -112,7 +112,8 @@ end
 --- Copies the tree as it is. From here on nobody looks at the original, which may change.
 function mutant.copy()
     shell.must("rm -rf %s && mkdir -p %s/spec", mutant.BASE, mutant.BASE)
-    shell.must("cp -R src %s && cp -R spec/core spec/sim %s/spec", mutant.BASE, mutant.BASE)
+    shell.must("cp -R src %s && cp -R spec/core spec/sim spec/memory %s/spec",
+               mutant.BASE, mutant.BASE)
     shell.must("cp spec/mutants/tree.mk %s", mutant.BASE)
 end
 

@@ -1,7 +1,8 @@
 # mutants.mk - defects put back into src/, one at a time: the checks must catch each.
 #
-#   make mutants                           those of core.lua and of zookeeper.lua
-#   make mutants-core                      those of src/core alone: no server, two minutes
+#   make mutants                           those of core.lua, zookeeper.lua and memory.lua
+#   make mutants-core                      those that need no spec and no server, of src/core and
+#                                          of the tree in memory: two minutes
 #   make mutants MUTANTS="BUG-12 no-sync"  these only
 #
 # run.lua has the rest of the usage. A mutant's tree, its build and what caught it stay

@@ -2,9 +2,9 @@
 --
 --   lua5.4 spec/mutants/run.lua [--core] [name ...]    from the top of the tree
 --
--- --core: those of src/core only; the simulator, with fewer schedules, only where the C tests
--- catch nothing. Exit status 0: every mutant was caught, and the tree as it is passes the same
--- checks.
+-- --core: those that need no spec, of src/core and of the tree of src/memory; the simulator, with
+-- fewer schedules, only where the C tests catch nothing. Exit status 0: every mutant was caught,
+-- and the tree as it is passes the same checks.
 
 local catch = require "spec.mutants.catch"
 local mutant = require "spec.mutants.mutant"
@@ -16,10 +16,10 @@ local brief = arg[3] == "--core" -- one catch of a mutant is enough
 
 -- --- which ----------------------------------------------------------------------------
 
--- The rows of both tables, by name and in order.
+-- The rows of all tables, by name and in order.
 local function all_rows()
     local rows = {}
-    for _, file in ipairs{ "core", "zookeeper" } do
+    for _, file in ipairs{ "core", "zookeeper", "memory" } do
         for _, row in ipairs(require("spec.mutants." .. file)) do
             assert(row.name:match("^[%w-]+$"), "a bad name: " .. row.name)
             assert(not rows[row.name], "two mutants of one name: " .. row.name)
@@ -40,7 +40,8 @@ local function chosen(rows, arguments)
     end
     for _, row in ipairs(rows) do
         local wanted = not next(names) or names[row.name]
-        if wanted and not (core_only and row.catch) then list[#list + 1] = row end
+        local needs_spec = row.catch and row.catch.spec
+        if wanted and not (core_only and needs_spec) then list[#list + 1] = row end
     end
     return list
 end
@@ -50,17 +51,17 @@ end
 local function controls(rows)
     local list, by_check = {}, {}
     for _, row in ipairs(rows) do
-        local check = row.catch and row.catch.spec or "unit tests"
+        local check, by = catch.name(row), row.catch
         local control = by_check[check]
         if not control then
-            control = { name = "control-" .. check:gsub("%W", "-"),
-                        what = row.catch and check or "unit tests and simulator",
-                        catch = row.catch and { spec = check, tests = {} } }
+            control = { name = "control-" .. check:gsub("%W", "-"), what = check,
+                        catch = by and { spec = by.spec, program = by.program, tests = {},
+                                         in_memory = by.in_memory } }
             by_check[check] = control
             list[#list + 1] = control
             list[control.name] = control
         end
-        for _, test in ipairs(row.catch and row.catch.tests or {}) do
+        for _, test in ipairs(by and by.tests or {}) do
             table.insert(control.catch.tests, test)
         end
     end
@@ -167,15 +168,15 @@ end
 
 -- Copies and builds the tree, and sees that every defect can be put into it.
 local function prepare(rows)
-    local targets, stale = "units sim/sim", {}
+    local targets, stale = { "units", "sim/sim" }, {}
     mutant.copy()
     for _, row in ipairs(rows) do
         local _, problem = mutant.sources(row)
         stale[#stale + 1] = problem
-        if row.catch then targets = "units sim/sim zklock/core.so" end
+        if row.catch then targets[#targets + 1] = row.catch.program or "zklock/core.so" end
     end
     if stale[1] then error(table.concat(stale, "\n\n"), 0) end
-    mutant.build(targets)
+    mutant.build(table.concat(targets, " "))
 end
 
 

@@ -2,6 +2,7 @@
 #
 #   unit/<spec>      one of spec/core, with the sanitizers: a crash is a catch, too
 #   sim/sim          the simulator
+#   memory/<spec>    one of spec/memory, with the sanitizers
 #   zklock/core.so   the module for Lua 5.4
 #
 # A mutant begins as a copy of the tree as it is, already built, so only what its defect
@@ -17,10 +18,13 @@ SIM_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Isrc/core @spec/sim/tables.flags
 MODULE_FLAGS = -std=c11 -D_GNU_SOURCE -O1 -g1 -w -fPIC -fvisibility=hidden \
 	-I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 
-HEADERS = $(wildcard src/*/*.h spec/core/*.h spec/sim/*.h)
+MEMORY_FLAGS = $(CORE_FLAGS) -Isrc/memory -Isrc/session -Ispec/memory
+
+HEADERS = $(wildcard src/*/*.h spec/core/*.h spec/sim/*.h spec/memory/*.h)
 CORE = $(patsubst src/%.c,unit/%.o,$(wildcard src/core/*.c))
 SIM = $(patsubst src/%.c,sim/%.o,$(wildcard src/core/*.c src/session/*.c)) \
 	$(patsubst spec/sim/%.c,sim/%.o,$(wildcard spec/sim/*.c))
+TREE = $(addprefix memory/src/,node.o path.o table.o transaction.o tree.o watches.o)
 MODULE = $(patsubst src/%.c,zklock/%.o,\
 	$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper memory lua)))
 
@@ -37,6 +41,17 @@ unit/%.o: spec/core/%.c $(HEADERS)
 
 unit/%: unit/%.o $(CORE)
 	$(CC) $(CORE_FLAGS) -o $@ $^
+
+memory/src/%.o: src/memory/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(MEMORY_FLAGS) -c -o $@ $<
+
+memory/%.o: spec/memory/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(MEMORY_FLAGS) -c -o $@ $<
+
+memory/%: memory/%.o $(TREE)
+	$(CC) $(MEMORY_FLAGS) -o $@ $^
 
 sim/core/%.o: src/core/%.c $(HEADERS)
 	@mkdir -p $(@D)

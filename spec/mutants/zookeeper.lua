@@ -42,7 +42,7 @@ return {
         name = "unfair-no-late-look",
         what = "the late look lists only, which does not tell whose a node of a fixed name is",
         at = "zkl_stake_new",
-        find = "path->fixed = path->fixed || zkl_kind_is_fixed(wish->kind);",
+        find = "path->fixed = path->fixed || zkl_kind_is_fixed(options->kind);",
         replace = "",
         catch = by("unfair", "to a create is looked after once more, a session timeout later"),
     },
@@ -59,7 +59,7 @@ return {
         what = "a path is used with an order and without one, by one session",
         at = "other_use",
         find = "claim->wanted && !same",
-        replace = "wish->kind != ZKL_UNFAIR && claim->wanted && !same",
+        replace = "options->kind != ZKL_UNFAIR && claim->wanted && !same",
         catch = by("unfair", "is in use as one kind of lock at a time in a session"),
     },
     {
@@ -159,11 +159,11 @@ return {
         name = "ping-as-proof",
         what = "while the connection lives the lease does: pings are enough",
         at = "zkl_session_tick",
-        find = "zkl_clock_attend(&session->party.clock, now);",
+        find = "zkl_clock_attend(&session->common.clock, now);",
         replace = [[
-    zkl_clock_attend(&session->party.clock, now);
+    zkl_clock_attend(&session->common.clock, now);
     if (session->state == ZKL_SESSION_CONNECTED)
-        zkl_clock_prove(&session->party.clock, now, now);]],
+        zkl_clock_prove(&session->common.clock, now, now);]],
         catch = by("fault/traps", "does not keep a lease alive: it is suspect, then lost"),
     },
     {
@@ -179,15 +179,15 @@ return {
         what = "an answer is acted on before it counts as proof",
         at = "complete",
         find = [[
-    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->verb))
-        zkl_clock_prove(&session->party.clock, call->issued, answer.now);]],
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
+        zkl_clock_prove(&session->common.clock, call->issued, answer.now);]],
         replace = "",
         also = { {
             find = "deliver(call, &answer);",
             replace = [[
     deliver(call, &answer);
-    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->verb))
-        zkl_clock_prove(&session->party.clock, call->issued, answer.now);]],
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
+        zkl_clock_prove(&session->common.clock, call->issued, answer.now);]],
         } },
         catch = by("lock", "is granted after one sync when the clock is not certain"),
     },
@@ -211,7 +211,7 @@ return {
         name = "suspended-unnoticed",
         what = "a lease stays certain while the connection is gone",
         at = "zkl_session_suspended",
-        find = "session->party.clock.connected = false;",
+        find = "session->common.clock.connected = false;",
         replace = "",
         catch = by("lease", "is suspect while the connection is gone"),
     },
@@ -219,7 +219,7 @@ return {
         name = "reconnect-as-new",
         what = "a reconnect counts as a new session: every lease is lost by it",
         at = "zkl_session_connected",
-        find = "session->party.session == id",
+        find = "session->common.session == id",
         replace = "false",
         catch = by("fault/replies", "to a heartbeat makes the lease suspect, then held again"),
     },
@@ -333,10 +333,10 @@ return {
         name = "own-watch-limited",
         what = "a holder's node is not watched when the session may watch no more of others",
         at = "watch_own",
-        find = "struct call *call = call_for(stake, VERB_GET_OWN, NULL);",
+        find = "struct call *call = call_for(stake, CALL_GET_OWN, NULL);",
         replace = [[
     struct call *call = NULL;
-    if (may_watch(stake, claim->name)) call = call_for(stake, VERB_GET_OWN, NULL);]],
+    if (may_watch(stake, claim->name)) call = call_for(stake, CALL_GET_OWN, NULL);]],
         catch = by("watches", "hears that its node was deleted"),
     },
     {
@@ -473,7 +473,8 @@ return {
         name = "waiting-try",
         what = "a try waits while the session is suspended",
         at = "zkl_lease_refusal",
-        find = "if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;",
+        find = [[
+    if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;]],
         replace = "",
         catch = by("lock", "of 0 fails at once while the session is suspended"),
     },
@@ -558,7 +559,7 @@ return {
         name = "upgrade",
         what = "a reader that wants to write enters again, beside the other readers",
         at = "may_enter_again",
-        find = "&& (wish->kind != ZKL_WRITE || writable)",
+        find = "&& (options->kind != ZKL_WRITE || writable)",
         replace = "|| writable",
         catch = by("rwlock", "does not let a reader write"),
     },
@@ -566,7 +567,7 @@ return {
         name = "mixed-kinds",
         what = "a session uses one path as a mutex and as a read-write lock",
         at = "is_mixed",
-        find = "*other = other_use(path, wish);",
+        find = "*other = other_use(path, options);",
         replace = [[
     *other = NULL;
     (void)path;
@@ -606,7 +607,7 @@ return {
         what = "a lease that became a reader's is taken for lost when its old node is gone",
         at = "zkl_stake_absent",
         find = [[
-    if (claim->state == ZKL_SHARE || strcmp(last_segment(node), claim->name) != 0) return false;]],
+    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->name) != 0) return false;]],
         replace = "(void)node;",
         catch = by("guard", "follows a writer that becomes a reader"),
     },
@@ -641,7 +642,7 @@ return {
         name = "multi-re-entered",
         what = "an owner that holds a lock waits for itself in a multi-lock with it",
         at = "are_new",
-        find = "if (!path || !held_by(request->session, path, wishes[i].owner)) continue;",
+        find = "if (!path || !held_by(request->session, path, options[i].owner)) continue;",
         replace = "if (path || !path) continue;",
         catch = by("multi", "would wait for its own owner"),
     },
@@ -760,7 +761,7 @@ return {
         name = "mixed-limits",
         what = "a session uses one path as semaphores of two limits",
         at = "other_use",
-        find = "claim->limit == wish->limit &&",
+        find = "claim->limit == options->limit &&",
         replace = "",
         catch = by("semaphore", "are a conflict with a semaphore of another limit"),
     },
@@ -771,7 +772,7 @@ return {
         name = "turns-no-batch",
         what = "each claim has a node of its own, whatever the order",
         at = "zkl_stake_new",
-        find = "zkl_claim_batch(&stake->claim, wish->batch);",
+        find = "zkl_claim_batch(&stake->claim, options->batch);",
         replace = "",
         catch = by("turns", "has one node a process"),
     },
@@ -811,7 +812,7 @@ return {
         name = "turns-mixed",
         what = "a session uses one path with turns and without",
         at = "other_use",
-        find = "&& !claim->batch == !wish->batch",
+        find = "&& !claim->batch == !options->batch",
         replace = "",
         catch = by("turns", "where the session uses the path in another order"),
     },
@@ -854,7 +855,7 @@ return {
         name = "condition-signal-before-watch",
         what = "a signal that came before the get is not seen in it",
         at = "answer_own",
-        find = "if (stat && stat->version > 0) did |= zkl_claim_called(&stake->claim);",
+        find = "if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);",
         replace = "",
         catch = by("fault/condition", "hears a signal that came before it watched its node"),
     },
@@ -869,7 +870,7 @@ return {
     {
         name = "condition-pass-any",
         what = "a signal is passed to somebody who has one",
-        at = "zkl_condition_pass",
+        at = "zkl_condition_forward",
         find = ".kind = ZKL_OP_SET,",
         replace = ".kind = ZKL_OP_SET, .version = -1,",
         catch = by("condition_end", "goes by those who have one, to the first who has none"),
@@ -901,7 +902,7 @@ return {
     {
         name = "condition-no-reason",
         what = "a refused wait does not tell the server's reason",
-        at = "zkl_condition_turn",
+        at = "zkl_condition_tell_partner",
         find = "lock->error = waiter->error;",
         replace = "",
         catch = by("fault/condition", "that others protect refuses: auth, and the lease is held"),

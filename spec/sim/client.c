@@ -82,7 +82,7 @@ static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) 
                         .issued = clock_of(client),
                         .czxid = claim ? claim->czxid : 0,
                         .taken = shadow && shadow->taken,
-                        .guard = call->verb == VERB_GUARD ? guard_sent(client, call) : 0};
+                        .guard = call->kind == CALL_GUARD ? guard_sent(client, call) : 0};
     client->sent = world.now;
     session_heard(client); /* a server reads at once; what it then does may take its time */
     queue_push(&client->up, &item);
@@ -110,7 +110,7 @@ void client_settle(struct client *client) {
 zkl_time client_due(struct client *client) {
     if (client->asked_due) return client->due;
     zkl_time due = zkl_session_due(client->zk);
-    if (due >= client->zk->now + client->zk->party.clock.patience / 2) due = ZKL_NEVER;
+    if (due >= client->zk->now + client->zk->common.clock.patience / 2) due = ZKL_NEVER;
     client->due = earlier(due, zkl_session_due_anew(client->zk));
     client->asked_due = true;
     return client->due;
@@ -170,13 +170,13 @@ static void answer_get(struct client *client, const struct item *item) {
            (struct zkl_answer){.data = data, .size = (int)strlen(data), .stat = &stat});
 }
 
-static void answer_list(struct client *client, const struct item *item, enum verb verb) {
+static void answer_list(struct client *client, const struct item *item, enum call_kind kind) {
     const char *names[NODES];
     int count = 0;
     EACH_NODE(node) {
         if (node->line == item->line && alive_at(node, item->view)) names[count++] = node->name;
     }
-    if (verb != VERB_QUEUE_LIST) client->shown[item->line] = item->view;
+    if (kind != CALL_QUEUE_LIST) client->shown[item->line] = item->view;
     put_in(client, item, (struct zkl_answer){.names = names, .count = count});
 }
 
@@ -235,7 +235,7 @@ static void answer(struct client *client, const struct item *item) {
         if (done) answer_get(client, item);
         break;
     case ZKL_RPC_LIST:
-        if (done) answer_list(client, item, call->verb);
+        if (done) answer_list(client, item, call->kind);
         break;
     case ZKL_RPC_WRITE:
     case ZKL_RPC_MULTI: answer_write(client, item); return;
@@ -316,7 +316,7 @@ zkl_time client_next_due(struct client *client) {
 
 void client_keep(struct client *client) {
     zkl_time now = clock_of(client);
-    client->round = world_time(client, now + client->zk->party.clock.patience / 2);
+    client->round = world_time(client, now + client->zk->common.clock.patience / 2);
     if (client_is_due(client)) tell("%s's keeper comes round", story_client(client));
     zkl_session_at(client->zk, now);
     reopen(client);

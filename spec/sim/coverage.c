@@ -19,21 +19,22 @@ static const struct row {
     [EVENT_CANCEL] = {"cancel", "NTELSKIRWPFAC",
                       "not wanted any more; a holder's wish is not cancelled, it releases"},
     [EVENT_RELEASE] = {"release", "HDC", "only what is held, or its waiter, is released"},
-    [EVENT_SHARE] = {"share", "H", "only what is held is shared"},
+    [EVENT_DOWNGRADE] = {"downgrade", "H", "only what is held is downgraded"},
     [EVENT_YIELD] = {"yield", "NELSKIRWPFHDAV",
                      "seen in a get of the own node: it may have been asked for by another"},
 
     [EVENT_AWAIT] = {"await", "H", "only a holder waits"},
-    [EVENT_TURN] = {"turn", "ELSKIRWPAV",
-                    "what ends a waiter matters to who is away; else: its node was deleted"},
+    [EVENT_PARTNER_CHANGED] =
+        {"partner changed", "ELSKIRWPAV",
+         "what ends a waiter matters to who is away; else: its node was deleted"},
 
     [EVENT_PARENTS] = {"parents: ok", "EL",
-                       "asked for in ENTER, answered before the create; LOOK: another part had "
-                       "no memory to create"},
+                       "asked for in CREATE, answered before the create; L: another part had no "
+                       "memory to create"},
     {"parents: absent", "", "the simulator's path has one level; spec/core has more"},
     {"parents: refused", "EL", "as above"},
     {"parents: unknown", "EL", "as above"},
-    [EVENT_CREATED] = {"created: ok", "E", "ENTER is left by this reply only"},
+    [EVENT_CREATED] = {"created: ok", "E", "CREATE is left by this reply only"},
     {"created: absent", "E", "as above"},
     {"created: refused", "E", "as above"},
     {"created: unknown", "E", "as above"},
@@ -43,7 +44,7 @@ static const struct row {
     {"synced: unknown", "NELPV", "as for ok"},
     [EVENT_LISTED] = {"listed: ok", "TELSIBV",
                       "one list is out, and its state is left by its reply"},
-    {"listed: absent", "TELSIBV", "as above; LOOK: it waited for the next connection"},
+    {"listed: absent", "TELSIBV", "as above; RECOVER_SYNC: it waited for the next connection"},
     {"listed: refused", "TELSIBV", "as above"},
     {"listed: unknown", "TELSIBV", "as above"},
     [EVENT_RANKED] = {"ranked: ok", "ELRV",
@@ -66,22 +67,22 @@ static const struct row {
     {"removed: absent", "V", "as above"},
     {"removed: refused", "V", "as above"},
     {"removed: unknown", "V", "as above"},
-    [EVENT_SHARED] = {"shared: ok", "D", "SHARE is left by this reply, or by expiry"},
-    {"shared: absent", "D", "as above"},
-    {"shared: refused", "D", "as above"},
-    {"shared: unknown", "D", "as above"},
+    [EVENT_DOWNGRADED] = {"downgraded: ok", "D", "DOWNGRADE is left by this reply, or by expiry"},
+    {"downgraded: absent", "D", "as above"},
+    {"downgraded: refused", "D", "as above"},
+    {"downgraded: unknown", "D", "as above"},
     [EVENT_MARKED] = {"marked: ok", "HV", "asked for in HELD"},
     {"marked: absent", "HV", "as above"},
     {"marked: refused", "HV", "as above"},
     {"marked: unknown", "HV", "as above"},
 
-    [EVENT_PASSED] = {"passed: ok", "B", "PASS is left by this reply, or by expiry"},
-    {"passed: absent", "B", "as above"},
-    {"passed: refused", "B", "as above"},
-    {"passed: unknown", "B", "as above"},
+    [EVENT_FORWARDED] = {"forwarded: ok", "B", "FORWARD is left by this reply, or by expiry"},
+    {"forwarded: absent", "B", "as above"},
+    {"forwarded: refused", "B", "as above"},
+    {"forwarded: unknown", "B", "as above"},
     [EVENT_PASSED_OVER] = {"passed over", "B", "as above"},
     [EVENT_LEFT_NOTHING] = {"left nothing", "E", "as for created"},
-    [EVENT_CALLED] = {"called", "WV", "asked for in WAIT"},
+    [EVENT_SIGNALLED] = {"signalled", "WV", "asked for in WAIT"},
 
     [EVENT_OWN_DELETED] = {"own deleted", "ELSKIRWPFHDACBV",
                            "the node's name is not known; ELS: unless it is fixed"},
@@ -92,10 +93,10 @@ static const struct row {
     [EVENT_TAKEN] = {"created: taken", "E", "as for created"},
     [EVENT_WAKE] = {"wake", "N", "a pause is a new beginning"},
     [EVENT_AHEAD_MARKED] = {"ahead marked", "ELIRWPHV", "as for got ahead: ok"},
-    [EVENT_RESUME] = {"resume", "NTELKIRWPFHDACBV", "the cut made LOOK of SEEK"},
+    [EVENT_RESUME] = {"resume", "NTELKIRWPFHDACBV", "the cut made RECOVER_SYNC of RECOVER_LIST"},
     [EVENT_SUSPEND] = {"suspend", "NTELSKIRWPFHDACBV", ""},
     [EVENT_EXPIRE] = {"expire", "NELKIRWPFHDABV",
-                      "the cut ended TRY, and made LOOK of SEEK; C: with its lock"},
+                      "the cut ended TRY, and made RECOVER_SYNC of RECOVER_LIST; C: with its lock"},
     [EVENT_TICK] = {"tick", "NTELSKIRWPFHDACBV", ""},
     [EVENT_DEADLINE] = {"deadline", "NTELSKIRWPFA", "the deadline is for the grant"},
     [EVENT_RUN_OUT] = {"clock ran out", "HD", "there is no lease"},
@@ -109,6 +110,10 @@ static bool is_possible(unsigned event, unsigned state) {
     return state < sizeof letters - 1 && strchr(rows[event].states, letters[state]);
 }
 
+const char *coverage_event(enum event event) {
+    return rows[event].name;
+}
+
 /* --- the table ---------------------------------------------------------------------- */
 
 static void print_count(uint64_t count) {
@@ -118,7 +123,7 @@ static void print_count(uint64_t count) {
 }
 
 static void print_row(unsigned event) {
-    printf("%-18s", rows[event].name);
+    printf("%-20s", rows[event].name);
     for (unsigned state = 0; state < ZKL_GONE; state++) {
         if (is_possible(event, state) || coverage[event][state])
             print_count(coverage[event][state]);
@@ -128,8 +133,10 @@ static void print_row(unsigned event) {
 }
 
 static void print_table(void) {
-    printf("%-18s", "");
-    for (unsigned state = 0; state < ZKL_GONE; state++) printf("%7s", story_state(state));
+    for (unsigned state = 0; state < ZKL_GONE; state++)
+        printf("%s%c %s", state ? ", " : "", letters[state], story_state(state));
+    printf("\n%-20s", "");
+    for (unsigned state = 0; state < ZKL_GONE; state++) printf("%7c", letters[state]);
     printf("  not in the others (-), for:\n");
     for (unsigned event = 0; event < EVENTS; event++) print_row(event);
 }

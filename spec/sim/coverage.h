@@ -17,10 +17,10 @@ enum event {
     EVENT_ADOPT,
     EVENT_CANCEL,
     EVENT_RELEASE,
-    EVENT_SHARE,
+    EVENT_DOWNGRADE,
     EVENT_YIELD,
     EVENT_AWAIT,
-    EVENT_TURN,
+    EVENT_PARTNER_CHANGED,
     /* replies to requests: four each, in the order of enum zkl_reply */
     EVENT_PARENTS,
     EVENT_CREATED = EVENT_PARENTS + 4,
@@ -30,12 +30,12 @@ enum event {
     EVENT_GOT_OWN = EVENT_RANKED + 4,
     EVENT_GOT_AHEAD = EVENT_GOT_OWN + 4,
     EVENT_REMOVED = EVENT_GOT_AHEAD + 4,
-    EVENT_SHARED = EVENT_REMOVED + 4,
-    EVENT_MARKED = EVENT_SHARED + 4,
-    EVENT_PASSED = EVENT_MARKED + 4,
-    EVENT_PASSED_OVER = EVENT_PASSED + 4,
+    EVENT_DOWNGRADED = EVENT_REMOVED + 4,
+    EVENT_MARKED = EVENT_DOWNGRADED + 4,
+    EVENT_FORWARDED = EVENT_MARKED + 4,
+    EVENT_PASSED_OVER = EVENT_FORWARDED + 4,
     EVENT_LEFT_NOTHING,
-    EVENT_CALLED,
+    EVENT_SIGNALLED,
     /* watch events, the connection, time */
     EVENT_OWN_DELETED,
     EVENT_OWN_CHANGED,
@@ -61,6 +61,8 @@ extern uint64_t coverage[EVENTS][STATES];
 static inline void cover(enum zkl_claim_state state, enum event event) {
     coverage[event][state]++;
 }
+
+const char *coverage_event(enum event event);
 
 /* Prints the table. False: a cell was reached that cannot be. */
 bool coverage_print(void);

@@ -5,6 +5,7 @@
 #include "coverage.h"
 #include "rules.h"
 #include "story.h"
+#include "transitions.h"
 
 static bool heeded = true;
 static int depth; /* what the core tells itself is not counted */
@@ -14,7 +15,7 @@ void feeds_heed(bool heed) {
 }
 
 static struct zkl_session *session_of(const struct zkl_claim *claim) {
-    return (struct zkl_session *)((char *)claim->party - offsetof(struct zkl_session, party));
+    return (struct zkl_session *)((char *)claim->common - offsetof(struct zkl_session, common));
 }
 
 static struct client *client_of(const struct zkl_claim *claim) {
@@ -31,27 +32,30 @@ static void begin(const struct zkl_claim *claim, enum event event) {
     depth++;
 }
 
-static zkl_actions end(const struct zkl_claim *claim, enum zkl_claim_state before,
+static zkl_actions end(const struct zkl_claim *claim, struct before before, enum event event,
                        zkl_actions did) {
     depth--;
     if (!is_heeded()) return did;
+    transitions_note(claim, before, event, did);
     if (did)
-        tell("  %s, then %s: %s", story_state(before), story_state(claim->state),
+        tell("  %s, then %s: %s", story_state(before.state), story_state(claim->state),
              story_actions(did));
-    require(before != ZKL_GONE || !did, "a claim that is gone does nothing");
+    require(before.state != ZKL_GONE || !did, "a claim that is gone does nothing");
     if (did & ZKL_DO_WATCH_AHEAD && !claim->heading) rules_on_watch(client_of(claim), claim);
     return did;
 }
 
 /* --- the life of a claim ------------------------------------------------------------- */
 
-void __real_zkl_claim_init(struct zkl_claim *, struct zkl_party *, struct zkl_line *, enum zkl_kind,
-                           zkl_time, bool);
-void __wrap_zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl_line *line,
-                           enum zkl_kind kind, zkl_time deadline, bool trying);
-void __wrap_zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl_line *line,
-                           enum zkl_kind kind, zkl_time deadline, bool trying) {
-    __real_zkl_claim_init(claim, party, line, kind, deadline, trying);
+void __real_zkl_claim_init(struct zkl_claim *, struct zkl_common *, struct zkl_line *,
+                           enum zkl_kind, zkl_time, bool);
+void __wrap_zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common,
+                           struct zkl_line *line, enum zkl_kind kind, zkl_time deadline,
+                           bool trying);
+void __wrap_zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common,
+                           struct zkl_line *line, enum zkl_kind kind, zkl_time deadline,
+                           bool trying) {
+    __real_zkl_claim_init(claim, common, line, kind, deadline, trying);
     struct shadow *shadow = shadow_of(client_of(claim), NULL);
     require(shadow, "(the simulator is out of shadows)");
     if (shadow) *shadow = (struct shadow){.claim = claim};
@@ -68,15 +72,16 @@ void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
 
 /* --- what it is fed ------------------------------------------------------------------ */
 
-/* One of the core's functions; `event` may be EVENTS: it is none. */
-#define FEED(name, event, first, parameters, arguments)                                            \
+/* One of the core's functions; `met` may be EVENTS: it is none. */
+#define FEED(name, met, first, parameters, arguments)                                              \
     zkl_actions __real_zkl_claim_##name parameters;                                                \
     zkl_actions __wrap_zkl_claim_##name parameters;                                                \
     zkl_actions __wrap_zkl_claim_##name parameters {                                               \
-        enum zkl_claim_state before = claim->state;                                                \
+        struct before before = before_of(claim);                                                   \
+        enum event event = met;                                                                    \
         first;                                                                                     \
         begin(claim, event);                                                                       \
-        return end(claim, before, __real_zkl_claim_##name arguments);                              \
+        return end(claim, before, event, __real_zkl_claim_##name arguments);                       \
     }
 
 #define NO_MORE (void)0
@@ -100,17 +105,17 @@ static enum event release_event(const struct zkl_claim *claim) {
 static enum event tick_event(const struct zkl_claim *claim, zkl_time now) {
     if (!zkl_claim_holds(claim))
         return claim->wanted && now >= claim->deadline ? EVENT_DEADLINE : EVENT_TICK;
-    enum zkl_phase phase = zkl_clock_phase(&claim->party->clock, claim->epoch, now);
+    enum zkl_phase phase = zkl_clock_phase(&claim->common->clock, claim->epoch, now);
     return phase == ZKL_PHASE_LOST ? EVENT_RUN_OUT : EVENT_TICK;
 }
 
 FEED(start, EVENT_START, NO_MORE, (CLAIM), (claim))
 FEED(adopt, EVENT_ADOPT, NO_MORE, (CLAIM, struct zkl_contender *orphan), (claim, orphan))
-FEED(adopt_stray, EVENT_ADOPT, NO_MORE, (CLAIM, int64_t czxid), (claim, czxid))
+FEED(adopt_fixed, EVENT_ADOPT, NO_MORE, (CLAIM, int64_t czxid), (claim, czxid))
 FEED(cancel, cancel_event(claim, why), NO_MORE, (CLAIM, enum zkl_code why), (claim, why))
 FEED(release, release_event(claim), NO_MORE, (CLAIM), (claim))
 FEED(yield, EVENT_YIELD, NO_MORE, (CLAIM), (claim))
-FEED(share, EVENT_SHARE, NO_MORE, (CLAIM), (claim))
+FEED(downgrade, EVENT_DOWNGRADE, NO_MORE, (CLAIM), (claim))
 FEED(resume, EVENT_RESUME, NO_MORE, (CLAIM, zkl_time now), (claim, now))
 FEED(suspend, EVENT_SUSPEND, NO_MORE, (CLAIM), (claim))
 FEED(expire, EVENT_EXPIRE, NO_MORE, (CLAIM), (claim))
@@ -136,9 +141,9 @@ static void note_end(const struct zkl_claim *claim, const struct zkl_contender *
     rules_on_end_ahead(client_of(claim), claim, ahead, at);
 }
 
-static enum event passed_event(enum zkl_reply reply, bool next) {
+static enum event forwarded_event(enum zkl_reply reply, bool next) {
     if (next && reply != ZKL_DONE && reply != ZKL_UNKNOWN) return EVENT_PASSED_OVER;
-    return REPLIED(EVENT_PASSED);
+    return REPLIED(EVENT_FORWARDED);
 }
 
 FEED(created, REPLIED(EVENT_CREATED), NO_MORE,
@@ -163,13 +168,13 @@ FEED(marked, REPLIED(EVENT_MARKED), NO_MORE, (CLAIM, enum zkl_reply reply), (cla
 FEED(ranked, REPLIED(EVENT_RANKED), NO_MORE,
      (CLAIM, struct zkl_contender *contender, enum zkl_reply reply, int64_t czxid, zkl_time now),
      (claim, contender, reply, czxid, now))
-FEED(shared, REPLIED(EVENT_SHARED), NO_MORE, (CLAIM, enum zkl_reply reply, enum zkl_code why),
-     (claim, reply, why))
+FEED(downgraded, REPLIED(EVENT_DOWNGRADED), NO_MORE,
+     (CLAIM, enum zkl_reply reply, enum zkl_code why), (claim, reply, why))
 FEED(removed, REPLIED(EVENT_REMOVED), NO_MORE, (CLAIM, enum zkl_reply reply), (claim, reply))
 FEED(left_nothing, EVENT_LEFT_NOTHING, NO_MORE, (CLAIM), (claim))
 /* A write to a node says that to who waits in a condition only. */
-FEED(called, claim->waits ? EVENT_CALLED : EVENTS, NO_MORE, (CLAIM), (claim))
-FEED(passed, passed_event(reply, next), NO_MORE, (CLAIM, enum zkl_reply reply, bool next),
+FEED(signalled, claim->waits ? EVENT_SIGNALLED : EVENTS, NO_MORE, (CLAIM), (claim))
+FEED(forwarded, forwarded_event(reply, next), NO_MORE, (CLAIM, enum zkl_reply reply, bool next),
      (claim, reply, next))
 
 /* --- watch events --------------------------------------------------------------------- */
@@ -188,18 +193,19 @@ zkl_actions __wrap_zkl_claim_await(struct zkl_claim *claim, struct zkl_claim *lo
                                    zkl_time deadline);
 zkl_actions __wrap_zkl_claim_await(struct zkl_claim *claim, struct zkl_claim *lock,
                                    zkl_time deadline) {
-    enum zkl_claim_state before = claim->state;
+    struct before before = before_of(claim);
     if (is_heeded()) cover(lock->state, EVENT_AWAIT);
     begin(claim, EVENTS);
-    return end(claim, before, __real_zkl_claim_await(claim, lock, deadline));
+    return end(claim, before, EVENT_AWAIT, __real_zkl_claim_await(claim, lock, deadline));
 }
 
-zkl_actions __real_zkl_claim_turn(struct zkl_claim *);
-zkl_actions __wrap_zkl_claim_turn(struct zkl_claim *claim);
-zkl_actions __wrap_zkl_claim_turn(struct zkl_claim *claim) {
-    enum zkl_claim_state before = claim->state;
-    begin(claim, EVENT_TURN);
-    zkl_actions did = end(claim, before, __real_zkl_claim_turn(claim));
+zkl_actions __real_zkl_claim_partner_changed(struct zkl_claim *);
+zkl_actions __wrap_zkl_claim_partner_changed(struct zkl_claim *claim);
+zkl_actions __wrap_zkl_claim_partner_changed(struct zkl_claim *claim) {
+    struct before before = before_of(claim);
+    begin(claim, EVENT_PARTNER_CHANGED);
+    zkl_actions did =
+        end(claim, before, EVENT_PARTNER_CHANGED, __real_zkl_claim_partner_changed(claim));
     if (did & ZKL_DO_CREATE && is_heeded()) rules_on_return(claim->partner);
     return did;
 }

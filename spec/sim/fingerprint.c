@@ -115,8 +115,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->kind);
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
                    claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
-                   claim->pausing << 6 | claim->unsent << 7 | claim->waits << 8 | claim->left << 9 |
-                   claim->settled << 10 | claim->heir << 11));
+                   claim->pausing << 6 | claim->awaits_parts << 7 | claim->waits << 8 |
+                   claim->left << 9 | claim->settled << 10 | claim->heir << 11));
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 3 | (uint64_t)claim->found << 2 | claim->heading << 1 |
@@ -172,7 +172,7 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
     mix((uint64_t)stake->phase << 8 | (uint64_t)stake->revoked << 3 | stake->joint << 2 |
         stake->starved << 1 | (stake->request != NULL));
     mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);
-    mix((uint64_t)(stake->sharing != NULL));
+    mix((uint64_t)(stake->downgrading != NULL));
     if (stake->claim.pausing) mix_time(stake->wake_at, now);
     mix_text(stake->own_watch ? stake->own_watch->path : "");
     for (const struct want *want = stake->wants; want; want = want->next)
@@ -180,7 +180,7 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
 }
 
 static void mix_call(const struct zkl_session *session, const struct call *call, zkl_time now) {
-    mix((uint64_t)call->verb << 3 | call->watching << 2 | call->unsent << 1 |
+    mix((uint64_t)call->kind << 3 | call->watching << 2 | call->unsent << 1 |
         (call->listed != NULL));
     mix(place_of(session, call->stake) << 1 | (call->request != NULL));
     mix_text(call->node ? call->node : "");
@@ -213,7 +213,7 @@ static void mix_watches(const struct watches *watches) {
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (const struct watch *watch = watches->buckets[i]; watch; watch = watch->next) {
             mix_text(watch->path);
-            mix((uint64_t)watch->asked << 32 | watch->owners << 16 | watch->waiters);
+            mix((uint64_t)watch->asked << 32 | watch->owners << 16 | watch->followers);
             mix((uint64_t)watch->set << 2 | watch->removing << 1 | watch->lasting);
         }
     }
@@ -223,10 +223,10 @@ static void mix_watches(const struct watches *watches) {
 static void mix_zk(struct zkl_session *session, zkl_time now) {
     struct path *path = NULL;
     mix((uint64_t)session->state << 8 | session->containers);
-    mix(session->party.nonces);
-    mix(session->party.session);
+    mix(session->common.nonces);
+    mix(session->common.session);
     mix((uint64_t)session->created);
-    mix_clock(&session->party.clock, now);
+    mix_clock(&session->common.clock, now);
     mix_time(session->due, now);
     mix_time(session->last_beat, now);
     mix_time(session->busy_since, now);

@@ -12,10 +12,11 @@
 #include "story.h"
 
 const char *const move_names[MOVES] = {
-    "carry",   "deliver",  "keep",  "see",    "connect", "pass",   "wish", "cancel",
-    "release", "close",    "share", "yield",  "wait",    "signal", "deed", "sever",
-    "stop",    "continue", "kill",  "expire", "apart",   "rejoin", "land", "reap",
-    "enter",   "leave",    "rob",   "change", "clear",   "touch"};
+    "carry",  "deliver", "keep",     "see",       "connect", "pass",   "wish",
+    "cancel", "release", "close",    "downgrade", "yield",   "wait",   "signal",
+    "deed",   "sever",   "stop",     "continue",  "kill",    "expire", "apart",
+    "rejoin", "land",    "reap",     "enter",     "leave",   "rob",    "change",
+    "clear",  "touch"};
 
 uint64_t moves_made[MOVES];
 
@@ -23,13 +24,13 @@ uint64_t moves_made[MOVES];
  */
 
 static const unsigned weights[MOVES] = {
-    [MOVE_CARRY] = 24,   [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,  [MOVE_SEE] = 10,
-    [MOVE_CONNECT] = 8,  [MOVE_PASS] = 8,     [MOVE_WISH] = 10,  [MOVE_CANCEL] = 2,
-    [MOVE_RELEASE] = 6,  [MOVE_CLOSE] = 1,    [MOVE_SHARE] = 6,  [MOVE_WAIT] = 20,
-    [MOVE_YIELD] = 1,    [MOVE_SIGNAL] = 24,  [MOVE_SEVER] = 2,  [MOVE_STOP] = 1,
-    [MOVE_CONTINUE] = 6, [MOVE_KILL] = 1,     [MOVE_EXPIRE] = 1, [MOVE_APART] = 2,
-    [MOVE_REJOIN] = 3,   [MOVE_LAND] = 4,     [MOVE_REAP] = 2,   [MOVE_ENTER] = 3,
-    [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,      [MOVE_CHANGE] = 1, [MOVE_CLEAR] = 1,
+    [MOVE_CARRY] = 24,   [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,     [MOVE_SEE] = 10,
+    [MOVE_CONNECT] = 8,  [MOVE_PASS] = 8,     [MOVE_WISH] = 10,     [MOVE_CANCEL] = 2,
+    [MOVE_RELEASE] = 6,  [MOVE_CLOSE] = 1,    [MOVE_DOWNGRADE] = 6, [MOVE_WAIT] = 20,
+    [MOVE_YIELD] = 1,    [MOVE_SIGNAL] = 24,  [MOVE_SEVER] = 2,     [MOVE_STOP] = 1,
+    [MOVE_CONTINUE] = 6, [MOVE_KILL] = 1,     [MOVE_EXPIRE] = 1,    [MOVE_APART] = 2,
+    [MOVE_REJOIN] = 3,   [MOVE_LAND] = 4,     [MOVE_REAP] = 2,      [MOVE_ENTER] = 3,
+    [MOVE_LEAVE] = 5,    [MOVE_ROB] = 1,      [MOVE_CHANGE] = 1,    [MOVE_CLEAR] = 1,
     [MOVE_DEED] = 6,     [MOVE_TOUCH] = 2};
 
 static struct {
@@ -70,7 +71,7 @@ static bool is_free(const struct wish *wish) {
 static bool may_share(const struct wish *wish) {
     if (!is_free(wish) || wish->kind != ZKL_WRITE || is_joint(wish)) return false;
     const struct zkl_claim *claim = &stake_of(wish)->claim;
-    return claim->state == ZKL_HELD && zkl_claim_may_share(claim);
+    return claim->state == ZKL_HELD && zkl_claim_may_downgrade(claim);
 }
 
 /* Somebody asks its holder to give way: who takes turns ends his. */
@@ -124,7 +125,7 @@ static void allow_of(struct client *c) {
     allow(MOVE_WISH, who, user_may_wish(c));
     allow(MOVE_CANCEL, who, runs && has_wish(c, is_awaited));
     allow(MOVE_RELEASE, who, runs && has_wish(c, has_lease));
-    allow(MOVE_SHARE, who, runs && has_wish(c, may_share) && !nodes_full());
+    allow(MOVE_DOWNGRADE, who, runs && has_wish(c, may_share) && !nodes_full());
     allow(MOVE_YIELD, who, runs && has_wish(c, may_yield));
     bool may_use = runs && has_wish(c, may_use_condition);
     allow(MOVE_WAIT, who, may_use && user_may_wait(c));
@@ -392,7 +393,7 @@ static void make(enum move move, int who) {
     case MOVE_WISH: wish(c); break;
     case MOVE_CANCEL: user_cancel(c, some_wish(c, is_awaited)); break;
     case MOVE_RELEASE: user_release(c, some_wish(c, has_lease)); break;
-    case MOVE_SHARE: user_share(c, some_wish(c, may_share)); break;
+    case MOVE_DOWNGRADE: user_downgrade(c, some_wish(c, may_share)); break;
     case MOVE_YIELD: revoke(c); break;
     case MOVE_WAIT: wait_in_condition(c); break;
     case MOVE_SIGNAL: user_signal(c, some_wish(c, may_use_condition)); break;

@@ -20,11 +20,11 @@ enum move {
     MOVE_CANCEL,
     MOVE_RELEASE,
     MOVE_CLOSE,
-    MOVE_SHARE,  /* a writer becomes a reader */
-    MOVE_YIELD,  /* somebody asks a holder to give way */
-    MOVE_WAIT,   /* a holder waits in the condition */
-    MOVE_SIGNAL, /* a holder signals it */
-    MOVE_DEED,   /* a user writes, asks or watches: deeds.h */
+    MOVE_DOWNGRADE, /* a writer becomes a reader */
+    MOVE_YIELD,     /* somebody asks a holder to give way */
+    MOVE_WAIT,      /* a holder waits in the condition */
+    MOVE_SIGNAL,    /* a holder signals it */
+    MOVE_DEED,      /* a user writes, asks or watches: deeds.h */
     /* faults */
     MOVE_SEVER,    /* a connection is cut */
     MOVE_STOP,     /* a process is stopped */

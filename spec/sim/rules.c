@@ -228,7 +228,7 @@ void rules_on_remove(const struct node *own, bool taken) {
 }
 
 /* What a holder is told of its wish to be a reader is so: no older request changes it later. */
-void rules_on_shared(const struct wish *wish, enum zkl_code code) {
+void rules_on_downgraded(const struct wish *wish, enum zkl_code code) {
     const struct stake *stake = stake_of(wish);
     const struct zkl_claim *claim = &stake->claim;
     const struct node *node = node_of(claim);
@@ -310,12 +310,12 @@ void rules_on_tick(const struct client *client, zkl_time now) {
 /* Its node, unless a stranger removed that. */
 static const struct node *check_holder(const struct client *client, const struct zkl_claim *claim) {
     const struct node *node = node_of(claim);
-    require(client->zk->party.clock.connected, "nothing is certain without a connection");
+    require(client->zk->common.clock.connected, "nothing is certain without a connection");
     if (node && node->robbed) return NULL;
     require(node && alive(node), "who holds for certain has its node");
     if (!node) return NULL;
     require(may_hold(node), "who holds for certain is the first, or has its permits");
-    require(node->kind == claim->kind || claim->state == ZKL_SHARE,
+    require(node->kind == claim->kind || claim->state == ZKL_DOWNGRADE,
             "a holder's node is of its kind");
     require(world.sessions[node->session].id == zkl_session_id(client->zk),
             "who holds for certain has a node of its own session");
@@ -356,7 +356,7 @@ static const struct wish *holder_of(const struct client *client, const struct st
 static void check_lease(const struct client *client, const struct wish *wish,
                         struct tally tallies[LINES]) {
     const struct stakes *stakes = &wish->lease->stakes;
-    const struct zkl_clock *clock = &client->zk->party.clock;
+    const struct zkl_clock *clock = &client->zk->common.clock;
     for (size_t i = 0; i < stakes->count; i++) {
         const struct zkl_claim *claim = &zkl_stakes_at(stakes, i)->claim;
         require(zkl_claim_holds(claim), "a grant is not taken back");
@@ -425,7 +425,7 @@ static void check_in_condition(const struct client *client, const struct zkl_cla
     require(own && alive(own), "who waits in the condition has its node");
     require(own && own->watched & bit, "who waits in the condition watches its node");
     require(own && !own->change_count, "who was signalled does not wait");
-    require(claim->partner && claim->partner->state == ZKL_AWAY,
+    require(claim->partner && claim->partner->state == ZKL_IN_CONDITION,
             "who waits in the condition does not have its lock");
 }
 

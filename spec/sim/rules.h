@@ -14,7 +14,7 @@ void rules_on_untaken(const struct wish *wish); /* a grant: there is no memory f
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code);
 void rules_on_revoked(const struct client *client, const struct wish *wish);
 void rules_on_loss(const struct client *client, const struct wish *wish);
-void rules_on_shared(const struct wish *wish, enum zkl_code code);
+void rules_on_downgraded(const struct wish *wish, enum zkl_code code);
 void rules_on_left(const struct wish *wish); /* it waited for the end */
 void rules_on_signalled(const struct wish *wish);
 void rules_on_stay(const struct wish *wish, enum zkl_code code); /* it could not wait */

@@ -1,6 +1,7 @@
 /* rules_deeds.c - the rules of guards, questions, watchers and revocations. */
 #include <string.h>
 
+#include "../../src/session/stake.h"
 #include "data.h"
 #include "rules.h"
 #include "story.h"

@@ -69,8 +69,9 @@ static bool is_behind_another(const struct zkl_claim *claim) {
 static bool is_settled(const struct zkl_claim *claim) {
     if (is_behind_another(claim)) return true;
     if (claim->stalled || claim->state == ZKL_GONE) return claim->state == ZKL_GONE;
-    if (claim->state == ZKL_AWAY) return claim->partner && claim->partner->state == ZKL_WAIT;
-    if (claim->state == ZKL_CALLED) return true; /* it is up to its lock's claim */
+    if (claim->state == ZKL_IN_CONDITION)
+        return claim->partner && claim->partner->state == ZKL_WAIT;
+    if (claim->state == ZKL_SIGNALLED) return true; /* it is up to its lock's claim */
     bool in_place =
         claim->state == ZKL_WAIT || claim->state == ZKL_HELD || claim->state == ZKL_FIRST;
     return in_place && claim->own_watched;

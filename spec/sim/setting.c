@@ -31,8 +31,8 @@ static const struct small {
      ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_APART) | BIT(MOVE_REJOIN)},
     {"rob", "2 clients, one node deleted or changed by a stranger", MIX_MUTEX, 2, 1, 1, 1,
      ALWAYS | BIT(MOVE_ROB) | BIT(MOVE_CHANGE) | BIT(MOVE_CLEAR)},
-    {"share", "a writer that becomes a reader, one behind it; two cuts", MIX_DOWNGRADE, 2, 1, 1, 2,
-     (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_SHARE)},
+    {"downgrade", "a writer that becomes a reader, one behind it; two cuts", MIX_DOWNGRADE, 2, 1, 1,
+     2, (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_DOWNGRADE)},
     {"unfair", "2 clients without an order, two cuts or passages of time", MIX_UNFAIR, 2, 1, 1, 2,
      ALWAYS | BIT(MOVE_SEVER)},
     {"multi", "2 clients that want two paths at once; one cut", MIX_MULTI, 2, 1, 1, 1,
@@ -86,7 +86,7 @@ static void set_small(const struct small *small) {
 
 static void set_any(void) {
     struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) |
-                                       BIT(MOVE_SHARE) | BIT(MOVE_YIELD) | BIT(MOVE_WAIT) |
+                                       BIT(MOVE_DOWNGRADE) | BIT(MOVE_YIELD) | BIT(MOVE_WAIT) |
                                        BIT(MOVE_SIGNAL) | BIT(MOVE_DEED),
                               .faults = UNLIMITED};
     static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};

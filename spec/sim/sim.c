@@ -2,6 +2,7 @@
  * sim.c - the simulator's command line.
  *
  *   sim seeds FIRST COUNT [JOBS]   explores at random; prints the table of states and events
+ *   sim transitions FIRST COUNT    the same, and prints what came of each event: transitions.h
  *   sim small [CASE]               every schedule of one small case, or of all of them
  *   sim replay SEED|x TAPE         tells what happens in one run
  *   sim cases                      the small cases
@@ -20,6 +21,7 @@
 #include "schedule.h"
 #include "setting.h"
 #include "story.h"
+#include "transitions.h"
 
 enum { SMALL_LIMIT = 20000000 };
 
@@ -94,6 +96,17 @@ static int seeds(uint64_t first, uint64_t count, unsigned jobs) {
     return report(&result);
 }
 
+static int transitions(uint64_t first, uint64_t count) {
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        choose_by_seed(seed);
+        if (!schedule_run(NULL)) continue;
+        fprintf(stderr, "seed %" PRIu64 " breaks a rule\n", seed);
+        return 1;
+    }
+    transitions_print();
+    return 0;
+}
+
 static bool small_case(const char *name) {
     static struct explored result;
     struct tape pinned;
@@ -155,12 +168,14 @@ int main(int argc, char **argv) {
     if (strcmp(command, "seeds") == 0 && argc > 3)
         return seeds(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10),
                      argc > 4 ? (unsigned)atoi(argv[4]) : processors());
+    if (strcmp(command, "transitions") == 0 && argc > 3)
+        return transitions(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
     if (strcmp(command, "small") == 0) return small(argc > 2 ? argv[2] : NULL);
     if (strcmp(command, "replay") == 0 && argc > 3) return replay_tape(argv[3]);
     if (strcmp(command, "replay") == 0 && argc > 2) return replay_seed(argv[2]);
     if (strcmp(command, "cases") == 0) return cases();
-    fputs("usage: sim seeds FIRST COUNT [JOBS] | small [CASE] | replay SEED | replay x TAPE | "
-          "cases\n",
+    fputs("usage: sim seeds FIRST COUNT [JOBS] | transitions FIRST COUNT | small [CASE] |\n"
+          "    replay SEED | replay x TAPE | cases\n",
           stderr);
     return 2;
 }

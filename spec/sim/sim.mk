@@ -42,3 +42,4 @@ test-sim: $(BUILD)/sim/sim $(BUILD)/sim/sim-asan
 	$(BUILD)/sim/sim replay 4711 >$(BUILD)/sim/once
 	$(BUILD)/sim/sim-asan replay 4711 >$(BUILD)/sim/again
 	cmp $(BUILD)/sim/once $(BUILD)/sim/again && test -s $(BUILD)/sim/once
+	$(BUILD)/sim/sim transitions 1 60000 | $(LUA) spec/sim/compare.lua docs/design/states.md

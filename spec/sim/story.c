@@ -99,38 +99,22 @@ const char *story_desire(const struct desire *desire) {
 }
 
 const char *story_state(enum zkl_claim_state state) {
-    static const char *const names[] = {"NEW",   "TRY",  "ENTER",  "LOOK",  "SEEK",  "KNOW",
-                                        "LIST",  "RANK", "WAIT",   "PROVE", "FIRST", "HELD",
-                                        "SHARE", "AWAY", "CALLED", "PASS",  "LEAVE", "GONE"};
+    static const char *const names[] = {
+        "NEW",       "TRY",          "CREATE",    "RECOVER_SYNC", "RECOVER_LIST", "RECOVER_STAT",
+        "LIST",      "RANK",         "WAIT",      "PROVE",        "FIRST",        "HELD",
+        "DOWNGRADE", "IN_CONDITION", "SIGNALLED", "FORWARD",      "LEAVE",        "GONE"};
     return names[state];
 }
 
 const char *story_actions(zkl_actions actions) {
-    static const char *const names[] = {"create the path",
-                                        "create",
-                                        "sync",
-                                        "list",
-                                        "rank",
-                                        "watch own",
-                                        "watch ahead",
-                                        "delete",
-                                        "share",
-                                        "pass on",
-                                        "doubt",
-                                        "followers go on",
-                                        "queued",
-                                        "GRANT",
-                                        "FAIL",
-                                        "LOSE",
-                                        "SHARED",
-                                        "STAYED",
-                                        "turn",
-                                        "forget",
-                                        "pause",
-                                        "watch holders",
-                                        "mark"};
+    static const char *const names[] = {
+        "parents",      "create", "sync",      "list",    "rank",       "watch own",
+        "watch ahead",  "remove", "downgrade", "forward", "doubt",      "follow",
+        "queued",       "grant",  "fail",      "lose",    "downgraded", "stayed",
+        "tell partner", "forget", "pause",     "holders", "mark"};
     char *text = buffer();
     size_t length = 0;
+    *text = '\0';
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         if (!(actions & 1U << i)) continue;
         length +=

@@ -56,17 +56,18 @@ static const char *owner_of(const struct client *client) {
     return owner;
 }
 
-static struct zkl_wish put(const struct client *client, int line, struct desire desire,
-                           zkl_time timeout, bool trying) {
-    return (struct zkl_wish){.path = line_path(line),
-                             .kind = desire.kind,
-                             .owner = owner_of(client),
-                             .timeout = timeout,
-                             .trying = trying,
-                             .jitter = world.setting.plain ? 0 : client->wished % 2 * TIMEOUT / 4,
-                             .batch = desire.batch,
-                             .permits = desire.permits,
-                             .limit = desire.limit};
+static struct zkl_acquire_options put(const struct client *client, int line, struct desire desire,
+                                      zkl_time timeout, bool trying) {
+    return (struct zkl_acquire_options){
+        .path = line_path(line),
+        .kind = desire.kind,
+        .owner = owner_of(client),
+        .timeout = timeout,
+        .trying = trying,
+        .jitter = world.setting.plain ? 0 : client->wished % 2 * TIMEOUT / 4,
+        .batch = desire.batch,
+        .permits = desire.permits,
+        .limit = desire.limit};
 }
 
 static zkl_time deadline_of(const struct client *client, zkl_time timeout) {
@@ -90,7 +91,7 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
 void user_wish(struct client *client, int line, struct desire desire, zkl_time timeout,
                bool trying) {
     struct wish *wish = new_wish(client, desire, timeout, trying);
-    struct zkl_wish asked = put(client, line, desire, timeout, trying);
+    struct zkl_acquire_options asked = put(client, line, desire, timeout, trying);
     tell("%s wants %s%s", story_client(client), story_desire(&desire),
          trying ? ", now or never" : "");
     begin_wish(client, wish, zkl_acquire(client->zk, &asked));
@@ -99,7 +100,7 @@ void user_wish(struct client *client, int line, struct desire desire, zkl_time t
 void user_wish_all(struct client *client, const struct desire desires[LINES], zkl_time timeout,
                    bool trying) {
     struct wish *wish = new_wish(client, desires[0], timeout, trying);
-    struct zkl_wish asked[LINES];
+    struct zkl_acquire_options asked[LINES];
     for (int i = 0; i < LINES; i++) asked[i] = put(client, i, desires[i], timeout, trying);
     tell("%s wants both: %s, and %s%s", story_client(client), story_desire(&desires[0]),
          story_desire(&desires[1]), trying ? ", now or never" : "");
@@ -155,7 +156,7 @@ void user_release(struct client *client, struct wish *wish) {
 
 /* --- what is done with a lease ------------------------------------------------------- */
 
-void user_share(struct client *client, struct wish *wish) {
+void user_downgrade(struct client *client, struct wish *wish) {
     tell("%s wants to write no more, only to read", story_client(client));
     zkl_session_at(client->zk, clock_of(client));
     begin_deed(wish, SHARES, zkl_downgrade(wish->lease, ZKL_NEVER));
@@ -246,7 +247,7 @@ static void waited(struct client *client, struct wish *wish) {
 static void shared(struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->deed);
     bool ended = code == ZKL_LOST || code == ZKL_RELEASED || code == ZKL_CLOSED;
-    if (!ended) rules_on_shared(wish, code);
+    if (!ended) rules_on_downgraded(wish, code);
     rest(wish);
 }
 

@@ -15,7 +15,8 @@
 
 #include <string.h>
 
-#include "../../src/session/internal.h" /* to look, never to change */
+#include "../../src/session/call.h" /* to look, never to change */
+#include "../../src/session/path.h"
 
 enum {
     CLIENTS = 8,
@@ -482,7 +483,7 @@ void user_wish_all(struct client *client, const struct desire desires[LINES], zk
                    bool trying);
 void user_cancel(struct client *client, struct wish *wish);
 void user_release(struct client *client, struct wish *wish);
-void user_share(struct client *client, struct wish *wish);
+void user_downgrade(struct client *client, struct wish *wish);
 bool user_may_wait(const struct client *client);
 void user_wait(struct client *client, struct wish *wish, zkl_time timeout);
 void user_signal(struct client *client, struct wish *wish);

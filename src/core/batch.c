@@ -1,10 +1,10 @@
 /*
  * batch.c - claims that take turns: a batch of a session's claims on one path has one node
- * between them. Who holds hands the node to the next, without a request.
+ * between them. The holder hands the node to the next, without a request.
  *
  * One claim is on its way to the front for all; the others are in NEW, in order of arrival.
  * When it does not want its place any more the next one has it. With the last grant of a
- * batch the next one enters, behind whoever came from elsewhere: processes take turns.
+ * batch the next one enters, behind those that came from elsewhere: processes take turns.
  */
 #include "claim_steps.h"
 
@@ -32,7 +32,7 @@ static bool goes_first(const struct zkl_claim *claim, bool earlier) {
     return claim->batch > 0 && (is_under_way(claim) || is_serving(claim));
 }
 
-/* A try asks the server, whoever else is there. */
+/* A try asks the server, whatever other claims are there. */
 bool zkl_batch_follows(const struct zkl_claim *claim) {
     bool earlier = true;
     if (claim->batch == 0 || claim->trying) return false;
@@ -43,7 +43,7 @@ bool zkl_batch_follows(const struct zkl_claim *claim) {
     return false;
 }
 
-/* Who holds has a node to give, unless a list that somebody asked for lacks it. */
+/* A holder has a node to give, unless a list that was asked for lacks it. */
 static bool may_hand_over(const struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) return claim->batch > 0;
     return !ends_batch(claim) && zkl_line_find(claim->line, claim->name);
@@ -60,7 +60,7 @@ static struct zkl_claim *successor(const struct zkl_claim *claim) {
     return NULL;
 }
 
-/* Who watched or listed for the node did so for itself: the heir asks anew. */
+/* A claim that watched or listed for the node did so for itself: the heir asks anew. */
 static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
     bool held = claim->state == ZKL_HELD;
     memcpy(heir->name, claim->name, sizeof heir->name);

@@ -3,10 +3,10 @@
 
 /* --- what the user does ------------------------------------------------------------------ */
 
-void zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl_line *line,
+void zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common, struct zkl_line *line,
                     enum zkl_kind kind, zkl_time deadline, bool trying) {
     if (!line->claims_end) line->claims_end = &line->claims;
-    *claim = (struct zkl_claim){.party = party,
+    *claim = (struct zkl_claim){.common = common,
                                 .line = line,
                                 .link = line->claims_end,
                                 .next_part = claim,
@@ -57,7 +57,7 @@ zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orpha
 static bool follows(const struct zkl_claim *claim) {
     if (claim->line->opened) return false;
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next) {
-        if (each->state == ZKL_ENTER) return true;
+        if (each->state == ZKL_CREATE) return true;
     }
     return false;
 }
@@ -78,24 +78,24 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     switch (claim->state) {
     case ZKL_NEW:
     case ZKL_TRY: return fail(claim, why) | gone(claim);
-    case ZKL_ENTER:
-        if (claim->unsent) return fail(claim, why) | gone(claim) | make_way(claim);
+    case ZKL_CREATE:
+        if (claim->awaits_parts) return fail(claim, why) | gone(claim) | make_way(claim);
         return fail(claim, why);
-    case ZKL_LOOK:
-    case ZKL_SEEK:
-    case ZKL_AWAY: return fail(claim, why);
-    case ZKL_CALLED: return fail(claim, why) | zkl_waiter_pass(claim);
+    case ZKL_RECOVER_SYNC:
+    case ZKL_RECOVER_LIST:
+    case ZKL_IN_CONDITION: return fail(claim, why);
+    case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);
     case ZKL_WAIT:
         if (zkl_kind_is_fixed(claim->kind)) return fail(claim, why) | gone(claim);
         return fail(claim, why) | zkl_batch_leave(claim);
-    case ZKL_KNOW:
+    case ZKL_RECOVER_STAT:
     case ZKL_LIST:
     case ZKL_RANK:
     case ZKL_FIRST:
     case ZKL_PROVE: return fail(claim, why) | zkl_batch_leave(claim);
     case ZKL_HELD:
-    case ZKL_SHARE:
-    case ZKL_PASS:
+    case ZKL_DOWNGRADE:
+    case ZKL_FORWARD:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -103,8 +103,8 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
 }
 
 zkl_actions zkl_claim_release(struct zkl_claim *claim) {
-    if (claim->state == ZKL_CALLED) return zkl_waiter_take(claim);
-    if (claim->state == ZKL_SHARE) claim->wanted = false; /* once its name is known */
+    if (claim->state == ZKL_SIGNALLED) return zkl_waiter_take(claim);
+    if (claim->state == ZKL_DOWNGRADE) claim->wanted = false; /* once its name is known */
     if (claim->state != ZKL_HELD) return 0;
     zkl_actions actions = zkl_batch_leave(claim);
     bool removing = actions & ZKL_DO_REMOVE;
@@ -113,11 +113,11 @@ zkl_actions zkl_claim_release(struct zkl_claim *claim) {
     return actions;
 }
 
-zkl_actions zkl_claim_share(struct zkl_claim *claim) {
+zkl_actions zkl_claim_downgrade(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD) return 0;
-    claim->state = ZKL_SHARE;
+    claim->state = ZKL_DOWNGRADE;
     claim->refusal = ZKL_OK;
-    return connected(claim) ? ZKL_DO_SHARE : stall(claim);
+    return connected(claim) ? ZKL_DO_DOWNGRADE : stall(claim);
 }
 
 /* --- connection and time ---------------------------------------------------------------------- */
@@ -131,13 +131,13 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_NEW: return zkl_claim_start(claim);
     case ZKL_TRY:
     case ZKL_LIST:
-    case ZKL_PASS: return ZKL_DO_LIST;
-    case ZKL_LOOK: return ZKL_DO_SYNC | ZKL_DO_LIST;
+    case ZKL_FORWARD: return ZKL_DO_LIST;
+    case ZKL_RECOVER_SYNC: return ZKL_DO_SYNC | ZKL_DO_LIST;
     case ZKL_RANK: return claim->ranks ? stall(claim) : zkl_claim_advance(claim, now);
     case ZKL_PROVE: return ZKL_DO_SYNC;
-    case ZKL_SHARE: return ZKL_DO_SHARE;
+    case ZKL_DOWNGRADE: return ZKL_DO_DOWNGRADE;
     case ZKL_LEAVE: return ZKL_DO_REMOVE;
-    case ZKL_KNOW: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
+    case ZKL_RECOVER_STAT: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
     case ZKL_HELD: return ZKL_DO_MARK;
     case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {
@@ -147,10 +147,10 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
         claim->own_watched = true;
         return ZKL_DO_WATCH_AHEAD | own_too;
     }
-    case ZKL_ENTER:
-    case ZKL_SEEK:
-    case ZKL_AWAY:
-    case ZKL_CALLED:
+    case ZKL_CREATE:
+    case ZKL_RECOVER_LIST:
+    case ZKL_IN_CONDITION:
+    case ZKL_SIGNALLED:
     case ZKL_GONE: break;
     }
     return 0;
@@ -176,10 +176,10 @@ zkl_actions zkl_claim_expire(struct zkl_claim *claim) {
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
     if (!zkl_claim_holds(claim))
         return now >= claim->deadline ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
-    if (zkl_clock_phase(&claim->party->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;
+    if (zkl_clock_phase(&claim->common->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;
     zkl_actions actions = lose(claim);
     if (claim->state == ZKL_HELD) return actions | leave(claim);
-    claim->wanted = false; /* SHARE goes on until the name is known */
+    claim->wanted = false; /* DOWNGRADE goes on until the name is known */
     return actions;
 }
 

@@ -14,40 +14,40 @@
  *     lease that the clock ended is lost first;
  *   - refuses a try itself while the session is suspended;
  *   - looks after each reply to DO_WATCH_OWN of a claim of ZKL_UNFAIR whether the node is
- *     a stray (zkl_line_stray), and with DO_DOUBT gets that node, too;
+ *     an orphan (zkl_line_fixed_orphan), and with DO_DOUBT gets that node, too;
  *   - of a lock's claim with a waiter: with DO_GRANT feeds the waiter zkl_claim_release(),
  *     with DO_FAIL zkl_claim_cancel(), before anything else.
  *
  * The life of a claim:
  *
- *   NEW     nothing was asked: there is no connection, or an earlier claim is
- *           finding out whether the path exists, and would lose its place, or
- *           has a node that this one will have after it
- *   TRY     a list is out: is the lock free? (a try writes nothing if not)
- *   ENTER   create and list are out, in one flight
- *   LOOK    the create's outcome is unknown: sync and list are out, the sync
- *           not yet answered
- *   SEEK    the sync is answered; the list will tell whether the node is there
- *   KNOW    the node was found; a get is out for its czxid
- *   LIST    the node exists; a list is out
- *   RANK    gets are out for contenders ahead: for their czxids, when numbers are
- *           exhausted; or to see which of them are still there
- *   WAIT    somebody is ahead, and is watched
- *   PROVE   first in line, but the lease clock is not certain: a sync is out
- *   FIRST   first in line, but not every part of the multi-lock is; or it has the node that
- *           another claim held, and was not granted yet
- *   HELD    granted
- *   SHARE   a writer becomes a reader; create and delete are out, in one
- *           transaction. It holds meanwhile.
- *   AWAY    its user waits in a condition
- *   CALLED  a waiter: its signal came, and the lock's claim contends
- *   PASS    a waiter whose signal another one shall have: a list, or the transaction
- *           that passes it on, is out
- *   LEAVE   not wanted any more; the node is being removed
- *   GONE    nothing of it is left
+ *   NEW           nothing was asked: there is no connection, or an earlier claim is finding out
+ *                 whether the path exists, and would lose its place, or has a node that this one
+ *                 will have after it
+ *   TRY           a list is out: is the lock free? (a try writes nothing if not)
+ *   CREATE        create and list are out, in one flight
+ *   RECOVER_SYNC  the create's outcome is unknown: sync and list are out, the sync not yet
+ *                 answered
+ *   RECOVER_LIST  the sync is answered; the list will tell whether the node is there
+ *   RECOVER_STAT  the node was found; a get is out for its czxid
+ *   LIST          the node exists; a list is out
+ *   RANK          gets are out for contenders ahead: for their czxids, when numbers are
+ *                 exhausted; or to see which of them are still there
+ *   WAIT          another contender is ahead, and is watched
+ *   PROVE         first in line, but the lease clock is not certain: a sync is out
+ *   FIRST         first in line, but not every part of the multi-lock is; or it has the node
+ *                 that another claim held, and was not granted yet
+ *   HELD          granted
+ *   DOWNGRADE     a writer becomes a reader; create and delete are out, in one transaction. It
+ *                 holds meanwhile.
+ *   IN_CONDITION  its user waits in a condition
+ *   SIGNALLED     a waiter: its signal came, and the lock's claim contends
+ *   FORWARD       a waiter that passes its signal on to another one: a list, or the transaction
+ *                 that passes it on, is out
+ *   LEAVE         not wanted any more; the node is being removed
+ *   GONE          nothing of it is left
  *
  * An outcome-unknown create or delete stays with its claim, after its user was
- * answered, until it is certain: LOOK, SEEK, SHARE and LEAVE are the janitor.
+ * answered, until it is certain: RECOVER_SYNC, RECOVER_LIST, DOWNGRADE and LEAVE are the janitor.
  *
  * A multi-lock has a claim for each of its locks: its parts, in a ring. Their nodes are
  * made in one transaction, so all of them are in line or none is, and of two multi-locks
@@ -55,19 +55,19 @@
  * others in FIRST; with the last of them all are granted. A part whose node is gone fails
  * with ZKL_LOST and does not queue again: it would be behind in one line, ahead in another.
  *
- * A claim of ZKL_UNFAIR (unfair.c) has neither list nor line: LOOK and SEEK ask with a get
- * instead of a list, also after a delete of unknown outcome; a node that is not its own is
- * waited for in WAIT, and DO_WATCH_OWN watches it, for it has the same name.
+ * A claim of ZKL_UNFAIR (unfair.c) has neither list nor line: RECOVER_SYNC and RECOVER_LIST ask
+ * with a get instead of a list, also after a delete of unknown outcome; a node that is not its own
+ * is waited for in WAIT, and DO_WATCH_OWN watches it, for it has the same name.
  *
  * A claim of permits that is granted writes to its node, if somebody behind may have to
  * be told (permits.h): the mark. It holds already; in HELD `stalled` is the mark's.
  *
- * A condition (condition.c) has a second claim for each user who waits in it: the waiter,
+ * A condition (condition.c) has a second claim for each user that waits in it: the waiter,
  * with a node in the condition's own line. One transaction makes that node and deletes the
- * lock's, and the lock's claim is AWAY. A signal is a write to the waiter's node. It is
+ * lock's, and the lock's claim is IN_CONDITION. A signal is a write to the waiter's node. It is
  * there until the lock's claim is granted again; if that fails, the waiter passes it on.
  *
- * Claims with a `batch` (batch.c) have one node between them: whoever holds hands it to the
+ * Claims with a `batch` (batch.c) have one node between them: the holder hands it to the
  * next one of the session, as often as a batch has grants. The others are in NEW meanwhile.
  *
  * A request that failed for lack of a connection leaves the claim `stalled`;
@@ -84,58 +84,58 @@
 typedef uint32_t zkl_actions;
 
 enum {
-    ZKL_DO_PARENTS = 1 << 0,     /* create the missing parents of the path */
-    ZKL_DO_CREATE = 1 << 1,      /* create2, ephemeral: claim->name; sequential, unless
-                                    zkl_kind_is_fixed(claim->kind); of a multi-lock every
-                                    part's at once, in one transaction of creates; of a
-                                    waiter in one with the delete of partner->name */
-    ZKL_DO_SYNC = 1 << 2,        /* sync the path */
-    ZKL_DO_LIST = 1 << 3,        /* get_children of the path; of a claim in LIST only if no other
-                                    list of the path is out */
-    ZKL_DO_RANK = 1 << 4,        /* get of each zkl_line_unranked() */
-    ZKL_DO_WATCH_OWN = 1 << 5,   /* get with watch: claim->name */
-    ZKL_DO_WATCH_AHEAD = 1 << 6, /* get with watch: claim->ahead */
-    ZKL_DO_REMOVE = 1 << 7,      /* delete claim->name; of a waiter that is not `settled`
-                                    only while nobody has written to it (version 0) */
-    ZKL_DO_SHARE = 1 << 8,       /* one transaction: create zkl_name_downgrade(claim->name),
-                                    ephemeral, and delete claim->name */
-    ZKL_DO_PASS = 1 << 9,        /* one transaction: delete claim->name, and write to
-                                    claim->ahead while nobody has (version 0) */
-    ZKL_DO_DOUBT = 1 << 10,      /* sync and list the path once more, a session timeout
-                                    from now, for zkl_line_orphan() */
-    ZKL_DO_FOLLOW = 1 << 11,     /* resume the claims of the line that zkl_claim_follows(), in
-                                    order */
-    ZKL_DO_QUEUED = 1 << 12,     /* tell the user: waiting in line */
-    ZKL_DO_GRANT = 1 << 13,      /* tell the user: granted, token zkl_claim_token() */
-    ZKL_DO_FAIL = 1 << 14,       /* tell the user: not granted, claim->code; cancel the other
-                                    parts of a multi-lock before anything else */
-    ZKL_DO_LOSE = 1 << 15,       /* tell the holder: lost; release the other parts */
-    ZKL_DO_SHARED = 1 << 16,     /* tell the holder: it is a reader now, or claim->refusal */
-    ZKL_DO_STAYED = 1 << 17,     /* tell the holder: it could not wait, for claim->refusal */
-    ZKL_DO_TURN = 1 << 18,       /* of a waiter: zkl_claim_turn() of its partner, if any */
-    ZKL_DO_FORGET = 1 << 19,     /* GONE: free it when none of its requests is out */
-    ZKL_DO_PAUSE = 1 << 20,      /* zkl_claim_wake() after a pause of any length, or none */
-    ZKL_DO_HOLDERS = 1 << 21,    /* WAIT: get with watch: each that zkl_line_precedes() */
-    ZKL_DO_MARK = 1 << 22        /* HELD: write to claim->name, the same data again */
+    ZKL_DO_PARENTS = 1 << 0,       /* create the missing parents of the path */
+    ZKL_DO_CREATE = 1 << 1,        /* create2, ephemeral: claim->name; sequential, unless
+                                      zkl_kind_is_fixed(claim->kind); of a multi-lock every
+                                      part's at once, in one transaction of creates; of a
+                                      waiter in one with the delete of partner->name */
+    ZKL_DO_SYNC = 1 << 2,          /* sync the path */
+    ZKL_DO_LIST = 1 << 3,          /* get_children of the path; of a claim in LIST only if no other
+                                      list of the path is out */
+    ZKL_DO_RANK = 1 << 4,          /* get of each zkl_line_unranked() */
+    ZKL_DO_WATCH_OWN = 1 << 5,     /* get with watch: claim->name */
+    ZKL_DO_WATCH_AHEAD = 1 << 6,   /* get with watch: claim->ahead */
+    ZKL_DO_REMOVE = 1 << 7,        /* delete claim->name; of a waiter that is not `settled`
+                                      only while nobody has written to it (version 0) */
+    ZKL_DO_DOWNGRADE = 1 << 8,     /* one transaction: create zkl_name_downgrade(claim->name),
+                                  ephemeral, and delete claim->name */
+    ZKL_DO_FORWARD = 1 << 9,       /* one transaction: delete claim->name, and write to
+                                   claim->ahead while nobody has (version 0) */
+    ZKL_DO_DOUBT = 1 << 10,        /* sync and list the path once more, a session timeout
+                                      from now, for zkl_line_orphan() */
+    ZKL_DO_FOLLOW = 1 << 11,       /* resume the claims of the line that zkl_claim_follows(), in
+                                      order */
+    ZKL_DO_QUEUED = 1 << 12,       /* tell the user: waiting in line */
+    ZKL_DO_GRANT = 1 << 13,        /* tell the user: granted, token zkl_claim_token() */
+    ZKL_DO_FAIL = 1 << 14,         /* tell the user: not granted, claim->code; cancel the other
+                                      parts of a multi-lock before anything else */
+    ZKL_DO_LOSE = 1 << 15,         /* tell the holder: lost; release the other parts */
+    ZKL_DO_DOWNGRADED = 1 << 16,   /* tell the holder: it is a reader now, or claim->refusal */
+    ZKL_DO_STAYED = 1 << 17,       /* tell the holder: it could not wait, for claim->refusal */
+    ZKL_DO_TELL_PARTNER = 1 << 18, /* of a waiter: zkl_claim_partner_changed() */
+    ZKL_DO_FORGET = 1 << 19,       /* GONE: free it when none of its requests is out */
+    ZKL_DO_PAUSE = 1 << 20,        /* zkl_claim_wake() after a pause of any length, or none */
+    ZKL_DO_HOLDERS = 1 << 21,      /* WAIT: get with watch: each that zkl_line_precedes() */
+    ZKL_DO_MARK = 1 << 22          /* HELD: write to claim->name, the same data again */
 };
 
 enum zkl_claim_state {
     ZKL_NEW,
     ZKL_TRY,
-    ZKL_ENTER,
-    ZKL_LOOK,
-    ZKL_SEEK,
-    ZKL_KNOW,
+    ZKL_CREATE,
+    ZKL_RECOVER_SYNC,
+    ZKL_RECOVER_LIST,
+    ZKL_RECOVER_STAT,
     ZKL_LIST,
     ZKL_RANK,
     ZKL_WAIT,
     ZKL_PROVE,
     ZKL_FIRST,
     ZKL_HELD,
-    ZKL_SHARE,
-    ZKL_AWAY,
-    ZKL_CALLED,
-    ZKL_PASS,
+    ZKL_DOWNGRADE,
+    ZKL_IN_CONDITION,
+    ZKL_SIGNALLED,
+    ZKL_FORWARD,
     ZKL_LEAVE,
     ZKL_GONE
 };
@@ -148,30 +148,30 @@ enum zkl_reply {
     ZKL_UNKNOWN  /* the reply was lost: carried out or not */
 };
 
-/* This session as a party to the protocol; all its claims share one. */
-struct zkl_party {
+/* What all claims of a session have in common. */
+struct zkl_common {
     struct zkl_clock clock;
     uint64_t session; /* session id */
     uint64_t nonces;  /* counts attempts; no nonce is used twice in a session */
 };
 
 struct zkl_claim {
-    struct zkl_party *party;
+    struct zkl_common *common;
     struct zkl_line *line;
     struct zkl_claim *next, **link; /* in line->claims */
     struct zkl_claim *next_part;    /* of a multi-lock, in a ring; itself: it is no part */
     struct zkl_claim *partner;      /* of a lock's claim its waiter, and of that the lock's */
-    struct zkl_contender *ahead;    /* WAIT: who is watched; PASS: who shall have the signal; a
-                                       reference */
-    int64_t heard;     /* PERMIT: zxid of the newest mark that a list was asked after */
-    int64_t czxid;     /* of the own node; 0: not known */
-    uint64_t nonce;    /* of the latest attempt */
-    zkl_time deadline; /* for the grant; ZKL_NEVER: none */
-    uint32_t epoch;    /* HELD: of the lease clock at the grant */
-    uint32_t listed;   /* serial of the list that came with the own node */
-    uint32_t headed;   /* serial of the list by which it is `heading` */
-    uint32_t ranks;    /* gets for czxids that are out */
-    uint32_t rounds;   /* attempts and lists since the last heartbeat or watch event */
+    struct zkl_contender *ahead; /* WAIT: which is watched; FORWARD: which shall have the signal; a
+                                    reference */
+    int64_t heard;               /* PERMIT: zxid of the newest mark that a list was asked after */
+    int64_t czxid;               /* of the own node; 0: not known */
+    uint64_t nonce;              /* of the latest attempt */
+    zkl_time deadline;           /* for the grant; ZKL_NEVER: none */
+    uint32_t epoch;              /* HELD: of the lease clock at the grant */
+    uint32_t listed;             /* serial of the list that came with the own node */
+    uint32_t headed;             /* serial of the list by which it is `heading` */
+    uint32_t ranks;              /* gets for czxids that are out */
+    uint32_t rounds;             /* attempts and lists since the last heartbeat or watch event */
     int32_t sequence;
     int32_t permits, limit;   /* PERMIT; else 0 */
     int32_t batch;            /* grants of a node, at most; 0: it is for one claim alone */
@@ -186,9 +186,9 @@ struct zkl_claim {
     bool trying;              /* must not queue */
     bool wanted;              /* its user still waits for it or holds it */
     bool stalled;             /* its request failed; zkl_claim_resume() asks again */
-    bool unsent;              /* ENTER: its create waits for those of the other parts */
+    bool awaits_parts;        /* CREATE: its create waits for those of the other parts */
     bool doubted;             /* a create of it stayed unknown */
-    bool unsettled;           /* SHARE: a transaction of it stayed unknown */
+    bool unsettled;           /* DOWNGRADE: a transaction of it stayed unknown */
     bool recheck;             /* its predecessor went: others ahead may be gone, too */
     bool announced;           /* DO_QUEUED was given */
     bool own_watched;         /* the own node is watched, or the get is out */
@@ -200,7 +200,7 @@ struct zkl_claim {
     bool waits;               /* it is a waiter of a condition */
     bool left;                /* of a waiter: the lock's node is gone */
     bool settled;             /* of a waiter: its signal was taken, or nobody is to have it */
-    char name[ZKL_NAME_SIZE]; /* ENTER: without the counter */
+    char name[ZKL_NAME_SIZE]; /* CREATE: without the counter */
 };
 
 /*
@@ -214,7 +214,7 @@ static inline bool zkl_claim_tires(struct zkl_claim *claim) {
     return ++claim->rounds > ZKL_ROUNDS;
 }
 
-/* Whoever waits for another claim of the session. */
+/* Of a claim that waits for another one of the session. */
 static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
     return claim->wanted && (claim->state == ZKL_NEW || claim->heir);
 }
@@ -229,21 +229,22 @@ static inline int64_t zkl_claim_token(const struct zkl_claim *claim) {
 
 /* Granted, and neither lost nor given up. */
 static inline bool zkl_claim_holds(const struct zkl_claim *claim) {
-    return claim->state == ZKL_HELD || (claim->state == ZKL_SHARE && claim->wanted);
+    return claim->state == ZKL_HELD || (claim->state == ZKL_DOWNGRADE && claim->wanted);
 }
 
 /*
  * A reader with a writer's number keeps its place by that number alone. So it has to be
  * gone when numbers are exhausted: none is made that near to it.
  */
-#define ZKL_SHARE_LIMIT (ZKL_SEQUENCE_LIMIT - (1 << 24))
+#define ZKL_DOWNGRADE_LIMIT (ZKL_SEQUENCE_LIMIT - (1 << 24))
 
-static inline bool zkl_claim_may_share(const struct zkl_claim *claim) {
-    return claim->kind == ZKL_WRITE && claim->sequence >= 0 && claim->sequence < ZKL_SHARE_LIMIT;
+static inline bool zkl_claim_may_downgrade(const struct zkl_claim *claim) {
+    return claim->kind == ZKL_WRITE && claim->sequence >= 0 &&
+           claim->sequence < ZKL_DOWNGRADE_LIMIT;
 }
 
 /* Puts a new claim into the line. It is removed by zkl_claim_detach(). */
-void zkl_claim_init(struct zkl_claim *claim, struct zkl_party *party, struct zkl_line *line,
+void zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common, struct zkl_line *line,
                     enum zkl_kind kind, zkl_time deadline, bool trying);
 void zkl_claim_detach(struct zkl_claim *claim);
 
@@ -261,14 +262,15 @@ void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
  * waiter is new, of kind MUTEX, in the condition's line. The actions are the waiter's.
  */
 zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zkl_time deadline);
-/* After ZKL_DO_TURN: what its waiter came to. The actions are the lock's claim's. */
-zkl_actions zkl_claim_turn(struct zkl_claim *lock);
+/* After ZKL_DO_TELL_PARTNER: what its waiter came to. The actions are the lock's claim's. */
+zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock);
 
 /* A claim in LEAVE for a node that lost its claim (zkl_line_orphan). */
 zkl_actions zkl_claim_adopt(struct zkl_claim *claim, struct zkl_contender *orphan);
 
-/* A claim in LEAVE for a node of ZKL_NAME_FIXED that no claim answers for (zkl_line_stray). */
-zkl_actions zkl_claim_adopt_stray(struct zkl_claim *claim, int64_t czxid);
+/* A claim in LEAVE for a node of ZKL_NAME_FIXED that no claim answers for (zkl_line_fixed_orphan).
+ */
+zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
 
 /* --- what the user does ------------------------------------------------------------ */
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
@@ -276,8 +278,8 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
 zkl_actions zkl_claim_release(struct zkl_claim *claim);
 /* A claim with a `batch` in HELD: its node goes with it. */
 zkl_actions zkl_claim_yield(struct zkl_claim *claim);
-/* A writer in HELD, and zkl_claim_may_share(). */
-zkl_actions zkl_claim_share(struct zkl_claim *claim);
+/* A writer in HELD, and zkl_claim_may_downgrade(). */
+zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
 
 /* --- replies; `why` says what a refusal was about ------------------------------------ */
 /*
@@ -312,20 +314,21 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply);
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now);
 /* ZKL_DONE also when the reader's node exists: an earlier transaction was carried out. */
-zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
+zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
 /* ZKL_REFUSED of a waiter that is not `settled`: somebody has written to the node. */
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply);
 /* A waiter's create was not carried out, for the lock's node is gone. */
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim);
 /* A get of the own node shows that somebody has written to it: the signal. */
-zkl_actions zkl_claim_called(struct zkl_claim *claim);
-/* To ZKL_DO_PASS; `next`: what was refused is the write to the next one. */
-zkl_actions zkl_claim_passed(struct zkl_claim *claim, enum zkl_reply reply, bool next);
+zkl_actions zkl_claim_signalled(struct zkl_claim *claim);
+/* To ZKL_DO_FORWARD; `next`: what was refused is the write to the next one. */
+zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool next);
 
 /* --- watch events ------------------------------------------------------------------- */
 zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim);
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
-/* The line forgets the contender. Who heads hears of each; NULL: of one not in the line. */
+/* The line forgets the contender. A claim that heads hears of each; NULL: of one not in the line.
+ */
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);

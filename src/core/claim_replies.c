@@ -29,10 +29,10 @@ static zkl_actions create_answered(struct zkl_claim *claim, enum zkl_reply reply
 
 zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                               const char *name, int64_t czxid) {
-    if (claim->state != ZKL_ENTER) return 0;
+    if (claim->state != ZKL_CREATE) return 0;
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_created(claim, reply, why);
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
-    if (claim->line->opened || claim->state == ZKL_ENTER) return actions;
+    if (claim->line->opened || claim->state == ZKL_CREATE) return actions;
     claim->line->opened = reply == ZKL_DONE;
     return actions | make_way(claim);
 }
@@ -61,16 +61,16 @@ static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
     return 0;
 }
 
-/* SEEK: the list follows a sync, so a node that is not in it was not created. */
+/* RECOVER_LIST: the list follows a sync, so a node that is not in it was not created. */
 static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     struct zkl_contender *found = NULL;
     if (reply == ZKL_UNKNOWN || reply == ZKL_REFUSED) {
-        claim->state = ZKL_LOOK;
+        claim->state = ZKL_RECOVER_SYNC;
         claim->stalled = true;
         return reply == ZKL_REFUSED && claim->wanted ? fail(claim, why) : 0;
     }
     if (reply == ZKL_DONE)
-        found = zkl_line_find_nonce(claim->line, claim->party->session, claim->nonce);
+        found = zkl_line_find_nonce(claim->line, claim->common->session, claim->nonce);
     if (!found && claim->wanted)
         return is_part(claim) ? zkl_claim_requeue(claim) : zkl_claim_enter(claim);
     if (!found) return gone(claim);
@@ -78,7 +78,7 @@ static zkl_actions seek_listed(struct zkl_claim *claim, enum zkl_reply reply, en
     claim->listed = claim->line->serial;
     if (claim->waits) return zkl_waiter_began(claim);
     if (!claim->wanted) return leave(claim);
-    claim->state = ZKL_KNOW;
+    claim->state = ZKL_RECOVER_STAT;
     claim->own_watched = true;
     return ZKL_DO_WATCH_OWN;
 }
@@ -108,22 +108,22 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
                              zkl_time now) {
     switch (claim->state) {
     case ZKL_TRY: return try_listed(claim, reply, why);
-    case ZKL_SEEK: return seek_listed(claim, reply, why);
+    case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);
     case ZKL_LIST: return own_listed(claim, reply, why, now);
-    case ZKL_PASS: return zkl_waiter_listed(claim, reply);
+    case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
     case ZKL_FIRST:
     /* Not asked for in this state: it came with a create that failed, or late. */
     case ZKL_NEW:
-    case ZKL_ENTER:
-    case ZKL_LOOK:
-    case ZKL_KNOW:
+    case ZKL_CREATE:
+    case ZKL_RECOVER_SYNC:
+    case ZKL_RECOVER_STAT:
     case ZKL_RANK:
     case ZKL_WAIT:
     case ZKL_PROVE:
     case ZKL_HELD:
-    case ZKL_SHARE:
-    case ZKL_AWAY:
-    case ZKL_CALLED:
+    case ZKL_DOWNGRADE:
+    case ZKL_IN_CONDITION:
+    case ZKL_SIGNALLED:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -131,18 +131,18 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
 }
 
 zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
-    if ((claim->state != ZKL_LOOK && claim->state != ZKL_PROVE) || claim->stalled) return 0;
+    if ((claim->state != ZKL_RECOVER_SYNC && claim->state != ZKL_PROVE) || claim->stalled) return 0;
     if (reply != ZKL_DONE) return stall(claim);
     if (claim->state == ZKL_PROVE) return proven(claim, now);
-    claim->state = ZKL_SEEK;
+    claim->state = ZKL_RECOVER_LIST;
     return 0;
 }
 
 /* The node that was found is ours if the server says so. */
 static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner, zkl_time now) {
-    bool listed = claim->state == ZKL_KNOW;
+    bool listed = claim->state == ZKL_RECOVER_STAT;
     if (!listed && (claim->state != ZKL_LIST || claim->czxid)) return 0;
-    if (owner != claim->party->session) return zkl_claim_requeue(claim);
+    if (owner != claim->common->session) return zkl_claim_requeue(claim);
     claim->czxid = czxid;
     return listed ? zkl_claim_advance(claim, now) : 0;
 }
@@ -151,22 +151,22 @@ static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner,
 static zkl_actions own_gone(struct zkl_claim *claim) {
     switch (claim->state) {
     case ZKL_FIRST:
-    case ZKL_KNOW:
+    case ZKL_RECOVER_STAT:
     case ZKL_LIST:
     case ZKL_RANK:
     case ZKL_WAIT:
     case ZKL_PROVE: return zkl_claim_requeue(claim);
     case ZKL_HELD: return lose(claim) | gone(claim);
-    case ZKL_CALLED: return gone(claim); /* the lock's claim goes on */
+    case ZKL_SIGNALLED: return gone(claim); /* the lock's claim goes on */
     case ZKL_NEW:
     case ZKL_TRY:
-    case ZKL_ENTER:
-    case ZKL_LOOK:
-    case ZKL_SEEK:
-    case ZKL_SHARE: /* the transaction's own reply decides */
-    case ZKL_AWAY:  /* likewise, its waiter's */
-    case ZKL_PASS:  /* likewise */
-    case ZKL_LEAVE: /* the delete's */
+    case ZKL_CREATE:
+    case ZKL_RECOVER_SYNC:
+    case ZKL_RECOVER_LIST:
+    case ZKL_DOWNGRADE:    /* the transaction's own reply decides */
+    case ZKL_IN_CONDITION: /* likewise, its waiter's */
+    case ZKL_FORWARD:      /* likewise */
+    case ZKL_LEAVE:        /* the delete's */
     case ZKL_GONE: break;
     }
     return 0;
@@ -180,33 +180,33 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
     case ZKL_DONE: return known(claim, czxid, owner, now);
     case ZKL_ABSENT: return own_gone(claim);
     case ZKL_REFUSED:
-        /* Nobody may wait who would not hear that its own node is gone. */
+        /* No claim may wait that would not hear that its own node is gone. */
         if (is_in_line(claim)) return fail(claim, why) | leave(claim);
         return 0; /* it cannot be watched; the lease clock still guards it */
     case ZKL_UNKNOWN: break;
     }
     claim->own_watched = false;
-    if (claim->state == ZKL_KNOW || claim->state == ZKL_WAIT) return stall(claim);
+    if (claim->state == ZKL_RECOVER_STAT || claim->state == ZKL_WAIT) return stall(claim);
     return 0;
 }
 
 /*
  * NULL is one that the line has forgotten. When numbers come to their end the order is
- * another one: who was ahead by number is looked at again, though it may be behind.
+ * another one: the one ahead by number is looked at again, though it may be behind.
  */
 static bool may_precede(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     return !contender || claim->line->exhausted || zkl_line_precedes(claim->line, contender, claim);
 }
 
-/* Who heads awaits all that precede it. */
+/* A claim that heads awaits all that precede it. */
 static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (claim->state != ZKL_WAIT) return false;
     return claim->ahead == contender || (claim->heading && may_precede(claim, contender));
 }
 
 /*
- * Who heads, and has not enough with one holder less: the others are watched already, unless
- * a list that came since shows more.
+ * A claim that heads, and has not enough with one holder less: the others are watched already,
+ * unless a list that came since shows more.
  */
 static bool still_waits(const struct zkl_claim *claim) {
     if (!claim->heading || zkl_line_unranked(claim->line, claim, NULL)) return false;
@@ -265,8 +265,8 @@ static void become_reader(struct zkl_claim *claim) {
  * names, so a second one finds the reader's node, or finds the writer's node gone. If
  * the second is refused, the first may have been carried out all the same.
  */
-zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
-    if (claim->state != ZKL_SHARE) return 0;
+zkl_actions zkl_claim_downgraded(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
+    if (claim->state != ZKL_DOWNGRADE) return 0;
     switch (reply) {
     case ZKL_UNKNOWN: claim->unsettled = true; return stall(claim);
     case ZKL_ABSENT: return (claim->wanted ? lose(claim) : 0) | gone(claim);
@@ -279,7 +279,7 @@ zkl_actions zkl_claim_shared(struct zkl_claim *claim, enum zkl_reply reply, enum
     if (!claim->wanted) return leave(claim);
     claim->state = ZKL_HELD;
     claim->own_watched = false; /* the next heartbeat's */
-    return ZKL_DO_SHARED;
+    return ZKL_DO_DOWNGRADED;
 }
 
 /*
@@ -293,7 +293,7 @@ zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender
     return zkl_claim_list_again(claim);
 }
 
-/* A refused mark is left: who is behind is told when the node goes. */
+/* A refused mark is left: the claim behind is told when the node goes. */
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_HELD) return 0; /* the node goes, and that tells as well */
     if (reply == ZKL_ABSENT) return own_gone(claim);
@@ -303,9 +303,9 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     if (claim->state != ZKL_LEAVE) return 0;
     if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);
-    if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_pass(claim);
-    /* Of a name that others use: look whose node it is now. */
-    if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_LOOK;
+    if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_forward(claim);
+    /* Of a name that others use: look which claim's node it is now. */
+    if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_RECOVER_SYNC;
     return stall(claim);
 }
 
@@ -317,7 +317,7 @@ zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
-    if (claim->waits) return zkl_claim_called(claim);
+    if (claim->waits) return zkl_claim_signalled(claim);
     if (!is_in_line(claim) && claim->state != ZKL_HELD) return 0;
     claim->own_watched = true;
     return ZKL_DO_WATCH_OWN;
@@ -330,7 +330,7 @@ zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contende
     return ahead_gone(claim, contender, now);
 }
 
-/* Who heads, of one of those that it watches. */
+/* Of a claim that heads: one of those that it watches. */
 static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *contender) {
     if (!contender) return 0;
     zkl_contender_hold(contender);

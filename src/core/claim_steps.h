@@ -11,7 +11,7 @@
 #include "claim.h"
 
 static inline bool connected(const struct zkl_claim *claim) {
-    return claim->party->clock.connected;
+    return claim->common->clock.connected;
 }
 
 static inline void drop_ahead(struct zkl_claim *claim) {
@@ -33,7 +33,7 @@ static inline bool has_followers(const struct zkl_claim *claim) {
     return false;
 }
 
-/* Nobody waits for this one any more: who followed it goes on. */
+/* No claim waits for this one any more: those that followed it go on. */
 static inline zkl_actions make_way(const struct zkl_claim *claim) {
     return has_followers(claim) ? ZKL_DO_FOLLOW : 0;
 }
@@ -43,7 +43,7 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     forget_own(claim);
     claim->state = ZKL_GONE;
     claim->wanted = false;
-    if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TURN;
+    if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
     bool followed = zkl_kind_is_fixed(claim->kind) || claim->batch > 0;
     return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
@@ -71,7 +71,7 @@ static inline zkl_actions leave(struct zkl_claim *claim) {
 static inline zkl_actions fail(struct zkl_claim *claim, enum zkl_code why) {
     claim->code = why;
     claim->wanted = false;
-    if (claim->waits) return ZKL_DO_TURN;
+    if (claim->waits) return ZKL_DO_TELL_PARTNER;
     return ZKL_DO_FAIL | make_way_in_batch(claim);
 }
 
@@ -89,14 +89,14 @@ static inline zkl_actions stall(struct zkl_claim *claim) {
 
 /* The lease clock is certain that the session lives. */
 static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
-    const struct zkl_clock *clock = &claim->party->clock;
+    const struct zkl_clock *clock = &claim->common->clock;
     return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
 }
 
 /* Its node is there, and it has not been granted. */
 static inline bool is_in_line(const struct zkl_claim *claim) {
     switch (claim->state) {
-    case ZKL_KNOW:
+    case ZKL_RECOVER_STAT:
     case ZKL_LIST:
     case ZKL_RANK:
     case ZKL_WAIT:
@@ -104,14 +104,14 @@ static inline bool is_in_line(const struct zkl_claim *claim) {
     case ZKL_FIRST: return true;
     case ZKL_NEW:
     case ZKL_TRY:
-    case ZKL_ENTER:
-    case ZKL_LOOK:
-    case ZKL_SEEK:
+    case ZKL_CREATE:
+    case ZKL_RECOVER_SYNC:
+    case ZKL_RECOVER_LIST:
     case ZKL_HELD:
-    case ZKL_SHARE:
-    case ZKL_AWAY:
-    case ZKL_CALLED:
-    case ZKL_PASS:
+    case ZKL_DOWNGRADE:
+    case ZKL_IN_CONDITION:
+    case ZKL_SIGNALLED:
+    case ZKL_FORWARD:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -120,19 +120,20 @@ static inline bool is_in_line(const struct zkl_claim *claim) {
 
 /* Its node is being made, or looked for. */
 static inline bool is_entering(const struct zkl_claim *claim) {
-    return claim->state == ZKL_ENTER || claim->state == ZKL_LOOK || claim->state == ZKL_SEEK;
+    return claim->state == ZKL_CREATE || claim->state == ZKL_RECOVER_SYNC ||
+           claim->state == ZKL_RECOVER_LIST;
 }
 
 static inline bool is_part(const struct zkl_claim *claim) {
     return claim->next_part != claim;
 }
 
-/* Every part is wanted, and in this state; in ENTER: with its create not sent. */
+/* Every part is wanted, and in this state; in CREATE: with its create not sent. */
 static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state state) {
     const struct zkl_claim *part = claim;
     do {
         if (!part->wanted || part->state != state) return false;
-        if (state == ZKL_ENTER && !part->unsent) return false;
+        if (state == ZKL_CREATE && !part->awaits_parts) return false;
         part = part->next_part;
     } while (part != claim);
     return true;
@@ -150,7 +151,7 @@ static inline void hold(struct zkl_claim *claim) {
     struct zkl_claim *part = claim;
     do {
         part->state = ZKL_HELD;
-        part->epoch = claim->party->clock.epoch;
+        part->epoch = claim->common->clock.epoch;
         part = part->next_part;
     } while (part != claim);
 }
@@ -187,7 +188,7 @@ static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply re
         claim->refusal = why;
         return (claim->wanted ? fail(claim, why) : 0) | gone(claim);
     case ZKL_UNKNOWN:
-        claim->state = ZKL_LOOK;
+        claim->state = ZKL_RECOVER_SYNC;
         claim->stalled = claim->doubted = true;
         return ZKL_DO_DOUBT;
     }
@@ -211,9 +212,9 @@ zkl_actions zkl_batch_leave(struct zkl_claim *claim);  /* the node goes to the n
 
 /* --- condition.c: transitions of a waiter ------------------------------------------------- */
 
-zkl_actions zkl_waiter_began(struct zkl_claim *claim); /* its transaction was carried out */
-zkl_actions zkl_waiter_take(struct zkl_claim *claim);  /* the lock's claim was granted */
-zkl_actions zkl_waiter_pass(struct zkl_claim *claim);  /* a signal that nobody takes */
+zkl_actions zkl_waiter_began(struct zkl_claim *claim);   /* its transaction was carried out */
+zkl_actions zkl_waiter_take(struct zkl_claim *claim);    /* the lock's claim was granted */
+zkl_actions zkl_waiter_forward(struct zkl_claim *claim); /* a signal that nobody takes */
 zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply);
 
 /* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */

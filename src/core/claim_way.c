@@ -9,11 +9,11 @@
 
 /* The last part that comes sends the transaction for all. */
 static zkl_actions gather(struct zkl_claim *claim) {
-    claim->unsent = true;
-    if (!all_are(claim, ZKL_ENTER)) return 0;
+    claim->awaits_parts = true;
+    if (!all_are(claim, ZKL_CREATE)) return 0;
     struct zkl_claim *part = claim;
     do {
-        part->unsent = false;
+        part->awaits_parts = false;
         part = part->next_part;
     } while (part != claim);
     return ZKL_DO_CREATE;
@@ -32,15 +32,15 @@ static zkl_actions rest(struct zkl_claim *claim) {
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     if (zkl_claim_tires(claim)) return rest(claim);
-    claim->state = ZKL_ENTER;
+    claim->state = ZKL_CREATE;
     claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
     claim->recheck = false;
     claim->czxid = 0;
     claim->served = 0;
-    claim->nonce = ++claim->party->nonces;
-    zkl_name_prefix(claim->name, claim->kind, claim->party->session, claim->nonce);
+    claim->nonce = ++claim->common->nonces;
+    zkl_name_prefix(claim->name, claim->kind, claim->common->session, claim->nonce);
     if (claim->kind == ZKL_PERMIT)
-        zkl_name_permits(claim->name, claim->permits, claim->limit, claim->party->session,
+        zkl_name_permits(claim->name, claim->permits, claim->limit, claim->common->session,
                          claim->nonce);
     if (is_part(claim)) return gather(claim);
     return claim->waits ? ZKL_DO_CREATE : ZKL_DO_CREATE | ZKL_DO_LIST;
@@ -105,7 +105,7 @@ zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contend
     return fail(claim, ZKL_CONFLICT);
 }
 
-/* The first that does not fit: whoever of those ahead goes may let it in. */
+/* The first that does not fit: any claim ahead that goes may let it in. */
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
     zkl_actions actions = wait_for(claim, zkl_permits_before(claim->line, claim));
     claim->heading = true;
@@ -125,7 +125,7 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
     return wait_for(claim, zkl_permits_before(claim->line, claim));
 }
 
-/* Who was behind another, and hears that it was granted, heads now, or fits. */
+/* A claim that was behind another, and hears that it was granted, heads now, or fits. */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     drop_ahead(claim);
     claim->state = ZKL_LIST;
@@ -143,7 +143,7 @@ zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
     claim->stalled = false;
     if (!own) return zkl_claim_requeue(claim);
     if (!claim->czxid) {
-        claim->state = ZKL_KNOW;
+        claim->state = ZKL_RECOVER_STAT;
         return watch_own(claim);
     }
     own->czxid = claim->czxid;                              /* need not be asked for */

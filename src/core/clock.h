@@ -23,7 +23,7 @@
  * with 5 % left for a clock that runs slow. The first line holds once a chain of
  * proofs, none more than T/5 apart, reaches back T/4 (4/15 T, for a clock that
  * runs fast): `steady_since`. The second holds once the process has run for as
- * long without a stop of more than T/12: `awake_since`; whoever owns the clock
+ * long without a stop of more than T/12: `awake_since`; the owner of the clock
  * shows that by zkl_clock_attend(). Until then a proof makes nothing certain.
  *
  * A sync is no quorum operation: a leader that was stopped, and deposed meanwhile,
@@ -38,7 +38,7 @@
  * A clock that ran out never revives what was granted before: its `epoch` is
  * raised, and a lease of an older epoch is lost for good.
  *
- * Pure: time is an argument. Whoever owns the clock serialises the calls.
+ * Pure: time is an argument. The owner of the clock serialises the calls.
  */
 #ifndef ZKL_CLOCK_H
 #define ZKL_CLOCK_H

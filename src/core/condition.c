@@ -2,14 +2,14 @@
  * condition.c - a user that holds a lock waits in a condition: the lock's claim, and the
  * waiter, whose node in the condition's line takes the place of the lock's.
  *
- * The signal is in the waiter's node: whoever holds the lock writes to it. It is not lost
+ * The signal is in the waiter's node: the holder of the lock writes to it. It is not lost
  * as long as that node is there, and the node goes only
  *   - when the lock's claim is granted again: the signal was taken;
  *   - with version 0: there was none;
  *   - in one transaction with a write to another waiter's node: it was passed on;
  *   - when no other waiter can have it;
- *   - with its session: whoever had the signal is dead.
- * A list that is asked for after the signal was seen shows everybody who waited then, for on
+ *   - with its session: the waiter that had the signal is dead.
+ * A list that is asked for after the signal was seen shows all that waited then, for on
  * one connection views only grow, also from server to server; so no sync is needed.
  */
 #include "claim_steps.h"
@@ -17,7 +17,7 @@
 /* --- the lock's claim --------------------------------------------------------------------- */
 
 zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zkl_time deadline) {
-    lock->state = ZKL_AWAY;
+    lock->state = ZKL_IN_CONDITION;
     lock->deadline = deadline;
     lock->trying = lock->stalled = false;
     lock->partner = waiter;
@@ -42,13 +42,14 @@ static bool was_refused(const struct zkl_claim *waiter) {
 
 /* It may still have its node, or not: its waiter is finding out. */
 static bool is_open(const struct zkl_claim *waiter) {
-    return waiter->state == ZKL_ENTER || waiter->state == ZKL_LOOK || waiter->state == ZKL_SEEK;
+    return waiter->state == ZKL_CREATE || waiter->state == ZKL_RECOVER_SYNC ||
+           waiter->state == ZKL_RECOVER_LIST;
 }
 
-zkl_actions zkl_claim_turn(struct zkl_claim *lock) {
+zkl_actions zkl_claim_partner_changed(struct zkl_claim *lock) {
     const struct zkl_claim *waiter = lock->partner;
-    if (lock->state != ZKL_AWAY) return 0;
-    if (lock->wanted && waiter->state == ZKL_CALLED) return zkl_claim_enter(lock);
+    if (lock->state != ZKL_IN_CONDITION) return 0;
+    if (lock->wanted && waiter->state == ZKL_SIGNALLED) return zkl_claim_enter(lock);
     if (waiter->wanted) return 0; /* it goes on */
     if (lock->wanted && was_refused(waiter)) return stay(lock, waiter->refusal);
     zkl_actions actions = lock->wanted ? fail(lock, waiter->code) : 0;
@@ -60,22 +61,22 @@ zkl_actions zkl_claim_turn(struct zkl_claim *lock) {
 
 zkl_actions zkl_waiter_began(struct zkl_claim *claim) {
     claim->left = true;
-    if (!claim->wanted) return leave(claim) | ZKL_DO_TURN;
+    if (!claim->wanted) return leave(claim) | ZKL_DO_TELL_PARTNER;
     claim->state = ZKL_WAIT;
     return watch_own(claim);
 }
 
 zkl_actions zkl_claim_left_nothing(struct zkl_claim *claim) {
-    if (claim->state != ZKL_ENTER) return 0;
+    if (claim->state != ZKL_CREATE) return 0;
     claim->left = true;
     return (claim->wanted ? fail(claim, ZKL_LOST) : 0) | gone(claim);
 }
 
-zkl_actions zkl_claim_called(struct zkl_claim *claim) {
+zkl_actions zkl_claim_signalled(struct zkl_claim *claim) {
     if (!claim->waits || claim->state != ZKL_WAIT) return 0;
-    claim->state = ZKL_CALLED;
+    claim->state = ZKL_SIGNALLED;
     claim->stalled = false;
-    return ZKL_DO_TURN;
+    return ZKL_DO_TELL_PARTNER;
 }
 
 zkl_actions zkl_waiter_take(struct zkl_claim *claim) {
@@ -87,14 +88,14 @@ zkl_actions zkl_waiter_take(struct zkl_claim *claim) {
 
 /* --- a signal that is not taken --------------------------------------------------------------- */
 
-zkl_actions zkl_waiter_pass(struct zkl_claim *claim) {
+zkl_actions zkl_waiter_forward(struct zkl_claim *claim) {
     drop_ahead(claim);
-    claim->state = ZKL_PASS;
+    claim->state = ZKL_FORWARD;
     claim->stalled = !connected(claim);
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
-/* Whoever came after it, for those before have theirs, while numbers tell the order. */
+/* Those that came after it, for those before have theirs, while numbers tell the order. */
 static size_t first_behind(const struct zkl_line *line, const struct zkl_contender *own) {
     if (line->exhausted) return 0;
     for (size_t i = 0; i < line->count; i++)
@@ -102,7 +103,7 @@ static size_t first_behind(const struct zkl_line *line, const struct zkl_contend
     return 0;
 }
 
-/* Who is tried next, after `ahead`. */
+/* The waiter that is tried next, after `ahead`. */
 static struct zkl_contender *next_heir(const struct zkl_claim *claim,
                                        const struct zkl_contender *own) {
     const struct zkl_line *line = claim->line;
@@ -122,7 +123,7 @@ static zkl_actions bequeath(struct zkl_claim *claim) {
     if (heir) zkl_contender_hold(heir);
     drop_ahead(claim);
     claim->ahead = heir;
-    if (heir) return ZKL_DO_PASS;
+    if (heir) return ZKL_DO_FORWARD;
     claim->settled = true;
     return leave(claim);
 }
@@ -138,8 +139,8 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply) {
 }
 
 /* After a lost reply the list tells: the own node is there as long as it was not passed on. */
-zkl_actions zkl_claim_passed(struct zkl_claim *claim, enum zkl_reply reply, bool next) {
-    if (claim->state != ZKL_PASS) return 0;
+zkl_actions zkl_claim_forwarded(struct zkl_claim *claim, enum zkl_reply reply, bool next) {
+    if (claim->state != ZKL_FORWARD) return 0;
     if (reply == ZKL_DONE || (reply == ZKL_ABSENT && !next)) return gone(claim);
     if (reply != ZKL_UNKNOWN && next) return bequeath(claim);
     drop_ahead(claim); /* it may still have the signal */

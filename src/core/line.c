@@ -93,7 +93,7 @@ static bool numbers_exhausted(const struct zkl_line *line) {
 
 static bool is_claimed(const struct zkl_line *line, const struct zkl_contender *contender) {
     for (const struct zkl_claim *claim = line->claims; claim; claim = claim->next) {
-        if (claim->nonce == contender->nonce && claim->party->session == contender->session &&
+        if (claim->nonce == contender->nonce && claim->common->session == contender->session &&
             claim->state != ZKL_GONE)
             return true;
     }

@@ -4,7 +4,7 @@
  * One line serves all claims of the session on the path: the list of names is
  * held once, however many claims wait. It is the newest list the server gave,
  * less what was seen to be gone since. That is enough for every claim, for
- * ever: numbers and czxids only grow, so whoever is ahead of a claim was in
+ * ever: numbers and czxids only grow, so each contender ahead of a claim was in
  * the list that came with its own creation, and in every newer one while alive.
  *
  * Order: by number while every number says something; once one of them is
@@ -13,7 +13,7 @@
  * czxid need not be known.
  *
  * Ownership: the line owns its contenders; a claim that waits for one, and a
- * request about one, hold a reference. Whoever owns the line serialises calls.
+ * request about one, hold a reference. The owner of the line serialises calls.
  */
 #ifndef ZKL_LINE_H
 #define ZKL_LINE_H
@@ -48,7 +48,7 @@ struct zkl_line {
     bool incomplete; /* list before the next grant: a writer went, and may have left a
                         reader with its number; or the connection was lost */
     bool opened;     /* a create succeeded: the path exists */
-    bool condition;  /* whoever is in it waits for a signal */
+    bool condition;  /* its contenders wait for a signal */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
 };
 
@@ -100,16 +100,16 @@ size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim 
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t session);
 
 /*
- * The same of a node of ZKL_NAME_FIXED, as a get tells: who owns it, and its czxid. The caller
- * removes a stray (zkl_claim_adopt_stray); of what may be one it gets the node again, later.
+ * The same of a node of ZKL_NAME_FIXED, as a get tells: its owner, and its czxid. The caller
+ * removes an orphan (zkl_claim_adopt_fixed); of what may be one it gets the node again, later.
  */
-enum zkl_stray {
+enum zkl_orphan {
     ZKL_ANSWERED, /* another session's, or some claim's */
     ZKL_PERHAPS,  /* or of a claim that does not know yet */
-    ZKL_STRAY
+    ZKL_ORPHAN
 };
-enum zkl_stray zkl_line_stray(const struct zkl_line *line, uint64_t session, uint64_t owner,
-                              int64_t czxid);
+enum zkl_orphan zkl_line_fixed_orphan(const struct zkl_line *line, uint64_t session, uint64_t owner,
+                                      int64_t czxid);
 
 struct zkl_contender *zkl_contender_hold(struct zkl_contender *contender);
 void zkl_contender_drop(struct zkl_contender *contender);

@@ -3,7 +3,7 @@
  *
  * We write Curator's protected form, so that Java, Go and Rust clients queue
  * with us, and fill its uuid with the session id and a nonce, so that a node
- * tells whose it is and which attempt made it:
+ * tells its owner and which attempt made it:
  *
  *   _c_<session: 16 hex><nonce: 16 hex, with the uuid's dashes>-lock-0000000042
  *
@@ -51,7 +51,7 @@ struct zkl_name {
 /* A node with this data asks its holder to give way: Curator's word for it. */
 #define ZKL_REVOKE_DATA "__REVOKE__"
 
-/* The signal in the node of one who waits in a condition. */
+/* The signal in the node of a waiter in a condition. */
 #define ZKL_SIGNAL_DATA "__SIGNAL__"
 
 /* Reads a child's name. False: it is no contender. */
@@ -73,7 +73,7 @@ void zkl_name_downgrade(char text[ZKL_NAME_SIZE], const char *writer);
 
 /*
  * The node of ZKL_UNFAIR, a child of the lock's path: one name for all, so that it says
- * neither whose node it is nor which one. It is no contender in a line.
+ * neither the node's owner nor which node it is. It is no contender in a line.
  */
 #define ZKL_NAME_FIXED "lock"
 

@@ -1,17 +1,17 @@
 /*
  * permits.h - what a line means to a claim of a semaphore's permits.
  *
- * A claim holds when the permits of all who are ahead of it, and its own, are
- * no more than the limit. Who waits counts like who holds, so nobody is passed
- * by: the order is FIFO, and the names alone tell who holds. Those ahead only
- * become fewer: who fits once, fits for ever.
+ * A claim holds when the permits of all claims ahead of it, and its own, are
+ * no more than the limit. A claim that waits counts like one that holds, so none is
+ * passed by: the order is FIFO, and the names alone tell which hold. Those ahead
+ * only become fewer: a claim that fits once, fits for ever.
  *
  *   fits   permits ahead + own <= limit         it holds
  *   heads  permits ahead <= limit, but not so   all ahead hold, and it is next: it
  *                                               watches each of them
  *   else   the one before it does not fit       it watches that one only, and is told
  *
- * Who is granted tells the next one by writing to its node (the mark), unless nobody
+ * A granted claim tells the next one by writing to its node (the mark), unless nobody
  * can have seen it wait: zkl_permits_unseen().
  *
  * All ahead of a claim are PERMITs of its own limit, or it gives up: conflict.
@@ -35,7 +35,7 @@ const struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
                                                  const struct zkl_claim *claim);
 
 /*
- * For a list that just came: the claim fits, and nobody is behind it. Whoever comes
+ * For a list that just came: the claim fits, and none is behind it. One that comes
  * after that list sees in its own that the claim fits, and waits for no mark of it.
  */
 bool zkl_permits_unseen(const struct zkl_line *line, const struct zkl_claim *claim);

@@ -18,7 +18,7 @@
 #define EXPORT
 #endif
 
-/* "host:pid", by which others may find who holds a lock. */
+/* "host:pid", by which others may find the process that holds a lock. */
 static int identity(lua_State *L) {
     char host[256];
     if (gethostname(host, sizeof host) != 0) strcpy(host, "localhost");
@@ -87,7 +87,7 @@ static void set_constants(lua_State *L) {
     lua_setfield(L, -2, "revoke_data");
     lua_pushinteger(L, ZKL_BATCH_MAX);
     lua_setfield(L, -2, "batch_max"); /* a token counts so many grants of a node */
-    lua_pushinteger(L, ZKL_SHARE_LIMIT);
+    lua_pushinteger(L, ZKL_DOWNGRADE_LIMIT);
     lua_setfield(L, -2, "downgrade_limit"); /* of a node's number */
 }
 

@@ -358,9 +358,9 @@ static int ready(lua_State *L) {
  * What a lock wants each time: a table { path, kind, reentrant, data, jitter, limit, batch }, by
  * name; jitter of kind "unfair" only, limit of "permit", batch of "mutex".
  */
-static struct zkl_wish to_wish(lua_State *L, int table) {
+static struct zkl_acquire_options to_options(lua_State *L, int table) {
     luaL_checktype(L, table, LUA_TTABLE);
-    struct zkl_wish wish = {
+    struct zkl_acquire_options options = {
         .path = text_field(L, table, "path"),
         .kind = (enum zkl_kind)word_field(L, table, "kind", zkl_kind_names),
         .reentrant = flag_field(L, table, "reentrant"),
@@ -369,24 +369,24 @@ static struct zkl_wish to_wish(lua_State *L, int table) {
         .limit = count_field(L, table, "limit"),
         .batch = count_field(L, table, "batch"),
     };
-    luaL_argcheck(L, wish.path, table, "no path");
-    return wish;
+    luaL_argcheck(L, options.path, table, "no path");
+    return options;
 }
 
-/* session:acquire(wish, owner, timeout, trying, permits) -> request */
+/* session:acquire(options, owner, timeout, trying, permits) -> request */
 static int acquire(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    struct zkl_wish wish = to_wish(L, 2);
-    wish.owner = luaL_checkstring(L, 3);
-    wish.timeout = zkl_lua_time(L, 4);
-    wish.trying = lua_toboolean(L, 5);
-    wish.permits = (int32_t)luaL_optinteger(L, 6, 0);
+    struct zkl_acquire_options options = to_options(L, 2);
+    options.owner = luaL_checkstring(L, 3);
+    options.timeout = zkl_lua_time(L, 4);
+    options.trying = lua_toboolean(L, 5);
+    options.permits = (int32_t)luaL_optinteger(L, 6, 0);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
     zkl_session *session = zkl_client_enter(client);
-    return zkl_lua_push_request(L, client, box, zkl_acquire(session, &wish));
+    return zkl_lua_push_request(L, client, box, zkl_acquire(session, &options));
 }
 
-/* session:acquire_all({ wish, ... }, owner, timeout, trying) -> request */
+/* session:acquire_all({ options, ... }, owner, timeout, trying) -> request */
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -395,18 +395,18 @@ static int acquire_all(lua_State *L) {
     bool trying = lua_toboolean(L, 5);
     size_t count = zkl_lua_length(L, 2);
     luaL_argcheck(L, count > 0, 2, "no lock");
-    struct zkl_wish *wishes = lua_newuserdata(L, count * sizeof *wishes);
+    struct zkl_acquire_options *options = lua_newuserdata(L, count * sizeof *options);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 2, (int)i + 1);
-        wishes[i] = to_wish(L, lua_gettop(L));
-        wishes[i].owner = owner;
-        wishes[i].timeout = limit;
-        wishes[i].trying = trying;
+        options[i] = to_options(L, lua_gettop(L));
+        options[i].owner = owner;
+        options[i].timeout = limit;
+        options[i].trying = trying;
         lua_pop(L, 1);
     }
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
     zkl_session *session = zkl_client_enter(client);
-    return zkl_lua_push_request(L, client, box, zkl_acquire_all(session, wishes, count));
+    return zkl_lua_push_request(L, client, box, zkl_acquire_all(session, options, count));
 }
 
 /* session:queue(path, kind, timeout, brief) -> request */

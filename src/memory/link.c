@@ -140,26 +140,31 @@ void zkl_link_tell(struct zkl_link *link) {
 
 /* --- requests ------------------------------------------------------------------------------- */
 
-static void ask(struct zkl_link *link, const struct zkl_rpc *rpc, struct zkl_letter *letter) {
+/* False: there was no memory for it, so nothing was done. */
+static bool ask(struct zkl_link *link, const struct zkl_rpc *rpc, struct zkl_letter *letter) {
     struct zkl_answer answer;
     struct zkl_server *server = link->server;
     zkl_tree_ask(server->tree, link->session, rpc, zkl_now(), &answer);
-    zkl_letter_fill(letter, &answer, rpc->count, strlen(link->chroot));
+    bool done = answer.error != ZKL_ERROR_SYSTEM;
+    if (done) zkl_letter_fill(letter, &answer, rpc->count, strlen(link->chroot));
     zkl_server_post_events(server); /* ahead of the answer */
-    zkl_server_post_answer(link, letter);
+    if (done) zkl_server_post_answer(link, letter);
+    return done;
 }
 
 static bool send(struct zkl_link *link, uint64_t id, const struct zkl_rpc *asked) {
     if (!link->connected) return false;
     struct zkl_rpc *rpc = zkl_chroot_enter(link->chroot, asked);
     struct zkl_letter *letter = rpc ? zkl_letter_new(id) : NULL;
+    bool sent = false;
     if (letter) {
         zkl_servers_lock();
-        ask(link, rpc, letter);
+        sent = ask(link, rpc, letter);
         zkl_servers_unlock();
+        if (!sent) zkl_letter_free(letter);
     }
     free(rpc);
-    return letter != NULL;
+    return sent;
 }
 
 /* --- opening and closing -------------------------------------------------------------------- */

@@ -2,10 +2,10 @@
  * server.h - the servers of this process, by name: a tree each, the links to it, and a thread
  * that brings answers and events to their clients, in the order of the tree.
  *
- * One mutex guards all servers, and of a link what is said to be theirs. It is taken last: who
- * holds it takes no client's mutex, and who holds a client's may take it. What is told to a
- * session is taken from the link with both held, so it is told once, by whoever comes first: the
- * server's thread, the client's timer, or a tester's call.
+ * One mutex guards all servers, and of a link what is said to be theirs. It is taken last: a
+ * thread with it takes no client's mutex, and one with a client's may take it. What is told to a
+ * session is taken from the link with both held, so it is told once, by the thread that comes
+ * first: the server's thread, the client's timer, or a tester's call.
  *
  * A server begins with the first link that joins it, or with a delay that is set before, and goes
  * with its last session. A session whose client closed it while it was cut off outlives the link
@@ -76,7 +76,7 @@ void zkl_server_leave(struct zkl_link *link);
 
 /*
  * After each call that changes the tree: its events are on their way, and the thread knows. A
- * session whose event there is no memory for ends.
+ * session for whose event there is no memory ends.
  */
 void zkl_server_post_events(struct zkl_server *server);
 void zkl_server_post_answer(struct zkl_link *link, struct zkl_letter *letter);

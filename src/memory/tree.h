@@ -3,7 +3,7 @@
  *
  * It answers as a server of version 3.8 does, alone and with one client's request at a time:
  * transactions with their zxids, versions, ephemerals, numbers of sequential nodes, containers,
- * watches of data. It has no thread, no clock and no connection: who calls it says what time it
+ * watches of data. It has no thread, no clock and no connection: its caller says what time it
  * is, takes the events to the sessions, and serialises the calls.
  *
  * What a server has and this has not: lists of access rights (everybody may all), quotas, a
@@ -46,8 +46,8 @@ void zkl_tree_reset(struct zkl_tree *tree);
 uint64_t zkl_tree_open(struct zkl_tree *tree, zkl_time timeout, zkl_time now);
 
 /*
- * Its client ends it, or the server: its watches go, and its ephemerals in one transaction. Who
- * ends it by expiry is told by an event. Nothing happens to a session that is not there.
+ * Its client ends it, or the server: its watches go, and its ephemerals in one transaction. The
+ * client of one that expires is told by an event. Nothing happens to a session that is not there.
  */
 void zkl_tree_close(struct zkl_tree *tree, uint64_t session);
 void zkl_tree_expire(struct zkl_tree *tree, uint64_t session);
@@ -83,7 +83,7 @@ void zkl_tree_ask(struct zkl_tree *tree, uint64_t session, const struct zkl_rpc 
 /* --- events ----------------------------------------------------------------------------- */
 
 struct zkl_tree_event {
-    uint64_t session; /* who is told; it may be closed by now */
+    uint64_t session; /* that is told; it may be closed by now */
     const char *path; /* NULL: the session has expired */
     enum zkl_node_event kind;
 };

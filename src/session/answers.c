@@ -1,5 +1,5 @@
 /*
- * answers.c - requests go out, and their answers go to who asked.
+ * answers.c - requests go out, and their answers go to the part that asked.
  *
  * A step of the session only puts requests into the queue; the shell takes them out when the
  * step is over. Each is answered once, and in the order of the requests: one that could not be
@@ -7,7 +7,15 @@
  */
 #include <string.h>
 
-#include "internal.h"
+#include "answers.h"
+#include "call.h"
+#include "guard.h"
+#include "multi.h"
+#include "path.h"
+#include "query.h"
+#include "reply.h"
+#include "stake_news.h"
+#include "watcher.h"
 
 /* --- what an answer means -------------------------------------------------------------------- */
 
@@ -47,42 +55,42 @@ static enum zkl_code code_of(int rc) {
 }
 
 /* A write or a sync that the leader carried out shows that the session lives. */
-static bool is_proof(enum verb verb) {
-    switch (verb) {
-    case VERB_CREATE:
-    case VERB_CREATE_ALL:
-    case VERB_SYNC:
-    case VERB_SHARE:
-    case VERB_WAIT:
-    case VERB_PASS:
-    case VERB_MARK:
-    case VERB_REMOVE:
-    case VERB_BEAT:
-    case VERB_LOOK_SYNC:
-    case VERB_CHECK_SYNC:
-    case VERB_REVOKE:
-    case VERB_GUARD: return true;
-    case VERB_PARENT:
-    case VERB_LIST:
-    case VERB_GET_OWN:
-    case VERB_GET_AHEAD:
-    case VERB_RANK:
-    case VERB_REVISE:
-    case VERB_LOOK_FIXED:
-    case VERB_LOOK:
-    case VERB_READY:
-    case VERB_CHECK_GET:
-    case VERB_QUEUE_LIST:
-    case VERB_QUEUE_GET:
-    case VERB_GET:
-    case VERB_WATCHER_EXISTS:
-    case VERB_WATCHER_GET:
-    case VERB_UNWATCH: break;
+static bool is_proof(enum call_kind kind) {
+    switch (kind) {
+    case CALL_CREATE:
+    case CALL_CREATE_ALL:
+    case CALL_SYNC:
+    case CALL_DOWNGRADE:
+    case CALL_WAIT:
+    case CALL_FORWARD:
+    case CALL_MARK:
+    case CALL_REMOVE:
+    case CALL_BEAT:
+    case CALL_LOOK_SYNC:
+    case CALL_CHECK_SYNC:
+    case CALL_REVOKE:
+    case CALL_GUARD: return true;
+    case CALL_PARENT:
+    case CALL_LIST:
+    case CALL_GET_OWN:
+    case CALL_GET_AHEAD:
+    case CALL_RANK:
+    case CALL_REVISE:
+    case CALL_LOOK_FIXED:
+    case CALL_LOOK:
+    case CALL_READY:
+    case CALL_CHECK_GET:
+    case CALL_QUEUE_LIST:
+    case CALL_QUEUE_GET:
+    case CALL_GET:
+    case CALL_WATCHER_EXISTS:
+    case CALL_WATCHER_GET:
+    case CALL_UNWATCH: break;
     }
     return false;
 }
 
-/* --- who asked ------------------------------------------------------------------------------- */
+/* --- to the part that asked ----------------------------------------------------------------- */
 
 /* The late look at a path (connection.c): without an answer it is repeated. */
 static void answer_look(const struct call *call, const struct answer *answer) {
@@ -117,40 +125,41 @@ static void answer_look_fixed(const struct call *call, const struct answer *answ
     struct path *path = zkl_path_find(call->session, call->node, strlen(call->node) - tail);
     if (!path || path->look_at != call->look_at) return;
     path->fixed_seen = answer->reply == ZKL_DONE || answer->reply == ZKL_ABSENT;
-    if (answer->reply == ZKL_DONE) zkl_stake_look_for_stray(path, call->session, answer->stat);
+    if (answer->reply == ZKL_DONE)
+        zkl_stake_look_for_fixed_orphan(path, call->session, answer->stat);
 }
 
 static void deliver(struct call *call, const struct answer *answer) {
-    switch (call->verb) {
-    case VERB_PARENT:
-    case VERB_CREATE:
-    case VERB_LIST:
-    case VERB_SYNC:
-    case VERB_GET_OWN:
-    case VERB_GET_AHEAD:
-    case VERB_RANK:
-    case VERB_SHARE:
-    case VERB_WAIT:
-    case VERB_PASS:
-    case VERB_REVISE:
-    case VERB_MARK:
-    case VERB_REMOVE: zkl_stake_answer(call, answer); break;
-    case VERB_CREATE_ALL: zkl_multi_created(call, answer); break;
-    case VERB_LOOK: answer_look(call, answer); break;
-    case VERB_LOOK_FIXED: answer_look_fixed(call, answer); break;
-    case VERB_LOOK_SYNC: answer_look_sync(call, answer); break;
-    case VERB_BEAT: break;
-    case VERB_READY:
-    case VERB_CHECK_SYNC:
-    case VERB_CHECK_GET:
-    case VERB_QUEUE_LIST:
-    case VERB_QUEUE_GET:
-    case VERB_GET:
-    case VERB_REVOKE: zkl_query_answer(call, answer); break;
-    case VERB_GUARD: zkl_guard_answer(call, answer); break;
-    case VERB_WATCHER_EXISTS:
-    case VERB_WATCHER_GET: zkl_watcher_answer(call, answer); break;
-    case VERB_UNWATCH:
+    switch (call->kind) {
+    case CALL_PARENT:
+    case CALL_CREATE:
+    case CALL_LIST:
+    case CALL_SYNC:
+    case CALL_GET_OWN:
+    case CALL_GET_AHEAD:
+    case CALL_RANK:
+    case CALL_DOWNGRADE:
+    case CALL_WAIT:
+    case CALL_FORWARD:
+    case CALL_REVISE:
+    case CALL_MARK:
+    case CALL_REMOVE: zkl_stake_answer(call, answer); break;
+    case CALL_CREATE_ALL: zkl_multi_created(call, answer); break;
+    case CALL_LOOK: answer_look(call, answer); break;
+    case CALL_LOOK_FIXED: answer_look_fixed(call, answer); break;
+    case CALL_LOOK_SYNC: answer_look_sync(call, answer); break;
+    case CALL_BEAT: break;
+    case CALL_READY:
+    case CALL_CHECK_SYNC:
+    case CALL_CHECK_GET:
+    case CALL_QUEUE_LIST:
+    case CALL_QUEUE_GET:
+    case CALL_GET:
+    case CALL_REVOKE: zkl_query_answer(call, answer); break;
+    case CALL_GUARD: zkl_guard_answer(call, answer); break;
+    case CALL_WATCHER_EXISTS:
+    case CALL_WATCHER_GET: zkl_watcher_answer(call, answer); break;
+    case CALL_UNWATCH:
         if (call->node) zkl_watches_removed(&call->session->watches, call->node, answer);
         break;
     }
@@ -158,7 +167,7 @@ static void deliver(struct call *call, const struct answer *answer) {
 
 /* The watch that came with it is set; also if the answer is not understood. */
 static bool sets_watch(const struct call *call, int rc) {
-    return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->verb == VERB_WATCHER_EXISTS);
+    return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->kind == CALL_WATCHER_EXISTS);
 }
 
 /* Frees the call. */
@@ -170,8 +179,8 @@ static void complete(struct call *call, struct answer answer) {
     answer.reply = reply_of(answer.rc);
     answer.why = code_of(answer.rc);
     zkl_call_unlink(call);
-    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->verb))
-        zkl_clock_prove(&session->party.clock, call->issued, answer.now);
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
+        zkl_clock_prove(&session->common.clock, call->issued, answer.now);
     if (call->watching) zkl_watches_answer(&session->watches, call->node, watched);
     deliver(call, &answer);
     zkl_call_free(call);

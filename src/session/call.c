@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "call.h"
+#include "path.h"
 
-struct call *zkl_call_new(struct zkl_session *session, enum verb verb, struct stake *stake,
+struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
                           struct zkl_request *request) {
     struct call *call = calloc(1, sizeof *call);
     if (!call) return NULL;
     call->session = session;
     call->id = ++session->last_id;
-    call->verb = verb;
+    call->kind = kind;
     call->stake = stake;
     call->request = request;
     if (stake) zkl_stake_hold(stake);
@@ -138,7 +139,7 @@ void zkl_call_watch(struct call *call, const char *parent, const char *name) {
     call->session->stats.gets++;
     call->rpc.watch = true;
     call->watching = node && is_connected(call->session) &&
-                     zkl_watches_ask(call->stake, node, call->verb == VERB_GET_OWN);
+                     zkl_watches_ask(call->stake, node, call->kind == CALL_GET_OWN);
     if (!call->watching) call->unsent = true;
     enqueue(call, ZKL_RPC_GET, node);
 }

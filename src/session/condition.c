@@ -4,7 +4,11 @@
  */
 #include <string.h>
 
-#include "internal.h"
+#include "call.h"
+#include "condition.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
 
 static struct stake *partner_of(const struct stake *stake) {
     return (struct stake *)stake->claim.partner;
@@ -22,10 +26,10 @@ void zkl_condition_create(struct stake *waiter) {
                                  {.kind = ZKL_OP_DELETE,
                                   .version = -1,
                                   .path = zkl_path_join(lock->path->text, lock->claim.name)}};
-    zkl_stake_transact(waiter, VERB_WAIT, ops, 2);
+    zkl_stake_transact(waiter, CALL_WAIT, ops, 2);
 }
 
-void zkl_condition_pass(struct stake *waiter) {
+void zkl_condition_forward(struct stake *waiter) {
     const struct zkl_claim *claim = &waiter->claim;
     const struct zkl_op ops[] = {{.kind = ZKL_OP_DELETE,
                                   .version = -1,
@@ -34,7 +38,7 @@ void zkl_condition_pass(struct stake *waiter) {
                                   .path = zkl_path_join(waiter->path->text, claim->ahead->name),
                                   .data = ZKL_SIGNAL_DATA,
                                   .size = strlen(ZKL_SIGNAL_DATA)}};
-    zkl_stake_transact(waiter, VERB_PASS, ops, 2);
+    zkl_stake_transact(waiter, CALL_FORWARD, ops, 2);
 }
 
 zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer) {
@@ -46,18 +50,18 @@ zkl_actions zkl_condition_waited(const struct call *call, const struct answer *a
                              0);
 }
 
-zkl_actions zkl_condition_passed(const struct call *call, const struct answer *answer) {
-    return zkl_claim_passed(&call->stake->claim, answer->reply,
-                            zkl_call_refused(call, answer) == 1);
+zkl_actions zkl_condition_forwarded(const struct call *call, const struct answer *answer) {
+    return zkl_claim_forwarded(&call->stake->claim, answer->reply,
+                               zkl_call_refused(call, answer) == 1);
 }
 
 /* --- what the two have to do with each other ------------------------------------------------ */
 
-void zkl_condition_turn(struct stake *waiter) {
+void zkl_condition_tell_partner(struct stake *waiter) {
     struct stake *lock = partner_of(waiter);
     if (!lock) return;
     lock->error = waiter->error;
-    zkl_stake_perform(lock, zkl_claim_turn(&lock->claim));
+    zkl_stake_perform(lock, zkl_claim_partner_changed(&lock->claim));
 }
 
 void zkl_condition_failed(struct stake *stake) {

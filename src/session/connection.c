@@ -2,7 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "answers.h"
+#include "call.h"
+#include "events.h"
+#include "path.h"
+#include "query.h"
+#include "request.h"
+#include "stake.h"
+#include "stake_news.h"
+#include "watcher.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 
@@ -20,7 +28,7 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
     session->reopen = settings->reopen;
     session->random = settings->seed;
     session->watches.overhead = settings->overhead;
-    session->party.clock.patience = settings->patience;
+    session->common.clock.patience = settings->patience;
     session->due = ZKL_NEVER;
     session->stakes_end = &session->stakes;
     session->calls_end = &session->calls;
@@ -58,21 +66,21 @@ static void change(struct zkl_session *session, enum zkl_session_state state) {
 
 void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) {
     zkl_time now = session->now;
-    if (session->party.session == id) {
+    if (session->common.session == id) {
         session->stats.reconnects++;
         zkl_stake_tick_all(session, now); /* what ran out by the old timeout is lost */
-        zkl_clock_retime(&session->party.clock, timeout, session->margin, now);
+        zkl_clock_retime(&session->common.clock, timeout, session->margin, now);
     } else {
-        zkl_clock_start(&session->party.clock, timeout, session->margin, now);
+        zkl_clock_start(&session->common.clock, timeout, session->margin, now);
     }
-    session->party.session = id;
-    session->party.clock.connected = true;
+    session->common.session = id;
+    session->common.clock.connected = true;
     change(session, ZKL_SESSION_CONNECTED);
     zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
     zkl_stake_resume_all(session, now);
     zkl_query_start_all(session);
     zkl_watcher_start_all(session);
-    session->last_beat = 0; /* a proof at once, for whoever is suspect */
+    session->last_beat = 0; /* a proof at once, for leases that are suspect */
     zkl_session_wake(session, 0);
 }
 
@@ -84,7 +92,7 @@ void zkl_session_ask_from(zkl_session *session, zkl_time due) {
 
 void zkl_session_suspended(zkl_session *session) {
     if (session->state != ZKL_SESSION_CONNECTED) return;
-    session->party.clock.connected = false;
+    session->common.clock.connected = false;
     change(session, ZKL_SESSION_SUSPENDED);
     zkl_stake_suspend_all(session);
     zkl_stake_notice_all(session, session->now);
@@ -93,8 +101,8 @@ void zkl_session_suspended(zkl_session *session) {
 
 /* All that belonged to the session at the server. */
 static void forget_all(struct zkl_session *session, enum zkl_session_state state) {
-    zkl_clock_stop(&session->party.clock);
-    session->party.session = 0;
+    zkl_clock_stop(&session->common.clock);
+    session->common.session = 0;
     session->created = 0;
     for (struct path *path = NULL; (path = zkl_path_next(session, path));) {
         zkl_line_clear(&path->line);
@@ -120,7 +128,7 @@ void zkl_session_expired(zkl_session *session) {
 }
 
 void zkl_session_refused(zkl_session *session) {
-    session->refused = true; /* whoever asks from now on is to hear why */
+    session->refused = true; /* each request from now on is to hear why */
     zkl_request_fail_all(session, ZKL_AUTH);
     session->reopen = false; /* they would be refused again */
     zkl_session_expired(session);
@@ -161,13 +169,13 @@ static zkl_time beat_due(const struct zkl_session *session) {
     if (!busy || session->state != ZKL_SESSION_CONNECTED) return ZKL_NEVER;
     zkl_time since =
         session->last_beat > session->busy_since ? session->last_beat : session->busy_since;
-    return since + session->party.clock.timeout / 6;
+    return since + session->common.clock.timeout / 6;
 }
 
 static void beat(struct zkl_session *session) {
     if (session->now < beat_due(session)) return;
     session->last_beat = session->now;
-    struct call *call = zkl_call_new(session, VERB_BEAT, NULL, NULL);
+    struct call *call = zkl_call_new(session, CALL_BEAT, NULL, NULL);
     if (call) zkl_call_sync(call, "/");
     zkl_stake_beat_all(session, session->now);
     zkl_watches_remove_unwanted(session);
@@ -187,11 +195,11 @@ static zkl_time look_due(struct zkl_session *session) {
 
 /* A sync and a list; the answer ends the doubt (answers.c). */
 static void look_at(struct zkl_session *session, struct path *path) {
-    struct call *sync = zkl_call_new(session, VERB_LOOK_SYNC, NULL, NULL);
-    struct call *fixed = path->fixed ? zkl_call_new(session, VERB_LOOK_FIXED, NULL, NULL) : NULL;
+    struct call *sync = zkl_call_new(session, CALL_LOOK_SYNC, NULL, NULL);
+    struct call *fixed = path->fixed ? zkl_call_new(session, CALL_LOOK_FIXED, NULL, NULL) : NULL;
     bool enough = sync && (fixed || !path->fixed);
-    struct call *list = enough ? zkl_call_new(session, VERB_LOOK, NULL, NULL) : NULL;
-    path->look_at = session->now + session->party.clock.timeout; /* if there is no answer */
+    struct call *list = enough ? zkl_call_new(session, CALL_LOOK, NULL, NULL) : NULL;
+    path->look_at = session->now + session->common.clock.timeout; /* if there is no answer */
     path->fixed_seen = false;
     if (sync) sync->look_at = path->look_at;
     if (fixed) fixed->look_at = path->look_at;
@@ -214,7 +222,7 @@ static void look(struct zkl_session *session) {
 void zkl_session_tick(zkl_session *session) {
     zkl_time now = session->now;
     session->due = ZKL_NEVER;
-    zkl_clock_attend(&session->party.clock, now);
+    zkl_clock_attend(&session->common.clock, now);
     zkl_request_overdue(session, now);
     zkl_stake_tick_all(session, now);
     zkl_stake_wake_all(session, now);
@@ -228,13 +236,14 @@ void zkl_session_tick(zkl_session *session) {
 zkl_time zkl_session_due(zkl_session *session) {
     zkl_time due = zkl_earlier(beat_due(session), look_due(session));
     if (session->stakes)
-        due = zkl_earlier(due, zkl_clock_next(&session->party.clock, session->now));
+        due = zkl_earlier(due, zkl_clock_next(&session->common.clock, session->now));
     due = zkl_earlier(due, zkl_stake_wake_due(session));
     due = zkl_earlier(due, zkl_watcher_due(session));
     due = zkl_earlier(due, zkl_request_due(session));
     if (session->first_question_at > session->now)
         due = zkl_earlier(due, session->first_question_at);
-    if (!is_over(session)) due = zkl_earlier(due, session->now + session->party.clock.patience / 2);
+    if (!is_over(session))
+        due = zkl_earlier(due, session->now + session->common.clock.patience / 2);
     return due;
 }
 
@@ -261,7 +270,7 @@ bool zkl_session_has_claims(const zkl_session *session) {
  * the shell may not know yet that the connection is lost.
  */
 static bool is_outdated(struct zkl_session *session) {
-    const struct zkl_clock *clock = &session->party.clock;
+    const struct zkl_clock *clock = &session->common.clock;
     if (zkl_clock_phase(clock, clock->epoch, session->now) != ZKL_PHASE_LOST) return false;
     zkl_stake_tick_all(session, session->now);
     const struct stake *stake = session->stakes;
@@ -276,11 +285,11 @@ enum zkl_session_state zkl_session_state(zkl_session *session) {
 }
 
 uint64_t zkl_session_id(const zkl_session *session) {
-    return session->party.session;
+    return session->common.session;
 }
 
 zkl_time zkl_session_timeout(const zkl_session *session) {
-    return session->party.clock.timeout;
+    return session->common.clock.timeout;
 }
 
 void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats) {

@@ -8,7 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "call.h"
+#include "guard.h"
+#include "lease.h"
+#include "path.h"
+#include "query.h"
+#include "signal.h"
+#include "stake.h"
+#include "stake_news.h"
 
 const char *const zkl_op_names[] = {[ZKL_OP_SET] = "set",
                                     [ZKL_OP_CREATE] = "create",
@@ -37,19 +44,8 @@ struct guard *zkl_guard_new(size_t checks, size_t count) {
     return guard;
 }
 
-static void free_op(struct zkl_op *op) {
-    free((char *)op->path);
-    free((char *)op->data);
-}
-
-void zkl_guard_free(struct guard *guard) {
-    if (!guard) return;
-    for (size_t i = 0; i < guard->count; i++) free_op(&guard->ops[i]);
-    free(guard);
-}
-
 void zkl_guard_remove(struct guard *guard, size_t op) {
-    free_op(&guard->ops[op]);
+    zkl_op_forget(&guard->ops[op]);
     guard->count--;
     memmove(&guard->ops[op], &guard->ops[op + 1], (guard->count - op) * sizeof *guard->ops);
 }
@@ -88,7 +84,7 @@ void zkl_guard_send(struct zkl_request *request) {
     }
     struct call *call = NULL;
     if (check_own(guard, &request->stakes))
-        call = zkl_call_new(request->session, VERB_GUARD, NULL, request);
+        call = zkl_call_new(request->session, CALL_GUARD, NULL, request);
     if (!call) {
         zkl_query_again(request);
         return;

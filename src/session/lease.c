@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "lease.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
 
 /* --- acquire --------------------------------------------------------------------------- */
 
@@ -18,23 +21,23 @@ static struct stake *held_by(const struct zkl_session *session, struct path *pat
 }
 
 /* A reader that wants to write would wait for itself. */
-static bool may_enter_again(const struct stake *stake, const struct zkl_wish *wish) {
+static bool may_enter_again(const struct stake *stake, const struct zkl_acquire_options *options) {
     const struct zkl_claim *claim = &stake->claim;
     bool writable = claim->kind == ZKL_WRITE && claim->state == ZKL_HELD;
-    return wish->reentrant && (wish->kind != ZKL_WRITE || writable);
+    return options->reentrant && (options->kind != ZKL_WRITE || writable);
 }
 
 static void enter_again(struct zkl_request *request, struct stake *stake,
-                        const struct zkl_wish *wish) {
-    if (!may_enter_again(stake, wish)) {
+                        const struct zkl_acquire_options *options) {
+    if (!may_enter_again(stake, options)) {
         zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
         return;
     }
     stake->handles++;
-    if (wish->kind == ZKL_WRITE) stake->writers++;
+    if (options->kind == ZKL_WRITE) stake->writers++;
     zkl_stakes_set(&request->stakes, stake);
     request->lease = true;
-    request->lease_kind = wish->kind;
+    request->lease_kind = options->kind;
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
@@ -46,12 +49,13 @@ static bool is_read_write(enum zkl_kind kind) {
  * One path is a mutex of one order, a read-write lock, or a semaphore of one limit: a claim
  * of this session that uses it otherwise, or NULL.
  */
-static const struct zkl_claim *other_use(const struct path *path, const struct zkl_wish *wish) {
+static const struct zkl_claim *other_use(const struct path *path,
+                                         const struct zkl_acquire_options *options) {
     if (!path) return NULL;
     for (const struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
-        bool same =
-            claim->kind == wish->kind || (is_read_write(claim->kind) && is_read_write(wish->kind));
-        same = same && claim->limit == wish->limit && !claim->batch == !wish->batch;
+        bool same = claim->kind == options->kind ||
+                    (is_read_write(claim->kind) && is_read_write(options->kind));
+        same = same && claim->limit == options->limit && !claim->batch == !options->batch;
         if (claim->wanted && !same) return claim;
     }
     return NULL;
@@ -59,27 +63,27 @@ static const struct zkl_claim *other_use(const struct path *path, const struct z
 
 /* True: the request is answered, this session uses the path otherwise. */
 static bool is_mixed(struct zkl_request *request, const struct path *path,
-                     const struct zkl_wish *wish) {
-    const struct zkl_claim *other = other_use(path, wish);
+                     const struct zkl_acquire_options *options) {
+    const struct zkl_claim *other = other_use(path, options);
     if (other)
         zkl_request_conflict(request, "this session uses it as", other->kind,
                              other->batch ? other->batch : other->limit);
     return other != NULL;
 }
 
-static bool is_too_much(const struct zkl_session *session, const struct zkl_wish *wishes,
-                        size_t count) {
+static bool is_too_much(const struct zkl_session *session,
+                        const struct zkl_acquire_options *options, size_t count) {
     size_t bytes = session->node_bytes;
-    for (size_t i = 0; i < count; i++) bytes += zkl_stake_cost(session, strlen(wishes[i].path));
+    for (size_t i = 0; i < count; i++) bytes += zkl_stake_cost(session, strlen(options[i].path));
     return bytes > ZKL_PATHS_MAX;
 }
 
-enum zkl_code zkl_lease_refusal(const struct zkl_session *session, const struct zkl_wish *wishes,
-                                size_t count) {
+enum zkl_code zkl_lease_refusal(const struct zkl_session *session,
+                                const struct zkl_acquire_options *options, size_t count) {
     enum zkl_code code = zkl_request_refusal(session);
     if (code != ZKL_OK) return code;
-    if (wishes->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
-    return is_too_much(session, wishes, count) ? ZKL_TOO_MANY : ZKL_OK;
+    if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
+    return is_too_much(session, options, count) ? ZKL_TOO_MANY : ZKL_OK;
 }
 
 void zkl_lease_attend(struct zkl_request *request, struct stake *stake) {
@@ -88,8 +92,9 @@ void zkl_lease_attend(struct zkl_request *request, struct stake *stake) {
 }
 
 /* A new contender. False: out of memory. */
-static bool contend(struct zkl_request *request, struct path *path, const struct zkl_wish *wish) {
-    struct stake *stake = zkl_stake_new(request->session, path, wish, request->deadline);
+static bool contend(struct zkl_request *request, struct path *path,
+                    const struct zkl_acquire_options *options) {
+    struct stake *stake = zkl_stake_new(request->session, path, options, request->deadline);
     if (!stake) return false;
     zkl_stakes_set(&request->stakes, stake);
     zkl_lease_attend(request, stake);
@@ -110,33 +115,34 @@ static int64_t permits_of(const struct zkl_session *session, struct path *path, 
 }
 
 /* False: the request is answered, by what the owner has already. */
-static bool is_new(struct zkl_request *request, struct path *path, const struct zkl_wish *wish) {
-    if (wish->kind == ZKL_PERMIT) {
-        int64_t permits = permits_of(request->session, path, wish->owner) + wish->permits;
-        if (permits <= wish->limit) return true;
+static bool is_new(struct zkl_request *request, struct path *path,
+                   const struct zkl_acquire_options *options) {
+    if (options->kind == ZKL_PERMIT) {
+        int64_t permits = permits_of(request->session, path, options->owner) + options->permits;
+        if (permits <= options->limit) return true;
         zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
         return false;
     }
-    struct stake *held = held_by(request->session, path, wish->owner);
-    if (held) enter_again(request, held, wish);
+    struct stake *held = held_by(request->session, path, options->owner);
+    if (held) enter_again(request, held, options);
     return !held;
 }
 
 /* False: out of memory. */
-static bool begin(struct zkl_request *request, const struct zkl_wish *wish) {
-    struct path *path = zkl_path_use(request->session, wish->path);
+static bool begin(struct zkl_request *request, const struct zkl_acquire_options *options) {
+    struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
-    enum zkl_code code = zkl_lease_refusal(request->session, wish, 1);
-    if (code != ZKL_CLOSED && (is_mixed(request, path, wish) || !is_new(request, path, wish)))
+    enum zkl_code code = zkl_lease_refusal(request->session, options, 1);
+    if (code != ZKL_CLOSED && (is_mixed(request, path, options) || !is_new(request, path, options)))
         return true;
-    if (code == ZKL_OK) return contend(request, path, wish);
+    if (code == ZKL_OK) return contend(request, path, options);
     zkl_request_finish(request, code, 0);
     return true;
 }
 
-zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish) {
-    struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, wish->timeout);
-    bool begun = request && begin(request, wish);
+zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options) {
+    struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options->timeout);
+    bool begun = request && begin(request, options);
     if (request && !begun) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     return request;
 }
@@ -144,11 +150,11 @@ zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish) {
 /* --- several at once ------------------------------------------------------------------------ */
 
 /* One more part. False: out of memory. */
-static bool add_part(struct zkl_request *request, const struct zkl_wish *wish) {
+static bool add_part(struct zkl_request *request, const struct zkl_acquire_options *options) {
     struct stakes *stakes = &request->stakes;
-    struct path *path = zkl_path_use(request->session, wish->path);
+    struct path *path = zkl_path_use(request->session, options->path);
     struct stake *part =
-        path ? zkl_stake_new(request->session, path, wish, request->deadline) : NULL;
+        path ? zkl_stake_new(request->session, path, options, request->deadline) : NULL;
     if (!part) return false;
     zkl_stake_hold(part);
     stakes->many[stakes->count++] = part;
@@ -167,11 +173,12 @@ static void start_parts(struct zkl_request *request) {
     }
 }
 
-static void contend_all(struct zkl_request *request, const struct zkl_wish *wishes, size_t count) {
+static void contend_all(struct zkl_request *request, const struct zkl_acquire_options *options,
+                        size_t count) {
     struct stakes *stakes = &request->stakes;
     stakes->many = calloc(count, sizeof(struct stake *));
     bool enough = stakes->many != NULL;
-    for (size_t i = 0; enough && i < count; i++) enough = add_part(request, &wishes[i]);
+    for (size_t i = 0; enough && i < count; i++) enough = add_part(request, &options[i]);
     if (enough) {
         start_parts(request);
         return;
@@ -183,23 +190,26 @@ static void contend_all(struct zkl_request *request, const struct zkl_wish *wish
 }
 
 /* False: the request is answered, by another use of a path or by what the owner has already. */
-static bool are_new(struct zkl_request *request, const struct zkl_wish *wishes, size_t count) {
+static bool are_new(struct zkl_request *request, const struct zkl_acquire_options *options,
+                    size_t count) {
     for (size_t i = 0; i < count; i++) {
-        struct path *path = zkl_path_find(request->session, wishes[i].path, strlen(wishes[i].path));
-        if (is_mixed(request, path, &wishes[i])) return false;
-        if (!path || !held_by(request->session, path, wishes[i].owner)) continue;
+        struct path *path =
+            zkl_path_find(request->session, options[i].path, strlen(options[i].path));
+        if (is_mixed(request, path, &options[i])) return false;
+        if (!path || !held_by(request->session, path, options[i].owner)) continue;
         zkl_request_finish(request, ZKL_WOULD_DEADLOCK, 0);
         return false;
     }
     return true;
 }
 
-zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_wish *wishes, size_t count) {
-    struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, wishes[0].timeout);
+zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_options *options,
+                             size_t count) {
+    struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options[0].timeout);
     if (request) {
-        enum zkl_code code = zkl_lease_refusal(session, wishes, count);
+        enum zkl_code code = zkl_lease_refusal(session, options, count);
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
-        else if (are_new(request, wishes, count)) contend_all(request, wishes, count);
+        else if (are_new(request, options, count)) contend_all(request, options, count);
     }
     return request;
 }
@@ -257,11 +267,11 @@ enum zkl_code zkl_lease_ended(const zkl_lease *lease) {
 /* The one that can be downgraded; NULL: it is a multi-lock's, or no writer's. */
 static struct stake *writer_of(const zkl_lease *lease) {
     struct stake *stake = lease->stakes.one;
-    bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_share(&stake->claim);
+    bool may = stake && lease->kind == ZKL_WRITE && zkl_claim_may_downgrade(&stake->claim);
     return may ? stake : NULL;
 }
 
-/* The handle writes no more; whoever asked hears when nobody does. */
+/* The handle writes no more; the request is done when no handle does. */
 static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request *request) {
     lease->kind = ZKL_READ;
     if (--stake->writers > 0) {
@@ -269,12 +279,12 @@ static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request 
         return;
     }
     zkl_request_hold(request);
-    stake->sharing = request;
+    stake->downgrading = request;
     zkl_stake_writers_gone(stake);
 }
 
 zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout) {
-    struct zkl_request *request = zkl_request_of(lease, REQUEST_SHARE, timeout);
+    struct zkl_request *request = zkl_request_of(lease, REQUEST_DOWNGRADE, timeout);
     struct stake *stake = writer_of(lease);
     if (request && !request->done) {
         if (stake) downgrade(lease, stake, request);
@@ -323,15 +333,15 @@ static struct stake *waits(const zkl_lease *lease) {
 /* False: out of memory. */
 static bool begin_wait(struct zkl_request *request, struct stake *stake, const char *folder) {
     const char *data = strchr(stake->data, '\n');
-    struct zkl_wish wish = {
+    struct zkl_acquire_options options = {
         .path = folder, .kind = ZKL_MUTEX, .owner = stake->owner, .data = data ? data + 1 : NULL};
-    enum zkl_code code = zkl_lease_refusal(request->session, &wish, 1);
+    enum zkl_code code = zkl_lease_refusal(request->session, &options, 1);
     if (code != ZKL_OK) {
         zkl_request_finish(request, code, 0);
         return true;
     }
     struct path *path = zkl_path_use(request->session, folder);
-    struct stake *waiter = path ? zkl_stake_new(request->session, path, &wish, ZKL_NEVER) : NULL;
+    struct stake *waiter = path ? zkl_stake_new(request->session, path, &options, ZKL_NEVER) : NULL;
     if (!waiter) return false;
     zkl_lease_attend(request, stake);
     zkl_stake_perform(waiter, zkl_claim_await(&waiter->claim, &stake->claim, request->deadline));
@@ -383,7 +393,7 @@ enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
     enum zkl_code ended = zkl_lease_ended(lease);
     if (ended != ZKL_OK) return ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
-    enum zkl_phase phase = zkl_clock_phase(&session->party.clock, epoch, session->now);
+    enum zkl_phase phase = zkl_clock_phase(&session->common.clock, epoch, session->now);
     return phase == ZKL_PHASE_HELD ? ZKL_LEASE_HELD : ZKL_LEASE_SUSPECT;
 }
 
@@ -391,5 +401,5 @@ zkl_time zkl_lease_remaining(zkl_lease *lease) {
     const struct zkl_session *session = zkl_lease_session(lease);
     if (zkl_lease_ended(lease) != ZKL_OK) return 0;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
-    return zkl_clock_remaining(&session->party.clock, epoch, session->now);
+    return zkl_clock_remaining(&session->common.clock, epoch, session->now);
 }

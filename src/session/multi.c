@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "multi.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
 
 /* --- one stake, or several ------------------------------------------------------------- */
 
@@ -38,7 +41,7 @@ void zkl_multi_create(struct stake *stake) {
                                  .path = zkl_path_join(part->path->text, part->claim.name),
                                  .data = part->data,
                                  .size = strlen(part->data)};
-    zkl_stake_transact(stake, VERB_CREATE_ALL, ops, count);
+    zkl_stake_transact(stake, CALL_CREATE_ALL, ops, count);
     free(ops);
 }
 

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "../core/hash.h"
+#include "path.h"
 
 static struct path **bucket(struct zkl_session *session, const char *text, size_t length) {
     return &session->paths[zkl_hash(text, length) % PATH_BUCKETS];

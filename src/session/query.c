@@ -1,13 +1,20 @@
 /*
  * query.c - requests that only ask, or do no harm when they are repeated: is the
- * session ready, does a lease stand, who is in line, what is in a node; a word to a holder
- * that it give way. One whose answer was lost is repeated when the connection is back,
+ * session ready, does a lease stand, which claims are in line, what is in a node; a word to a
+ * holder that it give way. One whose answer was lost is repeated when the connection is back,
  * until its deadline.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "call.h"
+#include "guard.h"
+#include "lease.h"
+#include "query.h"
+#include "signal.h"
+#include "stake.h"
+#include "stake_actions.h"
+#include "stake_news.h"
 
 /*
  * A part of the answer was lost: all of it is asked again, a moment after the last of the
@@ -22,14 +29,14 @@ void zkl_query_again(struct zkl_request *request) {
 }
 
 /* NULL: out of memory; the request is asked again. */
-static struct call *call_for(struct zkl_request *request, enum verb verb) {
-    struct call *call = zkl_call_new(request->session, verb, NULL, request);
+static struct call *call_for(struct zkl_request *request, enum call_kind kind) {
+    struct call *call = zkl_call_new(request->session, kind, NULL, request);
     if (!call) zkl_query_again(request);
     return call;
 }
 
 static void ask_ready(struct zkl_request *request) {
-    struct call *call = call_for(request, VERB_READY);
+    struct call *call = call_for(request, CALL_READY);
     if (call) zkl_call_get(call, "/", NULL);
 }
 
@@ -41,11 +48,11 @@ static void ask_check(struct zkl_request *request) {
         zkl_request_finish(request, ended, 0);
         return;
     }
-    struct call *sync = call_for(request, VERB_CHECK_SYNC);
+    struct call *sync = call_for(request, CALL_CHECK_SYNC);
     if (sync) zkl_call_sync(sync, zkl_stakes_at(stakes, 0)->path->text);
     for (size_t i = 0; sync && i < stakes->count && !request->done; i++) {
         const struct stake *stake = zkl_stakes_at(stakes, i);
-        struct call *get = call_for(request, VERB_CHECK_GET);
+        struct call *get = call_for(request, CALL_CHECK_GET);
         if (!get) return;
         get->index = i;
         zkl_call_get(get, stake->path->text, stake->claim.name);
@@ -53,17 +60,17 @@ static void ask_check(struct zkl_request *request) {
 }
 
 static void ask_queue(struct zkl_request *request) {
-    struct call *call = call_for(request, VERB_QUEUE_LIST);
+    struct call *call = call_for(request, CALL_QUEUE_LIST);
     if (call) zkl_call_list(call, request->path);
 }
 
 static void ask_get(struct zkl_request *request) {
-    struct call *call = call_for(request, VERB_GET);
+    struct call *call = call_for(request, CALL_GET);
     if (call) zkl_call_get(call, request->path, NULL);
 }
 
 static void ask_to_give_way(struct zkl_request *request) {
-    struct call *call = call_for(request, VERB_REVOKE);
+    struct call *call = call_for(request, CALL_REVOKE);
     if (call) zkl_call_set(call, request->path, NULL, ZKL_REVOKE_DATA, -1);
 }
 
@@ -91,7 +98,7 @@ void zkl_query_start(struct zkl_request *request) {
         else ask_queue(request);
         break;
     case REQUEST_ACQUIRE:
-    case REQUEST_SHARE:
+    case REQUEST_DOWNGRADE:
     case REQUEST_WAIT:
     case REQUEST_RELEASE: break;
     }
@@ -134,7 +141,7 @@ static void queue_ready(struct zkl_request *request) {
     else zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/* All answers are there: drops who has gone since the list, and sorts. */
+/* All answers are there: drops the claims that went since the list, and sorts. */
 static void queue_complete(struct zkl_request *request) {
     bool all = is_of_names(request);
     size_t kept = 0;
@@ -183,7 +190,7 @@ static void drop_repeated(struct zkl_request *request) {
 
 static void ask_each(struct zkl_request *request) {
     for (size_t i = 0; i < request->queued && !request->done; i++) {
-        struct call *call = call_for(request, VERB_QUEUE_GET);
+        struct call *call = call_for(request, CALL_QUEUE_GET);
         if (!call) return;
         call->index = i;
         zkl_call_get(call, request->path, request->queue[i].name);
@@ -236,7 +243,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
         if (stake) entry->served = stake->claim.served;
         entry->czxid = answer->stat->czxid;
         entry->session = (uint64_t)answer->stat->owner;
-        entry->ours = entry->session == request->session->party.session;
+        entry->ours = entry->session == request->session->common.session;
         if (!keep_data(request, &entry->data, &entry->size, answer)) return;
     }
     if (request->calls == 0) queue_complete(request);
@@ -266,9 +273,9 @@ static void data_got(struct zkl_request *request, const struct answer *answer) {
 }
 
 /* Nobody is in line; the holder is gone. */
-static bool says_much_by_absence(enum verb verb) {
-    return verb == VERB_CHECK_GET || verb == VERB_QUEUE_LIST || verb == VERB_QUEUE_GET ||
-           verb == VERB_REVOKE;
+static bool says_much_by_absence(enum call_kind kind) {
+    return kind == CALL_CHECK_GET || kind == CALL_QUEUE_LIST || kind == CALL_QUEUE_GET ||
+           kind == CALL_REVOKE;
 }
 
 void zkl_query_answer(struct call *call, const struct answer *answer) {
@@ -279,18 +286,18 @@ void zkl_query_answer(struct call *call, const struct answer *answer) {
         return;
     }
     bool tells = answer->reply == ZKL_DONE ||
-                 (answer->reply == ZKL_ABSENT && says_much_by_absence(call->verb));
+                 (answer->reply == ZKL_ABSENT && says_much_by_absence(call->kind));
     if (!tells) {
         zkl_request_finish(request, answer->why, answer->rc);
         return;
     }
-    switch (call->verb) {
-    case VERB_READY:
-    case VERB_REVOKE: zkl_request_finish(request, ZKL_OK, 0); break;
-    case VERB_CHECK_GET: check_got(request, call, answer); break;
-    case VERB_GET: data_got(request, answer); break;
-    case VERB_QUEUE_LIST: queue_listed(request, answer); break;
-    case VERB_QUEUE_GET: queue_got(request, call, answer); break;
+    switch (call->kind) {
+    case CALL_READY:
+    case CALL_REVOKE: zkl_request_finish(request, ZKL_OK, 0); break;
+    case CALL_CHECK_GET: check_got(request, call, answer); break;
+    case CALL_GET: data_got(request, answer); break;
+    case CALL_QUEUE_LIST: queue_listed(request, answer); break;
+    case CALL_QUEUE_GET: queue_got(request, call, answer); break;
     default: break; /* CHECK_SYNC: the get behind it decides */
     }
 }

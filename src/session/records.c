@@ -1,13 +1,24 @@
 /*
  * records.c - stakes, requests and watchers are counted, by whatever refers to them; how a request
- * begins and ends; several stakes as one.
+ * begins and ends; several stakes as one; when the session has something to do.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "events.h"
+#include "records.h"
+
+/* --- time -------------------------------------------------------------------------------- */
+
+void zkl_session_wake(struct zkl_session *session, zkl_time due) {
+    if (due < session->due) session->due = due;
+}
+
+zkl_time zkl_session_after(const struct zkl_session *session, zkl_time timeout) {
+    return timeout >= ZKL_NEVER - session->now ? ZKL_NEVER : session->now + timeout;
+}
 
 /* --- stakes ------------------------------------------------------------------------------ */
 
@@ -77,6 +88,17 @@ void zkl_watcher_unhold(struct zkl_watcher *watcher) {
 }
 
 /* --- requests ---------------------------------------------------------------------------- */
+
+void zkl_op_forget(const struct zkl_op *op) {
+    free((char *)op->path);
+    free((char *)op->data);
+}
+
+void zkl_guard_free(struct guard *guard) {
+    if (!guard) return;
+    for (size_t i = 0; i < guard->count; i++) zkl_op_forget(&guard->ops[i]);
+    free(guard);
+}
 
 enum zkl_code zkl_request_refusal(const struct zkl_session *session) {
     if (session->closing) return ZKL_CLOSED;

@@ -2,7 +2,7 @@
  * reply.c - what a server may say.
  *
  * Each reply passes here on its way in (answers.c). What is behind relies on it:
- *   - only a reply of ZKL_ERROR_NONE has a content, and then all that its verb is to have;
+ *   - only a reply of ZKL_ERROR_NONE has a content, and then all that its kind is to have;
  *   - the path that a create gives is the one that was asked for, with the parent's counter
  *     behind it if it is sequential; the czxid is larger than that of the session's create
  *     before;
@@ -22,7 +22,7 @@
  */
 #include <string.h>
 
-#include "internal.h"
+#include "reply.h"
 
 /* libzookeeper's own word for it. */
 #define NOT_UNDERSTOOD ZKL_ERROR_MARSHALLING
@@ -94,38 +94,38 @@ static bool is_transaction(const struct zkl_rpc *rpc, const struct zkl_result *r
     return results != NULL;
 }
 
-/* Of an answer without an error: it says what its verb has to say. */
+/* Of an answer without an error: it says what its kind has to say. */
 static bool is_sound(const struct call *call, const struct answer *answer) {
-    switch (call->verb) {
-    case VERB_CREATE: return is_creation(call, answer);
-    case VERB_CREATE_ALL:
-    case VERB_SHARE:
-    case VERB_WAIT:
-    case VERB_PASS:
-    case VERB_GUARD: return is_transaction(&call->rpc, answer->results);
-    case VERB_LIST:
-    case VERB_LOOK:
-    case VERB_QUEUE_LIST: return are_names(answer);
-    case VERB_GET_OWN:
-    case VERB_GET_AHEAD:
-    case VERB_RANK:
-    case VERB_REVISE:
-    case VERB_LOOK_FIXED:
-    case VERB_CHECK_GET:
-    case VERB_QUEUE_GET: return is_data(answer) && is_lock_node(answer->stat);
-    case VERB_READY:
-    case VERB_GET:
-    case VERB_WATCHER_GET: return is_data(answer);
-    case VERB_MARK:
-    case VERB_REVOKE: return is_lock_node(answer->stat);
-    case VERB_WATCHER_EXISTS: return answer->stat != NULL;
-    case VERB_PARENT: /* that it was done is all that is taken from these */
-    case VERB_SYNC:
-    case VERB_REMOVE:
-    case VERB_BEAT:
-    case VERB_LOOK_SYNC:
-    case VERB_CHECK_SYNC:
-    case VERB_UNWATCH: break;
+    switch (call->kind) {
+    case CALL_CREATE: return is_creation(call, answer);
+    case CALL_CREATE_ALL:
+    case CALL_DOWNGRADE:
+    case CALL_WAIT:
+    case CALL_FORWARD:
+    case CALL_GUARD: return is_transaction(&call->rpc, answer->results);
+    case CALL_LIST:
+    case CALL_LOOK:
+    case CALL_QUEUE_LIST: return are_names(answer);
+    case CALL_GET_OWN:
+    case CALL_GET_AHEAD:
+    case CALL_RANK:
+    case CALL_REVISE:
+    case CALL_LOOK_FIXED:
+    case CALL_CHECK_GET:
+    case CALL_QUEUE_GET: return is_data(answer) && is_lock_node(answer->stat);
+    case CALL_READY:
+    case CALL_GET:
+    case CALL_WATCHER_GET: return is_data(answer);
+    case CALL_MARK:
+    case CALL_REVOKE: return is_lock_node(answer->stat);
+    case CALL_WATCHER_EXISTS: return answer->stat != NULL;
+    case CALL_PARENT: /* that it was done is all that is taken from these */
+    case CALL_SYNC:
+    case CALL_REMOVE:
+    case CALL_BEAT:
+    case CALL_LOOK_SYNC:
+    case CALL_CHECK_SYNC:
+    case CALL_UNWATCH: break;
     }
     return true;
 }

@@ -1,7 +1,10 @@
 /* request.c - an operation that the host waits for, from its start to its end. */
 #include <stdlib.h>
 
-#include "internal.h"
+#include "events.h"
+#include "lease.h"
+#include "request.h"
+#include "stake_actions.h"
 
 /* Its user hears from its claim. */
 static bool contends(const struct zkl_request *request) {
@@ -39,7 +42,7 @@ void zkl_request_overdue(struct zkl_session *session, zkl_time now) {
 
 /* What a request ends with when the session does, for `code`. */
 static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code code) {
-    bool of_lease = request->kind == REQUEST_CHECK || request->kind == REQUEST_SHARE ||
+    bool of_lease = request->kind == REQUEST_CHECK || request->kind == REQUEST_DOWNGRADE ||
                     request->kind == REQUEST_GUARD || request->kind == REQUEST_SIGNAL;
     return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
 }

@@ -15,8 +15,8 @@
  * which the server sent both. Nothing here calls back, and no call depends on what was not yet
  * taken out.
  *
- * Who shares a session between threads lets only one of them in at a time. Requests, leases and
- * watchers belong to whoever got them, until they are given back with the ..._drop() function;
+ * A shell with several threads lets only one of them in at a time. Requests, leases and watchers
+ * belong to the caller that got them, until they are given back with the ..._drop() function;
  * the session has to outlive them.
  */
 #ifndef ZKL_SESSION_H
@@ -77,7 +77,7 @@ void zkl_session_refused(zkl_session *session); /* the credentials: there will b
 void zkl_session_reopening(zkl_session *session);
 /* Releases everything, and ends every wait with ZKL_CLOSED. */
 void zkl_session_close(zkl_session *session);
-void zkl_session_closed(zkl_session *session); /* the server, or whoever asks, knows it is */
+void zkl_session_closed(zkl_session *session); /* the server knows that it is */
 
 void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_answer *answer);
 void zkl_session_unsent(zkl_session *session, uint64_t rpc); /* it could not be sent */
@@ -131,7 +131,7 @@ enum zkl_session_state zkl_session_state(zkl_session *session); /* as its users 
 uint64_t zkl_session_id(const zkl_session *session);            /* 0: none */
 zkl_time zkl_session_timeout(const zkl_session *session);       /* negotiated; 0: none */
 
-/* Gives up every lease of an owner, whoever has handles on it; how many. */
+/* Gives up every lease of an owner, with all their handles; how many. */
 size_t zkl_session_release_all(zkl_session *session, const char *owner);
 
 struct zkl_stats {
@@ -140,7 +140,7 @@ struct zkl_stats {
     uint64_t reconnects, expiries, orphans;
     uint64_t events;         /* of watches, received */
     size_t in_flight;        /* requests without an answer yet */
-    size_t claims;           /* contenders of this session, from wish to gone */
+    size_t claims;           /* contenders of this session, from the acquire until they are gone */
     size_t watches;          /* node watches set, asked for, or kept for a watcher */
     size_t watch_bytes;      /* of watched paths of others' nodes, limited to ZKL_WATCHES_MAX */
     size_t paths;            /* bytes of ephemeral paths, limited to ZKL_PATHS_MAX */
@@ -167,7 +167,7 @@ void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats);
 /* Connected, credentials and chroot checked with one request. */
 zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout);
 
-struct zkl_wish {
+struct zkl_acquire_options {
     const char *path;
     enum zkl_kind kind;
     const char *owner; /* any text; equal texts are one owner */
@@ -180,15 +180,16 @@ struct zkl_wish {
     int32_t permits;   /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;     /* PERMIT: of the semaphore */
 };
-zkl_request *zkl_acquire(zkl_session *session, const struct zkl_wish *wish);
+zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options);
 
 /*
- * All of several or none, under one deadline: their nodes are made at once. The wishes differ
+ * All of several or none, under one deadline: their nodes are made at once. The options differ
  * in path, kind and data. One lease for all, lost with any of them. ZKL_WOULD_DEADLOCK: the
  * owner holds one of them. ZKL_LOST: the node of one was removed, or was never made because
  * the request got lost: try again.
  */
-zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_wish *wishes, size_t count);
+zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_options *options,
+                             size_t count);
 
 /* Asks the server, in one round trip, whether the lease still stands. */
 zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout);
@@ -202,7 +203,7 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
 
 /*
  * Gives the lock up and waits in a condition, in one transaction; `folder` has a node for each
- * who waits. ZKL_OK: it was signalled, and the lock is had again by all the lease's handles,
+ * waiter. ZKL_OK: it was signalled, and the lock is had again by all the lease's handles,
  * with another token. Else they are released or, when the wait for certain did not begin
  * (ZKL_AUTH...), as before. ZKL_UNSUPPORTED: the handle is not of a mutex or writer, or of a
  * multi-lock.
@@ -210,9 +211,10 @@ zkl_request *zkl_downgrade(zkl_lease *lease, zkl_time timeout);
 zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
 
 /*
- * A signal to the first of those who wait in a condition, or to all, if the lease's node exists,
- * else (ZKL_LOST) to nobody more; zkl_request_signalled() of them. Whoever has one already is
- * passed over. A write whose answer is lost is made again; so more may be woken than are counted.
+ * A signal to the first waiter in a condition, or to all, if the lease's node exists,
+ * else (ZKL_LOST) to no more of them; zkl_request_signalled() says how many. A waiter that has one
+ * is passed over. A write whose answer is lost is made again; so more may be woken than are
+ * counted.
  */
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout);
 
@@ -236,7 +238,7 @@ struct zkl_queued {
     bool ours;
 };
 
-/* Asks the holder whose node that is to give way, with a word of Curator's (name.h). */
+/* Asks the holder of that node to give way, with a word of Curator's (name.h). */
 zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout);
 
 /* What is in any node. */

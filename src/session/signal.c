@@ -1,5 +1,5 @@
 /*
- * signal.c - a signal to those who wait in a condition: their list, then a write into the node of
+ * signal.c - a signal to the waiters in a condition: their list, then a write into the node of
  * the first of them, or of all, which is carried out only while the lease's node exists.
  *
  * A waiter has a signal once its data was written: a write of version 0 is refused if it has one.
@@ -9,7 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "guard.h"
+#include "lease.h"
+#include "path.h"
+#include "query.h"
+#include "signal.h"
+#include "stake.h"
 
 /* Writes in one transaction. */
 #ifndef SIGNALS_AT_ONCE
@@ -105,7 +110,7 @@ zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time
     struct zkl_request *request = zkl_request_of(lease, REQUEST_SIGNAL, timeout);
     if (!request || request->done) return request;
     request->all = all;
-    request->brief = !all; /* the others' data tells who has a signal */
+    request->brief = !all; /* for a broadcast, the data tells which waiters have a signal */
     request->asked = ZKL_MUTEX;
     request->path = strdup(folder);
     if (zkl_kind_is_fixed(zkl_stakes_at(&lease->stakes, 0)->claim.kind))

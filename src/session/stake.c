@@ -2,7 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "condition.h"
+#include "events.h"
+#include "multi.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 
@@ -14,7 +19,7 @@ size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
     return session->watches.overhead + path_length + 1 + USUAL_NAME;
 }
 
-/* The node's data: who, and on a line of its own what for. */
+/* The node's data: the session's identity, and on a line of its own the lock's data. */
 static char *node_data(const char *identity, const char *data) {
     size_t size = strlen(identity) + (data ? 1 + strlen(data) : 0) + 1;
     char *text = malloc(size);
@@ -26,28 +31,29 @@ static char *node_data(const char *identity, const char *data) {
 /* The first stake after a pause: heartbeats are due from now on. */
 static void busy_again(struct zkl_session *session) {
     session->busy_since = session->now;
-    zkl_session_wake(session, session->now + session->party.clock.timeout / 6);
+    zkl_session_wake(session, session->now + session->common.clock.timeout / 6);
 }
 
 /* The session's list holds the only reference. */
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
-                            const struct zkl_wish *wish, zkl_time deadline) {
+                            const struct zkl_acquire_options *options, zkl_time deadline) {
     struct stake *stake = calloc(1, sizeof *stake);
     if (!stake) return NULL;
     stake->references = 1;
-    stake->owner = strdup(wish->owner);
-    stake->data = node_data(session->identity, wish->data);
+    stake->owner = strdup(options->owner);
+    stake->data = node_data(session->identity, options->data);
     if (!stake->owner || !stake->data) {
         zkl_stake_unhold(stake);
         return NULL;
     }
-    zkl_claim_init(&stake->claim, &session->party, &path->line, wish->kind, deadline, wish->trying);
-    zkl_claim_want(&stake->claim, wish->permits, wish->limit);
-    zkl_claim_batch(&stake->claim, wish->batch);
+    zkl_claim_init(&stake->claim, &session->common, &path->line, options->kind, deadline,
+                   options->trying);
+    zkl_claim_want(&stake->claim, options->permits, options->limit);
+    zkl_claim_batch(&stake->claim, options->batch);
     stake->session = session;
     stake->path = path;
-    stake->jitter = wish->jitter;
-    path->fixed = path->fixed || zkl_kind_is_fixed(wish->kind);
+    stake->jitter = options->jitter;
+    path->fixed = path->fixed || zkl_kind_is_fixed(options->kind);
     stake->id = ++session->last_id;
     if (!session->stakes) busy_again(session);
     stake->link = session->stakes_end;
@@ -65,11 +71,11 @@ static bool is_refusal(enum zkl_code code) {
            code == ZKL_UNSUPPORTED;
 }
 
-/* Whoever waits for the grant to be a reader's, if anybody does. */
-void zkl_stake_finish_sharing(struct stake *stake, enum zkl_code code) {
-    struct zkl_request *request = stake->sharing;
+/* The downgrade that waits for the grant to be a reader's, if there is one. */
+void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code) {
+    struct zkl_request *request = stake->downgrading;
     if (!request) return;
-    stake->sharing = NULL;
+    stake->downgrading = NULL;
     zkl_request_finish(request, code, is_refusal(code) ? stake->error : 0);
     zkl_request_unhold(request);
 }
@@ -95,7 +101,7 @@ void zkl_stake_forget(struct stake *stake) {
         zkl_stake_await_end(request);
         zkl_request_unhold(request);
     }
-    zkl_stake_finish_sharing(stake, ZKL_RELEASED);
+    zkl_stake_finish_downgrade(stake, ZKL_RELEASED);
     zkl_watches_leave(stake);
     zkl_claim_detach(&stake->claim);
     if (session->fed == stake) session->fed = stake->next;
@@ -137,7 +143,7 @@ void zkl_stake_failed(struct stake *stake) {
     if (request && claim->found)
         zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
     zkl_stake_refuse(stake, claim->code);
-    post_notice(stake); /* it may be lost, for those who had it before */
+    post_notice(stake); /* it may be lost, for the handles that had it before */
     zkl_multi_failed(stake);
 }
 
@@ -161,7 +167,7 @@ void zkl_stake_granted(struct stake *stake) {
 /* In the line, as far as it is known. */
 static size_t place(const struct zkl_claim *claim) {
     size_t place = 1;
-    if (zkl_kind_is_fixed(claim->kind)) return 2; /* whoever is quickest is next */
+    if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
     if (claim->state != ZKL_NEW) return zkl_line_count_ahead(claim->line, claim) + 1;
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
         if (each->state != ZKL_GONE && each->state != ZKL_LEAVE) place++;
@@ -195,7 +201,7 @@ static void end_questions(struct stake *stake) {
 
 void zkl_stake_tell_loss(struct stake *stake) {
     stake->session->stats.losses++;
-    zkl_stake_finish_sharing(stake, ZKL_LOST);
+    zkl_stake_finish_downgrade(stake, ZKL_LOST);
     zkl_multi_lost(stake);
     end_questions(stake);
     notice(stake, ZKL_PHASE_LOST);
@@ -240,10 +246,10 @@ enum zkl_code zkl_stakes_ended(const struct stakes *stakes) {
     return ended;
 }
 
-/* Nobody writes any more: those who read keep the place, and let other readers in. */
+/* No handle writes any more: the readers keep the place, and let other readers in. */
 void zkl_stake_writers_gone(struct stake *stake) {
-    if (stake->writers == 0 && zkl_claim_may_share(&stake->claim))
-        zkl_stake_perform(stake, zkl_claim_share(&stake->claim));
+    if (stake->writers == 0 && zkl_claim_may_downgrade(&stake->claim))
+        zkl_stake_perform(stake, zkl_claim_downgrade(&stake->claim));
 }
 
 void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind) {
@@ -304,7 +310,7 @@ static zkl_actions beat(struct zkl_claim *claim, zkl_time now) {
 
 static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
     if (zkl_claim_holds(claim))
-        notice((struct stake *)claim, zkl_clock_phase(&claim->party->clock, claim->epoch, now));
+        notice((struct stake *)claim, zkl_clock_phase(&claim->common->clock, claim->epoch, now));
     return 0;
 }
 

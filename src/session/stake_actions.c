@@ -2,13 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "call.h"
+#include "condition.h"
+#include "multi.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
 
 /* --- requests ------------------------------------------------------------------------------ */
 
 /* Out of memory: the claim is told that the reply is lost, when the step is over. */
-static void starve(struct stake *stake, enum verb verb) {
-    stake->starved |= UINT32_C(1) << verb;
+static void starve(struct stake *stake, enum call_kind kind) {
+    stake->starved |= UINT32_C(1) << kind;
     stake->session->starving = true;
 }
 
@@ -16,20 +21,21 @@ static void starve(struct stake *stake, enum verb verb) {
  * NULL: out of memory. What a starved claim asks for after that is not sent either: it is told of
  * its requests in their order.
  */
-static struct call *call_for(struct stake *stake, enum verb verb, struct zkl_contender *contender) {
-    struct call *call = stake->starved ? NULL : zkl_call_new(stake->session, verb, stake, NULL);
-    if (!call) starve(stake, verb);
+static struct call *call_for(struct stake *stake, enum call_kind kind,
+                             struct zkl_contender *contender) {
+    struct call *call = stake->starved ? NULL : zkl_call_new(stake->session, kind, stake, NULL);
+    if (!call) starve(stake, kind);
     else if (contender) call->contender = zkl_contender_hold(contender);
     return call;
 }
 
-void zkl_stake_transact(struct stake *stake, enum verb verb, const struct zkl_op *ops,
+void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct zkl_op *ops,
                         size_t count) {
     bool enough = ops != NULL;
     for (size_t i = 0; enough && i < count; i++) enough = ops[i].path != NULL;
     struct call *call = NULL;
-    if (enough) call = call_for(stake, verb, NULL);
-    else starve(stake, verb);
+    if (enough) call = call_for(stake, kind, NULL);
+    else starve(stake, kind);
     if (call) {
         zkl_call_transact_own(call, ops, count);
         return;
@@ -39,7 +45,7 @@ void zkl_stake_transact(struct stake *stake, enum verb verb, const struct zkl_op
 
 static void create_one(struct stake *stake) {
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
-    struct call *call = call_for(stake, VERB_CREATE, NULL);
+    struct call *call = call_for(stake, CALL_CREATE, NULL);
     if (call)
         zkl_call_create(call, stake->path->text, stake->claim.name, stake->data,
                         fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
@@ -55,7 +61,7 @@ static void create_node(struct stake *stake) {
 
 static void create_parent(struct stake *stake, const char *node) {
     int mode = stake->session->containers ? ZKL_CONTAINER : ZKL_PERSISTENT;
-    struct call *call = call_for(stake, VERB_PARENT, NULL);
+    struct call *call = call_for(stake, CALL_PARENT, NULL);
     if (call) zkl_call_create(call, node, NULL, "", mode);
 }
 
@@ -73,12 +79,12 @@ static void create_parents(struct stake *stake) {
 }
 
 static void remove_node(struct stake *stake) {
-    struct call *call = call_for(stake, VERB_REMOVE, NULL);
+    struct call *call = call_for(stake, CALL_REMOVE, NULL);
     int32_t version = stake->claim.waits && !stake->claim.settled ? 0 : -1;
     if (call) zkl_call_delete(call, stake->path->text, stake->claim.name, version);
 }
 
-void zkl_stake_share(struct stake *stake) {
+void zkl_stake_downgrade(struct stake *stake) {
     char name[ZKL_NAME_SIZE];
     zkl_name_downgrade(name, stake->claim.name);
     const struct zkl_op ops[] = {
@@ -87,17 +93,17 @@ void zkl_stake_share(struct stake *stake) {
         {ZKL_OP_DELETE, 0, stake->version, zkl_path_join(stake->path->text, stake->claim.name),
          NULL, 0},
     };
-    zkl_stake_transact(stake, VERB_SHARE, ops, 2);
+    zkl_stake_transact(stake, CALL_DOWNGRADE, ops, 2);
 }
 
 /* Somebody wrote into the own node: what it was, and once more. */
 void zkl_stake_revise(struct stake *stake) {
-    struct call *call = call_for(stake, VERB_REVISE, NULL);
+    struct call *call = call_for(stake, CALL_REVISE, NULL);
     if (call) zkl_call_get(call, stake->path->text, stake->claim.name);
 }
 
 void zkl_stake_mark(struct stake *stake) {
-    struct call *call = call_for(stake, VERB_MARK, NULL);
+    struct call *call = call_for(stake, CALL_MARK, NULL);
     const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
     if (call) zkl_call_set(call, stake->path->text, stake->claim.name, data, stake->version);
 }
@@ -105,7 +111,7 @@ void zkl_stake_mark(struct stake *stake) {
 /* One list of a path serves all that are in LIST. */
 static void list(struct stake *stake) {
     if (stake->claim.state == ZKL_LIST && stake->path->lists > 0) return;
-    struct call *call = call_for(stake, VERB_LIST, NULL);
+    struct call *call = call_for(stake, CALL_LIST, NULL);
     if (!call) return;
     call->listed = stake->path;
     call->listed->lists++;
@@ -113,7 +119,7 @@ static void list(struct stake *stake) {
 }
 
 static void sync_path(struct stake *stake) {
-    struct call *call = call_for(stake, VERB_SYNC, NULL);
+    struct call *call = call_for(stake, CALL_SYNC, NULL);
     if (call) zkl_call_sync(call, stake->path->text);
 }
 
@@ -121,7 +127,7 @@ static void rank(struct stake *stake) {
     struct zkl_contender *contender = NULL;
     while ((contender = zkl_line_unranked(stake->claim.line, &stake->claim, contender))) {
         stake->claim.ranks++;
-        struct call *call = call_for(stake, VERB_RANK, contender);
+        struct call *call = call_for(stake, CALL_RANK, contender);
         if (!call) return; /* one lost reply for all */
         zkl_call_get(call, stake->path->text, contender->name);
     }
@@ -135,12 +141,12 @@ static bool may_watch(const struct stake *stake, const char *name) {
     return may;
 }
 
-/* Whose the node of a fixed name is, when no user waits for it, needs no watch. */
+/* An orphan of a fixed name, for which no user waits, needs no watch. */
 static void watch_own(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    struct call *call = call_for(stake, VERB_GET_OWN, NULL);
+    struct call *call = call_for(stake, CALL_GET_OWN, NULL);
     if (!call) return;
-    if (claim->state == ZKL_LOOK && !claim->wanted)
+    if (claim->state == ZKL_RECOVER_SYNC && !claim->wanted)
         zkl_call_get(call, stake->path->text, claim->name);
     else zkl_call_watch(call, stake->path->text, claim->name);
 }
@@ -149,12 +155,12 @@ static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!claim->heading) zkl_watches_drop_others(stake);
     if (!may_watch(stake, claim->ahead->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
-    struct call *call = call_for(stake, VERB_GET_AHEAD, claim->ahead);
+    struct call *call = call_for(stake, CALL_GET_AHEAD, claim->ahead);
     if (call) zkl_call_watch(call, stake->path->text, claim->ahead->name);
     return 0;
 }
 
-/* Who heads watches each that is ahead. */
+/* The first that does not fit watches each claim ahead. */
 static zkl_actions watch_holders(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     const struct zkl_line *line = claim->line;
@@ -162,14 +168,14 @@ static zkl_actions watch_holders(struct stake *stake) {
         struct zkl_contender *holder = line->contenders[i];
         if (!zkl_line_precedes(line, holder, claim)) continue;
         if (!may_watch(stake, holder->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
-        struct call *call = call_for(stake, VERB_GET_AHEAD, holder);
+        struct call *call = call_for(stake, CALL_GET_AHEAD, holder);
         if (call) zkl_call_watch(call, stake->path->text, holder->name);
     }
     return 0;
 }
 
 void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
-    path->look_at = session->now + session->party.clock.timeout;
+    path->look_at = session->now + session->common.clock.timeout;
     zkl_session_wake(session, path->look_at);
 }
 
@@ -192,7 +198,7 @@ static uint64_t next_random(struct zkl_session *session) {
     return x ^ x >> 31;
 }
 
-/* What all who wait would do at once is spread over time. */
+/* What all waiting claims would do at once is spread over time. */
 static zkl_actions pause_claim(struct stake *stake) {
     struct zkl_session *session = stake->session;
     if (stake->jitter == 0) return zkl_claim_wake(&stake->claim);
@@ -212,17 +218,17 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_WATCH_OWN: watch_own(stake); break;
     case ZKL_DO_WATCH_AHEAD: return watch_ahead(stake);
     case ZKL_DO_REMOVE: remove_node(stake); break;
-    case ZKL_DO_SHARE: zkl_stake_share(stake); break;
+    case ZKL_DO_DOWNGRADE: zkl_stake_downgrade(stake); break;
     case ZKL_DO_DOUBT: zkl_stake_look_later(stake->session, stake->path); break;
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: zkl_stake_queued(stake); break;
     case ZKL_DO_GRANT: zkl_stake_granted(stake); break;
     case ZKL_DO_FAIL: zkl_stake_failed(stake); break;
     case ZKL_DO_LOSE: zkl_stake_tell_loss(stake); break;
-    case ZKL_DO_SHARED: zkl_stake_finish_sharing(stake, stake->claim.refusal); break;
+    case ZKL_DO_DOWNGRADED: zkl_stake_finish_downgrade(stake, stake->claim.refusal); break;
     case ZKL_DO_STAYED: zkl_stake_refuse(stake, stake->claim.refusal); break;
-    case ZKL_DO_PASS: zkl_condition_pass(stake); break;
-    case ZKL_DO_TURN: zkl_condition_turn(stake); break;
+    case ZKL_DO_FORWARD: zkl_condition_forward(stake); break;
+    case ZKL_DO_TELL_PARTNER: zkl_condition_tell_partner(stake); break;
     case ZKL_DO_FORGET: zkl_stake_forget(stake); break;
     case ZKL_DO_PAUSE: return pause_claim(stake);
     case ZKL_DO_HOLDERS: return watch_holders(stake);

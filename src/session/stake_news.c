@@ -1,14 +1,19 @@
 /* stake_news.c - feeds the claim machine replies and watch events. */
 #include <string.h>
 
-#include "internal.h"
+#include "condition.h"
+#include "multi.h"
+#include "path.h"
+#include "stake.h"
+#include "stake_actions.h"
+#include "stake_news.h"
 
 /* --- replies --------------------------------------------------------------------------------- */
 
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) {
-    static const struct zkl_wish nobodys = {.owner = ""};
+    static const struct zkl_acquire_options nobodys = {.owner = ""};
     struct zkl_contender *orphan;
-    while ((orphan = zkl_line_orphan(&path->line, session->party.session))) {
+    while ((orphan = zkl_line_orphan(&path->line, session->common.session))) {
         struct stake *stake = zkl_stake_new(session, path, &nobodys, ZKL_NEVER);
         if (!stake) {
             zkl_stake_look_later(session, path); /* the next list shows it again */
@@ -19,20 +24,20 @@ void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session) 
     }
 }
 
-void zkl_stake_look_for_stray(struct path *path, struct zkl_session *session,
-                              const struct zkl_stat *stat) {
-    static const struct zkl_wish nobodys = {.owner = "", .kind = ZKL_UNFAIR};
-    enum zkl_stray stray =
-        zkl_line_stray(&path->line, session->party.session, stat->owner, stat->czxid);
-    if (stray == ZKL_ANSWERED) return;
+void zkl_stake_look_for_fixed_orphan(struct path *path, struct zkl_session *session,
+                                     const struct zkl_stat *stat) {
+    static const struct zkl_acquire_options nobodys = {.owner = "", .kind = ZKL_UNFAIR};
+    enum zkl_orphan orphan =
+        zkl_line_fixed_orphan(&path->line, session->common.session, stat->owner, stat->czxid);
+    if (orphan == ZKL_ANSWERED) return;
     struct stake *stake =
-        stray == ZKL_STRAY ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
+        orphan == ZKL_ORPHAN ? zkl_stake_new(session, path, &nobodys, ZKL_NEVER) : NULL;
     if (!stake) {
         zkl_stake_look_later(session, path);
         return;
     }
     session->stats.orphans++;
-    zkl_stake_perform(stake, zkl_claim_adopt_stray(&stake->claim, stat->czxid));
+    zkl_stake_perform(stake, zkl_claim_adopt_fixed(&stake->claim, stat->czxid));
 }
 
 static void listed(struct stake *stake, enum zkl_reply reply, const struct answer *answer) {
@@ -90,7 +95,7 @@ static struct path *path_of(struct zkl_session *session, const char *node) {
 static zkl_actions answer_share(struct stake *stake, const struct answer *answer) {
     enum zkl_reply reply = answer->rc == ZKL_ERROR_NODE_EXISTS ? ZKL_DONE : answer->reply;
     if (answer->rc != ZKL_ERROR_BAD_VERSION)
-        return zkl_claim_shared(&stake->claim, reply, answer->why);
+        return zkl_claim_downgraded(&stake->claim, reply, answer->why);
     zkl_stake_revise(stake);
     return 0;
 }
@@ -103,14 +108,14 @@ static zkl_actions answer_mark(struct stake *stake, const struct answer *answer)
 }
 
 static zkl_actions answer_revise(struct stake *stake, const struct answer *answer) {
-    bool shares = stake->claim.state == ZKL_SHARE;
+    bool shares = stake->claim.state == ZKL_DOWNGRADE;
     zkl_stake_take_data(stake, answer);
     bool tired = answer->reply == ZKL_DONE && zkl_claim_tires(&stake->claim);
     enum zkl_reply reply = tired ? ZKL_UNKNOWN : answer->reply;
     if (reply != ZKL_DONE)
-        return shares ? zkl_claim_shared(&stake->claim, reply, answer->why)
+        return shares ? zkl_claim_downgraded(&stake->claim, reply, answer->why)
                       : zkl_claim_marked(&stake->claim, reply);
-    if (shares) zkl_stake_share(stake);
+    if (shares) zkl_stake_downgrade(stake);
     else zkl_stake_mark(stake);
     return 0;
 }
@@ -133,12 +138,12 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
         zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
                           stat ? stat->owner : 0, answer->now);
     if (fixed) zkl_stake_take_data(stake, answer); /* from now on the claim knows its node */
-    if (stat && fixed) zkl_stake_look_for_stray(stake->path, stake->session, stat);
-    if (stat && stat->version > 0) did |= zkl_claim_called(&stake->claim);
+    if (stat && fixed) zkl_stake_look_for_fixed_orphan(stake->path, stake->session, stat);
+    if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
     return did;
 }
 
-/* A get of whom it waits for; of a semaphore, the mark may have come before it. */
+/* A get of the node that it waits for; of a semaphore, the mark may have come before it. */
 static zkl_actions answer_ahead(const struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &call->stake->claim;
     const struct zkl_stat *stat = answer->stat;
@@ -153,21 +158,21 @@ static zkl_actions answer_ahead(const struct call *call, const struct answer *an
 static zkl_actions answer_stake(struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &call->stake->claim;
     const struct zkl_stat *stat = answer->stat;
-    switch (call->verb) {
-    case VERB_PARENT: answer_parent(call, answer); return 0;
-    case VERB_CREATE: return answer_create(call->stake, answer);
-    case VERB_SYNC: return zkl_claim_synced(claim, answer->reply, answer->now);
-    case VERB_GET_OWN: return answer_own(call->stake, answer);
-    case VERB_GET_AHEAD: return answer_ahead(call, answer);
-    case VERB_RANK:
+    switch (call->kind) {
+    case CALL_PARENT: answer_parent(call, answer); return 0;
+    case CALL_CREATE: return answer_create(call->stake, answer);
+    case CALL_SYNC: return zkl_claim_synced(claim, answer->reply, answer->now);
+    case CALL_GET_OWN: return answer_own(call->stake, answer);
+    case CALL_GET_AHEAD: return answer_ahead(call, answer);
+    case CALL_RANK:
         return zkl_claim_ranked(claim, call->contender, answer->reply, stat ? stat->czxid : 0,
                                 answer->now);
-    case VERB_SHARE: return answer_share(call->stake, answer);
-    case VERB_WAIT: return zkl_condition_waited(call, answer);
-    case VERB_PASS: return zkl_condition_passed(call, answer);
-    case VERB_REVISE: return answer_revise(call->stake, answer);
-    case VERB_MARK: return answer_mark(call->stake, answer);
-    case VERB_REMOVE: return zkl_claim_removed(claim, answer->reply);
+    case CALL_DOWNGRADE: return answer_share(call->stake, answer);
+    case CALL_WAIT: return zkl_condition_waited(call, answer);
+    case CALL_FORWARD: return zkl_condition_forwarded(call, answer);
+    case CALL_REVISE: return answer_revise(call->stake, answer);
+    case CALL_MARK: return answer_mark(call->stake, answer);
+    case CALL_REMOVE: return zkl_claim_removed(claim, answer->reply);
     default: return 0; /* not a stake's */
     }
 }
@@ -180,15 +185,15 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
     return (struct stake *)claim;
 }
 
-/* Who asked for its own node has handed it on meanwhile: the answer is for the heir. */
+/* A claim that asked for its own node has handed it on meanwhile: the answer is for the heir. */
 static void answer_heir(const struct call *call, const struct answer *answer) {
-    bool handed_on = call->verb == VERB_GET_OWN && call->node && call->stake->claim.batch;
+    bool handed_on = call->kind == CALL_GET_OWN && call->node && call->stake->claim.batch;
     struct stake *heir = handed_on ? zkl_stake_of(call->session, call->node) : NULL;
     if (heir) zkl_stake_perform(heir, answer_own(heir, answer));
 }
 
 void zkl_stake_answer(struct call *call, const struct answer *answer) {
-    if (call->verb == VERB_LIST) {
+    if (call->kind == CALL_LIST) {
         answer_list(call, answer);
         return;
     }
@@ -211,19 +216,20 @@ static bool is_waiting(const struct stake *stake) {
 }
 
 static void answer_starved(struct stake *stake) {
-    static const enum verb in_order[] = {
-        VERB_PARENT, VERB_CREATE, VERB_CREATE_ALL, VERB_WAIT, VERB_SYNC,   VERB_LIST, VERB_GET_OWN,
-        VERB_RANK,   VERB_SHARE,  VERB_GET_AHEAD,  VERB_PASS, VERB_REVISE, VERB_MARK, VERB_REMOVE};
+    static const enum call_kind in_order[] = {
+        CALL_PARENT,  CALL_CREATE,  CALL_CREATE_ALL, CALL_WAIT,      CALL_SYNC,
+        CALL_LIST,    CALL_GET_OWN, CALL_RANK,       CALL_DOWNGRADE, CALL_GET_AHEAD,
+        CALL_FORWARD, CALL_REVISE,  CALL_MARK,       CALL_REMOVE};
     const struct answer lost = {.reply = ZKL_UNKNOWN, .now = stake->session->now};
     uint32_t starved = stake->starved;
     stake->starved = 0;
     for (size_t i = 0; i < sizeof in_order / sizeof *in_order; i++) {
         struct call call = {.session = stake->session,
-                            .verb = in_order[i],
+                            .kind = in_order[i],
                             .stake = stake,
                             .contender = stake->claim.ahead};
-        if (!(starved & UINT32_C(1) << call.verb)) continue;
-        if (call.verb == VERB_CREATE_ALL) zkl_multi_created(&call, &lost);
+        if (!(starved & UINT32_C(1) << call.kind)) continue;
+        if (call.kind == CALL_CREATE_ALL) zkl_multi_created(&call, &lost);
         else zkl_stake_answer(&call, &lost);
     }
 }
@@ -260,7 +266,7 @@ static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead,
 
 bool zkl_stake_absent(struct stake *stake, const char *node) {
     struct zkl_claim *claim = &stake->claim;
-    if (claim->state == ZKL_SHARE || strcmp(last_segment(node), claim->name) != 0) return false;
+    if (claim->state == ZKL_DOWNGRADE || strcmp(last_segment(node), claim->name) != 0) return false;
     zkl_stake_perform(stake, zkl_claim_own_deleted(claim));
     return true;
 }

@@ -18,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "call.h"
+#include "events.h"
+#include "watcher.h"
 
 /* Before the next look, after an answer that was lost. */
 #define PAUSE (ZKL_SECOND / 10)
@@ -92,8 +94,8 @@ static void look_again(struct zkl_watcher *watcher, zkl_time pause) {
 }
 
 /* NULL: out of memory. */
-static struct call *call_for(struct zkl_watcher *watcher, enum verb verb) {
-    struct call *call = zkl_call_new(watcher->session, verb, NULL, NULL);
+static struct call *call_for(struct zkl_watcher *watcher, enum call_kind kind) {
+    struct call *call = zkl_call_new(watcher->session, kind, NULL, NULL);
     if (!call) return NULL;
     zkl_watcher_hold(watcher);
     watcher->calls++;
@@ -102,17 +104,17 @@ static struct call *call_for(struct zkl_watcher *watcher, enum verb verb) {
 }
 
 static void look(struct zkl_watcher *watcher) {
-    struct call *call = call_for(watcher, VERB_WATCHER_EXISTS);
+    struct call *call = call_for(watcher, CALL_WATCHER_EXISTS);
     watcher->look_at = 0;
     watcher->checking = false;
     if (call) zkl_call_exists(call);
-    if (call) call = call_for(watcher, VERB_WATCHER_GET);
+    if (call) call = call_for(watcher, CALL_WATCHER_GET);
     if (call) zkl_call_get(call, watcher->watch->path, NULL);
     else look_again(watcher, PAUSE);
 }
 
 static void check(struct zkl_watcher *watcher) {
-    struct call *call = call_for(watcher, VERB_WATCHER_EXISTS);
+    struct call *call = call_for(watcher, CALL_WATCHER_EXISTS);
     watcher->checking = true;
     if (call) zkl_call_exists(call);
     else look_again(watcher, PAUSE);
@@ -166,7 +168,7 @@ static void see(struct zkl_watcher *watcher, const struct answer *answer) {
 
 static void answer_exists(struct zkl_watcher *watcher, const struct answer *answer) {
     const struct reading *last = watcher->seen.known ? &watcher->seen : &watcher->told;
-    if (answer->reply == ZKL_REFUSED) look_again(watcher, watcher->session->party.clock.timeout);
+    if (answer->reply == ZKL_REFUSED) look_again(watcher, watcher->session->common.clock.timeout);
     else if (watcher->checking && !shows(answer, last)) look_again(watcher, 0);
 }
 
@@ -174,9 +176,9 @@ void zkl_watcher_answer(const struct call *call, const struct answer *answer) {
     struct zkl_watcher *watcher = call->watcher;
     if (!watcher->open) return;
     if (answer->reply == ZKL_UNKNOWN) look_again(watcher, PAUSE);
-    else if (call->verb == VERB_WATCHER_GET) see(watcher, answer);
+    else if (call->kind == CALL_WATCHER_GET) see(watcher, answer);
     else answer_exists(watcher, answer);
-    watcher->check_at = answer->now + watcher->session->party.clock.timeout;
+    watcher->check_at = answer->now + watcher->session->common.clock.timeout;
     zkl_session_wake(watcher->session, watcher->check_at);
     start(watcher);
 }

@@ -22,7 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "../core/hash.h"
+#include "call.h"
+#include "watches.h"
 
 /* --- the table ------------------------------------------------------------------------------ */
 
@@ -44,7 +46,7 @@ static bool is_counted(const struct watch *watch) {
 
 /* To be removed. */
 static bool is_unwanted(const struct watch *watch) {
-    bool wanted = watch->asked || watch->owners || watch->waiters || watch->keepers;
+    bool wanted = watch->asked || watch->owners || watch->followers || watch->keepers;
     return watch->set && !wanted && !watch->removing && !watch->lasting;
 }
 
@@ -65,7 +67,7 @@ static void count(struct watches *watches, const struct watch *watch) {
 }
 
 static void free_unused(struct watches *watches, struct watch *watch) {
-    if (watch->set || watch->asked || watch->owners || watch->waiters || watch->keepers) return;
+    if (watch->set || watch->asked || watch->owners || watch->followers || watch->keepers) return;
     *find(watches, watch->path) = watch->next;
     free(watch);
 }
@@ -131,7 +133,7 @@ void zkl_watches_clear(struct watches *watches) {
     for (size_t i = 0; i < WATCH_BUCKETS; i++) {
         for (struct watch *watch = watches->buckets[i], *next; watch; watch = next) {
             next = watch->next;
-            watch->asked = watch->owners = watch->waiters = 0;
+            watch->asked = watch->owners = watch->followers = 0;
             watch->set = watch->removing = watch->lasting = false;
             count(watches, watch);
             free_unused(watches, watch);
@@ -143,7 +145,7 @@ void zkl_watches_clear(struct watches *watches) {
 
 static void remove_watch(struct zkl_session *session, const struct watch *watch) {
     if (session->closing || session->state != ZKL_SESSION_CONNECTED) return;
-    struct call *call = zkl_call_new(session, VERB_UNWATCH, NULL, NULL);
+    struct call *call = zkl_call_new(session, CALL_UNWATCH, NULL, NULL);
     if (call) zkl_call_unwatch(call, watch->path);
 }
 
@@ -177,7 +179,7 @@ static void drop_others(struct stake *stake, bool at_once) {
         struct watch *watch = want->watch;
         stake->wants = want->next;
         free(want);
-        unwant(stake->session, watch, &watch->waiters, at_once);
+        unwant(stake->session, watch, &watch->followers, at_once);
     }
 }
 
@@ -205,7 +207,7 @@ static bool want(struct stake *stake, struct watch *watch) {
     if (!added) return false;
     *added = (struct want){stake->wants, watch};
     stake->wants = added;
-    watch->waiters++;
+    watch->followers++;
     return true;
 }
 

@@ -14,7 +14,7 @@
  * be called there; the latter does nothing.
  *
  * Ownership. A client is counted. Requests, leases and watchers of its session have to be given
- * back before the last count: who keeps one keeps a count, too.
+ * back before the last count: each pointer that is kept has a count, too.
  */
 #ifndef ZKL_CLIENT_H
 #define ZKL_CLIENT_H
@@ -59,7 +59,7 @@ void zkl_client_leave(zkl_client *client);
 /* Why no connection can be tried: 0, an EAI_ code (negative) or an errno value. */
 int zkl_client_trouble(zkl_client *client);
 
-/* What is too short for a session timeout, whoever wishes it. */
+/* What is too short for a session timeout, for any server. */
 #define ZKL_TIMEOUT_LEAST (ZKL_SECOND / 10)
 /* The session timeout that a server granted, and that is too short; ZKL_NEVER: none did. */
 zkl_time zkl_client_denial(zkl_client *client);

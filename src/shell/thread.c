@@ -21,7 +21,7 @@ zkl_time zkl_due(zkl_time timeout) {
     return timeout >= ZKL_NEVER - now ? ZKL_NEVER : now + timeout;
 }
 
-/* Wakes who waits for news, if there are some. */
+/* Wakes the threads that wait for news, if there are some. */
 static void announce(struct zkl_client *client) {
     if (client->announced) pthread_cond_broadcast(&client->news);
     client->announced = false;

@@ -38,7 +38,7 @@ local function wake_up(waiter)
 end
 
 
--- Goes on with those who are done, outside of dispatch(): a callback in there is protected.
+-- Goes on with the waiters that are done, outside of dispatch(): a callback in there is protected.
 local function go_on(all)
     local ready, problem = all.ready, nil
     all.ready = {}
@@ -52,7 +52,7 @@ end
 local driver = {}
 
 
--- A descriptor is polled once a loop: if the user does it himself, to dispatch, that will do.
+-- A descriptor is polled once a loop: if the user polls it, to dispatch, that will do.
 function driver.start(all)
     all.ready = {}
     all.poll = uv.new_poll(all.fd)
@@ -66,13 +66,13 @@ function driver.start(all)
 end
 
 
--- Who closed all handles, with uv.walk, closed this one, too.
+-- A user that closed all handles, with uv.walk, has closed this one, too.
 function driver.stop(all)
     if all.poll and not all.poll:is_closing() then all.poll:close() end
 end
 
 
--- Somebody else dispatched if the poller did not: then the loop has to hear of it.
+-- If the poller did not dispatch, other code did: then the loop has to hear of it.
 function driver.wake(waiter)
     local all = waiter.waiters
     all.ready[#all.ready + 1] = waiter
@@ -88,7 +88,7 @@ end
 local function suspend(waiter)
     waiter.thread = running()
     yield()
-    waiter.thread = nil -- whoever resumed it
+    waiter.thread = nil -- also if other code than wake_up() resumed it
 end
 
 

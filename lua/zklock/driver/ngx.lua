@@ -74,8 +74,8 @@ end
 local leaving
 
 ---@class zklock.Dispatcher
----@field weak table its session; one that everybody else forgot is collected
----@field waits table requests that somebody waits for, or waited for until he was killed;
+---@field weak table its session; one to which nothing else refers is collected
+---@field waits table requests for which a light thread waits, or waited until it was killed;
 -- the session's own table is weak, and a request that is collected is closed some time later
 ---@field woken zklock.Request[] posted, and not seen awake yet
 ---@field started? number when its light thread was asked for
@@ -100,8 +100,8 @@ local function dispatcher_of(session)
 end
 
 
--- A timer that lasts as long as the worker: nginx fires it when that is to go, and the
--- dispatchers, whose reading would keep the worker, hear of it.
+-- A timer that lasts as long as the worker: nginx fires it when the worker is to go, and the
+-- dispatchers hear of it. Their reading would keep the worker.
 local watched
 
 local function watch_for_the_end(premature)
@@ -114,20 +114,20 @@ local function watch_for_the_end(premature)
 end
 
 
--- Nobody waits for it: a semaphore's count is the posts less the waiters.
+-- No light thread waits for the request: a semaphore's count is the posts less the waiters.
 local function is_orphan(request)
     return request.asleep and request.sema:count() >= 0
 end
 
 
--- Nobody waits for it any more.
+-- No light thread waits for the request any more.
 function Dispatcher:drop(request)
     self.waits[request] = nil
     request:close()
 end
 
 
--- Somebody waits.
+-- A light thread waits for one of the requests.
 function Dispatcher:is_needed()
     for request in pairs(self.waits) do
         if request.asleep and not is_orphan(request) then return true end
@@ -136,7 +136,7 @@ function Dispatcher:is_needed()
 end
 
 
--- The worker is to go: who waits has a moment left.
+-- The worker is to go: each waiter has a moment left.
 function Dispatcher:hurry()
     for request in pairs(self.waits) do
         if now() > max(leaving, request.begun) + GRACE then request:interrupt() end
@@ -154,8 +154,8 @@ function Dispatcher:is_wanted()
 end
 
 
--- Who was posted the last time went on since, or was killed before that: then the post is
--- still there, and nobody for it.
+-- A waiter that was posted the last time has gone on since, or was killed before that: then
+-- the post is still there, and no waiter for it.
 function Dispatcher:look_after()
     local woken = self.woken
     if #woken == 0 then return end

@@ -20,7 +20,7 @@ local receiver = require "zklock.receiver"
 ---@field lease boolean?       a lock has an end of its own
 ---@field watchdog boolean?    and is renewed before, while its holder lives
 ---@field wakes boolean?       a waiter is told of the release; without it, it polls
----@field owned boolean?       only who has a lock can release it
+---@field owned boolean?       only the holder of a lock can release it
 ---@field token boolean?       leases have a fencing token
 ---@field switch boolean?      it is several engines, of which one is chosen
 
@@ -29,7 +29,7 @@ local receiver = require "zklock.receiver"
 ---@field has zklock.engine.Has
 ---@field options table
 ---@field way table  see zklock.engine.lock
----@field requests table<zklock.engine.Request, true>  who waits for one of its locks
+---@field requests table<zklock.engine.Request, true>  waits for its locks
 local Engine = { __name = "zklock.engine" }
 Engine.__index = Engine
 

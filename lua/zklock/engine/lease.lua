@@ -30,7 +30,8 @@ local function seconds_left(self)
 end
 
 
---- Do the engines have it for its holder still, whatever it is bound to? By this process's clock.
+--- Do the engines keep the lock for its holder still? By this process's clock, and without a look
+--- at the registration that it may be bound to.
 ---@return boolean
 function Lease:lives() return not self.over and seconds_left(self) > 0 end
 
@@ -114,7 +115,7 @@ end
 
 --- By which epoch it was had, if its engine has a switch that keeps the locks.
 ---@return integer? number  that of a later grant is not less
----@return string engines   whose locks it is, in their order; or the message
+---@return string engines   that gave the lock, in their order; or the message
 ---@return string? code  "unsupported"
 function Lease:epoch()
     local way = self.lock.way

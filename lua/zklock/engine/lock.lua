@@ -36,7 +36,7 @@ local Lock = { __name = "zklock.engine.lock" }
 Lock.__index = Lock
 
 
--- One who asks, from the first try to the last.
+-- One acquire(), from the first try to the last.
 ---@class zklock.engine.Request
 ---@field lock zklock.engine.Lock
 ---@field owner string
@@ -44,7 +44,7 @@ Lock.__index = Lock
 ---@field due number?           on the clock of core.now; nil: for ever
 ---@field granted boolean?
 ---@field interrupted boolean?
----@field unreachable string?   why those that do not answer keep it from being had
+---@field unreachable string?   why it cannot be had while servers do not answer
 local Request = {}
 Request.__index = Request
 

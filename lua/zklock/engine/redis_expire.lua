@@ -1,9 +1,9 @@
 --- Engine "redis-expire": SETNX, then EXPIRE, and DEL (ALG-09), as in the seed's flash sale.
 ---
---- It keeps the seed's faults. SETNX and EXPIRE are two steps: who dies between them has locked for
---- ever (BUG-15); the option `gap` widens that moment. The value says nothing of the owner, and DEL
---- asks for none: who releases late removes the lock of another (BUG-16, PIT-07), and is told that
---- all went well.
+--- It keeps the seed's faults. SETNX and EXPIRE are two steps: a client that dies between them has
+--- locked for ever (BUG-15); the option `gap` widens that moment. The value says nothing of the
+--- owner, and DEL asks for none: a holder that releases late removes the lock of another (BUG-16,
+--- PIT-07), and is told that all went well.
 ---
 --- Waiters poll every 3 ms and some nanoseconds (CFG-13), for 2 s if nothing else is said (CFG-11).
 --- They do so with zklock.sleep; a command blocks the process until its answer.

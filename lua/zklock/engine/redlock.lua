@@ -3,9 +3,9 @@
 --- lease time; otherwise it is given back on all, also on those that refused.
 ---
 --- It keeps the seed's faults. It depends on the masters' clocks: where one jumps, the key ends
---- early (PIT-17); a master that restarts without its keys gives the lock again. Who is stopped
---- for longer than the lease time has lost it and is not told (Q-03). There is no allowance for
---- drift.
+--- early (PIT-17); a master that restarts without its keys gives the lock again. A holder that is
+--- stopped for longer than the lease time has lost the lock and is not told (Q-03). There is no
+--- allowance for drift.
 ---
 --- Waiters poll at random times, with zklock.sleep; the process is blocked while the masters are
 --- asked, so for N times `fast_fail` when none of them answers.
@@ -70,7 +70,7 @@ end
 local function has(master, name, value) return master:call("get", name) == value end
 
 
--- Too few answer for a quorum: who then waits in vain has no connection.
+-- If too few answer for a quorum, a request that waits in vain fails with "connection".
 local function note_silence(engine, request, silent, why)
     request.unreachable = #engine.masters - silent < engine.quorum
         and ("%d of %d masters do not answer: %s"):format(silent, #engine.masters, why) or nil
@@ -90,7 +90,7 @@ function way.try(lock, _, request)
 end
 
 
--- Of a majority, or the reason why that is not known.
+-- Does a majority say yes? Raises if too few answer to tell.
 local function majority(lease, question)
     local engine = lease.lock.engine
     local yes, silent, why = ask_all(engine, question, lease.name, lease.value)

@@ -37,7 +37,7 @@ function sql.fields(own)
 end
 
 
---- There is one place.
+--- Raises unless the options name one database, by one of the two.
 function sql.validate(given)
     if (given.mysql == nil) == (given.sqlite == nil) then
         misuse.refuse("the engine needs mysql = \"mysql://USER:PASSWORD@HOST:PORT/NAME\" or "

@@ -1,6 +1,6 @@
 --- Engine "sql-optimistic": a version column (ALG-02). It is no lock: nobody waits, any number
---- are in the critical section, and whose version is not the row's any more when it comes to
---- writing is refused.
+--- are in the critical section, and a write is refused if the row has another version by then than
+--- its writer has read.
 ---
 --- acquire() reads the version and never waits. release() is the write: it adds 1 to the version
 --- if that is still what was read, and else the lease is "lost". with() runs its function again

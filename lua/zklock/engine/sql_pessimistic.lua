@@ -6,7 +6,7 @@
 --- no lease time, no order among waiters, and its owner cannot have it twice. The row is found by
 --- an index: without one (`index = false`) InnoDB locks the whole table (PIT-15).
 ---
---- The seed's statement would block the process of whoever waits, so here waiters poll: FOR UPDATE
+--- The seed's statement would block the process of the waiter, so here waiters poll: FOR UPDATE
 --- NOWAIT with zklock.sleep. A statement blocks the process for its round trip.
 
 local misuse = require "zklock.misuse"
@@ -37,7 +37,8 @@ function way.validate(given)
 end
 
 
--- A statement that meets a row of somebody else's fails at once, also where NOWAIT cannot be said.
+-- A statement that meets a row locked by another connection fails at once, also a statement that
+-- cannot say NOWAIT.
 local function new_connection(engine)
     local connection = sql.open(engine.options)
     connection:try "SET SESSION innodb_lock_wait_timeout = 0"
@@ -79,7 +80,7 @@ local function take_connection(engine)
 end
 
 
--- One that failed is of no more use.
+-- A connection that failed is of no more use.
 local function give_back(engine, connection, works)
     engine.in_use[connection] = nil
     if works then

@@ -37,7 +37,7 @@ end
 function Buyer:record(word, about) self.server.record:write(self.number, word, about) end
 
 
---- Writes a line into the record, for whoever reads it, with the token if it has the lock.
+--- Writes a line into the record, for its readers, with the token if the buyer has the lock.
 ---@param line string
 function Buyer:note(line)
     self:record("note", ("%s %s"):format(self.hold and self.token or "-", line))
@@ -153,7 +153,8 @@ function Buyer:buy_from(stock, write)
 end
 
 
---- S0's purchase, for whoever has the lock: reads the stock, works out what is left, writes that.
+--- S0's purchase, for a buyer that has the lock: reads the stock, works out what is left, and
+--- writes that.
 ---@return boolean sold
 function Buyer:try_to_buy()
     local stock = self:stock()
@@ -188,7 +189,7 @@ function Buyer:wait_for(place, count)
 end
 
 
---- Waits until its server is done with those that came before: as in a server of one thread.
+--- Waits until its server is done with the buyers that came before: as in a server of one thread.
 function Buyer:wait_for_its_turn()
     local server = self.server
     local before = math.floor((self.number - 1) / server.plan.servers)

@@ -10,7 +10,7 @@ local scenarios = require "zklock.seckill.scenarios"
 ---@field expect "right" | "wrong"  a wrong strategy must be seen to be wrong
 ---@field race boolean?             wrong by a race: by luck a run may come out right
 ---@field zookeeper boolean?        needs one
----@field explanation string       a sentence for whoever is new to this
+---@field explanation string       a sentence for readers that are new to this
 ---@field play fun(scenario, market: zklock.seckill.Market, attempt: integer): zklock.seckill.Played
 
 ---@class zklock.seckill.Played

@@ -83,7 +83,7 @@ end
 function Clock:jump(seconds)
     local path = self.folder .. "/now"
     write(path .. ".new", ("%+d\n"):format(seconds))
-    assert(os.rename(path .. ".new", path)) -- whoever reads has the one or the other
+    assert(os.rename(path .. ".new", path)) -- a reader finds the one or the other
 end
 
 

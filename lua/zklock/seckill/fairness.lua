@@ -1,4 +1,4 @@
---- How fair a sale was, from who asked when, and who had the lock when.
+--- How fair a sale was, from the times at which each buyer asked for the lock and had it.
 
 local sort = table.sort
 
@@ -23,9 +23,9 @@ local function granted_by_lock(purchases)
 end
 
 
--- How many came later and had it earlier than the one they overtook most. `later` are the
--- grants of all that asked later, the last one first; each is put in by bisection, in a fair
--- sale at the end.
+-- The most overtakes of one buyer: how many others asked later and had the lock earlier. `later`
+-- are the grants of all that asked later, the last one first; each is put in by bisection, in a
+-- fair sale at the end.
 local function most_overtakes(queue)
     local most, later = 0, {}
     for i = #queue, 1, -1 do

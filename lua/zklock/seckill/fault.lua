@@ -4,10 +4,10 @@
 ---     { at = 0.5, stop = "holder", length = 3 }      { at = 1, kill = "server 2" }
 ---     { at = 0, run = function(play) … end, held = true, what = "failover", where = "Redis" }
 ---
---- "holder" is whoever has a lock then, or the first that has one afterwards: it is struck
---- between reading the stock and writing it. With `held` it waits there until the function
---- returns. For that the servers look for a file that the parent makes; who renames it first is
---- the one, and waits there for what comes.
+--- "holder" is the server of the buyer that has a lock then, or of the first that has one
+--- afterwards: it is struck between reading the stock and writing it. With `held` the buyer waits
+--- there until the function returns. For that the buyers look for a file that the parent makes; the
+--- buyer that renames it first is the one, and waits there for what comes.
 
 local core = require "zklock.core"
 local zklock = require "zklock"
@@ -57,7 +57,7 @@ local Faults = {}
 Faults.__index = Faults
 
 
---- Those that may strike in this server.
+--- The faults that may strike in this server.
 ---@param server zklock.seckill.Server
 ---@return zklock.seckill.Faults
 function fault.watch(server)
@@ -84,7 +84,7 @@ local function be_struck(path)
 end
 
 
---- Called by a buyer that has a lock: it is struck, if a fault is due. Of the lock nobody asks.
+--- Called by a buyer that has a lock: it is struck, if a fault is due, whichever lock it has.
 ---@param buyer zklock.seckill.Buyer
 ---@return "wakes" | "goes on" | nil struck  what it does then
 function Faults:hit(buyer)
@@ -158,7 +158,7 @@ end
 local function arm(play, n) assert(open(armed(play.folder, n), "w")):close() end
 
 
---- Called before the sale begins: whoever has a lock first meets a fault that is due from then on.
+--- Called before the sale begins: the first holder of a lock meets a fault that is due at 0.
 ---@param play zklock.seckill.Play
 function fault.prepare(play)
     for n, plan in ipairs(play.plan.faults) do

@@ -12,8 +12,8 @@ local LIMIT = 600 -- seconds, after which it is ended in any case
 local READY = 30
 local LOOK = 0.05
 
--- An empty folder is enough: without privilege tables nobody has to be told who may do
--- what. Nobody but the user reaches the socket, as the folder is the user's own.
+-- An empty folder is enough: without privilege tables no account and no rights are needed.
+-- Nobody but the user reaches the socket, as the folder is the user's own.
 local SERVER = [[mkdir -p "$0/data" && exec mariadbd --no-defaults --user="$(id -un)" \
     --datadir="$0/data" --socket="$0/socket" --pid-file="$0/pid" --skip-networking \
     --skip-grant-tables --skip-name-resolve --max-connections=50 \

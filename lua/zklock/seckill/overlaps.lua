@@ -1,8 +1,8 @@
---- When several held one lock at the same time, though one of them had it for itself.
+--- When several buyers held one lock at the same time, though one of them had it for itself.
 ---
 --- A hold is taken to begin when the lock was had, and to end just before it is given up: so
---- two holds of a lock that excludes do not overlap, however slow the machine is. One that was
---- never given up ends with its server.
+--- two holds of a lock that excludes do not overlap, however slow the machine is. A hold that
+--- was never given up ends with its server.
 
 local sort = table.sort
 
@@ -54,14 +54,14 @@ local function find(lock, changes, found)
 end
 
 
---- A stretch of time in which a lock had several holders, one of whom at least excludes others.
+--- A stretch of time in which a lock had several holders, at least one of which excludes others.
 ---@class zklock.seckill.Overlap
 ---@field lock string
 ---@field from number      seconds since the sale began
 ---@field to number
 ---@field holders integer  how many held it at once, at most
 
---- All of them, in the order of time.
+--- All overlaps, in the order of time.
 ---@param purchases zklock.seckill.Purchase[]
 ---@return zklock.seckill.Overlap[]
 function overlaps.of(purchases)

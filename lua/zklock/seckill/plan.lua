@@ -255,7 +255,7 @@ local function check_names(options)
 end
 
 
--- Long enough for all buyers one after the other; whoever needs longer hangs.
+-- Long enough for all buyers one after the other; a sale that needs longer hangs.
 local function longest(the_plan)
     local time = 30 + the_plan.timeout + the_plan.session
         + 2 * the_plan.buyers * (the_plan.pause + the_plan.hold + 0.02)

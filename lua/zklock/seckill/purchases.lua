@@ -28,7 +28,7 @@ local function begin(buyer)
 end
 
 
---- The lock inside the transaction (S0 §4.3): whoever has it next reads the old stock.
+--- The lock inside the transaction (S0 §4.3): the next holder reads the old stock.
 function built_in.release_then_commit(buyer)
     if not buyer:enter() then return end
     local connection = begin(buyer)
@@ -50,7 +50,8 @@ function built_in.commit_then_release(buyer)
 end
 
 
---- Whose write is refused reads again and writes again, as often as the strategy has it (ALG-02).
+--- A buyer whose write is refused reads again and writes again, as often as the strategy allows
+--- it (ALG-02).
 function built_in.optimistic(buyer)
     if not buyer:enter() then return end
     local outcome

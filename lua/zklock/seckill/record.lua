@@ -67,7 +67,7 @@ end
 
 local apply = {}
 
--- Whoever asks again begins anew: of several locks the last one stays.
+-- A buyer that asks again begins anew: of several locks the last one stays.
 function apply.asked(purchase, at, lock)
     purchase.asked, purchase.lock = at, lock
     purchase.granted, purchase.released, purchase.shared = nil, nil, nil

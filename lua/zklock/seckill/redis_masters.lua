@@ -28,12 +28,12 @@ function Master:heal() self.relay:lead_to(self.server.address) end
 function Master:jump(seconds) self.clock:jump(seconds) end
 
 
---- The time by its wall clock, in seconds, whoever is cut off from it.
+--- The time by its wall clock, in seconds, also while its clients are cut off from it.
 ---@return integer
 function Master:time() return tonumber(redis.ask(self.server.address, "time")[1]) end
 
 
---- The keys that it has, whoever is cut off from it.
+--- The keys that it has, also while its clients are cut off from it.
 ---@return string[]
 function Master:keys() return redis.keys(self.server.address) end
 

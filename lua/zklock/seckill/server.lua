@@ -34,7 +34,7 @@ local Server = {}
 Server.__index = Server
 
 
---- The server's ZooKeeper session: one, whoever asks for it.
+--- The server's ZooKeeper session: one, which all callers share.
 ---@return zklock.Session
 function Server:session()
     self.own_session = self.own_session or self:connect()

@@ -1,5 +1,5 @@
---- Strategies: who may enter the critical section of a purchase. One of zklock's by its name, or
---- a module of the user's own by the module's.
+--- Strategies: a strategy decides which buyer may enter the critical section of a purchase. It is
+--- one of zklock's, by its name, or a module of the user's own, by the module's.
 ---
 ---     local strategy = module.open(server)          -- in each server
 ---     local hold, message, code = strategy:enter(lock, buyer)

@@ -70,7 +70,7 @@ local function ask(engine, due)
 end
 
 
--- By the engine that the switch says, as far as this process has heard.
+-- Acquires by the engine that the switch says, as far as this process has heard.
 local function try_chosen(lock, owner, request)
     local engine = lock.engine
     local lease, message, code = engine.order:acquire(lock, engine.chosen, owner, request,
@@ -83,7 +83,7 @@ end
 
 -- safe --------------------------------------------------------------------------------------------
 
--- Who waits by the epoch before is to begin anew.
+-- Requests that wait by the epoch before are to begin anew.
 local function wake_all(engine)
     for request in pairs(engine.requests) do way.wake(request) end
 end
@@ -133,7 +133,7 @@ local function take_one(lock, name, owner, request, is_wanted)
 end
 
 
--- Of a lock that was waited for, the one before it may have ended.
+-- While one engine's lock was waited for, the lock of the engine before it may have ended.
 local function all_held(leases)
     for _, lease in ipairs(leases) do
         if not lease:held() then return false end

@@ -33,7 +33,7 @@ Member.__index = Member
 local member = {}
 
 
--- What locks of these engines may outlive their process.
+-- Seconds for which locks of the epoch's engines may outlive their process.
 local function life_of(self, epoch)
     local longest = 0
     for _, name in ipairs(epoch.engines) do longest = math.max(longest, self.order:life(name)) end
@@ -63,7 +63,7 @@ local function confirm(self, new, due)
 end
 
 
--- One that does not come to count is left again.
+-- A registration that does not come to count is left again.
 local function register(self, due)
     self:know(self.place:epoch(due))
     local new = registrations.new(self.place, self.epoch, due)
@@ -200,15 +200,15 @@ function Member:tend(at_any_rate, due)
 end
 
 
---- Nobody looks after the switch until the next lock is asked for: whoever has none then must not
---- hold it up.
+--- This process does not look after the switch until it asks for its next lock: if it has none
+--- now, it must not hold the switch up.
 function Member:rest()
     local present = self.present
     if present and not present:is_used() and present.lease:held() then retire(self) end
 end
 
 
---- Ends the membership. Who has a lock still stays on the list: its life must pass.
+--- Ends the membership. A process that has a lock stays on the list: the lock's life must pass.
 function Member:close()
     retire(self)
     failure.catch(self.place.root, leave_the_past, self)

@@ -3,7 +3,8 @@
 ---     ID NUMBER LIFE        as in "3f2a… 7 10", or "never" where a lock has no end of its own
 ---
 --- A process writes its line before it has a lock in that epoch, and takes it away when it has none
---- any more. So the line of who died stays, and tells for how long its locks may live on.
+--- any more. So the line of a process that died stays, and tells for how long its locks may live
+--- on.
 
 
 ---@class zklock.engine.Member

@@ -157,7 +157,7 @@ function Order:has()
             has[what] = has[what] and engines.has(self:kind(name))[what]
         end
     end
-    -- Theirs alone: a lease time is an engine's option, and several as one are not switched.
+    -- Not for cerberus: a lease time is an option of each engine, and no multi-lock is switched.
     has.lease, has.multi = nil, nil
     return has
 end

@@ -3,9 +3,9 @@
 ---
 ---     cerberus_engine   what the switch says; anybody may set it, also by hand (CFG-17)
 ---     epoch             by which engines locks are had now: see rules.lua
----     members           who acts by which epoch, a line each: see member.lua
----     desk              a mutex: who changes one of these has it
----     epoch-NUMBER      a read-write lock: who acts by that epoch has it to read
+---     members           which process acts by which epoch, a line each: see members.lua
+---     desk              a mutex: a process that changes one of these has it
+---     epoch-NUMBER      a read-write lock: a process that acts by that epoch has it to read
 ---
 --- What ZooKeeper does not answer in time is raised, as failure.catch knows it.
 
@@ -79,7 +79,7 @@ function Place:edit(node, fn, due)
 end
 
 
--- Nobody else need be waited for if the nodes are there.
+-- If the nodes are there, there is no need to wait for the desk.
 local function are_made(self, due)
     local text, message, code = self.session:get(path_of(self, "epoch"), place.left(due))
     if not text and code ~= "no_node" then raise(message) end
@@ -136,9 +136,9 @@ function Place:wish(due)
 end
 
 
---- The lock that those have to read who act by the epoch of that number.
+--- The read lock of the epoch of that number: each process that acts by that epoch has it.
 ---@param number integer
----@param id string  of who asks
+---@param id string  of the registration, kept in the lock's node
 ---@return zklock.Lock
 function Place:lock(number, id)
     return self.session:rwlock(path_of(self, "epoch-" .. number), { data = id }):read()

@@ -55,7 +55,8 @@ end
 
 
 --- Takes it away: its process has no lock of this epoch any more. Where ZooKeeper does not answer
---- the line stays, to be taken away later, as that of one who died; nobody waits for it for ever.
+--- the line stays, to be taken away later, as that of a process that died; no switch waits for it
+--- for ever.
 ---@param due number?
 function Registration:leave(due)
     self.lease:release()

@@ -4,7 +4,7 @@
 --- An epoch has a number and one engine, or two while the switch is on its way from one to the
 --- other. A lock is had if all of its epoch's engines give it, in their order. So
 ---
----     { A }  →  { A, B }   at any time: who has A alone keeps the others out of A
+---     { A }  →  { A, B }   at any time: a holder of A alone keeps the others out of A
 ---     { A, B }  →  { A }   at any time, for the same reason
 ---     { A, B }  →  { B }   when nobody has a lease of an epoch before { A, B }
 ---

@@ -4,12 +4,12 @@
 ---
 --- A lock without a lease time of its own has `lease` seconds (CFG-09: 30 s), and the watchdog
 --- renews it every third of that, in zklock.run. One with `mutex(name, { lease = 10 })` is not
---- renewed. Who waits is woken by pub/sub, and looks for himself when the lease would end.
+--- renewed. A waiter is woken by pub/sub, and looks by itself when the lease would end.
 ---
 --- It keeps the seed's faults. A release of a lock that is not had is a success (Redisson of
 --- today raises). A renewal that finds the lock gone tells nobody: the holder must ask. A lock is
 --- lost with a master that dies before it is replicated (PIT-16). An owner that only reads can
---- never come to writing; readers are not held up by a writer who waits, and a reader that died
+--- never come to writing; readers are not held up by a writer that waits, and a reader that died
 --- is one as long as others read. Of a fair lock, a waiter that died holds up those behind it for
 --- `fair_wait` (5 minutes), by the clocks of the clients.
 ---
@@ -58,7 +58,7 @@ function way.close(engine)
 end
 
 
--- The owner's field in the hash: "GUID:thread", and for who writes more.
+-- The owner's field in the hash: "GUID:thread", and of a write lock "GUID:thread:write".
 local function field_of(lock, owner)
     local field = lock.engine.client .. ":" .. owner
     return lock.kind == "write" and field .. ":write" or field
@@ -89,7 +89,7 @@ local function run(lock, what, field)
 end
 
 
--- From now on it is woken; what was published before is not missed, for it tries again at once.
+-- From now on the request is woken. No message published before is missed: it tries again at once.
 local function listen(lock, request, field)
     local channel = channel_of(lock)
     if lock.kind == "fair" then channel = channel .. ":" .. field end

@@ -7,7 +7,7 @@
 ---
 --- KEYS: the lock, its channel; of a fair lock also its queue and the queue's times.
 --- ARGV: the lease time in milliseconds, the owner, and, of a fair lock, the present and how long
---- one may be first in the queue, both in milliseconds.
+--- a waiter may be the first in the queue, both in milliseconds.
 ---
 --- To acquire gives nil, or for how many milliseconds others have the lock still. To release gives
 --- nil if it was not had, 0 if its owner has it still, 1 if it is free.
@@ -41,7 +41,7 @@ return 1]],
 }
 
 
--- Those who were first for longer than they may be have gone away.
+-- Waiters that were the first for longer than they may be are taken to have gone away.
 local LEAVE_OUT = [[
 while true do
     local first = redis.call('lindex', KEYS[3], 0)
@@ -96,7 +96,7 @@ if redis.call('exists', KEYS[1]) == 1 then
 end
 ]] .. CALL_FIRST .. "return 1",
     renew = RENEW,
-    -- Who gives up goes out of the queue; those behind move up.
+    -- A waiter that gives up goes out of the queue; the waiters behind it move up.
     give_up = [[
 local found = false
 for _, waiter in ipairs(redis.call('lrange', KEYS[3], 0, -1)) do
@@ -112,7 +112,7 @@ return 1]],
 }
 
 
--- Whoever writes may read, too.
+-- An owner that writes may read, too.
 script.read = {
     acquire = [[
 local mode = redis.call('hget', KEYS[1], 'mode')
@@ -137,7 +137,8 @@ return redis.call('pexpire', KEYS[1], math.max(redis.call('pttl', KEYS[1]), ARGV
 }
 
 
--- Whoever reads, too, reads on after; whoever only reads cannot come to writing.
+-- An owner that has both locks still reads after the release of this one. An owner that only reads
+-- cannot come to writing.
 script.write = {
     acquire = [[
 local mode = redis.call('hget', KEYS[1], 'mode')

@@ -1,5 +1,5 @@
---- Who waits is woken by a message on a channel (pub/sub), which has a connection of its own. It is
---- looked at without blocking, between short sleeps.
+--- A waiter is woken by a message on a channel (pub/sub). The channels have a connection of their
+--- own, which is looked at without blocking, between short sleeps.
 
 local core = require "zklock.core"
 local dependency = require "zklock.seckill.dependency"
@@ -41,7 +41,7 @@ local function read(self)
 end
 
 
--- A message wakes the first who waits, or all.
+-- A message wakes the first waiter, or all.
 local function take(self, message)
     local kind, channel, payload = message[1], message[2], message[3]
     if kind ~= "message" then return end
@@ -69,8 +69,7 @@ local function subscribe(self, channel)
 end
 
 
--- After the connection broke, whoever waits looks for himself: what was published meanwhile is
--- lost.
+-- After the connection broke, each waiter looks by itself: what was published meanwhile is lost.
 local function connect(self)
     if self.redis.client then return end
     self.redis:connected()
@@ -97,7 +96,7 @@ function Wakeup:listen(channel)
 end
 
 
---- Does not listen any more. A wake-up that came too late for it is the next one's.
+--- Does not listen any more. A wake-up that came too late for it is the next waiter's.
 ---@param waiter zklock.engine.Waiter
 function Wakeup:leave(waiter)
     local waiters = self.channels[waiter.channel]

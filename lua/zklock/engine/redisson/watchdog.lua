@@ -1,7 +1,7 @@
 --- The watchdog: renews leases before they end, every third of their lease time (CFG-09: 30 s,
 --- with 20 s left). It is a coroutine, so it works where others do: in zklock.run, as long as the
 --- run in which the lock was acquired lasts. In plain Lua outside of it nothing runs beside the
---- caller, who renews with lease:renew().
+--- caller: the caller renews, with lease:renew().
 
 local core = require "zklock.core"
 local tasks = require "zklock.tasks"
@@ -35,7 +35,7 @@ end
 local function is_wanted(lease) return not lease.renewed_with or lease.renewed_with:held() end
 
 
--- Not to be told of a lease that is lost is Redisson's way: the holder must ask.
+-- As in Redisson nobody is told of a lease that is lost: the holder must ask.
 local function renew_those_due(self)
     local now = core.now()
     for lease, due in pairs(self.due) do
@@ -60,7 +60,7 @@ local function go_round(self, number)
 end
 
 
--- A coroutine goes with its run: one that is late does not come any more.
+-- A coroutine ends with its run. So if the next round is late, there is no coroutine any more.
 local function is_there(self)
     return self.round and core.now() < self.round + self.lease / PARTS / LOOKS
 end

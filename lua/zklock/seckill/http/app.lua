@@ -3,10 +3,10 @@
 ---     POST /mall/commodity/purchase?commodityId=ID&number=N[&buyer=B]
 ---
 --- answers in JSON: 200 sold; 409 sold out, or fewer left than wanted; 400, 404, 405 a request
---- that is none; 503 not now: the lock was not to be had, and nothing was sold.
+--- that is no purchase; 503 not now: the lock was not to be had, and nothing was sold.
 ---
---- Each worker writes into a record of its own what happens to whom. A request that does not say
---- which buyer it is gets a number from its server.
+--- Each worker writes into a record of its own what happens to which buyer. A request that does
+--- not say which buyer it is gets a number from its server.
 
 local buyers = require "zklock.seckill.buyer"
 local dkjson = require "dkjson"
@@ -40,7 +40,7 @@ local is_ready = false
 
 -- answers --------------------------------------------------------------------------------------
 
--- Whoever decides gives a status and what to say; it is said when the lock is given up.
+-- The function that decides gives a status and what to say; it is said when the lock is given up.
 local function answer(status, content)
     local body = dkjson.encode(content) .. "\n"
     ngx.status = status
@@ -82,8 +82,8 @@ local function buyer_number()
 end
 
 
--- The product and how many of it, who wants it, and the lock for that: each product has one of
--- its own (REQ-11). nil, message: it is no purchase.
+-- The product and how many of it, the number of the buyer, and the lock for that: each product has
+-- one of its own (REQ-11). nil, message: it is no purchase.
 local function wish()
     local product, quantity, number, message
     product, message = parameter("commodityId", "^%w+$", "up to 32 letters and digits")
@@ -131,8 +131,8 @@ local function buy_in_turn(buyer)
 end
 
 
--- Who asks for what there is not takes no lock: ZooKeeper keeps no node for names that
--- strangers make up, and a sold-out product costs nothing any more.
+-- A request for a product that is unknown or sold out takes no lock: ZooKeeper keeps no node for
+-- names that strangers make up, and a sold-out product costs nothing any more.
 local function serve()
     if ngx.req.get_method() ~= "POST" then
         ngx.header.allow = "POST"
@@ -187,7 +187,7 @@ function app.state()
 end
 
 
--- The worker's ZooKeeper session: one, whoever asks for it.
+-- The worker's ZooKeeper session: one, which all callers share.
 function server.session()
     session = session or assert(zklock.connect(given.zookeeper, {
         timeout = tonumber(given.session), identity = given.name,

@@ -75,7 +75,7 @@ end
 ---@param folder string   for its files
 ---@param port integer
 ---@param workers integer
----@param user string?    that the workers are to run as; nil: as who starts it
+---@param user string?    that the workers are to run as; nil: as the user that starts it
 ---@param words table<string, any>  for app.configure
 ---@return string
 function conf.text(folder, port, workers, user, words)

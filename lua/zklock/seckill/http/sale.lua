@@ -18,7 +18,7 @@ local CROWD_STOCK = 400
 local SHOPPERS = 20
 local SOLD_BEFORE_THE_KILL = 30
 local WAITING_AT_THE_KILL = 5
-local MOST_REQUESTS = 1000 -- of one shopper, who stops when it is sold out
+local MOST_REQUESTS = 1000 -- of one shopper, which stops when it is sold out
 
 
 local sale = {}
@@ -45,8 +45,8 @@ end
 
 -- the verdict ----------------------------------------------------------------------------------
 
--- Why it is wrong; nil: it is right. Who was told "sold" has an order; who was told
--- nothing may have one.
+-- Why it is wrong; nil: it is right. A buyer that was told "sold" has an order; a buyer that was
+-- told nothing may have one.
 local function fault(store, stock, left, ordered, told)
     if left + ordered ~= stock or left < 0 then
         return ("%d sold and %d left of %d"):format(ordered, left, stock)
@@ -142,8 +142,8 @@ local function shop_around(run, first, told, watch)
 end
 
 
--- Kills the server in the middle of the sale. Whoever waited for its answer loses it, and is
--- refused there from now on.
+-- Kills the server in the middle of the sale. A shopper that waited for its answer loses it, and
+-- is refused there from now on.
 local function killer(run, victim, told)
     local waiting = 0
     return function(i, change)

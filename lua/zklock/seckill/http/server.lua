@@ -95,7 +95,7 @@ function Server:await_quiet()
 end
 
 
---- kill -9: the master first, which would start workers anew. One whose workers are not
+--- kill -9: the master first, which would start workers anew. A master whose workers are not
 --- known yet is asked to end them.
 function Server:kill()
     local running = self.process

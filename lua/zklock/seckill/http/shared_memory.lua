@@ -6,7 +6,7 @@ local ngx = ngx
 
 local STEP = 0.001 -- between looks, at first
 local LONGEST = 0.02
-local LIFE = 300 -- after which a lock is free whose holder is no more
+local LIFE = 300 -- seconds after which a lock is free whose holder has died
 
 
 local SharedMemory = {}
@@ -22,7 +22,7 @@ function SharedMemory.open(server)
 end
 
 
--- Who holds it: only that one may delete the key.
+-- The mark of a holder, in the key: only the holder with that mark may delete the key.
 local function next_mark()
     count = count + 1
     return ngx.worker.pid() .. "-" .. count

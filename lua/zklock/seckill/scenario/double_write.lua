@@ -1,5 +1,5 @@
---- REQ-15: the stock is in a database and in a cache. A writer changes the one, then the other; who
---- reads both in between sees them differ, unless a read-write lock keeps writers and readers
+--- REQ-15: the stock is in a database and in a cache. A writer changes the one, then the other; a
+--- reader of both in between sees them differ, unless a read-write lock keeps writers and readers
 --- apart. Readers have it together.
 
 local evidence = require "zklock.seckill.scenario.evidence"

@@ -48,7 +48,7 @@ function evidence.next_after(sale, time)
 end
 
 
---- Were there two at once, each with a hold, of whom `fits` is true?
+--- Did two purchases hold locks at the same time, and is `fits` true of the two?
 ---@param sale zklock.seckill.Sale
 ---@param fits fun(a: zklock.seckill.Purchase, b: zklock.seckill.Purchase): boolean
 ---@return boolean
@@ -68,10 +68,10 @@ function evidence.at_once(sale, fits)
 end
 
 
---- What notes of that pattern say, in the order of time.
+--- The notes of that pattern, in the order of time: captures, and the note's buyer and server.
 ---@param sale zklock.seckill.Sale
 ---@param pattern string
----@return { [integer]: string, buyer: integer, server: integer }[] list  captures, and whose note
+---@return { [integer]: string, buyer: integer, server: integer }[] list
 function evidence.noted(sale, pattern)
     local list = {}
     for _, note in ipairs(sale.notes) do
@@ -92,7 +92,7 @@ function evidence.holds(sale) return evidence.noted(sale, "^its hold is (%l+)$")
 
 
 --- Makes a sale wrong in which the store finds nothing false, for the store knows nothing of buyers
---- who waited in vain. Reports tell it so.
+--- that waited in vain. Reports say so.
 ---@param sale zklock.seckill.Sale
 ---@param finding string
 function evidence.convict(sale, finding)
@@ -107,7 +107,7 @@ end
 ---@field line string
 ---@field token string?
 
---- What was noted, with names for those who noted it.
+--- What buyers noted, with names for their servers.
 ---@param sale zklock.seckill.Sale
 ---@param name string  of a server, with %d for its number
 ---@return zklock.seckill.Entry[]

@@ -1,7 +1,7 @@
 --- DEMO-17 (Q-01, Q-03): the holder is stopped, as by a long garbage collection, for longer than
---- its session lives. Another takes over and writes. Then the first goes on. No lock service can
---- prevent that; two things help: its lease says "lost" at once, by its own clock, before any
---- packet; and who does not ask is refused by the store, for its token is too old.
+--- its session lives. Another buyer takes over and writes. Then the first goes on. No lock service
+--- can prevent that; two things help: its lease says "lost" at once, by its own clock, before any
+--- packet; and a holder that does not ask is refused by the store, for its token is too old.
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local seed = require "zklock.seckill.seed"
@@ -14,7 +14,7 @@ local STOPPED = 1.75
 local late_write = {}
 
 
--- The first to have the lock, and the other.
+-- The first buyer to have the lock, and the other.
 local function holders(sale)
     local first, second = sale.purchases[1], sale.purchases[2]
     if second.granted and first.granted and second.granted < first.granted then
@@ -47,7 +47,7 @@ local function play(scenario, market)
 end
 
 
--- Two who were told "sold" must have taken two.
+-- Two buyers that were told "sold" must have taken two pieces.
 local function judge_stock(sale, _, log)
     return {
         right = sale.verdict == "right", log = log, sales = { sale },

@@ -10,7 +10,7 @@ local CLIENTS, ORDERS = 15, 10
 local orders = {}
 
 
--- The lines of the first two that got the lock: the seed's walk-through.
+-- The lines of the first two clients that got the lock: the seed's walk-through.
 local function first_two(log)
     local chosen, count, lines = {}, 0, {}
     for _, entry in ipairs(log) do

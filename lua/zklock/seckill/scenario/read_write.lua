@@ -3,9 +3,9 @@
 --- write lock. What is printed has one order, the seed's. It does not come from
 --- times; it follows from two barriers and from the lock's order of arrival:
 ---
----   reads  Who reads holds the read lock until all eight do. So readers must
+---   reads  A reader holds the read lock until all eight do. So readers must
 ---          share it, and no purchase comes between two looks of a round.
----   line   Who may write first waits until all eight stand in line. So their
+---   line   The first writer waits until all eight stand in line. So their
 ---          purchases come before any look of the next round, which is asked
 ---          for later.
 ---
@@ -107,9 +107,9 @@ function read_write.judge(sale)
 end
 
 
--- A machine may be too slow for the seed's timeout: who waits too long loses its place in line, and
--- the order with it. That is no fault of the lock and no proof of anything; the next attempt waits
--- longer.
+-- A machine may be too slow for the seed's timeout: a buyer that waits too long loses its place in
+-- line, and the order with it. That is no fault of the lock and no proof of anything; the next
+-- attempt waits longer.
 local function play(scenario, market, attempt)
     local sale = market:sale{
         products = { ["lockId_111"] = STOCK }, buyers = TASKS, servers = WORKERS,

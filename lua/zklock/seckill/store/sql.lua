@@ -16,7 +16,7 @@ local sql = {}
 
 
 -- S0's table. `token` is not in the seed: the highest fencing token that has written the row;
--- `version` is S4's, for who writes without a lock (ALG-02).
+-- `version` is S4's, for buyers that write without a lock (ALG-02).
 local COMMODITY_TABLE = [[CREATE TABLE tb_commodity_info (
     id varchar(64) PRIMARY KEY,
     commodity_name varchar(512) DEFAULT NULL,

@@ -2,13 +2,13 @@
 --- each buyer's order. Stock and order are written in one transaction, which the server carries
 --- out only if the lease of its writer still exists: a late write is impossible, not only refused.
 ---
---- Whoever holds no lease of zklock's (another strategy) writes under a lease that nobody else
---- wants.
+--- A buyer that holds no lease of zklock's (its strategy is another) writes under a lease that
+--- nobody else wants.
 
 local zklock = require "zklock"
 
 
--- A session that dies in between leaves nodes behind which the next one finds.
+-- A session that dies in between leaves nodes behind, which the next session finds.
 local SESSION = 10 -- seconds
 
 
@@ -37,7 +37,7 @@ end
 
 
 ---@param place zklock.seckill.Place
----@param server zklock.seckill.Server?  nil: none, who asked for the sale or removes it
+---@param server zklock.seckill.Server?  nil: the process that runs the sale or removes it
 ---@param name string?  of the writer; default: the server's
 function zookeeper.open(place, server, name)
     local self = setmetatable({

@@ -1,6 +1,6 @@
 --- Strategy "shared": a lock file of the machine, which all its processes see: what nginx's
 --- shared memory is to its workers. Right as long as one machine sells; a second machine has a
---- lock file of its own. Whoever dies with it leaves it locked for ever.
+--- lock file of its own. A server that dies with the lock leaves it locked for ever.
 
 local zklock = require "zklock"
 

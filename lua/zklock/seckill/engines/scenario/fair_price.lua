@@ -5,7 +5,7 @@
 
 local BUYERS = 60
 
--- Seconds between two who come, and for which each has the lock.
+-- Seconds from one buyer's arrival to the next one's; seconds for which each has the lock.
 local APART, PAUSE = 0.003, 0.002
 
 

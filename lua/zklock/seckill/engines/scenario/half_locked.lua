@@ -1,6 +1,6 @@
---- BUG-15: SETNX and EXPIRE are two commands. Who is killed between them leaves a key without an
---- end, and nobody is served any more. With zklock the moment after the grant is as any other: the
---- lock ends with the session of the dead.
+--- BUG-15: SETNX and EXPIRE are two commands. A server that is killed between them leaves a key
+--- without an end, and nobody is served any more. With zklock the moment after the grant is as any
+--- other: the lock ends with the session of the server that was killed.
 
 local evidence = require "zklock.seckill.scenario.evidence"
 

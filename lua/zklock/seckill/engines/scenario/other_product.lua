@@ -1,5 +1,5 @@
 --- PIT-15: SELECT … FOR UPDATE finds its row by an index. Without one InnoDB reads, and locks, all
---- rows of the table: who wants another product waits, too.
+--- rows of the table: a buyer of another product waits, too.
 
 local evidence = require "zklock.seckill.scenario.evidence"
 

@@ -1,7 +1,8 @@
 --- DEMO-13: Redisson's snippet (S4 §3.2): tryLock(waitTime, leaseTime, SECONDS), 3000 ms of work,
---- unlock; --hold scales the work. With a leaseTime beyond the work it is right. Whoever names a
---- leaseTime has no watchdog: if it ends under the work, the next one comes in, and the holder
---- learns nothing of it. zklock has no lease time that could be too short: the session renews.
+--- unlock; --hold scales the work. With a leaseTime beyond the work it is right. A lock with a
+--- leaseTime has no watchdog: if the time ends under the work, the next buyer comes in, and the
+--- holder learns nothing of it. zklock has no lease time that could be too short: the session
+--- renews.
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local seed = require "zklock.seckill.seed"

@@ -1,8 +1,8 @@
 --- DEMO-12 as its seed has it, on Redis: 1000 buyers, two products of 10 000, 500 buyers each, and
 --- SETNX with EXPIRE (S4). With 30 s of patience each stock goes down by 500. With the seed's 2 s
 --- (CFG-11), and the others polling between reading and writing, most give up before; a stock goes
---- down by those who were served. zklock.seckill.scenario.two_products has it without a lock, and
---- with zklock.
+--- down by the buyers that were served. zklock.seckill.scenario.two_products has it without a lock,
+--- and with zklock.
 
 local BUYERS, STOCK = 1000, 10000
 local FIRST, SECOND = "10000001", "10000002"

@@ -29,8 +29,8 @@ local function hold(buyer, all)
 end
 
 
--- Looks until the lock has another holder, and whoever that is knows it. A reply that shows it
--- comes after the event, if the server sent one.
+-- Looks until the lock has another holder; if that is this buyer, until it knows that. A reply
+-- that shows the holder comes after the event, if the server sent one.
 local function wait_for_successor(buyer, lock, token)
     wait_until(function()
         local first = assert(lock:queue())[1]

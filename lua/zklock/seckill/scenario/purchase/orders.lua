@@ -19,7 +19,7 @@ end
 
 local function name_of(identity) return (identity:gsub("^server ", "Thread-")) end
 
--- Notes the own node once, and whom it watches.
+-- Notes the own node once, and the node that it watches.
 local function look(buyer, progress)
     local own, ahead = neighbours(buyer.strategy:lock(buyer.lock))
     if not own or progress.looked then return end

@@ -1,6 +1,6 @@
---- A purchase of a program that knows that servers fail: who is told "connection" asks again, for
---- `again` seconds of the sale's parameters. At the place "read" are those who have the lock and
---- have read the stock.
+--- A purchase of a program that knows that servers fail: a buyer that is told "connection" asks
+--- again, for `again` seconds of the sale's parameters. At the place "read" are the buyers that
+--- have the lock and have read the stock.
 
 local core = require "zklock.core"
 local zklock = require "zklock"

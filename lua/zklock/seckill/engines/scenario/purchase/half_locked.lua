@@ -1,5 +1,5 @@
 --- The first buyer is on its way into the lock when the others come, and is killed (BUG-15).
---- Whoever waited in vain for a key of Redis notes how long it will last.
+--- A buyer that waited in vain for a key of Redis notes how long it will last.
 
 local zklock = require "zklock"
 

@@ -1,5 +1,5 @@
---- Buyers who come one after the other, sooner than the one before is served: a line grows, and it
---- is known who came first.
+--- Buyers that come one after the other, each before the one ahead of it is served: a line grows,
+--- and it is known in which order they came.
 
 local purchases = require "zklock.seckill.purchases"
 local zklock = require "zklock"

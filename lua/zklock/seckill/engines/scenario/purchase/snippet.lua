@@ -1,6 +1,6 @@
---- S4's snippet (DEMO-13): tryLock(waitTime, leaseTime), a while of work, unlock. Here who has not
---- got the lock does not unlock it (BUG-14). The last buyer does not wait for it: it tries once,
---- while the first is at work, and the first is at work at least until then.
+--- S4's snippet (DEMO-13): tryLock(waitTime, leaseTime), a while of work, unlock. Here a buyer
+--- without the lock does not unlock it (BUG-14). The last buyer does not wait for it: it tries
+--- once, while the first is at work, and the first is at work at least until then.
 
 local zklock = require "zklock"
 

@@ -1,6 +1,6 @@
---- Buyers of whom some come at once, and the others, one after the other, when something has
---- happened in the middle of the sale (DEMO-21): whoever has the lock then has read the stock
---- before, and writes when another has read it, too, or has not for a while. Each notes by which
+--- Some buyers come at once, and the others, one after the other, when something has happened in
+--- the middle of the sale (DEMO-21). The buyer that has the lock then has read the stock before,
+--- and writes when another has read it, too, or has not for a while. Each buyer notes by which
 --- engines it has the lock, as far as that is known.
 
 local barrier = require "zklock.seckill.barrier"
@@ -25,7 +25,7 @@ local function note_engines(buyer)
 end
 
 
--- Whoever reads while somebody has the lock does so beside it.
+-- A buyer that reads the stock meanwhile has the lock beside this one.
 local function wait_for_another(buyer, place, count)
     buyer:come "it has happened"
     barrier.wait(place, count + 1, buyer.server.parameters.watch, zklock.sleep)

@@ -1,0 +1,233 @@
+--- memory.lua - defects of src/memory, the server inside the process. mutant.lua says what a row
+-- is, catch.lua how one is caught.
+
+local TREE = { program = "memory/tree_test" }
+
+local function by(spec, ...)
+    return { spec = "spec/" .. spec .. "_spec.lua", tests = { ... }, in_memory = true }
+end
+
+return {
+
+    -- --- sessions of the tree ---------------------------------------------------------------
+
+    {
+        name = "memory-ephemerals-stay",
+        what = "the ephemerals of a session that expires stay",
+        at = "end_session",
+        find = "while (!zkl_list_is_empty(&session->ephemerals))",
+        replace = "while (!expired && !zkl_list_is_empty(&session->ephemerals))",
+        catch = TREE,
+    },
+    {
+        name = "memory-immortal",
+        what = "a session of which nothing is heard does not expire",
+        at = "expire_silent_sessions",
+        find = "session->expiry <= tree->now",
+        replace = "false",
+        catch = TREE,
+    },
+    {
+        name = "memory-unheard",
+        what = "a request is no sign of life",
+        at = "zkl_tree_ask",
+        find = "if (session) hear_of(tree, session);",
+        replace = "",
+        catch = TREE,
+    },
+
+    -- --- watches ------------------------------------------------------------------------------
+
+    {
+        name = "memory-watch-twice",
+        what = "a watch that is asked for again is told twice",
+        at = "zkl_data_watches_add",
+        find = "if (find(watches, session, path)) return true;",
+        replace = "",
+        catch = TREE,
+    },
+    {
+        name = "memory-watch-silent",
+        what = "a node that is written to tells no watch",
+        at = "settle",
+        find = "zkl_data_watches_fire(&tree->watches, step->node->path, ZKL_NODE_CHANGED);",
+        replace = "",
+        catch = TREE,
+    },
+
+    -- --- writes -------------------------------------------------------------------------------
+
+    {
+        name = "memory-number-again",
+        what = "the number of a node that is deleted is given again",
+        at = "settle_delete",
+        find = "count_children(tree, node->parent);",
+        replace = "count_children(tree, node->parent);" ..
+                  "node->parent->counter = --node->parent->cversion;",
+        catch = TREE,
+    },
+    {
+        name = "memory-half-a-transaction",
+        what = "the first operation is not taken back when another one fails",
+        at = "take_back",
+        find = "while (transaction->count > 0)",
+        replace = "while (transaction->count > 1)",
+        catch = TREE,
+    },
+    {
+        name = "memory-wrong-index",
+        what = "the error is the first operation's, whichever failed",
+        at = "report_failure",
+        find = "results[failed].error = error;",
+        replace = "results[0].error = error;",
+        catch = TREE,
+    },
+    {
+        name = "memory-any-version",
+        what = "a version is not looked at",
+        at = "is_version",
+        find = "version == -1 || version == node->stat.version",
+        replace = "version >= -1",
+        catch = TREE,
+    },
+
+    -- --- containers ---------------------------------------------------------------------------
+
+    {
+        name = "memory-container-full",
+        what = "a container that was empty for a while is removed with the child that it has",
+        at = "count_children",
+        find = "if (node->count > 0) zkl_list_remove(&node->of_emptied);",
+        replace = "",
+        catch = TREE,
+    },
+    {
+        name = "memory-container-early",
+        what = "an emptied container is removed at once",
+        at = "count_children",
+        find = "zkl_tree_later(tree, tree->container_check)",
+        replace = "tree->now",
+        catch = TREE,
+    },
+    {
+        name = "memory-container-stays",
+        what = "an emptied container is never removed",
+        at = "zkl_tree_tick",
+        find = "if (has_emptied(tree) && tree->check <= tree->now) check_containers(tree);",
+        replace = "(void)check_containers;",
+        catch = TREE,
+    },
+
+    -- --- servers ------------------------------------------------------------------------------
+
+    {
+        name = "memory-tree-each",
+        what = "each session has a tree of its own",
+        at = "zkl_server_find",
+        find = "strcmp(server->name, name) != 0",
+        replace = "(server->running || strcmp(server->name, name) != 0)",
+        catch = by("memory", "is shared by the sessions of one name"),
+    },
+    {
+        name = "memory-tree-for-all",
+        what = "servers of all names have one tree",
+        at = "zkl_server_find",
+        find = "strcmp(server->name, name) != 0",
+        replace = "!server->name",
+        catch = by("memory", "has nothing in common with one of another name"),
+    },
+    {
+        name = "memory-tree-stays",
+        what = "a tree outlives its last session",
+        at = "has_sessions",
+        find = "zkl_tree_has_sessions(server->tree)",
+        replace = "server->running",
+        catch = by("memory", "goes with its last session, and comes with the first"),
+    },
+    {
+        name = "memory-tree-forked",
+        what = "a forked child finds the trees of its parent",
+        at = "forked",
+        find = "servers = NULL;",
+        replace = "",
+        catch = by("fault/process", "is not there, and what is opened there is the child's own"),
+    },
+
+    -- --- the link -----------------------------------------------------------------------------
+
+    {
+        name = "memory-chroot-left-out",
+        what = "a session with a chroot works in the whole tree",
+        at = "send",
+        find = "zkl_chroot_enter(link->chroot, asked)",
+        replace = 'zkl_chroot_enter("", asked)',
+        catch = by("memory", "shows a session a part of the tree"),
+    },
+    {
+        name = "memory-chroot-shown",
+        what = "what was created is told with the chroot in front",
+        at = "ask",
+        find = "zkl_letter_fill(letter, &answer, rpc->count, strlen(link->chroot));",
+        replace = "zkl_letter_fill(letter, &answer, rpc->count, 0);",
+        catch = by("memory", "shows a session a part of the tree"),
+    },
+    {
+        name = "memory-disorder",
+        what = "what was sent last arrives first",
+        at = "post",
+        find = "zkl_list_append(&link->letters, &letter->place);",
+        replace = "zkl_list_append(link->letters.next, &letter->place);",
+        catch = by("memory", "keeps answers in order when it becomes shorter"),
+    },
+
+    -- --- faults -------------------------------------------------------------------------------
+
+    {
+        name = "memory-no-delay",
+        what = "answers are not delayed",
+        at = "zkl_server_post_answer",
+        find = "zkl_now() + link->server->delay",
+        replace = "zkl_now()",
+        catch = by("memory", "is what each answer takes"),
+    },
+    {
+        name = "memory-delay-forgotten",
+        what = "a delay that is set before the first session is forgotten",
+        at = "zkl_server_tidy",
+        find = "server->delay > 0 && !server->running",
+        replace = "false",
+        catch = by("memory", "may be set before the first session"),
+    },
+    {
+        name = "memory-delay-stays",
+        what = "answers are delayed after a reset, too",
+        at = "zkl_memory_reset",
+        find = "server->delay = 0;",
+        replace = "",
+        catch = by("memory", "ends every session and empties the tree, also while one waits"),
+    },
+    {
+        name = "memory-cut-lives",
+        what = "a session that is cut off does not expire",
+        at = "cut",
+        find = "zkl_tree_retime(link->server->tree, link->session, link->timeout, zkl_now());",
+        replace = "",
+        catch = by("memory", "expires after its timeout, hears so when healed"),
+    },
+    {
+        name = "memory-cut-answers",
+        what = "an answer that was under way is not lost with the connection",
+        at = "take_news",
+        find = "if (news == ZKL_NEWS_SUSPENDED) take_answers(link, lost);",
+        replace = "",
+        catch = by("memory", "does not know of an answer that was lost"),
+    },
+    {
+        name = "memory-heal-forgets",
+        what = "a session that was healed expires all the same",
+        at = "heal",
+        find = "zkl_tree_retime(link->server->tree, link->session, ZKL_NEVER, zkl_now());",
+        replace = "",
+        catch = by("memory", "does not expire when it was healed in time"),
+    },
+}

@@ -1,0 +1,85 @@
+--- A server in memory in nginx: requests of one worker share its tree, and no two workers do.
+
+local nginx = require "spec.nginx.nginx"
+local rig = require "spec.rig"
+
+
+describe("a server in memory, in nginx #nginx", function()
+    local host, folder, about -- about: of each request, the server and the lock
+
+    before_each(function()
+        about = "hosts=memory:shop&path=" .. rig.path()
+        folder = rig.shell("mktemp -d"):match("[^\n]+")
+        host = nil
+    end)
+    after_each(function()
+        local troubles = host and host:troubles() or {}
+        nginx.stop_all()
+        assert.same({}, troubles)
+        assert.equal("", rig.shell("ls -A %s", folder))
+        rig.shell("rm -rf %s", folder)
+    end)
+
+    local function start(options)
+        options.environment = "TMPDIR=" .. folder
+        host = nginx.start(options)
+    end
+
+    local function get(what)
+        return host:get(what .. about).body
+    end
+
+    local function wait_for_claims(count)
+        rig.wait_for(count .. " claims", function()
+            return get("/session?"):find(("claims=%d "):format(count), 1, true)
+        end)
+    end
+
+    it("lets one request of a worker in at a time", function()
+        start{ http = "lua_shared_dict inside 1m;" }
+        local answers = nginx.finish(host:begin("50 /alone?" .. about))
+        assert.same({ alone = 50 }, nginx.bodies(answers))
+    end)
+
+    it("does not block the worker while requests wait", function()
+        start{}
+        get("/keep?")
+        local begun = host:begin("10 /with?" .. about)
+        wait_for_claims(11)
+        assert.equal("pong", host:get("/ping").body)
+        assert.equal("timeout", get("/with?timeout=0.05&"):match("^%w+"))
+        assert.equal("dropped", get("/drop?"))
+        assert.same({ held = 10 }, nginx.bodies(nginx.finish(begun)))
+    end)
+
+    it("is each worker's own: it excludes nobody in another", function()
+        start{ workers = 2 }
+        local held = 0
+        local function keep()
+            local code = get("/keep?timeout=0&"):match("^%w+")
+            if code ~= "timeout" then held = held + 1 end
+            return held
+        end
+        rig.wait_for("a request in each worker", function() return keep() == 2 end)
+        for _ = 1, 10 do keep() end
+        assert.equal(2, held)
+    end)
+
+    for signal, successor in pairs{ HUP = true, QUIT = false } do
+        it("does not keep a worker that is to go: " .. signal, function()
+            start{}
+            get("/keep?")
+            get("/timer_waits?")
+            local begun = host:begin("10 /with?" .. about)
+            wait_for_claims(12)
+            local worker = host:workers()[1]
+            host:signal(signal)
+            for _, answer in ipairs(nginx.finish(begun)) do
+                assert.equal("interrupted", answer.body:match("^%w+"))
+            end
+            assert(nginx.gone(worker, 10), "it stays")
+            assert.truthy(host:log():find("the timer's wait ended with interrupted", 1, true))
+            if successor then assert.equal("held", get("/with?timeout=0&")) end
+        end)
+    end
+end)

@@ -1,0 +1,75 @@
+#include "transitions.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "story.h"
+
+enum { MOST = 1 << 13 };
+
+/* Claims of the line go on, and the session forgets one that is gone: the table leaves that out. */
+static const zkl_actions left_out = ZKL_DO_FOLLOW | ZKL_DO_FORGET;
+
+enum form { LINE, UNFAIR, WAITER };
+
+static struct kind {
+    uint64_t key; /* 0: none */
+    uint64_t count;
+    enum form form;
+    struct before before;
+    enum event event;
+    enum zkl_claim_state state;
+    bool stalled;
+    zkl_actions did;
+} kinds[MOST];
+
+static enum form form_of(const struct zkl_claim *claim) {
+    if (zkl_kind_is_fixed(claim->kind)) return UNFAIR;
+    return claim->waits ? WAITER : LINE;
+}
+
+/* Above 0. */
+static uint64_t key_of(const struct kind *kind) {
+    uint64_t key = 1;
+    key = key << 2 | kind->form;
+    key = key << 5 | kind->before.state;
+    key = key << 1 | kind->before.wanted;
+    key = key << 7 | kind->event;
+    key = key << 5 | kind->state;
+    key = key << 1 | kind->stalled;
+    return key << 23 | kind->did;
+}
+
+static void count(const struct kind *kind) {
+    uint64_t i = kind->key * UINT64_C(0x9e3779b97f4a7c15) >> 51;
+    while (kinds[i].key && kinds[i].key != kind->key) i = (i + 1) % MOST;
+    if (!kinds[i].key) kinds[i] = *kind;
+    kinds[i].count++;
+}
+
+void transitions_note(const struct zkl_claim *claim, struct before before, enum event event,
+                      zkl_actions did) {
+    struct kind kind = {.form = form_of(claim),
+                        .before = before,
+                        .event = event,
+                        .state = claim->state,
+                        .stalled = claim->stalled && claim->state != ZKL_GONE,
+                        .did = did & ~left_out};
+    if (event >= EVENTS || before.state == ZKL_GONE) return;
+    if (kind.state == before.state && !kind.did && kind.stalled == before.stalled) return;
+    kind.before.stalled = false;
+    kind.key = key_of(&kind);
+    count(&kind);
+}
+
+void transitions_print(void) {
+    static const char *const forms[] = {"line", "unfair", "waiter"};
+    for (const struct kind *kind = kinds; kind < kinds + MOST; kind++) {
+        if (!kind->key) continue;
+        printf("%s\t%s\t%s\t%s\t%s%s%s%s\t%" PRIu64 "\n", forms[kind->form],
+               story_state(kind->before.state), coverage_event(kind->event),
+               kind->before.wanted ? "wanted" : "not wanted", story_state(kind->state),
+               kind->stalled ? "*" : "", kind->did ? " + " : "", story_actions(kind->did),
+               kind->count);
+    }
+}

@@ -1,0 +1,100 @@
+/* call.h - requests queued or sent, and not yet answered. */
+#ifndef ZKL_SESSION_CALL_H
+#define ZKL_SESSION_CALL_H
+
+#include "records.h"
+
+enum call_kind {
+    CALL_PARENT, /* create of a missing parent */
+    CALL_CREATE,
+    CALL_CREATE_ALL, /* of the parts of a multi-lock; it is about one of them */
+    CALL_LIST,
+    CALL_SYNC,
+    CALL_GET_OWN,
+    CALL_GET_AHEAD,
+    CALL_RANK,
+    CALL_DOWNGRADE,
+    CALL_WAIT,    /* create of a waiter's node, and delete of the lock's */
+    CALL_FORWARD, /* delete of a waiter's node, and the signal to the next one */
+    CALL_REVISE,  /* get of the own node, whose data is not what DOWNGRADE or MARK took it to be */
+    CALL_MARK,
+    CALL_REMOVE,
+    CALL_BEAT,       /* heartbeat */
+    CALL_LOOK_SYNC,  /* sync before the list for orphans */
+    CALL_LOOK_FIXED, /* get of the node of the fixed name, before that list */
+    CALL_LOOK,       /* list for orphans */
+    CALL_READY,      /* get of the chroot */
+    CALL_CHECK_SYNC, /* zkl_check: the sync, and the get behind it */
+    CALL_CHECK_GET,
+    CALL_QUEUE_LIST,
+    CALL_QUEUE_GET,
+    CALL_GET,
+    CALL_REVOKE,
+    CALL_GUARD,
+    CALL_WATCHER_EXISTS, /* a check, or a look: sets the watch, also if there is no node */
+    CALL_WATCHER_GET,    /* a look: reads the node */
+    CALL_UNWATCH         /* a watch that nobody wants any more is removed */
+};
+
+struct call {
+    struct call *next, **link; /* in session->calls, in the order of the requests */
+    struct zkl_session *session;
+    uint64_t id;
+    enum call_kind kind;
+    struct zkl_rpc rpc;
+    struct zkl_op op; /* of a WRITE */
+    zkl_time issued;
+    struct stake *stake;             /* counted, or NULL */
+    struct zkl_contender *contender; /* counted, or NULL */
+    struct zkl_request *request;     /* counted, or NULL */
+    struct zkl_watcher *watcher;     /* counted, or NULL */
+    struct path *listed;             /* LIST: counted in its `lists`; NULL: never sent */
+    size_t index;                    /* QUEUE_GET: which entry; CHECK_GET: which stake */
+    char *node;                      /* what the request is about; NULL: out of memory */
+    struct zkl_op *ops;              /* of a MULTI, with their paths, if it owns them; else NULL */
+    zkl_time look_at;                /* RECOVER_SYNC...: what path->look_at was set to with it */
+    bool watching;                   /* a watch on it is set, if the answer comes */
+    bool unsent;                     /* answered as that when those before it are answered */
+};
+
+/* What a server's answer looks like to the part that asked; see zkl_reply_sift(). */
+struct answer {
+    int rc;      /* enum zkl_error */
+    bool unsent; /* the request was never sent */
+    enum zkl_reply reply;
+    enum zkl_code why; /* REFUSED: the code for the user */
+    const char *text;  /* data, or the path that a single create made */
+    int size;          /* of data */
+    const struct zkl_stat *stat;
+    const char *const *names;
+    int count; /* of them */
+    const struct zkl_result *results;
+    zkl_time now;
+};
+
+struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
+                          struct zkl_request *request); /* NULL: out of memory */
+/* These put it into the queue. It is about parent, or parent/name. */
+void zkl_call_create(struct call *call, const char *parent, const char *name, const char *data,
+                     enum zkl_node_mode mode);
+void zkl_call_delete(struct call *call, const char *parent, const char *name,
+                     int32_t version); /* -1: whatever it is */
+void zkl_call_set(struct call *call, const char *parent, const char *name, const char *data,
+                  int32_t version); /* -1: whatever it is */
+/* All or none. It is about the node of the first. The ops stay as they are until the answer. */
+void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count);
+/* The same; it has a copy of them, and their paths are its own from now on. */
+void zkl_call_transact_own(struct call *call, const struct zkl_op *ops, size_t count);
+void zkl_call_list(struct call *call, const char *parent);
+void zkl_call_sync(struct call *call, const char *node);
+void zkl_call_get(struct call *call, const char *parent, const char *name);
+/* A get with a watch: the own node's of CALL_GET_OWN, else another's. */
+void zkl_call_watch(struct call *call, const char *parent, const char *name);
+void zkl_call_exists(struct call *call); /* of its watcher's node, with a watch */
+void zkl_call_unwatch(struct call *call, const char *node);
+void zkl_call_unlink(struct call *call); /* out of the queue */
+void zkl_call_free(struct call *call);
+/* Which operation the server refused, from 0; the count: it does not say. */
+size_t zkl_call_refused(const struct call *call, const struct answer *answer);
+
+#endif

@@ -1,0 +1,62 @@
+/* watches.h - watched paths. */
+#ifndef ZKL_SESSION_WATCHES_H
+#define ZKL_SESSION_WATCHES_H
+
+#include "session.h"
+
+struct answer;
+struct stake;
+
+struct watch {
+    struct watch *next;
+    unsigned asked;     /* requests for it that are out */
+    unsigned owners;    /* claims that asked for it as their own node's */
+    unsigned followers; /* claims that asked for it as another's */
+    unsigned keepers;   /* watchers: it counts for them also while it is not set */
+    bool set;
+    bool removing; /* the request to remove it is out */
+    bool lasting;  /* the server refused to remove it */
+    char path[];
+};
+
+/* A claim's reference to a watch of another's node. */
+struct want {
+    struct want *next; /* in stake->wants */
+    struct watch *watch;
+};
+
+#ifndef WATCH_BUCKETS
+#define WATCH_BUCKETS 256
+#endif
+
+struct watches {
+    size_t overhead; /* of a path: its length field, and the chroot */
+    struct watch *buckets[WATCH_BUCKETS];
+    size_t count;
+    size_t bytes;    /* of those that are no claim's own node */
+    size_t unwanted; /* set, and to be removed */
+};
+
+/* Another's node: within the limit. */
+bool zkl_watches_may(const struct watches *watches, const char *path);
+/* The stake wants the watch, and asks for it. False: out of memory. */
+bool zkl_watches_ask(struct stake *stake, const char *path, bool own);
+void zkl_watches_answer(struct watches *watches, const char *path, bool set);
+void zkl_watches_fired(struct watches *watches, const char *path);
+void zkl_watches_removing(struct watches *watches, const char *path);
+void zkl_watches_removed(struct watches *watches, const char *path, const struct answer *answer);
+/* The stake wants none of other nodes for now; what it asked for stays until a heartbeat. */
+void zkl_watches_drop_others(struct stake *stake);
+/* The claim is GONE: it wants none any more. */
+void zkl_watches_leave(struct stake *stake);
+/* For a watcher, also in the sessions that follow. NULL: out of memory. */
+struct watch *zkl_watches_keep(struct watches *watches, const char *path);
+const struct watch *zkl_watches_kept(const struct watches *watches, const char *path); /* or NULL */
+void zkl_watches_ask_for(struct watches *watches, struct watch *watch); /* one that is kept */
+void zkl_watches_unkeep(struct zkl_session *session, struct watch *watch);
+/* If there is a connection; else later. */
+void zkl_watches_remove_unwanted(struct zkl_session *session);
+/* The session is gone, and all its stakes: nothing is set, and what is kept stays. */
+void zkl_watches_clear(struct watches *watches);
+
+#endif
