@@ -12,11 +12,10 @@
 #include "story.h"
 
 const char *const move_names[MOVES] = {
-    "carry",  "deliver", "keep",     "see",       "connect", "pass",   "wish",
-    "cancel", "release", "close",    "downgrade", "yield",   "wait",   "signal",
-    "deed",   "sever",   "stop",     "continue",  "kill",    "expire", "apart",
-    "rejoin", "land",    "reap",     "enter",     "leave",   "rob",    "change",
-    "clear",  "touch"};
+    "carry",   "deliver",  "keep",      "see",    "connect", "pass",   "wish", "cancel",
+    "release", "close",    "downgrade", "yield",  "wait",    "signal", "deed", "sever",
+    "stop",    "continue", "kill",      "expire", "apart",   "rejoin", "land", "reap",
+    "enter",   "leave",    "rob",       "change", "clear",   "touch"};
 
 uint64_t moves_made[MOVES];
 
