@@ -389,6 +389,23 @@ describe("a lost reply of an unfair mutex #server", function()
         at_rest(session)
     end)
 
+    it("to a create that was carried out: a revocation ahead of the look is heard", function()
+        local lease, heard
+        cut("drop-reply create2 1")
+        proxy:command("refuse")
+        zklock.run(function() lease = hold(lock) end, function()
+            rig.wait_for("the cut", function() return session:state() == "suspended" end)
+            assert.equal(1, others:revoke(5))
+            proxy:command("accept")
+        end)
+        lease:on_revoke(function() heard = true end)
+        rig.wait_for("the wish", function()
+            session:dispatch()
+            return heard
+        end)
+        released(lease)
+    end)
+
     it("to a create that never arrived: another is made", function()
         local before, creates = cut("drop-request create2 1"), session:stats().creates
         local lease = hold(lock)

@@ -1269,6 +1269,125 @@ return {
         replace = "INT64_MAX - 1",
     },
 
+    -- --- guards, questions, watchers, revocations ----------------------------------------
+
+    {
+        name = "ghosts-in-line",
+        what = "the queue shows who went between its list and its look",
+        at = "queue_complete",
+        find = "request->queue[i].czxid || all",
+        replace = "request",
+    },
+    {
+        name = "guard-unguarded",
+        what = "a guard writes whether or not the lease's node exists",
+        at = "zkl_guard_send",
+        find = "guard->ops, guard->count",
+        replace = "guard->ops + 1, guard->count - 1",
+    },
+    {
+        name = "guard-repeated",
+        what = "a guard whose answer was lost is sent again",
+        at = "zkl_guard_answer",
+        find = "end(request, ZKL_TIMEOUT, answer->rc);",
+        replace = "zkl_query_again(request);",
+    },
+    {
+        name = "check-without-sync",
+        what = "a check asks the follower alone: it may not know of the loss",
+        at = "ask_check",
+        find = "if (sync) zkl_call_sync(sync, zkl_stakes_at(stakes, 0)->path->text);",
+        replace = [[
+    const struct stake *own = zkl_stakes_at(stakes, 0);
+    if (sync) zkl_call_get(sync, own->path->text, own->claim.name);]],
+    },
+    {
+        name = "check-of-session",
+        what = "a check looks at the session alone, not at the node",
+        at = "check_got",
+        find = "answer->reply == ZKL_ABSENT",
+        replace = "false",
+    },
+    {
+        name = "watch-after-close",
+        what = "what a watch has to tell is told after the session was closed",
+        at = "zkl_session_close",
+        find = "zkl_watcher_end_all(session);",
+        replace = "",
+    },
+    {
+        name = "watch-by-version",
+        what = "a node that was deleted and made again is taken for the old one",
+        at = "equal",
+        find = "a->czxid != b->czxid || a->mzxid != b->mzxid ||",
+        replace = "",
+    },
+    {
+        name = "watch-never-checked",
+        what = "a watch that the server used up without a word is never set again",
+        at = "answer_exists",
+        find = "else if (watcher->checking && !shows(answer, last)) look_again(watcher, 0);",
+        replace = "else (void)last;",
+    },
+    {
+        name = "expired-queries",
+        what = "a query that was under way when the session expired is not answered",
+        at = "zkl_session_expired",
+        find = "zkl_request_fail_all(session, ZKL_EXPIRED);",
+        replace = "",
+    },
+    {
+        name = "brief-of-the-fixed-name",
+        what = "who has a lock without an order is told to be there, whether or not it is",
+        at = "is_of_names",
+        find = "&& !zkl_kind_is_fixed(request->asked)",
+        replace = "",
+    },
+    {
+        name = "revoke-overwritten",
+        what = "a wish that comes while a writer becomes a reader goes with its node",
+        at = "zkl_stake_downgrade",
+        find = "stake->version",
+        replace = "-1",
+    },
+    {
+        name = "revoke-by-any-word",
+        what = "whoever writes into a holder's node revokes it",
+        at = "zkl_stake_take_data",
+        find = "memcmp(answer->text, mark, strlen(mark)) == 0",
+        replace = "true",
+    },
+    {
+        name = "revoke-of-waiters",
+        what = "a wish that reaches a waiter is forgotten when it holds",
+        at = "zkl_multi_grant",
+        find = "part->phase = ZKL_PHASE_HELD;",
+        replace = [[
+        part->phase = ZKL_PHASE_HELD;
+        part->revoked = false;]],
+    },
+    {
+        name = "turns-revoked",
+        what = "a turn that was revoked is handed on",
+        at = "zkl_stake_take_data",
+        find = "end_turn(stake);",
+        replace = "",
+    },
+    {
+        name = "starved-untold",
+        what = "a claim for whose request there was no memory is not told so: it waits for ever",
+        at = "starve",
+        find = "stake->session->starving = true;",
+        replace = "",
+    },
+    {
+        name = "starved-goes-on",
+        what = "what a claim asks for after a request without memory is sent",
+        at = "call_for",
+        find = "stake->starved ? NULL :",
+        replace = "",
+    },
+
     -- --- what a server says -------------------------------------------------------------
 
     {

@@ -34,7 +34,7 @@ return {
         name = "unfair-no-stray",
         what = "nobody looks whose the node is that a waiter found",
         at = "answer_own",
-        find = "stat && zkl_kind_is_fixed(stake->claim.kind)",
+        find = "stat && fixed",
         replace = "false",
         catch = by("unfair", "to a create that landed late: who comes next removes that node"),
     },
@@ -224,14 +224,6 @@ return {
         catch = by("lease", "is not suspect between two heartbeats"),
     },
     {
-        name = "expired-queries",
-        what = "a query that was under way when the session expired is not answered",
-        at = "zkl_session_expired",
-        find = "zkl_request_fail_all(session, ZKL_EXPIRED);",
-        replace = "",
-        catch = by("fault/replies", "ends what is asked, and watches nothing"),
-    },
-    {
         name = "expired-watches",
         what = "the watches of an expired session count on in the next",
         at = "forget_all",
@@ -346,36 +338,12 @@ return {
         catch = by("watches", "costs no request when what it waits for comes"),
     },
     {
-        name = "watch-after-close",
-        what = "what a watch has to tell is told after the session was closed",
-        at = "zkl_session_close",
-        find = "zkl_watcher_end_all(session);",
-        replace = "",
-        catch = by("watch", "tells nothing that was to be told when the session was closed"),
-    },
-    {
-        name = "watch-by-version",
-        what = "a node that was deleted and made again is taken for the old one",
-        at = "equal",
-        find = "a->czxid != b->czxid || a->mzxid != b->mzxid ||",
-        replace = "",
-        catch = by("watch", "tells that a node was made again"),
-    },
-    {
         name = "kept-watch-uncounted",
         what = "a watcher's watch does not count while it is not set: there may be no room later",
         at = "is_counted",
         find = "watch->keepers ||",
         replace = "",
         catch = by("fault/watch", "that is begun without a connection"),
-    },
-    {
-        name = "watch-never-checked",
-        what = "a watch that the server used up without a word is never set again",
-        at = "answer_exists",
-        find = "else if (watcher->checking && !shows(answer, last)) look_again(watcher, 0);",
-        replace = "else (void)last;",
-        catch = by("watch", "is found when it was made so"),
     },
     {
         name = "own-watch-ignored",
@@ -396,22 +364,6 @@ return {
         *slash = '/';]],
         replace = "*slash = '/';",
         catch = by("lock", "makes missing parents"),
-    },
-    {
-        name = "check-without-sync",
-        what = "a check asks the follower alone: it may not know of the loss",
-        at = "ask_check",
-        find = "if (sync) zkl_call_sync(sync, zkl_stakes_at(stakes, 0)->path->text);",
-        replace = "if (sync) zkl_call_get(sync, zkl_stakes_at(stakes, 0)->path->text, NULL);",
-        catch = by("requests", "of a check are one sync and one get"),
-    },
-    {
-        name = "check-of-session",
-        what = "a check looks at the session alone, not at the node",
-        at = "check_got",
-        find = "answer->reply == ZKL_ABSENT",
-        replace = "false",
-        catch = by("lease", "is lost when its node was deleted: check knows at once"),
     },
     {
         name = "open-acl",
@@ -491,14 +443,6 @@ return {
         replace = "",
         catch = by("session", "tells of many changes that nobody took the latest"),
     },
-    {
-        name = "ghosts-in-line",
-        what = "the queue shows who went between its list and its look",
-        at = "queue_complete",
-        find = "request->queue[i].czxid || request->brief",
-        replace = "request",
-        catch = by("queue", "leaves out who went between the list and the look"),
-    },
 
     -- --- readers and writers ----------------------------------------------------------
 
@@ -514,20 +458,12 @@ return {
     -- --- guard and revoke -------------------------------------------------------------
 
     {
-        name = "guard-unguarded",
-        what = "a guard writes whether or not the lease's node exists",
-        at = "zkl_guard_send",
-        find = "guard->ops, guard->count",
-        replace = "guard->ops + 1, guard->count - 1",
-        catch = by("guard", "of a stale holder gives lost, and nothing was written"),
-    },
-    {
-        name = "guard-repeated",
-        what = "a guard whose answer was lost is sent again",
-        at = "zkl_guard_answer",
-        find = "end(request, ZKL_TIMEOUT, answer->rc);",
-        replace = "zkl_query_again(request);",
-        catch = by("guard", "is not sent again when its answer is lost"),
+        name = "unfair-revoked-early",
+        what = "a wish that is seen with the node whose create was lost is not heard",
+        at = "answer_own",
+        find = "if (fixed) zkl_stake_take_data(stake, answer);",
+        replace = "",
+        catch = by("unfair", "a revocation ahead of the look is heard"),
     },
     {
         name = "guard-by-old-name",
@@ -546,32 +482,6 @@ return {
         find = "end_questions(stake);",
         replace = "",
         catch = by("guard", "gives lost when the session expires before it is sent"),
-    },
-    {
-        name = "revoke-overwritten",
-        what = "a wish that comes while a writer becomes a reader goes with its node",
-        at = "zkl_stake_downgrade",
-        find = "stake->version",
-        replace = "-1",
-        catch = by("revoke", "hears it: its node is replaced only as it knows it"),
-    },
-    {
-        name = "revoke-by-any-word",
-        what = "whoever writes into a holder's node revokes it",
-        at = "zkl_stake_take_data",
-        find = "memcmp(answer->text, mark, strlen(mark)) == 0",
-        replace = "true",
-        catch = by("revoke", "by other clients' means is heard, other words are not"),
-    },
-    {
-        name = "revoke-of-waiters",
-        what = "a wish that reaches a waiter is forgotten when it holds",
-        at = "zkl_multi_grant",
-        find = "part->phase = ZKL_PHASE_HELD;",
-        replace = [[
-        part->phase = ZKL_PHASE_HELD;
-        part->revoked = false;]],
-        catch = by("revoke", "of a waiter is seen when it holds"),
     },
 
     -- --- the multi-lock ---------------------------------------------------------------
@@ -729,14 +639,6 @@ return {
         find = "claim->state == ZKL_NEW",
         replace = "claim->state == ZKL_GONE",
         catch = by("turns", "closed for all, and nobody is granted after"),
-    },
-    {
-        name = "turns-revoked",
-        what = "a turn that was revoked is handed on",
-        at = "zkl_stake_take_data",
-        find = "end_turn(stake);",
-        replace = "",
-        catch = by("turns", "when it is revoked: the other process is next"),
     },
     {
         name = "turns-revoked-late",

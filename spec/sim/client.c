@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "choice.h"
+#include "data.h"
+#include "deeds.h"
 #include "feeds.h"
 #include "rules.h"
+#include "shortage.h"
 #include "story.h"
 #include "world.h"
 
@@ -27,6 +30,7 @@ void client_begin(struct client *client) {
                                           .reopen = true,
                                           .seed = (uint64_t)index_of(client),
                                           .owner = client};
+    shortage_end(); /* else there is no client */
     client->zk = zkl_session_new(&settings);
     client->expiring = client->closing = false;
     client->last = 0;
@@ -38,6 +42,7 @@ void client_end(struct client *client) {
     if (!client->zk) return;
     feeds_heed(false);
     EACH_WISH(client, wish) user_leave(wish);
+    EACH_DEED(client, deed) deed_drop(deed);
     zkl_session_close(client->zk);
     zkl_session_closed(client->zk);
     zkl_session_free(client->zk);
@@ -58,6 +63,9 @@ static const struct call *call_of(const struct client *client, uint64_t id) {
 /* libzookeeper removes no watch that it does not know of. */
 static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *rpc) {
     if (rpc->kind != ZKL_RPC_UNWATCH) return false;
+    int datum = datum_at(rpc->path);
+    if (datum != NOBODY)
+        return !((world.data[datum].kept | world.data[datum].awaited) & 1U << index_of(client));
     EACH_NODE(node) {
         bool kept = node->kept & 1U << index_of(client);
         if (kept && strcmp(node->name, name_in(rpc->path)) == 0) return false;
@@ -75,10 +83,11 @@ static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) 
                         .id = id,
                         .rpc = *rpc,
                         .node = NOBODY,
-                        .nodes = {NOBODY, NOBODY},
+                        .nodes = {NOBODY, NOBODY, NOBODY, NOBODY},
                         .issued = clock_of(client),
                         .czxid = claim ? claim->czxid : 0,
-                        .taken = shadow && shadow->taken};
+                        .taken = shadow && shadow->taken,
+                        .guard = call->kind == CALL_GUARD ? guard_sent(client, call) : 0};
     client->sent = world.now;
     session_heard(client); /* a server reads at once; what it then does may take its time */
     queue_push(&client->up, &item);
@@ -145,7 +154,20 @@ static void put_in(struct client *client, const struct item *item, struct zkl_an
     zkl_session_answer(client->zk, item->id, &answer);
 }
 
+static void answer_datum(struct client *client, const struct item *item) {
+    const struct fact *fact = fact_at(&world.data[item->node - NODES], item->view);
+    struct zkl_stat stat = fact_stat(fact);
+    char text[WORD];
+    const char *data = item->rpc.kind == ZKL_RPC_GET ? fact_text(fact, text) : "";
+    put_in(client, item,
+           (struct zkl_answer){.data = data, .size = (int)strlen(data), .stat = &stat});
+}
+
 static void answer_get(struct client *client, const struct item *item) {
+    if (item->node >= NODES) {
+        answer_datum(client, item);
+        return;
+    }
     const struct node *node = &world.nodes[item->node];
     struct zkl_stat stat = stat_of(node, item->view);
     const char *data = content_at(node, item->view);
@@ -175,9 +197,13 @@ static void answer_write(struct client *client, const struct item *item) {
     char created[OPS][ZKL_NAME_SIZE + 4];
     memset(results, 0, sizeof results);
     for (unsigned i = 0; i < item->rpc.count; i++) {
-        const struct node *node = item->nodes[i] == NOBODY ? NULL : &world.nodes[item->nodes[i]];
         results[i].error = error_of(item, i);
-        if (!node || item->error != ZKL_ERROR_NONE) continue;
+        if (item->nodes[i] == NOBODY || item->error != ZKL_ERROR_NONE) continue;
+        if (item->nodes[i] >= NODES) {
+            results[i].stat = fact_stat(fact_at(&world.data[item->nodes[i] - NODES], item->view));
+            continue;
+        }
+        const struct node *node = &world.nodes[item->nodes[i]];
         if (item->rpc.ops[i].kind != ZKL_OP_DELETE) results[i].stat = stat_of(node, item->view);
         if (item->rpc.ops[i].kind == ZKL_OP_CREATE) results[i].created = path_to(node, created[i]);
     }
@@ -210,6 +236,7 @@ static void answer(struct client *client, const struct item *item) {
     if (is_proof(item)) rules_on_proof(client, item->issued);
     switch (item->rpc.kind) {
     case ZKL_RPC_GET:
+    case ZKL_RPC_EXISTS:
         if (done) answer_get(client, item);
         break;
     case ZKL_RPC_LIST:
@@ -218,7 +245,6 @@ static void answer(struct client *client, const struct item *item) {
     case ZKL_RPC_WRITE:
     case ZKL_RPC_MULTI: answer_write(client, item); return;
     case ZKL_RPC_SYNC:
-    case ZKL_RPC_EXISTS:
     case ZKL_RPC_UNWATCH: put_in(client, item, (struct zkl_answer){0}); return;
     }
     if (!done) put_in(client, item, (struct zkl_answer){.size = -1, .count = -1});
@@ -228,9 +254,11 @@ static void answer(struct client *client, const struct item *item) {
 
 static void watched(struct client *client, const struct item *item) {
     char path[ZKL_NAME_SIZE + 4];
-    bool deleted = item->what == DELETED;
-    zkl_session_event(client->zk, deleted ? ZKL_NODE_DELETED : ZKL_NODE_CHANGED,
-                      path_to(&world.nodes[item->node], path));
+    static const enum zkl_node_event events[] = {
+        [DELETED] = ZKL_NODE_DELETED, [CHANGED] = ZKL_NODE_CHANGED, [CREATED] = ZKL_NODE_CREATED};
+    zkl_session_event(client->zk, events[item->what],
+                      item->node < NODES ? path_to(&world.nodes[item->node], path)
+                                         : datum_path(item->node - NODES));
 }
 
 static void reopen(struct client *client) {
@@ -263,7 +291,8 @@ bool client_deliver(struct client *client) {
     switch (item.what) {
     case REQUEST: answer(client, &item); break;
     case DELETED:
-    case CHANGED: watched(client, &item); break;
+    case CHANGED:
+    case CREATED: watched(client, &item); break;
     case CUT: zkl_session_suspended(client->zk); break;
     case BACK: connected(client, &item); break;
     case EXPIRED: expired(client); break;
@@ -308,6 +337,7 @@ static void begin_to_close(struct client *client) {
     tell("%s closes its session", story_client(client));
     zkl_session_at(client->zk, clock_of(client));
     EACH_WISH(client, wish) wish->cancelled = ZKL_CLOSED;
+    EACH_DEED(client, deed) deed->cancelled = ZKL_CLOSED;
     zkl_session_close(client->zk);
     client_settle(client);
     client->closing = true;
@@ -333,6 +363,7 @@ static void come_to_the_end(struct client *client) {
     while (client_deliver(client)) continue;
     zkl_session_closed(client->zk);
     client_settle(client);
+    EACH_DEED(client, deed) require(!deed->request, "a session that is closed answers every deed");
     client_end(client);
     client_begin(client);
 }

@@ -28,10 +28,12 @@ static const struct row {
         {"partner changed", "ELSKIRWPAV",
          "what ends a waiter matters to who is away; else: its node was deleted"},
 
-    [EVENT_PARENTS] = {"parents: ok", "E", "asked for in CREATE, answered before the create"},
+    [EVENT_PARENTS] = {"parents: ok", "EL",
+                       "asked for in CREATE, answered before the create; L: another part had no "
+                       "memory to create"},
     {"parents: absent", "", "the simulator's path has one level; spec/core has more"},
-    {"parents: refused", "E", "as above"},
-    {"parents: unknown", "E", "as above"},
+    {"parents: refused", "EL", "as above"},
+    {"parents: unknown", "EL", "as above"},
     [EVENT_CREATED] = {"created: ok", "E", "CREATE is left by this reply only"},
     {"created: absent", "E", "as above"},
     {"created: refused", "E", "as above"},

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data.h"
 #include "world.h"
 
 /* --- the set of those seen ---------------------------------------------------------- */
@@ -93,6 +94,7 @@ static void mix_item(const struct item *item, zkl_time now) {
     mix((uint64_t)item->what << 8 | (uint64_t)item->taken << 1 | item->arrived);
     mix((uint64_t)(uint32_t)item->error << 32 | item->refused);
     mix((uint64_t)item->czxid);
+    mix(item->guard);
     mix((uint64_t)item->view);
     mix((uint64_t)item->node << 32 ^ (uint64_t)item->session << 1 ^ (uint64_t)item->line);
     for (int i = 0; i < OPS; i++) mix((uint64_t)item->nodes[i]);
@@ -196,6 +198,7 @@ static void mix_request_of(const struct zkl_session *session, const struct zkl_r
     mix_stakes(session, &request->stakes);
     for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
     mix((uint64_t)request->listed << 32 | request->signalled);
+    if (request->guard) mix((uint64_t)request->guard->refused << 1 | request->guard->sent);
 }
 
 static void mix_path(const struct path *path, zkl_time now) {
@@ -248,6 +251,26 @@ static void mix_wish(const struct zkl_session *session, const struct wish *wish,
     if (wish->deed) mix_request_of(session, wish->deed, now);
 }
 
+/* Of a small case: guards alone. */
+static void mix_deed(const struct zkl_session *session, const struct deed *deed, zkl_time now) {
+    mix((uint64_t)deed->kind << 32 | deed->guard);
+    mix((uint64_t)deed->cancelled);
+    mix((uint64_t)deed->asked << 32 ^ (uint64_t)deed->seen);
+    if (deed->request) mix_request_of(session, deed->request, now);
+}
+
+static void mix_guarded(const struct guarded *guard) {
+    mix((uint64_t)guard->parts << 32 | guard->carried << 1 | guard->denied);
+    for (unsigned i = 0; i < guard->parts; i++) mix((uint64_t)guard->places[i]);
+    mix((uint64_t)guard->served << 32 | (uint32_t)guard->error << 8 | guard->refused);
+}
+
+static void mix_datum(const struct datum *datum) {
+    mix((uint64_t)datum->watched << 16 | (uint64_t)datum->kept << 8 | datum->awaited);
+    for (int i = 0; i < datum->count; i++)
+        mix((uint64_t)datum->facts[i].at << 32 ^ datum->facts[i].word);
+}
+
 static void mix_shadow(const struct client *client, const struct stake *stake) {
     const struct shadow *shadow = shadow_of(client, &stake->claim);
     if (!shadow) return;
@@ -260,6 +283,7 @@ static void mix_client(struct client *client) {
     mix((uint64_t)client->life << 8 | (uint64_t)(client->server + 1) << 4);
     mix((uint64_t)client->session << 8 | client->wished);
     mix((uint64_t)client->waited << 8 | client->signals);
+    mix((uint64_t)client->deeds_done << 32 | client->late.guard);
     mix((uint64_t)client->last << 1 | client->expiring);
     mix_time(client->sent, world.now);
     mix_time(client->round, world.now);
@@ -275,6 +299,7 @@ static void mix_client(struct client *client) {
     mix_zk(client->zk, now);
     EACH_STAKE(client, stake) mix_shadow(client, stake);
     EACH_WISH(client, wish) mix_wish(client->zk, wish, now);
+    EACH_DEED(client, deed) mix_deed(client->zk, deed, now);
 }
 
 static void mix_session(const struct session *session) {
@@ -292,6 +317,8 @@ bool fingerprint_seen(void) {
     mix((uint64_t)world.counter);
     for (int i = 0; i < world.path_count; i++) mix((uint64_t)world.paths[i].died);
     EACH_NODE(node) mix_node(node);
+    EACH_DATUM(datum) mix_datum(datum);
+    for (unsigned i = 1; i <= world.guard_count; i++) mix_guarded(&world.guards[i]);
     for (unsigned i = 0; i < world.setting.servers; i++) {
         mix((uint64_t)world.servers[i].seen << 1 | world.servers[i].apart);
         mix_time(world.servers[i].report, world.now);

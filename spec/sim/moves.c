@@ -5,15 +5,17 @@
 #include <string.h>
 
 #include "choice.h"
+#include "deeds.h"
 #include "flow.h"
 #include "rules.h"
+#include "shortage.h"
 #include "story.h"
 
 const char *const move_names[MOVES] = {
-    "carry",   "deliver", "keep",      "see",   "connect", "pass",   "wish",      "cancel",
-    "release", "close",   "downgrade", "yield", "wait",    "signal", "interrupt", "release all",
-    "sever",   "stop",    "continue",  "kill",  "expire",  "apart",  "rejoin",    "land",
-    "reap",    "enter",   "leave",     "rob",   "change",  "clear"};
+    "carry",   "deliver", "keep",      "see",      "connect", "pass",   "wish",      "cancel",
+    "release", "close",   "downgrade", "yield",    "wait",    "signal", "interrupt", "release all",
+    "deed",    "sever",   "stop",      "continue", "kill",    "expire", "apart",     "rejoin",
+    "land",    "reap",    "enter",     "leave",    "rob",     "change", "clear",     "touch"};
 
 uint64_t moves_made[MOVES];
 
@@ -28,7 +30,7 @@ static const unsigned weights[MOVES] = {
     [MOVE_SEVER] = 2,   [MOVE_STOP] = 1,     [MOVE_CONTINUE] = 6,  [MOVE_KILL] = 1,
     [MOVE_EXPIRE] = 1,  [MOVE_APART] = 2,    [MOVE_REJOIN] = 3,    [MOVE_LAND] = 4,
     [MOVE_REAP] = 2,    [MOVE_ENTER] = 3,    [MOVE_LEAVE] = 5,     [MOVE_ROB] = 1,
-    [MOVE_CHANGE] = 1,  [MOVE_CLEAR] = 1};
+    [MOVE_CHANGE] = 1,  [MOVE_CLEAR] = 1,    [MOVE_DEED] = 6,      [MOVE_TOUCH] = 2};
 
 static struct {
     enum move moves[MOVES * CLIENTS];
@@ -150,6 +152,7 @@ static void allow_of(struct client *c) {
     allow(MOVE_CONNECT, who, may_connect(c));
     allow(MOVE_WISH, who, user_may_wish(c));
     if (runs) allow_users_of(c);
+    allow(MOVE_DEED, who, world.setting.deeds && deed_may_begin(c));
     bool may_close = c->closing || c->session != NOBODY;
     allow(MOVE_CLOSE, who, runs && may_close && world.session_count < SESSIONS / 2);
     allow(MOVE_SEVER, who, wired);
@@ -210,6 +213,7 @@ static void find_possible(void) {
     allow(MOVE_LEAVE, NOBODY, has_node(is_others));
     allow(MOVE_ROB, NOBODY, !nodes_full() && has_node(is_ours));
     allow(MOVE_CHANGE, NOBODY, has_node(is_ours_to_write));
+    allow(MOVE_TOUCH, NOBODY, deed_may_touch());
 }
 
 /* --- how they are made -------------------------------------------------------------- */
@@ -424,6 +428,7 @@ static void make(enum move move, int who) {
     case MOVE_SIGNAL: user_signal(c, some_wish(c, may_use_condition)); break;
     case MOVE_INTERRUPT: user_interrupt(c, some_wish(c, is_any)->owner); break;
     case MOVE_RELEASE_ALL: user_release_all(c, some_wish(c, has_lease)->owner); break;
+    case MOVE_DEED: deed_begin(c); break;
     case MOVE_CLOSE: client_close(c); break;
     case MOVE_SEVER: network_sever(c); break;
     case MOVE_STOP:
@@ -454,6 +459,7 @@ static void make(enum move move, int who) {
     case MOVE_ROB: rob(some_node(is_ours)); break;
     case MOVE_CHANGE: change(); break;
     case MOVE_CLEAR: clear_path(); break;
+    case MOVE_TOUCH: deed_touch(); break;
     case MOVES: break;
     }
 }
@@ -465,7 +471,9 @@ bool move(void) {
     enum move chosen = possible.moves[which];
     if (is_fault(chosen) && world.faults != UNLIMITED) world.faults--;
     moves_made[chosen]++;
+    if (world.setting.shortage && choose(4) == 3) shortage_begin(1 + choose(10));
     make(chosen, possible.who[which]);
+    shortage_end();
     rules_at_any_time();
     if (world.setting.brisk) flow(false);
     return true;

@@ -26,6 +26,7 @@ enum move {
     MOVE_SIGNAL,      /* a holder signals it */
     MOVE_INTERRUPT,   /* an owner ends all its waits */
     MOVE_RELEASE_ALL, /* or gives up all that it has */
+    MOVE_DEED,        /* a user writes, asks or watches: deeds.h */
     /* faults */
     MOVE_SEVER,    /* a connection is cut */
     MOVE_STOP,     /* a process is stopped */
@@ -42,6 +43,7 @@ enum move {
     MOVE_ROB,    /* somebody deletes a node of ours */
     MOVE_CHANGE, /* or writes to it */
     MOVE_CLEAR,  /* somebody deletes the path with all its children */
+    MOVE_TOUCH,  /* somebody changes a node of the user's */
     MOVES
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "choice.h"
+#include "data.h"
 #include "rules.h"
 #include "story.h"
 #include "world.h"
@@ -65,18 +66,42 @@ bool network_carry(struct client *client) {
 }
 
 static bool is_event(const struct item *item) {
-    return item->what == DELETED || item->what == CHANGED;
+    return item->what == DELETED || item->what == CHANGED || item->what == CREATED;
+}
+
+static void forget_watch(struct datum *datum, uint8_t bit) {
+    datum->kept &= (uint8_t)~bit;
+    datum->awaited &= (uint8_t)~bit;
+}
+
+static void note_watch_of_datum(const struct item *item, struct datum *datum, uint8_t bit) {
+    bool done = item->error == ZKL_ERROR_NONE;
+    if (item->rpc.watch && done) datum->kept |= bit;
+    if (item->rpc.watch && item->error == ZKL_ERROR_NO_NODE) datum->awaited |= bit;
+    if (item->rpc.kind == ZKL_RPC_UNWATCH && done) forget_watch(datum, bit);
 }
 
 /* What the library does with an answer: it keeps a watch, or gives it up. */
 static void note_watch(struct client *client, const struct item *item) {
     uint8_t bit = (uint8_t)(1U << index_of(client));
+    if (!item->rpc.watch && item->rpc.kind != ZKL_RPC_UNWATCH) return;
+    int datum = datum_at(item->rpc.path);
+    if (datum != NOBODY) {
+        note_watch_of_datum(item, &world.data[datum], bit);
+        return;
+    }
     if (item->error != ZKL_ERROR_NONE) return;
     if (item->rpc.kind == ZKL_RPC_GET && item->rpc.watch) world.nodes[item->node].kept |= bit;
     if (item->rpc.kind != ZKL_RPC_UNWATCH) return;
     EACH_NODE(node) {
         if (strcmp(node->name, name_in(item->rpc.path)) == 0) node->kept &= (uint8_t)~bit;
     }
+}
+
+/* It uses the watch up. */
+static void note_event(int node, uint8_t bit) {
+    if (node < NODES) world.nodes[node].kept &= (uint8_t)~bit;
+    else forget_watch(&world.data[node - NODES], bit);
 }
 
 /* The library's own thread sees the item. */
@@ -86,7 +111,7 @@ void network_arrive(struct client *client, struct item *item) {
     if (item->error != ZKL_ERROR_CONNECTION_LOSS && !is_event(item) && item->view > client->last)
         client->last = item->view;
     if (item->what == REQUEST) note_watch(client, item);
-    else if (is_event(item)) world.nodes[item->node].kept &= (uint8_t) ~(1U << index_of(client));
+    else if (is_event(item)) note_event(item->node, (uint8_t)(1U << index_of(client)));
 }
 
 /* --- a cut -------------------------------------------------------------------------------------
@@ -101,10 +126,11 @@ static zkl_time slow_way(const struct client *client) {
     return world.setting.wild ? longest / client->rate * 1000 : longest;
 }
 
-/* New nodes: alone, of a multi-lock, or in place of the own one. */
-static bool may_be_late(const struct zkl_rpc *rpc) {
+/* New nodes: alone, of a multi-lock, or in place of the own one; a guard. */
+static bool may_be_late(const struct item *item) {
+    const struct zkl_rpc *rpc = &item->rpc;
     bool writes = rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI;
-    return writes && rpc->ops->kind == ZKL_OP_CREATE && name_in(rpc->path);
+    return item->guard || (writes && rpc->ops->kind == ZKL_OP_CREATE && name_in(rpc->path));
 }
 
 /*
@@ -114,7 +140,7 @@ static bool may_be_late(const struct zkl_rpc *rpc) {
  */
 static void delay(struct client *client, const struct item *item) {
     struct late *late = &client->late;
-    if (!may_be_late(&item->rpc)) return;
+    if (!may_be_late(item)) return;
     if (late->count || choose(2) == 0) return;
     tell("the cut's first lost request, the %s, is still on its way", story_what(item));
     late->count = (unsigned)item->rpc.count;
@@ -122,10 +148,13 @@ static void delay(struct client *client, const struct item *item) {
         late->ops[i] = item->rpc.ops[i];
         snprintf(late->paths[i], sizeof late->paths[i], "%s", item->rpc.ops[i].path);
         late->ops[i].path = late->paths[i];
-        late->ops[i].data = NULL;
-        late->ops[i].size = 0;
+        size_t size = datum_at(late->paths[i]) == NOBODY ? 0 : late->ops[i].size;
+        if (size) memcpy(late->data[i], late->ops[i].data, size);
+        late->ops[i].data = late->data[i];
+        late->ops[i].size = size;
     }
     late->session = client->session;
+    late->guard = item->guard;
     late->lands = world.now + slow_way(client);
 }
 
@@ -190,6 +219,7 @@ void network_sever(struct client *client) {
     client->server = NOBODY; /* what is still carried out tells it nothing */
     lose_requests(client, server);
     EACH_NODE(node) node->watched &= (uint8_t)~bit;
+    data_unwatch(client, false);
 }
 
 /* --- a reconnect -------------------------------------------------------------------- */
@@ -214,6 +244,7 @@ static void set_watches(struct client *client) {
             push(client, CHANGED, (int)(node - world.nodes));
         else node->watched |= bit;
     }
+    data_set_watches(client, view);
 }
 
 /* What waited for the next connection is given up. */
@@ -243,6 +274,7 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     if (client->session == NOBODY) {
         client->session = session_open(timeout);
         EACH_NODE(node) node->kept &= (uint8_t) ~(1U << index_of(client));
+        data_unwatch(client, true);
     }
     world.sessions[client->session].timeout = timeout;
     world.sessions[client->session].touched = world.now;
@@ -261,10 +293,11 @@ void network_land(struct client *client) {
                                 .path = late->paths[0],
                                 .ops = late->ops,
                                 .count = late->count},
-                        .error = ZKL_ERROR_SESSION_EXPIRED};
+                        .error = ZKL_ERROR_SESSION_EXPIRED,
+                        .guard = late->guard};
     if (world.sessions[late->session].alive && !nodes_full())
         request_transact(late->session, &item);
-    for (unsigned i = 0; i < late->count && item.error == ZKL_ERROR_NONE; i++)
+    for (unsigned i = 0; i < late->count && item.error == ZKL_ERROR_NONE && !late->guard; i++)
         world.nodes[item.nodes[i]].late = true;
     tell("what was on a slow way lands: %s",
          item.error == ZKL_ERROR_NONE ? story_node(item.nodes[0]) : "in vain");

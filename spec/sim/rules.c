@@ -13,8 +13,7 @@ void require(bool holds, const char *rule) {
     tell("BROKEN: %s", rule);
 }
 
-/* Of a writer it may be its reader already, before the claim knows. */
-static struct node *node_of(const struct zkl_claim *claim) {
+struct node *node_of(const struct zkl_claim *claim) {
     char name[ZKL_NAME_SIZE];
     if (zkl_kind_is_fixed(claim->kind)) return claim->czxid ? node_born(claim->czxid) : NULL;
     struct node *node = claim->czxid == 0 ? NULL : node_find(claim->name);
@@ -50,6 +49,7 @@ static bool waits_for_its_turn(const struct zkl_claim *claim) {
 static void check_turn(const struct zkl_claim *claim, const struct node *node) {
     require(claim->served < BATCH, "a turn has its number of grants");
     require(claim->served == node->grants, "the grants of a node are counted");
+    require(!node->yields, "a turn that was revoked is not handed on");
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
         require(!waits_for_its_turn(each) || claim->trying, "in a client who came first is first");
 }
@@ -112,6 +112,19 @@ void rules_on_entry(const struct client *client, const struct wish *wish) {
             "who enters again has the grant's token");
 }
 
+/* That of a turn is the last of its node. */
+void rules_on_revoked(const struct client *client, const struct wish *wish) {
+    const struct stakes *stakes = &wish->lease->stakes;
+    bool asked = false;
+    tell("%s hears that somebody wants it", story_client(client));
+    for (size_t i = 0; i < stakes->count; i++) {
+        struct node *node = node_of(&zkl_stakes_at(stakes, i)->claim);
+        asked = asked || (node && node_is_asked(node));
+        if (node && wish->batch) node->yields = true;
+    }
+    require(asked, "who is told to give way was asked to");
+}
+
 static bool ran_out(const struct client *client) {
     return clock_of(client) >= client->proved + zkl_session_timeout(client->zk);
 }
@@ -142,6 +155,7 @@ static bool is_true(const struct client *client, const struct wish *wish, enum z
     case ZKL_TIMEOUT: return wish->trying || clock_of(client) >= wish->deadline;
     case ZKL_EXPIRED: return zkl_session_id(client->zk) == 0;
     case ZKL_AUTH: return world.setting.refusals;
+    case ZKL_NO_MEMORY: return world.shortages > 0;
     case ZKL_LOST: return (is_joint(wish) || wish->doing == WAITS) && lost_its_place(wish);
     case ZKL_CONFLICT: return wish->kind == ZKL_PERMIT && was_in_conflict(wish);
     case ZKL_TOO_MANY: return world.setting.room > 0;
@@ -218,7 +232,8 @@ void rules_on_signalled(const struct wish *wish) {
 void rules_on_stay(const struct wish *wish, enum zkl_code code) {
     require(wish->doing == WAITS, "only who is away stays");
     bool refused = code == ZKL_AUTH && world.setting.refusals;
-    require(refused || (code == ZKL_TOO_MANY && world.setting.room),
+    bool short_of = code == ZKL_NO_MEMORY && world.shortages;
+    require(refused || short_of || (code == ZKL_TOO_MANY && world.setting.room),
             "nobody refused to let it wait");
 }
 
@@ -335,6 +350,7 @@ void rules_on_tick(const struct client *client, zkl_time now) {
         require(!claim->wanted || held || now < claim->deadline, "no wait outlives its deadline");
         require(!held || !ran_out(client), "a holder is told when its clock runs out");
     }
+    EACH_DEED(client, deed) rules_on_open_deed(client, deed, now);
 }
 
 /* --- any time ------------------------------------------------------------------------------------
@@ -574,10 +590,21 @@ static void check_calm(const struct client *client, const struct zkl_claim *clai
     check_holder(client, claim);
 }
 
+/* If it may read its node. */
+static void check_told(const struct wish *wish) {
+    const struct stakes *stakes = stakes_of(wish);
+    for (size_t i = 0; has_lease(wish) && i < stakes->count; i++) {
+        const struct node *own = node_of(&zkl_stakes_at(stakes, i)->claim);
+        bool untold = own && alive(own) && node_is_urged(own) && !wish->revoked;
+        require(!untold || world.setting.refusals, "in a calm who was asked to give way knows it");
+    }
+}
+
 void rules_in_calm(void) {
     if (world.setting.wild) return;
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
+        EACH_WISH(c, wish) check_told(wish);
         EACH_STAKE(c, stake) check_calm(c, &stake->claim);
     }
     EACH_NODE(node) {

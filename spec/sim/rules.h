@@ -10,7 +10,9 @@
 
 /* When a user is told something. */
 void rules_on_grant(const struct client *client, struct wish *wish);
+void rules_on_untaken(const struct wish *wish); /* a grant: there is no memory for its lease */
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code);
+void rules_on_revoked(const struct client *client, const struct wish *wish);
 void rules_on_loss(const struct client *client, const struct wish *wish);
 void rules_on_untaken(const struct wish *wish);                            /* of a grant */
 void rules_on_entry(const struct client *client, const struct wish *wish); /* its owner had it */
@@ -21,6 +23,18 @@ bool rules_has_run_out(const struct client *client, const struct wish *wish);
 void rules_on_left(const struct client *client, const struct wish *wish); /* waited for the end */
 void rules_on_stay(const struct wish *wish, enum zkl_code code);          /* it could not wait */
 void rules_on_signalled(const struct wish *wish);
+
+/* Of deeds (rules_deeds.c): */
+void rules_on_open_deed(const struct client *client, const struct deed *deed, zkl_time now);
+void rules_on_deed(const struct client *client, const struct deed *deed); /* it is answered */
+void rules_on_sight(const struct client *client, struct deed *deed, const struct zkl_sight *sight);
+bool rules_is_up_to_date(const struct deed *deed); /* its user knows how its node is */
+/* A guard is sent for a grant; its transaction is carried out. */
+void rules_on_guard(struct guarded *guard, const struct stakes *stakes);
+void rules_on_guarded(const struct item *item);
+
+/* A claim's node, if it has one; of a writer perhaps its reader, before the claim knows. */
+struct node *node_of(const struct zkl_claim *claim);
 
 /* When the session feeds a claim (feeds.c). It forgets it: */
 void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim);
@@ -39,6 +53,8 @@ void rules_on_remove(const struct node *own, bool taken);
 
 extern uint64_t rules_grants; /* so far, in all runs */
 
+/* Before the clock has another timeout. */
+
 /* Before the clock hears of a proof that was issued then. */
 void rules_on_proof(struct client *client, zkl_time issued);
 
@@ -53,6 +69,9 @@ void rules_at_any_time(void);
 
 /* In a calm, when nothing is under way any more, with other clients' nodes still there. */
 void rules_in_calm(void);
+
+/* It comes to no calm: perhaps since somebody was not told. */
+void rules_on_unrest(void);
 
 /* At the end, when everything was given up. */
 void rules_at_rest(void);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "deeds.h"
 #include "flow.h"
 #include "moves.h"
 #include "rules.h"
@@ -90,7 +91,7 @@ static bool is_calm(void) {
         if (is_abandoned(i)) return false;
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
-        if (has_doubts(c)) return false;
+        if (has_doubts(c) || deeds_are_open(c)) return false;
         EACH_STAKE(c, stake) {
             if (!is_settled(&stake->claim)) return false;
         }
@@ -103,6 +104,7 @@ static void calm_down(void) {
     tell("-- calm --");
     flow(true);
     while (!is_calm() && beats++ < 40 && !world.broken) wait_a_beat();
+    if (beats >= 40) rules_on_unrest();
     require(beats < 40, "it comes to a calm");
     if (!world.broken) rules_in_calm();
 }
@@ -124,6 +126,7 @@ static bool release_all(void) {
     bool wanted = false;
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
+        deeds_end(c);
         EACH_WISH(c, wish) {
             wanted = true;
             if (has_lease(wish)) user_release(c, wish);
@@ -146,6 +149,7 @@ static bool is_at_rest(void) {
     EACH_CLIENT(c) {
         if (c->life != RUNS) continue;
         if (has_doubts(c) || zkl_session_has_claims(c->zk) || c->zk->calls) return false;
+        if (c->zk->watches.unwanted) return false; /* it removes them at a heartbeat */
     }
     return true;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "data.h"
 #include "moves.h"
 #include "story.h"
 
@@ -47,6 +48,8 @@ static const struct small {
          BIT(MOVE_WAIT) | BIT(MOVE_SIGNAL)},
     {"owner", "2 users of one owner, who enters again; one cut or interrupt", MIX_MUTEX, 1, 1, 3, 1,
      (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_INTERRUPT)},
+    {"guard", "2 clients that write with their leases; one cut", MIX_MUTEX, 2, 1, 1, 1,
+     (ALWAYS & ~(BIT(MOVE_PASS) | BIT(MOVE_KEEP))) | BIT(MOVE_SEVER) | BIT(MOVE_DEED)},
 };
 
 enum { SMALLS = sizeof smalls / sizeof *smalls };
@@ -75,6 +78,7 @@ static void set_small(const struct small *small) {
                                      .faults = small->faults,
                                      .moves = small->moves,
                                      .owners = small->moves & BIT(MOVE_INTERRUPT) ? 1 : 0,
+                                     .deeds = BIT(DEED_GUARD),
                                      .mix = small->mix,
                                      .limit = small->mix == MIX_PERMITS ? 2 : 0,
                                      .steps = SMALL_STEPS,
@@ -101,7 +105,7 @@ static void set_session(struct setting *setting) {
 static void set_any(void) {
     struct setting setting = {.moves = ALWAYS | BIT(MOVE_CANCEL) | BIT(MOVE_CLOSE) |
                                        BIT(MOVE_DOWNGRADE) | BIT(MOVE_YIELD) | BIT(MOVE_WAIT) |
-                                       BIT(MOVE_SIGNAL),
+                                       BIT(MOVE_SIGNAL) | BIT(MOVE_DEED),
                               .faults = UNLIMITED};
     static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};
     static const enum mix mixes[] = {MIX_MUTEX,     MIX_READ_WRITE, MIX_ALL,    MIX_READ_WRITE,
@@ -127,6 +131,8 @@ static void set_any(void) {
     setting.wild = choose(16) == 15;
     setting.downgrades = choose(2);
     set_session(&setting);
+    if (choose(4) == 3) setting.deeds = choose(BIT(DEED_KINDS));
+    setting.shortage = choose(20) == 19;
     world.setting = setting;
 }
 
@@ -157,7 +163,7 @@ static void connect_all(void) {
 }
 
 void setting_choose(void) {
-    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     unsigned which = choose_weighted(odds, SMALLS + 1);
     if (which) set_small(&smalls[which - 1]);
     else set_any();
@@ -165,5 +171,6 @@ void setting_choose(void) {
     if (!which && choose(2)) path_make();
     if (which) path_make();
     if (!which) set_counter();
+    data_begin();
     connect_all();
 }

@@ -3,10 +3,34 @@
 #include <string.h>
 
 #include "choice.h"
+#include "deeds.h"
 #include "rules.h"
 #include "story.h"
 #include "verdict.h"
 #include "world.h"
+
+/* --- without memory -------------------------------------------------------------------- */
+
+static void check_memory(const void *made) {
+    require(made || world.shortages, "what is asked for is begun, unless there is no memory");
+}
+
+/* A wish that did not begin was none. */
+static void begin_wish(struct client *client, struct wish *wish, struct zkl_request *request,
+                       const struct verdict *verdict, unsigned count) {
+    check_memory(request);
+    wish->request = request;
+    if (request) verdict_check(client, wish, verdict, count);
+    else *wish = (struct wish){0};
+    client_settle(client);
+}
+
+/* A lease is as before, if that did not begin. */
+static void begin_deed(struct wish *wish, enum doing doing, struct zkl_request *request) {
+    check_memory(request);
+    wish->doing = request ? doing : NOTHING;
+    wish->deed = request;
+}
 
 /* --- wishes ------------------------------------------------------------------------- */
 
@@ -81,9 +105,7 @@ void user_wish(struct client *client, int line, struct desire desire, zkl_time t
     struct verdict verdict = verdict_of(client, wish, &asked, 1);
     tell("%s wants %s%s%s", story_owner(client, wish->owner), story_desire(&desire),
          trying ? ", now or never" : "", verdict.again ? ", which it has" : "");
-    wish->request = zkl_acquire(client->zk, &asked);
-    verdict_check(client, wish, &verdict, 1);
-    client_settle(client);
+    begin_wish(client, wish, zkl_acquire(client->zk, &asked), &verdict, 1);
 }
 
 void user_wish_all(struct client *client, const struct desire desires[LINES], zkl_time timeout,
@@ -94,9 +116,7 @@ void user_wish_all(struct client *client, const struct desire desires[LINES], zk
     struct verdict verdict = verdict_of(client, wish, asked, LINES);
     tell("%s wants both: %s, and %s%s", story_owner(client, wish->owner), story_desire(&desires[0]),
          story_desire(&desires[1]), trying ? ", now or never" : "");
-    wish->request = zkl_acquire_all(client->zk, asked, LINES);
-    verdict_check(client, wish, &verdict, LINES);
-    client_settle(client);
+    begin_wish(client, wish, zkl_acquire_all(client->zk, asked, LINES), &verdict, LINES);
 }
 
 /* --- what is given back -------------------------------------------------------------- */
@@ -132,8 +152,7 @@ void user_cancel(struct client *client, struct wish *wish) {
 /* Some wait until the node is gone. */
 static void begin_to_leave(struct wish *wish) {
     rest(wish);
-    wish->doing = LEAVES;
-    wish->deed = zkl_release_wait(wish->lease, ZKL_NEVER);
+    begin_deed(wish, LEAVES, zkl_release_wait(wish->lease, ZKL_NEVER));
 }
 
 /* A lease that the clock ended is lost, and that is what its user is told. */
@@ -159,9 +178,8 @@ void user_release(struct client *client, struct wish *wish) {
 void user_downgrade(struct client *client, struct wish *wish) {
     tell("%s wants to write no more, only to read", story_client(client));
     zkl_session_at(client->zk, clock_of(client));
-    wish->kind = ZKL_READ; /* whatever comes of it */
-    wish->doing = SHARES;
-    wish->deed = zkl_downgrade(wish->lease, ZKL_NEVER);
+    begin_deed(wish, SHARES, zkl_downgrade(wish->lease, ZKL_NEVER));
+    if (wish->deed) wish->kind = ZKL_READ; /* whatever comes of it */
     client_settle(client);
 }
 
@@ -182,9 +200,8 @@ void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
     wish->deadline = deadline_of(client, timeout);
     wish->trying = false;
     zkl_session_at(client->zk, clock_of(client));
-    wish->doing = WAITS;
-    wish->deed = zkl_wait(wish->lease, line_path(CONDITION), timeout);
-    set_fellows_away(client, wish);
+    begin_deed(wish, WAITS, zkl_wait(wish->lease, line_path(CONDITION), timeout));
+    if (wish->deed) set_fellows_away(client, wish);
     client_settle(client);
 }
 
@@ -192,14 +209,28 @@ void user_signal(struct client *client, struct wish *wish) {
     tell("%s signals", story_client(client));
     client->signals++;
     zkl_session_at(client->zk, clock_of(client));
-    wish->doing = SIGNALS;
     wish->all = !world.setting.plain && choose(2);
     wish->saw = client->last;
-    wish->deed = zkl_signal(wish->lease, line_path(CONDITION), wish->all, ZKL_NEVER);
+    begin_deed(wish, SIGNALS, zkl_signal(wish->lease, line_path(CONDITION), wish->all, ZKL_NEVER));
     client_settle(client);
 }
 
 /* --- what users are told ------------------------------------------------------------- */
+
+/* Those who give way listen. */
+static void hear_revocation(const struct client *client, struct wish *wish) {
+    if (wish->revoked || !zkl_lease_revoked(wish->lease)) return;
+    wish->revoked = true;
+    rules_on_revoked(client, wish);
+}
+
+static void granted(struct client *client, struct wish *wish) {
+    bool listens = world.setting.deeds & 1U << DEED_REVOKE && client->wished % 2;
+    rules_on_grant(client, wish);
+    wish->revoked = false;
+    if (listens) zkl_lease_listen(wish->lease);
+    hear_revocation(client, wish);
+}
 
 static void answered(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->request);
@@ -215,9 +246,19 @@ static void answered(struct client *client, struct wish *wish) {
         return;
     }
     wish->lease = zkl_request_lease(wish->request);
+    check_memory(wish->lease);
+    if (!wish->lease) {
+        rules_on_untaken(wish);
+        user_leave(wish); /* that releases it */
+        return;
+    }
     drop(&wish->request);
-    if (wish->again) rules_on_entry(client, wish);
-    else rules_on_grant(client, wish);
+    if (!wish->again) {
+        granted(client, wish);
+        return;
+    }
+    rules_on_entry(client, wish);
+    hear_revocation(client, wish);
 }
 
 static bool has_still(const struct wish *wish) {
@@ -254,7 +295,7 @@ static void lost(struct client *client, struct wish *wish) {
 static void waited(struct client *client, struct wish *wish) {
     enum zkl_code code = zkl_request_code(wish->deed);
     struct wish *has = call_fellows(client, wish);
-    if (code == ZKL_OK) rules_on_grant(client, has ? has : wish);
+    if (code == ZKL_OK) granted(client, has ? has : wish);
     else if (has) rules_on_stay(wish, code);
     else rules_on_fail(client, wish, code);
     if (has_still(wish)) rest(wish);
@@ -295,6 +336,7 @@ static bool is_of(const struct zkl_request *request, uint64_t id) {
 }
 
 static void hear_request(struct client *client, uint64_t id) {
+    if (deed_hear_request(client, id)) return;
     EACH_WISH(client, wish) {
         if (is_of(wish->request, id)) answered(client, wish);
         else if (is_of(wish->deed, id)) done(client, wish);
@@ -316,6 +358,7 @@ static void hear_lease(struct client *client, uint64_t id) {
         require(state != ZKL_LEASE_RELEASED || wish->cancelled == ZKL_CLOSED,
                 "only its user gives a lease up");
         if (state == ZKL_LEASE_LOST) lost(client, wish);
+        else hear_revocation(client, wish);
     }
 }
 
@@ -324,5 +367,6 @@ bool user_hear(struct client *client) {
     if (!zkl_session_next_event(client->zk, &event)) return false;
     if (event.kind == ZKL_EVENT_REQUEST) hear_request(client, event.id);
     if (event.kind == ZKL_EVENT_LEASE) hear_lease(client, event.id);
+    if (event.kind == ZKL_EVENT_WATCHER) deed_hear_watcher(client, event.id);
     return true;
 }

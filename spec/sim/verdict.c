@@ -153,6 +153,12 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
     unsigned claims = verdict->claims + (contends ? count : 0);
     wish->verdict = verdict->code;
     wish->again = verdict->again;
+    if (done && zkl_request_code(wish->request) == ZKL_NO_MEMORY) {
+        require(world.shortages, "there was memory");
+        wish->verdict = ZKL_NO_MEMORY;
+        wish->again = false;
+        return;
+    }
     require(done != contends, "a wish is answered at once if its session knows the answer");
     require(!done || zkl_request_code(wish->request) == verdict->code,
             "what a wish is told at once is so");

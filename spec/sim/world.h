@@ -27,8 +27,12 @@ enum {
     LINES = 2,
     ROOM = 6,
     SHADOWS = 32,
-    OPS = 3, /* of a transaction */
+    OPS = 4, /* of a transaction */
     CHANGES = 24,
+    DATA = 2,   /* nodes of users */
+    FACTS = 48, /* of each */
+    GUARDS = 16,
+    DEEDS = 4, /* of a client at a time */
     QUEUE = 256
 };
 
@@ -60,6 +64,9 @@ struct node {
     bool contender;  /* its name is one */
     bool robbed;     /* a stranger removed it */
     bool late;       /* its create was on a slow way */
+    bool asked;      /* of a reader: its writer was asked to give way, ... */
+    bool urged;      /* ... and that was the last word in its node */
+    bool yields;     /* its holder knows that it was asked */
     int32_t grants;  /* how often it was the node of one */
     uint8_t watched; /* clients whose server would tell them, a bit each */
     uint8_t kept;    /* clients whose library keeps the watch */
@@ -85,6 +92,32 @@ struct generation { /* of the lock paths, which come and go together, and count 
     zxid born, died;
 };
 
+/* A node of the user's, from a commit on. */
+struct fact {
+    zxid at, born;
+    int32_t version;
+    unsigned word; /* what is in it; 0: it is not there */
+};
+
+struct datum {
+    int count;
+    struct fact facts[FACTS];
+    uint8_t watched;       /* clients whose server would tell them, a bit each */
+    uint8_t kept, awaited; /* whose library keeps the watch: on a node, on one that is to come */
+};
+
+/* What the rules know of a guard. */
+struct guarded {
+    unsigned parts; /* of the grant that it was last sent for: */
+    zxid places[LINES];
+    int lines[LINES];
+    int32_t served;
+    unsigned carried; /* out, so often */
+    int error;        /* of the server's last answer, and which operation it refused, from 0 */
+    unsigned refused;
+    bool denied; /* its user was told that nothing was written */
+};
+
 /* --- the network -------------------------------------------------------------------- */
 
 enum what {
@@ -92,6 +125,7 @@ enum what {
     /* watch events */
     DELETED,
     CHANGED,
+    CREATED,
     /* of the connection */
     CUT,
     BACK,
@@ -108,7 +142,7 @@ struct item {
     struct zkl_rpc rpc; /* REQUEST */
     int error;          /* of the answer */
     unsigned refused;   /* by an operation: which one, from 0 */
-    int node;           /* asked for, or what happened to it */
+    int node;           /* asked for, or what happened to it; NODES and more: see data.h */
     int nodes[OPS];     /* of the operations: made or written to */
     zxid view;          /* what its server had seen */
     int line;           /* LIST: which path */
@@ -116,8 +150,9 @@ struct item {
     zkl_time issued;    /* by the client's clock */
     bool arrived;       /* at the client's library */
     /* for the rules: */
-    int64_t czxid; /* of the claim that asks, as it knows it */
-    bool taken;    /* it is a waiter's whose lock was granted again */
+    int64_t czxid;  /* of the claim that asks, as it knows it */
+    bool taken;     /* it is a waiter's whose lock was granted again */
+    unsigned guard; /* which of the guards it is; 0: none */
 };
 
 struct queue {
@@ -149,6 +184,40 @@ struct wish {
     bool trying;
     enum zkl_code cancelled; /* why the user, or a close, gave it up */
     bool ended;              /* as a lease, by the own clock */
+    bool revoked;            /* its user was told that somebody wants the lock */
+};
+
+enum deed_kind {
+    DEED_GUARD,
+    DEED_CHECK,
+    DEED_GET,
+    DEED_QUEUE,
+    DEED_REVOKE,
+    DEED_WATCH,
+    DEED_KINDS
+};
+
+/* What else a user does. */
+struct deed {
+    bool used;
+    enum deed_kind kind;
+    struct zkl_request *request; /* until it is answered */
+    struct zkl_watcher *watcher; /* WATCH */
+    bool refused;                /* there is none, for a reason that is so */
+    zkl_time deadline;           /* by the client's clock */
+    enum zkl_code cancelled;     /* why the user, or a close, gave it up */
+    zxid asked, seen;            /* the last commit when it was asked, and the client's */
+    uint64_t asker;              /* the id of the session that asked, if there was one; or 0 */
+    int datum;                   /* GET, WATCH */
+    int line;                    /* QUEUE */
+    bool brief;
+    int node;       /* REVOKE */
+    unsigned guard; /* GUARD: which */
+    /* WATCH: what was told last: */
+    bool told;
+    enum zkl_code code;
+    int fact;    /* which of its node's */
+    int session; /* in this one */
 };
 
 /* What the rules remember of a claim, as long as there is one. */
@@ -167,6 +236,7 @@ struct late {
     char paths[OPS][ZKL_NAME_SIZE + 4];
     char data[OPS][16];
     int session;
+    unsigned guard; /* as of an item */
     zkl_time lands; /* until then at most */
 };
 
@@ -176,11 +246,13 @@ struct client {
     struct queue up, down;
     struct zkl_session *zk; /* NULL: dead. From here on all is zero when a run begins */
     struct wish wishes[ROOM];
+    struct deed deeds[DEEDS];
     struct shadow shadows[SHADOWS];
     enum life life;
     unsigned wished;          /* how many wishes it had */
     unsigned waited, signals; /* how often it waited in the condition, and signalled */
     bool closing;             /* its session closes, and takes its time for it */
+    unsigned deeds_done;      /* so many deeds were begun */
     bool mutexes;             /* of all kinds it wants mutexes, not to read or write */
     int session;              /* index; NOBODY: none */
     int server;               /* connected to; NOBODY: to none */
@@ -234,6 +306,8 @@ struct setting {
     bool wild;       /* clocks run further than 5 % apart: only tokens are promised */
     bool downgrades; /* another client's reader may take its writer's number */
     bool lingers;    /* a session that closes waits until its nodes are gone, or not */
+    unsigned deeds;  /* what else users do: a bit for each enum deed_kind */
+    bool shortage;   /* clients run out of memory now and then */
 };
 
 struct world {
@@ -245,12 +319,16 @@ struct world {
     unsigned faults;           /* left */
     int64_t token[LINES];      /* of the latest grant to a mutex or writer: see note_token() */
     int64_t read_token[LINES]; /* the largest of a grant to a reader */
+    unsigned shortages;        /* allocations that failed */
     const char *broken;        /* the first rule that did not hold */
     struct server servers[SERVERS];
     struct session sessions[SESSIONS];
     struct generation paths[PATHS];
     struct node nodes[NODES];
-    struct client clients[CLIENTS]; /* the last: see world_begin() */
+    struct datum data[DATA];
+    unsigned guard_count;
+    struct guarded guards[GUARDS + 1]; /* the first is none */
+    struct client clients[CLIENTS];    /* the last: see world_begin() */
 };
 
 extern struct world world;
@@ -261,6 +339,11 @@ extern struct world world;
     for (struct wish *each = ((struct client *)(uintptr_t)(c))->wishes; each < (c)->wishes + ROOM; \
          each++)                                                                                   \
         if (!each->used) continue;                                                                 \
+        else
+#define EACH_DEED(c, deed)                                                                         \
+    for (struct deed *deed = ((struct client *)(uintptr_t)(c))->deeds; deed < (c)->deeds + DEEDS;  \
+         deed++)                                                                                   \
+        if (!deed->used) continue;                                                                 \
         else
 #define EACH_STAKE(c, stake) /* may not end any */                                                 \
     for (struct stake *stake = (c)->zk ? (c)->zk->stakes : NULL; stake; stake = stake->next)
@@ -317,6 +400,8 @@ struct node *node_unsignalled(void); /* the first who waits in the condition for
 void node_remove(struct node *node);
 void node_write(struct node *node, enum content content);
 bool nodes_full(void);
+bool node_is_asked(const struct node *node); /* to give way, ever */
+bool node_is_urged(const struct node *node); /* and nothing was written since */
 
 /* When it was written to: first and last up to that view, how often; 0: never. */
 zxid node_changed(const struct node *node, zxid view);
@@ -338,6 +423,8 @@ int64_t node_taken(const struct node *node);
 void server_see(int server, zxid view);
 void server_report(int server);
 void server_rejoin(int server);
+
+zxid world_commit(void); /* the next one */
 
 int session_open(zkl_time timeout);
 void session_end(int session);

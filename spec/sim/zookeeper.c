@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "choice.h"
+#include "data.h"
 #include "rules.h"
 #include "story.h"
 #include "world.h"
@@ -16,20 +17,20 @@ bool path_at(zxid view) {
     return false;
 }
 
-static zxid commit(void) {
+zxid world_commit(void) {
     world.zxid++;
     return world.zxid;
 }
 
 void path_make(void) {
     if (path_at(world.zxid) || world.path_count == PATHS) return;
-    world.paths[world.path_count++] = (struct generation){commit(), NEVER};
+    world.paths[world.path_count++] = (struct generation){world_commit(), NEVER};
     world.counter = 0;
     server_see(0, world.zxid);
 }
 
 void path_remove(void) {
-    world.paths[world.path_count - 1].died = commit();
+    world.paths[world.path_count - 1].died = world_commit();
     server_see(0, world.zxid);
 }
 
@@ -101,7 +102,7 @@ static struct node *new_node(const char *name, int session, int line, bool conte
 }
 
 struct node *node_add(const char *name, int session, int line, bool contender) {
-    struct node *node = new_node(name, session, line, contender, commit());
+    struct node *node = new_node(name, session, line, contender, world_commit());
     server_see(0, world.zxid);
     return node;
 }
@@ -131,7 +132,7 @@ struct node *node_make(const char *prefix, int session, int line, bool contender
 }
 
 void node_remove(struct node *node) {
-    node->died = commit();
+    node->died = world_commit();
     server_see(0, world.zxid);
 }
 
@@ -142,8 +143,19 @@ static void change(struct node *node, enum content content, zxid at) {
 }
 
 void node_write(struct node *node, enum content content) {
-    change(node, content, commit());
+    change(node, content, world_commit());
     server_see(0, world.zxid);
+}
+
+bool node_is_asked(const struct node *node) {
+    for (int i = 0; i < node->change_count; i++)
+        if (node->changes[i].content == REVOKE) return true;
+    return node->asked;
+}
+
+bool node_is_urged(const struct node *node) {
+    int count = node->change_count;
+    return count ? node->changes[count - 1].content == REVOKE : node->urged;
 }
 
 int32_t node_version(const struct node *node, zxid view) {
@@ -209,7 +221,7 @@ static zxid next_of_watched(zxid from, zxid to) {
         if (node->died > from && node->died < next) next = node->died;
         next = next_change(node, from, next);
     }
-    return next;
+    return data_next(from, next);
 }
 
 void server_see(int server, zxid view) {
@@ -223,6 +235,7 @@ void server_see(int server, zxid view) {
             else if (node_changed(node, at) == at && alive_at(node, at))
                 tell_watchers(server, node, CHANGED);
         }
+        data_tell(server, at);
     }
 }
 
@@ -233,7 +246,7 @@ int session_open(zkl_time timeout) {
     int index = world.session_count < SESSIONS ? world.session_count++ : SESSIONS - 1;
     world.sessions[index] = (struct session){
         .id = ((uint64_t)index + 1) << 32, .timeout = timeout, .touched = world.now, .alive = true};
-    commit();
+    world_commit();
     server_see(0, world.zxid);
     return index;
 }
@@ -243,7 +256,7 @@ void session_end(int index) {
     struct session *session = &world.sessions[index];
     if (!session->alive) return;
     session->alive = false;
-    zxid view = commit();
+    zxid view = world_commit();
     EACH_NODE(node) {
         if (alive(node) && node->session == index) node->died = view;
     }
@@ -352,6 +365,8 @@ static int test_create(const struct zkl_op *op) {
 }
 
 static int test(const struct zkl_op *op) {
+    int datum = datum_at(op->path);
+    if (datum != NOBODY) return datum_test(datum, op);
     if (op->kind == ZKL_OP_CREATE) return test_create(op);
     const struct node *node = node_at(name_in(op->path), world.zxid);
     if (!node) return ZKL_ERROR_NO_NODE;
@@ -359,16 +374,19 @@ static int test(const struct zkl_op *op) {
     return other ? ZKL_ERROR_BAD_VERSION : ZKL_ERROR_NONE;
 }
 
-/* A reader has its writer's place; only a writer becomes a reader. */
-static zxid place_of(const struct node *reader) {
+/* A reader has its writer's place, and what was asked of it; only a writer becomes a reader. */
+static void take_place(struct node *reader) {
     char name[ZKL_NAME_SIZE];
     EACH_NODE(node) {
         if (node->kind != ZKL_WRITE || !alive(node)) continue;
         zkl_name_downgrade(name, node->name);
-        if (strcmp(name, reader->name) == 0) return node->place;
+        if (strcmp(name, reader->name) != 0) continue;
+        reader->place = node->place;
+        reader->asked = node_is_asked(node);
+        reader->urged = node_is_urged(node);
+        return;
     }
     require(is_fixed(reader->name), "only a writer becomes a reader");
-    return reader->place;
 }
 
 static struct node *create(const struct zkl_op *op, int session, zxid at) {
@@ -376,7 +394,7 @@ static struct node *create(const struct zkl_op *op, int session, zxid at) {
     bool sequential = op->mode == ZKL_SEQUENTIAL;
     struct node *node =
         new_node(sequential ? numbered(name) : name, session, line_at(op->path), true, at);
-    if (!sequential) node->place = place_of(node);
+    if (!sequential) take_place(node);
     return node;
 }
 
@@ -422,16 +440,23 @@ static void set(struct node *node, const struct zkl_op *op, int session, const s
                 zxid at) {
     enum content content = content_of(op);
     if (content == SIGNAL) signal(node, &item->rpc);
-    else require(node->session == session, "nobody's node is marked by another session");
+    else if (content != REVOKE)
+        require(node->session == session, "nobody's node is marked by another session");
     change(node, content, at);
 }
 
-static struct node *apply(const struct zkl_op *op, int session, struct item *item, zxid at) {
-    if (op->kind == ZKL_OP_CREATE) return create(op, session, at);
-    struct node *node = node_at(name_in(op->path), world.zxid - 1);
+/* What it is about. */
+static int apply(const struct zkl_op *op, int session, struct item *item, zxid at) {
+    int datum = datum_at(op->path);
+    if (datum != NOBODY) {
+        datum_apply(datum, op, at);
+        return NODES + datum;
+    }
+    struct node *node = op->kind == ZKL_OP_CREATE ? create(op, session, at)
+                                                  : node_at(name_in(op->path), world.zxid - 1);
     if (op->kind == ZKL_OP_DELETE) remove_one(node, session, item, at);
     else if (op->kind == ZKL_OP_SET) set(node, op, session, item, at);
-    return node;
+    return (int)(node - world.nodes);
 }
 
 void request_transact(int session, struct item *item) {
@@ -446,15 +471,28 @@ void request_transact(int session, struct item *item) {
         path_make();
         return;
     }
-    zxid at = commit();
+    zxid at = world_commit();
     for (unsigned i = 0; i < rpc->count; i++)
-        item->nodes[i] = (int)(apply(&rpc->ops[i], session, item, at) - world.nodes);
+        item->nodes[i] = apply(&rpc->ops[i], session, item, at);
+    if (item->guard) rules_on_guarded(item);
     server_see(0, world.zxid);
 }
 
 /* --- requests ----------------------------------------------------------------------- */
 
+static void get_datum(const struct client *client, zxid view, struct item *item, int which) {
+    struct datum *datum = &world.data[which];
+    item->node = NODES + which;
+    if (item->rpc.watch) datum->watched |= (uint8_t)(1U << index_of(client));
+    if (!fact_at(datum, view)->word) item->error = ZKL_ERROR_NO_NODE;
+}
+
 static void get(const struct client *client, zxid view, struct item *item) {
+    int datum = datum_at(item->rpc.path);
+    if (datum != NOBODY) {
+        get_datum(client, view, item, datum);
+        return;
+    }
     struct node *node = node_at(name_in(item->rpc.path), view);
     item->node = node ? (int)(node - world.nodes) : NOBODY;
     if (!node) item->error = ZKL_ERROR_NO_NODE;
@@ -464,7 +502,11 @@ static void get(const struct client *client, zxid view, struct item *item) {
 static void unwatch(const struct client *client, struct item *item) {
     uint8_t bit = (uint8_t)(1U << index_of(client));
     const char *name = name_in(item->rpc.path);
-    item->error = ZKL_ERROR_NO_WATCHER;
+    int which = datum_at(item->rpc.path);
+    struct datum *datum = which == NOBODY ? NULL : &world.data[which];
+    bool set = datum && datum->watched & bit;
+    item->error = set ? ZKL_ERROR_NONE : ZKL_ERROR_NO_WATCHER;
+    if (set) datum->watched &= (uint8_t)~bit;
     EACH_NODE(node) {
         if (!(node->watched & bit) || strcmp(node->name, name) != 0) continue;
         node->watched &= (uint8_t)~bit;
@@ -480,10 +522,16 @@ bool request_waits(int server, const struct item *item) {
     return is_write(&item->rpc) && world.servers[server].apart;
 }
 
+static bool is_there(const char *path, zxid view) {
+    int datum = datum_at(path);
+    if (datum != NOBODY) return fact_at(&world.data[datum], view)->word != 0;
+    return node_at(name_in(path), view) != NULL;
+}
+
 /* By the ACL: a sync or the end of a watch needs no right, and what is read has to be there. */
 static bool may_be_refused(const struct zkl_rpc *rpc, zxid view) {
     switch (rpc->kind) {
-    case ZKL_RPC_GET: return node_at(name_in(rpc->path), view) != NULL;
+    case ZKL_RPC_GET: return is_there(rpc->path, view);
     case ZKL_RPC_LIST: return path_at(view);
     case ZKL_RPC_WRITE:
     case ZKL_RPC_MULTI: return true;
@@ -499,7 +547,7 @@ static bool is_refused(const struct zkl_rpc *rpc, zxid view) {
 }
 
 /* One that carries out writes answers only when it has seen them itself. */
-bool request_carry_out(const struct client *client, int server, struct item *item) {
+static bool carry_out(const struct client *client, int server, struct item *item) {
     const struct zkl_rpc *rpc = &item->rpc;
     if (request_waits(server, item)) return false;
     item->error = is_refused(rpc, world.servers[server].seen) ? ZKL_ERROR_NO_AUTH : ZKL_ERROR_NONE;
@@ -515,11 +563,19 @@ bool request_carry_out(const struct client *client, int server, struct item *ite
         item->line = line_at(rpc->path);
         if (!path_at(item->view)) item->error = ZKL_ERROR_NO_NODE;
         break;
-    case ZKL_RPC_GET: get(client, world.servers[server].seen, item); break;
+    case ZKL_RPC_GET:
+    case ZKL_RPC_EXISTS: get(client, world.servers[server].seen, item); break;
     case ZKL_RPC_UNWATCH: unwatch(client, item); break;
     case ZKL_RPC_SYNC: break;
-    case ZKL_RPC_EXISTS: require(false, "(nobody in the simulator watches)"); break;
     }
     if (is_write(rpc)) server_see(server, world.zxid);
+    return true;
+}
+
+bool request_carry_out(const struct client *client, int server, struct item *item) {
+    struct guarded *guard = &world.guards[item->guard];
+    if (!carry_out(client, server, item)) return false;
+    guard->error = item->error;
+    guard->refused = item->refused;
     return true;
 }

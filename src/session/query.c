@@ -18,11 +18,14 @@
 
 /*
  * A part of the answer was lost: all of it is asked again, a moment after the last of the
- * other parts is there.
+ * other parts is there; but nothing about a lease that has ended meanwhile.
  */
 void zkl_query_again(struct zkl_request *request) {
+    enum zkl_code ended = zkl_stakes_ended(&request->stakes);
     request->ask_at = request->session->now + ZKL_SECOND / 10;
-    if (!request->calls) zkl_session_wake(request->session, request->ask_at);
+    if (request->calls) return;
+    if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
+    else zkl_session_wake(request->session, request->ask_at);
 }
 
 /* NULL: out of memory; the request is asked again. */
@@ -128,6 +131,11 @@ static bool exhausted(const struct zkl_request *request) {
     return false;
 }
 
+/* What names tell is told: a list had them, and no get was needed. */
+static bool is_of_names(const struct zkl_request *request) {
+    return request->brief && !zkl_kind_is_fixed(request->asked) && !exhausted(request);
+}
+
 static void queue_ready(struct zkl_request *request) {
     if (request->kind == REQUEST_SIGNAL) zkl_signal_next(request);
     else zkl_request_finish(request, ZKL_OK, 0);
@@ -135,9 +143,10 @@ static void queue_ready(struct zkl_request *request) {
 
 /* All answers are there: drops the claims that went since the list, and sorts. */
 static void queue_complete(struct zkl_request *request) {
+    bool all = is_of_names(request);
     size_t kept = 0;
     for (size_t i = 0; i < request->queued; i++) {
-        if (request->queue[i].czxid || request->brief) request->queue[kept++] = request->queue[i];
+        if (request->queue[i].czxid || all) request->queue[kept++] = request->queue[i];
         else free(request->queue[i].name);
     }
     request->queued = kept;
@@ -212,7 +221,7 @@ static void queue_listed(struct zkl_request *request, const struct answer *answe
     if (enough) drop_repeated(request);
     if (!enough) zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     else if (request->queued == 0) queue_ready(request);
-    else if (request->brief && !exhausted(request)) queue_complete(request);
+    else if (is_of_names(request)) queue_complete(request);
     else ask_each(request);
 }
 

@@ -132,12 +132,13 @@ static zkl_actions answer_create(struct stake *stake, const struct answer *answe
 
 static zkl_actions answer_own(struct stake *stake, const struct answer *answer) {
     const struct zkl_stat *stat = answer->stat;
-    zkl_stake_take_data(stake, answer);
+    bool fixed = zkl_kind_is_fixed(stake->claim.kind);
+    if (!fixed) zkl_stake_take_data(stake, answer);
     zkl_actions did =
         zkl_claim_got_own(&stake->claim, answer->reply, answer->why, stat ? stat->czxid : 0,
                           stat ? stat->owner : 0, answer->now);
-    if (stat && zkl_kind_is_fixed(stake->claim.kind))
-        zkl_stake_look_for_fixed_orphan(stake->path, stake->session, stat);
+    if (fixed) zkl_stake_take_data(stake, answer); /* from now on the claim knows its node */
+    if (stat && fixed) zkl_stake_look_for_fixed_orphan(stake->path, stake->session, stat);
     if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
     return did;
 }

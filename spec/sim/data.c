@@ -1,0 +1,148 @@
+/*
+ * data.c - the nodes of users: what guards write, watchers watch, and strangers touch. Each is
+ * remembered as it was from commit to commit, so that any server's view of it is a matter of
+ * comparing numbers.
+ */
+#include "data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "choice.h"
+#include "rules.h"
+
+static const char *const paths[DATA] = {"/u/0", "/u/1"};
+
+/* The first is there from the beginning. */
+void data_begin(void) {
+    EACH_DATUM(datum) {
+        datum->count = 1;
+        datum->facts[0] = (struct fact){.at = 1, .born = 1, .word = datum == world.data ? 1 : 0};
+    }
+}
+
+int datum_at(const char *path) {
+    if (path[1] != 'u') return NOBODY;
+    for (int i = 0; i < DATA; i++)
+        if (strcmp(paths[i], path) == 0) return i;
+    return NOBODY;
+}
+
+const char *datum_path(int datum) {
+    return paths[datum];
+}
+
+const struct fact *fact_at(const struct datum *datum, zxid view) {
+    int i = datum->count - 1;
+    while (i > 0 && datum->facts[i].at > view) i--;
+    return &datum->facts[i];
+}
+
+const struct fact *fact_now(const struct datum *datum) {
+    return &datum->facts[datum->count - 1];
+}
+
+zxid fact_end(const struct datum *datum, const struct fact *fact) {
+    return fact == fact_now(datum) ? NEVER : fact[1].at;
+}
+
+struct zkl_stat fact_stat(const struct fact *fact) {
+    return (struct zkl_stat){.czxid = fact->born, .mzxid = fact->at, .version = fact->version};
+}
+
+const char *fact_text(const struct fact *fact, char text[WORD]) {
+    snprintf(text, WORD, "%u", fact->word);
+    return text;
+}
+
+/* --- writes ---------------------------------------------------------------------------------- */
+
+int datum_test(int which, const struct zkl_op *op) {
+    const struct fact *now = fact_now(&world.data[which]);
+    if (op->kind == ZKL_OP_CREATE) return now->word ? ZKL_ERROR_NODE_EXISTS : ZKL_ERROR_NONE;
+    if (!now->word) return ZKL_ERROR_NO_NODE;
+    bool other = op->version != -1 && op->version != now->version;
+    return other ? ZKL_ERROR_BAD_VERSION : ZKL_ERROR_NONE;
+}
+
+static unsigned word_of(const struct zkl_op *op) {
+    char text[WORD] = "";
+    if (op->size < WORD) memcpy(text, op->data, op->size);
+    return (unsigned)strtoul(text, NULL, 10);
+}
+
+void datum_apply(int which, const struct zkl_op *op, zxid at) {
+    struct datum *datum = &world.data[which];
+    struct fact fact = *fact_now(datum);
+    if (op->kind == ZKL_OP_CHECK) return;
+    require(datum->count < FACTS, "(the simulator is out of facts)");
+    if (datum->count == FACTS) return;
+    fact.version = op->kind == ZKL_OP_SET ? fact.version + 1 : 0;
+    fact.word = op->kind == ZKL_OP_DELETE ? 0 : word_of(op);
+    if (op->kind == ZKL_OP_CREATE) fact.born = at;
+    fact.at = at;
+    datum->facts[datum->count++] = fact;
+}
+
+/* --- watches --------------------------------------------------------------------------------- */
+
+/* The commit after `from` that changes one that somebody watches, or `otherwise`. */
+zxid data_next(zxid from, zxid otherwise) {
+    EACH_DATUM(datum) {
+        for (int i = 1; datum->watched && i < datum->count; i++) {
+            zxid at = datum->facts[i].at;
+            if (at > from && at < otherwise) otherwise = at;
+        }
+    }
+    return otherwise;
+}
+
+static enum what what_happened(const struct fact *fact) {
+    if (!fact->word) return DELETED;
+    return fact->at == fact->born ? CREATED : CHANGED;
+}
+
+/* Who may not read it is told nothing, and has no watch any more (ZOOKEEPER-4799). */
+static bool is_kept_back(void) {
+    return world.setting.refusals && choose(6) == 5;
+}
+
+void data_tell(int server, zxid at) {
+    EACH_DATUM(datum) {
+        const struct fact *fact = fact_at(datum, at);
+        if (!datum->watched || fact->at != at) continue;
+        EACH_CLIENT(c) {
+            uint8_t bit = (uint8_t)(1U << index_of(c));
+            if (c->server != server || !(datum->watched & bit)) continue;
+            datum->watched &= (uint8_t)~bit;
+            if (!is_kept_back())
+                network_tell(index_of(c), what_happened(fact), NODES + (int)(datum - world.data));
+        }
+    }
+}
+
+/* As DataTree.setWatches() does it, and libzookeeper's lists of watches. */
+void data_set_watches(const struct client *client, zxid view) {
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    EACH_DATUM(datum) {
+        const struct fact *fact = fact_at(datum, view);
+        int index = NODES + (int)(datum - world.data), who = index_of(client);
+        bool fires = true;
+        if (!((datum->kept | datum->awaited) & bit)) continue;
+        if (datum->kept & bit && !fact->word) network_tell(who, DELETED, index);
+        else if (datum->kept & bit && fact->at > client->last) network_tell(who, CHANGED, index);
+        else if (datum->awaited & bit && fact->word) network_tell(who, CREATED, index);
+        else fires = false;
+        if (!fires) datum->watched |= bit;
+    }
+}
+
+void data_unwatch(const struct client *client, bool everywhere) {
+    uint8_t others = (uint8_t) ~(1U << index_of(client));
+    EACH_DATUM(datum) {
+        datum->watched &= others;
+        if (everywhere) datum->kept &= others;
+        if (everywhere) datum->awaited &= others;
+    }
+}

@@ -1,0 +1,38 @@
+/*
+ * data.h - nodes of users, beside the lock paths.
+ *
+ * An item's `node` of NODES and more is one of them.
+ */
+#ifndef DATA_H
+#define DATA_H
+
+#include "world.h"
+
+#define EACH_DATUM(datum) for (struct datum *datum = world.data; datum < world.data + DATA; datum++)
+
+enum { WORD = 16 }; /* bytes that a word takes as text */
+
+void data_begin(void);
+
+int datum_at(const char *path); /* NOBODY: it is of no such node */
+const char *datum_path(int datum);
+
+/* How it was in that view, how it is, and until when it was so. */
+const struct fact *fact_at(const struct datum *datum, zxid view);
+const struct fact *fact_now(const struct datum *datum);
+zxid fact_end(const struct datum *datum, const struct fact *fact);
+struct zkl_stat fact_stat(const struct fact *fact);
+const char *fact_text(const struct fact *fact, char text[WORD]);
+
+/* An operation would be carried out, or why not; and it is. */
+int datum_test(int datum, const struct zkl_op *op);
+void datum_apply(int datum, const struct zkl_op *op, zxid at);
+
+/* A server that comes to see a commit tells whoever watches. */
+zxid data_next(zxid from, zxid otherwise);
+void data_tell(int server, zxid at);
+void data_set_watches(const struct client *client, zxid view); /* after a reconnect */
+/* The server's, which go with the connection; `everywhere`: the library's, too. */
+void data_unwatch(const struct client *client, bool everywhere);
+
+#endif

@@ -1,0 +1,301 @@
+/* deeds.c - what users do beside taking and giving back locks, and what they are told of it. */
+#include "deeds.h"
+
+#include <stdio.h>
+
+#include "choice.h"
+#include "data.h"
+#include "rules.h"
+#include "story.h"
+
+/* --- beginnings ------------------------------------------------------------------------------ */
+
+/* A holder; one that waits in the condition, or leaves, is asked nothing. */
+static struct wish *some_holder(const struct client *client) {
+    struct wish *found[ROOM];
+    unsigned count = 0;
+    EACH_WISH(client, wish) {
+        if (has_lease(wish)) found[count++] = wish;
+    }
+    return count ? found[count > 1 ? choose(count) : 0] : NULL;
+}
+
+static struct deed *new_deed(struct client *client, enum deed_kind kind) {
+    struct deed *deed = client->deeds;
+    while (deed->used) deed++;
+    client->deeds_done++;
+    *deed = (struct deed){.used = true,
+                          .kind = kind,
+                          .deadline = ZKL_NEVER,
+                          .asked = world.zxid,
+                          .seen = client->last,
+                          .asker = zkl_session_id(client->zk)};
+    return deed;
+}
+
+/* Half of them do not wait for ever. */
+static zkl_time some_timeout(const struct client *client, struct deed *deed) {
+    if (world.setting.plain || choose(2)) return ZKL_NEVER;
+    zkl_time timeout = choose(20) * (TIMEOUT / 10);
+    deed->deadline = clock_of(client) + timeout;
+    return timeout;
+}
+
+/* All are different; strangers write 1. */
+static unsigned new_word(void) {
+    return DATA * world.guard_count;
+}
+
+static int32_t some_version(const struct fact *now) {
+    unsigned which = world.setting.plain ? 0 : choose(4);
+    return which < 2 ? -1 : now->version - (which == 3);
+}
+
+/* One write, or one to each of two nodes; some of them do not fit. */
+static size_t some_writes(struct zkl_op ops[DATA], char texts[DATA][WORD]) {
+    static const enum zkl_op_kind kinds[] = {ZKL_OP_SET,    ZKL_OP_SET,    ZKL_OP_SET,
+                                             ZKL_OP_CREATE, ZKL_OP_DELETE, ZKL_OP_CHECK};
+    size_t count = world.setting.plain ? 1 : 1 + choose(DATA);
+    int first = count == 1 && !world.setting.plain ? (int)choose(DATA) : 0;
+    for (size_t i = 0; i < count; i++) {
+        int datum = first + (int)i;
+        struct zkl_op *op = &ops[i];
+        *op = (struct zkl_op){.kind = kinds[world.setting.plain ? 0 : choose(6)],
+                              .path = datum_path(datum),
+                              .version = some_version(fact_now(&world.data[datum]))};
+        op->size = (size_t)snprintf(texts[i], WORD, "%u", new_word() + (unsigned)i);
+        op->data = texts[i];
+    }
+    return count;
+}
+
+static void guard(struct client *client) {
+    char texts[DATA][WORD];
+    struct zkl_op ops[DATA];
+    struct wish *wish = some_holder(client);
+    struct deed *deed = new_deed(client, DEED_GUARD);
+    deed->guard = ++world.guard_count;
+    size_t count = some_writes(ops, texts);
+    tell("%s writes with its lease: guard %u", story_client(client), deed->guard);
+    deed->request = zkl_guard(wish->lease, ops, count, some_timeout(client, deed));
+}
+
+static void check(struct client *client) {
+    struct wish *wish = some_holder(client);
+    struct deed *deed = new_deed(client, DEED_CHECK);
+    tell("%s asks whether its lease stands", story_client(client));
+    deed->request = zkl_check(wish->lease, some_timeout(client, deed));
+}
+
+static void get(struct client *client) {
+    struct deed *deed = new_deed(client, DEED_GET);
+    deed->datum = (int)choose(DATA);
+    tell("%s asks what is in %s", story_client(client), datum_path(deed->datum));
+    deed->request = zkl_get(client->zk, datum_path(deed->datum), some_timeout(client, deed));
+}
+
+static void queue(struct client *client) {
+    bool two = world.setting.mix == MIX_MULTI || world.setting.mix == MIX_CONDITION;
+    enum zkl_kind kind = world.setting.mix == MIX_UNFAIR ? ZKL_UNFAIR : ZKL_MUTEX;
+    struct deed *deed = new_deed(client, DEED_QUEUE);
+    deed->line = two ? (int)choose(LINES) : 0;
+    deed->brief = choose(2);
+    tell("%s asks who is in the line%s", story_client(client), deed->brief ? ", in brief" : "");
+    deed->request =
+        zkl_queue(client->zk, line_path(deed->line), kind, deed->brief, some_timeout(client, deed));
+}
+
+/* --- a word to a holder ------------------------------------------------------------------------
+ */
+
+/* Also the session has to have room to mark it. */
+static bool may_be_asked(const struct node *node) {
+    return alive(node) && node->contender && node->change_count < CHANGES / 3;
+}
+
+static unsigned count_to_ask(void) {
+    unsigned count = 0;
+    EACH_NODE(node) count += may_be_asked(node);
+    return count;
+}
+
+/* Whoever has the node, and whether or not it holds. */
+static void revoke(struct client *client) {
+    char path[ZKL_NAME_SIZE + 4];
+    unsigned left = choose(count_to_ask());
+    struct deed *deed = new_deed(client, DEED_REVOKE);
+    EACH_NODE(node) {
+        if (may_be_asked(node) && left-- == 0) deed->node = (int)(node - world.nodes);
+    }
+    tell("%s asks %s to give way", story_client(client), story_node(deed->node));
+    deed->request =
+        zkl_revoke(client->zk, path_to(&world.nodes[deed->node], path), some_timeout(client, deed));
+}
+
+/* --- watchers ----------------------------------------------------------------------------------
+ */
+
+static void watch(struct client *client) {
+    enum zkl_code why = ZKL_OK;
+    struct deed *deed = new_deed(client, DEED_WATCH);
+    deed->datum = (int)choose(DATA);
+    tell("%s wants to hear of %s", story_client(client), datum_path(deed->datum));
+    deed->watcher = zkl_watch(client->zk, datum_path(deed->datum), &why);
+    deed->refused = !deed->watcher && ((why == ZKL_TOO_MANY && world.setting.room) ||
+                                       (why == ZKL_CLOSED && client->closing));
+}
+
+void deed_hear_watcher(const struct client *client, uint64_t id) {
+    struct zkl_sight sight;
+    EACH_DEED(client, deed) {
+        if (!deed->watcher || zkl_watcher_id(deed->watcher) != id) continue;
+        if (!zkl_watcher_look(deed->watcher, &sight)) return;
+        rules_on_sight(client, deed, &sight);
+        zkl_watcher_told(deed->watcher);
+    }
+}
+
+/* --- all of them ---------------------------------------------------------------------------------
+ */
+
+void deed_drop(struct deed *deed) {
+    if (deed->request) zkl_request_drop(deed->request);
+    if (deed->watcher) zkl_watcher_drop(deed->watcher);
+    *deed = (struct deed){0};
+}
+
+/* The end of a watcher, or of a wait for an answer. */
+static void end(struct client *client) {
+    struct deed *found[DEEDS];
+    unsigned count = 0;
+    EACH_DEED(client, deed) found[count++] = deed;
+    struct deed *deed = found[choose(count)];
+    deed->cancelled = ZKL_INTERRUPTED;
+    tell("%s does not want to hear any more", story_client(client));
+    if (deed->watcher) deed_drop(deed);
+    else zkl_request_cancel(deed->request, ZKL_INTERRUPTED);
+}
+
+static unsigned count_deeds(const struct client *client) {
+    unsigned count = 0;
+    EACH_DEED(client, deed) count++;
+    return count;
+}
+
+void deeds_end(struct client *client) {
+    if (!count_deeds(client)) return;
+    zkl_session_at(client->zk, clock_of(client));
+    EACH_DEED(client, deed) deed_drop(deed);
+    client_settle(client);
+}
+
+enum { IS_HELD = 1U << DEED_GUARD | 1U << DEED_CHECK };
+
+/* Which can be begun now, a bit each. */
+static unsigned possible(const struct client *client) {
+    unsigned kinds = world.setting.deeds, holders = 0;
+    if (count_deeds(client) == DEEDS) return 0;
+    EACH_WISH(client, wish) holders += has_lease(wish);
+    if (!holders) kinds &= ~IS_HELD;
+    if (world.guard_count == GUARDS) kinds &= ~(1U << DEED_GUARD);
+    if (kinds & 1U << DEED_REVOKE && !count_to_ask()) kinds &= ~(1U << DEED_REVOKE);
+    return kinds;
+}
+
+/* In a small case once. */
+bool deed_may_begin(const struct client *client) {
+    if (client->life != RUNS || (world.setting.plain && client->deeds_done)) return false;
+    return possible(client) || (!world.setting.plain && count_deeds(client));
+}
+
+static void begin(struct client *client, enum deed_kind kind) {
+    switch (kind) {
+    case DEED_GUARD: guard(client); break;
+    case DEED_CHECK: check(client); break;
+    case DEED_GET: get(client); break;
+    case DEED_QUEUE: queue(client); break;
+    case DEED_REVOKE: revoke(client); break;
+    case DEED_WATCH: watch(client); break;
+    case DEED_KINDS: break;
+    }
+}
+
+static void forget_unbegun(const struct client *client) {
+    EACH_DEED(client, deed) {
+        if (deed->request || deed->watcher) continue;
+        require(deed->refused || world.shortages, "a deed begins, unless there is no memory");
+        *deed = (struct deed){0};
+    }
+}
+
+void deed_begin(struct client *client) {
+    unsigned kinds = possible(client), count = 0;
+    enum deed_kind found[DEED_KINDS];
+    for (unsigned kind = 0; kind < DEED_KINDS; kind++)
+        if (kinds & 1U << kind) found[count++] = (enum deed_kind)kind;
+    bool ends = !count || (count_deeds(client) && choose(6) == 5);
+    zkl_session_at(client->zk, clock_of(client));
+    if (ends) end(client);
+    else begin(client, found[count > 1 ? choose(count) : 0]);
+    forget_unbegun(client);
+    client_settle(client);
+}
+
+/* --- other people --------------------------------------------------------------------------------
+ */
+
+bool deed_may_touch(void) {
+    EACH_DATUM(datum) {
+        if (datum->count + 2 > FACTS - GUARDS) return false;
+    }
+    return world.setting.deeds != 0;
+}
+
+static void touch(int which, enum zkl_op_kind kind) {
+    const struct zkl_op op = {.kind = kind, .version = -1, .data = "1", .size = 1};
+    tell("somebody's %s of %s", zkl_op_names[kind], datum_path(which));
+    datum_apply(which, &op, world_commit());
+    server_see(0, world.zxid);
+}
+
+/* One that is made again has what the last one had. */
+void deed_touch(void) {
+    int which = (int)choose(DATA);
+    bool there = fact_now(&world.data[which])->word != 0;
+    if (!there) {
+        touch(which, ZKL_OP_CREATE);
+        return;
+    }
+    unsigned how = choose(3);
+    touch(which, how == 2 ? ZKL_OP_SET : ZKL_OP_DELETE);
+    if (how == 1) touch(which, ZKL_OP_CREATE);
+}
+
+/* --- what is sent, and what is told
+ * ---------------------------------------------------------------- */
+
+unsigned guard_sent(const struct client *client, const struct call *call) {
+    EACH_DEED(client, deed) {
+        if (deed->kind != DEED_GUARD || deed->request != call->request) continue;
+        rules_on_guard(&world.guards[deed->guard], &call->request->stakes);
+        return deed->guard;
+    }
+    return 0;
+}
+
+bool deed_hear_request(const struct client *client, uint64_t id) {
+    EACH_DEED(client, deed) {
+        if (!deed->request || zkl_request_id(deed->request) != id) continue;
+        rules_on_deed(client, deed);
+        deed_drop(deed);
+        return true;
+    }
+    return false;
+}
+
+bool deeds_are_open(const struct client *client) {
+    EACH_DEED(client, deed) {
+        if (deed->request || !rules_is_up_to_date(deed)) return true;
+    }
+    return false;
+}

@@ -1,0 +1,341 @@
+/* rules_deeds.c - the rules of guards, questions, watchers and revocations. */
+#include <string.h>
+
+#include "../../src/session/stake.h"
+#include "data.h"
+#include "rules.h"
+#include "story.h"
+
+/* --- guards ---------------------------------------------------------------------------------- */
+
+/* The places that its grant has: a reader has its writer's. */
+void rules_on_guard(struct guarded *guard, const struct stakes *stakes) {
+    guard->parts = (unsigned)stakes->count;
+    for (size_t i = 0; i < stakes->count; i++) {
+        const struct stake *stake = zkl_stakes_at(stakes, i);
+        const struct node *node = node_of(&stake->claim);
+        require(node, "a guard is sent by whoever has a node");
+        guard->places[i] = node ? node->place : 0;
+        guard->lines[i] = line_of(stake);
+        guard->served = stake->claim.served;
+    }
+}
+
+static const struct node *node_in_place(int line, zxid place) {
+    EACH_NODE(node) {
+        if (alive(node) && node->contender && node->line == line && node->place == place)
+            return node;
+    }
+    return NULL;
+}
+
+/* By the tokens of grants: see note_token(). */
+static bool had_since(const struct node *own) {
+    bool alone = world.token[own->line] / ZKL_BATCH_MAX > own->place;
+    bool shares = own->kind == ZKL_READ || own->kind == ZKL_PERMIT;
+    return alone || (!shares && world.read_token[own->line] / ZKL_BATCH_MAX > own->place);
+}
+
+/* By the server, in its order: now. */
+void rules_on_guarded(const struct item *item) {
+    struct guarded *guard = &world.guards[item->guard];
+    for (unsigned i = 0; i < guard->parts; i++) {
+        const struct node *own = node_in_place(guard->lines[i], guard->places[i]);
+        require(own, "a guarded write is carried out only while the grant's node is there");
+        require(!own || !had_since(own), "nobody whom it excludes had the lock before the write");
+    }
+    require(!guard->carried, "a guard is carried out once");
+    require(!guard->denied, "what was told not to be written is not");
+    guard->carried++;
+}
+
+static bool is_refusal(const struct guarded *guard, enum zkl_code code) {
+    switch (guard->error) {
+    case ZKL_ERROR_NO_NODE: return code == ZKL_NO_NODE;
+    case ZKL_ERROR_NO_AUTH: return code == ZKL_AUTH;
+    case ZKL_ERROR_NODE_EXISTS:
+    case ZKL_ERROR_BAD_VERSION: return code == ZKL_CONFLICT;
+    default: return false;
+    }
+}
+
+/* Which of the writes does not fit; 0: the check of an own node may not be made. */
+static void check_refusal(const struct guarded *guard, const struct zkl_request *request) {
+    size_t op = guard->refused < guard->parts ? 0 : guard->refused - guard->parts + 1;
+    require(is_refusal(guard, zkl_request_code(request)),
+            "a guard is refused for the server's reason");
+    require(zkl_request_refused(request) == op, "a guard says which write was refused");
+}
+
+static bool is_open(const struct zkl_request *request) {
+    switch (zkl_request_code(request)) {
+    case ZKL_TIMEOUT:
+    case ZKL_CLOSED:
+    case ZKL_INTERRUPTED: return zkl_request_sent(request);
+    default: return false;
+    }
+}
+
+static void check_guard(const struct deed *deed) {
+    struct guarded *guard = &world.guards[deed->guard];
+    enum zkl_code code = zkl_request_code(deed->request);
+    if (code == ZKL_OK) require(guard->carried, "what is told to be written is");
+    else if (!is_open(deed->request))
+        require(!guard->carried, "what is told not to be written is not");
+    if (code == ZKL_NO_NODE || code == ZKL_AUTH || code == ZKL_CONFLICT)
+        check_refusal(guard, deed->request);
+    guard->denied = code != ZKL_OK && !is_open(deed->request);
+}
+
+/* --- questions ------------------------------------------------------------------------------- */
+
+/* The node was there when the question was asked, or later. */
+static void check_check(const struct deed *deed) {
+    const struct stakes *stakes = &deed->request->stakes;
+    if (zkl_request_code(deed->request) != ZKL_OK) return;
+    for (size_t i = 0; i < stakes->count; i++) {
+        const struct node *own = node_of(&zkl_stakes_at(stakes, i)->claim);
+        require(own && own->died > deed->asked, "a lease that stands had its node at the question");
+    }
+}
+
+/* By servers that have seen what the client has seen. */
+static bool was_so(const struct deed *deed, unsigned word, int32_t version) {
+    const struct datum *datum = &world.data[deed->datum];
+    for (const struct fact *fact = datum->facts; fact <= fact_now(datum); fact++) {
+        bool is = fact->word == word && (!word || fact->version == version);
+        if (is && fact_end(datum, fact) > deed->seen) return true;
+    }
+    return false;
+}
+
+static unsigned read_word(const char *data, size_t size) {
+    unsigned word = 0;
+    for (size_t i = 0; i < size; i++) word = word * 10 + (unsigned)(data[i] - '0');
+    return word;
+}
+
+static void check_get(const struct deed *deed) {
+    enum zkl_code code = zkl_request_code(deed->request);
+    int32_t version;
+    size_t size;
+    const char *data = zkl_request_data(deed->request, &size, &version);
+    if (code != ZKL_OK && code != ZKL_NO_NODE) return;
+    require(was_so(deed, code == ZKL_OK ? read_word(data, size) : 0, version),
+            "what is read was so since it was asked for");
+}
+
+/* --- the line -------------------------------------------------------------------------------- */
+
+static const struct node *node_told(const struct deed *deed, const struct zkl_queued *entry) {
+    for (int i = world.node_count - 1; i >= 0; i--) {
+        const struct node *node = &world.nodes[i];
+        bool same = node->line == deed->line && strcmp(node->name, entry->name) == 0;
+        if (same && (!entry->czxid || node->born == entry->czxid)) return node;
+    }
+    return NULL;
+}
+
+static void check_entry(const struct client *client, const struct deed *deed,
+                        const struct zkl_queued *entry) {
+    const struct node *node = node_told(deed, entry);
+    require(node && node->died > deed->seen, "who is told to be in the line was in it");
+    if (!node || !entry->czxid) return;
+    uint64_t owner = node->session == NOBODY ? 0 : world.sessions[node->session].id;
+    require(entry->session == owner, "who is in the line has its owner");
+    require(entry->ours == (owner && owner == zkl_session_id(client->zk)),
+            "who is told to be ours is");
+}
+
+static bool is_told(const struct zkl_queued *queue, size_t count, const struct node *node) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(queue[i].name, node->name) == 0) return true;
+    return false;
+}
+
+/* Whom any server would have shown all the time. */
+static bool stayed(const struct deed *deed, const struct node *node) {
+    bool fixed = deed->request->asked == ZKL_UNFAIR;
+    bool counts = node->contender && fixed == is_fixed(node->name);
+    return counts && alive(node) && node->line == deed->line && node->born <= deed->seen;
+}
+
+static bool is_exhausted(const struct zkl_queued *queue, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (zkl_sequence_exhausted(queue[i].sequence)) return true;
+    return false;
+}
+
+static void check_order(const struct deed *deed, const struct zkl_queued *queue, size_t count) {
+    bool exhausted = is_exhausted(queue, count);
+    zxid last = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct node *node = node_told(deed, &queue[i]);
+        zxid rank = !node ? last : exhausted ? node->born : node->place;
+        require(rank >= last, "the line is told in its order");
+        last = rank;
+    }
+}
+
+/* In brief it is one list's: at some commit just these were there. */
+static bool was_line(const struct deed *deed, const struct zkl_queued *queue, size_t count) {
+    zxid from = deed->seen, until = world.zxid;
+    for (size_t i = 0; i < count; i++) {
+        const struct node *node = node_told(deed, &queue[i]);
+        if (node && node->born > from) from = node->born;
+        if (node && node->died <= until) until = node->died - 1;
+    }
+    for (; from <= until; from++) {
+        size_t there = 0;
+        EACH_NODE(node) {
+            there += node->contender && node->line == deed->line && !is_fixed(node->name) &&
+                     alive_at(node, from);
+        }
+        if (there == count) return true;
+    }
+    return false;
+}
+
+static void check_queue(const struct client *client, const struct deed *deed) {
+    size_t count;
+    const struct zkl_queued *queue = zkl_request_queue(deed->request, &count);
+    if (zkl_request_code(deed->request) != ZKL_OK) return;
+    for (size_t i = 0; i < count; i++) check_entry(client, deed, &queue[i]);
+    check_order(deed, queue, count);
+    EACH_NODE(node) {
+        if (stayed(deed, node))
+            require(is_told(queue, count, node), "who is in the line all the time is told");
+    }
+    bool by_names = count ? !queue->czxid : world.counter < 1000;
+    if (deed->brief && deed->request->asked != ZKL_UNFAIR && by_names)
+        require(was_line(deed, queue, count), "the line was so at one moment");
+}
+
+/* --- any question ---------------------------------------------------------------------------- */
+
+static bool ended(const struct deed *deed) {
+    return zkl_stakes_ended(&deed->request->stakes) != ZKL_OK;
+}
+
+static bool is_of_lease(const struct deed *deed) {
+    return deed->kind == DEED_GUARD || deed->kind == DEED_CHECK;
+}
+
+/* Whether the user may be told so. A guard that was sent is open at once if its answer is lost. */
+static bool is_true(const struct client *client, const struct deed *deed, enum zkl_code code) {
+    bool guards = deed->kind == DEED_GUARD;
+    bool fixed = is_of_lease(deed) &&
+                 zkl_kind_is_fixed(zkl_stakes_at(&deed->request->stakes, 0)->claim.kind);
+    switch (code) {
+    case ZKL_OK: return true;
+    case ZKL_TIMEOUT:
+        return clock_of(client) >= deed->deadline || (guards && zkl_request_sent(deed->request));
+    case ZKL_LOST:
+    case ZKL_RELEASED: return is_of_lease(deed) && ended(deed);
+    case ZKL_EXPIRED: return !is_of_lease(deed) && zkl_session_id(client->zk) == 0;
+    case ZKL_AUTH: return world.setting.refusals;
+    case ZKL_CLOSED: return client->closing || deed->cancelled == code;
+    case ZKL_NO_MEMORY: return world.shortages > 0;
+    case ZKL_NO_NODE: return guards || deed->kind == DEED_GET;
+    case ZKL_CONFLICT: return guards;
+    case ZKL_UNSUPPORTED: return guards && fixed;
+    default: return code == deed->cancelled && code != ZKL_OK;
+    }
+}
+
+/* Its holder has the word, or is gone. */
+static void check_revocation(const struct deed *deed) {
+    const struct node *node = &world.nodes[deed->node];
+    bool asked = false;
+    for (int i = 0; i < node->change_count; i++)
+        asked = asked || node->changes[i].content == REVOKE;
+    if (zkl_request_code(deed->request) == ZKL_OK)
+        require(asked || !alive(node), "whoever is asked to give way has the word, or is gone");
+}
+
+void rules_on_deed(const struct client *client, const struct deed *deed) {
+    enum zkl_code code = zkl_request_code(deed->request);
+    tell("%s is answered: %s", story_client(client), zkl_code_name(code));
+    require(is_true(client, deed, code), "a deed fails for the reason that is given");
+    switch (deed->kind) {
+    case DEED_GUARD: check_guard(deed); break;
+    case DEED_CHECK: check_check(deed); break;
+    case DEED_GET: check_get(deed); break;
+    case DEED_QUEUE: check_queue(client, deed); break;
+    case DEED_REVOKE: check_revocation(deed); break;
+    case DEED_WATCH:
+    case DEED_KINDS: break;
+    }
+}
+
+/* To the holder's own knowledge. */
+static bool is_lost(const struct stakes *stakes) {
+    for (size_t i = 0; i < stakes->count; i++) {
+        const struct stake *stake = zkl_stakes_at(stakes, i);
+        if (stake->handles && stake->claim.code == ZKL_LOST) return true;
+    }
+    return false;
+}
+
+void rules_on_open_deed(const struct client *client, const struct deed *deed, zkl_time now) {
+    const struct zkl_request *request = deed->request;
+    if (!request) return;
+    require(now < deed->deadline, "no deed outlives its deadline");
+    require(!deed->asker || deed->asker == zkl_session_id(client->zk),
+            "no deed outlives its session");
+    require(request->calls || !is_lost(&request->stakes), "no deed waits for a lease that is lost");
+}
+
+/* --- watchers -------------------------------------------------------------------------------- */
+
+/* The commit that made its node so as it was told tells which one it is. NOBODY: none. */
+static int fact_told(const struct deed *deed, const struct zkl_sight *sight, int from) {
+    const struct datum *datum = &world.data[deed->datum];
+    const struct reading *told = &deed->watcher->told;
+    for (int i = from; i < datum->count; i++) {
+        const struct fact *fact = &datum->facts[i];
+        if (sight->code == ZKL_NO_NODE && !fact->word) return i;
+        bool same = fact->at == told->mzxid && fact->version == sight->version;
+        if (sight->code == ZKL_OK && same && fact->word == read_word(sight->data, sight->size))
+            return i;
+    }
+    return NOBODY;
+}
+
+/* A server that has seen less may be the next session's. */
+void rules_on_sight(const struct client *client, struct deed *deed, const struct zkl_sight *sight) {
+    bool same_session = deed->told && deed->session == client->session;
+    bool again = deed->told && deed->code == sight->code;
+    int from = same_session ? deed->fact : 0;
+    tell("%s is told of %s: %s", story_client(client), datum_path(deed->datum),
+         zkl_code_name(sight->code));
+    require(deed->cancelled != ZKL_CLOSED, "a session that is closed tells of no node");
+    if (sight->code == ZKL_AUTH) {
+        require(world.setting.refusals && !again, "who may not read a node is told so, once");
+    } else {
+        int fact = fact_told(deed, sight, from + (same_session && again));
+        require(fact != NOBODY, "what is told of a node was so, after what was told before");
+        deed->fact = fact;
+    }
+    deed->told = true;
+    deed->code = sight->code;
+    deed->session = client->session;
+}
+
+bool rules_is_up_to_date(const struct deed *deed) {
+    const struct datum *datum = &world.data[deed->datum];
+    if (!deed->watcher) return true;
+    if (!deed->told) return false;
+    if (!fact_now(datum)->word) return deed->code == ZKL_NO_NODE;
+    return deed->code == ZKL_OK && &datum->facts[deed->fact] == fact_now(datum);
+}
+
+void rules_on_unrest(void) {
+    EACH_CLIENT(c) {
+        if (c->life != RUNS) continue;
+        EACH_DEED(c, deed) {
+            require(!deed->request, "in a calm time every deed is answered");
+            require(rules_is_up_to_date(deed), "in a calm who watches a node knows how it is");
+        }
+    }
+}
