@@ -673,7 +673,7 @@ static struct zkl_request *begin(void) {
     struct zkl_acquire_options wish = pick_wish();
     switch (byte() % 13) {
     case 0: return begin_all();
-    case 1: return zkl_queue(w.session, wish.path, wish.kind, wish.trying, timeout);
+    case 1: return zkl_queue(w.session, wish.path, wish.kind, timeout);
     case 2: return zkl_get(w.session, wish.path, timeout);
     case 3: return zkl_revoke(w.session, "/a/lock", timeout);
     case 4: return lease ? zkl_check(lease, timeout) : NULL;

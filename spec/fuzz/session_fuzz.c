@@ -480,9 +480,7 @@ static void ask(struct user *user, uint8_t from) {
     struct zkl_lease *lease = user->lease;
     user->doing = ASKS;
     switch (from % 5) {
-    case 0:
-        user->request = zkl_queue(w.session, path, use_of(0, 0).kind, from & 64, timeout);
-        break;
+    case 0: user->request = zkl_queue(w.session, path, use_of(0, 0).kind, timeout); break;
     case 1: user->request = zkl_get(w.session, path, timeout); break;
     case 2:
         user->request = lease ? zkl_check(lease, timeout) : zkl_session_ready(w.session, timeout);

@@ -1337,13 +1337,6 @@ return {
         replace = "",
     },
     {
-        name = "brief-of-the-fixed-name",
-        what = "who has a lock without an order is told to be there, whether or not it is",
-        at = "is_of_names",
-        find = "&& !zkl_kind_is_fixed(request->asked)",
-        replace = "",
-    },
-    {
         name = "revoke-overwritten",
         what = "a wish that comes while a writer becomes a reader goes with its node",
         at = "zkl_stake_downgrade",

@@ -99,10 +99,8 @@ static void queue(struct client *client) {
     enum zkl_kind kind = world.setting.mix == MIX_UNFAIR ? ZKL_UNFAIR : ZKL_MUTEX;
     struct deed *deed = new_deed(client, DEED_QUEUE);
     deed->line = two ? (int)choose(LINES) : 0;
-    deed->brief = choose(2);
-    tell("%s asks who is in the line%s", story_client(client), deed->brief ? ", in brief" : "");
-    deed->request =
-        zkl_queue(client->zk, line_path(deed->line), kind, deed->brief, some_timeout(client, deed));
+    tell("%s asks who is in the line", story_client(client));
+    deed->request = zkl_queue(client->zk, line_path(deed->line), kind, some_timeout(client, deed));
 }
 
 /* --- a word to a holder ------------------------------------------------------------------------

@@ -177,25 +177,6 @@ static void check_order(const struct deed *deed, const struct zkl_queued *queue,
     }
 }
 
-/* In brief it is one list's: at some commit just these were there. */
-static bool was_line(const struct deed *deed, const struct zkl_queued *queue, size_t count) {
-    zxid from = deed->seen, until = world.zxid;
-    for (size_t i = 0; i < count; i++) {
-        const struct node *node = node_told(deed, &queue[i]);
-        if (node && node->born > from) from = node->born;
-        if (node && node->died <= until) until = node->died - 1;
-    }
-    for (; from <= until; from++) {
-        size_t there = 0;
-        EACH_NODE(node) {
-            there += node->contender && node->line == deed->line && !is_fixed(node->name) &&
-                     alive_at(node, from);
-        }
-        if (there == count) return true;
-    }
-    return false;
-}
-
 static void check_queue(const struct client *client, const struct deed *deed) {
     size_t count;
     const struct zkl_queued *queue = zkl_request_queue(deed->request, &count);
@@ -206,9 +187,6 @@ static void check_queue(const struct client *client, const struct deed *deed) {
         if (stayed(deed, node))
             require(is_told(queue, count, node), "who is in the line all the time is told");
     }
-    bool by_names = count ? !queue->czxid : world.counter < 1000;
-    if (deed->brief && deed->request->asked != ZKL_UNFAIR && by_names)
-        require(was_line(deed, queue, count), "the line was so at one moment");
 }
 
 /* --- any question ---------------------------------------------------------------------------- */

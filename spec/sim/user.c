@@ -248,7 +248,7 @@ static void answered(struct client *client, struct wish *wish) {
     wish->lease = zkl_request_lease(wish->request);
     check_memory(wish->lease);
     if (!wish->lease) {
-        rules_on_untaken(wish);
+        if (!wish->again) rules_on_untaken(wish);
         user_leave(wish); /* that releases it */
         return;
     }

@@ -210,9 +210,8 @@ struct deed {
     uint64_t asker;              /* the id of the session that asked, if there was one; or 0 */
     int datum;                   /* GET, WATCH */
     int line;                    /* QUEUE */
-    bool brief;
-    int node;       /* REVOKE */
-    unsigned guard; /* GUARD: which */
+    int node;                    /* REVOKE */
+    unsigned guard;              /* GUARD: which */
     /* WATCH: what was told last: */
     bool told;
     enum zkl_code code;

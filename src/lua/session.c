@@ -409,16 +409,15 @@ static int acquire_all(lua_State *L) {
     return zkl_lua_push_request(L, client, box, zkl_acquire_all(session, options, count));
 }
 
-/* session:queue(path, kind, timeout, brief) -> request */
+/* session:queue(path, kind, timeout) -> request */
 static int queue(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2);
     enum zkl_kind kind = (enum zkl_kind)luaL_checkoption(L, 3, NULL, zkl_kind_names);
     zkl_time limit = zkl_lua_time(L, 4);
-    bool brief = lua_toboolean(L, 5);
     void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
     zkl_session *session = zkl_client_enter(client);
-    return zkl_lua_push_request(L, client, box, zkl_queue(session, path, kind, brief, limit));
+    return zkl_lua_push_request(L, client, box, zkl_queue(session, path, kind, limit));
 }
 
 static int begin_about(lua_State *L, zkl_request *(*begin)(zkl_session *session, const char *node,

@@ -133,7 +133,7 @@ static bool exhausted(const struct zkl_request *request) {
 
 /* What names tell is told: a list had them, and no get was needed. */
 static bool is_of_names(const struct zkl_request *request) {
-    return request->brief && !zkl_kind_is_fixed(request->asked) && !exhausted(request);
+    return request->brief && !exhausted(request);
 }
 
 static void queue_ready(struct zkl_request *request) {
@@ -336,12 +336,11 @@ static zkl_request *ask_about(zkl_session *session, enum request_kind kind, cons
     return request;
 }
 
-zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind, bool brief,
+zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
                        zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, REQUEST_QUEUE, timeout);
     if (request) {
         request->asked = kind;
-        request->brief = brief;
         begin_about(request, path);
     }
     return request;

@@ -106,7 +106,7 @@ struct zkl_request {
     struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
     char *path;           /* QUEUE, REVOKE, GET, SIGNAL */
     enum zkl_kind asked;  /* QUEUE: the kind of the lock that asks */
-    bool brief;           /* QUEUE: only what names tell */
+    bool brief;           /* SIGNAL: only what names tell of the queue */
     struct guard *guard;  /* GUARD; SIGNAL: the writes, after the queue */
     bool all;             /* SIGNAL: not only the first */
     size_t listed;        /* SIGNAL: of the queue, those that were looked at */

@@ -221,8 +221,8 @@ zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time
 /* Gives the handle up; done when the server has removed the node. */
 zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout);
 
-/* The contenders on a path, as a lock of this kind has them; `brief`: only what names tell. */
-zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind, bool brief,
+/* The contenders on a path, as a lock of this kind has them. */
+zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
                        zkl_time timeout);
 
 struct zkl_queued {

@@ -195,7 +195,8 @@ static void notice(struct stake *stake, enum zkl_phase phase) {
 static void end_questions(struct stake *stake) {
     for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
         next = request->next;
-        bool about_it = request->kind == REQUEST_CHECK || request->kind == REQUEST_GUARD;
+        bool about_it = request->kind == REQUEST_CHECK || request->kind == REQUEST_GUARD ||
+                        request->kind == REQUEST_SIGNAL;
         if (about_it && !request->calls && zkl_stakes_have(&request->stakes, stake))
             zkl_request_finish(request, ZKL_LOST, 0);
     }
