@@ -36,7 +36,7 @@ end
 
 
 local SANITIZERS = { "ERROR: (AddressSanitizer: [%w-]+)", "ERROR: (LeakSanitizer: [%w ]+)",
-                     "runtime error: ([^\n]+)", "(DEADLYSIGNAL)" }
+                     "runtime error: ([^\n]+)", "(DEADLYSIGNAL)", "(Assertion [^\n]+ failed)" }
 local SIGNALS = { [134] = "SIGABRT", [136] = "SIGFPE", [139] = "SIGSEGV" }
 
 

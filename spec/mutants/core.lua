@@ -1466,7 +1466,7 @@ size_t drop_repeated(]],
         replace = [[
     *other = NULL;
     (void)path;
-    (void)wish;
+    (void)options;
     (void)other_use;]],
     },
     {
