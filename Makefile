@@ -43,7 +43,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 .PHONY: bench-engines soak lint lint-actions
 .PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
-.PHONY: test-lua-faults test-lua-others test-lua-laboratory
+.PHONY: test-lua-servers test-lua-links test-lua-others test-lua-laboratory
 .PHONY: test-luajit-others test-luajit-laboratory
 .PHONY: test-asan-faults test-asan-others test-tsan-faults test-tsan-others
 .PHONY: test-cerberus-storm test-cerberus-model interrupts valgrind test-valgrind test-rock test-soak
@@ -223,7 +223,7 @@ test-luajit: $(BUILD)/5.1/zklock/core.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
 
 # The same in parts, for they mostly wait: .ci/suite runs them side by side.
-test-lua-faults test-lua-others test-lua-laboratory: test-lua-%:
+test-lua-servers test-lua-links test-lua-others test-lua-laboratory: test-lua-%:
 	@$(MAKE) --no-print-directory test-lua SPEC="$($*)"
 
 test-luajit-others test-luajit-laboratory: test-luajit-%:
@@ -259,6 +259,9 @@ laboratory = $(wildcard spec/bench_engines_spec.lua spec/cerberus*_spec.lua spec
 	spec/engine*_spec.lua spec/report_spec.lua spec/seckill*_spec.lua docs/seckill/*_spec.lua)
 documents = $(wildcard docs/testing-your-code/*_spec.lua)
 faults = $(wildcard spec/fault/*_spec.lua)
+# Of them: of servers, and of all else.
+servers = $(patsubst %,spec/fault/%_spec.lua,ensemble fake malformed wiped)
+links = $(filter-out $(servers),$(faults))
 others = $(documents) \
 	$(filter-out $(laboratory),$(wildcard spec/*_spec.lua spec/loops/*_spec.lua))
 
