@@ -186,7 +186,7 @@ describe("a multi-lock", function()
         local again = hold(mutex)
         assert.equal("unsupported", (select(3, mutex:condition("c"):wait(again, 1))))
         assert.equal("held", lease:state())
-        lease:release()
+        lease:release{ wait = 20 }
         assert.equal("unsupported", (select(3, mutex:condition("c"):wait(again, 1))))
         assert.is_true(again:check(5))
     end)

@@ -1337,13 +1337,6 @@ return {
         replace = "",
     },
     {
-        name = "revoke-overwritten",
-        what = "a wish that comes while a writer becomes a reader goes with its node",
-        at = "zkl_stake_downgrade",
-        find = "stake->version",
-        replace = "-1",
-    },
-    {
         name = "revoke-by-any-word",
         what = "whoever writes into a holder's node revokes it",
         at = "zkl_stake_take_data",

@@ -458,6 +458,14 @@ return {
     -- --- guard and revoke -------------------------------------------------------------
 
     {
+        name = "revoke-overwritten",
+        what = "a wish that comes while a writer becomes a reader goes with its node",
+        at = "zkl_stake_downgrade",
+        find = "stake->version",
+        replace = "-1",
+        catch = by("revoke", "hears it: its node is replaced only as it knows it"),
+    },
+    {
         name = "unfair-revoked-early",
         what = "a wish that is seen with the node whose create was lost is not heard",
         at = "answer_own",
@@ -506,7 +514,7 @@ return {
         name = "multi-part-waits",
         what = "a part that was entered again waits in a condition; it returns with all parts",
         at = "waits",
-        find = "|| zkl_multi_is_part(stake)",
+        find = "|| stake->part",
         replace = "",
         catch = by("multi", "has no part that waits in a condition"),
     },

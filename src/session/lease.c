@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lease.h"
-#include "multi.h"
 #include "path.h"
 #include "stake.h"
 #include "stake_actions.h"
@@ -169,6 +168,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     struct stake *part =
         path ? zkl_stake_new(request->session, path, options, request->deadline) : NULL;
     if (!part) return false;
+    part->part = true;
     zkl_stake_hold(part);
     stakes->many[stakes->count++] = part;
     zkl_lease_attend(request, part);
@@ -356,7 +356,7 @@ size_t zkl_session_release_all(zkl_session *session, const char *owner) {
  */
 static struct stake *waits(const zkl_lease *lease) {
     struct stake *stake = lease->stakes.one;
-    if (!stake || zkl_multi_is_part(stake)) return NULL;
+    if (!stake || stake->part) return NULL;
     if (stake->claim.state != ZKL_HELD || lease->kind != stake->claim.kind) return NULL;
     bool may = lease->kind == ZKL_WRITE || (lease->kind == ZKL_MUTEX && !stake->claim.batch);
     return may ? stake : NULL;

@@ -52,6 +52,7 @@ struct stake {
     enum zkl_phase phase;            /* as last told */
     int32_t version;                 /* of the own node's data, as last seen */
     bool revoked;                    /* somebody wrote into it that he wants the lock */
+    bool part;                       /* of a multi-lock */
     bool joint;                      /* part of a multi-lock, whose lease has not given it up */
     uint64_t id;
     int64_t token;       /* of the latest grant */
