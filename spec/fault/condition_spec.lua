@@ -287,6 +287,7 @@ describe("a signal", function()
             assert.equal("lost", code, message)
             assert.is_nil(count)
             assert.equal("lost", lease:state())
+            in_state(session, "connected")
         end
     end
 
