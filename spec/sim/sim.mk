@@ -36,7 +36,7 @@ sim: $(BUILD)/sim/sim
 
 # The same seed gives the same run, byte for byte.
 test-sim: $(BUILD)/sim/sim $(BUILD)/sim/sim-asan
-	$(BUILD)/sim/sim seeds 1 300000
+	$(BUILD)/sim/sim seeds 1 150000
 	$(BUILD)/sim/sim-asan seeds 1 10000
 	$(BUILD)/sim/sim small calm
 	$(BUILD)/sim/sim replay 4711 >$(BUILD)/sim/once
