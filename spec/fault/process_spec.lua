@@ -273,8 +273,9 @@ describe("in a forked child", function()
             assert.equal("timeout", rig.code_of(rig.session(HOSTS):mutex("/sale"), 0))
         end)
 
+        -- A sanitizer's allocator keeps the locks that another thread had at the fork.
         it("may be opened by each of many children while the parent's is at work", function()
-            if TSAN then return end
+            if program.sanitizer then return end
             for _ = 1, 20 do
                 local leases = {}
                 for n = 1, 100 do leases[n] = assert(session:mutex("/work/" .. n):acquire(5)) end
