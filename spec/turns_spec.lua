@@ -314,7 +314,7 @@ describe("a turn that ends otherwise", function()
         local first = hold(lock, { timeout = 5, owner = "first" })
         local creates = a:stats().creates
         local codes = {}
-        zklock.run(function() codes[1] = code_of(lock, { timeout = 0.2, owner = "x" }) end,
+        zklock.run(function() codes[1] = code_of(lock, { timeout = 3, owner = "x" }) end,
                    function()
                        codes[2] = code_of(lock, { timeout = LONG, owner = "y" })
                    end, function()
