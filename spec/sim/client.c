@@ -181,8 +181,11 @@ static void answer_list(struct client *client, const struct item *item, enum cal
     EACH_NODE(node) {
         if (node->line == item->line && alive_at(node, item->view)) names[count++] = node->name;
     }
+    zxid shown = client->shown[item->line];
+    unsigned shortages = world.shortages;
     if (kind != CALL_QUEUE_LIST) client->shown[item->line] = item->view;
     put_in(client, item, (struct zkl_answer){.names = names, .count = count});
+    if (world.shortages != shortages) client->shown[item->line] = shown; /* it was not read */
 }
 
 /* Operations before the one that is refused would have been carried out. */
