@@ -61,7 +61,7 @@ build = {
             "src/core/clock.c",
             "src/core/code.c",
             "src/core/condition.c",
-            "src/core/line.c",
+            "src/core/line.c", "src/core/lookahead.c",
             "src/core/name.c",
             "src/core/permits.c",
             "src/core/unfair.c",

@@ -116,7 +116,9 @@ enum {
     ZKL_DO_FORGET = 1 << 19,       /* GONE: free it when none of its requests is out */
     ZKL_DO_PAUSE = 1 << 20,        /* zkl_claim_wake() after a pause of any length, or none */
     ZKL_DO_HOLDERS = 1 << 21,      /* WAIT: get with watch: each that zkl_line_precedes() */
-    ZKL_DO_MARK = 1 << 22          /* HELD: write to claim->name, the same data again */
+    ZKL_DO_MARK = 1 << 22,         /* HELD: write to claim->name, the same data again */
+    ZKL_DO_WATCH_LOOKAHEAD = 1 << 23 /* get with watch: claim->lookahead; or, if there is no room
+                                        for it, zkl_claim_overlook() */
 };
 
 enum zkl_claim_state {
@@ -163,15 +165,17 @@ struct zkl_claim {
     struct zkl_claim *partner;      /* of a lock's claim its waiter, and of that the lock's */
     struct zkl_contender *ahead; /* WAIT: which is watched; FORWARD: which shall have the signal; a
                                     reference */
-    int64_t heard;               /* PERMIT: zxid of the newest mark that a list was asked after */
-    int64_t czxid;               /* of the own node; 0: not known */
-    uint64_t nonce;              /* of the latest attempt */
-    zkl_time deadline;           /* for the grant; ZKL_NEVER: none */
-    uint32_t epoch;              /* HELD: of the lease clock at the grant */
-    uint32_t listed;             /* serial of the list that came with the own node */
-    uint32_t headed;             /* serial of the list by which it is `heading` */
-    uint32_t ranks;              /* gets for czxids that are out */
-    uint32_t rounds;             /* attempts and lists since the last heartbeat or watch event */
+    struct zkl_contender *lookahead; /* WAIT: the predecessor of `ahead`, which is watched, too
+                                        (lookahead.c); a reference, or NULL */
+    int64_t heard;     /* PERMIT: zxid of the newest mark that a list was asked after */
+    int64_t czxid;     /* of the own node; 0: not known */
+    uint64_t nonce;    /* of the latest attempt */
+    zkl_time deadline; /* for the grant; ZKL_NEVER: none */
+    uint32_t epoch;    /* HELD: of the lease clock at the grant */
+    uint32_t listed;   /* serial of the list that came with the own node */
+    uint32_t headed;   /* serial of the list by which it is `heading` */
+    uint32_t ranks;    /* gets for czxids that are out */
+    uint32_t rounds;   /* attempts and lists since the last heartbeat or watch event */
     int32_t sequence;
     int32_t permits, limit;   /* PERMIT; else 0 */
     int32_t batch;            /* grants of a node, at most; 0: it is for one claim alone */
@@ -194,6 +198,7 @@ struct zkl_claim {
     bool own_watched;         /* the own node is watched, or the get is out */
     bool pausing;             /* NEW: until zkl_claim_wake() */
     bool heading;             /* WAIT: each ahead is watched, `ahead` is only one of them */
+    bool looking;             /* WAIT: a list is out, for its lookahead went */
     bool found;               /* failed with ZKL_CONFLICT, for a contender of another use */
     bool heir;                /* its node was another's, and that is all that it knows of it */
     bool unseen;              /* nobody can have seen it wait: zkl_permits_unseen() */
@@ -332,6 +337,8 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);
+/* To ZKL_DO_WATCH_LOOKAHEAD: it is not watched. The claim looks when its predecessor goes. */
+void zkl_claim_overlook(struct zkl_claim *claim);
 
 /* --- connection and time -------------------------------------------------------------- */
 /* The connection is back in the same session, or a stalled claim may try again. */

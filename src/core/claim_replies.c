@@ -115,6 +115,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
+    case ZKL_WAIT: return zkl_lookahead_listed(claim, reply, now);
     case ZKL_FIRST:
     /* Not asked for in this state: it came with a create that failed, or late. */
     case ZKL_NEW:
@@ -122,7 +123,6 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_RECOVER_SYNC:
     case ZKL_RECOVER_STAT:
     case ZKL_RANK:
-    case ZKL_WAIT:
     case ZKL_PROVE:
     case ZKL_HELD:
     case ZKL_DOWNGRADE:
@@ -203,6 +203,10 @@ static bool may_precede(const struct zkl_claim *claim, const struct zkl_contende
     return !contender || claim->line->exhausted || zkl_line_precedes(claim->line, contender, claim);
 }
 
+static bool looks_ahead_to(const struct zkl_claim *claim, const struct zkl_contender *contender) {
+    return contender && claim->lookahead == contender;
+}
+
 /* A claim that heads awaits all that precede it. */
 static bool awaits(const struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (claim->state != ZKL_WAIT) return false;
@@ -218,17 +222,30 @@ static bool still_waits(const struct zkl_claim *claim) {
     return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
 }
 
-/* The line forgets the contender. */
+/* The line forgets the contender. A list that is out is answered after it was gone. */
 static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *contender,
                               zkl_time now) {
     if (contender) zkl_line_forget(claim->line, contender);
     if (still_waits(claim)) return 0;
+    if (claim->looking) {
+        drop_ahead(claim);
+        claim->state = ZKL_LIST;
+        claim->stalled = false;
+        return 0;
+    }
     claim->recheck = !claim->heading; /* a claim that heads watches each */
     return zkl_claim_advance(claim, now);
 }
 
+static zkl_actions got_lookahead(struct zkl_claim *claim, enum zkl_reply reply) {
+    if (reply == ZKL_ABSENT) return zkl_lookahead_gone(claim);
+    if (reply != ZKL_DONE) zkl_claim_overlook(claim);
+    return 0;
+}
+
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now) {
+    if (looks_ahead_to(claim, contender)) return got_lookahead(claim, reply);
     if (!awaits(claim, contender)) return 0;
     switch (reply) {
     case ZKL_DONE: break; /* watched: its event will come */
@@ -331,9 +348,10 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now) {
-    if (!awaits(claim, contender)) return 0;
+    bool looks_ahead = looks_ahead_to(claim, contender);
+    if (!looks_ahead && !awaits(claim, contender)) return 0;
     claim->rounds = 0;
-    return ahead_gone(claim, contender, now);
+    return looks_ahead ? zkl_lookahead_gone(claim) : ahead_gone(claim, contender, now);
 }
 
 /* Of a claim that heads: one of those that it watches. */
@@ -346,6 +364,7 @@ static zkl_actions watch_again(struct zkl_claim *claim, struct zkl_contender *co
 }
 
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender) {
+    if (looks_ahead_to(claim, contender)) return ZKL_DO_WATCH_LOOKAHEAD;
     if (!awaits(claim, contender)) return 0;
     claim->rounds = 0;
     if (claim->heading) return watch_again(claim, contender);

@@ -17,6 +17,8 @@ static inline bool connected(const struct zkl_claim *claim) {
 static inline void drop_ahead(struct zkl_claim *claim) {
     zkl_contender_drop(claim->ahead);
     claim->ahead = NULL;
+    zkl_claim_overlook(claim);
+    claim->looking = false;
 }
 
 /* The own node is gone for certain; the line need not wait for the next list. */
@@ -204,6 +206,12 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
 /* Somebody uses the path for something else. */
 zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contender *stranger);
+
+/* --- lookahead.c: transitions of a claim in WAIT ----------------------------------------- */
+
+zkl_actions zkl_lookahead_watch(struct zkl_claim *claim); /* it knows its predecessor */
+zkl_actions zkl_lookahead_gone(struct zkl_claim *claim);
+zkl_actions zkl_lookahead_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
 
 /* --- batch.c: claims that have one node between them --------------------------------------- */
 

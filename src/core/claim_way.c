@@ -92,7 +92,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
     if (!claim->own_watched) actions |= ZKL_DO_WATCH_OWN;
     if (!claim->announced) actions |= ZKL_DO_QUEUED;
     claim->own_watched = claim->announced = true;
-    return actions;
+    return actions | zkl_lookahead_watch(claim);
 }
 
 /* --- permits ---------------------------------------------------------------------------- */

@@ -219,6 +219,13 @@ struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct z
     return nearest;
 }
 
+struct zkl_contender *zkl_line_before(const struct zkl_line *line,
+                                      const struct zkl_contender *contender) {
+    size_t at = line->exhausted ? 0 : position(line, contender->sequence, contender->name);
+    while (at > 0 && !zkl_kinds_exclude(contender->kind, line->contenders[at - 1]->kind)) at--;
+    return at ? line->contenders[at - 1] : NULL;
+}
+
 bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,
                        const struct zkl_claim *claim) {
     if (line->exhausted) return ranks_ahead(claim, contender);

@@ -83,6 +83,10 @@ struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struc
  */
 struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
 
+/* The nearest contender before this one that excludes it, or NULL; by numbers alone. */
+struct zkl_contender *zkl_line_before(const struct zkl_line *line,
+                                      const struct zkl_contender *contender);
+
 /* True when no contender excludes one of this kind that would come now. */
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind);
 

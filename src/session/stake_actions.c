@@ -108,9 +108,10 @@ void zkl_stake_mark(struct stake *stake) {
     if (call) zkl_call_set(call, stake->path->text, stake->claim.name, data, stake->version);
 }
 
-/* One list of a path serves all that are in LIST. */
+/* One list of a path serves all that are in LIST, or look ahead. */
 static void list(struct stake *stake) {
-    if (stake->claim.state == ZKL_LIST && stake->path->lists > 0) return;
+    bool shared = stake->claim.state == ZKL_LIST || stake->claim.looking;
+    if (shared && stake->path->lists > 0) return;
     struct call *call = call_for(stake, CALL_LIST, NULL);
     if (!call) return;
     call->listed = stake->path;
@@ -133,10 +134,22 @@ static void rank(struct stake *stake) {
     }
 }
 
+/* What looks ahead gives way to what has to be watched. */
+static bool make_room(struct zkl_session *session, const char *node) {
+    bool may = zkl_watches_may(&session->watches, node);
+    for (struct stake *stake = session->stakes; stake && !may; stake = stake->next) {
+        if (!stake->claim.lookahead) continue;
+        zkl_claim_overlook(&stake->claim);
+        zkl_watches_keep_ahead(stake, true);
+        may = zkl_watches_may(&session->watches, node);
+    }
+    return may;
+}
+
 /* False: one path more would be too many to watch; see ZKL_WATCHES_MAX. */
 static bool may_watch(const struct stake *stake, const char *name) {
     char *node = zkl_path_join(stake->path->text, name);
-    bool may = !node || zkl_watches_may(&stake->session->watches, node); /* NULL: out of memory */
+    bool may = !node || make_room(stake->session, node); /* NULL: out of memory */
     free(node);
     return may;
 }
@@ -158,6 +171,22 @@ static zkl_actions watch_ahead(struct stake *stake) {
     struct call *call = call_for(stake, CALL_GET_AHEAD, claim->ahead);
     if (call) zkl_call_watch(call, stake->path->text, claim->ahead->name);
     return 0;
+}
+
+/* Only if there is room, and memory: nobody is told. */
+static void watch_lookahead(struct stake *stake) {
+    struct zkl_claim *claim = &stake->claim;
+    char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
+    bool may = node && !stake->starved && zkl_watches_may(&stake->session->watches, node);
+    struct call *call = may ? zkl_call_new(stake->session, CALL_GET_AHEAD, stake, NULL) : NULL;
+    free(node);
+    zkl_watches_keep_ahead(stake, false);
+    if (!call) {
+        zkl_claim_overlook(claim);
+        return;
+    }
+    call->contender = zkl_contender_hold(claim->lookahead);
+    zkl_call_watch(call, stake->path->text, claim->lookahead->name);
 }
 
 /* The first that does not fit watches each claim ahead. */
@@ -233,6 +262,7 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_PAUSE: return pause_claim(stake);
     case ZKL_DO_HOLDERS: return watch_holders(stake);
     case ZKL_DO_MARK: zkl_stake_mark(stake); break;
+    case ZKL_DO_WATCH_LOOKAHEAD: watch_lookahead(stake); break;
     default: break;
     }
     return 0;

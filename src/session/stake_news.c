@@ -64,7 +64,7 @@ static void answer_list(const struct call *call, const struct answer *answer) {
     if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         next = claim->next;
-        bool asked = claim == &call->stake->claim || claim->state == ZKL_LIST;
+        bool asked = claim == &call->stake->claim || claim->state == ZKL_LIST || claim->looking;
         if (asked) listed((struct stake *)claim, reply, answer);
     }
 }
@@ -271,8 +271,11 @@ bool zkl_stake_absent(struct stake *stake, const char *node) {
     return true;
 }
 
-static bool waits_for(const struct zkl_claim *claim, const char *name) {
-    return claim->ahead && strcmp(claim->ahead->name, name) == 0;
+/* Of the two that a claim in WAIT may watch; or NULL. */
+static struct zkl_contender *watched(const struct zkl_claim *claim, const char *name) {
+    if (claim->ahead && strcmp(claim->ahead->name, name) == 0) return claim->ahead;
+    if (claim->lookahead && strcmp(claim->lookahead->name, name) == 0) return claim->lookahead;
+    return NULL;
 }
 
 /* Feeds the event to the claims on the path whose own node or predecessor it is about. */
@@ -285,10 +288,11 @@ void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, con
     if (about) zkl_contender_hold(about);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         struct stake *stake = (struct stake *)claim;
+        struct zkl_contender *ahead;
         next = claim->next;
         if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
-        else if (waits_for(claim, name))
-            zkl_stake_perform(stake, ahead_event(stake, claim->ahead, event, now));
+        else if ((ahead = watched(claim, name)))
+            zkl_stake_perform(stake, ahead_event(stake, ahead, event, now));
         else if (claim->state == ZKL_WAIT && claim->heading)
             zkl_stake_perform(stake, ahead_event(stake, about, event, now));
     }

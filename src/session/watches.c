@@ -189,6 +189,24 @@ void zkl_watches_drop_others(struct stake *stake) {
     drop_others(stake, false);
 }
 
+/* The last segment of the path is the name. */
+static bool is_of(const struct watch *watch, const struct zkl_contender *contender) {
+    return strcmp(strrchr(watch->path, '/') + 1, contender->name) == 0;
+}
+
+void zkl_watches_keep_ahead(struct stake *stake, bool at_once) {
+    for (struct want **link = &stake->wants, *want; (want = *link);) {
+        struct watch *watch = want->watch;
+        if (is_of(watch, stake->claim.ahead)) {
+            link = &want->next;
+            continue;
+        }
+        *link = want->next;
+        free(want);
+        unwant(stake->session, watch, &watch->followers, at_once);
+    }
+}
+
 /* A node of a fixed name may be another's, and stay. */
 void zkl_watches_leave(struct stake *stake) {
     bool failed = stake->claim.code != ZKL_OK;

@@ -1,0 +1,45 @@
+/*
+ * lookahead.c - a claim that waits asks about those ahead before it is its turn.
+ *
+ * A claim watches its predecessor, and knows of the others ahead by its newest list alone: when
+ * the predecessor goes, they have to be asked about, a round trip before the grant. So it watches
+ * the predecessor's own predecessor, too. When that one goes, the predecessor may hold: the claim
+ * lists meanwhile, and learns that it is next. Then the hand-off itself needs no request.
+ *
+ * This is help only. Whatever does not come - the watch, its event, the list - is asked for at the
+ * hand-off. It helps where the predecessor lets no other hold beside it; behind a writer, which may
+ * leave a reader with its number, a list comes before the grant in any case.
+ */
+#include "claim_steps.h"
+
+zkl_actions zkl_lookahead_watch(struct zkl_claim *claim) {
+    struct zkl_contender *before = zkl_line_before(claim->line, claim->ahead);
+    zkl_claim_overlook(claim);
+    if (!before || claim->ahead->kind != ZKL_MUTEX || claim->kind != ZKL_MUTEX) return 0;
+    claim->lookahead = zkl_contender_hold(before);
+    return ZKL_DO_WATCH_LOOKAHEAD;
+}
+
+void zkl_claim_overlook(struct zkl_claim *claim) {
+    zkl_contender_drop(claim->lookahead);
+    claim->lookahead = NULL;
+}
+
+/* The newest list may be old: all that it has before the predecessor may be gone, too. */
+zkl_actions zkl_lookahead_gone(struct zkl_claim *claim) {
+    zkl_line_forget(claim->line, claim->lookahead);
+    zkl_claim_overlook(claim);
+    if (!zkl_line_before(claim->line, claim->ahead) || zkl_claim_tires(claim)) return 0;
+    claim->looking = true;
+    return ZKL_DO_LIST;
+}
+
+zkl_actions zkl_lookahead_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
+    if (!claim->looking) return 0;
+    claim->looking = false;
+    if (reply == ZKL_ABSENT) return zkl_claim_requeue(claim);
+    if (reply != ZKL_DONE) return 0;
+    bool queued = zkl_line_find(claim->line, claim->name) != NULL;
+    bool same = zkl_line_ahead(claim->line, claim) == claim->ahead;
+    return queued && same ? zkl_lookahead_watch(claim) : zkl_claim_advance(claim, now);
+}
