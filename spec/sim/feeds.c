@@ -91,6 +91,7 @@ void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
 /* What is not wanted any more is not given up: that is nothing. */
 static enum event cancel_event(const struct zkl_claim *claim, enum zkl_code why) {
     if (!claim->wanted) return EVENTS;
+    if (why == ZKL_TOO_MANY) rules_on_no_room(client_of(claim));
     return why == ZKL_TIMEOUT && !claim->waits ? EVENT_DEADLINE : EVENT_CANCEL;
 }
 
@@ -141,6 +142,12 @@ static void note_end(const struct zkl_claim *claim, const struct zkl_contender *
     rules_on_end_ahead(client_of(claim), claim, ahead, at);
 }
 
+/* One of two: of its predecessor, or of what it looks ahead to. */
+static enum event ahead_event(const struct zkl_claim *claim, const struct zkl_contender *contender,
+                              enum event ahead, enum event lookahead) {
+    return contender && claim->lookahead == contender ? lookahead : ahead;
+}
+
 static enum event forwarded_event(enum zkl_reply reply, bool next) {
     if (next && reply != ZKL_DONE && reply != ZKL_UNKNOWN) return EVENT_PASSED_OVER;
     return REPLIED(EVENT_FORWARDED);
@@ -158,7 +165,8 @@ FEED(synced, REPLIED(EVENT_SYNCED), NO_MORE, (CLAIM, enum zkl_reply reply, zkl_t
 FEED(got_own, REPLIED(EVENT_GOT_OWN), NO_MORE,
      (CLAIM, enum zkl_reply reply, enum zkl_code why, int64_t czxid, uint64_t owner, zkl_time now),
      (claim, reply, why, czxid, owner, now))
-FEED(got_ahead, REPLIED(EVENT_GOT_AHEAD), note_end(claim, contender, reply),
+FEED(got_ahead, REPLIED(ahead_event(claim, contender, EVENT_GOT_AHEAD, EVENT_GOT_LOOKAHEAD)),
+     note_end(claim, contender, reply),
      (CLAIM, struct zkl_contender *contender, enum zkl_reply reply, enum zkl_code why,
       zkl_time now),
      (claim, contender, reply, why, now))
@@ -181,10 +189,11 @@ FEED(forwarded, forwarded_event(reply, next), NO_MORE, (CLAIM, enum zkl_reply re
 
 FEED(own_deleted, EVENT_OWN_DELETED, NO_MORE, (CLAIM), (claim))
 FEED(own_changed, EVENT_OWN_CHANGED, NO_MORE, (CLAIM), (claim))
-FEED(ahead_deleted, EVENT_AHEAD_DELETED, note_end(claim, contender, ZKL_ABSENT),
-     (CLAIM, struct zkl_contender *contender, zkl_time now), (claim, contender, now))
-FEED(ahead_changed, EVENT_AHEAD_CHANGED, NO_MORE, (CLAIM, struct zkl_contender *contender),
-     (claim, contender))
+FEED(ahead_deleted, ahead_event(claim, contender, EVENT_AHEAD_DELETED, EVENT_LOOKAHEAD_DELETED),
+     note_end(claim, contender, ZKL_ABSENT), (CLAIM, struct zkl_contender *contender, zkl_time now),
+     (claim, contender, now))
+FEED(ahead_changed, ahead_event(claim, contender, EVENT_AHEAD_CHANGED, EVENT_LOOKAHEAD_CHANGED),
+     NO_MORE, (CLAIM, struct zkl_contender *contender), (claim, contender))
 
 /* --- a condition: two claims ------------------------------------------------------------ */
 

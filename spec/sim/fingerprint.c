@@ -129,6 +129,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix_time(claim->deadline, now);
     mix_text(claim->name);
     if (claim->ahead) mix_text(claim->ahead->name);
+    if (claim->lookahead) mix_text(claim->lookahead->name);
+    mix(claim->looking);
 }
 
 static void mix_line(const struct zkl_line *line) {

@@ -305,6 +305,11 @@ void rules_on_watch(const struct client *client, const struct zkl_claim *claim) 
     shadow->walked_in = list;
 }
 
+void rules_on_no_room(const struct client *client) {
+    EACH_STAKE(client, stake)
+    require(!stake->claim.lookahead, "what looks ahead gives way to what has to be watched");
+}
+
 /* That its user was told before is rules_at_any_time()'s. */
 void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim) {
     require(shadow, "a claim is forgotten once");
@@ -505,6 +510,18 @@ static void check_in_condition(const struct client *client, const struct zkl_cla
             "who waits in the condition does not have its lock");
 }
 
+/* A claim for a mutex watches the predecessor of its predecessor, too, if it may, and has room. */
+static void check_lookahead(const struct client *client, const struct zkl_claim *claim,
+                            const struct node *ahead) {
+    const struct node *before = node_before(ahead, ahead->kind);
+    const struct node *seen = claim->lookahead ? node_find(claim->lookahead->name) : NULL;
+    uint8_t bit = (uint8_t)(1U << index_of(client));
+    if (claim->kind != ZKL_MUTEX || ahead->kind != ZKL_MUTEX || claim->line->exhausted) return;
+    if (world.setting.refusals || world.setting.room || world.shortages) return;
+    require(seen == before, "a waiting claim looks ahead to the nearest before its predecessor");
+    require(!before || before->watched & bit, "what a claim looks ahead to is watched");
+}
+
 /* Nobody waits for nothing: its predecessor lives, is the nearest, and is watched. */
 static void check_waiter(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim), *ahead = node_find(claim->ahead->name);
@@ -517,8 +534,9 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
     }
     require(ahead && alive(ahead), "who waits is behind somebody");
     require(ahead && ahead->watched & bit, "who waits watches whom it waits for");
-    if (own && ahead)
-        require(node_before(own, own->kind) == ahead, "who waits watches the nearest");
+    if (!own || !ahead) return;
+    require(node_before(own, own->kind) == ahead, "who waits watches the nearest");
+    check_lookahead(client, claim, ahead);
 }
 
 /* Whoever has the name is watched. */

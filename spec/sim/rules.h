@@ -42,6 +42,8 @@ void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim)
 void rules_on_end_ahead(const struct client *client, const struct zkl_claim *claim,
                         const struct zkl_contender *ahead, zxid at);
 void rules_on_watch(const struct client *client, const struct zkl_claim *claim);
+/* What it has to watch does not fit: */
+void rules_on_no_room(const struct client *client);
 /* Of the condition: a lock's claim enters again. */
 void rules_on_return(const struct zkl_claim *waiter);
 

@@ -118,7 +118,7 @@ const char *story_actions(zkl_actions actions) {
         "parents",      "create", "sync",      "list",    "rank",       "watch own",
         "watch ahead",  "remove", "downgrade", "forward", "doubt",      "follow",
         "queued",       "grant",  "fail",      "lose",    "downgraded", "stayed",
-        "tell partner", "forget", "pause",     "holders", "mark"};
+        "tell partner", "forget", "pause",     "holders", "mark",       "watch lookahead"};
     char *text = buffer();
     size_t length = 0;
     *text = '\0';

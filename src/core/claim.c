@@ -155,7 +155,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
         if (claim->heading) return zkl_claim_advance(claim, now);
         zkl_actions own_too = claim->own_watched ? 0 : ZKL_DO_WATCH_OWN;
         claim->own_watched = true;
-        return ZKL_DO_WATCH_AHEAD | own_too;
+        return ZKL_DO_WATCH_AHEAD | own_too | zkl_lookahead_again(claim);
     }
     case ZKL_CREATE:
     case ZKL_RECOVER_LIST:
@@ -196,6 +196,7 @@ zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now) {
     claim->rounds = 0;
     if (claim->stalled) return zkl_claim_resume(claim, now);
+    if (claim->state == ZKL_WAIT) return zkl_lookahead_again(claim);
     if (claim->state != ZKL_HELD || claim->own_watched) return 0;
     claim->own_watched = true;
     return ZKL_DO_WATCH_OWN;

@@ -115,7 +115,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
-    case ZKL_WAIT: return zkl_lookahead_listed(claim, reply, now);
+    case ZKL_WAIT: return zkl_lookahead_listed(claim, reply);
     case ZKL_FIRST:
     /* Not asked for in this state: it came with a create that failed, or late. */
     case ZKL_NEW:

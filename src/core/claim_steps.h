@@ -210,8 +210,9 @@ zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contend
 /* --- lookahead.c: transitions of a claim in WAIT ----------------------------------------- */
 
 zkl_actions zkl_lookahead_watch(struct zkl_claim *claim); /* it knows its predecessor */
+zkl_actions zkl_lookahead_again(struct zkl_claim *claim); /* if it is not watched */
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim);
-zkl_actions zkl_lookahead_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
+zkl_actions zkl_lookahead_listed(struct zkl_claim *claim, enum zkl_reply reply);
 
 /* --- batch.c: claims that have one node between them --------------------------------------- */
 

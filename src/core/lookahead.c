@@ -20,6 +20,11 @@ zkl_actions zkl_lookahead_watch(struct zkl_claim *claim) {
     return ZKL_DO_WATCH_LOOKAHEAD;
 }
 
+zkl_actions zkl_lookahead_again(struct zkl_claim *claim) {
+    bool missing = claim->ahead && !claim->lookahead && !claim->looking;
+    return missing ? zkl_lookahead_watch(claim) : 0;
+}
+
 void zkl_claim_overlook(struct zkl_claim *claim) {
     zkl_contender_drop(claim->lookahead);
     claim->lookahead = NULL;
@@ -29,17 +34,15 @@ void zkl_claim_overlook(struct zkl_claim *claim) {
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim) {
     zkl_line_forget(claim->line, claim->lookahead);
     zkl_claim_overlook(claim);
-    if (!zkl_line_before(claim->line, claim->ahead) || zkl_claim_tires(claim)) return 0;
+    bool next = !claim->line->incomplete && !zkl_line_before(claim->line, claim->ahead);
+    if (next || zkl_claim_tires(claim)) return 0;
     claim->looking = true;
     return ZKL_DO_LIST;
 }
 
-zkl_actions zkl_lookahead_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
+/* That the own node or the predecessor is not in the list, a watch has told, or tells. */
+zkl_actions zkl_lookahead_listed(struct zkl_claim *claim, enum zkl_reply reply) {
     if (!claim->looking) return 0;
     claim->looking = false;
-    if (reply == ZKL_ABSENT) return zkl_claim_requeue(claim);
-    if (reply != ZKL_DONE) return 0;
-    bool queued = zkl_line_find(claim->line, claim->name) != NULL;
-    bool same = zkl_line_ahead(claim->line, claim) == claim->ahead;
-    return queued && same ? zkl_lookahead_watch(claim) : zkl_claim_advance(claim, now);
+    return reply == ZKL_DONE ? zkl_lookahead_watch(claim) : 0;
 }

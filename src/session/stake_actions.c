@@ -140,7 +140,7 @@ static bool make_room(struct zkl_session *session, const char *node) {
     for (struct stake *stake = session->stakes; stake && !may; stake = stake->next) {
         if (!stake->claim.lookahead) continue;
         zkl_claim_overlook(&stake->claim);
-        zkl_watches_keep_ahead(stake, true);
+        zkl_watches_narrow(stake, true);
         may = zkl_watches_may(&session->watches, node);
     }
     return may;
@@ -166,21 +166,22 @@ static void watch_own(struct stake *stake) {
 
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
-    if (!claim->heading) zkl_watches_drop_others(stake);
+    if (!claim->heading) zkl_watches_narrow(stake, false);
     if (!may_watch(stake, claim->ahead->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
     struct call *call = call_for(stake, CALL_GET_AHEAD, claim->ahead);
     if (call) zkl_call_watch(call, stake->path->text, claim->ahead->name);
     return 0;
 }
 
-/* Only if there is room, and memory: nobody is told. */
+/* Only if there is room, and memory: nobody is told. The watch of `ahead` may have ended it. */
 static void watch_lookahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
+    if (!claim->lookahead) return;
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
     bool may = node && !stake->starved && zkl_watches_may(&stake->session->watches, node);
     struct call *call = may ? zkl_call_new(stake->session, CALL_GET_AHEAD, stake, NULL) : NULL;
     free(node);
-    zkl_watches_keep_ahead(stake, false);
+    zkl_watches_narrow(stake, false);
     if (!call) {
         zkl_claim_overlook(claim);
         return;

@@ -191,13 +191,13 @@ void zkl_watches_drop_others(struct stake *stake) {
 
 /* The last segment of the path is the name. */
 static bool is_of(const struct watch *watch, const struct zkl_contender *contender) {
-    return strcmp(strrchr(watch->path, '/') + 1, contender->name) == 0;
+    return contender && strcmp(strrchr(watch->path, '/') + 1, contender->name) == 0;
 }
 
-void zkl_watches_keep_ahead(struct stake *stake, bool at_once) {
+void zkl_watches_narrow(struct stake *stake, bool at_once) {
     for (struct want **link = &stake->wants, *want; (want = *link);) {
         struct watch *watch = want->watch;
-        if (is_of(watch, stake->claim.ahead)) {
+        if (is_of(watch, stake->claim.ahead) || is_of(watch, stake->claim.lookahead)) {
             link = &want->next;
             continue;
         }

@@ -47,8 +47,8 @@ void zkl_watches_removing(struct watches *watches, const char *path);
 void zkl_watches_removed(struct watches *watches, const char *path, const struct answer *answer);
 /* The stake wants none of other nodes for now; what it asked for stays until a heartbeat. */
 void zkl_watches_drop_others(struct stake *stake);
-/* None but its predecessor's, which it has; `at_once`: they make room. */
-void zkl_watches_keep_ahead(struct stake *stake, bool at_once);
+/* The same, but for its claim's `ahead` and `lookahead`; `at_once`: to make room. */
+void zkl_watches_narrow(struct stake *stake, bool at_once);
 /* The claim is GONE: it wants none any more. */
 void zkl_watches_leave(struct stake *stake);
 /* For a watcher, also in the sessions that follow. NULL: out of memory. */
