@@ -198,7 +198,7 @@ struct zkl_claim {
     bool own_watched;         /* the own node is watched, or the get is out */
     bool pausing;             /* NEW: until zkl_claim_wake() */
     bool heading;             /* WAIT: each ahead is watched, `ahead` is only one of them */
-    bool looking;             /* WAIT: a list is out, for its lookahead went */
+    bool looking;             /* WAIT: a list, or gets, are out, for its lookahead went */
     bool found;               /* failed with ZKL_CONFLICT, for a contender of another use */
     bool heir;                /* its node was another's, and that is all that it knows of it */
     bool unseen;              /* nobody can have seen it wait: zkl_permits_unseen() */

@@ -115,7 +115,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
-    case ZKL_WAIT: return zkl_lookahead_listed(claim, reply);
+    case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);
     case ZKL_FIRST:
     /* Not asked for in this state: it came with a create that failed, or late. */
     case ZKL_NEW:
@@ -222,15 +222,13 @@ static bool still_waits(const struct zkl_claim *claim) {
     return claim->headed == claim->line->serial && !zkl_permits_fit(claim->line, claim);
 }
 
-/* The line forgets the contender. A list that is out is answered after it was gone. */
+/* The line forgets the contender. A look that is out is answered after it was gone. */
 static zkl_actions ahead_gone(struct zkl_claim *claim, struct zkl_contender *contender,
                               zkl_time now) {
     if (contender) zkl_line_forget(claim->line, contender);
     if (still_waits(claim)) return 0;
     if (claim->looking) {
-        drop_ahead(claim);
-        claim->state = ZKL_LIST;
-        claim->stalled = false;
+        zkl_lookahead_await(claim);
         return 0;
     }
     claim->recheck = !claim->heading; /* a claim that heads watches each */
@@ -263,6 +261,7 @@ zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *cont
     claim->ranks--;
     if (reply == ZKL_DONE) contender->czxid = czxid;
     if (reply == ZKL_ABSENT) zkl_line_forget(claim->line, contender);
+    if (claim->state == ZKL_WAIT && !claim->ranks) return zkl_lookahead_looked(claim, ZKL_DONE);
     if (claim->state != ZKL_RANK) return 0;
     if (reply == ZKL_UNKNOWN) claim->stalled = true;
     if (reply == ZKL_REFUSED && claim->line->exhausted) return fail(claim, ZKL_AUTH) | leave(claim);

@@ -202,6 +202,8 @@ static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply re
 zkl_actions zkl_claim_enter(struct zkl_claim *claim);   /* a new attempt, with its own nonce */
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim); /* the own node is gone: never a grant */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
+/* To a claim that is to recheck those ahead. False: gets do, if any are to be sent. */
+bool zkl_claim_rechecks_by_list(struct zkl_claim *claim);
 /* Finds its place in the line, as far as that is known. */
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
 /* Somebody uses the path for something else. */
@@ -212,7 +214,10 @@ zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contend
 zkl_actions zkl_lookahead_watch(struct zkl_claim *claim); /* it knows its predecessor */
 zkl_actions zkl_lookahead_again(struct zkl_claim *claim); /* if it is not watched */
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim);
-zkl_actions zkl_lookahead_listed(struct zkl_claim *claim, enum zkl_reply reply);
+/* What it asked about those ahead is answered. */
+zkl_actions zkl_lookahead_looked(struct zkl_claim *claim, enum zkl_reply reply);
+/* The predecessor went, too: what is out tells what to do next. */
+void zkl_lookahead_await(struct zkl_claim *claim);
 
 /* --- batch.c: claims that have one node between them --------------------------------------- */
 

@@ -77,8 +77,7 @@ static bool is_near(const struct zkl_claim *claim) {
            zkl_permits_head(claim->line, claim);
 }
 
-/* False: gets do, if any are to be sent. */
-static bool rechecks_by_list(struct zkl_claim *claim) {
+bool zkl_claim_rechecks_by_list(struct zkl_claim *claim) {
     size_t gets = claim->recheck && !is_near(claim) ? gets_to_recheck(claim) : 0;
     if (gets <= 1) claim->recheck = false;
     return gets > GETS_MAX || (gets > 1 && claim->line->count < gets * NAMES_A_GET);
@@ -149,7 +148,8 @@ zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
     own->czxid = claim->czxid;                              /* need not be asked for */
     if (claim->batch && claim->czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
         return fail(claim, ZKL_UNSUPPORTED) | leave(claim);
-    if (claim->line->incomplete || rechecks_by_list(claim)) return zkl_claim_list_again(claim);
+    if (claim->line->incomplete || zkl_claim_rechecks_by_list(claim))
+        return zkl_claim_list_again(claim);
     if (zkl_line_unranked(claim->line, claim, NULL)) {
         claim->state = ZKL_RANK;
         return ZKL_DO_RANK;

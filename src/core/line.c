@@ -184,7 +184,8 @@ static bool ranks_ahead(const struct zkl_claim *claim, const struct zkl_contende
 static bool is_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                         const struct zkl_contender *contender) {
     if (line->exhausted && contender->czxid == 0) return contender->seen <= claim->listed;
-    return claim->recheck && zkl_kinds_exclude(claim->kind, contender->kind) &&
+    return claim->recheck && contender != claim->ahead &&
+           zkl_kinds_exclude(claim->kind, contender->kind) &&
            zkl_line_precedes(line, contender, claim);
 }
 

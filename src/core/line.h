@@ -72,7 +72,7 @@ void zkl_line_forget(struct zkl_line *line, struct zkl_contender *contender);
 
 /*
  * The next contender after `after` (NULL: the first) that the claim has to ask about: its czxid
- * is needed, or the claim is to recheck those ahead.
+ * is needed, or the claim is to recheck those ahead, `ahead` apart.
  */
 struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struct zkl_claim *claim,
                                         const struct zkl_contender *after);

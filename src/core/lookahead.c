@@ -1,12 +1,12 @@
 /*
- * lookahead.c - a claim that waits asks about those ahead before it is its turn.
+ * lookahead.c - a claim that waits asks about the others ahead before it is its turn.
  *
  * A claim watches its predecessor, and knows of the others ahead by its newest list alone: when
  * the predecessor goes, they have to be asked about, a round trip before the grant. So it watches
  * the predecessor's own predecessor, too. When that one goes, the predecessor may hold: the claim
- * lists meanwhile, and learns that it is next. Then the hand-off itself needs no request.
+ * asks meanwhile, and learns that it is next. Then the hand-off itself needs no request.
  *
- * This is help only. Whatever does not come - the watch, its event, the list - is asked for at the
+ * This is help only. Whatever does not come - the watch, its event, a reply - is asked for at the
  * hand-off. It helps where the predecessor lets no other hold beside it; behind a writer, which may
  * leave a reader with its number, a list comes before the grant in any case.
  */
@@ -30,19 +30,31 @@ void zkl_claim_overlook(struct zkl_claim *claim) {
     claim->lookahead = NULL;
 }
 
-/* The newest list may be old: all that it has before the predecessor may be gone, too. */
+/* All that the newest list has before the predecessor may be gone, too. */
+static zkl_actions look(struct zkl_claim *claim) {
+    claim->recheck = !claim->line->incomplete;
+    bool by_list = !claim->recheck || zkl_claim_rechecks_by_list(claim);
+    if (by_list) claim->recheck = false;
+    else if (!claim->recheck) return zkl_lookahead_watch(claim); /* none, or the get tells */
+    claim->looking = true;
+    return by_list ? ZKL_DO_LIST : ZKL_DO_RANK;
+}
+
 zkl_actions zkl_lookahead_gone(struct zkl_claim *claim) {
     zkl_line_forget(claim->line, claim->lookahead);
     zkl_claim_overlook(claim);
-    bool next = !claim->line->incomplete && !zkl_line_before(claim->line, claim->ahead);
-    if (next || zkl_claim_tires(claim)) return 0;
-    claim->looking = true;
-    return ZKL_DO_LIST;
+    return claim->line->exhausted || zkl_claim_tires(claim) ? 0 : look(claim);
 }
 
-/* That the own node or the predecessor is not in the list, a watch has told, or tells. */
-zkl_actions zkl_lookahead_listed(struct zkl_claim *claim, enum zkl_reply reply) {
+/* That the own node or the predecessor is gone, a watch has told, or tells. */
+zkl_actions zkl_lookahead_looked(struct zkl_claim *claim, enum zkl_reply reply) {
     if (!claim->looking) return 0;
-    claim->looking = false;
+    claim->looking = claim->recheck = false;
     return reply == ZKL_DONE ? zkl_lookahead_watch(claim) : 0;
+}
+
+void zkl_lookahead_await(struct zkl_claim *claim) {
+    claim->state = claim->recheck ? ZKL_RANK : ZKL_LIST;
+    claim->stalled = false;
+    drop_ahead(claim);
 }
