@@ -9,9 +9,9 @@
 -- otherwise: lines to add, to take away (by a pattern), to change.
 
 local check = require "spec.torture.checker"
+local figures = require "spec.torture.figures"
 local history = require "spec.torture.history"
 local intervals = require "spec.torture.intervals"
-local page = require "spec.torture.page"
 local program = require "spec.fault.program"
 
 -- CLOCK PROCESS CLAIM EVENT FIELD=VALUE..., separated by spaces here.
@@ -1240,37 +1240,12 @@ describe("a long history", function()
 end)
 
 
-describe("the page", function()
-    local function page_of(report)
-        local path = os.tmpname()
-        page.write(path, report, {})
-        local file = assert(io.open(path))
-        local html = file:read("*a")
-        file:close()
-        os.remove(path)
-        return html
-    end
-
-    it("tells readers from writers, and when a writer became a reader", function()
-        local html = page_of(check_text(SHARED))
-        assert.is_truthy(html:find('"c1.1-1","token 100",2000.0,"write"', 1, true))
-        assert.is_truthy(html:find('"c2.1-1","token 101",2030.0,"read"', 1, true))
-        assert.is_truthy(html:find('"c3.1-1","token 102",-1,"write"', 1, true))
-        assert.is_truthy(html:find("3: 0 mutex, 1 read, 2 write, 0 of permits; 0 re-entries, " ..
-                                   "1 downgrades", 1, true))
-    end)
-
-    it("is one file, with all that is to be seen, and text that cannot leave its place", function()
-        local html = page_of(check_text(changed{
-            change = { "nodes=0", "nodes=1" },
-            plus = "8.00 c1.1 - error message=</script><b>\n"
-                .. "8.00 torture - fault id=1 name=kill scope=c9 victim=c9.1\n",
-        }))
-        assert.is_nil(html:find("https?://"))
-        assert.is_nil(html:find("</script><b>", 1, true))
-        assert.is_truthy(html:find('"c2.1-1","token 101"', 1, true))
-        assert.is_truthy(html:find('"kill","c9","","process"', 1, true))
-        assert.is_truthy(html:find('"1 lock nodes"', 1, true))
-        assert.equal(1, select(2, html:gsub("</script>", "")))
+describe("the figures", function()
+    it("tell readers from writers, and when a writer became a reader", function()
+        local text
+        for _, row in ipairs(figures.rows(check_text(SHARED), {})) do
+            if row[1] == "grants" then text = row[2] end
+        end
+        assert.equal("3: 0 mutex, 1 read, 2 write, 0 of permits; 0 re-entries, 1 downgrades", text)
     end)
 end)

@@ -326,6 +326,8 @@ describe("the records of a history", function()
     it("are right or wrong by the rules on their path", function()
         assert.equal("right", mutex.verdict)
         assert.equal("wrong", rwlock.verdict) -- it has grants and no node
+        assert.matches("^%d+ violations of rules; order at 5.020 s, c1.1%-2: token 104 is of no "
+            .. "lock node;", rwlock.finding)
         assert.is_truthy(words.why(mutex, true):find "a fault explains each")
     end)
 

@@ -116,7 +116,7 @@ local function counted(counts)
 end
 
 
---- Rows { name, text, list? }, for print and page.
+--- Rows { name, text, list? }.
 function figures.rows(report, facts)
     local f = report.figures
     local faults, by_kind = counted(f.faults)
@@ -181,11 +181,16 @@ function figures.print(report, facts)
 end
 
 
---- Prints how many rules hold; true if all do.
+--- Prints the rules that do not hold, and how many do; true if all do.
 function figures.verdict(report)
     local passed, failed = 0, 0
     for _, rule in ipairs(report.rules) do
-        if rule.violations == 0 then passed = passed + 1 else failed = failed + 1 end
+        if rule.violations == 0 then
+            passed = passed + 1
+        else
+            failed = failed + 1
+            print(("VIOLATED %s: %s"):format(rule.name, rule.text))
+        end
     end
     print(("%d passed, %d failed"):format(passed, failed))
     return failed == 0

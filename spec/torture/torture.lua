@@ -1,13 +1,12 @@
 --- make torture: clients on an ensemble while the nemesis inflicts faults, then a check
 -- of what they wrote down.
 --
---   torture.lua MINUTES SEED OUTPUT [report]   MINUTES "" = 1; SEED "" = one of its own
---   torture.lua check OUTPUT [report]          only the check, of the history in OUTPUT
+--   torture.lua MINUTES SEED OUTPUT   MINUTES "" = 1; SEED "" = one of its own
+--   torture.lua check OUTPUT          only the check, of the history in OUTPUT
 --
--- OUTPUT gets history (one file, all events by time) and index.html; with "report" the same
--- page as sales have, too: report.html. The last line is
--- "N passed, N failed", in rules of the checker; the exit status is 1 on a violation.
--- Everything that it starts ends with it, however it ends.
+-- OUTPUT gets history (one file, all events by time) and index.html, the page that sales have,
+-- too. The last line is "N passed, N failed", in rules of the checker; the exit status is 1 on a
+-- violation. Everything that it starts ends with it, however it ends.
 
 local aftermath = require "spec.torture.aftermath"
 local check = require "spec.torture.checker"
@@ -15,10 +14,9 @@ local core = require "zklock.core"
 local figures = require "spec.torture.figures"
 local history = require "spec.torture.history"
 local nemesis = require "spec.torture.nemesis"
-local page = require "spec.torture.page"
 local record = require "spec.torture.record"
+local report_page = require "zklock.seckill.report"
 local rig = require "spec.rig"
-local sale_report = require "zklock.seckill.report"
 local store = require "spec.torture.store"
 local zklock = require "zklock"
 
@@ -241,33 +239,25 @@ local function torture(minutes, seed, output)
 end
 
 
-local function write_sale_report(file_name, report)
-    local title = "zklock: torture, lock by lock"
-    assert(sale_report.write(file_name, { title = title, sales = {},
-                                          histories = record.of(report) }))
-    print(file_name)
-end
-
-
 local function judge(output, facts)
     local report = check(history.read{ output .. "/history" }, BUSY)
-    page.write(output .. "/index.html", report, facts)
+    local page = output .. "/index.html"
+    assert(report_page.write(page, { title = "zklock: torture", histories = record.of(report) }))
     figures.print(report, facts)
-    print(("%s/index.html"):format(output))
-    if facts.report then write_sale_report(output .. "/report.html", report) end
+    print(page)
     return figures.verdict(report)
 end
 
 
-local function main(first, second, third, fourth)
-    if first == "check" then return judge(second, { report = third == "report" }) end
+local function main(first, second, output)
+    if first == "check" then return judge(second, {}) end
     local minutes = tonumber(first ~= "" and first or 1) or error("MINUTES is a number", 0)
     local seed = tonumber(second ~= "" and second or math.floor(core.now() * 1000) % 1000000)
         or error("SEED is a number", 0)
     print(("torture: MINUTES=%g SEED=%d"):format(minutes, seed))
     io.stdout:flush()
-    torture(minutes, seed, third)
-    return judge(third, { minutes = minutes, seed = seed, report = fourth == "report" })
+    torture(minutes, seed, output)
+    return judge(output, { minutes = minutes, seed = seed })
 end
 
 
