@@ -16,7 +16,6 @@ local core = require "zklock.core"
 local counter = require "spec.neighbours.counter"
 local figures = require "spec.torture.figures"
 local history = require "spec.torture.history"
-local neighbour = require "spec.neighbours.neighbour"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -30,25 +29,15 @@ local MUTEX, RWLOCK, MIXED = "/neighbours/mutex", "/neighbours/rwlock", "/neighb
 local JUNK = { "hello", "0000000001", "lock-", "n_0000000001", "-foreign" }
 
 
-local function zklock_program(lua, abi)
-    return ("env 'LUA_CPATH=%s/%s/?.so;;' %s spec/neighbours/zklock_neighbour.lua"):format(
-        BUILD, abi, lua)
-end
-
-
 -- A process each; the checker knows clients by names such as c1.1.
 local function processes()
     return {
-        { name = "zklock, Lua 5.4", program = zklock_program("lua5.4", "5.4"),
-          mutexes = { MUTEX, MIXED }, rwlocks = { RWLOCK } },
-        { name = "zklock, LuaJIT", program = zklock_program("luajit", "5.1"),
-          mutexes = { MUTEX }, rwlocks = { RWLOCK, MIXED } },
-        { name = "Curator", program = neighbour.program("Curator"),
-          mutexes = { MUTEX }, rwlocks = { RWLOCK } },
-        { name = "kazoo", program = neighbour.program("kazoo"),
-          mutexes = { MUTEX }, rwlocks = { RWLOCK } },
-        { name = "go-zookeeper", program = neighbour.program("go-zookeeper"),
-          mutexes = { MUTEX }, rwlocks = {} },
+        { name = "zklock, Lua 5.4", mutexes = { MUTEX, MIXED }, rwlocks = { RWLOCK } },
+        { name = "zklock, LuaJIT", mutexes = { MUTEX }, rwlocks = { RWLOCK, MIXED },
+          lua = "luajit", abi = "5.1" },
+        { name = "Curator", mutexes = { MUTEX }, rwlocks = { RWLOCK } },
+        { name = "kazoo", mutexes = { MUTEX }, rwlocks = { RWLOCK } },
+        { name = "go-zookeeper", mutexes = { MUTEX }, rwlocks = {} },
     }
 end
 
@@ -83,7 +72,9 @@ end
 local function start(world, process, index)
     process.id = ("c%d.1"):format(index)
     process.output = assert(io.popen(table.concat({
-        "echo $$; exec setpriv --pdeathsig KILL", process.program, "loop", process.id,
+        "echo $$; exec setpriv --pdeathsig KILL env",
+        ("'LUA_CPATH=%s/%s/?.so;;'"):format(BUILD, process.abi or "5.4"), process.lua or "lua5.4",
+        "spec/neighbours/loop.lua", process.name:match("^[^,]+"), process.id,
         world.server.hosts, world.folder, world.seed * 100 + index, WORKERS,
         ("'%s' '%s'"):format(table.concat(process.mutexes, ","),
                              table.concat(process.rwlocks, ",")),
@@ -146,17 +137,17 @@ end
 
 
 --- Nodes of go-zookeeper carry no data: their claims are those that were granted with them, in
--- the same session.
+-- a session of the same process.
 local function name_claims(events)
-    local session, granted = {}, {}
+    local process_of, granted = {}, {}
     for _, event in ipairs(events) do
-        if event.event == "connected" then session[event.process] = event.session end
+        if event.event == "connected" then process_of[event.session] = event.process end
         if event.event == "granted" then granted[event.token] = event end
     end
     local claim_of = {}
     for _, event in ipairs(events) do
         local grant = event.event == "created" and event.claim == "-" and granted[event.zxid]
-        if grant and session[grant.process] == event.session then
+        if grant and process_of[event.session] == grant.process then
             claim_of[event.path .. event.name] = grant.claim
         end
         if event.process == "zookeeper" and event.claim == "-" then
