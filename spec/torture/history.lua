@@ -131,11 +131,18 @@ local function read_into(events, path)
     local file = assert(io.open(path))
     local text = file:read("*a")
     file:close()
-    for line in text:gmatch("([^\n]*)\n") do
-        local event = history.parse(line)
-        event.order = #events + 1
-        events[#events + 1] = event
-    end
+    for line in text:gmatch("([^\n]*)\n") do events[#events + 1] = history.parse(line) end
+end
+
+
+--- Sorts events by time, those of one moment in the order in which they are.
+function history.sort(events)
+    for i, event in ipairs(events) do event.order = i end
+    table.sort(events, function(a, b)
+        if a.at ~= b.at then return a.at < b.at end
+        return a.order < b.order
+    end)
+    return events
 end
 
 
@@ -143,11 +150,7 @@ end
 function history.read(paths)
     local events = {}
     for _, path in ipairs(paths) do read_into(events, path) end
-    table.sort(events, function(a, b)
-        if a.at ~= b.at then return a.at < b.at end
-        return a.order < b.order
-    end)
-    return events
+    return history.sort(events)
 end
 
 
