@@ -19,29 +19,19 @@ end
 
 describe("an end in nginx #nginx", function()
     local RELEASE = 'log_by_lua_block { require("spec.nginx.app").release_all() }'
-    local folder
 
     setup(function() server = rig.shared() end)
     before_each(function()
         path = rig.path()
         lock = rig.session(server.hosts):mutex(path)
-        folder = rig.shell("mktemp -d"):match("[^\n]+")
+        host = nil
     end)
     after_each(function()
-        local troubles = host and host:troubles() or {}
-        nginx.stop_all()
         rig.close_sessions()
-        host = nil
-        assert.same({}, troubles)
-        assert.equal("", rig.shell("ls -A %s", folder))
-        rig.shell("rm -rf %s", folder)
+        nginx.stop_all(host)
     end)
 
-    local function start(options)
-        options = options or {}
-        options.environment = "TMPDIR=" .. folder
-        host = nginx.start(options)
-    end
+    local function start(options) host = nginx.start(options) end
 
     describe("of a light thread that waits", function()
         local ways = {

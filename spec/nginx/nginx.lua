@@ -45,6 +45,14 @@ local FREE_PORT = [[perl -MIO::Socket::INET -e '
 function nginx.free_port() return tonumber(rig.shell("%s", FREE_PORT)) end
 
 
+function nginx.two_ports()
+    local first = nginx.free_port()
+    local second
+    repeat second = nginx.free_port() until second ~= first
+    return first, second
+end
+
+
 -- Where the Lua module is not compiled in it is loaded.
 local function load_modules()
     local lines = {}
@@ -97,8 +105,11 @@ local defaults = {
 
 
 local function launch(self, environment, path)
-    local command = "exec env %s setpriv --pdeathsig TERM %s -p %s -c conf >%s/output 2>&1"
-    self.output = assert(io.popen(command:format(environment or "", NGINX, self.dir, self.dir)))
+    rig.shell("mkdir -m 1777 %s/tmp", self.dir)
+    local command = "exec env TMPDIR=%s/tmp %s setpriv --pdeathsig TERM %s -p %s -c conf "
+        .. ">%s/output 2>&1"
+    self.output = assert(io.popen(command:format(self.dir, environment or "", NGINX, self.dir,
+                                                 self.dir)))
     started[#started + 1] = self
     local answers = rig.eventually(function()
         return self:master() and self:get(path or "/ping").status > 0
@@ -199,18 +210,25 @@ function nginx:troubles()
 end
 
 
-function nginx:stop()
-    if self.stopped then return end
-    self.stopped = true
+--- Temporary files that its processes have now.
+function nginx:temporary() return rig.shell("ls -A %s/tmp", self.dir) end
+
+
+local function stop(self)
     if self:master() then self:signal("TERM") end
     self.output:close()
+    local left = self:temporary()
     rig.shell("rm -rf %s", self.dir)
+    return left ~= "" and "left behind: " .. left or nil
 end
 
 
-function nginx.stop_all()
-    for _, each in ipairs(started) do each:stop() end
+--- Ends all; fails if one leaves a temporary file, or `host` tells of trouble.
+function nginx.stop_all(host)
+    local troubles = host and host:troubles() or {}
+    for _, each in ipairs(started) do troubles[#troubles + 1] = stop(each) end
     started = {}
+    if troubles[1] then error(table.concat(troubles, "\n"), 2) end
 end
 
 
