@@ -3,6 +3,7 @@
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
@@ -34,71 +35,29 @@ public final class Curator {
     }
 }
 
-// --- locks, whose nodes are known --------------------------------------------------------
+// --- locks ---------------------------------------------------------------------------------
 
 /** A lock of any kind, with the data of its node. Only the thread that acquired it may release. */
 final class Lock {
-    private static final class Mutex extends InterProcessMutex {
-        private final byte[] data;
-
-        Mutex(CuratorFramework client, String path, byte[] data) {
-            super(client, path);
-            this.data = data;
-        }
-
-        @Override
-        protected byte[] getLockNodeBytes() {
-            return data;
-        }
-
-        String node() {
-            return getLockPath();
-        }
-    }
-
-    // As InterProcessReadWriteLock makes them, which does not tell their nodes.
-    private static final class Write extends InterProcessReadWriteLock.WriteLock {
-        Write(CuratorFramework client, String path, byte[] data) {
-            super(client, path, data);
-        }
-
-        String node() {
-            return getLockPath();
-        }
-    }
-
-    private static final class Read extends InterProcessReadWriteLock.ReadLock {
-        Read(CuratorFramework client, String path, byte[] data, Write write) {
-            super(client, path, data, write);
-        }
-
-        String node() {
-            return getLockPath();
-        }
-    }
-
-    private interface Node {
-        String path();
-    }
-
     private final CuratorFramework client;
     private InterProcessMutex mutex;
-    private Node node;
-    private Read read; // of a writer
+    private InterProcessMutex read; // of a writer
 
     Lock(CuratorFramework client, String kind, String path, String text) {
         this.client = client;
         byte[] data = text.getBytes(StandardCharsets.UTF_8);
         if (kind.equals("mutex")) {
-            Mutex lock = new Mutex(client, path, data);
-            mutex = lock;
-            node = lock::node;
+            mutex = new InterProcessMutex(client, path) {
+                @Override
+                protected byte[] getLockNodeBytes() {
+                    return data;
+                }
+            };
             return;
         }
-        Write write = new Write(client, path, data);
-        read = new Read(client, path, data, write);
-        mutex = kind.equals("read") ? read : write;
-        node = kind.equals("read") ? read::node : write::node;
+        InterProcessReadWriteLock both = new InterProcessReadWriteLock(client, path, data);
+        read = both.readLock();
+        mutex = kind.equals("read") ? read : both.writeLock();
     }
 
     /** False if it was not had within so many seconds; null waits for ever. */
@@ -119,11 +78,12 @@ final class Lock {
         read.acquire();
         mutex.release();
         mutex = read;
-        node = read::node;
     }
 
     long token() throws Exception {
-        return client.checkExists().forPath(node.path()).getCzxid();
+        Method path = InterProcessMutex.class.getDeclaredMethod("getLockPath");
+        path.setAccessible(true); // it tells its node to subclasses only
+        return client.checkExists().forPath((String) path.invoke(mutex)).getCzxid();
     }
 }
 

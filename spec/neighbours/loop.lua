@@ -5,14 +5,14 @@
 --
 -- NAME is "zklock", whose workers share a session, or that of a neighbour, of which each worker
 -- is a hand (neighbour.lua). Most claims wait for ever; one of ten tries or gives up soon, where
--- the client can. A holder of a mutex, and a writer, adds one to the counter of its path
--- (FOLDER/store, counter.lua); a reader looks twice. What it does is written to
--- FOLDER/history/PROCESS, as spec/torture/history.lua says.
+-- the client can. A holder of a mutex, and a writer, adds to the set of its path (FOLDER/store,
+-- spec/torture/store.lua); a reader looks twice. What it does is written to FOLDER/history/PROCESS,
+-- as spec/torture/history.lua says.
 
 local core = require "zklock.core"
-local counter = require "spec.neighbours.counter"
 local history = require "spec.torture.history"
 local neighbour = require "spec.neighbours.neighbour"
+local store = require "spec.torture.store"
 local zklock = require "zklock"
 
 local now, random = core.now, math.random
@@ -34,7 +34,7 @@ local ABILITIES = {
 
 local can = ABILITIES[NAME]
 local writer = history.writer(FOLDER .. "/history/" .. PROCESS, PROCESS)
-local paths, is_rwlock = {}, {}
+local paths, is_rwlock, stores = {}, {}, {}
 local last_claim = 0
 
 
@@ -126,18 +126,19 @@ local function limit_of(limit)
 end
 
 
-local function count(claim)
-    local read = counter.read(FOLDER, claim.path)
+local function add_element(claim)
+    local set = stores[claim.path]
+    local read = set:read()
     pause(0.004)
-    counter.write(FOLDER, claim.path, read, claim.id, claim.token)
-    record(claim, "wrote", { element = claim.id, read = read.element, token = claim.token,
-                             accepted = "true" })
+    local accepted = set:write(claim.id, read, claim.token)
+    record(claim, "wrote", { element = claim.id, read = read, token = claim.token,
+                             accepted = tostring(accepted) })
 end
 
 
 local function look_twice(claim)
     for _ = 1, 2 do
-        record(claim, "read", { element = counter.read(FOLDER, claim.path).element })
+        record(claim, "read", { element = stores[claim.path]:read() })
         pause(0.004)
     end
 end
@@ -154,7 +155,7 @@ end
 
 local function work(claim)
     if claim.kind == "read" then return look_twice(claim) end
-    count(claim)
+    add_element(claim)
     if can.downgrade and claim.kind == "write" and random() < 0.2 then downgrade(claim) end
 end
 
@@ -221,7 +222,10 @@ end
 
 local function run()
     math.randomseed(tonumber(SEED))
-    for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do paths[#paths + 1] = path end
+    for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do
+        paths[#paths + 1] = path
+        stores[path] = store.open(FOLDER, path, function() zklock.sleep(0.002) end)
+    end
     for path in RWLOCKS:gmatch("[^,]+") do is_rwlock[path] = true end
     local open = NAME == "zklock" and our_workers or their_workers
     local tasks, close = open(tonumber(WORKERS))

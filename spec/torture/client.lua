@@ -502,8 +502,7 @@ end
 local function open_stores()
     for path in (MUTEXES .. "," .. RWLOCKS .. "," .. UNFAIR .. "," .. TURNS):gmatch("[^,]+") do
         paths[#paths + 1] = path
-        stores[path] = store.open(FOLDER .. "/store/" .. path:gsub("/", "_"),
-                                  function() zklock.sleep(0.002) end)
+        stores[path] = store.open(FOLDER, path, function() zklock.sleep(0.002) end)
     end
     for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do lines[#lines + 1] = path end
     for path in RWLOCKS:gmatch("[^,]+") do is_rwlock[path] = true end

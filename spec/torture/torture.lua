@@ -18,7 +18,6 @@ local record = require "spec.torture.record"
 local report_page = require "zklock.seckill.report"
 local rig = require "spec.rig"
 local store = require "spec.torture.store"
-local zklock = require "zklock"
 
 local PLACES = 5
 local COUNTER_PATH = "/counter" -- its sequence numbers end soon; it has no parent to be made
@@ -174,9 +173,7 @@ local function make_world(seed)
         places = {},
     }
     rig.shell("mkdir -p %s/history %s/store", world.folder, world.folder)
-    for _, path in ipairs(paths) do
-        store.create(world.folder .. "/store/" .. path:gsub("/", "_"))
-    end
+    for _, path in ipairs(paths) do store.create(world.folder, path) end
     for index = 1, PLACES do world.places[index] = make_place(world, index) end
     function world.session_of(place) return session_of(world, place) end
     function world.replace(place)
@@ -194,22 +191,6 @@ local function end_clients(world)
         rig.eventually(function() return not is_running(place.pid) end, 20)
         kill_client(place)
     end
-end
-
-
---- What the stores hold, as history.
-local function write_stored(world)
-    local writer = history.writer(world.folder .. "/history/store", "store")
-    for _, path in ipairs(world.paths) do
-        local set = store.open(world.folder .. "/store/" .. path:gsub("/", "_"),
-                               function() zklock.sleep(0.01) end)
-        for _, write in ipairs(set:journal()) do
-            write.path = path
-            writer:record("stored", nil, write)
-        end
-        set:close()
-    end
-    writer:close()
 end
 
 
@@ -233,7 +214,7 @@ local function torture(minutes, seed, output)
     aftermath.residue(world.server, writer, 3 * TIMEOUT + 5)
     writer:close()
     aftermath.truth(world.server, world.folder)
-    write_stored(world)
+    store.record(world.folder, world.paths)
     aftermath.gather(world.folder, output)
     end_servers(world)
 end
