@@ -18,17 +18,25 @@ local servers, redis, mysql
 --- Starts the servers.
 ---@return zklock.seckill.Throwaway servers
 ---@return string redis  address
----@return string mysql  URL of a database of its own
 function engines.start()
-    servers = throwaway.open()
+    servers, mysql = throwaway.open(), nil
     redis = servers:redis(1)
-    mysql = servers:mysql():gsub("/%?", "/engines?")
-    database.create(mysql)
-    return servers, redis, mysql
+    return servers, redis
 end
 
 
 function engines.stop() servers:close() end
+
+
+--- The URL of a database, which is made when it is first asked for.
+---@return string
+function engines.mysql()
+    if not mysql then
+        mysql = servers:mysql():gsub("/%?", "/engines?")
+        database.create(mysql)
+    end
+    return mysql
+end
 
 
 -- Where the engine of that name finds its server. A machine that stands still for some seconds is
@@ -42,9 +50,10 @@ local addresses = {
         return { redis = servers:redis(5), fast_fail = ANSWER, lease = LONG }
     end,
     ["sql-optimistic"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
-    ["sql-pessimistic"] = function() return { mysql = mysql } end,
+    ["sql-optimistic on MariaDB"] = function() return { mysql = engines.mysql() } end,
+    ["sql-pessimistic"] = function() return { mysql = engines.mysql() } end,
     ["sql-table"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
-    ["sql-table on MariaDB"] = function() return { mysql = mysql } end,
+    ["sql-table on MariaDB"] = function() return { mysql = engines.mysql() } end,
     ["zookeeper"] = function() return { zookeeper = HOSTS, session = LONG } end,
     ["cerberus"] = function()
         return {
@@ -110,6 +119,26 @@ function engines.two(name, more, lock_options)
     local lock = engines.new_name()
     return engines.open(name, more):mutex(lock, lock_options),
         engines.open(name, more):mutex(lock, lock_options)
+end
+
+
+--- Why a lease is not to be had, or what a call of it has failed with.
+function engines.code_of(result, _, code)
+    assert(result == nil, "it has not failed")
+    return code
+end
+
+
+--- A lock of which there are two clients is released when its function has ended, or raised.
+function engines.check_with(mine, yours)
+    local returned = { mine:with(ANSWER, function(lease, a, b)
+        assert(lease:held())
+        return a, nil, b
+    end, 1, 3) }
+    assert(returned[1] == true and returned[2] == 1 and returned[3] == nil and returned[4] == 3)
+    local ok, problem = pcall(mine.with, mine, ANSWER, function() error("no", 0) end)
+    assert(not ok and problem == "no", problem)
+    assert(assert(yours:acquire(ANSWER)):release())
 end
 
 

@@ -6,6 +6,7 @@ local distributions = require "zklock.seckill.distribution"
 local fairness = require "zklock.seckill.fairness"
 local overlaps = require "zklock.seckill.overlaps"
 local records = require "zklock.seckill.record"
+local is_refused = require "spec.seckill.refused"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local seed = require "zklock.seckill.seed"
@@ -260,12 +261,7 @@ end)
 
 
 describe("the options of a sale", function()
-    local function refused(options, pattern)
-        local ok, message = pcall(seckill.sale, options)
-        assert.is_false(ok)
-        assert.matches(pattern, message)
-        assert.matches("seckill_sale_spec.lua:%d+: ", message) -- it blames the caller's line
-    end
+    local function refused(options, pattern) is_refused(pattern, seckill.sale, options) end
 
     it("are known by their names, which are listed", function()
         refused({ byers = 10 }, "no option \"byers\": there are buyers, .*zookeeper")
