@@ -7,12 +7,7 @@ local table_of_states = require "spec.sim.states"
 local WIDTH = 100
 
 
-local function read(path)
-    local file = assert(io.open(path))
-    local text = file:read "*a"
-    file:close()
-    return text
-end
+local function read(path) return rig.shell("cat %s", path) end
 
 
 local documents = {}
