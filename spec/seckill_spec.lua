@@ -254,58 +254,49 @@ describe("a verdict of the laboratory", function()
         return oversell.scenario(words)
     end
 
-    -- A folder with a module of that name in it, where this process and its servers find it.
-    local function with_module(name, source, fn)
-        local path, folder = package.path, rig.shell "mktemp -d":match "%S+"
-        local file = assert(io.open(folder .. "/" .. name .. ".lua", "w"))
-        file:write(source)
-        file:close()
-        package.path = folder .. "/?.lua;" .. path
-        local ok, problem = pcall(fn)
-        package.path, package.loaded[name] = path, nil
-        rig.shell("rm -r %s", folder)
-        if not ok then error(problem, 0) end
+    -- A run ends with that status, and prints that.
+    local function ends(status, arguments, scenarios, ...)
+        local ended, out = run(arguments, scenarios)
+        for _, pattern in ipairs{ ... } do
+            assert.matches(pattern, pattern:find "wrong, as" and once(out) or out)
+        end
+        assert.equal(status, ended)
+    end
+
+    -- The run of a sale on one server fails, and prints that.
+    local function fails(expect, sale, ...)
+        sale.servers = sale.servers or 1
+        ends(1, {}, { scenario{ expect = expect, sale = sale } }, ...)
     end
 
     it("is wrong without a lock, and that is as expected (DEMO-01)", function()
-        local status, out = run { "--only", "DEMO-01" }
-        assert.matches("\nDEMO%-01 .* should be 90 .* wrong, as expected\n", once(out))
-        assert.equal(0, status)
+        ends(0, { "--only", "DEMO-01" }, nil,
+            "\nDEMO%-01 .* should be 90 .* wrong, as expected\n")
     end)
 
     it("is right with a local lock in one process (DEMO-02)", function()
-        local status, out = run { "--only", "DEMO-02" }
-        assert.matches("\nDEMO%-02 .* stock 90, 10 sold +right\n", out)
-        assert.equal(0, status)
+        ends(0, { "--only", "DEMO-02" }, nil, "\nDEMO%-02 .* stock 90, 10 sold +right\n")
     end)
 
     it("is wrong with a local lock in two processes (DEMO-03, PIT-11)", function()
-        local status, out = run { "--only", "DEMO-03" }
-        assert.matches("\nDEMO%-03 .* should be 90 .* wrong, as expected\n", once(out))
-        assert.equal(0, status)
+        ends(0, { "--only", "DEMO-03" }, nil,
+            "\nDEMO%-03 .* should be 90 .* wrong, as expected\n")
     end)
 
     it("sums up in the last line", function()
-        local _, out = run { "--only", "DEMO-01,DEMO-02" }
-        assert.matches("\n2 scenarios: 1 right, 1 wrong, all as expected in %d+ s\n$", out)
+        ends(0, { "--only", "DEMO-01,DEMO-02" }, nil,
+            "\n2 scenarios: 1 right, 1 wrong, all as expected in %d+ s\n$")
     end)
 
     it("fails the run when what must go wrong comes out right, and says after how many tries",
         function()
-            local status, out = run({}, { scenario {
+            ends(1, {}, { scenario{
                 expect = "wrong", race = true, sale = { servers = 1, strategy = "local" },
-            } })
-            assert.equal(1, status)
-            assert.matches("RIGHT, but it must go wrong %(try 3%)", out)
-            assert.matches("NOT as expected: SALE", out)
+            } }, "RIGHT, but it must go wrong %(try 3%)", "NOT as expected: SALE")
         end)
 
     it("fails the run when what must be right goes wrong, at the first try", function()
-        local status, out = run({}, { scenario {
-            expect = "right", sale = { servers = 1, strategy = "none" },
-        } })
-        assert.equal(1, status)
-        assert.matches("WRONG, must be right\n", out)
+        fails("right", { strategy = "none" }, "WRONG, must be right\n")
     end)
 
     -- A scenario whose first attempts prove nothing.
@@ -319,52 +310,31 @@ describe("a verdict of the laboratory", function()
     end
 
     it("plays again what proved nothing, and says after how many tries", function()
-        local status, out = run({}, { hesitant(1) })
-        assert.matches("\nSLOW .* waited +right %(try 2%)\n", out)
-        assert.equal(0, status)
+        ends(0, {}, { hesitant(1) }, "\nSLOW .* waited +right %(try 2%)\n")
     end)
 
     it("fails the run when nothing is ever proved", function()
-        local status, out = run({}, { hesitant(3) })
-        assert.matches("\nSLOW .* waited +FAILED %(try 3%)\n", out)
-        assert.equal(1, status)
+        ends(1, {}, { hesitant(3) }, "\nSLOW .* waited +FAILED %(try 3%)\n")
     end)
 
     it("fails the run when a server cannot start, with its message", function()
-        local source = 'return { open = function() error "no luck" end }'
-        with_module("a_broken_strategy", source, function()
-            local status, out = run({}, { scenario {
-                expect = "wrong", sale = { servers = 1, strategy = "a_broken_strategy" },
-            } })
-            assert.equal(1, status)
-            assert.matches("server 1: .*no luck +FAILED", out)
-            assert.matches("1 failed, NOT as expected: SALE", out)
-        end)
+        fails("wrong", { strategy = "spec.seckill.moody", parameters = { never = true } },
+            "server 1: .*it does not open +FAILED", "1 failed, NOT as expected: SALE")
     end)
 
     it("fails the run when purchases do", function()
-        with_module("a_broken_purchase", 'return function() error "no luck" end', function()
-            local status, out = run({}, { scenario {
-                expect = "wrong",
-                sale = { servers = 1, strategy = "none", purchase = "a_broken_purchase" },
-            } })
-            assert.equal(1, status)
-            assert.matches("only 0 of 10 buyers were served +FAILED", out)
-        end)
+        fails("wrong", { strategy = "none", purchase = "spec.seckill.unlucky" },
+            "only 0 of 10 buyers were served +FAILED")
     end)
 
     it("fails the run when a scenario's options are wrong", function()
-        local status, out = run({}, { scenario { expect = "wrong", sale = { servers = 0 } } })
-        assert.equal(1, status)
-        assert.matches("servers must be a whole number .* FAILED", out)
+        fails("wrong", { servers = 0 }, "servers must be a whole number .* FAILED")
     end)
 
     it("fails the run at once when a server ends without a word", function()
-        local status, out = run({ "--lua", "true" }, { scenario { -- the program that does nothing
+        ends(1, { "--lua", "true" }, { scenario{ -- the program that does nothing
             expect = "wrong", sale = { servers = 1, strategy = "none" },
-        } })
-        assert.equal(1, status)
-        assert.matches("server 1 ended before the sale began +FAILED", out)
+        } }, "server 1 ended before the sale began +FAILED")
     end)
 
     it("leaves no process and no folder behind, also when a scenario breaks off", function()
@@ -593,7 +563,7 @@ describe("the laboratory's command line", function()
     end)
 
     it("lists the scenarios without running any", function()
-        local status, out = run { "--list" }
+        local status, out = run{ "--list" }
         assert.equal(0, status)
         assert.matches("DEMO%-03 +local lock, two servers +must be wrong", out)
     end)
