@@ -25,9 +25,9 @@ end
 
 
 describe("in nginx #nginx", function()
-    local host
+    local host, path
     setup(function() server = rig.shared() end)
-    before_each(function() host = nil end)
+    before_each(function() host, path = nil, rig.path() end)
     after_each(function()
         rig.close_sessions()
         zklock.driver(nil)
@@ -54,7 +54,6 @@ describe("in nginx #nginx", function()
             it("is possible in " .. phase, function()
                 host = nginx.start{ server = "location = /phase {" .. location ..
                     ' content_by_lua_block { require("spec.nginx.app").with() } }' }
-                local path = rig.path()
                 local lease = hold(path)
                 local begun = host:begin("/phase?path=" .. path)
                 contenders(path, 2)
@@ -70,7 +69,6 @@ describe("in nginx #nginx", function()
 
         it("ends at its deadline", function()
             host = nginx.start()
-            local path = rig.path()
             local lease = hold(path)
             local answer = host:get("/with?timeout=0.3&path=" .. path)
             assert.equal("timeout", answer.body:match("^%w+"))
@@ -82,7 +80,6 @@ describe("in nginx #nginx", function()
 
         it("suspends its light thread alone: others are served while 300 wait", function()
             host = nginx.start()
-            local path = rig.path()
             local lease = hold(path)
             local begun = host:begin("300 /with?hold=0.001&path=" .. path)
             contenders(path, 301)
@@ -138,7 +135,6 @@ describe("in nginx #nginx", function()
                     content_by_lua_block { require("spec.nginx.app").hand_over() }
                     %s_by_lua_block { require("spec.nginx.app").release_here() } }]])
                     :format(phase) }
-                local path = rig.path()
                 assert.equal("acquired", host:get("/there?path=" .. path).body)
                 free(path)
             end)
@@ -178,7 +174,6 @@ describe("in nginx #nginx", function()
 
         it("is needed once a worker: all requests share the session", function()
             host = nginx.start()
-            local path = rig.path()
             local first = host:get("/session").body:match("^%x+")
             nginx.finish(host:begin("20 /with?path=" .. path))
             local id, waits, grants = host:get("/session").body:match(
@@ -192,12 +187,11 @@ describe("in nginx #nginx", function()
     describe("an owner", function()
         it("is the light thread: it enters again, another one waits", function()
             host = nginx.start()
-            assert.equal("true timeout", host:get("/reenter?path=" .. rig.path()).body)
+            assert.equal("true timeout", host:get("/reenter?path=" .. path).body)
         end)
 
         it("is of its request: the next one on the same coroutine is another", function()
             host = nginx.start()
-            local path = rig.path()
             local coroutine = host:get("/keep?path=" .. path).body
             local again
             for _ = 1, 10 do -- until nginx uses it again
@@ -213,7 +207,6 @@ describe("in nginx #nginx", function()
 
     it("a callback may wait for a lock: whoever wakes waits does not call it", function()
         host = nginx.start()
-        local path = rig.path()
         host:get("/keep?path=" .. path)
         assert.equal(1, rig.session(server.hosts):mutex(path):revoke())
         free(path)
@@ -222,7 +215,6 @@ describe("in nginx #nginx", function()
     it("several workers exclude each other", function()
         host = nginx.start{ workers = 3, http = "lua_shared_dict inside 1m;" }
         rig.wait_for("three workers", function() return #host:workers() == 3 end)
-        local path = rig.path()
         local answers = nginx.finish(host:begin("120 /alone?path=" .. path))
         assert.same({ alone = 120 }, nginx.bodies(answers))
         local sessions = {}
@@ -243,7 +235,6 @@ describe("in nginx #nginx", function()
     it("without a socket it looks by itself, and says so once", function()
         local library = program.library("worker")
         local mute = nginx.start{ environment = "NO_FOLDER=1 LD_PRELOAD=" .. library }
-        local path = rig.path()
         local lease = hold(path)
         local begun = mute:begin("30 /with?path=" .. path)
         contenders(path, 31)
@@ -258,7 +249,6 @@ describe("in nginx #nginx", function()
 
     it("without a timer to be had each wait looks by itself", function()
         local narrow = nginx.start{ http = "lua_max_running_timers 1;" }
-        local path = rig.path()
         local lease = hold(path)
         narrow:get("/long_timer?seconds=3")
         local begun = narrow:begin("30 /with?path=" .. path)
@@ -320,7 +310,6 @@ describe("in nginx #nginx", function()
 
     it("a node is watched: each request has its latest data at hand, and asks nobody", function()
         host = nginx.start()
-        local path = rig.path()
         host:get("/with?path=" .. path .. "-lock") -- the folder
         assert.equal("watched", host:get("/watch?path=" .. path).body)
         local function shows(text)
@@ -338,7 +327,6 @@ describe("in nginx #nginx", function()
     it("a session that expires is opened anew; callbacks run, and may wait", function()
         local proxy = rig.proxy(server.hosts)
         host = nginx.start{ environment = "ZK_HOSTS=" .. proxy.hosts }
-        local path = rig.path()
         local function ask(what)
             return host:get(what .. "?session_timeout=4&path=" .. path).body
         end
