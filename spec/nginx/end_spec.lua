@@ -7,9 +7,7 @@ local rig = require "spec.rig"
 local server, host, path, lock
 
 
-local function contenders(count)
-    rig.wait_for(count .. " contenders", function() return #server:nodes(path) == count end)
-end
+local function contenders(count) server:wait_for_nodes(path, count) end
 
 -- Who comes from elsewhere gets the lock, though no session ends.
 local function is_free()

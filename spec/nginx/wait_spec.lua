@@ -6,26 +6,27 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local server
+local server, path
 
 
-local function hold(path)
-    return rig.hold(rig.session(server.hosts):mutex(path))
-end
+local function hold() return rig.hold(rig.session(server.hosts):mutex(path)) end
 
 -- Nobody has it, sooner or later.
-local function free(path)
-    rig.released(rig.hold(rig.session(server.hosts):mutex(path)))
-end
+local function free() rig.released(hold()) end
 
--- Waits until that many contend for the path.
-local function contenders(path, count)
-    rig.wait_for(count .. " contenders", function() return #server:nodes(path) == count end)
+local function contenders(count) server:wait_for_nodes(path, count) end
+
+-- What so many requests for the lock are answered that begin behind its holder.
+local function answers_behind(lease, host, count, request)
+    local begun = host:begin(count .. " " .. request .. "?path=" .. path)
+    contenders(count + 1)
+    lease:release()
+    return nginx.bodies(nginx.finish(begun))
 end
 
 
 describe("in nginx #nginx", function()
-    local host, path
+    local host
     setup(function() server = rig.shared() end)
     before_each(function() host, path = nil, rig.path() end)
     after_each(function()
@@ -54,11 +55,7 @@ describe("in nginx #nginx", function()
             it("is possible in " .. phase, function()
                 host = nginx.start{ server = "location = /phase {" .. location ..
                     ' content_by_lua_block { require("spec.nginx.app").with() } }' }
-                local lease = hold(path)
-                local begun = host:begin("/phase?path=" .. path)
-                contenders(path, 2)
-                lease:release()
-                assert.equal("held", nginx.finish(begun)[1].body)
+                assert.same({ held = 1 }, answers_behind(hold(), host, 1, "/phase"))
             end)
         end
 
@@ -69,7 +66,7 @@ describe("in nginx #nginx", function()
 
         it("ends at its deadline", function()
             host = nginx.start()
-            local lease = hold(path)
+            local lease = hold()
             local answer = host:get("/with?timeout=0.3&path=" .. path)
             assert.equal("timeout", answer.body:match("^%w+"))
             assert.is_true(answer.seconds >= 0.3 and answer.seconds < 10, answer.seconds)
@@ -80,9 +77,9 @@ describe("in nginx #nginx", function()
 
         it("suspends its light thread alone: others are served while 300 wait", function()
             host = nginx.start()
-            local lease = hold(path)
+            local lease = hold()
             local begun = host:begin("300 /with?hold=0.001&path=" .. path)
-            contenders(path, 301)
+            contenders(301)
             local answers = nginx.finish(host:begin("20 /ping"))
             assert.same({ pong = 20 }, nginx.bodies(answers))
             assert.equal(301, #server:nodes(path))
@@ -136,7 +133,7 @@ describe("in nginx #nginx", function()
                     %s_by_lua_block { require("spec.nginx.app").release_here() } }]])
                     :format(phase) }
                 assert.equal("acquired", host:get("/there?path=" .. path).body)
-                free(path)
+                free()
             end)
         end
     end)
@@ -201,7 +198,7 @@ describe("in nginx #nginx", function()
             end
             assert.is_true(again)
             host:get("/drop?path=" .. path)
-            free(path)
+            free()
         end)
     end)
 
@@ -209,7 +206,7 @@ describe("in nginx #nginx", function()
         host = nginx.start()
         host:get("/keep?path=" .. path)
         assert.equal(1, rig.session(server.hosts):mutex(path):revoke())
-        free(path)
+        free()
     end)
 
     it("several workers exclude each other", function()
@@ -235,13 +232,8 @@ describe("in nginx #nginx", function()
     it("without a socket it looks by itself, and says so once", function()
         local library = program.library("worker")
         local mute = nginx.start{ environment = "NO_FOLDER=1 LD_PRELOAD=" .. library }
-        local lease = hold(path)
-        local begun = mute:begin("30 /with?path=" .. path)
-        contenders(path, 31)
-        lease:release()
-        assert.same({ held = 30 }, nginx.bodies(nginx.finish(begun)))
-        assert.equal("timeout", mute:get("/with?timeout=0.2&path=" .. path).body == "held"
-            and "timeout" or "held")
+        assert.same({ held = 30 }, answers_behind(hold(), mute, 30, "/with"))
+        assert.equal("held", mute:get("/with?timeout=0.2&path=" .. path).body)
         assert.equal(1, #mute:troubles())
         assert.truthy(mute:troubles()[1]:find("no socket in $TMPDIR or /tmp", 1, true))
         os.remove(library)
@@ -249,12 +241,9 @@ describe("in nginx #nginx", function()
 
     it("without a timer to be had each wait looks by itself", function()
         local narrow = nginx.start{ http = "lua_max_running_timers 1;" }
-        local lease = hold(path)
+        local lease = hold()
         narrow:get("/long_timer?seconds=3")
-        local begun = narrow:begin("30 /with?path=" .. path)
-        contenders(path, 31)
-        lease:release()
-        assert.same({ held = 30 }, nginx.bodies(nginx.finish(begun)))
+        assert.same({ held = 30 }, answers_behind(lease, narrow, 30, "/with"))
         for _, line in ipairs(narrow:troubles()) do
             assert.truthy(line:find("lua_max_running_timers are not enough", 1, true), line)
         end
@@ -335,7 +324,7 @@ describe("in nginx #nginx", function()
         proxy:command("blackhole")
         rig.wait_for("suspect", function() return ask("/state") == "suspect" end)
         rig.wait_for("lost", function() return ask("/state") == "lost" end)
-        contenders(path, 0)
+        contenders(0)
         proxy:command("flow")
         rig.wait_for("another session", function()
             local now, state = ask("/session"):match("^(%x+) (%w+)")
