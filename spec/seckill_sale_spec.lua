@@ -110,15 +110,6 @@ describe("overlaps", function()
         return found
     end
 
-    it("are the times in which two hold one lock", function()
-        assert.same({ { "bun", 2, 3, 2 } }, of(hold(1, 3), hold(2, 4)))
-        assert.same({ { "bun", 2, 3, 2 } }, of(hold(2, 3), hold(1, 4)))
-    end)
-
-    it("are none where one follows on the other", function()
-        assert.same({}, of(hold(1, 2), hold(2, 3)))
-    end)
-
     it("of many are one stretch", function()
         assert.same({ { "bun", 2, 6, 3 }, { "bun", 8, 9, 2 } },
             of(hold(1, 5), hold(2, 4), hold(3, 6), hold(4.5, 9), hold(8, 10)))
@@ -126,17 +117,6 @@ describe("overlaps", function()
 
     it("do not join two locks", function()
         assert.same({}, of(hold(1, 3), hold(2, 4, { lock = "tea" })))
-    end)
-
-    it("are none between those that share, and with one who does not there are", function()
-        assert.same({}, of(hold(1, 3, { shared = true }), hold(2, 4, { shared = true })))
-        assert.same({ { "bun", 2, 3, 2 } }, of(hold(1, 3, { shared = true }), hold(2, 4)))
-    end)
-
-    it("are not cut where one hold ends and another begins, also a shared one", function()
-        assert.same({ { "bun", 2, 6, 2 } }, of(hold(1, 6), hold(2, 4), hold(4, 7)))
-        assert.same({ { "bun", 2, 6, 2 } },
-            of(hold(1, 6), hold(2, 4), hold(4, 7, { shared = true })))
     end)
 
     -- Of the seconds from 0 to 30: is there anybody whom another one excludes?
@@ -338,11 +318,6 @@ describe("a sale", function()
         assert.equal("wrong", it_is.verdict)
         assert.matches("^10 sold and 9%d left of 100: %d sold, and still in stock$", it_is.finding)
         assert.is_true(#it_is.overlaps > 0)
-    end)
-
-    it("with a local lock is right on one server (DEMO-02) and wrong on two (DEMO-03)", function()
-        assert.equal("right", sale{ strategy = "local", servers = 1 }.verdict)
-        sale_that("servers that meet", is_wrong, { strategy = "local", pause = 0.02 })
     end)
 
     it("never sells more than there is, and tells the others so", function()

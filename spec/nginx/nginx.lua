@@ -104,8 +104,14 @@ local defaults = {
 }
 
 
+local function new()
+    local dir = rig.shell("mktemp -d"):match("[^\n]+")
+    rig.shell("chmod 755 %s; mkdir -m 1777 %s/tmp", dir, dir)
+    return setmetatable({ port = nginx.free_port(), dir = dir }, nginx)
+end
+
+
 local function launch(self, environment, path)
-    rig.shell("mkdir -m 1777 %s/tmp", self.dir)
     local command = "exec env TMPDIR=%s/tmp %s setpriv --pdeathsig TERM %s -p %s -c conf "
         .. ">%s/output 2>&1"
     self.output = assert(io.popen(command:format(self.dir, environment or "", NGINX, self.dir,
@@ -122,10 +128,8 @@ end
 --- Starts one: { workers, user, main, events, http, server, location: configuration;
 -- code_cache = "off", app = module that it serves, environment = "NAME=value" }.
 function nginx.start(options)
+    local self = new()
     options = options or {}
-    local self = setmetatable({ port = nginx.free_port() }, nginx)
-    self.dir = rig.shell("mktemp -d"):match("[^\n]+")
-    rig.shell("chmod 755 %s", self.dir)
     local values = { modules = load_modules(), here = here, dir = self.dir, port = self.port }
     write(self.dir .. "/conf", (template:gsub("@([%w_]+)", function(name)
         return values[name] or options[name] or defaults[name]
@@ -136,8 +140,7 @@ end
 
 --- Starts the example of the documentation, on another port and with files of its own.
 function nginx.example()
-    local self = setmetatable({ port = nginx.free_port() }, nginx)
-    self.dir = rig.shell("mktemp -d"):match("[^\n]+")
+    local self = new()
     rig.shell("cp docs/nginx/shop.lua %s", self.dir)
     local text = read("docs/nginx/nginx.conf"):gsub("127.0.0.1:8080", "127.0.0.1:" .. self.port)
         :gsub("error_log stderr", "error_log error.log"):gsub("/tmp/zklock%-nginx.pid", "pid")

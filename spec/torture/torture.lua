@@ -17,6 +17,7 @@ local nemesis = require "spec.torture.nemesis"
 local record = require "spec.torture.record"
 local report_page = require "zklock.seckill.report"
 local rig = require "spec.rig"
+local shell = require "zklock.seckill.shell"
 local store = require "spec.torture.store"
 
 local PLACES = 5
@@ -91,11 +92,6 @@ end
 
 -- --- clients --------------------------------------------------------------------------
 
-local function quote(text)
-    return "'" .. text .. "'"
-end
-
-
 local function start_client(world, place)
     place.number = place.number + 1
     place.process = ("%s.%d"):format(place.name, place.number)
@@ -104,10 +100,10 @@ local function start_client(world, place)
         lua, module = LUAS[2][1], LUAS[2][2]
     end
     place.output = assert(io.popen(table.concat({
-        "echo $$; exec setpriv --pdeathsig KILL env", quote("LUA_CPATH=" .. module .. ";;"),
+        "echo $$; exec setpriv --pdeathsig KILL env", shell.quote("LUA_CPATH=" .. module .. ";;"),
         "WALL_CLOCK=" .. place.clock, "LD_PRELOAD=" .. CLOCK, lua,
         "spec/torture/client.lua", place.process, place.hosts,
-        world.seed * 1000 + place.index * 100 + place.number, quote(world.folder), TIMEOUT,
+        world.seed * 1000 + place.index * 100 + place.number, shell.quote(world.folder), TIMEOUT,
         table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), UNFAIR_PATH, TURNS_PATH,
         GATE_PATH, "2>&1" }, " ")))
     place.pid = place.output:read("*n", "*l")
