@@ -722,10 +722,13 @@ end)
 
 
 describe("several locks of redisson as one", function()
+    local mine, yours, x, y, both
+    before_each(function()
+        mine, yours, x, y = open "redisson", open "redisson", new_name(), new_name()
+        both = mine:multi{ mine:mutex(x), mine:mutex(y) }
+    end)
+
     it("are had all, or none", function()
-        local mine, yours = open "redisson", open "redisson"
-        local x, y = new_name(), new_name()
-        local both = mine:multi{ mine:mutex(x), mine:mutex(y) }
         local single = assert(yours:mutex(y):acquire(0))
         assert.equal("timeout", code_of(both:acquire(SOON)))
         assert.is_true(assert(yours:mutex(x):acquire(0)):release())
@@ -740,8 +743,6 @@ describe("several locks of redisson as one", function()
     end)
 
     it("are lost when one of them is", function()
-        local mine = open "redisson"
-        local both = mine:multi{ mine:mutex(new_name()), mine:mutex(new_name()) }
         local lease = assert(both:acquire(0))
         ask(redis, "del", both.parts[2].name)
         assert.equal("lost", code_of(lease:check()))
@@ -749,9 +750,6 @@ describe("several locks of redisson as one", function()
     end)
 
     it("are released in between by who waits for one: two cannot wait for each other", function()
-        local mine, yours = open "redisson", open "redisson"
-        local x, y = new_name(), new_name()
-        local both = mine:multi{ mine:mutex(x), mine:mutex(y) }
         local other = assert(yours:mutex(y):acquire(0))
         zklock.run(function()
             assert(both:acquire(3 * PATIENT))
@@ -763,7 +761,6 @@ describe("several locks of redisson as one", function()
     end)
 
     it("are checked", function()
-        local mine, yours = open "redisson", open "redisson"
         assert.error_matches(function() mine:multi{} end, "a list of one lock or more")
         assert.error_matches(function() mine:multi{ yours:mutex "a" } end,
             "lock 1 of multi must be a lock of this engine")

@@ -39,28 +39,36 @@ function engines.mysql()
 end
 
 
--- Where the engine of that name finds its server. A machine that stands still for some seconds is
--- neither a server that does not answer nor the end of a lease.
+--- Options of an engine by which a machine that stands still for some seconds is neither a server
+--- that does not answer nor the end of a lease.
+engines.patience = {
+    ["redis-expire"] = { answer = ANSWER },
+    ["redis-set"] = { answer = ANSWER, lease = LONG },
+    ["redis-timestamp"] = { answer = ANSWER, lease = LONG },
+    ["redisson"] = { answer = ANSWER },
+    ["redlock"] = { fast_fail = ANSWER, lease = LONG },
+    ["zookeeper"] = { session = LONG },
+    ["cerberus"] = { session = LONG },
+}
+
+
+local function one_redis() return { redis = redis } end
+local function sqlite() return { sqlite = servers.folder .. "/locks.db" } end
+local function mariadb() return { mysql = engines.mysql() } end
+
+-- Where the engine of that name finds its server.
 local addresses = {
-    ["redis-expire"] = function() return { redis = redis, answer = ANSWER } end,
-    ["redis-set"] = function() return { redis = redis, answer = ANSWER, lease = LONG } end,
-    ["redis-timestamp"] = function() return { redis = redis, answer = ANSWER, lease = LONG } end,
-    ["redisson"] = function() return { redis = redis, answer = ANSWER } end,
-    ["redlock"] = function()
-        return { redis = servers:redis(5), fast_fail = ANSWER, lease = LONG }
-    end,
-    ["sql-optimistic"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
-    ["sql-optimistic on MariaDB"] = function() return { mysql = engines.mysql() } end,
-    ["sql-pessimistic"] = function() return { mysql = engines.mysql() } end,
-    ["sql-table"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
-    ["sql-table on MariaDB"] = function() return { mysql = engines.mysql() } end,
-    ["zookeeper"] = function() return { zookeeper = HOSTS, session = LONG } end,
+    ["redis-expire"] = one_redis, ["redis-set"] = one_redis, ["redis-timestamp"] = one_redis,
+    ["redisson"] = one_redis,
+    ["redlock"] = function() return { redis = servers:redis(5) } end,
+    ["sql-optimistic"] = sqlite, ["sql-optimistic on MariaDB"] = mariadb,
+    ["sql-pessimistic"] = mariadb, ["sql-table"] = sqlite, ["sql-table on MariaDB"] = mariadb,
+    ["zookeeper"] = function() return { zookeeper = HOSTS } end,
     ["cerberus"] = function()
         return {
             order = { "redisson", "zookeeper" }, zookeeper = HOSTS, root = "/engines-cerberus",
-            session = LONG, engines = {
-                redisson = { redis = redis, answer = ANSWER },
-                zookeeper = { zookeeper = HOSTS, session = LONG },
+            engines = {
+                redisson = engines.options "redisson", zookeeper = engines.options "zookeeper",
             },
         }
     end,
@@ -73,6 +81,7 @@ local addresses = {
 ---@return table
 function engines.options(name, more)
     local given = addresses[name]()
+    for option, value in pairs(engines.patience[name] or {}) do given[option] = value end
     for option, value in pairs(more or {}) do given[option] = value end
     return given
 end

@@ -2,6 +2,7 @@
 
 local connections = require "zklock.engine.redis"
 local database = require "zklock.seckill.database"
+local engines = require "spec.engines"
 local evidence = require "zklock.seckill.scenario.evidence"
 local is_refused = require "spec.seckill.refused"
 local rig = require "spec.rig"
@@ -24,15 +25,10 @@ setup(function() servers = throwaway.open() end)
 teardown(function() servers:close() end)
 
 
--- Options of an engine, so that a machine that stands still for some seconds ends nothing.
-local patient = {
-    ["redis-expire"] = { answer = ANSWER },
-    ["redis-set"] = { answer = ANSWER, lease = LONG },
-    ["redis-timestamp"] = { answer = ANSWER, lease = LONG },
-    ["redisson"] = { answer = ANSWER }, ["redisson-fair"] = { answer = ANSWER },
-    ["redisson-rw"] = { answer = ANSWER },
-    ["redlock"] = { fast_fail = ANSWER, lease = LONG },
-}
+local patient = {}
+for _, name in ipairs(STRATEGIES) do
+    patient[name] = engines.patience[name:match "^redisson" or name]
+end
 for _, name in ipairs{ "cerberus", "cerberus-safe" } do
     patient[name] = { engines = { ["redis-set"] = patient["redis-set"] } }
 end

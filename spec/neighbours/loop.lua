@@ -20,13 +20,14 @@ local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local NAME, PROCESS, HOSTS, FOLDER, SEED, WORKERS, MUTEXES, RWLOCKS = unpack(arg)
 
+local OURS = NAME == "zklock" -- only its writers downgrade, and only its calls have limits
 local SESSION_TIMEOUT = 20
 local CONNECT_TIMEOUT = 15
 local POLL = 0.002 -- seconds after which a hand that waits is asked again
 
 -- No readers of kazoo: those before 2.9 wait also for writers behind them (kazoo-649).
 local ABILITIES = {
-    zklock = { try = true, read = true, downgrade = true },
+    zklock = { try = true, read = true },
     Curator = { try = true, read = true },
     kazoo = { try = true },
     ["go-zookeeper"] = {},
@@ -119,13 +120,6 @@ local function record(claim, event, fields)
 end
 
 
--- Only zklock's calls are held to their limits.
-local function limit_of(limit)
-    if not can.downgrade then return nil end
-    return limit == 0 and CONNECT_TIMEOUT or limit
-end
-
-
 local function add_element(claim)
     local set = stores[claim.path]
     local read = set:read()
@@ -156,7 +150,7 @@ end
 local function work(claim)
     if claim.kind == "read" then return look_twice(claim) end
     add_element(claim)
-    if can.downgrade and claim.kind == "write" and random() < 0.2 then downgrade(claim) end
+    if OURS and claim.kind == "write" and random() < 0.2 then downgrade(claim) end
 end
 
 
@@ -175,7 +169,7 @@ end
 local function cycle(worker)
     local claim, limit = new_claim(worker), nil
     if can.try and random() < 0.1 then limit = random() < 0.5 and 0 or 0.03 end
-    local begun, allowed = claim.begun, limit_of(limit)
+    local begun, allowed = claim.begun, OURS and (limit == 0 and CONNECT_TIMEOUT or limit) or nil
     writer:record("invoked", claim.id, { path = claim.path, kind = claim.kind, limit = allowed,
                                          way = limit and "try" or "acquire" }, begun)
     local token, code = worker:acquire(claim, limit)
@@ -189,7 +183,7 @@ local function cycle(worker)
     begun = now()
     local held = worker:state() == "held"
     writer:record("released", claim.id, { result = worker:release(), begun = begun,
-                                          limit = can.downgrade and 0 or nil,
+                                          limit = OURS and 0 or nil,
                                           held = held and begun or nil })
 end
 
@@ -227,7 +221,7 @@ local function run()
         stores[path] = store.open(FOLDER, path, function() zklock.sleep(0.002) end)
     end
     for path in RWLOCKS:gmatch("[^,]+") do is_rwlock[path] = true end
-    local open = NAME == "zklock" and our_workers or their_workers
+    local open = OURS and our_workers or their_workers
     local tasks, close = open(tonumber(WORKERS))
     for i, worker in ipairs(tasks) do
         tasks[i] = function()
@@ -243,10 +237,4 @@ local function run()
 end
 
 
-local ok, problem = xpcall(run, debug.traceback)
-if not ok then
-    writer:record("error", nil, { message = problem })
-    os.exit(1)
-end
-writer:record("ended")
-writer:close()
+writer:run(run)

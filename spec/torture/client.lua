@@ -532,11 +532,4 @@ end
 
 
 math.randomseed(tonumber(SEED))
-local ok, problem = xpcall(run, debug.traceback)
-if not ok then
-    writer:record("error", nil, { message = problem })
-    os.exit(1)
-end
-writer:record("ended")
-writer:close()
-os.exit(0)
+writer:run(run)

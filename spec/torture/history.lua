@@ -125,6 +125,15 @@ function Writer:close()
 end
 
 
+--- Runs fn, records how it ended, and ends the process: with status 1 after an error.
+function Writer:run(fn)
+    local ok, problem = xpcall(fn, debug.traceback)
+    self:record(ok and "ended" or "error", nil, not ok and { message = problem } or nil)
+    self:close()
+    os.exit(ok and 0 or 1)
+end
+
+
 -- --- reading ------------------------------------------------------------------------
 
 local function read_into(events, path)
