@@ -17,18 +17,10 @@ before_each(function()
 end)
 after_each(rig.close_sessions)
 
--- What it was called with: a list of { data, version, code }, which the function appends to.
-local function recorder()
-    local calls = {}
-    return calls, function(data, version, code)
-        calls[#calls + 1] = { data, version, code }
-    end
-end
-
--- Watches the path; the calls, and stop().
+-- Watches the path; the calls, as a list of { data, version, code }, and stop().
 local function watched(by, at)
-    local calls, record = recorder()
-    return calls, assert(by:watch(at or path, record))
+    local calls = {}
+    return calls, assert(by:watch(at or path, function(...) calls[#calls + 1] = { ... } end))
 end
 
 local function last(calls)
@@ -48,6 +40,11 @@ local function settled(...)
         rig.wait_for("no request", function() return each:stats().in_flight == 0 end)
         each:dispatch()
     end
+end
+
+-- The same without a dispatch.
+local function settled_apart()
+    rig.wait_apart("the look", function() return session:stats().in_flight == 0 end)
 end
 
 -- Changes the node, and waits until the session has seen it; nothing is dispatched meanwhile.
@@ -242,7 +239,7 @@ describe("watch", function()
 
     it("tells nothing after stop(), also if there was something to tell", function()
         local calls, stop = watched(session)
-        rig.wait_apart("the look", function() return session:stats().in_flight == 0 end)
+        settled_apart()
         stop()
         settled()
         assert.same({}, calls)
@@ -266,15 +263,12 @@ describe("watch", function()
     it("is called in any wait: dispatch(), sleep, an acquire, tasks, of other sessions, too",
        function()
         local calls = watched(session)
-        rig.wait_for("the first", function()
+        rig.wait_apart("the first", function()
             session:dispatch()
             return #calls == 1
         end)
         server:foreign("create %s one", path)
-        rig.wait_for("in sleep", function()
-            zklock.sleep(0.05)
-            return #calls == 2
-        end)
+        rig.wait_for("in sleep", function() return #calls == 2 end)
         local other, lock = rig.session(server.hosts), rig.path()
         rig.hold(session:mutex(lock))
         server:foreign("set %s two", path)
@@ -291,7 +285,7 @@ describe("watch", function()
 
     it("tells, after an error left dispatch(), what that did not tell", function()
         local calls = watched(session)
-        rig.wait_apart("the look", function() return session:stats().in_flight == 0 end)
+        settled_apart()
         local protect = session.protect
         session.protect = function() error("an interrupt", 0) end
         assert.is_false(pcall(session.dispatch, session))
@@ -334,7 +328,7 @@ describe("watch", function()
 
     it("tells nothing that was to be told when the session was closed", function()
         local calls = watched(session)
-        rig.wait_apart("the look", function() return session:stats().in_flight == 0 end)
+        settled_apart()
         session:close()
         session:dispatch()
         assert.same({}, calls)
@@ -342,22 +336,14 @@ describe("watch", function()
 
     it('gives "closed" of a closed session', function()
         session:close()
-        local stop, message, code = session:watch(path, print)
-        assert.is_nil(stop)
-        assert.is_truthy(message:find(path, 1, true))
-        assert.equal("closed", code)
+        rig.is_refused("closed", path, session:watch(path, print))
     end)
 
     it("blames the user for a bad path or function, and says what is allowed", function()
         for _, bad in ipairs{ "relative", "/a/", "/a//b", "/a/../b", "/\0", ("/x"):rep(200000) } do
-            local ok, message = pcall(session.watch, session, bad, print)
-            assert.is_false(ok)
-            assert.is_truthy(message:find("watch_spec.lua", 1, true), message)
-            assert.is_truthy(message:find("the path", 1, true), message)
+            rig.blames("the path", function() session:watch(bad, print) end)
         end
-        local ok, message = pcall(session.watch, session, path)
-        assert.is_false(ok)
-        assert.is_truthy(message:find("what watch calls must be a function", 1, true), message)
+        rig.blames("what watch calls must be a function", function() session:watch(path) end)
         assert.equal(0, session:stats().watches)
     end)
 end)
@@ -417,28 +403,20 @@ end)
 
 
 describe("a watch of a lock's node", function()
-    local holder, other, lease, node
+    local other, lease, node
 
     before_each(function()
-        holder, other = rig.session(server.hosts), rig.session(server.hosts)
-        lease = rig.hold(holder:mutex(path))
+        other = rig.session(server.hosts)
+        lease = rig.hold(other:mutex(path))
         node = server:nodes(path)[1]
     end)
 
-    local function is_waiting()
-        local stats = session:stats()
-        return stats.waits > 0 and stats.in_flight == 0
-    end
-
     it("hears of its end, as the claim of this session behind it does", function()
         local calls = watched(session, node)
-        zklock.run(function()
-            rig.released(assert(session:mutex(path):acquire(20)))
-        end, function()
-            rig.wait_for("a waiter", is_waiting)
+        rig.released((rig.wait_while(session:mutex(path), { timeout = 20 }, function()
             rig.wait_for("a call", function() return #calls == 1 end)
             lease:release()
-        end)
+        end)))
         wait_for_data(calls, nil, 2)
         assert.equal(2, #calls)
     end)
@@ -456,16 +434,14 @@ describe("a watch of a lock's node", function()
     end)
 
     it("may be stopped without harm to that claim", function()
-        zklock.run(function()
-            local _, stop = watched(session, node)
-            rig.wait_for("a waiter", is_waiting)
+        local _, stop = watched(session, node)
+        rig.released((rig.wait_while(session:mutex(path), { timeout = 20 }, function()
+            rig.wait_for("the watches", function() return session:stats().in_flight == 0 end)
             stop()
             settled()
             assert.equal(0, session:stats().watch_removals)
             lease:release()
-        end, function()
-            rig.released(assert(session:mutex(path):acquire(20)))
-        end)
+        end)))
     end)
 
     it("may be of the session's own: revocation and end are heard by both", function()
@@ -490,21 +466,18 @@ describe("what may be watched", function()
 
     local function quiet() end
 
-    -- Watches until another one is refused; how many, and their stops.
-    local function fill()
-        local stops = {}
-        for i = 1, 1000 do
-            local stop, message, code = session:watch(("%s%s%d"):format(path, FILL, i), quiet)
-            if not stop then return i - 1, stops, code, message end
-            stops[i] = stop
-        end
+    local function watch_long(i)
+        return session:watch(("%s%s%d"):format(path, FILL, i), quiet)
     end
 
     it("is limited with what claims watch; a stop makes room, a second watch needs none", function()
-        local count, stops, code, message = fill()
-        assert.is_true(count > 100 and count < 140, count)
-        assert.equal("too_many", code)
-        assert.is_truthy(message:find("256 KB", 1, true))
+        local stops = {}
+        repeat
+            local stop = watch_long(#stops + 1)
+            stops[#stops + 1] = stop
+        until not stop or #stops == 140
+        assert.is_true(#stops > 100 and #stops < 140, #stops)
+        rig.is_refused("too_many", "256 KB", watch_long(#stops + 1))
         local stats = session:stats()
         assert.is_true(stats.watch_bytes <= stats.watch_bytes_limit)
         assert(session:watch(path .. FILL .. "1", quiet))
