@@ -373,15 +373,12 @@ describe("a lease that has no part in a condition", function()
             raises(takes .. "number", function() fn(condition, 5) end)
             raises(takes .. "table", function() fn(condition, lock) end)
             raises("timeout must be seconds", function() fn(condition, lease, -1) end)
-            raises(("call it with a colon: condition:%s(...)"):format(method),
-                   function() fn(lease) end)
         end
         for name, shown in pairs{ [""] = '""', ["a/b"] = '"a/b"', [5] = "5" } do
             raises('a condition\'s name must be a string that is not empty, without "/", not '
                    .. shown, function() lock:condition(name) end)
         end
         raises("not nil", function() lock:condition() end)
-        raises("call it with a colon: lock:condition(...)", function() lock.condition("c") end)
         assert.equal("held", lease:state())
         assert.equal(("zklock.condition (%s)"):format(scene:folder()), tostring(condition))
     end)

@@ -73,6 +73,13 @@ describe("the requests", function()
         proxy:reset()
     end
 
+    -- The lock, which is had already when counting starts.
+    local function held_from_here()
+        local lease = assert(lock:acquire(20))
+        start_counting()
+        return lease
+    end
+
     -- Gives what `waiting` is granted by the release of `lease`; counts from that on.
     local function hand_over(lease, waiting)
         return assert(rig.wait_while(waiting, { timeout = 20 }, function()
@@ -125,8 +132,7 @@ describe("the requests", function()
 
     it("of a release are one delete, which is not awaited", function()
         rig.wait_for("one that takes no round trip", function()
-            local lease = assert(lock:acquire(20))
-            start_counting()
+            local lease = held_from_here()
             local seconds = rig.timed(function() assert(lease:release()) end)
             assert_counts{ delete = 1, flights = 1 }
             return seconds < DELAY / 2000
@@ -134,8 +140,7 @@ describe("the requests", function()
     end)
 
     it("of a release and the next acquire need one round trip, not two", function()
-        local lease = assert(lock:acquire(20))
-        start_counting()
+        local lease = held_from_here()
         lease:release()
         local second = assert(lock:acquire(20))
         local counts = counted{ create2 = 1 }
@@ -146,8 +151,7 @@ describe("the requests", function()
     end)
 
     it("of re-entry are none (REQ-04)", function()
-        local first = assert(lock:acquire(20))
-        start_counting()
+        local first = held_from_here()
         local second = assert(lock:acquire(20))
         assert(second:release())
         assert.equal("held", first:state())
@@ -323,8 +327,7 @@ describe("the requests", function()
     end)
 
     it("of a signal that nobody waits for are one list", function()
-        local lease = assert(lock:acquire(20))
-        start_counting()
+        local lease = held_from_here()
         assert.equal(0, lock:condition("c"):signal(lease))
         assert_counts{ getChildren = 1, flights = 1 }
         lease:release()
@@ -394,15 +397,13 @@ describe("the requests", function()
     end)
 
     it("of a check are one sync and one get, in one flight", function()
-        local lease = assert(lock:acquire(20))
-        start_counting()
+        local lease = held_from_here()
         assert.is_true(lease:check(20))
         assert_counts{ sync = 1, getData = 1, flights = 1 }
     end)
 
     it("of asking for state, time left and token are none", function()
-        local lease = assert(lock:acquire(20))
-        start_counting()
+        local lease = held_from_here()
         for _ = 1, 100 do
             assert.equal("held", lease:state())
             assert.is_true(lease:held())

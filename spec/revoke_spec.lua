@@ -163,8 +163,6 @@ describe("lock:revoke", function()
         local seconds, _, _, ends = rig.timed(function() return two:mutex(path):revoke(0) end)
         assert(ends == "timeout" or ends == "auth", ends) -- whichever is sooner
         assert.is_true(seconds < 5)
-        assert.has_error(function() two:mutex(path):revoke("soon") end)
-        assert.has_error(function() rig.kept[1]:on_revoke("me") end)
     end)
 end)
 

@@ -181,9 +181,8 @@ describe("a semaphore", function()
             end)
     end)
 
-    it("has a name of its own, and says when it is called with a dot", function()
+    it("has a name of its own", function()
         assert.equal(("zklock.semaphore (%s, 3)"):format(path), tostring(one))
-        assert.has_error(function() one.acquire(1) end, "call it with a colon: lock:acquire(...)")
     end)
 end)
 
