@@ -212,26 +212,19 @@ describe("a condition", function()
             end)))
         end
 
-        local function produce(session)
-            return function()
-                for _ = 1, COUNT do
-                    local items = step(session, function(items) return items < CAPACITY end, 1,
-                                       "not_full", "not_empty")
-                    assert.is_true(items < CAPACITY)
+        local function worker(may, change, wait_in, signal_to)
+            return function(session)
+                return function()
+                    for _ = 1, COUNT do
+                        assert.is_true(may(step(session, may, change, wait_in, signal_to)))
+                    end
                 end
             end
         end
 
-        local function consume(session)
-            return function()
-                for _ = 1, COUNT do
-                    local items = step(session, function(items) return items > 0 end, -1,
-                                       "not_empty", "not_full")
-                    assert.is_true(items > 0)
-                end
-            end
-        end
-
+        local produce = worker(function(items) return items < CAPACITY end, 1,
+                               "not_full", "not_empty")
+        local consume = worker(function(items) return items > 0 end, -1, "not_empty", "not_full")
         zklock.run(produce(a), consume(b), consume(c), produce(c))
         assert.equal("0", (a:get(store)))
         scene:nothing_left(a, b, c)

@@ -5,6 +5,8 @@ local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
+local hold = rig.hold
+
 local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
 
 -- Replies take that long: what a client sends meanwhile is one flight. Between two requests of a
@@ -17,16 +19,11 @@ after_each(rig.close_sessions)
 describe("the requests", function()
     local server, proxy, session, lock
 
-    setup(function()
-        server = rig.shared()
-        proxy = rig.proxy(server.hosts)
-        proxy:command("delay %d", DELAY)
-    end)
-
-    teardown(function() proxy:stop() end)
-
     -- A session through the proxy, and a lock whose path was used before.
     before_each(function()
+        server = rig.shared()
+        proxy = rig.proxy_for_test(server.hosts)
+        proxy:command("delay %d", DELAY)
         session = rig.session(proxy.hosts, { timeout = LONG })
         lock = session:mutex(rig.path())
         rig.used(lock)
@@ -35,7 +32,7 @@ describe("the requests", function()
 
     -- Holds the lock in a session that is not counted.
     local function held_elsewhere()
-        return rig.hold(rig.session(server.hosts, { timeout = LONG }):mutex(lock.path))
+        return hold(rig.session(server.hosts, { timeout = LONG }):mutex(lock.path))
     end
 
     -- The counts without zeros, when they are as expected; else what they are in the end.
@@ -90,17 +87,15 @@ describe("the requests", function()
 
 
     it("of a free acquire are one create and one list, in one flight", function()
-        local lease = assert(lock:acquire(20))
+        hold(lock)
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
-        assert.equal("held", lease:state())
     end)
 
     it("of the first acquire of a session are no more", function()
         local fresh = rig.session(proxy.hosts, { timeout = LONG })
         start_counting()
-        local lease = assert(fresh:mutex(lock.path):acquire(20))
+        hold(fresh:mutex(lock.path))
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
-        assert.equal("held", lease:state())
     end)
 
     it("of guarded writes are one, of a read one", function()
@@ -114,11 +109,10 @@ describe("the requests", function()
     end)
 
     it("of a wish that the holder gives way are a list, and a get and a set for each", function()
-        local lease = assert(lock:acquire(20))
+        hold(lock)
         proxy:reset()
         assert.equal(1, lock:revoke(5))
         assert_counts{ getChildren = 1, getData = 1, setData = 1, flights = 3 }
-        assert.equal("held", lease:state())
     end)
 
     it("of a free acquire take one round trip", function()
@@ -142,22 +136,17 @@ describe("the requests", function()
     it("of a release and the next acquire need one round trip, not two", function()
         local lease = held_from_here()
         lease:release()
-        local second = assert(lock:acquire(20))
+        hold(lock)
         local counts = counted{ create2 = 1 }
-        assert.equal(1, counts.delete)
-        assert.equal(1, counts.create2)
-        assert.equal(1, counts.getChildren)
-        assert.equal("held", second:state())
+        assert.same({ 1, 1, 1 }, { counts.delete, counts.create2, counts.getChildren })
     end)
 
     it("of re-entry are none (REQ-04)", function()
         local first = held_from_here()
-        local second = assert(lock:acquire(20))
-        assert(second:release())
+        assert(assert(lock:acquire(20)):release())
         assert.equal("held", first:state())
         settle()
         assert.same({}, counted{})
-        first:release()
     end)
 
     it("of a failed try are one list, and no write (BUG-03, kazoo-732)", function()
@@ -176,8 +165,7 @@ describe("the requests", function()
     end)
 
     it("of the second in line, when it is granted, are none: the event is enough", function()
-        local granted = hand_over(held_elsewhere(), lock)
-        assert.equal("held", granted:state())
+        hand_over(held_elsewhere(), lock)
         assert_counts{ events = 1 }
     end)
 
@@ -253,14 +241,12 @@ describe("the requests", function()
     end)
 
     it("of a read beside readers are one create and one list, of a try a list more", function()
-        local holder = rig.session(server.hosts, { timeout = LONG })
-        local reader = assert(holder:rwlock(lock.path):read():acquire(20))
-        local lease = assert(session:rwlock(lock.path):read():acquire(20))
+        hold(rig.session(server.hosts, { timeout = LONG }):rwlock(lock.path):read())
+        hold(session:rwlock(lock.path):read())
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
         proxy:reset()
-        local second = assert(session:rwlock(lock.path):read():acquire{ timeout = 0, owner = "x" })
+        hold(session:rwlock(lock.path):read(), { timeout = 0, owner = "x" })
         assert_counts{ create2 = 1, getChildren = 2, flights = 2 }
-        for _, each in ipairs{ reader, lease, second } do each:release() end
     end)
 
     it("of a downgrade are one transaction", function()
@@ -268,7 +254,6 @@ describe("the requests", function()
         start_counting()
         assert.is_true(lease:downgrade())
         assert_counts{ multi = 1, flights = 1 }
-        lease:release()
     end)
 
     -- Somebody waits in a condition whose folder is there; then fn(). Gives the counts when he
@@ -330,7 +315,6 @@ describe("the requests", function()
         local lease = held_from_here()
         assert.equal(0, lock:condition("c"):signal(lease))
         assert_counts{ getChildren = 1, flights = 1 }
-        lease:release()
     end)
 
     it("of turns are those of one acquire and one release, however many it serves", function()
@@ -347,28 +331,21 @@ describe("the requests", function()
     end)
 
     it("of a reader behind a writer, when it is granted, are one list", function()
-        local holder = rig.session(server.hosts, { timeout = LONG })
-        local lease = assert(holder:rwlock(lock.path):write():acquire(20))
-        local granted = hand_over(lease, session:rwlock(lock.path):read())
-        assert.equal("held", granted:state())
+        local holder = rig.session(server.hosts, { timeout = LONG }):rwlock(lock.path):write()
+        hand_over(hold(holder), session:rwlock(lock.path):read())
         assert_counts{ getChildren = 1, flights = 1, events = 1 }
     end)
 
     it("of three readers of a session behind a writer are one list, for all of them", function()
-        local holder = rig.session(server.hosts, { timeout = LONG })
-        local lease = assert(holder:rwlock(lock.path):write():acquire(20))
-        local readers, queued, grants = session:rwlock(lock.path):read(), 0, {}
-        local function reader()
-            local grant = assert(readers:acquire{
-                timeout = 20, on_queued = function() queued = queued + 1 end })
-            grants[#grants + 1] = grant
-        end
-        zklock.run(reader, reader, reader, function()
+        local holder = rig.session(server.hosts, { timeout = LONG }):rwlock(lock.path):write()
+        local lease, readers, queued = hold(holder), session:rwlock(lock.path):read(), 0
+        rig.run(3, function()
+            hold(readers, { timeout = 20, on_queued = function() queued = queued + 1 end })
+        end, function()
             rig.wait_for("three in line", function() return queued == 3 end)
             start_counting()
             lease:release()
         end)
-        assert.equal(3, #grants)
         assert_counts{ getChildren = 1, flights = 1, events = 1 }
     end)
 
@@ -384,16 +361,14 @@ describe("the requests", function()
         assert.equal(2, counts.flights)
         rig.released(lease)
         proxy:reset()
-        lease = assert(deep:acquire(20))
+        hold(deep)
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
-        assert.equal("held", lease:state())
     end)
 
     it("of a path that was never used make nothing when a try finds it free", function()
-        local fresh = session:mutex(rig.path())
-        local lease = assert(fresh:acquire(0))
+        local lease = hold(session:mutex(rig.path()), 0)
         assert.equal("held", lease:state())
-        assert.equal(1, #server:nodes(fresh.path))
+        assert.equal(1, #server:nodes(lease.path))
     end)
 
     it("of a check are one sync and one get, in one flight", function()
@@ -446,7 +421,7 @@ describe("what was asked for in vain", function()
         server = rig.shared()
         session = rig.session(server.hosts, { timeout = LONG })
         lock = session:mutex(rig.path())
-        lease = rig.hold(rig.session(server.hosts, { timeout = LONG }):mutex(lock.path))
+        lease = hold(rig.session(server.hosts, { timeout = LONG }):mutex(lock.path))
         before = server:watches()
     end)
 
@@ -496,7 +471,7 @@ describe("memory", function()
 
     before_each(function()
         server, taken = rig.shared(), rig.path()
-        taken_lease = rig.hold(rig.session(server.hosts, { timeout = LONG }):mutex(taken))
+        taken_lease = hold(rig.session(server.hosts, { timeout = LONG }):mutex(taken))
     end)
 
     -- Every way that a claim can go: held, tried in vain, waited in vain, re-entered.

@@ -334,15 +334,11 @@ end)
 describe("the requests of a semaphore #server", function()
     local proxy, session, gate, holder
 
-    -- Replies take a while: what a client sends meanwhile is one flight.
-    setup(function()
-        proxy = rig.proxy(rig.shared().hosts)
-        proxy:command("delay 60")
-    end)
-    teardown(function() proxy:stop() end)
-
-    -- A session whose first heartbeat is far away, and a path that was used before.
+    -- Replies take a while: what a client sends meanwhile is one flight. A session whose first
+    -- heartbeat is far away, and a path that was used before.
     before_each(function()
+        proxy = rig.proxy_for_test(server.hosts)
+        proxy:command("delay 60")
         session = rig.session(proxy.hosts, { timeout = 60 })
         holder = rig.session(server.hosts, { timeout = 60 }):semaphore(path, 3)
         gate = session:semaphore(path, 3)
@@ -453,18 +449,14 @@ end)
 describe("permits, when something fails, #server", function()
     local proxy, session, gate, holder
 
-    setup(function() proxy = rig.proxy(rig.shared().hosts) end)
-    teardown(function() proxy:stop() end)
-
     before_each(function()
+        proxy = rig.proxy_for_test(server.hosts)
         session = rig.session(proxy.hosts, { timeout = 6 })
         holder = rig.session(server.hosts):semaphore(path, 3)
         gate = session:semaphore(path, 3)
         rig.used(gate)
         proxy:reset()
     end)
-
-    after_each(function() proxy:pass() end)
 
     for _, fault in ipairs{ "drop-reply create2 1", "drop-request create2 1",
                             "drop-reply getChildren 1", "drop-request getChildren 1" } do

@@ -49,21 +49,24 @@ local function is_growing(tokens)
     for i = 2, #tokens do assert.is_true(tokens[i] > tokens[i - 1]) end
 end
 
--- Each session's comers come in this order while somebody else holds; what they got.
-local function in_turns(comers)
-    local order, counts = { tokens = {} }, {}
-    local first = take_first(comers[1][1])
-    for _, each in ipairs(comers) do
-        local session = each[1].session
-        each.before = counts[session] or 0
-        counts[session] = each.before + 1
-        each.wait = function() rig.wait_for("turn", function() return waits(session) > 0 end) end
+-- Comers of a lock each, by the letter that their names begin with, come in the order of `names`
+-- while the first of them holds; what they got.
+local function in_turns(locks, names)
+    local order, comers, counts = { tokens = {} }, {}, {}
+    for name in names:gmatch("%S+") do
+        local lock = locks[name:sub(1, 1)]
+        local before = counts[lock.session] or 0
+        counts[lock.session] = before + 1
+        comers[#comers + 1] = { name = name, lock = lock, before = before }
     end
+    local first = take_first(comers[1].lock)
     rig.run(#comers, function(i)
-        for k = 1, i - 1 do comers[k].wait() end
-        local lock, name = unpack(comers[i])
+        local lock = comers[i].lock
+        for k = 1, i - 1 do
+            rig.wait_for("turn", function() return waits(comers[k].lock.session) > 0 end)
+        end
         waiting(lock.session, comers[i].before)
-        comer(lock, order, name)()
+        comer(lock, order, comers[i].name)()
     end, function()
         for session, count in pairs(counts) do waiting(session, count) end
         first:release()
@@ -83,9 +86,7 @@ after_each(rig.close_sessions)
 describe("a mutex of turns", function()
     it("serves a batch of one process, then one of the other, each in order of arrival", function()
         local one, other = turns(a, 3), turns(b, 3)
-        local order = in_turns{
-            { one, "a1" }, { one, "a2" }, { one, "a3" }, { one, "a4" }, { one, "a5" },
-            { other, "b1" }, { other, "b2" }, { other, "b3" }, { other, "b4" } }
+        local order = in_turns({ a = one, b = other }, "a1 a2 a3 a4 a5 b1 b2 b3 b4")
         -- the first of a's turn held already
         assert.equal("a1 a2 b1 b2 b3 a3 a4 a5 b4", table.concat(order, " "))
         is_growing(order.tokens)
@@ -173,8 +174,7 @@ describe("a mutex of turns", function()
 
     it("is as fair as it can be with a batch of one", function()
         local one, other = turns(a, 1), turns(b, 1)
-        local order = in_turns{ { one, "a1" }, { one, "a2" }, { one, "a3" },
-                                { other, "b1" }, { other, "b2" }, { other, "b3" } }
+        local order = in_turns({ a = one, b = other }, "a1 a2 a3 b1 b2 b3")
         assert.equal("a1 b1 a2 b2 a3 b3", table.concat(order, " "))
         is_growing(order.tokens)
     end)
@@ -444,10 +444,10 @@ end)
 
 describe("turns without a connection #server", function()
     local proxy, session
-    setup(function() proxy = rig.proxy(rig.shared().hosts) end)
-    teardown(function() proxy:stop() end)
-    before_each(function() session = rig.session(proxy.hosts) end)
-    after_each(function() proxy:pass() end)
+    before_each(function()
+        proxy = rig.proxy_for_test(server.hosts)
+        session = rig.session(proxy.hosts)
+    end)
 
     -- What a holder without a connection gives up; `meanwhile` happens before it is back.
     -- The tokens before and after.
@@ -508,9 +508,7 @@ describe("turns whose numbers are exhausted", function()
         server, path = own, "/turns"
         a, b = rig.session(own.hosts), rig.session(own.hosts)
         local one, other = turns(a, 2), turns(b, 2)
-        local order = in_turns{ { one, "a1" }, { one, "a2" }, { one, "a3" }, { one, "a4" },
-                                { other, "b1" }, { other, "b2" }, { other, "b3" },
-                                { other, "b4" } }
+        local order = in_turns({ a = one, b = other }, "a1 a2 a3 a4 b1 b2 b3 b4")
         rig.close_sessions()
         own:stop()
         assert.equal("a1 b1 b2 a2 a3 b3 b4 a4", table.concat(order, " "))

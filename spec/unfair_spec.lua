@@ -222,10 +222,8 @@ end)
 describe("the requests of an unfair mutex #server", function()
     local proxy, session, lock
 
-    setup(function() proxy = rig.proxy(rig.shared().hosts) end)
-    teardown(function() proxy:stop() end)
-
     before_each(function()
+        proxy = rig.proxy_for_test(server.hosts)
         session = rig.session(proxy.hosts, { timeout = LONG })
         lock = used(session:mutex(path, UNFAIR))
         proxy:reset()
@@ -288,7 +286,6 @@ describe("the requests of an unfair mutex #server", function()
         proxy:reset()
         lease:release()
         local seconds = rig.timed(hold, lock)
-        proxy:command("delay 0")
         assert.equal(1, proxy:counts().flights)
         assert.is_true(seconds >= 0.2)
     end)
@@ -298,15 +295,11 @@ end)
 describe("a lost reply of an unfair mutex #server", function()
     local proxy, session, lock, others
 
-    setup(function() proxy = rig.proxy(rig.shared().hosts) end)
-    teardown(function() proxy:stop() end)
-
     before_each(function()
+        proxy = rig.proxy_for_test(server.hosts)
         session = rig.session(proxy.hosts, { timeout = 6 })
         lock, others = used(session:mutex(path, UNFAIR)), a:mutex(path, UNFAIR)
     end)
-
-    after_each(function() proxy:command("accept") end)
 
     local function cut(fault)
         proxy:command(fault)

@@ -125,20 +125,14 @@ end)
 describe("a watch that no claim needs any more", function()
     local session, proxy, holder, path, before
 
-    setup(function() proxy = rig.proxy(server.hosts) end)
-    teardown(function() proxy:stop() end)
-
     before_each(function()
         before = server:watches()
+        proxy = rig.proxy_for_test(server.hosts)
         holder = rig.session(server.hosts, { timeout = LONG })
         session = rig.session(proxy.hosts, { timeout = LONG })
         path = rig.path()
-        proxy:reset()
     end)
-    after_each(function()
-        proxy:command("delay 0")
-        rig.close_sessions()
-    end)
+    after_each(rig.close_sessions)
 
     local function removals()
         return proxy:counts().removeWatches
