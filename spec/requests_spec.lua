@@ -61,7 +61,7 @@ describe("the requests", function()
     local function assert_counts(expected)
         counted(expected)
         settle()
-        assert.same(expected, counted(expected))
+        assert.same(expected, proxy:seen())
     end
 
     -- Counts from here on.
@@ -146,7 +146,7 @@ describe("the requests", function()
         assert(assert(lock:acquire(20)):release())
         assert.equal("held", first:state())
         settle()
-        assert.same({}, counted{})
+        assert.same({}, proxy:seen())
     end)
 
     it("of a failed try are one list, and no write (BUG-03, kazoo-732)", function()
@@ -159,7 +159,7 @@ describe("the requests", function()
         local lease = held_elsewhere()
         rig.wait_while(lock, { timeout = 20 }, function()
             settle()
-            assert.same({ create2 = 1, getChildren = 1, getData = 2, flights = 2 }, counted{})
+            assert.same({ create2 = 1, getChildren = 1, getData = 2, flights = 2 }, proxy:seen())
             lease:release()
         end)
     end)
@@ -188,7 +188,7 @@ describe("the requests", function()
             rig.wait_for("the others in line", function() return queued >= sessions end)
             local lease = wait_in_line(lock)
             granted = granted + 1
-            if granted == 1 then counts = counted{} end
+            if granted == 1 then counts = proxy:seen() end
             lease:release()
         end, function()
             rig.wait_for("all in line", function() return queued == sessions + behind end)
@@ -218,7 +218,7 @@ describe("the requests", function()
                 granted = granted + 1
                 if granted == 1 then
                     settle()
-                    assert.same({ events = 1 }, counted{})
+                    assert.same({ events = 1 }, proxy:seen())
                 end
                 lease:release()
             end, function()
@@ -271,7 +271,7 @@ describe("the requests", function()
             fn()
         end)
         settle()
-        local counts = counted{}
+        local counts = proxy:seen()
         lease:release()
         return counts
     end
@@ -280,7 +280,7 @@ describe("the requests", function()
        function()
         local holder = rig.session(server.hosts, { timeout = LONG }):mutex(lock.path)
         local counts = with_waiter(lock, function()
-            assert.same({ multi = 1, getData = 1, flights = 2 }, counted{})
+            assert.same({ multi = 1, getData = 1, flights = 2 }, proxy:seen())
             proxy:reset()
             assert(holder:with(5, function(lease)
                 assert.equal(1, holder:condition("c"):signal(lease))
@@ -353,7 +353,7 @@ describe("the requests", function()
         local deep = session:mutex(rig.path() .. "/a/b/c")
         local lease = assert(deep:acquire(20))
         settle()
-        local counts = counted{}
+        local counts = proxy:seen()
         -- Refused; then /spec, its child, a, b and c; then again. All in two flights.
         assert.equal(2, counts.create2)
         assert.equal(2, counts.getChildren)
@@ -386,14 +386,14 @@ describe("the requests", function()
             assert.is_string(lease:token_string())
         end
         settle()
-        assert.same({}, counted{})
+        assert.same({}, proxy:seen())
     end)
 
     it("of an idle session are none but pings", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
         start_counting()
         rig.wait_for("pings", function() return proxy:counts().ping >= 2 end)
-        local counts = counted{}
+        local counts = proxy:seen()
         counts.ping = nil
         assert.same({}, counts)
         assert.equal("connected", short:state())
