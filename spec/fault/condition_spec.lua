@@ -6,8 +6,6 @@ local pause = require "spec.fault.pause"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: globals unpack
-
 local LONG = 30 -- seconds
 
 local server, scene, path, proxy, a, b, c
@@ -209,10 +207,8 @@ end)
 
 describe("a signal", function()
     local function signalled(method, fault, waiters)
-        local order, count = {}, nil
-        local tasks = scene:come(waiters, order)
-        tasks[#tasks + 1] = function()
-            scene:waiting(#waiters)
+        local count
+        local order = scene:come(waiters, function(order)
             local lock, condition = scene:side(a)
             local lease = rig.hold(lock)
             quiet()
@@ -222,8 +218,7 @@ describe("a signal", function()
             rig.released(lease)
             rig.wait_for("somebody", function() return #order > 0 end)
             if method == "signal" then scene:wake(c, "broadcast") end
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.equal(#waiters, #order)
         scene:nothing_left(a, b, c)
         return count

@@ -54,7 +54,7 @@
 -- | zk-ruby-34                    | a late unlock deletes another's node    | here            |
 -- | zk-ruby-54                    | a blip empties the line                 | replies         |
 -- | zk-ruby-51                    | no name of one's own: orphans           | replies         |
--- | many                          | a release wakes everybody               | requests, lock  |
+-- | many                          | a release wakes everybody               | requests        |
 
 local rig = require "spec.rig"
 local zklock = require "zklock"
