@@ -2,6 +2,7 @@
 -- stop, folders that refuse.
 
 local conditions = require "spec.conditions"
+local fault = require "spec.fault.fault"
 local pause = require "spec.fault.pause"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -27,10 +28,6 @@ after_each(function()
     rig.close_sessions()
 end)
 
-local function in_state(session, state)
-    rig.wait_for(state, function() return session:state() == state end)
-end
-
 -- What a asked for before is answered.
 local function quiet()
     rig.wait_for("all answers", function() return a:stats().in_flight == 0 end)
@@ -45,21 +42,24 @@ local FAULTS = { "drop-reply", "drop-request", "cut-after" }
 
 local function each_fault(requests, fn)
     for _, request in ipairs(requests) do
-        for _, fault in ipairs(FAULTS) do fn(("%s %s"):format(fault, request)) end
+        for _, kind in ipairs(FAULTS) do fn(("%s %s"):format(kind, request)) end
     end
 end
+
+-- A task that waits in the condition, and comes back.
+local function waits() assert.is_true((scene:await(a))) end
 
 
 describe("a wait in a condition", function()
     -- multi 1 finds no folder.
-    each_fault({ "multi 1", "multi 2", "createContainer 1", "getData 1" }, function(fault)
-        it("begins once, and hears its signal, in spite of " .. fault, function()
+    each_fault({ "multi 1", "multi 2", "createContainer 1", "getData 1" }, function(loss)
+        it("begins once, and hears its signal, in spite of " .. loss, function()
             zklock.run(function()
                 local lock, condition = scene:side(a)
                 local lease = rig.hold(lock)
                 local token = lease.token
                 quiet()
-                proxy:command(fault)
+                proxy:command(loss)
                 assert.is_true(condition:wait(lease, LONG))
                 assert.is_true(lease.token > token)
                 assert.is_true(lease:check(20))
@@ -74,17 +74,14 @@ describe("a wait in a condition", function()
         end)
     end)
 
-    each_fault({ "multi 1", "multi 2" }, function(fault)
-        it("whose deadline passes meanwhile leaves nothing, after " .. fault, function()
+    each_fault({ "multi 1", "multi 2" }, function(loss)
+        it("whose deadline passes meanwhile leaves nothing, after " .. loss, function()
             local lock, condition = scene:side(a)
             local lease = rig.hold(lock)
             quiet()
-            proxy:command(fault)
+            proxy:command(loss)
             proxy:command("refuse")
-            local seconds, _, _, code = rig.timed(condition.wait, condition, lease, 0.5)
-            if code == nil then error("it was not cut") end
-            assert.equal("timeout", code)
-            assert.is_true(seconds < 5, ("took %.2f s"):format(seconds))
+            fault.times_out(0.5, condition.wait, condition, lease, 0.5)
             assert.equal("released", lease:state())
             proxy:command("accept")
             scene:nothing_left(a, b, c)
@@ -92,8 +89,8 @@ describe("a wait in a condition", function()
         end)
     end)
 
-    each_fault({ "create2 1", "getChildren 1", "delete 1" }, function(fault)
-        it("comes back, once, in spite of " .. fault, function()
+    each_fault({ "create2 1", "getChildren 1", "delete 1" }, function(loss)
+        it("comes back, once, in spite of " .. loss, function()
             zklock.run(function()
                 local lock, condition = scene:side(a)
                 local lease = rig.hold(lock)
@@ -105,7 +102,7 @@ describe("a wait in a condition", function()
             end, function()
                 scene:waiting(1)
                 quiet()
-                proxy:command(fault)
+                proxy:command(loss)
                 assert.equal(1, scene:wake(b))
                 assert_cut()
             end)
@@ -114,12 +111,10 @@ describe("a wait in a condition", function()
     end)
 
     it("hears a signal that was given while there was no connection", function()
-        zklock.run(function() assert.is_true((scene:await(a))) end, function()
+        zklock.run(waits, function()
             scene:waiting(1)
             quiet()
-            proxy:command("refuse")
-            proxy:command("cut")
-            in_state(a, "suspended")
+            fault.suspend(proxy, a)
             assert.equal(1, scene:wake(b))
             proxy:command("accept")
         end)
@@ -173,13 +168,11 @@ describe("a wait in a condition", function()
         zklock.run(function()
             local lock, condition = scene:side(a)
             local lease = rig.hold(lock)
-            proxy:command("refuse")
-            proxy:command("cut")
-            in_state(a, "suspended")
+            fault.suspend(proxy, a)
             assert.is_true(condition:wait(lease, LONG))
             lease:release()
         end, function()
-            in_state(a, "suspended")
+            fault.state_is(a, "suspended")
             zklock.sleep(0.1)
             proxy:command("accept")
             scene:waiting(1)
@@ -189,14 +182,12 @@ describe("a wait in a condition", function()
     end)
 
     it("is not woken by a cut alone", function()
-        zklock.run(function() assert.is_true((scene:await(a))) end, function()
+        zklock.run(waits, function()
             scene:waiting(1)
             for n = 1, 3 do
                 quiet()
                 proxy:command("cut")
-                rig.wait_for("the next connection", function()
-                    return a:stats().reconnects == n and a:state() == "connected"
-                end)
+                fault.reconnected(a, n)
             end
             quiet()
             scene:waiting(1)
@@ -208,7 +199,7 @@ end)
 
 
 describe("a signal", function()
-    local function signalled(method, fault, waiters)
+    local function signalled(method, loss, waiters)
         local order, count = {}, nil
         local tasks = scene:come(waiters, order)
         tasks[#tasks + 1] = function()
@@ -216,7 +207,7 @@ describe("a signal", function()
             local lock, condition = scene:side(a)
             local lease = rig.hold(lock)
             quiet()
-            proxy:command(fault)
+            proxy:command(loss)
             count = assert(condition[method](condition, lease, 20))
             assert_cut()
             rig.released(lease)
@@ -244,23 +235,18 @@ describe("a signal", function()
         assert.is_true(signalled("signal", "drop-reply multi 1", { b }) <= 1)
     end)
 
-    each_fault({ "multi 1", "getChildren 1", "getData 2" }, function(fault)
-        it("to all wakes each, in spite of " .. fault, function()
-            assert.is_true(signalled("broadcast", fault, { b, c, b, c }) <= 4)
+    each_fault({ "multi 1", "getChildren 1", "getData 2" }, function(loss)
+        it("to all wakes each, in spite of " .. loss, function()
+            assert.is_true(signalled("broadcast", loss, { b, c, b, c }) <= 4)
         end)
     end)
 
     it("has its own deadline, and the lease stays", function()
         local lock, condition = scene:side(a)
         local lease = rig.hold(lock)
-        proxy:command("refuse")
-        proxy:command("cut")
-        in_state(a, "suspended")
+        fault.suspend(proxy, a)
         for _, method in ipairs{ "signal", "broadcast" } do
-            local seconds, count, _, code = rig.timed(condition[method], condition, lease, 0.1)
-            assert.is_nil(count)
-            assert.equal("timeout", code)
-            assert.is_true(seconds < 5)
+            fault.times_out(0.1, condition[method], condition, lease, 0.1)
         end
         proxy:command("accept")
         assert.is_true(lease:check(20))
@@ -287,7 +273,7 @@ describe("a signal", function()
             assert.equal("lost", code, message)
             assert.is_nil(count)
             assert.equal("lost", lease:state())
-            in_state(session, "connected")
+            fault.state_is(session, "connected")
         end
     end
 
@@ -339,12 +325,12 @@ describe("a waiter that gives up", function()
     end
 
     -- The list, and the transaction that passes it on.
-    each_fault({ "getChildren 1", "multi 1", "delete 1" }, function(fault)
-        it("passes its signal on once, in spite of " .. fault, function()
+    each_fault({ "getChildren 1", "multi 1", "delete 1" }, function(loss)
+        it("passes its signal on once, in spite of " .. loss, function()
             local lease
             interrupted(function()
                 lease = signal_first()
-                proxy:command(fault)
+                proxy:command(loss)
             end, function()
                 assert_cut()
                 scene:waiting(1)
@@ -358,9 +344,7 @@ describe("a waiter that gives up", function()
         local lease
         interrupted(function()
             lease = signal_first()
-            proxy:command("refuse")
-            proxy:command("cut")
-            in_state(a, "suspended")
+            fault.suspend(proxy, a)
         end, function()
             scene:waiting(2)
             proxy:command("accept")
@@ -369,9 +353,9 @@ describe("a waiter that gives up", function()
         end)
     end)
 
-    each_fault({ "delete 1" }, function(fault)
-        it("without a signal wakes nobody, in spite of " .. fault, function()
-            interrupted(function() proxy:command(fault) end, function(second)
+    each_fault({ "delete 1" }, function(loss)
+        it("without a signal wakes nobody, in spite of " .. loss, function()
+            interrupted(function() proxy:command(loss) end, function(second)
                 assert_cut()
                 scene:waiting(1)
                 assert.is_nil(second())
@@ -388,27 +372,20 @@ describe("a waiter that gives up", function()
         end)
     end)
 
-    it("passes on a signal that it was not told of", function()
-        interrupted(function()
-            proxy:command("halfopen")
-            assert.equal(1, scene:wake(c))
-        end, function()
-            scene:waiting(2)
-            proxy:command("flow")
+    for when, cut_off in pairs{
+        ["of which it was not told"] = function() proxy:command("halfopen") end,
+        ["that came while it had no connection"] = function() fault.suspend(proxy, a) end,
+    } do
+        it("passes on a signal " .. when, function()
+            interrupted(function()
+                cut_off()
+                assert.equal(1, scene:wake(c))
+            end, function()
+                scene:waiting(2)
+                fault.heal(proxy)
+            end)
         end)
-    end)
-
-    it("passes on a signal that came while it had no connection", function()
-        interrupted(function()
-            proxy:command("refuse")
-            proxy:command("cut")
-            in_state(a, "suspended")
-            assert.equal(1, scene:wake(c))
-        end, function()
-            scene:waiting(2)
-            proxy:command("accept")
-        end)
-    end)
+    end
 end)
 
 

@@ -64,6 +64,13 @@ function fault.expire(proxy, session, meanwhile)
 end
 
 
+--- How many sockets and pipes a command inherits that is started now. Its own output is one.
+function fault.inherited()
+    local _, count = rig.shell("exec ls -l /proc/self/fd"):gsub("%-> %a+:%[", "")
+    return count
+end
+
+
 --- Asserts that a call failed so: fails("lost", lease:check(20)).
 function fault.fails(code, result, message, got)
     assert.is_nil(result)
