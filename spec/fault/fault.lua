@@ -19,6 +19,14 @@ function fault.czxid(server, node)
 end
 
 
+--- Has a server lose its data, and come back.
+function fault.wipe(server)
+    server:kill()
+    rig.shell("rm -rf %s/1/data/version-2", server.dir)
+    server:restart()
+end
+
+
 --- Waits until the session is in that state.
 function fault.state_is(session, state, seconds)
     rig.wait_for(state, function() return session:state() == state end, seconds)
