@@ -106,6 +106,7 @@ end)
 -- half of them are never tried.
 describe("trap 2: an even number of addresses", function()
     for _, order in ipairs{ "dead,live", "live,dead", "dead,dead,dead,live",
+                            "dead,dead,live,dead", "dead,live,dead,dead",
                             "live,dead,dead,dead" } do
         it(("does not keep a session from the live one of %s, ever"):format(order), function()
             local live, proxies = nil, {}
