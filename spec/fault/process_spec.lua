@@ -101,29 +101,23 @@ end)
 
 
 describe("in a forked child", function()
-    local forker, library
+    local system = program.system()
     local TSAN = program.sanitizer == "tsan" -- allows no thread after a fork
-
-    setup(function()
-        library = program.library("forker")
-        forker = assert(package.loadlib(library, "luaopen_forker"))()
-    end)
-    teardown(function() os.remove(library) end)
 
     -- Runs fn in a forked child and gives what it writes with say().
     local function in_child(fn)
         local report = os.tmpname()
         io.stdout:flush()
         io.stderr:flush()
-        local pid = forker.fork(60)
+        local pid = system.fork(60)
         if pid == 0 then
             local file = io.open(report, "w")
             local ok, problem = pcall(fn, function(...) file:write(table.concat{ ... }, "\n") end)
             if not ok then file:write("error: ", tostring(problem), "\n") end
             file:close()
-            forker.exit(ok and 0 or 1)
+            system.exit(ok and 0 or 1)
         end
-        local status = forker.wait(pid)
+        local status = system.wait(pid)
         local lines = {}
         for line in io.lines(report) do lines[#lines + 1] = line end
         os.remove(report)
@@ -287,23 +281,23 @@ describe("in a forked child", function()
         it(("ending by %s does no harm to the parent"):format(name), function()
             local path = rig.path()
             local parent = program.start(server.hosts, ([[
-                local PATH, LIBRARY = %q, %q
-                local forker = assert(package.loadlib(LIBRARY, "luaopen_forker"))()
+                local PATH = %q
+                local system = require "spec.fault.program".system()
                 local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
                 local lease = assert(session:mutex(PATH):acquire(20))
-                local pid = forker.fork(5)
+                local pid = system.fork(5)
                 if pid == 0 then
                     io.stderr:close()
                     %s
                 else
-                    say(forker.wait(pid))
+                    say(system.wait(pid))
                     say(tostring(lease:check(20)))
                     say(lease:state())
                     say(tostring(lease:release{ wait = 20 }))
                     say(tostring(session:close()))
-                    forker.exit(0)
+                    system.exit(0)
                 end
-            ]]):format(path, library, ending))
+            ]]):format(path, ending))
             parent:says(name == "an error" and "1" or "0", "true", "held", "true", "true")
             local rest, _, status = parent:finish()
             assert.same({ "", 0 }, { rest, status })

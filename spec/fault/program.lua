@@ -150,4 +150,13 @@ function program.library(name)
 end
 
 
+--- What system.c has, for this process.
+function program.system()
+    local path = program.library("system")
+    local open = assert(package.loadlib(path, "luaopen_system"))
+    os.remove(path)
+    return open()
+end
+
+
 return program

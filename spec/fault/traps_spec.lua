@@ -509,52 +509,28 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
     end)
     teardown(function() own:stop() end)
 
-    -- Contends with several coroutines; under the lock it writes "in TOKEN", "out TOKEN".
-    local CONTENDER = [[
-        local PATH, LOG, COUNT = %q, %q, %d
-        local log = io.open(LOG, "a")
-        log:setvbuf("no")
-        local session = assert(zklock.connect(HOSTS, { timeout = 10 }))
-        local tasks = {}
-        for i = 1, 4 do
-            tasks[i] = function()
-                for _ = 1, COUNT do
-                    local lease = assert(session:mutex(PATH):acquire(30))
-                    log:write("in ", lease:token_string(), "\n")
-                    zklock.sleep(0.001)
-                    log:write("out ", lease:token_string(), "\n")
-                    lease:release()
+    it("grants to one at a time, in order, with growing tokens, over and past it", function()
+        local SESSIONS, EACH, COUNT = 4, 4, 15
+        local inside, last, grants, tasks = false, 0, 0, {}
+        for _ = 1, SESSIONS do
+            local lock = rig.session(own.hosts, { timeout = 10 }):mutex(PATH)
+            for owner = 1, EACH do
+                tasks[#tasks + 1] = function()
+                    for _ = 1, COUNT do
+                        local lease = assert(lock:acquire{ timeout = 30, owner = owner })
+                        assert.is_false(inside, "two hold the lock")
+                        assert.is_true(lease.token > last, "not in order")
+                        inside, last, grants = true, lease.token, grants + 1
+                        zklock.sleep(0.001)
+                        inside = false
+                        lease:release()
+                    end
                 end
             end
         end
-        say("ready")
-        zklock.run((table.unpack or unpack)(tasks))
-        session:close()
-    ]]
-
-    it("grants to one at a time, in order, with growing tokens, over and past it", function()
-        local log, children, COUNT = os.tmpname(), {}, 15
-        for i = 1, 4 do
-            children[i] = program.start(own.hosts, CONTENDER:format(PATH, log, COUNT))
-        end
-        for _, child in ipairs(children) do child:says("ready") end
-        for _, child in ipairs(children) do child:ends() end
-        local inside, last, grants = nil, 0, 0
-        for line in io.lines(log) do
-            local way, token = line:match("(%a+) (%d+)")
-            token = tonumber(token)
-            if way == "in" then
-                assert.is_nil(inside, "two hold the lock")
-                assert.is_true(token > last, "not in order: " .. token .. " after " .. last)
-                inside, last, grants = token, token, grants + 1
-            else
-                assert.equal(inside, token)
-                inside = nil
-            end
-        end
-        os.remove(log)
-        assert.equal(4 * 4 * COUNT, grants)
-        assert.equal(0, #own:nodes(PATH))
+        zklock.run(unpack(tasks))
+        assert.equal(SESSIONS * EACH * COUNT, grants)
+        own:wait_for_nodes(PATH, 0)
     end)
 
     it("shows a queue in order, and its end is reached", function()

@@ -171,12 +171,12 @@ describe("a server that comes back without its data", function()
 
     local ENDS = {
         ["a fork's end"] = [[
-            local pid = forker.fork(10)
+            local pid = system.fork(10)
             if pid == 0 then
                 local ok, problem = pcall(session.state, session)
-                forker.exit(not ok and tostring(problem):find("forked") and 0 or 1)
+                system.exit(not ok and tostring(problem):find("forked") and 0 or 1)
             end
-            say(forker.wait(pid))
+            say(system.wait(pid))
             while session:state() ~= "connected" do zklock.sleep(0.01) end
             say(session:stats().expiries)]],
         ["os.exit()"] = "say(0) say(1) os.exit(0)",
@@ -185,17 +185,15 @@ describe("a server that comes back without its data", function()
 
     for name, ending in pairs(ENDS) do
         it("does no harm by " .. name .. " while there is a probe", function()
-            local library = program.library("forker")
-            finally(function() os.remove(library) end)
-            local child = program.start(server.hosts, ([[
-                local forker = assert(package.loadlib(%q, "luaopen_forker"))()
+            local child = program.start(server.hosts, [[
+                local system = require "spec.fault.program".system()
                 local session = assert(zklock.connect(HOSTS, { timeout = 6 }))
                 local lock = session:mutex("/forking")
                 for _ = 1, 5 do assert(lock:acquire(20)):release{ wait = 20 } end
                 say("ready")
                 io.read()
                 say(session:state())
-            ]]):format(library) .. ending, { input = true })
+            ]] .. ending, { input = true })
             child:says("ready")
             wipe()
             has_sessions(server, 1) -- a probe
