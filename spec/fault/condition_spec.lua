@@ -1,9 +1,7 @@
--- Conditions in trouble: requests and replies that get lost, sessions that end, servers that
--- stop, folders that refuse.
-
+-- Conditions in trouble: requests and replies that get lost, sessions that end, folders that
+-- refuse.
 local conditions = require "spec.conditions"
 local fault = require "spec.fault.fault"
-local pause = require "spec.fault.pause"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -166,22 +164,6 @@ describe("a wait in a condition", function()
         rig.wait_for("held again", function() return leases[2]:held() end)
     end)
 
-    it("begins when the connection is back, if it was lost before", function()
-        zklock.run(function()
-            local lease, condition = holding(a)
-            fault.suspend(proxy, a)
-            assert.is_true(condition:wait(lease, LONG))
-            lease:release()
-        end, function()
-            fault.state_is(a, "suspended")
-            zklock.sleep(0.1)
-            proxy:command("accept")
-            scene:waiting(1)
-            assert.equal(1, scene:wake(b))
-        end)
-        scene:nothing_left(a, b, c)
-    end)
-
     it("is not woken by a cut alone", function()
         zklock.run(waits, function()
             scene:waiting(1)
@@ -253,40 +235,22 @@ describe("a signal", function()
     end)
 
     -- Nobody waits, so no write asks the server whether the lease lasts.
-    local function lost_meanwhile(session, fn)
+    it("of a holder whose node goes meanwhile is lost, though nobody waits", function()
         for _, method in ipairs{ "signal", "broadcast" } do
-            local lease, condition = holding(session)
-            local count, message, code
+            local lease, condition = holding(a)
             quiet()
             lease:on_revoke(function() end) -- it watches its node
             quiet()
             proxy:command("hold getChildren 1")
             zklock.run(function()
-                count, message, code = condition[method](condition, lease, LONG)
+                fault.fails("lost", condition[method](condition, lease, LONG))
             end, function()
-                fn()
+                server:foreign("delete %s", server:nodes(path)[1])
                 rig.wait_for("the loss", function() return lease:state() == "lost" end)
                 proxy:command("flow")
             end)
-            assert.equal("lost", code, message)
-            assert.is_nil(count)
             assert.equal("lost", lease:state())
-            fault.state_is(session, "connected")
         end
-    end
-
-    it("of a holder whose node goes meanwhile is lost, though nobody waits", function()
-        lost_meanwhile(a, function() server:foreign("delete %s", server:nodes(path)[1]) end)
-    end)
-
-    it("of a holder whose session ends meanwhile is lost, though nobody waits", function()
-        local short = rig.session(proxy.hosts, { timeout = 3 })
-        lost_meanwhile(short, function()
-            proxy:command("refuse")
-            proxy:command("cut")
-            server:wait_for_nodes(path, 0)
-            proxy:command("accept")
-        end)
     end)
 end)
 
@@ -337,19 +301,6 @@ describe("a waiter that gives up", function()
         end)
     end)
 
-    it("with a signal passes it on when the connection is back", function()
-        local lease
-        interrupted(function()
-            lease = signal_first()
-            fault.suspend(proxy, a)
-        end, function()
-            scene:waiting(2)
-            proxy:command("accept")
-            scene:waiting(1)
-            lease:release()
-        end)
-    end)
-
     each_fault({ "delete 1" }, function(loss)
         it("without a signal wakes nobody, in spite of " .. loss, function()
             interrupted(function() proxy:command(loss) end, function(second)
@@ -387,17 +338,8 @@ end)
 
 
 describe("a session that expires", function()
-    local session
-
-    before_each(function() session = rig.session(proxy.hosts, { timeout = 3 }) end)
-
-    local function expire(nodes)
-        proxy:command("blackhole")
-        scene:waiting(nodes)
-        proxy:command("flow")
-    end
-
     it("while one waits: expired, which is no signal (Menagerie), and wakes nobody", function()
+        local session = rig.session(proxy.hosts, { timeout = 3 })
         local result, state, second, told
         zklock.run(function()
             local lease, condition = holding(session)
@@ -409,7 +351,7 @@ describe("a session that expires", function()
             second = scene:await(b)
         end, function()
             scene:waiting(2)
-            expire(1)
+            fault.expire(proxy, session, function() scene:waiting(1) end)
             rig.wait_for("the end", function() return result end)
             assert.is_nil(second)
             assert.equal(1, scene:wake(c))
@@ -419,31 +361,6 @@ describe("a session that expires", function()
         assert.is_nil(told)
         scene:nothing_left(session, b, c)
         assert.equal("timeout", (scene:await(session, 0)))
-    end)
-
-    it("while one is to come back: expired", function()
-        local result
-        zklock.run(function() result = scene:await(session) end, function()
-            scene:waiting(1)
-            local lease, condition = holding(c)
-            assert.equal(1, condition:signal(lease))
-            scene:contending(2)
-            expire(0)
-            rig.wait_for("the end", function() return result end)
-            lease:release()
-        end)
-        assert.equal("expired", result)
-        scene:nothing_left(session, b, c)
-    end)
-
-    it("before one waits: lost, and nothing is done", function()
-        local lease, condition = holding(session)
-        proxy:command("blackhole")
-        scene:contending(0)
-        local _, _, code = condition:wait(lease, LONG)
-        assert.is_true(code == "lost" or code == "expired", code)
-        proxy:command("flow")
-        scene:nothing_left(session, b, c)
     end)
 
     it("of a process that was stopped: it knows when it goes on", function()
@@ -466,60 +383,6 @@ describe("a session that expires", function()
         assert.is_true(code == "expired" or code == "lost", code)
         assert.equal("false", child:line())
         assert.equal(0, (select(2, child:finish())))
-    end)
-end)
-
-
-describe("a server that stops", function()
-    local own
-
-    before_each(function()
-        own = rig.server()
-        scene = conditions(own)
-        a = rig.session(own.hosts)
-        b = rig.session(own.hosts)
-    end)
-
-    after_each(function()
-        own:resume()
-        rig.close_sessions()
-        own:stop()
-    end)
-
-    local function stop_for_a_while()
-        pause(own)
-        zklock.sleep(0.3)
-        own:resume()
-    end
-
-    it("in any phase loses no signal: before, in and after it, and killed", function()
-        local stopped = false
-        zklock.run(function()
-            local lease, condition = holding(a)
-            pause(own) -- the transaction is in its socket
-            stopped = true
-            for _ = 1, 3 do assert.is_true(condition:wait(lease, LONG)) end
-            lease:release()
-        end, function()
-            rig.wait_for("the stop", function() return stopped end)
-            zklock.sleep(0.3)
-            own:resume()
-            scene:waiting(1)
-            stop_for_a_while()
-            assert.equal(1, scene:wake(b))
-
-            scene:waiting(1)
-            local lease, condition = holding(b)
-            assert.equal(1, condition:signal(lease))
-            stop_for_a_while()
-            lease:release()
-
-            scene:waiting(1)
-            own:kill()
-            own:restart()
-            assert.equal(1, scene:wake(b))
-        end)
-        scene:nothing_left(a, b)
     end)
 end)
 

@@ -19,6 +19,17 @@ function fault.czxid(server, node)
 end
 
 
+--- Stops a server, number n of an ensemble, and waits until every thread of it has stopped: the
+-- signal alone may let it answer one request more.
+function fault.pause(server, n)
+    server:pause(n)
+    rig.wait_for("the server to stop", function()
+        local states = rig.shell("sed 's/.*) //' /proc/%d/task/*/stat | cut -c 1", server:pid(n))
+        return states:find("T") and not states:find("[^T\n]")
+    end)
+end
+
+
 --- Has a server lose its data, and come back.
 function fault.wipe(server)
     server:kill()

@@ -3,7 +3,6 @@
 
 local core = require "zklock.core"
 local fault = require "spec.fault.fault"
-local pause = require "spec.fault.pause"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -15,6 +14,13 @@ local AT_EXIT = program.sanitizer == "tsan" and 1 or 0 -- seconds
 
 
 local server = rig.shared()
+
+-- How a program ends, and its last lines.
+local ENDINGS = {
+    ["os.exit(0)"] = "os.exit(0)",
+    ["os.exit(0, true), which closes the state"] = "os.exit(0, true)",
+    ["falling off the end"] = "",
+}
 
 after_each(rig.close_sessions)
 
@@ -272,12 +278,7 @@ describe("in a forked child", function()
     end)
 
     -- In a process that nothing else lives in: busted need not survive its own child's end.
-    for name, ending in pairs{
-        ["os.exit(0)"] = "os.exit(0)",
-        ["os.exit(0, true), which closes the state"] = "os.exit(0, true)",
-        ["falling off the end"] = "",
-        ["an error"] = "error('an end', 0)",
-    } do
+    local function does_no_harm(name, ending, status)
         it(("ending by %s does no harm to the parent"):format(name), function()
             local path = rig.path()
             local parent = program.start(server.hosts, ([[
@@ -298,11 +299,13 @@ describe("in a forked child", function()
                     system.exit(0)
                 end
             ]]):format(path, ending))
-            parent:says(name == "an error" and "1" or "0", "true", "held", "true", "true")
-            local rest, _, status = parent:finish()
-            assert.same({ "", 0 }, { rest, status })
+            parent:says(status, "true", "held", "true", "true")
+            parent:ends()
         end)
     end
+
+    for name, ending in pairs(ENDINGS) do does_no_harm(name, ending, "0") end
+    does_no_harm("an error", "error('an end', 0)", "1")
 
     it("calls say forked while the parent's threads are busy, forked again and again", function()
         local session = rig.session(server.hosts)
@@ -458,7 +461,7 @@ describe("a server that is stopped #server", function()
         local session = rig.session(own.hosts, { timeout = 20 })
         local held, other = session:mutex(rig.path()), session:mutex(rig.path())
         local lease = assert(held:acquire(20))
-        pause(own)
+        fault.pause(own)
         for _, call in ipairs{ { other.acquire, other, 0.3 }, { other.acquire, other, 0.1 },
                                { lease.check, lease, 0.3 }, { held.queue, held, 0.3 },
                                { lease.release, lease, { wait = 0.3 } } } do
@@ -484,7 +487,7 @@ describe("a server that is stopped #server", function()
         end
         tasks[6] = function()
             own:wait_for_nodes(path, 6)
-            pause(own)
+            fault.pause(own)
             begin = core.now()
             session:close()
         end
@@ -494,11 +497,7 @@ describe("a server that is stopped #server", function()
         assert.are_not.equal("held", lease:state())
     end)
 
-    for name, ending in pairs{
-        ["os.exit(0)"] = "os.exit(0)",
-        ["os.exit(0, true)"] = "os.exit(0, true)",
-        ["falling off the end"] = "",
-    } do
+    for name, ending in pairs(ENDINGS) do
         it(("delays the end of a process by %s by about 1 s at most"):format(name), function()
             local child = program.start(own.hosts, ([[
                 local session = assert(zklock.connect(HOSTS, { timeout = 20 }))
@@ -509,7 +508,7 @@ describe("a server that is stopped #server", function()
                 %s
             ]]):format(rig.path(), ending))
             child:says("holds")
-            pause(own)
+            fault.pause(own)
             child:says("ends")
             local seconds = rig.timed(child.ends, child)
             -- Less than the 5 s of a close.
@@ -544,24 +543,21 @@ describe("the end of a process", function()
         return child
     end
 
-    for name, ending in pairs{
-        ["os.exit(0)"] = "os.exit(0)",
-        ["os.exit(0, true)"] = "os.exit(0, true)",
-        ["error()"] = "error('an end')",
-        ["falling off the end"] = "",
-        ["session:close()"] = "session:close() other:close()",
-        ["forgetting everything"] = [[
-            session, other, lease, second, waiting = nil, nil, nil, nil, nil
-            collectgarbage() collectgarbage() zklock.sleep(0.8) require("os").exit(0)]],
-    } do
+    local function releases_all(name, ending, status)
         it(("by %s releases all locks at once #server"):format(name), function()
             local path = rig.path()
             local child = start(path, LONG, "io.read()\n" .. ending) -- at the end of its input: now
             server:wait_for_nodes(path, 0)
-            local _, _, status = child:finish()
-            assert.equal(name == "error()" and 1 or 0, status)
+            assert.equal(status, (select(3, child:finish())))
         end)
     end
+
+    for name, ending in pairs(ENDINGS) do releases_all(name, ending, 0) end
+    releases_all("error()", "error('an end')", 1)
+    releases_all("session:close()", "session:close() other:close()", 0)
+    releases_all("forgetting everything", [[
+        session, other, lease, second, waiting = nil, nil, nil, nil, nil
+        collectgarbage() collectgarbage() zklock.sleep(0.8) require("os").exit(0)]], 0)
 
     for _, signal in ipairs{ "TERM", "KILL" } do
         it(("by SIG%s releases all locks within the session timeout and a tick (DEMO-15, Q-04) " ..

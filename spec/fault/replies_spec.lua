@@ -3,7 +3,6 @@
 -- Seeds DEMO-17, PIT-02, PIT-03, PIT-08, PIT-09, Q-01, Q-03, Q-05, BUG-03, BUG-13.
 
 local fault = require "spec.fault.fault"
-local pause = require "spec.fault.pause"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -225,17 +224,6 @@ describe("a lost reply", function()
         server:wait_for_nodes(lock.path, 0)
     end)
 
-    it("to a create that lands after its wait has ended: the node is removed", function()
-        proxy:command("hold create2 1")
-        times_out(0.3, lock.acquire, lock, 0.3)
-        assert.equal(0, #server:nodes(lock.path))
-        proxy:command("flow")
-        rig.wait_for("the late create", function() return proxy:counts().create2 == 1 end)
-        at_rest(session)
-        server:wait_for_nodes(lock.path, 0)
-        assert.equal(1, proxy:counts().delete)
-    end)
-
     it("to a create that lands after its connection was given up: the node is removed", function()
         local brief = rig.session(proxy.hosts, { timeout = 2 })
         proxy:command("hold create2 1")
@@ -398,7 +386,7 @@ describe("a server that goes away", function()
         end, function()
             own:wait_for_nodes(lock.path, 2)
             local before = nodes()
-            pause(own)
+            fault.pause(own)
             fault.state_is(session, "suspended")
             own:resume()
             fault.state_is(session, "connected")
@@ -486,7 +474,7 @@ describe("a create that is stuck in one server of an ensemble (CURATOR-264)", fu
             end)
             return queue
         end
-        pause(ensemble, at)
+        fault.pause(ensemble, at)
         local lease = assert(lock:acquire(20))
         ensemble:resume(at)
         assert.are_not.equal(at, home(session))
@@ -684,32 +672,14 @@ describe("a foreign hand", function()
         assert.is_true(granted)
     end)
 
-    it("that deletes a waiter's node: never a grant (Menagerie, etcd-11456)", function()
-        local granted
-        zklock.run(function()
-            granted = assert(other:mutex(lock.path):acquire(10))
-        end, function()
-            server:wait_for_nodes(lock.path, 2)
-            local before = node_at(2)
-            rig.wait_for("watches", function() return other:stats().watches == 2 end)
-            foreign(server, "delete %s", before)
-            rig.wait_for("two in line again", function()
-                return #server:nodes(lock.path) == 2 and node_at(2) ~= before
-            end)
-            assert.is_nil(granted)
-            assert.equal("held", lease:state())
-            lease:release()
-        end)
-        assert.is_true(granted.token > lease.token)
-        assert.equal(1, #server:nodes(lock.path))
-    end)
-
-    it("that deletes a waiter in the middle: the one behind it still waits (BUG-12)", function()
+    it("that deletes a waiter in the middle: never a grant, and the one behind it still waits " ..
+       "(Menagerie, etcd-11456, BUG-12)", function()
         local third = rig.session(server.hosts)
         local order = {}
         zklock.run(function()
             local mine = assert(other:mutex(lock.path):acquire(10))
             order[#order + 1] = "middle"
+            assert.is_true(mine.token > lease.token)
             mine:release()
         end, function()
             server:wait_for_nodes(lock.path, 2)
@@ -719,7 +689,8 @@ describe("a foreign hand", function()
             mine:release()
         end, function()
             rig.wait_for("three in line", function()
-                return #server:nodes(lock.path) == 3 and third:stats().watches == 2
+                return #server:nodes(lock.path) == 3 and third:stats().watches == 2 and
+                       other:stats().watches == 2
             end)
             local before = node_at(2)
             foreign(server, "delete %s", before)
@@ -727,6 +698,7 @@ describe("a foreign hand", function()
                 return #server:nodes(lock.path) == 3 and node_at(2) ~= before
             end)
             assert.same({}, order)
+            assert.equal("held", lease:state())
             lease:release()
         end)
         assert.same({ "last", "middle" }, order)

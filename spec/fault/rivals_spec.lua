@@ -83,6 +83,28 @@ local function expire()
     fault.state_is(session, "connected")
 end
 
+-- So many waits of the session, in line behind another's lease; then fn(that lease), while the
+-- proxy counts. In the end each of them had the lock.
+local function behind_another(count, fn)
+    local theirs, tasks, granted = assert(other:mutex(lock.path):acquire(20)), {}, 0
+    for i = 1, count do
+        tasks[i] = function()
+            local lease = assert(lock:acquire{ timeout = 30, owner = i })
+            granted = granted + 1
+            lease:release()
+        end
+    end
+    tasks[count + 1] = function()
+        in_line(count + 1)
+        rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
+        proxy:reset()
+        fn(theirs)
+    end
+    zklock.run(unpack(tasks))
+    in_line(0)
+    assert.equal(count, granted)
+end
+
 -- `session` is behind the proxy, `other` is not.
 setup(function()
     server = rig.shared()
@@ -242,15 +264,7 @@ describe("without a connection", function()
     end)
 
     it("Curator: a blip does not make every waiter ask again", function()
-        local COUNT = 40
-        local theirs, tasks = assert(other:mutex(lock.path):acquire(20)), {}
-        for i = 1, COUNT do
-            tasks[i] = function() assert(lock:acquire{ timeout = 30, owner = i }):release() end
-        end
-        tasks[COUNT + 1] = function()
-            in_line(COUNT + 1)
-            rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
-            proxy:reset()
+        behind_another(40, function(theirs)
             proxy:command("cut")
             fault.reconnected(session, 1)
             fails("timeout", lock:acquire{ timeout = 0, owner = "another" }) -- one list
@@ -258,9 +272,7 @@ describe("without a connection", function()
             assert.equal(1, counts.getChildren)
             assert.equal(0, counts.getData + counts.exists)
             theirs:release()
-        end
-        zklock.run(unpack(tasks))
-        in_line(0)
+        end)
     end)
 end)
 
@@ -394,26 +406,13 @@ describe("two in one process", function()
     -- Curator lists 12 times a hand-off with 50 threads, 35 times with 200.
     it("CURATOR-716: a hand-off wakes one waiter, however many share the lock", function()
         local COUNT = 50
-        local theirs, tasks, granted = assert(other:mutex(lock.path):acquire(20)), {}, 0
-        for i = 1, COUNT do
-            tasks[i] = function()
-                local lease = assert(lock:acquire{ timeout = 30, owner = i })
-                granted = granted + 1
-                lease:release()
-            end
-        end
-        tasks[COUNT + 1] = function()
-            in_line(COUNT + 1)
-            rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
-            proxy:reset()
+        behind_another(COUNT, function(theirs)
             theirs:release()
-            rig.wait_for("all granted", function() return granted == COUNT end, 30)
             in_line(0)
             local counts = proxy:counts()
             assert.equal(COUNT + 1, counts.events) -- one for each node that went
             assert.equal(0, counts.getChildren + counts.getData)
-        end
-        zklock.run(unpack(tasks))
+        end)
     end)
 end)
 
