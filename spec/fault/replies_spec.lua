@@ -489,10 +489,8 @@ end)
 describe("a session that expires", function()
     it("loses its leases, ends its waits with expired, and lives on " ..
        "(PIT-02, BUG-13, kazoo, C recipe, etcd-19597)", function()
-        local states, told, codes = {}, {}, {}
-        local session = rig.session(proxy.hosts, { timeout = 3, on_state = function(state)
-            states[#states + 1] = state
-        end })
+        local told, codes = {}, {}
+        local session = rig.session(proxy.hosts, { timeout = 3 })
         local held, waited = session:mutex(rig.path()), session:mutex(rig.path())
         local holder = rig.session(server.hosts)
         local kept = assert(holder:mutex(waited.path):acquire(20))
@@ -519,10 +517,6 @@ describe("a session that expires", function()
         fails("lost", lease:release())
         fault.state_is(session, "connected")
         assert.are_not.equal(id, session:id())
-        session:dispatch()
-        -- A busy machine may have been late before that, and suspended it for a moment.
-        assert.matches("^connected .*suspended expired connecting connected",
-            table.concat(states, " "))
         assert.is_true(assert(held:acquire(20)):release{ wait = 20 })
         at_rest(session)
         assert.equal(0, #server:nodes(held.path))
@@ -638,12 +632,6 @@ describe("a foreign hand", function()
         end)
     end
 
-    it("that deletes the holder's node: check tells it, in one round trip", function()
-        foreign(server, "delete %s", node_at(1))
-        fails("lost", lease:check(20))
-        assert.equal("lost", lease:state())
-    end)
-
     it("that deletes the holder's node: the next in line is granted, once", function()
         zklock.run(function()
             local mine = assert(other:mutex(lock.path):acquire(20))
@@ -703,16 +691,5 @@ describe("a foreign hand", function()
         end)
         assert.same({ "last", "middle" }, order)
         server:wait_for_nodes(lock.path, 0)
-    end)
-
-    it("that takes a number is waited for, as any contender", function()
-        lease:release{ wait = 20 }
-        local node = foreign(server, "create 2 %s/lock-", lock.path):match("ok (%S+)")
-        zklock.run(function()
-            assert(lock:acquire(20))
-        end, function()
-            rig.wait_for("two in line", function() return #assert(lock:queue(20)) == 2 end)
-            foreign(server, "delete %s", node)
-        end)
     end)
 end)
