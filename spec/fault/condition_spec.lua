@@ -276,7 +276,7 @@ describe("a waiter that gives up", function()
         scene:nothing_left(a, b, c)
     end
 
-    -- The holder, who has signalled the first, when that one is in the lock's line.
+    -- The lease of a holder that has signalled the first waiter, once that is in the lock's line.
     local function signal_first()
         local lease, condition = holding(c)
         assert.equal(1, condition:signal(lease))

@@ -1,5 +1,5 @@
---- What the specs of faults share: how a session loses its connection or its life, and what its
--- calls give then.
+--- What the specs of faults share: how a server stops, how a session loses its connection or its
+-- life, and what its calls give then.
 
 local assert = require "luassert"
 local rig = require "spec.rig"

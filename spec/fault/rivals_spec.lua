@@ -46,7 +46,7 @@
 -- | Menagerie                     | broken for good by one expired wait     | here            |
 -- | Menagerie                     | a failed try gives up another's hold    | here            |
 -- | Menagerie                     | two processes of one name share a node  | here            |
--- | Menagerie                     | a signal lost before who waits is there | condition       |
+-- | Menagerie                     | a signal lost before its waiter waits   | condition       |
 -- | Menagerie                     | conditions of a lock wake each other    | condition       |
 -- | Menagerie                     | waits with the lock, if re-entered      | condition       |
 -- | Menagerie                     | expiry, a deleted node: "signalled"     | condition (3)   |
