@@ -319,7 +319,7 @@ function chapters.condition(book)
         try(condition.wait, condition, lease, PATIENCE)
         over = true
         pcall(condition.wait, condition, lease, 0.05)
-        lease:release() -- who calls may wait for it
+        lease:release() -- the caller may wait for it
     end, function()
         while not over do
             local options = { timeout = PATIENCE, owner = "caller" }

@@ -356,18 +356,16 @@ return function(loop, it, before_each, after_each)
 
     it("in a forked child refuses the parent's session, and leaves it alone", function()
         if program.sanitizer == "tsan" then return end -- it allows no thread after a fork
-        local library = program.library("forker")
-        local forker = assert(package.loadlib(library, "luaopen_forker"))()
+        local system = program.system()
         local lease = rig.hold(lock)
         io.stdout:flush()
-        local pid = forker.fork(60)
+        local pid = system.fork(60)
         if pid == 0 then
             local code
             local ok = pcall(run, function() code = select(3, lock:acquire(20)) end)
-            forker.exit(ok and code == "forked" and 0 or 1)
+            system.exit(ok and code == "forked" and 0 or 1)
         end
-        assert.equal(0, forker.wait(pid))
-        os.remove(library)
+        assert.equal(0, system.wait(pid))
         run(function() assert(lease:check(20)) end)
         assert.equal("held", lease:state())
     end)

@@ -1,7 +1,7 @@
 --- Waits in nginx: where they can be, what goes on meanwhile, whose a lock is.
 
 local nginx = require "spec.nginx.nginx"
-local pause = require "spec.fault.pause"
+local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -282,7 +282,7 @@ describe("in nginx #nginx", function()
         local own = rig.server()
         host = nginx.start{ environment = "ZK_HOSTS=" .. own.hosts }
         host:get("/keep?path=" .. rig.path())
-        pause(own)
+        fault.pause(own)
         local begun = host:begin("/close")
         rig.wait_for("the close", function() return host:get("/session").body:find("closed") end)
         local ping = host:get("/ping")
