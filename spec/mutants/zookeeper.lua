@@ -237,11 +237,9 @@ return {
     {
         name = "wrong-order",
         what = "the actions of a flight go out in the wrong order: the list before its create",
-        at = "zkl_stake_perform",
-        find = "zkl_actions lowest = actions & -actions;",
-        replace = [[
-        zkl_actions lowest = 1;
-        while (actions >> 1 >= lowest) lowest <<= 1;]],
+        at = "in_order",
+        find = "ZKL_DO_CREATE, ZKL_DO_SYNC, ZKL_DO_LIST,",
+        replace = "ZKL_DO_SYNC, ZKL_DO_LIST, ZKL_DO_CREATE,",
         catch = by("lock", "is held by one at a time"),
     },
     {

@@ -3,8 +3,8 @@
  * have it until nothing of it is left in ZooKeeper.
  *
  * Events go in as calls, actions come out as a set of bits: what the owner of
- * the claim now has to do, in the order of the bits. A machine does no I/O,
- * reads no clock, allocates nothing. The owner
+ * the claim now has to do, in an order that session/stake_actions.c has. A machine
+ * does no I/O, reads no clock, allocates nothing. The owner
  *   - serialises calls, and feeds replies in the order of the requests;
  *   - calls zkl_clock_prove() before it feeds the reply that is the proof;
  *   - replaces the line before it feeds a list, and looks for orphans after; feeds it to the claim
@@ -80,10 +80,10 @@
 #include "code.h"
 #include "line.h"
 
-/* What the owner has to do, lowest bit first. */
+/* A set of what the owner has to do: bits of enum zkl_action. */
 typedef uint32_t zkl_actions;
 
-enum {
+enum zkl_action {
     ZKL_DO_PARENTS = 1 << 0,       /* create the missing parents of the path */
     ZKL_DO_CREATE = 1 << 1,        /* create2, ephemeral: claim->name; sequential, unless
                                       zkl_kind_is_fixed(claim->kind); of a multi-lock every
@@ -118,6 +118,8 @@ enum {
     ZKL_DO_HOLDERS = 1 << 21,      /* WAIT: get with watch: each that zkl_line_precedes() */
     ZKL_DO_MARK = 1 << 22          /* HELD: write to claim->name, the same data again */
 };
+
+#define ZKL_ALL_ACTIONS ((zkl_actions)(ZKL_DO_MARK << 1) - 1)
 
 enum zkl_claim_state {
     ZKL_NEW,
