@@ -334,7 +334,7 @@ static size_t take_handles(zkl_session *session, const char *owner) {
 }
 
 /*
- * What the clock has ended is lost, and not given up. What is given up another options of the owner
+ * What the clock has ended is lost, and not given up. What is given up another acquire of the owner
  * may be granted: that one keeps it.
  */
 size_t zkl_session_release_all(zkl_session *session, const char *owner) {
