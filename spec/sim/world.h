@@ -498,6 +498,8 @@ bool user_may_wait(const struct client *client);
 void user_wait(struct client *client, struct wish *wish, zkl_time timeout);
 void user_signal(struct client *client, struct wish *wish);
 void user_leave(struct wish *wish); /* gives back all that it has */
+/* One of those that fit, by choice; NULL: none does. */
+struct wish *some_wish(const struct client *client, bool (*fits)(const struct wish *wish));
 /* Takes what the session tells; false: that was nothing. */
 bool user_hear(struct client *client);
 
