@@ -8,14 +8,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "answers.h"
-#include "call.h"
-#include "guard.h"
-#include "multi.h"
 #include "path.h"
-#include "query.h"
-#include "reply.h"
-#include "stake_news.h"
+#include "request.h"
+#include "stake.h"
 #include "watcher.h"
 
 /* --- what an answer means -------------------------------------------------------------------- */

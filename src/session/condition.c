@@ -4,11 +4,8 @@
  */
 #include <string.h>
 
-#include "call.h"
-#include "condition.h"
 #include "path.h"
 #include "stake.h"
-#include "stake_actions.h"
 
 static struct stake *partner_of(const struct stake *stake) {
     return (struct stake *)stake->claim.partner;

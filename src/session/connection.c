@@ -3,14 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answers.h"
-#include "call.h"
-#include "events.h"
 #include "path.h"
-#include "query.h"
 #include "request.h"
 #include "stake.h"
-#include "stake_news.h"
 #include "watcher.h"
 
 /* --- life ------------------------------------------------------------------------------ */

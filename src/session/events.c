@@ -4,7 +4,7 @@
  * A note is part of the request, stake or watcher it is about, so posting cannot fail; state
  * changes, of which a reader needs the latest few, have a ring of their own.
  */
-#include "events.h"
+#include "records.h"
 
 void zkl_events_init(struct zkl_session *session) {
     session->inbox_end = &session->inbox;

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lease.h"
 #include "path.h"
+#include "request.h"
 #include "stake.h"
-#include "stake_actions.h"
 
 /* --- acquire --------------------------------------------------------------------------- */
 
@@ -79,7 +78,8 @@ static bool is_too_much(const struct zkl_session *session,
     return bytes > ZKL_PATHS_MAX;
 }
 
-enum zkl_code zkl_lease_refusal(const struct zkl_session *session,
+/* Why the session takes no acquire now, or not so many; ZKL_OK: it does. */
+static enum zkl_code refusal_of(const struct zkl_session *session,
                                 const struct zkl_acquire_options *options, size_t count) {
     enum zkl_code code = zkl_request_refusal(session);
     if (code != ZKL_OK) return code;
@@ -87,7 +87,8 @@ enum zkl_code zkl_lease_refusal(const struct zkl_session *session,
     return is_too_much(session, options, count) ? ZKL_TOO_MANY : ZKL_OK;
 }
 
-void zkl_lease_attend(struct zkl_request *request, struct stake *stake) {
+/* Has the request wait for the stake's grant. */
+static void attend(struct zkl_request *request, struct stake *stake) {
     zkl_request_hold(request);
     stake->request = request;
 }
@@ -98,7 +99,7 @@ static bool contend(struct zkl_request *request, struct path *path,
     struct stake *stake = zkl_stake_new(request->session, path, options, request->deadline);
     if (!stake) return false;
     zkl_stakes_set(&request->stakes, stake);
-    zkl_lease_attend(request, stake);
+    attend(request, stake);
     zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
     return true;
 }
@@ -133,7 +134,7 @@ static bool is_new(struct zkl_request *request, struct path *path,
 static bool begin(struct zkl_request *request, const struct zkl_acquire_options *options) {
     struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
-    enum zkl_code code = zkl_lease_refusal(request->session, options, 1);
+    enum zkl_code code = refusal_of(request->session, options, 1);
     if (code != ZKL_CLOSED && (is_mixed(request, path, options) || !is_new(request, path, options)))
         return true;
     if (code == ZKL_OK) return contend(request, path, options);
@@ -171,7 +172,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     part->part = true;
     zkl_stake_hold(part);
     stakes->many[stakes->count++] = part;
-    zkl_lease_attend(request, part);
+    attend(request, part);
     if (stakes->count == 1) return true;
     part->id = stakes->many[0]->id; /* it is one grant */
     zkl_claim_join(&part->claim, &stakes->many[stakes->count - 2]->claim);
@@ -222,7 +223,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
     for (size_t i = 0; i < count; i++) check_options(&options[i]);
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options[0].timeout);
     if (request) {
-        enum zkl_code code = zkl_lease_refusal(session, options, count);
+        enum zkl_code code = refusal_of(session, options, count);
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
         else if (are_new(request, options, count)) contend_all(request, options, count);
     }
@@ -230,6 +231,12 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
 }
 
 /* --- handles ------------------------------------------------------------------------------ */
+
+/* LOST, RELEASED, or OK: it has not. */
+static enum zkl_code end_of(const zkl_lease *lease) {
+    if (lease->lost) return ZKL_LOST;
+    return lease->released ? ZKL_RELEASED : zkl_stakes_ended(&lease->stakes);
+}
 
 struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
                                    zkl_time timeout) {
@@ -242,7 +249,7 @@ struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kin
     }
     request->stakes = stakes;
     /* A release has its own answer, and gives up what is lost, too. */
-    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : zkl_lease_ended(lease);
+    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : end_of(lease);
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
     return request;
 }
@@ -259,7 +266,7 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
 
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
     if (lease->released) return ZKL_RELEASED;
-    enum zkl_code ended = zkl_lease_ended(lease);
+    enum zkl_code ended = end_of(lease);
     lease->released = true; /* also while it is away */
     lease->lost = ended == ZKL_LOST;
     zkl_lease_give_up_all(&lease->stakes, lease->kind);
@@ -272,11 +279,6 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
     if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
     else if (request && !request->done) zkl_stake_await_end(request);
     return request;
-}
-
-enum zkl_code zkl_lease_ended(const zkl_lease *lease) {
-    if (lease->lost) return ZKL_LOST;
-    return lease->released ? ZKL_RELEASED : zkl_stakes_ended(&lease->stakes);
 }
 
 /* The one that can be downgraded; NULL: it is a multi-lock's, or no writer's. */
@@ -367,7 +369,7 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
     const char *data = strchr(stake->data, '\n');
     struct zkl_acquire_options options = {
         .path = folder, .kind = ZKL_MUTEX, .owner = stake->owner, .data = data ? data + 1 : NULL};
-    enum zkl_code code = zkl_lease_refusal(request->session, &options, 1);
+    enum zkl_code code = refusal_of(request->session, &options, 1);
     if (code != ZKL_OK) {
         zkl_request_finish(request, code, 0);
         return true;
@@ -375,7 +377,7 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
     struct path *path = zkl_path_use(request->session, folder);
     struct stake *waiter = path ? zkl_stake_new(request->session, path, &options, ZKL_NEVER) : NULL;
     if (!waiter) return false;
-    zkl_lease_attend(request, stake);
+    attend(request, stake);
     zkl_stake_perform(waiter, zkl_claim_await(&waiter->claim, &stake->claim, request->deadline));
     return true;
 }
@@ -422,7 +424,7 @@ void zkl_lease_listen(zkl_lease *lease) {
 /* Its parts were granted at one moment. */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
     const struct zkl_session *session = zkl_lease_session(lease);
-    enum zkl_code ended = zkl_lease_ended(lease);
+    enum zkl_code ended = end_of(lease);
     if (ended != ZKL_OK) return ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
     enum zkl_phase phase = zkl_clock_phase(&session->common.clock, epoch, session->now);
@@ -431,7 +433,7 @@ enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
 
 zkl_time zkl_lease_remaining(zkl_lease *lease) {
     const struct zkl_session *session = zkl_lease_session(lease);
-    if (zkl_lease_ended(lease) != ZKL_OK) return 0;
+    if (end_of(lease) != ZKL_OK) return 0;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
     return zkl_clock_remaining(&session->common.clock, epoch, session->now);
 }

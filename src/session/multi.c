@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "multi.h"
 #include "path.h"
 #include "stake.h"
-#include "stake_actions.h"
 
 /* --- one stake, or several ------------------------------------------------------------- */
 

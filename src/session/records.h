@@ -212,6 +212,13 @@ struct zkl_session {
     bool news; /* events were added, and the shell was not told */
 };
 
+/* --- events.c: notes for the users ---------------------------------------------------------- */
+
+void zkl_events_init(struct zkl_session *session);
+void zkl_events_post(struct zkl_session *session, struct news *news, enum zkl_event_kind kind);
+void zkl_events_remove(struct zkl_session *session, struct news *news);
+void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state state);
+
 /* --- records.c ------------------------------------------------------------------------------ */
 
 void zkl_session_wake(struct zkl_session *session, zkl_time due); /* no later than that */

@@ -2,10 +2,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "events.h"
-#include "lease.h"
 #include "request.h"
-#include "stake_actions.h"
+#include "stake.h"
 
 /* Its user hears from its claim. */
 static bool contends(const struct zkl_request *request) {

@@ -3,12 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "condition.h"
-#include "events.h"
-#include "multi.h"
 #include "path.h"
 #include "stake.h"
-#include "stake_actions.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 
@@ -217,7 +213,7 @@ bool zkl_stake_lost(struct stake *stake, zkl_time now) {
     return claim->code == ZKL_LOST;
 }
 
-enum zkl_code zkl_stake_ended(struct stake *stake) {
+static enum zkl_code end_of(struct stake *stake) {
     if (stake->handles == 0) return ZKL_RELEASED;
     if (zkl_stake_lost(stake, stake->session->now)) return ZKL_LOST;
     return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* away, or it did not return */
@@ -242,7 +238,7 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
 enum zkl_code zkl_stakes_ended(const struct stakes *stakes) {
     enum zkl_code ended = ZKL_OK;
     for (size_t i = 0; i < stakes->count; i++) {
-        enum zkl_code code = zkl_stake_ended(zkl_stakes_at(stakes, i));
+        enum zkl_code code = end_of(zkl_stakes_at(stakes, i));
         if (code == ZKL_LOST) return code;
         if (code != ZKL_OK) ended = code;
     }

@@ -3,12 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
-#include "condition.h"
-#include "multi.h"
 #include "path.h"
 #include "stake.h"
-#include "stake_actions.h"
 
 /* --- requests ------------------------------------------------------------------------------ */
 

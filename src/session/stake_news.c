@@ -1,12 +1,8 @@
 /* stake_news.c - feeds the claim machine replies and watch events. */
 #include <string.h>
 
-#include "condition.h"
-#include "multi.h"
 #include "path.h"
 #include "stake.h"
-#include "stake_actions.h"
-#include "stake_news.h"
 
 /* --- replies --------------------------------------------------------------------------------- */
 

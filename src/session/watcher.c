@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
-#include "events.h"
 #include "watcher.h"
 
 /* Before the next look, after an answer that was lost. */
