@@ -143,8 +143,8 @@ return {
         name = "read-as-proof",
         what = "whatever is answered proves the session: a follower that is cut off answers reads",
         at = "is_proof",
-        find = "return false;",
-        replace = "return true;",
+        find = "return by_leader && call->kind != CALL_PARENT;",
+        replace = "return true || by_leader;",
         catch = by("lease", "counts down while others are looked at"),
     },
     {
@@ -171,14 +171,14 @@ return {
         what = "an answer is acted on before it counts as proof",
         at = "complete",
         find = [[
-    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);]],
         replace = "",
         also = { {
             find = "deliver(call, &answer);",
             replace = [[
     deliver(call, &answer);
-    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);]],
         } },
         catch = by("lock", "is granted after one sync when the clock is not certain"),
@@ -253,7 +253,7 @@ return {
     {
         name = "loss-as-absence",
         what = "a lost reply to a delete counts as its success: the node stays",
-        at = "answer_stake",
+        at = "feed",
         find = "zkl_claim_removed(claim, answer->reply)",
         replace = "zkl_claim_removed(claim, ZKL_DONE)",
         catch = by("fault/replies", "to a delete: the node is gone all the same"),

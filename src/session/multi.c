@@ -51,7 +51,7 @@ static void part_created(struct stake *part, const struct answer *answer, const 
 }
 
 /* What one part does with it may end it, and cancel the others; they keep their places. */
-void zkl_multi_created(struct call *call, const struct answer *answer) {
+void zkl_multi_created(const struct call *call, const struct answer *answer) {
     struct stake *part = call->stake;
     size_t count = count_parts(part);
     zkl_stake_hold(part);

@@ -59,7 +59,7 @@ void zkl_stake_look_later(struct zkl_session *session, struct path *path);
 /* --- stake_news.c: feeds the claim what was heard -----------------------------------------------
  */
 
-void zkl_stake_answer(struct call *call, const struct answer *answer);
+void zkl_stake_answer(const struct call *call, const struct answer *answer);
 void zkl_stake_answer_starved(struct zkl_session *session);
 void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
@@ -76,7 +76,7 @@ bool zkl_stake_absent(struct stake *stake, const char *node);
 
 bool zkl_multi_is_part(const struct stake *stake);
 void zkl_multi_create(struct stake *stake); /* the nodes of all parts */
-void zkl_multi_created(struct call *call, const struct answer *answer);
+void zkl_multi_created(const struct call *call, const struct answer *answer);
 void zkl_multi_grant(struct stake *stake); /* the first handle on each part, or on a single stake */
 void zkl_multi_failed(struct stake *stake); /* a part: the others need not wait */
 void zkl_multi_lost(struct stake *stake);   /* a part: the others are given up */
