@@ -116,7 +116,7 @@ return {
         name = "CURATOR-206-expiry",
         what = "nobody is told that the session expired: leases and waits go on",
         at = "forget_all",
-        find = "zkl_stake_expire_all(session);",
+        find = "zkl_stakes_feed(session, expire);",
         replace = "",
         catch = by("fault/replies", "loses its leases, ends its waits with expired, and lives on"),
     },
@@ -151,11 +151,11 @@ return {
         name = "ping-as-proof",
         what = "while the connection lives the lease does: pings are enough",
         at = "zkl_session_tick",
-        find = "zkl_clock_attend(&session->common.clock, now);",
+        find = "zkl_clock_attend(&session->common.clock, session->now);",
         replace = [[
-    zkl_clock_attend(&session->common.clock, now);
+    zkl_clock_attend(&session->common.clock, session->now);
     if (session->state == ZKL_SESSION_CONNECTED)
-        zkl_clock_prove(&session->common.clock, now, now);]],
+        zkl_clock_prove(&session->common.clock, session->now, session->now);]],
         catch = by("fault/traps", "does not keep a lease alive: it is suspect, then lost"),
     },
     {
@@ -379,11 +379,11 @@ return {
         what = "no deadline is kept while the session is suspended",
         at = "zkl_session_tick",
         find = [[
-    zkl_request_overdue(session, now);
-    zkl_stake_tick_all(session, now);]],
+    zkl_request_overdue(session);
+    zkl_stakes_feed(session, zkl_claim_tick);]],
         replace = [[
-    if (session->state == ZKL_SESSION_CONNECTED) zkl_request_overdue(session, now);
-    if (session->state == ZKL_SESSION_CONNECTED) zkl_stake_tick_all(session, now);]],
+    if (session->state == ZKL_SESSION_CONNECTED) zkl_request_overdue(session);
+    if (session->state == ZKL_SESSION_CONNECTED) zkl_stakes_feed(session, zkl_claim_tick);]],
         also = { {
             at = "zkl_request_due",
             find = "if (each->deadline < due) due = each->deadline;",

@@ -340,7 +340,7 @@ static size_t take_handles(zkl_session *session, const char *owner) {
  * may be granted: that one keeps it.
  */
 size_t zkl_session_release_all(zkl_session *session, const char *owner) {
-    zkl_stake_tick_all(session, session->now);
+    zkl_stakes_feed(session, zkl_claim_tick);
     size_t released = take_handles(session, owner);
     for (struct stake *stake = session->stakes; stake; stake = session->fed) {
         bool was_granted = stake->token != 0 && strcmp(stake->owner, owner) == 0;

@@ -99,6 +99,11 @@ enum request_kind {
     REQUEST_GET
 };
 
+/* It is asked while the lease stands: one that is lost answers it. */
+static inline bool zkl_request_needs_lease(enum request_kind kind) {
+    return kind == REQUEST_CHECK || kind == REQUEST_GUARD || kind == REQUEST_SIGNAL;
+}
+
 struct zkl_request {
     struct zkl_session *session;
     struct zkl_request *next, **link; /* in session->requests, until done */

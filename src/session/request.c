@@ -30,19 +30,18 @@ zkl_time zkl_request_due(const struct zkl_session *session) {
     return due;
 }
 
-void zkl_request_overdue(struct zkl_session *session, zkl_time now) {
+void zkl_request_overdue(struct zkl_session *session) {
     struct zkl_request *request = session->requests;
     while (request) {
         struct zkl_request *next = request->next;
-        if (now >= request->deadline) end(request, ZKL_TIMEOUT);
+        if (session->now >= request->deadline) end(request, ZKL_TIMEOUT);
         request = next;
     }
 }
 
 /* What a request ends with when the session does, for `code`. */
 static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code code) {
-    bool of_lease = request->kind == REQUEST_CHECK || request->kind == REQUEST_DOWNGRADE ||
-                    request->kind == REQUEST_GUARD || request->kind == REQUEST_SIGNAL;
+    bool of_lease = zkl_request_needs_lease(request->kind) || request->kind == REQUEST_DOWNGRADE;
     return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
 }
 

@@ -8,7 +8,7 @@
  */
 
 zkl_time zkl_request_due(const struct zkl_session *session); /* the first of them */
-void zkl_request_overdue(struct zkl_session *session, zkl_time now);
+void zkl_request_overdue(struct zkl_session *session);
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code);
 
 /* --- lease.c: about handles ----------------------------------------------------------------------

@@ -181,7 +181,7 @@ void zkl_stake_queued(struct stake *stake) {
     zkl_events_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
 }
 
-static void notice(struct stake *stake, enum zkl_phase phase) {
+void zkl_stake_notice(struct stake *stake, enum zkl_phase phase) {
     if (stake->phase == phase) return;
     stake->phase = phase;
     post_notice(stake);
@@ -191,10 +191,9 @@ static void notice(struct stake *stake, enum zkl_phase phase) {
 static void end_questions(struct stake *stake) {
     for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
         next = request->next;
-        bool about_it = request->kind == REQUEST_CHECK || request->kind == REQUEST_GUARD ||
-                        request->kind == REQUEST_SIGNAL;
-        if (about_it && !request->calls && zkl_stakes_have(&request->stakes, stake))
-            zkl_request_finish(request, ZKL_LOST, 0);
+        bool needs_it =
+            zkl_request_needs_lease(request->kind) && zkl_stakes_have(&request->stakes, stake);
+        if (needs_it && !request->calls) zkl_request_finish(request, ZKL_LOST, 0);
     }
 }
 
@@ -203,7 +202,7 @@ void zkl_stake_tell_loss(struct stake *stake) {
     zkl_stake_finish_downgrade(stake, ZKL_LOST);
     zkl_multi_lost(stake);
     end_questions(stake);
-    notice(stake, ZKL_PHASE_LOST);
+    zkl_stake_notice(stake, ZKL_PHASE_LOST);
 }
 
 /* A lease that the clock ended is lost, whether or not anybody was told yet. */
@@ -267,93 +266,10 @@ void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind) {
 
 /* --- all of a session ----------------------------------------------------------------------- */
 
-/* Feeds an event to every claim; it may be gone after that, and with it others (multi.c). */
-static void feed_all(struct zkl_session *session,
-                     zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now), zkl_time now) {
+void zkl_stakes_feed(struct zkl_session *session,
+                     zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now)) {
     for (struct stake *stake = session->stakes; stake; stake = session->fed) {
         session->fed = stake->next;
-        zkl_stake_perform(stake, feed(&stake->claim, now));
+        zkl_stake_perform(stake, feed(&stake->claim, session->now));
     }
-}
-
-static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
-    return zkl_claim_suspend(claim);
-}
-
-static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
-    return zkl_claim_expire(claim);
-}
-
-/* Nobody is to come after those that go. */
-static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
-    return claim->batch && claim->state == ZKL_NEW ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
-}
-
-/* The session closes: holders give up, waiters are told. */
-static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
-    if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
-    ((struct stake *)claim)->handles = 0;
-    return zkl_claim_release(claim);
-}
-
-static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
-    bool over = claim->pausing && now >= ((struct stake *)claim)->wake_at;
-    return over ? zkl_claim_wake(claim) : 0;
-}
-
-/* A holder waits for no other node any more. */
-static zkl_actions beat(struct zkl_claim *claim, zkl_time now) {
-    if (zkl_claim_holds(claim)) zkl_watches_drop_others((struct stake *)claim);
-    return zkl_claim_beat(claim, now);
-}
-
-static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
-    if (zkl_claim_holds(claim))
-        notice((struct stake *)claim, zkl_clock_phase(&claim->common->clock, claim->epoch, now));
-    return 0;
-}
-
-void zkl_stake_resume_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, zkl_claim_resume, now);
-}
-
-void zkl_stake_suspend_all(struct zkl_session *session) {
-    feed_all(session, suspend, 0);
-}
-
-void zkl_stake_expire_all(struct zkl_session *session) {
-    feed_all(session, expire, 0);
-}
-
-void zkl_stake_close_all(struct zkl_session *session) {
-    feed_all(session, end_new, 0);
-    feed_all(session, end, 0);
-}
-
-void zkl_stake_tick_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, zkl_claim_tick, now);
-}
-
-void zkl_stake_beat_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, beat, now);
-}
-
-void zkl_stake_wake_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, wake, now);
-}
-
-zkl_time zkl_stake_wake_due(const struct zkl_session *session) {
-    zkl_time due = ZKL_NEVER;
-    for (const struct stake *stake = session->stakes; stake; stake = stake->next) {
-        if (stake->claim.pausing && stake->wake_at < due) due = stake->wake_at;
-    }
-    return due;
-}
-
-void zkl_stake_notice_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, take_notice, now);
 }

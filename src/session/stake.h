@@ -31,15 +31,10 @@ void zkl_stake_queued(struct stake *stake);
 void zkl_stake_tell_loss(struct stake *stake);
 /* The own node's data, each time that it is seen. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer);
-void zkl_stake_resume_all(struct zkl_session *session, zkl_time now);
-void zkl_stake_suspend_all(struct zkl_session *session);
-void zkl_stake_expire_all(struct zkl_session *session);
-void zkl_stake_close_all(struct zkl_session *session);
-void zkl_stake_tick_all(struct zkl_session *session, zkl_time now);
-void zkl_stake_beat_all(struct zkl_session *session, zkl_time now);
-void zkl_stake_wake_all(struct zkl_session *session, zkl_time now); /* pauses that are over */
-zkl_time zkl_stake_wake_due(const struct zkl_session *session);     /* the end of the first */
-void zkl_stake_notice_all(struct zkl_session *session, zkl_time now);
+void zkl_stake_notice(struct stake *stake, enum zkl_phase phase); /* what the lease is worth */
+/* An event for every claim. It may be gone after that, and with it others (multi.c). */
+void zkl_stakes_feed(struct zkl_session *session,
+                     zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now));
 
 /* --- stake_actions.c: carries out what the claim asks for ---------------------------------------
  */
