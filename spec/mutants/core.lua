@@ -234,13 +234,10 @@ return {
         name = "etcd-11456-node",
         what = "after a wait nobody looks whether the own node still stands",
         at = "own_gone",
-        find = [[
-    case ZKL_WAIT:
-    case ZKL_PROVE: return zkl_claim_requeue(claim);]],
+        find = "if (is_in_line(claim))",
         replace = [[
-    return zkl_claim_requeue(claim);
-    case ZKL_WAIT:
-    case ZKL_PROVE: break;]],
+    bool stays = claim->state == ZKL_WAIT || claim->state == ZKL_PROVE;
+    if (is_in_line(claim) && !stays)]],
     },
     {
         name = "etcd-11456-session",
@@ -338,10 +335,6 @@ return {
         replace = [[
     case ZKL_RECOVER_SYNC:
     case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);]],
-        also = { {
-            find = "case ZKL_RECOVER_SYNC:",
-            replace = "",
-        } },
     },
     {
         name = "no-sync",
@@ -358,10 +351,6 @@ return {
         replace = [[
     case ZKL_HELD:
     case ZKL_LIST: return own_listed(claim, reply, why, now);]],
-        also = { {
-            find = "case ZKL_HELD:",
-            replace = "",
-        } },
     },
     {
         name = "nonce-reused",
@@ -517,8 +506,8 @@ return {
         name = "first-refused",
         what = "who is about to be first waits on, though it would not hear that its node is gone",
         at = "is_in_line",
-        find = "case ZKL_PROVE: case ZKL_FIRST: return true;",
-        replace = "return true; case ZKL_PROVE: case ZKL_FIRST: return false;",
+        find = "|| state == ZKL_PROVE || state == ZKL_FIRST",
+        replace = "",
     },
     {
         name = "first-unheard",
@@ -559,14 +548,8 @@ return {
         name = "share-own-deleted",
         what = "the deletion of the writer's node, which is its own doing, is taken for a loss",
         at = "own_gone",
-        find = "case ZKL_HELD: return lose(claim) | gone(claim);",
-        replace = [[
-    case ZKL_HELD:
-    case ZKL_DOWNGRADE: return lose(claim) | gone(claim);]],
-        also = { {
-            find = "case ZKL_DOWNGRADE:",
-            replace = "",
-        } },
+        find = "if (claim->state == ZKL_HELD)",
+        replace = "if (claim->state == ZKL_HELD || claim->state == ZKL_DOWNGRADE)",
     },
     {
         name = "share-unwatched",

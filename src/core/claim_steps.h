@@ -95,27 +95,9 @@ static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
 
 /* Its node is there, and it has not been granted. */
 static inline bool is_in_line(const struct zkl_claim *claim) {
-    switch (claim->state) {
-    case ZKL_RECOVER_STAT:
-    case ZKL_LIST:
-    case ZKL_RANK:
-    case ZKL_WAIT:
-    case ZKL_PROVE:
-    case ZKL_FIRST: return true;
-    case ZKL_NEW:
-    case ZKL_TRY:
-    case ZKL_CREATE:
-    case ZKL_RECOVER_SYNC:
-    case ZKL_RECOVER_LIST:
-    case ZKL_HELD:
-    case ZKL_DOWNGRADE:
-    case ZKL_IN_CONDITION:
-    case ZKL_SIGNALLED:
-    case ZKL_FORWARD:
-    case ZKL_LEAVE:
-    case ZKL_GONE: break;
-    }
-    return false;
+    enum zkl_claim_state state = claim->state;
+    return state == ZKL_RECOVER_STAT || state == ZKL_LIST || state == ZKL_RANK ||
+           state == ZKL_WAIT || state == ZKL_PROVE || state == ZKL_FIRST;
 }
 
 /* Its node is being made, or looked for. */
