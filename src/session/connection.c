@@ -18,7 +18,6 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
         free(session);
         return NULL;
     }
-    session->owner = settings->owner;
     session->margin = settings->margin;
     session->containers = settings->containers;
     session->reopen = settings->reopen;
@@ -41,10 +40,6 @@ void zkl_session_free(zkl_session *session) {
     zkl_path_tidy(session);
     free(session->identity);
     free(session);
-}
-
-void *zkl_session_owner(const zkl_session *session) {
-    return session->owner;
 }
 
 /* --- time ------------------------------------------------------------------------------ */

@@ -238,11 +238,15 @@ static enum zkl_code end_of(const zkl_lease *lease) {
     return lease->released ? ZKL_RELEASED : zkl_stakes_ended(&lease->stakes);
 }
 
+static zkl_session *session_of(const zkl_lease *lease) {
+    return zkl_stakes_at(&lease->stakes, 0)->session;
+}
+
 struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
                                    zkl_time timeout) {
     struct stakes stakes;
     if (!zkl_stakes_copy(&stakes, &lease->stakes)) return NULL;
-    struct zkl_request *request = zkl_request_new(zkl_lease_session(lease), kind, timeout);
+    struct zkl_request *request = zkl_request_new(session_of(lease), kind, timeout);
     if (!request) {
         zkl_stakes_drop(&stakes);
         return NULL;
@@ -394,10 +398,6 @@ zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
 
 /* --- what a handle tells --------------------------------------------------------------------- */
 
-zkl_session *zkl_lease_session(const zkl_lease *lease) {
-    return zkl_stakes_at(&lease->stakes, 0)->session;
-}
-
 uint64_t zkl_lease_id(const zkl_lease *lease) {
     return zkl_stakes_at(&lease->stakes, 0)->id;
 }
@@ -413,7 +413,7 @@ bool zkl_lease_revoked(const zkl_lease *lease) {
 }
 
 void zkl_lease_listen(zkl_lease *lease) {
-    const struct zkl_session *session = zkl_lease_session(lease);
+    const struct zkl_session *session = session_of(lease);
     for (size_t i = 0; i < lease->stakes.count; i++) {
         struct stake *stake = zkl_stakes_at(&lease->stakes, i);
         if (session->state == ZKL_SESSION_CONNECTED)
@@ -423,7 +423,7 @@ void zkl_lease_listen(zkl_lease *lease) {
 
 /* Its parts were granted at one moment. */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
-    const struct zkl_session *session = zkl_lease_session(lease);
+    const struct zkl_session *session = session_of(lease);
     enum zkl_code ended = end_of(lease);
     if (ended != ZKL_OK) return ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
@@ -432,7 +432,7 @@ enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
 }
 
 zkl_time zkl_lease_remaining(zkl_lease *lease) {
-    const struct zkl_session *session = zkl_lease_session(lease);
+    const struct zkl_session *session = session_of(lease);
     if (end_of(lease) != ZKL_OK) return 0;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
     return zkl_clock_remaining(&session->common.clock, epoch, session->now);

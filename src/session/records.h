@@ -180,7 +180,6 @@ struct zkl_watcher {
 #define STATE_NEWS 16 /* state changes kept for a reader that does not come */
 
 struct zkl_session {
-    void *owner;
     char *identity;
     double margin;
     zkl_time now; /* as the shell said last */

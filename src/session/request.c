@@ -60,10 +60,6 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
     }
 }
 
-zkl_session *zkl_request_session(const zkl_request *request) {
-    return request->session;
-}
-
 uint64_t zkl_request_id(const zkl_request *request) {
     return request->id;
 }

@@ -228,10 +228,6 @@ uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
     return watcher->id;
 }
 
-zkl_session *zkl_watcher_session(const zkl_watcher *watcher) {
-    return watcher->session;
-}
-
 /* What was seen is what is to be told, unless it is what was told last. */
 static void turn_to_seen(struct zkl_watcher *watcher) {
     if (watcher->seen.known && !equal(&watcher->seen, &watcher->told)) {

@@ -32,10 +32,6 @@ bool zkl_client_foreign(const zkl_client *client) {
     return !zkl_process_is(client->process);
 }
 
-zkl_client *zkl_client_of(const zkl_session *session) {
-    return zkl_session_owner(session);
-}
-
 /* Of a path in the server's lists: its length field, and the chroot. */
 static size_t overhead(const char *chroot) {
     return strlen(chroot) + 4;
@@ -50,7 +46,6 @@ static zkl_session *new_session(struct zkl_client *client, const struct zkl_opti
         .containers = options->containers,
         .reopen = options->reopen,
         .seed = (uint64_t)zkl_now() ^ (uint64_t)client->process << 40,
-        .owner = client,
     };
     return zkl_session_new(&settings);
 }

@@ -47,7 +47,6 @@ struct zkl_options {
 zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options);
 zkl_client *zkl_client_hold(zkl_client *client); /* one count more */
 void zkl_client_drop(zkl_client *client);
-zkl_client *zkl_client_of(const zkl_session *session); /* not counted */
 
 /* True in a process that did not open the client. */
 bool zkl_client_foreign(const zkl_client *client);
