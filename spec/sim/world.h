@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "../../src/session/call.h" /* to look, never to change */
-#include "../../src/session/path.h"
+#include "../../src/session/records.h"
 
 enum {
     CLIENTS = 8,

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "path.h"
 #include "request.h"
 #include "stake.h"
 #include "watcher.h"

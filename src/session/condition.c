@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "path.h"
 #include "stake.h"
 
 static struct stake *partner_of(const struct stake *stake) {
@@ -71,7 +70,7 @@ bool zkl_condition_granted(struct stake *stake) {
     if (stake->handles == 0) return false;
     stake->phase = ZKL_PHASE_HELD;
     stake->token = zkl_claim_token(&stake->claim);
-    zkl_stake_finish(stake, ZKL_OK, 0);
+    zkl_stake_finish(stake, ZKL_OK);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim));
     zkl_stake_writers_gone(stake); /* who wrote may have given up meanwhile */
     return true;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "path.h"
 #include "request.h"
 #include "stake.h"
 #include "watcher.h"
@@ -27,7 +26,7 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
     session->due = ZKL_NEVER;
     session->stakes_end = &session->stakes;
     session->calls_end = &session->calls;
-    zkl_events_init(session);
+    session->inbox_end = &session->inbox;
     return session;
 }
 
@@ -232,17 +231,21 @@ static zkl_time look_due(struct zkl_session *session) {
     return due;
 }
 
+static struct call *call_for(struct zkl_session *session, const struct path *path,
+                             enum call_kind kind) {
+    struct call *call = zkl_call_new(session, kind, NULL, NULL);
+    if (call) call->look_at = path->look_at;
+    return call;
+}
+
 /* A sync and a list; the answer ends the doubt (answers.c). */
 static void look_at(struct zkl_session *session, struct path *path) {
-    struct call *sync = zkl_call_new(session, CALL_LOOK_SYNC, NULL, NULL);
-    struct call *fixed = path->fixed ? zkl_call_new(session, CALL_LOOK_FIXED, NULL, NULL) : NULL;
-    bool enough = sync && (fixed || !path->fixed);
-    struct call *list = enough ? zkl_call_new(session, CALL_LOOK, NULL, NULL) : NULL;
     path->look_at = session->now + session->common.clock.timeout; /* if there is no answer */
     path->fixed_seen = false;
-    if (sync) sync->look_at = path->look_at;
-    if (fixed) fixed->look_at = path->look_at;
-    if (list) list->look_at = path->look_at;
+    struct call *sync = call_for(session, path, CALL_LOOK_SYNC);
+    struct call *fixed = path->fixed ? call_for(session, path, CALL_LOOK_FIXED) : NULL;
+    bool enough = sync && (fixed || !path->fixed);
+    struct call *list = enough ? call_for(session, path, CALL_LOOK) : NULL;
     if (sync) zkl_call_sync(sync, path->text);
     if (fixed) zkl_call_get(fixed, path->text, ZKL_NAME_FIXED);
     if (list) zkl_call_list(list, path->text);

@@ -6,10 +6,6 @@
  */
 #include "records.h"
 
-void zkl_events_init(struct zkl_session *session) {
-    session->inbox_end = &session->inbox;
-}
-
 bool zkl_session_has_events(const zkl_session *session) {
     return session->inbox || session->change_count > 0;
 }

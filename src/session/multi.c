@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "path.h"
 #include "stake.h"
-
-/* --- one stake, or several ------------------------------------------------------------- */
 
 /* --- the ring --------------------------------------------------------------------------- */
 
@@ -75,7 +72,7 @@ void zkl_multi_grant(struct stake *stake) {
         part->phase = ZKL_PHASE_HELD;
         part->token = zkl_claim_token(&part->claim);
         part->joint = zkl_multi_is_part(part);
-        zkl_stake_finish(part, ZKL_OK, 0);
+        zkl_stake_finish(part, ZKL_OK);
         part = next_part(part);
     } while (part != stake);
 }

@@ -296,8 +296,7 @@ void zkl_query_answer(struct call *call, const struct answer *answer) {
     }
 }
 
-/* --- the ways in ---------------------------------------------------------------------------------
- */
+/* --- the ways in ------------------------------------------------------------------------------ */
 
 void zkl_query_begin(struct zkl_request *request) {
     enum zkl_code code = zkl_request_refusal(request->session);
@@ -317,33 +316,26 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-static void begin_about(struct zkl_request *request, const char *path) {
+static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
+                              enum zkl_kind asked, zkl_time timeout) {
+    struct zkl_request *request = zkl_request_new(session, kind, timeout);
+    if (!request) return NULL;
+    request->asked = asked;
     request->path = strdup(path);
     if (request->path) zkl_query_begin(request);
     else zkl_request_finish(request, ZKL_NO_MEMORY, 0);
-}
-
-static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
-                              zkl_time timeout) {
-    struct zkl_request *request = zkl_request_new(session, kind, timeout);
-    if (request) begin_about(request, path);
     return request;
 }
 
 zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
                        zkl_time timeout) {
-    struct zkl_request *request = zkl_request_new(session, REQUEST_QUEUE, timeout);
-    if (request) {
-        request->asked = kind;
-        begin_about(request, path);
-    }
-    return request;
+    return ask_about(session, REQUEST_QUEUE, path, kind, timeout);
 }
 
 zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout) {
-    return ask_about(session, REQUEST_GET, path, timeout);
+    return ask_about(session, REQUEST_GET, path, ZKL_MUTEX, timeout);
 }
 
 zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout) {
-    return ask_about(session, REQUEST_REVOKE, node, timeout);
+    return ask_about(session, REQUEST_REVOKE, node, ZKL_MUTEX, timeout);
 }

@@ -216,9 +216,17 @@ struct zkl_session {
     bool news; /* events were added, and the shell was not told */
 };
 
+/* --- path.c: lock paths in use --------------------------------------------------------------- */
+
+struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);
+struct path *zkl_path_use(struct zkl_session *session, const char *text);   /* NULL: no memory */
+struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* NULL: first, last */
+void zkl_path_idle(struct zkl_session *session, struct path *path); /* nothing keeps it now */
+void zkl_path_tidy(struct zkl_session *session); /* frees the idle ones, unless used again */
+char *zkl_path_join(const char *parent, const char *name); /* NULL: no memory */
+
 /* --- events.c: notes for the users ---------------------------------------------------------- */
 
-void zkl_events_init(struct zkl_session *session);
 void zkl_events_post(struct zkl_session *session, struct news *news, enum zkl_event_kind kind);
 void zkl_events_remove(struct zkl_session *session, struct news *news);
 void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state state);

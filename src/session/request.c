@@ -11,7 +11,7 @@ static bool contends(const struct zkl_request *request) {
 }
 
 /* Ends a request before its answer. */
-static void end(struct zkl_request *request, enum zkl_code why) {
+void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
     if (request->done) return;
     struct stake *stake = zkl_stakes_at(&request->stakes, 0);
     if (contends(request)) zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
@@ -31,11 +31,9 @@ zkl_time zkl_request_due(const struct zkl_session *session) {
 }
 
 void zkl_request_overdue(struct zkl_session *session) {
-    struct zkl_request *request = session->requests;
-    while (request) {
-        struct zkl_request *next = request->next;
-        if (session->now >= request->deadline) end(request, ZKL_TIMEOUT);
-        request = next;
+    for (struct zkl_request *request = session->requests, *next; request; request = next) {
+        next = request->next;
+        if (session->now >= request->deadline) zkl_request_cancel(request, ZKL_TIMEOUT);
     }
 }
 
@@ -52,11 +50,9 @@ static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
 }
 
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
-    struct zkl_request *request = session->requests;
-    while (request) {
-        struct zkl_request *next = request->next;
+    for (struct zkl_request *request = session->requests, *next; request; request = next) {
+        next = request->next;
         if (!goes_on(request, code)) zkl_request_finish(request, verdict(request, code), 0);
-        request = next;
     }
 }
 
@@ -78,15 +74,13 @@ const char *zkl_request_detail(const zkl_request *request) {
 }
 
 zkl_lease *zkl_request_lease(zkl_request *request) {
-    zkl_lease *lease = NULL;
-    if (request->lease) lease = calloc(1, sizeof *lease);
-    if (lease && zkl_stakes_copy(&lease->stakes, &request->stakes)) {
-        request->lease = false;
-        lease->kind = request->lease_kind;
-    } else {
+    zkl_lease *lease = request->lease ? calloc(1, sizeof *lease) : NULL;
+    if (!lease || !zkl_stakes_copy(&lease->stakes, &request->stakes)) {
         free(lease);
-        lease = NULL;
+        return NULL;
     }
+    request->lease = false;
+    lease->kind = request->lease_kind;
     return lease;
 }
 
@@ -101,10 +95,6 @@ const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *c
     return request->queue;
 }
 
-void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
-    end(request, why);
-}
-
 /* Nobody will ask what this note is about. */
 static void unpost(struct zkl_request *request, struct news *news) {
     if (!news->posted) return;
@@ -113,7 +103,7 @@ static void unpost(struct zkl_request *request, struct news *news) {
 }
 
 void zkl_request_drop(zkl_request *request) {
-    end(request, ZKL_INTERRUPTED);
+    zkl_request_cancel(request, ZKL_INTERRUPTED);
     if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
     request->lease = false;
     unpost(request, &request->queued_news);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "path.h"
 #include "request.h"
 #include "stake.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "path.h"
 #include "stake.h"
 
 /* --- life ------------------------------------------------------------------------------ */
@@ -68,13 +67,21 @@ static bool is_refusal(enum zkl_code code) {
            code == ZKL_UNSUPPORTED;
 }
 
-/* The downgrade that waits for the grant to be a reader's, if there is one. */
-void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code) {
-    struct zkl_request *request = stake->downgrading;
+/* Ends the request that waits for the stake, if there is one. */
+static void finish(const struct stake *stake, struct zkl_request **waiting, enum zkl_code code) {
+    struct zkl_request *request = *waiting;
     if (!request) return;
-    stake->downgrading = NULL;
+    *waiting = NULL;
     zkl_request_finish(request, code, is_refusal(code) ? stake->error : 0);
     zkl_request_unhold(request);
+}
+
+void zkl_stake_finish(struct stake *stake, enum zkl_code code) {
+    finish(stake, &stake->request, code);
+}
+
+void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code) {
+    finish(stake, &stake->downgrading, code);
 }
 
 void zkl_stake_await_end(struct zkl_request *request) {
@@ -89,7 +96,6 @@ void zkl_stake_await_end(struct zkl_request *request) {
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/* GONE: the line and the session forget it; handles may still ask for its state. */
 void zkl_stake_forget(struct stake *stake) {
     struct zkl_session *session = stake->session;
     assert(stake->claim.state == ZKL_GONE);
@@ -115,32 +121,19 @@ void zkl_stake_forget(struct stake *stake) {
 
 /* --- what the user is told --------------------------------------------------------------- */
 
-void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error) {
-    struct zkl_request *request = stake->request;
-    if (!request) return;
-    stake->request = NULL;
-    zkl_request_finish(request, code, error);
-    zkl_request_unhold(request);
-}
-
-void zkl_stake_refuse(struct stake *stake, enum zkl_code code) {
-    zkl_stake_finish(stake, code, is_refusal(code) ? stake->error : 0);
-}
-
 static void post_notice(struct stake *stake) {
     if (stake->handles == 0 || stake->notice.posted) return;
     zkl_stake_hold(stake);
     zkl_events_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
 }
 
-/* Not granted: claim->code. */
 void zkl_stake_failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct zkl_request *request = stake->request;
     zkl_condition_failed(stake);
     if (request && claim->found)
         zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
-    zkl_stake_refuse(stake, claim->code);
+    zkl_stake_finish(stake, claim->code);
     post_notice(stake); /* it may be lost, for the handles that had it before */
     zkl_multi_failed(stake);
 }
@@ -218,7 +211,7 @@ static enum zkl_code end_of(struct stake *stake) {
     return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* away, or it did not return */
 }
 
-/* The own node's data, each time that it is seen; the mark stays, whatever is written later. */
+/* The mark stays, whatever is written later. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     static const char mark[] = ZKL_REVOKE_DATA;
     bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* it may be another's by this name */

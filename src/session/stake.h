@@ -19,11 +19,9 @@ void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind); /* one handle o
 void zkl_stake_handles_gone(struct stake *stake);                /* all of them were given up */
 /* The request to release ends when the stakes that nobody holds any more are gone. */
 void zkl_stake_await_end(struct zkl_request *request);
-/* Tells the acquire that waits for the grant. */
-void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error);
-/* The same, with the server's reason if it refused. */
-void zkl_stake_refuse(struct stake *stake, enum zkl_code code);
-/* Tells the downgrade that waits for the grant to be a reader's, if there is one. */
+/* Tells the acquire that waits for the grant; with the server's reason if it refused. */
+void zkl_stake_finish(struct stake *stake, enum zkl_code code);
+/* The same of the downgrade that waits for the grant to be a reader's, if there is one. */
 void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code);
 void zkl_stake_granted(struct stake *stake);
 void zkl_stake_failed(struct stake *stake); /* claim->code */

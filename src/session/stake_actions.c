@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "path.h"
 #include "stake.h"
 
 /* --- requests ------------------------------------------------------------------------------ */
@@ -273,7 +272,7 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_FAIL: zkl_stake_failed(stake); break;
     case ZKL_DO_LOSE: zkl_stake_tell_loss(stake); break;
     case ZKL_DO_DOWNGRADED: zkl_stake_finish_downgrade(stake, stake->claim.refusal); break;
-    case ZKL_DO_STAYED: zkl_stake_refuse(stake, stake->claim.refusal); break;
+    case ZKL_DO_STAYED: zkl_stake_finish(stake, stake->claim.refusal); break;
     case ZKL_DO_TELL_PARTNER: zkl_condition_tell_partner(stake); break;
     case ZKL_DO_FORGET: zkl_stake_forget(stake); break;
     }

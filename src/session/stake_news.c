@@ -1,7 +1,6 @@
 /* stake_news.c - feeds the claim machine replies and watch events. */
 #include <string.h>
 
-#include "path.h"
 #include "stake.h"
 
 /* --- replies --------------------------------------------------------------------------------- */

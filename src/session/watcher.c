@@ -149,8 +149,7 @@ zkl_time zkl_watcher_due(const struct zkl_session *session) {
     return first;
 }
 
-/* --- what the server says ----------------------------------------------------------------------
- */
+/* --- what the server says --------------------------------------------------------------------- */
 
 /* After what was seen before and is not being told yet. */
 static void see(struct zkl_watcher *watcher, const struct answer *answer) {
@@ -190,8 +189,7 @@ void zkl_watcher_event(struct zkl_session *session, const char *node) {
     }
 }
 
-/* --- the ways in ---------------------------------------------------------------------------------
- */
+/* --- the ways in ------------------------------------------------------------------------------ */
 
 /* NULL: out of memory, or `why`. */
 static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *path,
