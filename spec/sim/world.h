@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "../../src/session/call.h" /* to look, never to change */
-#include "../../src/session/records.h"
 
 enum {
     CLIENTS = 8,

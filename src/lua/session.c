@@ -102,12 +102,10 @@ static void push_denial(lua_State *L, zkl_time timeout) {
 
 /* Why there is no connection: text, or nil. */
 static int trouble(lua_State *L) {
-    zkl_client *client = zkl_lua_check_client(L, 1);
-    int error = zkl_client_trouble(client);
-    zkl_time denied = zkl_client_denial(client);
-    if (denied != ZKL_NEVER) push_denial(L, denied);
-    else if (error < 0) lua_pushstring(L, gai_strerror(error));
-    else if (error > 0) lua_pushstring(L, strerror(error));
+    struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
+    if (why.denied != ZKL_NEVER) push_denial(L, why.denied);
+    else if (why.error < 0) lua_pushstring(L, gai_strerror(why.error));
+    else if (why.error > 0) lua_pushstring(L, strerror(why.error));
     else lua_pushnil(L);
     return 1;
 }

@@ -144,20 +144,11 @@ bool zkl_client_close(zkl_client *client, zkl_time bound) {
     return closed;
 }
 
-/* --- why there is no connection ------------------------------------------------------------- */
-
-int zkl_client_trouble(zkl_client *client) {
+struct zkl_trouble zkl_client_trouble(zkl_client *client) {
     zkl_lock(client);
-    int error = client->class->trouble(client->link);
+    struct zkl_trouble trouble = client->class->trouble(client->link);
     zkl_unlock(client);
-    return error;
-}
-
-zkl_time zkl_client_denial(zkl_client *client) {
-    zkl_lock(client);
-    zkl_time timeout = client->class->denial(client->link);
-    zkl_unlock(client);
-    return timeout;
+    return trouble;
 }
 
 /* --- for links ------------------------------------------------------------------------------ */
