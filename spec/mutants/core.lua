@@ -387,7 +387,7 @@ return {
         at = "zkl_claim_created",
         find = "return actions | make_way(claim);",
         replace = [[
-    return claim->line->opened && has_followers(claim) ? actions | ZKL_DO_FOLLOW : actions;]],
+    return claim->line->opened ? actions | make_way(claim) : actions;]],
     },
     {
         name = "unwatched-holder",

@@ -25,17 +25,12 @@ static inline void forget_own(struct zkl_claim *claim) {
     if (own) zkl_line_forget(claim->line, own);
 }
 
-/* Others of the session have not begun: they wait for a sign from those that have. */
-static inline bool has_followers(const struct zkl_claim *claim) {
-    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        if (each != claim && each->state == ZKL_NEW) return true;
-    }
-    return false;
-}
-
-/* No claim waits for this one any more: those that followed it go on. */
+/* Claims of the session that have not begun, and waited for this one, go on. */
 static inline zkl_actions make_way(const struct zkl_claim *claim) {
-    return has_followers(claim) ? ZKL_DO_FOLLOW : 0;
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        if (each != claim && each->state == ZKL_NEW) return ZKL_DO_FOLLOW;
+    }
+    return 0;
 }
 
 static inline zkl_actions gone(struct zkl_claim *claim) {
