@@ -1438,17 +1438,13 @@ size_t drop_repeated(]],
         name = "mixed-kinds",
         what = "a session uses one path as a mutex and as a read-write lock",
         at = "is_mixed",
-        find = "*other = other_use(path, options);",
-        replace = [[
-    *other = NULL;
-    (void)path;
-    (void)options;
-    (void)other_use;]],
+        find = "!claim->wanted || is_same_use(claim, options)",
+        replace = "is_same_use(claim, options) || true",
     },
     {
         name = "mixed-limits",
         what = "a session uses one path as semaphores of two limits",
-        at = "other_use",
+        at = "is_same_use",
         find = "claim->limit == options->limit &&",
         replace = "",
     },

@@ -57,9 +57,9 @@ return {
     {
         name = "unfair-mixed",
         what = "a path is used with an order and without one, by one session",
-        at = "other_use",
-        find = "claim->wanted && !same",
-        replace = "options->kind != ZKL_UNFAIR && claim->wanted && !same",
+        at = "is_mixed",
+        find = "!claim->wanted ||",
+        replace = "options->kind == ZKL_UNFAIR || !claim->wanted ||",
         catch = by("unfair", "is in use as one kind of lock at a time in a session"),
     },
     {
@@ -665,7 +665,7 @@ return {
     {
         name = "turns-mixed",
         what = "a session uses one path with turns and without",
-        at = "other_use",
+        at = "is_same_use",
         find = "&& !claim->batch == !options->batch",
         replace = "",
         catch = by("turns", "where the session uses the path in another order"),
@@ -674,8 +674,8 @@ return {
         name = "turns-conflict-text",
         what = "who is refused for a path's turns is told of another order",
         at = "is_mixed",
-        find = "other->batch ? other->batch : other->limit",
-        replace = "other->limit",
+        find = "claim->batch ? claim->batch : claim->limit",
+        replace = "claim->limit",
         catch = by("turns", "where the session uses the path in another order"),
     },
     {

@@ -44,30 +44,22 @@ static bool is_read_write(enum zkl_kind kind) {
     return kind == ZKL_READ || kind == ZKL_WRITE;
 }
 
-/*
- * One path is a mutex of one order, a read-write lock, or a semaphore of one limit: a claim
- * of this session that uses it otherwise, or NULL.
- */
-static const struct zkl_claim *other_use(const struct path *path,
-                                         const struct zkl_acquire_options *options) {
-    if (!path) return NULL;
-    for (const struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
-        bool same = claim->kind == options->kind ||
-                    (is_read_write(claim->kind) && is_read_write(options->kind));
-        same = same && claim->limit == options->limit && !claim->batch == !options->batch;
-        if (claim->wanted && !same) return claim;
-    }
-    return NULL;
+/* One path is a mutex of one order, a read-write lock, or a semaphore of one limit. */
+static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_options *options) {
+    bool same = claim->kind == options->kind ||
+                (is_read_write(claim->kind) && is_read_write(options->kind));
+    return same && claim->limit == options->limit && !claim->batch == !options->batch;
 }
 
-/* True: the request is answered, this session uses the path otherwise. */
+/* True: the request is answered, a claim of this session uses the path otherwise. */
 static bool is_mixed(struct zkl_request *request, const struct path *path,
                      const struct zkl_acquire_options *options) {
-    const struct zkl_claim *other = other_use(path, options);
-    if (other)
-        zkl_request_conflict(request, "this session uses it as", other->kind,
-                             other->batch ? other->batch : other->limit);
-    return other != NULL;
+    const struct zkl_claim *claim = path ? path->line.claims : NULL;
+    while (claim && (!claim->wanted || is_same_use(claim, options))) claim = claim->next;
+    if (claim)
+        zkl_request_conflict(request, "this session uses it as", claim->kind,
+                             claim->batch ? claim->batch : claim->limit);
+    return claim != NULL;
 }
 
 static bool is_too_much(const struct zkl_session *session,
