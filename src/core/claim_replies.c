@@ -34,7 +34,7 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
     assert(reply != ZKL_DONE || strlen(name) < ZKL_NAME_SIZE);
     assert(reply != ZKL_DONE || czxid > 0 || is_part(claim) || claim->waits);
     if (claim->state != ZKL_CREATE) return 0;
-    if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_created(claim, reply, why);
+    if (zkl_kind_is_fixed(claim->kind)) return not_created(claim, reply, why, zkl_unfair_enter);
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
     if (claim->line->opened || claim->state == ZKL_CREATE) return actions;
     claim->line->opened = reply == ZKL_DONE;

@@ -197,7 +197,7 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply);
 /* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */
 
 zkl_actions zkl_unfair_start(struct zkl_claim *claim);
-zkl_actions zkl_unfair_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
+zkl_actions zkl_unfair_enter(struct zkl_claim *claim); /* another attempt */
 zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                int64_t czxid, uint64_t owner, zkl_time now);
 zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim);

@@ -77,7 +77,7 @@ zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     return connected(claim) && !claim->trying ? announce(claim) : 0;
 }
 
-static zkl_actions enter_again(struct zkl_claim *claim) {
+zkl_actions zkl_unfair_enter(struct zkl_claim *claim) {
     if (!zkl_claim_tires(claim)) return enter(claim);
     claim->state = ZKL_NEW;
     claim->name[0] = '\0';
@@ -111,10 +111,6 @@ zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
     if (claim->state != ZKL_WAIT) return actions;
     claim->own_watched = true;
     return actions | ZKL_DO_WATCH_OWN;
-}
-
-zkl_actions zkl_unfair_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
-    return not_created(claim, reply, why, enter_again); /* it was: zkl_claim_placed() */
 }
 
 /* RECOVER_LIST: the get follows a sync, so it tells of the node after all that was in doubt. */
