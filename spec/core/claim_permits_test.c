@@ -429,7 +429,7 @@ static void exhausted(void) {
     TEST("a line without contenders has shown nothing") {
         reach(&s, ZKL_LIST);
         CHECK(!zkl_permits_unseen(&s.line, &s.claim));
-        CHECK(!zkl_permits_before(&s.line, &s.claim));
+        CHECK(!zkl_line_ahead(&s.line, &s.claim));
         scene_close(&s);
     }
 }

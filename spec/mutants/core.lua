@@ -234,13 +234,10 @@ return {
         name = "etcd-11456-node",
         what = "after a wait nobody looks whether the own node still stands",
         at = "own_gone",
-        find = [[
-    case ZKL_WAIT:
-    case ZKL_PROVE: return zkl_claim_requeue(claim);]],
+        find = "if (is_in_line(claim))",
         replace = [[
-    return zkl_claim_requeue(claim);
-    case ZKL_WAIT:
-    case ZKL_PROVE: break;]],
+    bool stays = claim->state == ZKL_WAIT || claim->state == ZKL_PROVE;
+    if (is_in_line(claim) && !stays)]],
     },
     {
         name = "etcd-11456-session",
@@ -338,10 +335,6 @@ return {
         replace = [[
     case ZKL_RECOVER_SYNC:
     case ZKL_RECOVER_LIST: return seek_listed(claim, reply, why);]],
-        also = { {
-            find = "case ZKL_RECOVER_SYNC:",
-            replace = "",
-        } },
     },
     {
         name = "no-sync",
@@ -358,10 +351,6 @@ return {
         replace = [[
     case ZKL_HELD:
     case ZKL_LIST: return own_listed(claim, reply, why, now);]],
-        also = { {
-            find = "case ZKL_HELD:",
-            replace = "",
-        } },
     },
     {
         name = "nonce-reused",
@@ -398,7 +387,7 @@ return {
         at = "zkl_claim_created",
         find = "return actions | make_way(claim);",
         replace = [[
-    return claim->line->opened && has_followers(claim) ? actions | ZKL_DO_FOLLOW : actions;]],
+    return claim->line->opened ? actions | make_way(claim) : actions;]],
     },
     {
         name = "unwatched-holder",
@@ -517,8 +506,8 @@ return {
         name = "first-refused",
         what = "who is about to be first waits on, though it would not hear that its node is gone",
         at = "is_in_line",
-        find = "case ZKL_PROVE: case ZKL_FIRST: return true;",
-        replace = "return true; case ZKL_PROVE: case ZKL_FIRST: return false;",
+        find = "|| state == ZKL_PROVE || state == ZKL_FIRST",
+        replace = "",
     },
     {
         name = "first-unheard",
@@ -559,14 +548,8 @@ return {
         name = "share-own-deleted",
         what = "the deletion of the writer's node, which is its own doing, is taken for a loss",
         at = "own_gone",
-        find = "case ZKL_HELD: return lose(claim) | gone(claim);",
-        replace = [[
-    case ZKL_HELD:
-    case ZKL_DOWNGRADE: return lose(claim) | gone(claim);]],
-        also = { {
-            find = "case ZKL_DOWNGRADE:",
-            replace = "",
-        } },
+        find = "if (claim->state == ZKL_HELD)",
+        replace = "if (claim->state == ZKL_HELD || claim->state == ZKL_DOWNGRADE)",
     },
     {
         name = "share-unwatched",
@@ -1403,7 +1386,7 @@ size_t drop_repeated(]],
     {
         name = "BUG-16-other-owner",
         what = "a handle that was released gives up the other handles' hold",
-        at = "zkl_lease_ended",
+        at = "end_of",
         find = "lease->released ? ZKL_RELEASED :",
         replace = "",
     },
@@ -1455,24 +1438,20 @@ size_t drop_repeated(]],
         name = "mixed-kinds",
         what = "a session uses one path as a mutex and as a read-write lock",
         at = "is_mixed",
-        find = "*other = other_use(path, options);",
-        replace = [[
-    *other = NULL;
-    (void)path;
-    (void)options;
-    (void)other_use;]],
+        find = "!claim->wanted || is_same_use(claim, options)",
+        replace = "is_same_use(claim, options) || true",
     },
     {
         name = "mixed-limits",
         what = "a session uses one path as semaphores of two limits",
-        at = "other_use",
+        at = "is_same_use",
         find = "claim->limit == options->limit &&",
         replace = "",
     },
     {
         name = "clock-not-asked",
         what = "a handle tells what it was told last, not what the clock says",
-        at = "zkl_stake_ended",
+        at = "end_of",
         find = "zkl_stake_lost(stake, stake->session->now)",
         replace = "stake->claim.state == ZKL_GONE",
     },
@@ -1486,7 +1465,7 @@ size_t drop_repeated(]],
     {
         name = "lost-is-released",
         what = "a lease that was lost calls itself released once it was given up",
-        at = "zkl_lease_ended",
+        at = "end_of",
         find = "if (lease->lost) return ZKL_LOST;",
         replace = "",
     },
@@ -1522,7 +1501,7 @@ size_t drop_repeated(]],
         name = "release-all-lost",
         what = "release_all calls released what the clock had ended before",
         at = "zkl_session_release_all",
-        find = "zkl_stake_tick_all(session, session->now);",
+        find = "zkl_stakes_feed(session, zkl_claim_tick);",
         replace = "",
     },
 
@@ -1554,7 +1533,7 @@ size_t drop_repeated(]],
     {
         name = "nodes-unlimited",
         what = "a session has any number of nodes: it poisons the server's log (ZOOKEEPER-4306)",
-        at = "zkl_lease_refusal",
+        at = "refusal_of",
         find = "is_too_much(session, options, count) ? ZKL_TOO_MANY : ZKL_OK",
         replace = "ZKL_OK",
     },
@@ -1571,7 +1550,7 @@ size_t drop_repeated(]],
     {
         name = "waiting-try",
         what = "a try waits while the session is suspended",
-        at = "zkl_lease_refusal",
+        at = "refusal_of",
         find = [[
     if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;]],
         replace = "",
@@ -1580,7 +1559,7 @@ size_t drop_repeated(]],
         name = "dropped-wait",
         what = "a wait whose request was dropped goes on",
         at = "zkl_request_drop",
-        find = "end(request, ZKL_INTERRUPTED);",
+        find = "zkl_request_cancel(request, ZKL_INTERRUPTED);",
         replace = "",
     },
     {
@@ -1594,13 +1573,13 @@ size_t drop_repeated(]],
         name = "waiters-not-closed",
         what = "close does not wake waiters",
         at = "zkl_session_close",
-        find = "zkl_stake_close_all(session);",
+        find = "zkl_stakes_feed(session, end);",
         replace = "",
     },
     {
         name = "interrupt-acquires-only",
         what = "an interrupt ends the waits for a lock, and no others",
-        at = "end",
+        at = "zkl_request_cancel",
         find = "else zkl_request_finish(request, why, 0);",
         replace = "else if (why != ZKL_INTERRUPTED) zkl_request_finish(request, why, 0);",
     },

@@ -57,9 +57,9 @@ return {
     {
         name = "unfair-mixed",
         what = "a path is used with an order and without one, by one session",
-        at = "other_use",
-        find = "claim->wanted && !same",
-        replace = "options->kind != ZKL_UNFAIR && claim->wanted && !same",
+        at = "is_mixed",
+        find = "!claim->wanted ||",
+        replace = "options->kind == ZKL_UNFAIR || !claim->wanted ||",
         catch = by("unfair", "is in use as one kind of lock at a time in a session"),
     },
     {
@@ -116,7 +116,7 @@ return {
         name = "CURATOR-206-expiry",
         what = "nobody is told that the session expired: leases and waits go on",
         at = "forget_all",
-        find = "zkl_stake_expire_all(session);",
+        find = "zkl_stakes_feed(session, expire);",
         replace = "",
         catch = by("fault/replies", "loses its leases, ends its waits with expired, and lives on"),
     },
@@ -143,19 +143,19 @@ return {
         name = "read-as-proof",
         what = "whatever is answered proves the session: a follower that is cut off answers reads",
         at = "is_proof",
-        find = "return false;",
-        replace = "return true;",
+        find = "return by_leader && call->kind != CALL_PARENT;",
+        replace = "return true || by_leader;",
         catch = by("lease", "counts down while others are looked at"),
     },
     {
         name = "ping-as-proof",
         what = "while the connection lives the lease does: pings are enough",
         at = "zkl_session_tick",
-        find = "zkl_clock_attend(&session->common.clock, now);",
+        find = "zkl_clock_attend(&session->common.clock, session->now);",
         replace = [[
-    zkl_clock_attend(&session->common.clock, now);
+    zkl_clock_attend(&session->common.clock, session->now);
     if (session->state == ZKL_SESSION_CONNECTED)
-        zkl_clock_prove(&session->common.clock, now, now);]],
+        zkl_clock_prove(&session->common.clock, session->now, session->now);]],
         catch = by("fault/traps", "does not keep a lease alive: it is suspect, then lost"),
     },
     {
@@ -171,14 +171,14 @@ return {
         what = "an answer is acted on before it counts as proof",
         at = "complete",
         find = [[
-    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);]],
         replace = "",
         also = { {
             find = "deliver(call, &answer);",
             replace = [[
     deliver(call, &answer);
-    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);]],
         } },
         catch = by("lock", "is granted after one sync when the clock is not certain"),
@@ -237,11 +237,9 @@ return {
     {
         name = "wrong-order",
         what = "the actions of a flight go out in the wrong order: the list before its create",
-        at = "zkl_stake_perform",
-        find = "zkl_actions lowest = actions & -actions;",
-        replace = [[
-        zkl_actions lowest = 1;
-        while (actions >> 1 >= lowest) lowest <<= 1;]],
+        at = "in_order",
+        find = "ZKL_DO_CREATE, ZKL_DO_SYNC, ZKL_DO_LIST,",
+        replace = "ZKL_DO_SYNC, ZKL_DO_LIST, ZKL_DO_CREATE,",
         catch = by("lock", "is held by one at a time"),
     },
     {
@@ -255,7 +253,7 @@ return {
     {
         name = "loss-as-absence",
         what = "a lost reply to a delete counts as its success: the node stays",
-        at = "answer_stake",
+        at = "feed",
         find = "zkl_claim_removed(claim, answer->reply)",
         replace = "zkl_claim_removed(claim, ZKL_DONE)",
         catch = by("fault/replies", "to a delete: the node is gone all the same"),
@@ -381,11 +379,11 @@ return {
         what = "no deadline is kept while the session is suspended",
         at = "zkl_session_tick",
         find = [[
-    zkl_request_overdue(session, now);
-    zkl_stake_tick_all(session, now);]],
+    zkl_request_overdue(session);
+    zkl_stakes_feed(session, zkl_claim_tick);]],
         replace = [[
-    if (session->state == ZKL_SESSION_CONNECTED) zkl_request_overdue(session, now);
-    if (session->state == ZKL_SESSION_CONNECTED) zkl_stake_tick_all(session, now);]],
+    if (session->state == ZKL_SESSION_CONNECTED) zkl_request_overdue(session);
+    if (session->state == ZKL_SESSION_CONNECTED) zkl_stakes_feed(session, zkl_claim_tick);]],
         also = { {
             at = "zkl_request_due",
             find = "if (each->deadline < due) due = each->deadline;",
@@ -667,7 +665,7 @@ return {
     {
         name = "turns-mixed",
         what = "a session uses one path with turns and without",
-        at = "other_use",
+        at = "is_same_use",
         find = "&& !claim->batch == !options->batch",
         replace = "",
         catch = by("turns", "where the session uses the path in another order"),
@@ -676,8 +674,8 @@ return {
         name = "turns-conflict-text",
         what = "who is refused for a path's turns is told of another order",
         at = "is_mixed",
-        find = "other->batch ? other->batch : other->limit",
-        replace = "other->limit",
+        find = "claim->batch ? claim->batch : claim->limit",
+        replace = "claim->limit",
         catch = by("turns", "where the session uses the path in another order"),
     },
     {

@@ -28,8 +28,7 @@ void client_begin(struct client *client) {
                                           .overhead = overhead(),
                                           .containers = true,
                                           .reopen = true,
-                                          .seed = (uint64_t)index_of(client),
-                                          .owner = client};
+                                          .seed = (uint64_t)index_of(client)};
     shortage_end(); /* else there is no client */
     client->zk = zkl_session_new(&settings);
     client->expiring = client->closing = false;

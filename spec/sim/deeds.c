@@ -10,16 +10,6 @@
 
 /* --- beginnings ------------------------------------------------------------------------------ */
 
-/* A holder; one that waits in the condition, or leaves, is asked nothing. */
-static struct wish *some_holder(const struct client *client) {
-    struct wish *found[ROOM];
-    unsigned count = 0;
-    EACH_WISH(client, wish) {
-        if (has_lease(wish)) found[count++] = wish;
-    }
-    return count ? found[count > 1 ? choose(count) : 0] : NULL;
-}
-
 static struct deed *new_deed(struct client *client, enum deed_kind kind) {
     struct deed *deed = client->deeds;
     while (deed->used) deed++;
@@ -72,7 +62,7 @@ static size_t some_writes(struct zkl_op ops[DATA], char texts[DATA][WORD]) {
 static void guard(struct client *client) {
     char texts[DATA][WORD];
     struct zkl_op ops[DATA];
-    struct wish *wish = some_holder(client);
+    struct wish *wish = some_wish(client, has_lease);
     struct deed *deed = new_deed(client, DEED_GUARD);
     deed->guard = ++world.guard_count;
     size_t count = some_writes(ops, texts);
@@ -81,7 +71,7 @@ static void guard(struct client *client) {
 }
 
 static void check(struct client *client) {
-    struct wish *wish = some_holder(client);
+    struct wish *wish = some_wish(client, has_lease);
     struct deed *deed = new_deed(client, DEED_CHECK);
     tell("%s asks whether its lease stands", story_client(client));
     deed->request = zkl_check(wish->lease, some_timeout(client, deed));

@@ -19,7 +19,10 @@ static struct zkl_session *session_of(const struct zkl_claim *claim) {
 }
 
 static struct client *client_of(const struct zkl_claim *claim) {
-    return zkl_session_owner(session_of(claim));
+    EACH_CLIENT(client) {
+        if (client->zk == session_of(claim)) return client;
+    }
+    return NULL;
 }
 
 static bool is_heeded(void) {

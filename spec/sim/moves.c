@@ -97,15 +97,6 @@ static bool may_use_condition(const struct wish *wish) {
     return stake_of(wish)->claim.state == ZKL_HELD && alone;
 }
 
-static struct wish *some_wish(const struct client *client, bool (*fits)(const struct wish *wish)) {
-    struct wish *found[ROOM];
-    unsigned count = 0;
-    EACH_WISH(client, wish) {
-        if (fits(wish)) found[count++] = wish;
-    }
-    return count ? found[count > 1 ? choose(count) : 0] : NULL;
-}
-
 static bool has_wish(const struct client *client, bool (*fits)(const struct wish *wish)) {
     EACH_WISH(client, wish) {
         if (fits(wish)) return true;

@@ -9,6 +9,15 @@
 #include "verdict.h"
 #include "world.h"
 
+struct wish *some_wish(const struct client *client, bool (*fits)(const struct wish *wish)) {
+    struct wish *found[ROOM];
+    unsigned count = 0;
+    EACH_WISH(client, wish) {
+        if (fits(wish)) found[count++] = wish;
+    }
+    return count ? found[count > 1 ? choose(count) : 0] : NULL;
+}
+
 /* --- without memory -------------------------------------------------------------------- */
 
 static void check_memory(const void *made) {

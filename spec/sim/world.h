@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "../../src/session/call.h" /* to look, never to change */
-#include "../../src/session/path.h"
 
 enum {
     CLIENTS = 8,
@@ -498,6 +497,8 @@ bool user_may_wait(const struct client *client);
 void user_wait(struct client *client, struct wish *wish, zkl_time timeout);
 void user_signal(struct client *client, struct wish *wish);
 void user_leave(struct wish *wish); /* gives back all that it has */
+/* One of those that fit, by choice; NULL: none does. */
+struct wish *some_wish(const struct client *client, bool (*fits)(const struct wish *wish));
 /* Takes what the session tells; false: that was nothing. */
 bool user_hear(struct client *client);
 
