@@ -424,19 +424,6 @@ static void ends(void) {
             CHECK_IS(resume(&s.third), 0);
         }
     }
-    TEST("a waiter whose node is gone enters again, for all") {
-        reach(ZKL_WAIT, 3);
-        follow(&s.second);
-        CHECK_IS(scene_own_deleted(), ENTERS);
-        CHECK_IS(resume(&s.second), 0);
-    }
-    TEST("what is refused to one is no answer to the next, which asks for itself") {
-        reach(ZKL_LIST, 3);
-        follow(&s.second);
-        CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH),
-                 ZKL_DO_FAIL | ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
-        CHECK_IS(resume(&s.second), ENTERS);
-    }
     TEST("the end of the session ends all of them") {
         hold(3);
         CHECK_IS(scene_expire(), ZKL_DO_LOSE | ZKL_DO_FORGET | ZKL_DO_FOLLOW);

@@ -68,11 +68,6 @@ static void everywhere(void) {
             if (ends[state] & ZKL_DO_REMOVE) CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
         }
     }
-    TEST("a deadline does not end what is held") {
-        scene_reach_until(ZKL_HELD, 1001 * ZKL_SECOND);
-        CHECK_IS(scene_tick(ZKL_SECOND), 0);
-        CHECK_IS(s.claim.state, ZKL_HELD);
-    }
     TEST("a wish without deadline waits for ever") {
         scene_reach(ZKL_WAIT);
         CHECK_IS(zkl_claim_tick(&s.claim, ZKL_NEVER - 1), 0);
@@ -88,16 +83,6 @@ static void afterwards(void) {
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
         CHECK_IS(s.line.count, 0);
         CHECK_IS(s.fails, 1);
-    }
-    TEST("a cancelled wish whose create failed is gone, and fails once") {
-        static const enum zkl_reply replies[] = {ZKL_ABSENT, ZKL_REFUSED};
-        for (size_t i = 0; i < 2; i++) {
-            scene_enter(ZKL_MUTEX);
-            scene_cancel(ZKL_TIMEOUT);
-            CHECK_IS(scene_create_fails(replies[i], ZKL_AUTH), ZKL_DO_FORGET);
-            CHECK_IS(s.fails, 1);
-            CHECK_IS(s.claim.code, ZKL_TIMEOUT);
-        }
     }
     TEST("a cancelled wish whose create is unknown is looked for, then removed or gone") {
         for (int found = 0; found < 2; found++) {
@@ -146,13 +131,6 @@ static void afterwards(void) {
             CHECK_IS(s.grants, 0);
             CHECK_IS(s.fails, 1);
         }
-    }
-    TEST("a watch on a node that is being removed is not renewed") {
-        scene_reach(ZKL_WAIT);
-        scene_cancel(ZKL_TIMEOUT);
-        CHECK_IS(scene_own_changed(), 0);
-        CHECK_IS(scene_got_own(ZKL_ABSENT, 0), 0); /* the delete's own reply decides */
-        CHECK_IS(scene_removed(ZKL_ABSENT), ZKL_DO_FORGET);
     }
 }
 

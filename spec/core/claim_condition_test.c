@@ -41,12 +41,6 @@ static void beginning(void) {
         CHECK_IS(scene_created(42, 0), ZKL_DO_WATCH_OWN);
         CHECK_IS(s.claim.state, ZKL_WAIT);
     }
-    TEST("that its node goes tells who is away nothing") {
-        begun();
-        CHECK_IS(zkl_claim_own_deleted(&s.part), 0);
-        CHECK_IS(zkl_claim_got_own(&s.part, ZKL_ABSENT, ZKL_NO_NODE, 0, 0, s.now), 0);
-        CHECK_IS(s.part.state, ZKL_IN_CONDITION);
-    }
     TEST("a missing folder is made, and the transaction sent again") {
         begun();
         uint64_t nonce = s.claim.nonce;
@@ -191,12 +185,6 @@ static void signals(void) {
         scene_detach(&s.second);
         CHECK(!s.part.partner);
     }
-    TEST("a get that is lost is asked again, so that no signal is missed") {
-        scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
-        scene_cut();
-        scene_got_own(ZKL_UNKNOWN, 0);
-        CHECK_IS(scene_resume(), ZKL_DO_WATCH_OWN);
-    }
     TEST("a waiter whose node somebody deletes is lost, not signalled") {
         for (int by_event = 0; by_event < 2; by_event++) {
             scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
@@ -205,12 +193,6 @@ static void signals(void) {
             CHECK_IS(scene_turn(), ZKL_DO_FAIL | ZKL_DO_FORGET);
             CHECK_IS(s.part.code, ZKL_LOST);
         }
-    }
-    TEST("a get of it that is refused ends the wait") {
-        scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
-        CHECK_IS(scene_got_own(ZKL_REFUSED, 0), ZKL_DO_TELL_PARTNER | ZKL_DO_REMOVE);
-        CHECK_IS(scene_turn(), ZKL_DO_FAIL | ZKL_DO_FORGET);
-        CHECK_IS(s.part.code, ZKL_AUTH);
     }
     TEST("who was signalled goes on without its node, if somebody deletes that") {
         scene_reach_waiter(ZKL_SIGNALLED, ZKL_NEVER);
@@ -254,13 +236,6 @@ static void early(void) {
         CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, ZKL_DONE, false)),
                  ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
     }
-    TEST("a signal whose lock is not had again in time is passed on, too") {
-        scene_reach_waiter(ZKL_SIGNALLED, ZKL_NEVER);
-        CHECK_IS(zkl_claim_cancel(&s.part, ZKL_TIMEOUT), ZKL_DO_FAIL);
-        CHECK_IS(scene_cancel(ZKL_TIMEOUT), ZKL_DO_TELL_PARTNER | ZKL_DO_LIST);
-        CHECK_IS(scene_turn(), 0);
-        CHECK_IS(s.claim.state, ZKL_FORWARD);
-    }
     TEST("one that is gone or has a signal is passed over; the last has it") {
         static const enum zkl_reply replies[] = {ZKL_ABSENT, ZKL_REFUSED};
         for (size_t i = 0; i < 2; i++) {
@@ -301,18 +276,6 @@ static void early(void) {
         CHECK_IS(LISTED(SECOND), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
         scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
         CHECK_IS(scene_list_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-    }
-    TEST("a delete of the own node that is refused is tried again") {
-        scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
-        LISTED(s.claim.name, SECOND);
-        CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, ZKL_REFUSED, false)), 0);
-        CHECK_IS(scene_beat(), ZKL_DO_LIST);
-    }
-    TEST("a delete whose reply is lost is sent again") {
-        scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
-        give_up();
-        CHECK_IS(scene_removed(ZKL_UNKNOWN), 0);
-        CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
     }
     TEST("after a cut it is passed on when the connection is back") {
         scene_reach_waiter(ZKL_SIGNALLED, ZKL_NEVER);

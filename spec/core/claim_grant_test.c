@@ -44,13 +44,6 @@ static void entering(void) {
         scene_created(0, 7);
         CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
     }
-    TEST("a path that cannot be made fails with the reason for that") {
-        scene_enter(ZKL_MUTEX);
-        scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE);
-        zkl_claim_parents(&s.claim, ZKL_REFUSED, ZKL_AUTH);
-        CHECK_IS(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_FAIL | ZKL_DO_FORGET);
-        CHECK_IS(s.claim.code, ZKL_AUTH);
-    }
     TEST("of several refusals the first is the reason: it is the topmost parent's") {
         static const enum zkl_reply replies[] = {ZKL_REFUSED, ZKL_ABSENT};
         for (size_t i = 0; i < 2; i++) {
@@ -80,22 +73,6 @@ static void entering(void) {
         LISTED("config"); /* its node is gone: it enters again */
         CHECK(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE) & ZKL_DO_PARENTS);
         CHECK_IS(s.fails, 0);
-    }
-    TEST("parents that others made are as good as ours") {
-        scene_enter(ZKL_MUTEX);
-        scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE);
-        zkl_claim_parents(&s.claim, ZKL_REFUSED, ZKL_AUTH);
-        scene_created(0, 7);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
-        CHECK_IS(s.claim.code, ZKL_OK);
-    }
-    TEST("a create or list that is refused fails at once, and leaves nothing") {
-        scene_enter(ZKL_MUTEX);
-        CHECK_IS(scene_create_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_FAIL | ZKL_DO_FORGET);
-        CHECK_IS(s.claim.code, ZKL_AUTH);
-        scene_reach(ZKL_LIST);
-        CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_FAIL | ZKL_DO_REMOVE);
-        CHECK_IS(s.claim.code, ZKL_AUTH);
     }
 }
 
@@ -139,11 +116,6 @@ static void tries(void) {
         LISTED("config");
         scene_created(42, 1042);
         CHECK_IS(LISTED(BEHIND), ZKL_DO_FAIL | ZKL_DO_FORGET);
-    }
-    TEST("a try that is refused the list fails with the reason") {
-        scene_reach(ZKL_TRY);
-        CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_FAIL | ZKL_DO_FORGET);
-        CHECK_IS(s.claim.code, ZKL_AUTH);
     }
 }
 
@@ -431,28 +403,6 @@ static void holding(void) {
         CHECK_IS(scene_beat(), ZKL_DO_WATCH_OWN);
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), 0);
         CHECK_IS(scene_own_changed(), ZKL_DO_WATCH_OWN);
-        CHECK_IS(s.claim.state, ZKL_HELD);
-    }
-    TEST("a holder whose node is gone has lost, once") {
-        scene_reach(ZKL_HELD);
-        CHECK_IS(scene_own_deleted(), ZKL_DO_LOSE | ZKL_DO_FORGET);
-        CHECK_IS(scene_own_deleted(), 0);
-        CHECK_IS(s.claim.code, ZKL_LOST);
-        CHECK_IS(s.line.count, 0);
-        scene_reach(ZKL_HELD);
-        CHECK_IS(scene_got_own(ZKL_ABSENT, 0), ZKL_DO_LOSE | ZKL_DO_FORGET);
-    }
-    TEST("a grant is never undone by a list or a sync") {
-        scene_reach(ZKL_HELD);
-        CHECK_IS(LISTED(AHEAD, BEHIND), 0);
-        CHECK_IS(scene_list_fails(ZKL_ABSENT, ZKL_NO_NODE), 0);
-        CHECK_IS(scene_synced(ZKL_UNKNOWN), 0);
-        CHECK_IS(s.claim.state, ZKL_HELD);
-    }
-    TEST("a holder whose node may not be watched still holds, by the clock") {
-        scene_reach(ZKL_HELD);
-        scene_beat();
-        CHECK_IS(scene_got_own(ZKL_REFUSED, 0), 0);
         CHECK_IS(s.claim.state, ZKL_HELD);
     }
     TEST("release removes the node, and the claim is gone when that is sure") {

@@ -34,26 +34,12 @@ static void creates(void) {
         scene_ask_ranks();
         CHECK(scene_ranked(LIMITED, ZKL_DONE, 1041) & ZKL_DO_WATCH_AHEAD);
     }
-    TEST("a node that was found is asked for once more when the reply was lost, and watched") {
-        scene_reach(ZKL_RECOVER_STAT);
-        CHECK_IS(scene_got_own(ZKL_UNKNOWN, 0), 0);
-        CHECK_IS(scene_resume(), ZKL_DO_WATCH_OWN);
-        CHECK_IS(scene_got_own(ZKL_DONE, 1042), ZKL_DO_WATCH_AHEAD | ZKL_DO_QUEUED);
-    }
     TEST("a node of another session is not taken, whatever its name says") {
         scene_reach(ZKL_RECOVER_STAT);
         uint64_t nonce = s.claim.nonce;
         CHECK_IS(scene_did(zkl_claim_got_own(&s.claim, ZKL_DONE, ZKL_OK, 1042, SESSION + 1, s.now)),
                  ZKL_DO_CREATE | ZKL_DO_LIST);
         CHECK(s.claim.nonce != nonce);
-    }
-    TEST("a node that was not found is made again, under a new nonce") {
-        scene_reach(ZKL_RECOVER_LIST);
-        uint64_t nonce = s.claim.nonce;
-        CHECK_IS(LISTED(AHEAD), ZKL_DO_CREATE | ZKL_DO_LIST);
-        CHECK(s.claim.nonce != nonce);
-        scene_reach(ZKL_RECOVER_LIST);
-        CHECK_IS(scene_list_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_CREATE | ZKL_DO_LIST);
     }
     TEST("a list before the sync is answered finds nothing and denies nothing") {
         scene_reach(ZKL_RECOVER_SYNC);
@@ -72,23 +58,6 @@ static void creates(void) {
             CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
             CHECK(s.claim.stalled);
         }
-    }
-    TEST("a node that is gone before its czxid was read is made again") {
-        scene_reach(ZKL_RECOVER_STAT);
-        CHECK_IS(scene_got_own(ZKL_ABSENT, 0), ZKL_DO_CREATE | ZKL_DO_LIST);
-        scene_reach(ZKL_RECOVER_STAT);
-        CHECK_IS(scene_own_deleted(), ZKL_DO_CREATE | ZKL_DO_LIST);
-    }
-    TEST("a node that was found but may not be read is removed, and the claim fails") {
-        scene_reach(ZKL_RECOVER_STAT);
-        CHECK_IS(scene_got_own(ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
-        CHECK_IS(s.claim.code, ZKL_AUTH);
-    }
-    TEST("a search that is refused ends the wait with the reason; the janitor goes on") {
-        scene_reach(ZKL_RECOVER_LIST);
-        CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_FAIL);
-        CHECK_IS(s.claim.code, ZKL_AUTH);
-        CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
     }
 }
 

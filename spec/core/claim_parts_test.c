@@ -219,17 +219,6 @@ static void ending(void) {
         CHECK_IS(scene_cancel(ZKL_TIMEOUT), ZKL_DO_FAIL | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(zkl_claim_resume(&s.second, s.now), ZKL_DO_CREATE | ZKL_DO_LIST);
     }
-    TEST("a part that was first looks again when the connection was lost") {
-        half();
-        CHECK_IS(scene_cut(), 0);
-        CHECK_IS(scene_resume(), ZKL_DO_LIST);
-        CHECK_IS(LISTED(s.claim.name), 0);
-        CHECK_IS(s.claim.state, ZKL_FIRST);
-    }
-    TEST("a part that was first fails at the end of the session") {
-        half();
-        CHECK_IS(scene_expire(), ZKL_DO_FAIL | ZKL_DO_FORGET);
-    }
     TEST("a part that is released leaves, whatever the others do") {
         entered();
         scene_got_own(ZKL_DONE, 1042);

@@ -175,11 +175,6 @@ static void heads(void) {
         CHECK_IS(changed(NULL), 0);
         CHECK_IS(deleted(ONE41), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
-    TEST("a holder that may not be read ends the wait") {
-        reach(ZKL_LIST);
-        LISTED(ONE40, ONE41, s.claim.name);
-        CHECK_IS(got(ONE40, ZKL_REFUSED), ZKL_DO_FAIL | ZKL_DO_REMOVE);
-    }
     TEST("a lost get is asked again, and those of the others with it") {
         reach(ZKL_LIST);
         LISTED(ONE40, ONE41, s.claim.name);
@@ -267,12 +262,6 @@ static void behind(void) {
         CHECK_IS(changed(ONE39), 0);
         CHECK_IS(deleted(NULL), 0);
     }
-    TEST("a lost get is asked again, of that one") {
-        reach(ZKL_LIST);
-        LISTED(ONE39, ALL41, s.claim.name);
-        CHECK_IS(got(ALL41, ZKL_UNKNOWN), 0);
-        CHECK_IS(scene_resume(), ZKL_DO_WATCH_AHEAD);
-    }
 }
 
 /* --- the mark ------------------------------------------------------------------------------ */
@@ -304,12 +293,6 @@ static void marks(void) {
         CHECK_IS(changed(ALL41), ZKL_DO_LIST);
         CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
     }
-    TEST("an answered mark is the end of it") {
-        grant_late();
-        CHECK_IS(scene_marked(ZKL_DONE), 0);
-        CHECK(!s.claim.stalled);
-        CHECK_IS(scene_beat(), 0);
-    }
     TEST(
         "a mark whose reply is lost is repeated, at each beat and reconnect, until it is certain") {
         grant_late();
@@ -321,25 +304,6 @@ static void marks(void) {
         CHECK_IS(scene_marked(ZKL_DONE), 0);
         CHECK_IS(scene_resume(), 0);
         CHECK_IS(s.grants, 1);
-    }
-    TEST("a mark that finds no node tells of the loss") {
-        grant_late();
-        CHECK_IS(scene_marked(ZKL_ABSENT), ZKL_DO_LOSE | ZKL_DO_FORGET);
-    }
-    TEST("a mark that is refused is left: the node's end tells as well") {
-        grant_late();
-        CHECK_IS(scene_marked(ZKL_REFUSED), 0);
-        CHECK(zkl_claim_holds(&s.claim) && !s.claim.stalled);
-    }
-    TEST("after the release no mark is repeated") {
-        grant_late();
-        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
-        CHECK_IS(scene_marked(ZKL_UNKNOWN), 0);
-        CHECK(!s.claim.stalled);
-    }
-    TEST("its own mark uses the watch on its own node up: it is set again") {
-        grant_late();
-        CHECK_IS(scene_own_changed(), ZKL_DO_WATCH_OWN);
     }
 }
 

@@ -26,14 +26,6 @@ static void expiry(void) {
             CHECK_IS(scene_expire(), 0);
         }
     }
-    TEST("expiry of a cancelled wish is not told twice") {
-        for (int state = ZKL_CREATE; state <= ZKL_RECOVER_LIST; state++) {
-            scene_reach((enum zkl_claim_state)state);
-            scene_cancel(ZKL_TIMEOUT);
-            CHECK_IS(scene_expire(), ZKL_DO_FORGET);
-            CHECK_IS(s.claim.code, ZKL_TIMEOUT);
-        }
-    }
     TEST("replies that come after expiry do nothing") {
         for (int state = ZKL_NEW; state <= ZKL_GONE; state++) {
             scene_reach((enum zkl_claim_state)state);
@@ -79,13 +71,6 @@ static void suspension(void) {
         LISTED(s.claim.name);
         CHECK_IS(scene_cut(), 0); /* it holds: that is no try any more */
         CHECK_IS(s.claim.state, ZKL_HELD);
-    }
-    TEST("a node is removed only over a connection, and then at once") {
-        scene_reach(ZKL_HELD);
-        scene_cut();
-        CHECK_IS(scene_release(), 0);
-        CHECK(s.claim.stalled);
-        CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
     }
     TEST("a waiter needs nothing done when the connection is back: its watches are") {
         scene_reach(ZKL_WAIT);
@@ -135,12 +120,6 @@ static void lease(void) {
         CHECK_IS(s.claim.state, ZKL_PROVE);
         CHECK_IS(scene_beat(), ZKL_DO_SYNC);
     }
-    TEST("a first in line whose node is removed meanwhile queues again") {
-        scene_reach(ZKL_PROVE);
-        CHECK_IS(scene_own_deleted(), ZKL_DO_CREATE | ZKL_DO_LIST);
-        CHECK_IS(scene_synced(ZKL_DONE), 0); /* of before */
-        CHECK_IS(s.claim.state, ZKL_CREATE);
-    }
     TEST("a lease ends by the own clock at proof + T, before any packet (PIT-09, DEMO-17)") {
         scene_reach(ZKL_HELD);
         CHECK_IS(scene_tick(T - 1), 0);
@@ -163,13 +142,6 @@ static void lease(void) {
         CHECK_IS(scene_tick(T), ZKL_DO_LOSE);
         CHECK(s.claim.stalled);
         CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
-    }
-    TEST("a suspect holder is asked nothing and keeps its grant") {
-        scene_reach(ZKL_HELD);
-        scene_cut();
-        CHECK_IS(scene_tick(T * 9 / 10), 0);
-        CHECK_IS(scene_resume(), 0);
-        CHECK_IS(s.claim.state, ZKL_HELD);
     }
     TEST("what waits is not lost when the clock runs out: only a grant needs the clock") {
         scene_reach(ZKL_WAIT);

@@ -258,12 +258,6 @@ static void given_up(void) {
             CHECK_IS(s.losses + s.shared, 0);
         }
     }
-    TEST("what is given up while it shares, and is gone, is no loss") {
-        scene_reach(ZKL_DOWNGRADE);
-        scene_release();
-        CHECK_IS(scene_shared(ZKL_ABSENT), ZKL_DO_FORGET);
-        CHECK_IS(s.claim.code, ZKL_OK);
-    }
     TEST("what is given up while nothing is known asks again, then removes") {
         scene_reach(ZKL_DOWNGRADE);
         scene_cut();
@@ -295,17 +289,6 @@ static void interrupted(void) {
         CHECK_IS(scene_tick(T), 0);
         CHECK_IS(scene_shared(ZKL_DONE), ZKL_DO_REMOVE);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
-        CHECK_IS(s.losses, 1);
-    }
-    TEST("expiry is told to a holder, and not to one that gave up or lost before") {
-        scene_reach(ZKL_DOWNGRADE);
-        CHECK_IS(scene_expire(), ZKL_DO_LOSE | ZKL_DO_FORGET);
-        scene_reach(ZKL_DOWNGRADE);
-        scene_release();
-        CHECK_IS(scene_expire(), ZKL_DO_FORGET);
-        scene_reach(ZKL_DOWNGRADE);
-        scene_tick(T);
-        CHECK_IS(scene_expire(), ZKL_DO_FORGET);
         CHECK_IS(s.losses, 1);
     }
     TEST("the writer's node is to go: its events and gets say nothing") {

@@ -82,21 +82,6 @@ static void taking(void) {
         CHECK_IS(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.claim.code, ZKL_AUTH);
     }
-    TEST("a refusal ends it with the reason") {
-        REACH(ZKL_CREATE);
-        CHECK_IS(scene_create_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_FAIL | ZKL_DO_FORGET);
-        CHECK_IS(s.claim.code, ZKL_AUTH);
-    }
-    TEST("a create that nobody wants any more is undone; one that found no way needs not be") {
-        for (int i = 0; i < 4; i++) {
-            REACH(ZKL_CREATE);
-            scene_cancel(ZKL_INTERRUPTED);
-            if (i == 0) CHECK_IS(placed(1042), ZKL_DO_REMOVE);
-            if (i == 1) CHECK_IS(taken(), ZKL_DO_FORGET);
-            if (i == 2) CHECK_IS(scene_create_fails(ZKL_ABSENT, ZKL_OK), ZKL_DO_FORGET);
-            if (i == 3) CHECK_IS(scene_create_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_FORGET);
-        }
-    }
 }
 
 static void waiting(void) {
@@ -134,14 +119,6 @@ static void waiting(void) {
             CHECK_IS(zkl_claim_wake(&s.claim), 0);
         }
     }
-    TEST("a get that was lost is asked again; one that is refused ends the wait") {
-        REACH(ZKL_WAIT);
-        CHECK_IS(got(ZKL_UNKNOWN, 0, 0), 0);
-        CHECK_IS(scene_resume(), ZKL_DO_WATCH_OWN);
-        CHECK_IS(scene_own_changed(), ZKL_DO_WATCH_OWN);
-        CHECK_IS(got(ZKL_REFUSED, 0, 0), ZKL_DO_FAIL | ZKL_DO_FORGET);
-        CHECK_IS(s.claim.code, ZKL_AUTH);
-    }
     TEST("a node of the own session that a waiter finds is not granted to it") {
         REACH(ZKL_WAIT);
         CHECK_IS(got(ZKL_DONE, 1042, SESSION), 0);
@@ -176,11 +153,6 @@ static void lost_replies(void) {
         CHECK_IS(s.claim.state, ZKL_WAIT);
         CHECK(s.claim.own_watched);
         CHECK_IS(deleted(), ZKL_DO_PAUSE);
-    }
-    TEST("a node that was not found is made again") {
-        REACH(ZKL_RECOVER_LIST);
-        CHECK_IS(deleted(), 0);
-        CHECK_IS(got(ZKL_ABSENT, 0, 0), ZKL_DO_CREATE);
     }
     TEST("the search may be lost, or refused: then the claim fails, and it goes on") {
         REACH(ZKL_RECOVER_LIST);
@@ -253,20 +225,6 @@ static void losing(void) {
                          trying ? ZKL_DO_FAIL | ZKL_DO_FORGET : ZKL_DO_CREATE);
                 CHECK_IS(s.claim.czxid, trying ? 1042 : 0);
             }
-        }
-    }
-    TEST("the clock's end loses, and the node is removed") {
-        REACH(ZKL_HELD);
-        CHECK_IS(scene_tick(2 * T), ZKL_DO_LOSE | ZKL_DO_REMOVE);
-    }
-    TEST("an expiry ends everything at once") {
-        static const enum zkl_claim_state states[] = {
-            ZKL_CREATE, ZKL_RECOVER_SYNC, ZKL_RECOVER_LIST, ZKL_WAIT,
-            ZKL_PROVE,  ZKL_LEAVE,        ZKL_HELD};
-        for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
-            REACH(states[i]);
-            CHECK(scene_expire() & ZKL_DO_FORGET);
-            CHECK_IS(s.fails + s.losses, states[i] != ZKL_LEAVE);
         }
     }
 }
