@@ -7,14 +7,13 @@
 
 #include "scene.h"
 
+/* The linker's names: nobody else declares them. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void __real_free(void *old);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void __wrap_free(void *old);
 
 static int countdown; /* the allocation that fails; 0: none */
 static int living;    /* allocations that are not freed */

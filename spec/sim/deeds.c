@@ -10,16 +10,6 @@
 
 /* --- beginnings ------------------------------------------------------------------------------ */
 
-/* A holder; one that waits in the condition, or leaves, is asked nothing. */
-static struct wish *some_holder(const struct client *client) {
-    struct wish *found[ROOM];
-    unsigned count = 0;
-    EACH_WISH(client, wish) {
-        if (has_lease(wish)) found[count++] = wish;
-    }
-    return count ? found[count > 1 ? choose(count) : 0] : NULL;
-}
-
 static struct deed *new_deed(struct client *client, enum deed_kind kind) {
     struct deed *deed = client->deeds;
     while (deed->used) deed++;
@@ -72,7 +62,7 @@ static size_t some_writes(struct zkl_op ops[DATA], char texts[DATA][WORD]) {
 static void guard(struct client *client) {
     char texts[DATA][WORD];
     struct zkl_op ops[DATA];
-    struct wish *wish = some_holder(client);
+    struct wish *wish = user_some(client, has_lease);
     struct deed *deed = new_deed(client, DEED_GUARD);
     deed->guard = ++world.guard_count;
     size_t count = some_writes(ops, texts);
@@ -81,7 +71,7 @@ static void guard(struct client *client) {
 }
 
 static void check(struct client *client) {
-    struct wish *wish = some_holder(client);
+    struct wish *wish = user_some(client, has_lease);
     struct deed *deed = new_deed(client, DEED_CHECK);
     tell("%s asks whether its lease stands", story_client(client));
     deed->request = zkl_check(wish->lease, some_timeout(client, deed));
@@ -106,28 +96,18 @@ static void queue(struct client *client) {
 /* --- a word to a holder ------------------------------------------------------------------------
  */
 
-/* Also the session has to have room to mark it. */
 static bool may_be_asked(const struct node *node) {
-    return alive(node) && node->contender && node->change_count < CHANGES / 3;
+    return node->contender && node_may_be_written(node);
 }
 
-static unsigned count_to_ask(void) {
-    unsigned count = 0;
-    EACH_NODE(node) count += may_be_asked(node);
-    return count;
-}
-
-/* Whoever has the node, and whether or not it holds. */
+/* Whoever has the node, and whether or not its claim holds. */
 static void revoke(struct client *client) {
     char path[ZKL_NAME_SIZE + 4];
-    unsigned left = choose(count_to_ask());
+    const struct node *node = node_some(may_be_asked);
     struct deed *deed = new_deed(client, DEED_REVOKE);
-    EACH_NODE(node) {
-        if (may_be_asked(node) && left-- == 0) deed->node = (int)(node - world.nodes);
-    }
+    deed->node = (int)(node - world.nodes);
     tell("%s asks %s to give way", story_client(client), story_node(deed->node));
-    deed->request =
-        zkl_revoke(client->zk, path_to(&world.nodes[deed->node], path), some_timeout(client, deed));
+    deed->request = zkl_revoke(client->zk, path_to(node, path), some_timeout(client, deed));
 }
 
 /* --- watchers ----------------------------------------------------------------------------------
@@ -191,12 +171,11 @@ enum { IS_HELD = 1U << DEED_GUARD | 1U << DEED_CHECK };
 
 /* Which can be begun now, a bit each. */
 static unsigned possible(const struct client *client) {
-    unsigned kinds = world.setting.deeds, holders = 0;
+    unsigned kinds = world.setting.deeds;
     if (count_deeds(client) == DEEDS) return 0;
-    EACH_WISH(client, wish) holders += has_lease(wish);
-    if (!holders) kinds &= ~IS_HELD;
+    if (!user_has(client, has_lease)) kinds &= ~IS_HELD;
     if (world.guard_count == GUARDS) kinds &= ~(1U << DEED_GUARD);
-    if (kinds & 1U << DEED_REVOKE && !count_to_ask()) kinds &= ~(1U << DEED_REVOKE);
+    if (kinds & 1U << DEED_REVOKE && !nodes_have(may_be_asked)) kinds &= ~(1U << DEED_REVOKE);
     return kinds;
 }
 

@@ -9,6 +9,24 @@
 #include "verdict.h"
 #include "world.h"
 
+/* --- which of them --------------------------------------------------------------------- */
+
+struct wish *user_some(const struct client *client, bool (*fits)(const struct wish *wish)) {
+    struct wish *found[ROOM];
+    unsigned count = 0;
+    EACH_WISH(client, wish) {
+        if (fits(wish)) found[count++] = wish;
+    }
+    return count ? found[count > 1 ? choose(count) : 0] : NULL;
+}
+
+bool user_has(const struct client *client, bool (*fits)(const struct wish *wish)) {
+    EACH_WISH(client, wish) {
+        if (fits(wish)) return true;
+    }
+    return false;
+}
+
 /* --- without memory -------------------------------------------------------------------- */
 
 static void check_memory(const void *made) {

@@ -12,10 +12,8 @@ static bool is_wanted(const struct wish *wish) {
 
 /* Its stake on that path; NULL: none. */
 static const struct stake *stake_on(const struct wish *wish, const char *path) {
-    const struct stakes *stakes = stakes_of(wish);
-    for (size_t i = 0; i < stakes->count; i++) {
-        const struct stake *stake = zkl_stakes_at(stakes, i);
-        if (stake->path && strcmp(stake->path->text, path) == 0) return stake;
+    EACH_PART(stakes_of(wish), part) {
+        if (part->path && strcmp(part->path->text, path) == 0) return part;
     }
     return NULL;
 }

@@ -363,6 +363,11 @@ static inline int index_of(const struct client *client) {
     return (int)(client - world.clients);
 }
 
+/* For it in `watched` and `kept`. */
+static inline uint8_t bit_of(const struct client *client) {
+    return (uint8_t)(1U << index_of(client));
+}
+
 /* The time by a client's own clock. */
 static inline zkl_time clock_of(const struct client *client) {
     return world.now / 1000 * client->rate + client->offset;
@@ -399,8 +404,11 @@ struct node *node_unsignalled(void); /* the first who waits in the condition for
 void node_remove(struct node *node);
 void node_write(struct node *node, enum content content);
 bool nodes_full(void);
-bool node_is_asked(const struct node *node); /* to give way, ever */
-bool node_is_urged(const struct node *node); /* and nothing was written since */
+bool node_may_be_written(const struct node *node);
+bool nodes_have(bool (*fits)(const struct node *node));        /* one such node at least */
+struct node *node_some(bool (*fits)(const struct node *node)); /* any of them, there is one */
+bool node_is_asked(const struct node *node);                   /* to give way, ever */
+bool node_is_urged(const struct node *node);                   /* and nothing was written since */
 
 /* When it was written to: first and last up to that view, how often; 0: never. */
 zxid node_changed(const struct node *node, zxid view);
@@ -486,6 +494,9 @@ struct desire {
     int32_t batch;
 };
 enum { OWNERS = 50 };
+/* One such wish at least; any of them, or NULL. */
+bool user_has(const struct client *client, bool (*fits)(const struct wish *wish));
+struct wish *user_some(const struct client *client, bool (*fits)(const struct wish *wish));
 bool user_may_wish(const struct client *client);
 void user_wish(struct client *client, int line, struct desire desire, zkl_time timeout,
                bool trying);
@@ -505,6 +516,14 @@ bool user_hear(struct client *client);
 static inline const struct stakes *stakes_of(const struct wish *wish) {
     return wish->lease ? &wish->lease->stakes : &wish->request->stakes;
 }
+
+static inline struct stake *const *parts_of(const struct stakes *stakes) {
+    return stakes->many ? stakes->many : &stakes->one;
+}
+
+#define EACH_PART(stakes, part) /* a stake each */                                                 \
+    for (struct stake *const *part##_at = parts_of(stakes), *part;                                 \
+         part##_at < parts_of(stakes) + (stakes)->count && (part = *part##_at, true); part##_at++)
 
 static inline struct stake *stake_of(const struct wish *wish) {
     const struct stakes *stakes = stakes_of(wish);
@@ -538,9 +557,10 @@ static inline bool has_handle(const struct wish *wish) {
 
 /* Another handle of its grant, or of a part of it, which is not being given up. */
 static inline bool is_fellow(const struct wish *wish, const struct wish *of) {
-    for (size_t i = 0; wish != of && has_handle(wish) && i < of->lease->stakes.count; i++)
-        if (zkl_stakes_have(&wish->lease->stakes, zkl_stakes_at(&of->lease->stakes, i)))
-            return true;
+    if (wish == of || !has_handle(wish)) return false;
+    EACH_PART(&of->lease->stakes, part) {
+        if (zkl_stakes_have(&wish->lease->stakes, part)) return true;
+    }
     return false;
 }
 
