@@ -107,7 +107,6 @@ static void tries(void) {
         LISTED("config");
         scene_created(INT32_MAX, 1042);
         CHECK_IS(LISTED(LIMITED, s.claim.name), ZKL_DO_RANK);
-        scene_ask_ranks();
         CHECK_IS(scene_ranked(LIMITED, ZKL_DONE, 1000), ZKL_DO_FAIL | ZKL_DO_REMOVE);
     }
     TEST("a try whose node somebody removes fails, and does not queue again") {
@@ -174,7 +173,6 @@ static void waiting(void) {
     TEST("in a long line the look at a few is gets in one flight, and all gone is a grant") {
         reach_long_line(2, 6);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
-        scene_ask_ranks();
         CHECK_IS(s.claim.ranks, 2);
         CHECK_IS(scene_ranked("lock-0000000000", ZKL_ABSENT, 0), 0);
         CHECK_IS(scene_ranked("lock-0000000001", ZKL_ABSENT, 0), ZKL_DO_GRANT);
@@ -182,7 +180,6 @@ static void waiting(void) {
     TEST("of a few that it looked at the nearest that is left is watched, the others are not") {
         reach_long_line(3, 12);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
-        scene_ask_ranks();
         CHECK_IS(scene_ranked("lock-0000000000", ZKL_DONE, 900), 0);
         CHECK_IS(scene_ranked("lock-0000000001", ZKL_REFUSED, 0), 0); /* but it is there */
         CHECK_IS(scene_ranked("lock-0000000002", ZKL_ABSENT, 0), ZKL_DO_WATCH_AHEAD);
@@ -198,14 +195,12 @@ static void waiting(void) {
     TEST("a look whose reply is lost is repeated, by a list once the connection was cut") {
         reach_long_line(2, 6);
         scene_ahead_deleted();
-        scene_ask_ranks();
         CHECK_IS(scene_ranked("lock-0000000000", ZKL_ABSENT, 0), 0);
         CHECK_IS(scene_ranked("lock-0000000001", ZKL_UNKNOWN, 0), 0);
         CHECK(s.claim.stalled);
         CHECK_IS(scene_resume(), ZKL_DO_WATCH_AHEAD); /* of one, that tells as well */
         reach_long_line(2, 6);
         scene_ahead_deleted();
-        scene_ask_ranks();
         scene_cut();
         scene_ranked("lock-0000000000", ZKL_UNKNOWN, 0);
         scene_ranked("lock-0000000001", ZKL_UNKNOWN, 0);
@@ -348,7 +343,6 @@ static void counters(void) {
         s.claim.sequence = -5;
         CHECK_IS(LISTED("lock--000000007", "lock--000000006", "lock-0000000001", s.claim.name),
                  ZKL_DO_RANK);
-        scene_ask_ranks();
         CHECK_IS(s.claim.ranks, 3);
         CHECK_IS(scene_ranked("lock--000000006", ZKL_DONE, 30), 0);
         CHECK_IS(scene_ranked("lock-0000000001", ZKL_DONE, 10), 0);
@@ -358,12 +352,10 @@ static void counters(void) {
     TEST("a czxid that was lost is asked for again, one that is known is not") {
         scene_reach(ZKL_LIST);
         LISTED(LIMITED, "a-lock-2147483647", s.claim.name);
-        scene_ask_ranks();
         CHECK_IS(scene_ranked(LIMITED, ZKL_UNKNOWN, 0), 0);
         CHECK_IS(scene_ranked("a-lock-2147483647", ZKL_DONE, 5), 0);
         CHECK(s.claim.stalled);
         CHECK_IS(scene_resume(), ZKL_DO_RANK);
-        scene_ask_ranks();
         CHECK_IS(s.claim.ranks, 1);
         CHECK(scene_ranked(LIMITED, ZKL_DONE, 2000) & ZKL_DO_WATCH_AHEAD);
         CHECK_TEXT(s.claim.ahead->name, "a-lock-2147483647");
@@ -377,7 +369,6 @@ static void counters(void) {
     TEST("a czxid that may not be read fails the claim; replies after that are harmless") {
         scene_reach(ZKL_LIST);
         LISTED(LIMITED, "a-lock-2147483647", s.claim.name);
-        scene_ask_ranks();
         CHECK_IS(scene_ranked(LIMITED, ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(scene_ranked("a-lock-2147483647", ZKL_ABSENT, 0), 0);
         CHECK_IS(s.claim.ranks, 0);
@@ -387,7 +378,6 @@ static void counters(void) {
         LISTED("lock-0000000007", AHEAD, s.claim.name);
         LINE("lock-0000000007", AHEAD, s.claim.name, LIMITED, "a-lock-2147483647");
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
-        scene_ask_ranks();
         CHECK_IS(s.claim.ranks, 1); /* those after its own list are behind */
         CHECK(scene_ranked("lock-0000000007", ZKL_DONE, 7) & ZKL_DO_WATCH_AHEAD);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);

@@ -31,7 +31,6 @@ static void creates(void) {
         scene_reach(ZKL_RECOVER_LIST);
         LISTED(LIMITED, scene_name(INT32_MAX));
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), ZKL_DO_RANK);
-        scene_ask_ranks();
         CHECK(scene_ranked(LIMITED, ZKL_DONE, 1041) & ZKL_DO_WATCH_AHEAD);
     }
     TEST("a node of another session is not taken, whatever its name says") {
@@ -161,7 +160,6 @@ static void stalls(void) {
         scene_got_own(ZKL_UNKNOWN, 0);
         LINE("lock-0000000007", AHEAD, s.claim.name, LIMITED);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
-        scene_ask_ranks();
         CHECK(scene_ranked("lock-0000000007", ZKL_DONE, 7) & ZKL_DO_WATCH_AHEAD);
     }
     TEST("attempts that come to nothing go on with the next heartbeat, not at once for ever") {

@@ -24,6 +24,18 @@ static void reach(enum zkl_claim_state state) {
     scene_reach_as(ZKL_PERMIT, state, ZKL_NEVER);
 }
 
+/* Two others hold one each: the claim does not fit, and is the first that waits. */
+static void head(void) {
+    reach(ZKL_LIST);
+    LISTED(ONE40, ONE41, s.claim.name);
+}
+
+/* One holds; the claim is behind another one that waits, for all. */
+static void follow_one(void) {
+    reach(ZKL_LIST);
+    LISTED(ONE39, ALL41, s.claim.name);
+}
+
 /* An event or a reply about a contender by its name; NULL: one that is not in the line. */
 static zkl_actions deleted(const char *name) {
     struct zkl_contender *contender = name ? zkl_line_find(&s.line, name) : NULL;
@@ -146,8 +158,7 @@ static void heads(void) {
     TEST("who heads is granted by any holder's end, without a request but the mark") {
         static const char *const gone[] = {ONE40, ONE41, NULL};
         for (size_t i = 0; i < 2; i++) {
-            reach(ZKL_LIST);
-            LISTED(ONE40, ONE41, s.claim.name);
+            head();
             CHECK_IS(deleted(gone[i]), ZKL_DO_GRANT | ZKL_DO_MARK);
         }
     }
@@ -160,14 +171,12 @@ static void heads(void) {
         CHECK_IS(deleted(ONE41), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a get that finds a holder gone counts like its event") {
-        reach(ZKL_LIST);
-        LISTED(ONE40, ONE41, s.claim.name);
+        head();
         CHECK_IS(got(ONE41, ZKL_DONE), 0);
         CHECK_IS(got(ONE40, ZKL_ABSENT), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a holder's mark uses its watch up: that one is watched again, and no other") {
-        reach(ZKL_LIST);
-        LISTED(ONE40, ONE41, s.claim.name);
+        head();
         CHECK_IS(changed(ONE40), ZKL_DO_WATCH_AHEAD);
         CHECK_TEXT(s.claim.ahead->name, ONE40);
         CHECK_IS(got(ONE40, ZKL_DONE), 0);
@@ -176,16 +185,14 @@ static void heads(void) {
         CHECK_IS(deleted(ONE41), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a lost get is asked again, and those of the others with it") {
-        reach(ZKL_LIST);
-        LISTED(ONE40, ONE41, s.claim.name);
+        head();
         CHECK_IS(got(ONE40, ZKL_UNKNOWN), 0);
         CHECK(s.claim.stalled);
         CHECK_IS(scene_resume(), ZKL_DO_HOLDERS);
         CHECK(!s.claim.stalled);
     }
     TEST("another claim's list has shown the holder's end before its event comes") {
-        reach(ZKL_LIST);
-        LISTED(ONE40, ONE41, s.claim.name);
+        head();
         LINE(ONE41, s.claim.name);
         CHECK_IS(deleted(NULL), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
@@ -199,15 +206,13 @@ static void heads(void) {
         CHECK_IS(deleted(ONE40), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a newer list that shows more ahead has it watch all of them") {
-        reach(ZKL_LIST);
-        LISTED(ONE40, ONE41, s.claim.name);
+        head();
         LINE(ONE39, ONE40, ONE41, s.claim.name);
         CHECK_IS(deleted(ONE40), ZKL_DO_HOLDERS);
         CHECK_IS(deleted(ONE39), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("after a reconnect it lists before it is granted: its own node may be gone") {
-        reach(ZKL_LIST);
-        LISTED(ONE40, ONE41, s.claim.name);
+        head();
         scene_cut();
         CHECK_IS(scene_resume(), 0); /* its watches are set again by the library */
         CHECK_IS(deleted(ONE40), ZKL_DO_LIST);
@@ -215,8 +220,7 @@ static void heads(void) {
         CHECK_IS(s.grants, 0);
     }
     TEST("without a certain clock it syncs first, and marks with the grant") {
-        reach(ZKL_LIST);
-        LISTED(ONE40, ONE41, s.claim.name);
+        head();
         s.now += T * 6 / 10;
         CHECK_IS(deleted(ONE40), ZKL_DO_SYNC);
         CHECK_IS(scene_synced(ZKL_DONE), ZKL_DO_GRANT | ZKL_DO_MARK);
@@ -227,16 +231,14 @@ static void heads(void) {
 
 static void behind(void) {
     TEST("the mark of the one before makes it list; then it heads") {
-        reach(ZKL_LIST);
-        LISTED(ONE39, ALL41, s.claim.name);
+        follow_one();
         CHECK_IS(changed(ALL41), ZKL_DO_LIST);
         CHECK_IS(LISTED(ALL41, s.claim.name), ZKL_DO_HOLDERS);
         CHECK(s.claim.heading);
         CHECK_IS(s.queued, 1);
     }
     TEST("a mark that came before the watch is seen by the get, once") {
-        reach(ZKL_LIST);
-        LISTED(ONE39, ALL41, s.claim.name);
+        follow_one();
         CHECK_IS(got(ALL41, ZKL_DONE), 0);
         CHECK_IS(marked(ALL41, 2000), ZKL_DO_LIST);
         CHECK_IS(LISTED(ONE39, ALL41, s.claim.name), ZKL_DO_WATCH_AHEAD); /* a stranger's */
@@ -256,8 +258,7 @@ static void behind(void) {
         CHECK_IS(deleted(ALL41), ZKL_DO_HOLDERS);
     }
     TEST("the end of another than the one before is not its matter") {
-        reach(ZKL_LIST);
-        LISTED(ONE39, ALL41, s.claim.name);
+        follow_one();
         CHECK_IS(deleted(ONE39), 0);
         CHECK_IS(changed(ONE39), 0);
         CHECK_IS(deleted(NULL), 0);
@@ -268,8 +269,7 @@ static void behind(void) {
 
 /* Granted after a wait, the mark is out. */
 static void grant_late(void) {
-    reach(ZKL_LIST);
-    LISTED(ONE40, ONE41, s.claim.name);
+    head();
     CHECK_IS(deleted(ONE40), ZKL_DO_GRANT | ZKL_DO_MARK);
 }
 
@@ -288,8 +288,7 @@ static void marks(void) {
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("the last in line, when a list shows that it is, marks nothing") {
-        reach(ZKL_LIST);
-        LISTED(ONE39, ALL41, s.claim.name);
+        follow_one();
         CHECK_IS(changed(ALL41), ZKL_DO_LIST);
         CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
     }
@@ -316,7 +315,6 @@ static void exhausted(void) {
     TEST("where numbers are exhausted czxids tell who is ahead, and who is the nearest") {
         reach(ZKL_LIST);
         CHECK_IS(LISTED(LIMIT_ONE, LIMIT_TWO, s.claim.name), ZKL_DO_RANK);
-        scene_ask_ranks();
         scene_ranked(LIMIT_ONE, ZKL_DONE, 1000);
         CHECK_IS(scene_ranked(LIMIT_TWO, ZKL_DONE, 990), HEADS);
         CHECK_TEXT(s.claim.ahead->name, LIMIT_ONE);
@@ -326,17 +324,14 @@ static void exhausted(void) {
     TEST("who ranks as behind is passed over, and told: it may have seen the claim wait") {
         reach(ZKL_LIST);
         LISTED(LIMIT_ONE, LIMIT_TWO, s.claim.name);
-        scene_ask_ranks();
         scene_ranked(LIMIT_ONE, ZKL_DONE, 1000);
         CHECK_IS(scene_ranked(LIMIT_TWO, ZKL_DONE, 1050), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("who heads when the counter ends asks for czxids before it is granted") {
-        reach(ZKL_LIST);
-        LISTED(ONE40, ONE41, s.claim.name);
+        head();
         LINE(ONE40, ONE41, s.claim.name, LIMIT_ONE);
         CHECK_IS(changed(ONE41), ZKL_DO_WATCH_AHEAD);
         CHECK_IS(deleted(ONE40), ZKL_DO_RANK);
-        scene_ask_ranks();
         CHECK_IS(scene_ranked(ONE41, ZKL_DONE, 1000), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a line without contenders has shown nothing") {

@@ -413,7 +413,7 @@ static void check_resumes(const struct zkl_claim *was, int event) {
 
 static void step(int event, int reply) {
     struct zkl_claim was = s.claim;
-    zkl_actions did = scene_did(happen(event, (enum zkl_reply)reply));
+    zkl_actions did = scene_count(happen(event, (enum zkl_reply)reply));
     check_all(&was, did, event);
 }
 
@@ -440,11 +440,11 @@ static void every_pair(int state, int setting) {
                    replies[first % 4], events[second / 4], replies[second % 4]);
         build(state, setting);
         struct zkl_claim was = s.claim;
-        scene_did(happen(first / 4, (enum zkl_reply)(first % 4)));
+        scene_count(happen(first / 4, (enum zkl_reply)(first % 4)));
         if (possible(&was, first / 4) && possible(&s.claim, second / 4)) {
             was = s.claim;
             zkl_actions did = happen(second / 4, (enum zkl_reply)(second % 4));
-            scene_did(did);
+            scene_count(did);
             check_told(&was, did);
             check_state();
         }

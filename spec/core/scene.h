@@ -41,7 +41,7 @@ static struct scene {
     int grants, fails, losses, forgets, queued, shared;
 } s;
 
-static inline zkl_actions scene_did(zkl_actions did) {
+static inline zkl_actions scene_count(zkl_actions did) {
     s.grants += (did & ZKL_DO_GRANT) != 0;
     s.fails += (did & ZKL_DO_FAIL) != 0;
     s.losses += (did & ZKL_DO_LOSE) != 0;
@@ -49,6 +49,13 @@ static inline zkl_actions scene_did(zkl_actions did) {
     s.queued += (did & ZKL_DO_QUEUED) != 0;
     s.shared += (did & ZKL_DO_DOWNGRADED) != 0;
     return did;
+}
+
+/* What an event made the claim do. As its owner does, the scene counts the gets of ZKL_DO_RANK. */
+static inline zkl_actions scene_did(zkl_actions did) {
+    struct zkl_contender *c = NULL;
+    while (did & ZKL_DO_RANK && (c = zkl_line_unranked(&s.line, &s.claim, c))) s.claim.ranks++;
+    return scene_count(did);
 }
 
 /* Acknowledged heartbeats up to now: the clock is as certain as it gets. */
@@ -170,12 +177,6 @@ static inline zkl_actions scene_got_own(enum zkl_reply reply, int64_t czxid) {
 
 static inline zkl_actions scene_got_ahead(enum zkl_reply reply) {
     return scene_did(zkl_claim_got_ahead(&s.claim, s.claim.ahead, reply, ZKL_AUTH, s.now));
-}
-
-/* The owner counts the gets that it issues for ZKL_DO_RANK. */
-static inline void scene_ask_ranks(void) {
-    struct zkl_contender *c = NULL;
-    while ((c = zkl_line_unranked(&s.line, &s.claim, c))) s.claim.ranks++;
 }
 
 static inline zkl_actions scene_ranked(const char *name, enum zkl_reply reply, int64_t czxid) {
@@ -346,7 +347,6 @@ static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state
     if (state == ZKL_RANK) LISTED(LIMITED, s.claim.name);
     else if (state == ZKL_WAIT) LISTED(ahead, s.claim.name);
     else LISTED(s.claim.name);
-    if (state == ZKL_RANK) scene_ask_ranks();
     if (state == ZKL_DOWNGRADE) scene_share();
     if (state == ZKL_IN_CONDITION) scene_await(deadline);
     if (state >= ZKL_LEAVE) scene_release();

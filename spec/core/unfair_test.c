@@ -438,7 +438,7 @@ static void every_pair(enum zkl_claim_state state, int setting) {
         for (int i = 0; i < 2; i++) {
             struct zkl_claim was = s.claim;
             zkl_actions did = happen(steps[i] / 4, (enum zkl_reply)(steps[i] % 4));
-            check_step(&was, scene_did(did));
+            check_step(&was, scene_count(did));
         }
     }
 }
