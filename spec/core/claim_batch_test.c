@@ -1,6 +1,6 @@
 /*
  * claim_batch_test.c - claims that take turns: those of a session have one node between them,
- * and who holds hands it on, so often as a batch has grants.
+ * and the claim that holds hands it on, so often as a batch has grants.
  */
 #include "scene.h"
 
@@ -62,7 +62,7 @@ static void check_heir(const struct zkl_claim *heir, const struct zkl_claim *of,
     CHECK(of->state == ZKL_GONE && !of->wanted && !of->ahead && !zkl_claim_follows(of));
 }
 
-/* --- who follows --------------------------------------------------------------------------- */
+/* --- claims that follow ------------------------------------------------------------------- */
 
 static void following(void) {
     TEST("who comes while another is on its way waits for it, and is told so once") {
@@ -339,7 +339,7 @@ static void yielding(void) {
     }
 }
 
-/* --- who gives up --------------------------------------------------------------------------- */
+/* --- claims that give up ------------------------------------------------------------------ */
 
 static void giving_up(void) {
     TEST("who gives up on its way hands its place on; the heir looks where that is") {
@@ -411,8 +411,7 @@ static void giving_up(void) {
     }
 }
 
-/* --- what ends without being given up -----------------------------------------------------------
- */
+/* --- what ends without being given up ----------------------------------------------------- */
 
 static void ends(void) {
     TEST("a holder that the clock ends, or whose node is gone, lets the next one enter") {

@@ -213,8 +213,7 @@ static void signals(void) {
     }
 }
 
-/* --- a wait that ends too early ----------------------------------------------------------------
- */
+/* --- a wait that ends too early ----------------------------------------------------------- */
 
 static void early(void) {
     TEST("the deadline deletes the waiter's node, unless it was signalled") {

@@ -1,5 +1,5 @@
 /*
- * claim_permits_test.c - permits of a semaphore: who holds, who watches whom, who is told,
+ * claim_permits_test.c - permits of a semaphore: which claims hold, watch, are told,
  * and by what. The claim wants 2 of 3 and has number 42.
  */
 #include "permits.h"
@@ -57,7 +57,7 @@ static zkl_actions marked(const char *name, int64_t zxid) {
     return scene_did(zkl_claim_ahead_marked(&s.claim, contender, zxid));
 }
 
-/* --- who holds --------------------------------------------------------------------------- */
+/* --- places --------------------------------------------------------------------------- */
 
 static void places(void) {
     TEST("a claim holds while the permits ahead and its own are no more than the limit") {
@@ -152,7 +152,7 @@ static void tries(void) {
     }
 }
 
-/* --- who heads --------------------------------------------------------------------------- */
+/* --- a claim that heads ------------------------------------------------------------------- */
 
 static void heads(void) {
     TEST("who heads is granted by any holder's end, without a request but the mark") {
@@ -227,7 +227,7 @@ static void heads(void) {
     }
 }
 
-/* --- who is behind ----------------------------------------------------------------------- */
+/* --- a claim behind it ----------------------------------------------------------------------- */
 
 static void behind(void) {
     TEST("the mark of the one before makes it list; then it heads") {

@@ -1,5 +1,5 @@
 /*
- * claim_share_test.c - readers and writers: who passes whom, what a try takes, and a
+ * claim_share_test.c - readers and writers: which pass which, what a try takes, and a
  * writer that becomes a reader. While that is asked for it holds; afterwards exactly one
  * node of it is there, and its claim knows which.
  */

@@ -227,7 +227,7 @@ static zkl_actions deleted(struct zkl_contender *contender) {
     return did;
 }
 
-/* The waiter of one who is away is told of a signal, and that matters to it. */
+/* The waiter of a claim in IN_CONDITION is told of a signal, and that matters to the claim. */
 static zkl_actions called(void) {
     if (s.claim.state != ZKL_IN_CONDITION) return 0;
     if (s.part.state == ZKL_CREATE)
@@ -286,7 +286,7 @@ static void check_shared(const struct zkl_claim *was, const struct zkl_claim *is
     if (is->kind != was->kind) CHECK(was->state == ZKL_DOWNGRADE && is->kind == ZKL_READ);
 }
 
-/* What the user of one who is away is told of its waiter. */
+/* What the user of a claim in IN_CONDITION is told of its waiter. */
 static void check_stayed(const struct zkl_claim *was, const struct zkl_claim *is, zkl_actions did) {
     bool stayed = was->state == ZKL_IN_CONDITION && is->state == ZKL_HELD;
     CHECK_IS(stayed, (did & ZKL_DO_STAYED) != 0);
@@ -304,13 +304,14 @@ static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is
     if (is->settled) CHECK(is->state == ZKL_LEAVE || is->state == ZKL_GONE);
 }
 
-/* It is on its way, or holds and will hand its node on: who comes after it waits for it. */
+/* It is on its way, or holds and will hand its node on: claims behind it wait for it. */
 static bool leads(const struct zkl_claim *claim) {
     if (claim->state == ZKL_HELD) return claim->served + 1 < claim->batch;
     return claim->wanted && claim->state >= ZKL_CREATE && claim->state <= ZKL_FIRST;
 }
 
-/* The part takes the place of whoever hands it on, or goes on by itself: it is not forgotten. */
+/* The part takes the place of the claim that hands it on, or goes on by itself: it is not
+ * forgotten. */
 static void check_turns(const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s.claim, *heir = &s.part;
     bool left = leads(was) && !leads(is);

@@ -1,5 +1,5 @@
 /*
- * line_test.c - the line of contenders: who is ahead of whom.
+ * line_test.c - the line of contenders: which is ahead of which.
  * BUG-07 (order as text), BUG-12 (a predecessor that was only waiting), Q-02.
  */
 #include "line.h"

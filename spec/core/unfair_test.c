@@ -1,5 +1,5 @@
 /*
- * unfair_test.c - claims of ZKL_UNFAIR: one node of a fixed name, for whoever is quickest.
+ * unfair_test.c - claims of ZKL_UNFAIR: one node of a fixed name, for the quickest client.
  * What must not happen: that another session's node is taken or removed, that two claims
  * of one session are confused, that a delete is repeated blindly. ALG-05, BUG-03.
  */
@@ -229,8 +229,7 @@ static void losing(void) {
     }
 }
 
-/* --- claims of one session ----------------------------------------------------------------------
- */
+/* --- claims of one session ---------------------------------------------------------------- */
 
 static zkl_actions begin(bool trying) {
     scene_add(&s.second, ZKL_UNFAIR)->trying = trying;

@@ -161,8 +161,7 @@ void zkl_descriptors_sockets(const struct servers *servers) {
     (void)servers;
 }
 
-/* --- libzookeeper: handles ---------------------------------------------------------------------
- */
+/* --- libzookeeper: handles ---------------------------------------------------------------- */
 
 const int ZOO_PERSISTENT = 0, ZOO_EPHEMERAL = 1, ZOO_EPHEMERAL_SEQUENTIAL = 3, ZOO_CONTAINER = 4;
 const int ZOO_EXPIRED_SESSION_STATE = -112, ZOO_AUTH_FAILED_STATE = -113;
@@ -247,8 +246,7 @@ const char *zerror(int code) {
     return "an error";
 }
 
-/* --- libzookeeper: requests ----------------------------------------------------------------------
- */
+/* --- libzookeeper: requests --------------------------------------------------------------- */
 
 static int ask(zhandle_t *handle, enum form form, const char *path, struct asked asked) {
     require(w.count < ASKED && ++w.made <= A_REPLY_ASKS);
@@ -375,8 +373,7 @@ void zoo_check_op_init(zoo_op_t *op, const char *path, int version) {
     op->type = 13;
 }
 
-/* --- what the server says ----------------------------------------------------------------------
- */
+/* --- what the server says ----------------------------------------------------------------- */
 
 static const char *const strangers[] = {
     "_c_11111111-2222-3333-4444-555555555555-lock-0000000001",
@@ -487,8 +484,7 @@ static struct String_vector pick_names(void) {
     return names;
 }
 
-/* --- answers
- * ---------------------------------------------------------------------------------------- */
+/* --- answers ------------------------------------------------------------------------------ */
 
 static void tell_names(const struct asked *asked, int rc) {
     struct String_vector names = pick_names();
@@ -567,8 +563,7 @@ static void answer(void) {
     answer_with(&asked, pick_code());
 }
 
-/* --- events
- * ------------------------------------------------------------------------------------------ */
+/* --- events ------------------------------------------------------------------------------- */
 
 static zhandle_t *pick_handle(void) {
     return w.handles[byte() % 4 == 0 || !w.handles[0]];
@@ -618,8 +613,7 @@ static void pass_time(zkl_time time) {
     while (zkl_client_next(w.client, &event)) continue;
 }
 
-/* --- users
- * --------------------------------------------------------------------------------------------- */
+/* --- users -------------------------------------------------------------------------------- */
 
 static const char *const paths[] = {"/a", "/b/c", "/d"};
 

@@ -103,7 +103,7 @@ static enum what what_happened(const struct fact *fact) {
     return fact->at == fact->born ? CREATED : CHANGED;
 }
 
-/* Who may not read it is told nothing, and has no watch any more (ZOOKEEPER-4799). */
+/* A client that may not read it is told nothing, and has no watch any more (ZOOKEEPER-4799). */
 static bool is_kept_back(void) {
     return world.setting.refusals && choose(6) == 5;
 }

@@ -93,14 +93,13 @@ static void queue(struct client *client) {
     deed->request = zkl_queue(client->zk, line_path(deed->line), kind, some_timeout(client, deed));
 }
 
-/* --- a word to a holder ------------------------------------------------------------------------
- */
+/* --- a word to a holder ------------------------------------------------------------------- */
 
 static bool may_be_asked(const struct node *node) {
     return node->contender && node_may_be_written(node);
 }
 
-/* Whoever has the node, and whether or not its claim holds. */
+/* Any contender's client, whether or not its claim holds. */
 static void revoke(struct client *client) {
     char path[ZKL_NAME_SIZE + 4];
     const struct node *node = node_some(may_be_asked);
@@ -110,8 +109,7 @@ static void revoke(struct client *client) {
     deed->request = zkl_revoke(client->zk, path_to(node, path), some_timeout(client, deed));
 }
 
-/* --- watchers ----------------------------------------------------------------------------------
- */
+/* --- watchers ----------------------------------------------------------------------------- */
 
 static void watch(struct client *client) {
     enum zkl_code why = ZKL_OK;
@@ -133,8 +131,7 @@ void deed_hear_watcher(const struct client *client, uint64_t id) {
     }
 }
 
-/* --- all of them ---------------------------------------------------------------------------------
- */
+/* --- all of them -------------------------------------------------------------------------- */
 
 void deed_drop(struct deed *deed) {
     if (deed->request) zkl_request_drop(deed->request);
@@ -218,8 +215,7 @@ void deed_begin(struct client *client) {
     client_settle(client);
 }
 
-/* --- other people --------------------------------------------------------------------------------
- */
+/* --- other people ------------------------------------------------------------------------- */
 
 bool deed_may_touch(void) {
     EACH_DATUM(datum) {
@@ -248,8 +244,7 @@ void deed_touch(void) {
     if (how == 1) touch(which, ZKL_OP_CREATE);
 }
 
-/* --- what is sent, and what is told
- * ---------------------------------------------------------------- */
+/* --- what is sent, and what is told ------------------------------------------------------- */
 
 unsigned guard_sent(const struct client *client, const struct call *call) {
     EACH_DEED(client, deed) {

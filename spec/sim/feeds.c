@@ -169,7 +169,7 @@ FEED(downgraded, REPLIED(EVENT_DOWNGRADED), NO_MORE,
      (CLAIM, enum zkl_reply reply, enum zkl_code why), (claim, reply, why))
 FEED(removed, REPLIED(EVENT_REMOVED), NO_MORE, (CLAIM, enum zkl_reply reply), (claim, reply))
 FEED(left_nothing, EVENT_LEFT_NOTHING, NO_MORE, (CLAIM), (claim))
-/* A write to a node says that to who waits in a condition only. */
+/* A write to a node says that to a waiter in a condition only. */
 FEED(signalled, claim->waits ? EVENT_SIGNALLED : EVENTS, NO_MORE, (CLAIM), (claim))
 FEED(forwarded, forwarded_event(reply, next), NO_MORE, (CLAIM, enum zkl_reply reply, bool next),
      (claim, reply, next))

@@ -19,8 +19,7 @@ const char *const move_names[MOVES] = {
 
 uint64_t moves_made[MOVES];
 
-/* --- which are possible ------------------------------------------------------------------------
- */
+/* --- which are possible ------------------------------------------------------------------- */
 
 static const unsigned weights[MOVES] = {
     [MOVE_CARRY] = 24,  [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,     [MOVE_SEE] = 10,
@@ -67,7 +66,7 @@ static bool is_free(const struct wish *wish) {
     return wish->lease && wish->doing == NOTHING;
 }
 
-/* Of who waits in the condition, if others have handles, too, somebody may give up the handle. */
+/* A handle whose user waits in the condition may be given up if its grant has others. */
 static bool may_release(const struct wish *wish) {
     bool waits = wish->doing == WAITS && !wish->parted;
     return has_lease(wish) || wish->away || (waits && stake_of(wish)->handles > 1);
@@ -79,7 +78,7 @@ static bool may_share(const struct wish *wish) {
     return claim->state == ZKL_HELD && zkl_claim_may_downgrade(claim);
 }
 
-/* Somebody asks its holder to give way: who takes turns ends his. */
+/* Somebody asks its holder to give way: in turns that ends the turn. */
 static bool may_yield(const struct wish *wish) {
     if (!has_lease(wish)) return false;
     const struct node *node = node_find(stake_of(wish)->claim.name);

@@ -38,8 +38,7 @@ bool queue_pull(struct queue *queue, struct item *item) {
     return true;
 }
 
-/* --- while connected ---------------------------------------------------------------------------
- */
+/* --- while connected ---------------------------------------------------------------------- */
 
 static void push(struct client *client, enum what what, int node) {
     struct item item = {.what = what, .node = node};
@@ -114,8 +113,7 @@ void network_arrive(struct client *client, struct item *item) {
     else if (is_event(item)) note_event(item->node, bit_of(client));
 }
 
-/* --- a cut -------------------------------------------------------------------------------------
- */
+/* --- a cut -------------------------------------------------------------------------------- */
 
 /*
  * The client looks for it a session timeout later, by its clock. One that runs too fast for

@@ -26,8 +26,8 @@ struct node *node_of(const struct zkl_claim *claim) {
 /* --- what the user is told ---------------------------------------------------------- */
 
 /*
- * Tokens only grow. Readers may be granted in any order, but none after whoever excludes
- * it and came later: that one had to wait for the reader's node.
+ * Tokens only grow. Readers may be granted in any order, but none after a contender that excludes
+ * the reader and came later: that one had to wait for the reader's node.
  */
 static void note_token(const struct node *node, int32_t served) {
     int64_t *token = &world.token[node->line], *read_token = &world.read_token[node->line];
@@ -231,8 +231,8 @@ void rules_on_stay(const struct wish *wish, enum zkl_code code) {
 }
 
 /*
- * A signal is taken or passed on. Its node goes alone only when nobody is left who waited at
- * the signal and has none; whom it may not signal cannot have it.
+ * A signal is taken or passed on. Its node goes alone only when no waiter is left that waited at
+ * the signal and has none; a waiter that it may not signal cannot have it.
  */
 void rules_on_remove(const struct node *own, bool taken) {
     if (world.setting.mix != MIX_CONDITION || own->line != CONDITION || !own->change_count) return;
@@ -315,8 +315,7 @@ void rules_on_set_watches(const struct client *client) {
     require(others <= world.setting.room, "a session has no more watches than it may set again");
 }
 
-/* --- time ---------------------------------------------------------------------------------------
- */
+/* --- time --------------------------------------------------------------------------------- */
 
 /* What the own clock ended stays ended, whatever is learned later. */
 static void note_ends(const struct client *client) {
@@ -345,8 +344,7 @@ void rules_on_tick(const struct client *client, zkl_time now) {
     EACH_DEED(client, deed) rules_on_open_deed(client, deed, now);
 }
 
-/* --- any time ------------------------------------------------------------------------------------
- */
+/* --- any time ----------------------------------------------------------------------------- */
 
 /* Its node, unless a stranger removed that. */
 static const struct node *check_holder(const struct client *client, const struct zkl_claim *claim) {
@@ -363,7 +361,7 @@ static const struct node *check_holder(const struct client *client, const struct
     return node;
 }
 
-/* Those who hold for certain, at one moment. */
+/* The nodes that are held for certain, at one moment. */
 struct tally {
     unsigned alone, readers, sharers; /* sharers: of permits */
     int64_t permits;
@@ -426,7 +424,7 @@ static bool is_awaited(const struct stakes *stakes) {
     return false;
 }
 
-/* A refusal, or a number near the end, leaves a writer's node to who only reads. */
+/* A refusal, or a number near the end, leaves a writer's node to a user that only reads. */
 static void check_hold(const struct client *client, const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (!zkl_claim_holds(claim)) return;
@@ -464,7 +462,7 @@ void rules_at_any_time(void) {
 /* --- in calm, and at rest ----------------------------------------------------------- */
 
 /*
- * Who fits does not wait; the first that does not watches each holder, who is behind it
+ * A claim that fits does not wait; the first that does not watches each holder, a claim behind it
  * only the one before. A mark that was refused cannot tell.
  */
 static void check_permits(const struct client *client, const struct zkl_claim *claim,
@@ -485,7 +483,7 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
     }
 }
 
-/* Whoever was signalled is on its way back. */
+/* A waiter that was signalled is on its way back. */
 static void check_in_condition(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_find(claim->name);
     require(own && alive(own), "who waits in the condition has its node");
@@ -510,7 +508,7 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
         require(node_before(own, own->kind) == ahead, "who waits watches the nearest");
 }
 
-/* Whoever has the name is watched. */
+/* The node of the name is watched. */
 static void check_unfair_waiter(const struct client *client) {
     const struct node *node = node_at(ZKL_NAME_FIXED, world.zxid);
     require(node, "who waits waits for somebody");
@@ -526,7 +524,7 @@ static const struct zkl_claim *claim_of(const struct node *node) {
     return NULL;
 }
 
-/* Whom it waits for: its predecessor, or that of the part that is not the first. */
+/* What it waits for: its predecessor, or that of the part that is not the first. */
 static const struct node *waited_for(const struct zkl_claim *claim) {
     if (claim->state == ZKL_FIRST) claim = claim->next_part;
     const struct node *own = claim->state == ZKL_WAIT ? node_of(claim) : NULL;

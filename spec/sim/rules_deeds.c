@@ -152,7 +152,7 @@ static bool is_told(const struct zkl_queued *queue, size_t count, const struct n
     return false;
 }
 
-/* Whom any server would have shown all the time. */
+/* Any server would have shown the contender all the time. */
 static bool stayed(const struct deed *deed, const struct node *node) {
     bool fixed = deed->request->asked == ZKL_UNFAIR;
     bool counts = node->contender && fixed == is_fixed(node->name);

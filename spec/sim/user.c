@@ -235,7 +235,7 @@ void user_signal(struct client *client, struct wish *wish) {
 
 /* --- what users are told ------------------------------------------------------------- */
 
-/* Those who give way listen. */
+/* Users that give way listen. */
 static void hear_revocation(const struct client *client, struct wish *wish) {
     if (wish->revoked || !zkl_lease_revoked(wish->lease)) return;
     wish->revoked = true;
@@ -363,7 +363,7 @@ static void hear_request(struct client *client, uint64_t id) {
     }
 }
 
-/* Who waits in the condition, or for the end, hears from its request; so do its fellows. */
+/* A user that waits in the condition, or for the end, hears from its request; so do its fellows. */
 static bool is_away(const struct wish *wish) {
     bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
     return waits || wish->doing == LEAVES || wish->away;

@@ -52,7 +52,7 @@ static bool is_had_by(const struct client *client, int owner, const struct stake
     return false;
 }
 
-/* Who waited with several wishes may have several grants: the first that came. */
+/* An owner that waited with several wishes may have several grants: the first that came. */
 static const struct stake *held(const struct client *client, int owner, const char *path) {
     EACH_STAKE(client, stake) {
         bool here = strcmp(stake->path->text, path) == 0;

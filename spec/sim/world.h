@@ -77,7 +77,7 @@ struct node {
 struct server {
     zxid seen;
     bool apart;      /* cut off from the leader; still answers reads */
-    zkl_time report; /* when it tells the leader next whom it heard */
+    zkl_time report; /* when it tells the leader next which sessions it heard */
 };
 
 struct session {
@@ -164,7 +164,7 @@ struct queue {
 
 enum doing { NOTHING, SHARES, WAITS, SIGNALS, LEAVES };
 
-/* A user who wants the lock, or has it. */
+/* A user that wants the lock, or has it. */
 struct wish {
     bool used;
     struct zkl_request *request; /* until it is answered */
@@ -279,7 +279,7 @@ enum mix {
     MIX_DOWNGRADE, /* the first client's are writers, all others' readers or writers */
     MIX_UNFAIR,
     MIX_MULTI,     /* of all kinds, on two paths: on one of them, or on both at once */
-    MIX_CONDITION, /* of all kinds; who waits in the condition is on the second path */
+    MIX_CONDITION, /* of all kinds; waiters in the condition are on the second path */
     MIX_TURNS,     /* mutexes that are handed on within a client */
     MIX_PERMITS,
     MIX_QUARREL, /* permits; now and then somebody has another limit, or wants a mutex */
@@ -400,7 +400,7 @@ struct node *node_at(const char *name, zxid view); /* of a name that many have h
 struct node *node_born(zxid born);
 struct node *node_make(const char *prefix, int session, int line, bool contender); /* sequential */
 struct node *node_add(const char *name, int session, int line, bool contender);
-struct node *node_unsignalled(void); /* the first who waits in the condition for a signal */
+struct node *node_unsignalled(void); /* the first waiter in the condition without a signal */
 void node_remove(struct node *node);
 void node_write(struct node *node, enum content content);
 bool nodes_full(void);
@@ -426,7 +426,7 @@ struct node *node_before(const struct node *node, enum zkl_kind kind);
  */
 int64_t node_taken(const struct node *node);
 
-/* A server learns of commits up to `view`, and tells whoever watches. */
+/* A server learns of commits up to `view`, and tells the clients that watch. */
 void server_see(int server, zxid view);
 void server_report(int server);
 void server_rejoin(int server);

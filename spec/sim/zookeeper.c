@@ -78,7 +78,7 @@ struct node *node_born(zxid born) {
 }
 
 bool nodes_full(void) {
-    return world.node_count > NODES - 40; /* whoever is robbed makes another */
+    return world.node_count > NODES - 40; /* a claim that is robbed makes another */
 }
 
 /* Also the session has to have room to mark it. */
@@ -295,7 +295,7 @@ void session_heard(const struct client *client) {
     if (client->server == 0) world.sessions[client->session].touched = world.now;
 }
 
-/* Every half tick a follower tells the leader whom it heard since the last time. */
+/* Every half tick a follower tells the leader which sessions it heard since the last time. */
 void server_report(int index) {
     world.servers[index].report = world.now + world.setting.tick / 2;
     if (world.servers[index].apart) return;
@@ -307,7 +307,7 @@ void server_report(int index) {
     }
 }
 
-/* What piled up in between comes first: the leader's question whom it heard. */
+/* What piled up in between comes first: the leader's question which sessions it heard. */
 void server_rejoin(int server) {
     if (!world.servers[server].apart) return;
     tell("server %d is back with the leader", server);
@@ -420,8 +420,7 @@ static struct node *create(const struct zkl_op *op, int session, zxid at) {
     return node;
 }
 
-/* Of whoever has the name now: a stranger's delete of the own is what no client can know in time.
- */
+/* The node that has the name now: of a stranger's delete of the own no client can know in time. */
 static void remove_fixed(struct node *node, int session, const struct item *item) {
     const struct node *own = node_born(item->czxid);
     require(node == own || (own && own->robbed), "a name's node is removed by its own claim");
