@@ -234,14 +234,12 @@ static struct desire some_desire(const struct client *c) {
 /* On one path, or on both. */
 static void want(struct client *c, zkl_time timeout, bool trying) {
     bool multi = world.setting.mix == MIX_MULTI;
-    if (!multi || (!world.setting.plain && choose(2))) {
-        int line = multi ? (int)choose(LINES) : 0;
-        user_wish(c, line, some_desire(c), timeout, trying);
-        return;
-    }
+    bool both = multi && (world.setting.plain || !choose(2));
+    int line = multi && !both ? (int)choose(LINES) : 0;
+    unsigned count = both ? LINES : 1;
     struct desire desires[LINES];
-    for (int i = 0; i < LINES; i++) desires[i] = some_desire(c);
-    user_wish_all(c, desires, timeout, trying);
+    for (unsigned i = 0; i < count; i++) desires[i] = some_desire(c);
+    user_wish(c, line, desires, count, timeout, trying);
 }
 
 static void wish(struct client *c) {

@@ -498,10 +498,9 @@ enum { OWNERS = 50 };
 bool user_has(const struct client *client, bool (*fits)(const struct wish *wish));
 struct wish *user_some(const struct client *client, bool (*fits)(const struct wish *wish));
 bool user_may_wish(const struct client *client);
-void user_wish(struct client *client, int line, struct desire desire, zkl_time timeout,
-               bool trying);
-void user_wish_all(struct client *client, const struct desire desires[LINES], zkl_time timeout,
-                   bool trying);
+/* For one path, or for as many as there are desires. */
+void user_wish(struct client *client, int line, const struct desire *desires, unsigned count,
+               zkl_time timeout, bool trying);
 void user_cancel(struct client *client, struct wish *wish);
 void user_release(struct client *client, struct wish *wish);
 void user_downgrade(struct client *client, struct wish *wish);
