@@ -8,9 +8,7 @@ local server = rig.shared()
 
 
 describe("a session's bell", function()
-    local library = program.library("dial")
-    local dial = assert(package.loadlib(library, "luaopen_dial"))()
-    os.remove(library)
+    local dial = program.system()
 
     local session, handle, folder
     before_each(function()

@@ -3,9 +3,10 @@
 
 local core = require "zklock.core"
 local engine = require "zklock.engine"
+local engines = require "spec.engines"
+local is_refused = require "spec.seckill.refused"
 local redis_servers = require "zklock.seckill.redis"
 local rig = require "spec.rig"
-local throwaway = require "zklock.seckill.throwaway"
 local zklock = require "zklock"
 
 local HOSTS = os.getenv "ZK_HOSTS"
@@ -16,9 +17,12 @@ local SHORT = 2      -- of those that die
 local ANSWER = 20    -- for which a server is waited for that is there
 local LIFE = 0.4     -- of a lock in Redis that its holder does not renew
 
+local FIRST_TWO = { "redis-set", "zookeeper" } -- most orders
+
 local server = rig.shared()
 local servers, redis
-local opened, count = {}, 0
+local count = 0
+local close_all, code_of = engines.close_all, engines.code_of
 
 
 -- --- services ----------------------------------------------------------------------------------
@@ -57,8 +61,7 @@ end
 
 -- One more client.
 function Service:open()
-    local client = assert(engine.open("cerberus", self.options))
-    opened[#opened + 1] = client
+    local client = engines.open_with("cerberus", self.options)
     return client, client:mutex(self.name)
 end
 
@@ -88,12 +91,6 @@ function Service:holding_child()
 end
 
 
-local function close_all()
-    for _, client in ipairs(opened) do client:close() end
-    opened = {}
-end
-
-
 -- What the node has, read by nobody's engine.
 function Service:read(node)
     return assert(rig.session(HOSTS):get(self.root .. "/" .. node))
@@ -107,12 +104,6 @@ function Service:epoch() return self:read("epoch"):match "^%d+ %-?%d+ (.*)$" end
 -- The switch is set by hand.
 function Service:set(text)
     server:foreign("set %s/cerberus_engine '%s'", self.root, text)
-end
-
-
-local function code_of(lease, _, code)
-    assert.is_nil(lease)
-    return code
 end
 
 
@@ -133,19 +124,11 @@ end
 
 
 -- The same name asked of the engine itself, by a client that knows no switch.
-local function alone(name, options)
-    local client = assert(engine.open(name, options or parts()[name]))
-    opened[#opened + 1] = client
-    return client
-end
+local function alone(name) return engines.open_with(name, parts()[name]) end
 
 
-setup(function()
-    servers = throwaway.open()
-    redis = servers:redis(1)
-end)
-
-teardown(function() servers:close() end)
+setup(function() servers, redis = engines.start() end)
+teardown(engines.stop)
 
 after_each(function()
     close_all()
@@ -157,14 +140,11 @@ end)
 
 describe("the options of cerberus", function()
     local function refused(pattern, options)
-        local ok, message = pcall(engine.open, "cerberus", options)
-        assert.is_false(ok)
-        assert.matches(pattern, message)
-        assert.matches("cerberus_spec.lua:%d+: ", message) -- it blames the caller's line
+        is_refused(pattern, engine.open, "cerberus", options)
     end
 
     local function with(more)
-        local options = service({ "redis-set", "zookeeper" }).options
+        local options = service(FIRST_TWO).options
         for option, value in pairs(more) do options[option] = value end
         return options
     end
@@ -205,7 +185,7 @@ describe("the options of cerberus", function()
     end)
 
     it("of a switch are known, too", function()
-        local client = service({ "redis-set", "zookeeper" }):open()
+        local client = service(FIRST_TWO):open()
         assert.error_matches(function() client:switch() end,
             "switch takes the name of an engine, or \"\" for the next in the order, not nil")
         assert.error_matches(function() client:switch("zookeeper", -1) end,
@@ -236,7 +216,7 @@ describe("cerberus has what all engines of its order have", function()
     end)
 
     it("and says of what it has not that it is \"unsupported\"", function()
-        local client = service({ "redis-set", "zookeeper" }):open()
+        local client = service(FIRST_TWO):open()
         assert.equal("unsupported", code_of(client:mutex("a", { fair = true })))
         assert.equal("unsupported", code_of(client:mutex("a", { lease = 1 })))
         assert.equal("unsupported", code_of(client:rwlock "a"))
@@ -328,6 +308,21 @@ end
 local function together(...) return zklock.run(...) end
 
 
+-- A test with two clients of a service of that order: fn(it_is, mine, yours, first, second).
+local with_two = {}
+
+function with_two.it(name, order, fn)
+    it(name, function()
+        local it_is = service(order)
+        together(function()
+            local first, mine = it_is:open()
+            local second, yours = it_is:open()
+            fn(it_is, mine, yours, first, second)
+        end)
+    end)
+end
+
+
 describe("a switch that keeps the locks", function()
     for _, pair in ipairs{
         { "redis-set", "zookeeper" }, { "redisson", "redis-set" }, { "sql-table", "redisson" },
@@ -362,11 +357,8 @@ describe("a switch that keeps the locks", function()
         end)
     end
 
-    it("waits for who has a lock of the engine before, and that loses nothing", function()
-        local it_is = service{ "redis-set", "zookeeper" }
-        together(function()
-            local first, mine = it_is:open()
-            local second, yours = it_is:open()
+    with_two.it("waits for who has a lock of the engine before, and that loses nothing", FIRST_TWO,
+        function(it_is, mine, yours, first, second)
             local lease = assert(mine:acquire(PATIENT))
             local reason = begin_switch(second, "zookeeper")
             assert.equal("a process has locks of an epoch before", reason)
@@ -378,13 +370,9 @@ describe("a switch that keeps the locks", function()
             assert.is_true(assert(mine:acquire(PATIENT)):release())
             assert.is_true(first:switch("zookeeper", PATIENT)) -- it is there already
         end)
-    end)
 
-    it("goes back at any time, also when it waits", function()
-        local it_is = service{ "redis-set", "zookeeper" }
-        together(function()
-            local _, mine = it_is:open()
-            local second, yours = it_is:open()
+    with_two.it("goes back at any time, also when it waits", FIRST_TWO,
+        function(it_is, mine, yours, _, second)
             local lease = assert(mine:acquire(PATIENT))
             begin_switch(second, "zookeeper")
             assert.is_true(second:switch("redis-set", PATIENT))
@@ -393,13 +381,9 @@ describe("a switch that keeps the locks", function()
             assert.is_true(lease:release())
             assert.is_true(assert(yours:acquire(PATIENT)):release())
         end)
-    end)
 
-    it("asks both engines on the way, in their order", function()
-        local it_is = service{ "redis-set", "zookeeper" }
-        together(function()
-            local _, mine = it_is:open()
-            local second, yours = it_is:open()
+    with_two.it("asks both engines on the way, in their order", FIRST_TWO,
+        function(_, mine, yours, _, second)
             local other = second:mutex "another"
             local lease = assert(mine:acquire(PATIENT))
             begin_switch(second, "zookeeper")
@@ -416,13 +400,9 @@ describe("a switch that keeps the locks", function()
             lease:release()
             assert.is_true(assert(yours:acquire(PATIENT)):release())
         end)
-    end)
 
-    it("is followed when another client sets it by hand", function()
-        local it_is = service{ "redis-set", "zookeeper", "sql-table" }
-        together(function()
-            local _, mine = it_is:open()
-            local _, yours = it_is:open()
+    with_two.it("is followed when another client sets it by hand",
+        { "redis-set", "zookeeper", "sql-table" }, function(it_is, mine, yours)
             for _, step in ipairs{
                 { "zookeeper", "zookeeper" }, { "", "sql-table" }, { "what?", "redis-set" },
             } do
@@ -432,10 +412,9 @@ describe("a switch that keeps the locks", function()
                 assert.is_true(assert(yours:acquire(PATIENT)):release())
             end
         end)
-    end)
 
     it("does not wait for who has no lock, and does nothing", function()
-        local it_is = service{ "redis-set", "zookeeper" }
+        local it_is = service(FIRST_TWO)
         local first, mine = it_is:open()
         local _, yours = it_is:open()
         local lease = assert(mine:acquire(PATIENT))
@@ -451,7 +430,7 @@ end)
 
 describe("who died with a lock", function()
     it("holds the switch up until the lock has ended, and not for ever", function()
-        local it_is = service{ "redis-set", "zookeeper" }
+        local it_is = service(FIRST_TWO)
         it_is.options.engines["redis-set"].lease = LIFE
         local child = it_is:holding_child()
         local client, lock = it_is:open()
@@ -515,7 +494,7 @@ describe("an engine that cannot be reached", function()
     local own, it_is
     before_each(function()
         own = redis_servers.start(servers.reaper)
-        it_is = service{ "redis-set", "zookeeper" }
+        it_is = service(FIRST_TWO)
         it_is.options.engines["redis-set"] = { redis = own.address, lease = LIFE, answer = 1 }
     end)
     after_each(function() own.process:kill() end)
@@ -631,7 +610,7 @@ end)
 
 describe("a lock of cerberus", function()
     it("is not waited for any more when its owner is interrupted", function()
-        local it_is = service{ "redis-set", "zookeeper" }
+        local it_is = service(FIRST_TWO)
         together(function()
             for _, safe in ipairs{ true, false } do
                 it_is.options.safe = safe
@@ -650,31 +629,21 @@ describe("a lock of cerberus", function()
     end)
 
     it("is released when its function has ended, or raised", function()
-        local it_is = service{ "redis-set", "zookeeper" }
+        local it_is = service(FIRST_TWO)
         local _, mine = it_is:open()
-        local _, yours = it_is:open()
-        assert.same({ true, 1, nil, 3 }, { mine:with(PATIENT, function(lease, a, b)
-            assert.is_true(lease:held())
-            return a, nil, b
-        end, 1, 3) })
-        local ok, problem = pcall(mine.with, mine, PATIENT, function() error("no", 0) end)
-        assert.same({ false, "no" }, { ok, problem })
-        assert.is_true(assert(yours:acquire(PATIENT)):release())
+        engines.check_with(mine, select(2, it_is:open()))
     end)
 
     it("is tried for once with a timeout of 0, also by who was no member", function()
-        local it_is = service{ "redis-set", "zookeeper" }
+        local it_is = service(FIRST_TWO)
         local _, mine = it_is:open()
         local lease = rig.wait_for("the lock", function() return mine:acquire(0) end)
         assert.equal("timeout", refusal(select(2, it_is:open()), 0))
         assert.is_true(lease:release())
     end)
 
-    it("is had again by its owner, if all engines can: also during a switch", function()
-        local it_is = service{ "redisson", "zookeeper" }
-        together(function()
-            local first, mine = it_is:open()
-            local _, yours = it_is:open()
+    with_two.it("is had again by its owner, if all engines can: also during a switch",
+        { "redisson", "zookeeper" }, function(_, mine, yours, first)
             local outer = assert(mine:acquire(PATIENT))
             begin_switch(first, "zookeeper")
             local inner = assert(mine:acquire(PATIENT))
@@ -684,7 +653,6 @@ describe("a lock of cerberus", function()
             assert.is_true(inner:release())
             assert.is_true(assert(yours:acquire(PATIENT)):release())
         end)
-    end)
 
     it("can be fair, and have two sides, if all engines can: also during a switch", function()
         local it_is = service{ "redisson", "zookeeper" }
@@ -730,7 +698,7 @@ describe("a lock of cerberus", function()
     end)
 
     it("that its engine's clock ends while the other engine is waited for is not had", function()
-        local it_is = service{ "redis-set", "zookeeper" }
+        local it_is = service(FIRST_TWO)
         together(function()
             local keeper = it_is:open():mutex "another"
             local kept = assert(keeper:acquire(PATIENT)) -- keeps the switch on its way
@@ -751,17 +719,13 @@ describe("a lock of cerberus", function()
         end)
     end)
 
-    it("that is closed in peace holds nobody up", function()
-        local it_is = service{ "redis-set", "zookeeper" }
-        together(function()
-            local first, mine = it_is:open()
-            local second = it_is:open()
+    with_two.it("that is closed in peace holds nobody up", FIRST_TWO,
+        function(it_is, mine, _, first, second)
             assert.is_true(assert(mine:acquire(PATIENT)):release())
             first:close()
             assert.is_true(second:switch("zookeeper", PATIENT)) -- PATIENT is less than SESSION
             assert.equal("", it_is:read "members")
         end)
-    end)
 end)
 
 

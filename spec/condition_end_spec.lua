@@ -5,7 +5,6 @@ local conditions = require "spec.conditions"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: globals unpack
 local close_coroutine = coroutine.close -- luacheck: ignore 143
 
 local LONG = 30 -- seconds
@@ -23,20 +22,6 @@ after_each(rig.close_sessions)
 
 
 describe("a wait in a condition", function()
-    -- Waits on one side, and does fn() meanwhile; gives what the wait gave, and the lease.
-    local function meanwhile(fn, timeout) -- a timeout that lets fn() begin
-        local lock, condition = scene:side(a)
-        local lease = rig.hold(lock, { timeout = 5, owner = "me" })
-        local code
-        zklock.run(function()
-            code = select(3, condition:wait(lease, timeout or LONG))
-        end, function()
-            scene:waiting(1)
-            fn(lease)
-        end)
-        return code, lease
-    end
-
     -- What is over is over: the same owner may have the lock again, and wait again.
     local function all_over(code, expected, lease)
         assert.equal(expected, code)
@@ -90,10 +75,10 @@ describe("a wait in a condition", function()
     it("has one deadline for the signal and the lock", function()
         local lock, condition = scene:side(b)
         local held
-        local code, lease = meanwhile(function()
+        local code, lease = scene:meanwhile(a, function()
             held = rig.hold(lock)
             assert.equal(1, condition:signal(held))
-        end, 8)
+        end, nil, 8)
         assert.equal("timeout", code)
         assert.equal("released", lease:state())
         scene:contending(1)
@@ -101,19 +86,18 @@ describe("a wait in a condition", function()
         all_over(code, "timeout", lease)
     end)
 
-    it("ends with an interrupt of the lease's owner", function()
-        local count
-        local code, lease = meanwhile(function() count = a:interrupt("me") end)
-        assert.equal(1, count)
-        all_over(code, "interrupted", lease)
-    end)
-
-    it("ends with all else of its owner", function()
-        local count
-        local code, lease = meanwhile(function() count = a:release_all("me") end)
-        assert.equal(1, count)
-        all_over(code, "released", lease)
-    end)
+    for how, case in pairs{
+        ["an interrupt of the lease's owner"] = {
+            "interrupted", function() assert.equal(1, a:interrupt("me")) end },
+        ["all else of its owner"] = {
+            "released", function() assert.equal(1, a:release_all("me")) end },
+        ["its last handle"] = { "released", function(lease) lease:release() end },
+    } do
+        it("ends with " .. how, function()
+            local code, lease = scene:meanwhile(a, case[2])
+            all_over(code, case[1], lease)
+        end)
+    end
 
     it("is over for a writer that was given up meanwhile: a reader's handle only reads", function()
         local side, far = a:rwlock(path), b:rwlock(path)
@@ -136,13 +120,8 @@ describe("a wait in a condition", function()
         scene:nothing_left(a, b, c)
     end)
 
-    it("ends with its last handle", function()
-        local code, lease = meanwhile(function(lease) lease:release() end)
-        all_over(code, "released", lease)
-    end)
-
     it("ends with the session", function()
-        local code, lease = meanwhile(function() a:close() end)
+        local code, lease = scene:meanwhile(a, function() a:close() end)
         assert.equal("closed", code)
         assert.equal("released", lease:state())
         scene:contending(0)
@@ -150,7 +129,7 @@ describe("a wait in a condition", function()
     end)
 
     it("is lost when somebody removes its node: that is no signal (Menagerie)", function()
-        local code, lease = meanwhile(function()
+        local code, lease = scene:meanwhile(a, function()
             server:foreign("delete %s", server:nodes(scene:folder())[1])
         end)
         all_over(code, "lost", lease)
@@ -212,40 +191,19 @@ describe("a wait in a condition", function()
     end)
 
     it("does not need the timeout of others: many give up at once", function()
-        local tasks, codes = {}, {}
-        for n = 1, 30 do
-            tasks[n] = function() codes[n] = scene:await(({ a, b, c })[n % 3 + 1], 0.3) end
-        end
-        zklock.run(unpack(tasks))
-        for n = 1, 30 do assert.equal("timeout", codes[n]) end
+        rig.run(30, function(n)
+            assert.equal("timeout", (scene:await(({ a, b, c })[n % 3 + 1], 0.3)))
+        end)
         scene:nothing_left(a, b, c)
     end)
 end)
 
 
 describe("a signal that is not taken", function()
-    local order
-
-    -- Three wait, in this order, and tell when they are back.
-    local function three(timeout)
-        order = {}
-        local tasks = {}
-        for n, session in ipairs{ a, b, c } do
-            tasks[n] = function()
-                scene:waiting(n - 1)
-                local result = scene:await(session, n == 1 and timeout or LONG, nil, "owner " .. n)
-                order[#order + 1] = result == true and n or result
-            end
-        end
-        return tasks
-    end
-
-    -- The first one is told, cannot have the lock, and gives up: the second one has the
-    -- signal, and the third waits on.
+    -- Three wait, in this order. The first one is told, cannot have the lock, and gives up: the
+    -- second one has the signal, and the third waits on.
     local function passed_on(expected, timeout, give_up)
-        local tasks = three(timeout)
-        tasks[4] = function()
-            scene:waiting(3)
+        local order = scene:come({ a, b, c }, function(order)
             local lock, condition = scene:side(c)
             local held = rig.hold(lock)
             assert.equal(1, condition:signal(held))
@@ -260,8 +218,7 @@ describe("a signal that is not taken", function()
             scene:waiting(1)
             assert.same({ expected, 2 }, order)
             assert.equal(1, scene:wake(a))
-        end
-        zklock.run(unpack(tasks))
+        end, timeout)
         assert.same({ expected, 2, 3 }, order)
         scene:nothing_left(a, b, c)
     end
@@ -279,9 +236,7 @@ describe("a signal that is not taken", function()
     end)
 
     it("goes by those who have one, to the first who has none", function()
-        local tasks, count = three(LONG), nil
-        tasks[4] = function()
-            scene:waiting(3)
+        local order = scene:come({ a, b, c }, function(order)
             local lock, condition = scene:side(c)
             local held = rig.hold(lock)
             assert.equal(1, condition:signal(held))
@@ -291,11 +246,9 @@ describe("a signal that is not taken", function()
             rig.wait_for("the end of the first", function() return order[1] end)
             scene:waiting(2)
             scene:contending(3) -- the second, the third, and the holder
-            count = condition:signal(held)
+            assert.equal(0, condition:signal(held))
             held:release()
-        end
-        zklock.run(unpack(tasks))
-        assert.equal(0, count)
+        end)
         assert.equal("interrupted", table.remove(order, 1))
         table.sort(order)
         assert.same({ 2, 3 }, order)
@@ -357,10 +310,7 @@ describe("a lease that has no part in a condition", function()
     -- Each method refuses it, and nothing comes of it.
     local function refused(code, with)
         for _, method in ipairs{ "wait", "signal", "broadcast" } do
-            local result, message, why = condition[method](condition, with, 5)
-            assert.is_nil(result)
-            assert.equal(code, why, method)
-            assert.is_truthy(message:find(scene:folder(), 1, true), message)
+            rig.is_refused(code, scene:folder(), condition[method](condition, with, 5))
         end
     end
 
@@ -406,9 +356,7 @@ describe("a lease that has no part in a condition", function()
                 -- Between the list and the write: nothing is dispatched.
                 local node = server:nodes(path)[1]
                 server:foreign("delete %s", node)
-                local count, message, code = condition[method](condition, lease)
-                assert.is_nil(count)
-                assert.equal("lost", code, message)
+                rig.is_refused("lost", nil, condition[method](condition, lease))
             end
             assert.is_nil(woken)
             scene:waiting(1)
@@ -417,30 +365,20 @@ describe("a lease that has no part in a condition", function()
     end)
 
     it("cannot be used for what is no lease, and no name", function()
-        local function raises(text, fn, ...)
-            local ok, message = pcall(fn, ...)
-            assert.is_false(ok)
-            assert.is_truthy(message:find(text, 1, true), message)
-            assert.is_truthy(message:find("condition_end_spec.lua", 1, true), message)
-        end
+        local raises = rig.blames
         for _, method in ipairs{ "wait", "signal", "broadcast" } do
             local fn = condition[method]
-            raises(("condition:%s takes a lease of its lock first, not nil"):format(method),
-                   function() fn(condition) end)
-            raises(("condition:%s takes a lease of its lock first, not number"):format(method),
-                   function() fn(condition, 5) end)
-            raises(("condition:%s takes a lease of its lock first, not table"):format(method),
-                   function() fn(condition, lock) end)
+            local takes = ("condition:%s takes a lease of its lock first, not "):format(method)
+            raises(takes .. "nil", function() fn(condition) end)
+            raises(takes .. "number", function() fn(condition, 5) end)
+            raises(takes .. "table", function() fn(condition, lock) end)
             raises("timeout must be seconds", function() fn(condition, lease, -1) end)
-            raises(("call it with a colon: condition:%s(...)"):format(method),
-                   function() fn(lease) end)
         end
         for name, shown in pairs{ [""] = '""', ["a/b"] = '"a/b"', [5] = "5" } do
             raises('a condition\'s name must be a string that is not empty, without "/", not '
                    .. shown, function() lock:condition(name) end)
         end
         raises("not nil", function() lock:condition() end)
-        raises("call it with a colon: lock:condition(...)", function() lock.condition("c") end)
         assert.equal("held", lease:state())
         assert.equal(("zklock.condition (%s)"):format(scene:folder()), tostring(condition))
     end)
@@ -449,11 +387,8 @@ describe("a lease that has no part in a condition", function()
         local rw = a:rwlock(path .. "-2")
         for _, each in ipairs{ rw:read(), a:semaphore(path .. "-3", 2),
                                a:mutex(path .. "-4", { order = "none" }), a:multi{ lock } } do
-            local none, message, code = each:condition("c")
-            assert.is_nil(none)
-            assert.equal("unsupported", code)
-            assert.is_truthy(message:find('only a mutex with order = "fifo" or a write lock', 1,
-                                          true), message)
+            rig.is_refused("unsupported", 'only a mutex with order = "fifo" or a write lock',
+                           each:condition("c"))
         end
     end)
 

@@ -5,8 +5,6 @@ local conditions = require "spec.conditions"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: globals unpack
-
 local LONG = 30 -- seconds
 
 local server, scene, path, a, b, c
@@ -86,26 +84,19 @@ describe("a condition", function()
     end)
 
     it("wakes who has waited longest, over all sessions", function()
-        local order = {}
-        local tasks = scene:come({ a, b, a, c, b }, order)
-        tasks[#tasks + 1] = function()
+        assert.same({ 1, 2, 3, 4, 5 }, scene:come({ a, b, a, c, b }, function(order)
             for n = 1, 5 do
                 scene:waiting(6 - n)
                 assert.equal(1, scene:wake(n % 2 == 0 and a or c))
                 rig.wait_for("the return", function() return #order == n end)
             end
             assert.equal(0, scene:wake(a))
-        end
-        zklock.run(unpack(tasks))
-        assert.same({ 1, 2, 3, 4, 5 }, order)
+        end))
         scene:nothing_left(a, b, c)
     end)
 
     it("wakes one more with each signal, also under one lease, and says when none waits", function()
-        local order = {}
-        local tasks = scene:come({ a, b, c }, order)
-        tasks[#tasks + 1] = function()
-            scene:waiting(3)
+        assert.equal(3, #scene:come({ a, b, c }, function(order)
             local lock, condition = scene:side(a)
             local lease = rig.hold(lock)
             assert.equal(1, condition:signal(lease))
@@ -115,9 +106,7 @@ describe("a condition", function()
             assert.equal(0, condition:broadcast(lease))
             assert.same({}, order)
             lease:release()
-        end
-        zklock.run(unpack(tasks))
-        assert.equal(3, #order)
+        end))
         scene:nothing_left(a, b, c)
     end)
 
@@ -133,29 +122,20 @@ describe("a condition", function()
     end)
 
     it("wakes all fifty, each once, one after the other", function()
-        local tasks, inside, most, back, count = {}, 0, 0, {}, nil
-        for n = 1, 50 do
-            tasks[n] = function()
-                local lock, condition = scene:side(({ a, b, c })[n % 3 + 1])
-                local lease = assert(lock:acquire(LONG))
-                assert.is_true(condition:wait(lease, LONG))
-                inside = inside + 1
-                most = math.max(most, inside)
-                back[n] = (back[n] or 0) + 1
-                zklock.sleep(0.002)
-                assert.equal("held", lease:state())
-                inside = inside - 1
-                lease:release()
-            end
-        end
-        tasks[51] = function()
+        local alone, back = rig.alone(), 0
+        rig.run(50, function(n)
+            local lock, condition = scene:side(({ a, b, c })[n % 3 + 1])
+            local lease = assert(lock:acquire(LONG))
+            assert.is_true(condition:wait(lease, LONG))
+            back = back + 1
+            alone(0.002)
+            assert.equal("held", lease:state())
+            lease:release()
+        end, function()
             scene:waiting(50)
-            count = scene:wake(a, "broadcast")
-        end
-        zklock.run(unpack(tasks))
-        assert.equal(50, count)
-        assert.equal(1, most)
-        for n = 1, 50 do assert.equal(1, back[n]) end
+            assert.equal(50, scene:wake(a, "broadcast"))
+        end)
+        assert.equal(50, back)
         scene:nothing_left(a, b, c)
     end)
 
@@ -232,26 +212,19 @@ describe("a condition", function()
             end)))
         end
 
-        local function produce(session)
-            return function()
-                for _ = 1, COUNT do
-                    local items = step(session, function(items) return items < CAPACITY end, 1,
-                                       "not_full", "not_empty")
-                    assert.is_true(items < CAPACITY)
+        local function worker(may, change, wait_in, signal_to)
+            return function(session)
+                return function()
+                    for _ = 1, COUNT do
+                        assert.is_true(may(step(session, may, change, wait_in, signal_to)))
+                    end
                 end
             end
         end
 
-        local function consume(session)
-            return function()
-                for _ = 1, COUNT do
-                    local items = step(session, function(items) return items > 0 end, -1,
-                                       "not_empty", "not_full")
-                    assert.is_true(items > 0)
-                end
-            end
-        end
-
+        local produce = worker(function(items) return items < CAPACITY end, 1,
+                               "not_full", "not_empty")
+        local consume = worker(function(items) return items > 0 end, -1, "not_empty", "not_full")
         zklock.run(produce(a), consume(b), consume(c), produce(c))
         assert.equal("0", (a:get(store)))
         scene:nothing_left(a, b, c)
@@ -300,6 +273,18 @@ describe("the handles of who waits", function()
         return leases
     end
 
+    -- Waits with that handle until b signals, fn() meanwhile; true, or the code.
+    local function wait_with(lease, fn)
+        return (scene:meanwhile(a, function()
+            if fn then fn() end
+            assert.equal(1, scene:wake(b))
+        end, lease))
+    end
+
+    local function listen(lease, told, name)
+        lease:on_lost(function(_, state) told[#told + 1] = (name or "") .. state end)
+    end
+
     local function all_are(state, leases)
         for _, lease in ipairs(leases) do assert.equal(state, lease:state()) end
     end
@@ -308,17 +293,13 @@ describe("the handles of who waits", function()
        function()
         local leases = handles(3)
         local before = leases[1]:token_string()
-        zklock.run(function()
-            assert.is_true(condition:wait(leases[2], LONG))
-        end, function()
-            scene:waiting(1)
+        assert.is_true(wait_with(leases[2], function()
             all_are("released", leases)
             assert.equal(0, leases[3]:remaining())
             assert.equal("released", (select(3, leases[3]:check(20))))
             assert.equal("released", (select(3, leases[3]:guard{ { "check", "/" } })))
             assert.equal("released", (select(3, condition:wait(leases[1], LONG))))
-            assert.equal(1, scene:wake(b))
-        end)
+        end))
         all_are("held", leases)
         for _, lease in ipairs(leases) do
             assert.equal(leases[1]:token_string(), lease:token_string())
@@ -334,32 +315,18 @@ describe("the handles of who waits", function()
 
     it("may wait again and again", function()
         local leases = handles(2)
-        zklock.run(function()
-            for n = 1, 6 do
-                local last = leases[1].token
-                assert.is_true(condition:wait(leases[n % 2 + 1], LONG))
-                assert.is_true(leases[1].token > last)
-            end
-        end, function()
-            for _ = 1, 6 do
-                scene:waiting(1)
-                assert.equal(1, scene:wake(b))
-            end
-        end)
+        for n = 1, 6 do
+            local last = leases[1].token
+            assert.is_true(wait_with(leases[n % 2 + 1]))
+            assert.is_true(leases[1].token > last)
+        end
         all_are("held", leases)
     end)
 
     it("hear of a loss after it, and not of the wait", function()
         local leases, told = handles(2), {}
-        for n, lease in ipairs(leases) do
-            lease:on_lost(function(_, state) told[#told + 1] = n .. state end)
-        end
-        zklock.run(function()
-            assert.is_true(condition:wait(leases[1], LONG))
-        end, function()
-            scene:waiting(1)
-            assert.equal(1, scene:wake(b))
-        end)
+        for n, lease in ipairs(leases) do listen(lease, told, n) end
+        assert.is_true(wait_with(leases[1]))
         a:dispatch()
         assert.same({}, told)
         server:foreign("delete %s", server:nodes(path)[1])
@@ -371,19 +338,12 @@ describe("the handles of who waits", function()
 
     it("may be watched while they are away", function()
         local leases, told = handles(2), {}
-        zklock.run(function()
-            assert.is_true(condition:wait(leases[1], LONG))
-        end, function()
-            scene:waiting(1)
-            leases[2]:on_lost(function(_, state) told[#told + 1] = state end)
+        assert.is_true(wait_with(leases[1], function()
+            listen(leases[2], told)
             leases[1]:on_revoke(function() told[#told + 1] = "wish" end)
-            assert.equal(1, scene:wake(b))
-        end)
+        end))
         assert.equal(1, b:mutex(path):revoke())
-        rig.wait_for("the wish", function()
-            a:dispatch()
-            return #told == 1
-        end)
+        rig.wait_for("the wish", function() return #told == 1 end)
         server:foreign("delete %s", server:nodes(path)[1])
         assert.equal("lost", (select(3, leases[1]:check(20))))
         a:dispatch()
@@ -392,13 +352,10 @@ describe("the handles of who waits", function()
 
     it("all hear when who waits with one of them is lost", function()
         local leases, told = handles(2), {}
-        leases[2]:on_lost(function(_, state) told[#told + 1] = state end)
-        zklock.run(function()
-            assert.equal("lost", (select(3, condition:wait(leases[1], LONG))))
-        end, function()
-            scene:waiting(1)
+        listen(leases[2], told)
+        assert.equal("lost", (scene:meanwhile(a, function()
             server:foreign("delete %s", server:nodes(scene:folder())[1])
-        end)
+        end, leases[1])))
         a:dispatch()
         all_are("lost", leases)
         assert.same({ "lost" }, told)
@@ -411,18 +368,10 @@ describe("the handles of who waits", function()
         end
         local function ask(count)
             assert.equal(1, b:mutex(path):revoke())
-            rig.wait_for("the wish", function()
-                a:dispatch()
-                return #told == count
-            end)
+            rig.wait_for("the wish", function() return #told == count end)
         end
         ask(2)
-        zklock.run(function()
-            assert.is_true(condition:wait(leases[1], LONG))
-        end, function()
-            scene:waiting(1)
-            assert.equal(1, scene:wake(b))
-        end)
+        assert.is_true(wait_with(leases[1]))
         ask(4)
         table.sort(told)
         assert.same({ 1, 1, 2, 2 }, told)
@@ -432,10 +381,7 @@ describe("the handles of who waits", function()
         it(("that are %s meanwhile do not come back"):format(how), function()
             local leases = { assert(lock:acquire{ timeout = 5, owner = "me" }),
                              assert(lock:acquire{ timeout = 5, owner = "me" }) }
-            zklock.run(function()
-                assert.is_true(condition:wait(leases[1], LONG))
-            end, function()
-                scene:waiting(1)
+            assert.is_true(wait_with(leases[1], function()
                 if how == "released" then
                     assert.equal("released", (select(3, leases[2]:release())))
                 else
@@ -443,8 +389,7 @@ describe("the handles of who waits", function()
                     collectgarbage()
                     collectgarbage()
                 end
-                assert.equal(1, scene:wake(b))
-            end)
+            end))
             all_are(how == "released" and "released" or "held", { leases[2] })
             rig.released(leases[1])
             scene:nothing_left(a, b, c)
@@ -453,13 +398,7 @@ describe("the handles of who waits", function()
 
     it("tell who waits with one that is released meanwhile, and keep the others", function()
         local leases = handles(2)
-        zklock.run(function()
-            assert.equal("released", (select(3, condition:wait(leases[1], LONG))))
-        end, function()
-            scene:waiting(1)
-            leases[1]:release()
-            assert.equal(1, scene:wake(b))
-        end)
+        assert.equal("released", wait_with(leases[1], function() leases[1]:release() end))
         assert.equal("held", leases[2]:state())
         rig.released(leases[2])
         scene:nothing_left(a, b, c)

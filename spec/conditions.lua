@@ -1,6 +1,7 @@
 --- What the specs of conditions share: a lock path with a condition, and those who use them.
 
 local rig = require "spec.rig"
+local zklock = require "zklock"
 
 local LONG = 30 -- seconds
 
@@ -41,6 +42,23 @@ function Scene:side(session, name)
 end
 
 
+--- The owner "me" waits, with its handle or `lease`, and fn() comes meanwhile; gives what the wait
+-- gave: true, or its code; and the handle.
+function Scene:meanwhile(session, fn, lease, timeout)
+    local lock, condition = self:side(session)
+    local result
+    lease = lease or rig.hold(lock, { timeout = 5, owner = "me" })
+    zklock.run(function()
+        local ok, _, code = condition:wait(lease, timeout or LONG)
+        result = ok or code
+    end, function()
+        self:waiting(1)
+        fn(lease)
+    end)
+    return result, lease
+end
+
+
 --- Holds, waits, lets go; gives what the wait gave: true, or its code; and the lease's state.
 function Scene:await(session, timeout, name, owner)
     local lock, condition = self:side(session, name)
@@ -62,18 +80,19 @@ function Scene:wake(session, method, name)
 end
 
 
---- A task for each of these sessions: waits as the n-th in line, and when it is back puts its
--- number, or the code, into `order`.
-function Scene:come(sessions, order, timeout)
-    local tasks = {}
-    for n, session in ipairs(sessions) do
-        tasks[n] = function()
-            self:waiting(n - 1)
-            local result = self:await(session, timeout)
-            order[#order + 1] = result == true and n or result
-        end
-    end
-    return tasks
+--- Each of these sessions waits as the n-th in line, for the "owner n", the first until its
+-- timeout; fn() when all do. Gives their numbers, or codes, in the order in which they are back.
+function Scene:come(sessions, fn, timeout)
+    local order = {}
+    rig.run(#sessions, function(n)
+        self:waiting(n - 1)
+        local result = self:await(sessions[n], n == 1 and timeout or LONG, nil, "owner " .. n)
+        order[#order + 1] = result == true and n or result
+    end, function()
+        self:waiting(#sessions)
+        fn(order)
+    end)
+    return order
 end
 
 

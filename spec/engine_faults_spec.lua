@@ -250,35 +250,26 @@ describe("the scenario", function()
         assert.equal("goes on, and its hold is lost", sale.notes[#sale.notes].line)
     end)
 
-    it("of a Redis failover finds two holders: Redisson (DEMO-19, PIT-16)", function()
-        finds("failover", "DEMO-19b", TWO)
-    end)
-
-    it("of a ZooKeeper failover is right", function() finds("failover", "DEMO-19c", ONE) end)
-
-    it("of a clock that jumps on one of five masters finds two (DEMO-20, PIT-17)", function()
-        finds("clock", "DEMO-20a", TWO)
-    end)
-
-    it("of a clock that jumps on ZooKeeper is right", function()
-        finds("clock", "DEMO-20b", ONE)
-    end)
-
-    it("of clients whose clocks jump finds two where locks go by them (ALG-03)", function()
-        finds("clock", "DEMO-20c", TWO)
-    end)
-
-    it("of clients whose clocks jump is right with zklock", function()
-        finds("clock", "DEMO-20d", ONE)
-    end)
-
-    it("of a database that is killed finds that nobody else is served (PIT-18)", function()
-        finds("single_point", "PIT-18a", "^1 of 10 were served, 99 left$")
-    end)
-
-    it("of one of three ZooKeepers that is killed is right (PIT-18)", function()
-        finds("single_point", "PIT-18b", "^10 of 10 were served")
-    end)
+    for _, row in ipairs{
+        { "of a Redis failover finds two holders: Redisson (DEMO-19, PIT-16)",
+            "failover", "DEMO-19b", TWO },
+        { "of a ZooKeeper failover is right",
+            "failover", "DEMO-19c", ONE },
+        { "of a clock that jumps on one of five masters finds two (DEMO-20, PIT-17)",
+            "clock", "DEMO-20a", TWO },
+        { "of a clock that jumps on ZooKeeper is right",
+            "clock", "DEMO-20b", ONE },
+        { "of clients whose clocks jump finds two where locks go by them (ALG-03)",
+            "clock", "DEMO-20c", TWO },
+        { "of clients whose clocks jump is right with zklock",
+            "clock", "DEMO-20d", ONE },
+        { "of a database that is killed finds that nobody else is served (PIT-18)",
+            "single_point", "PIT-18a", "^1 of 10 were served, 99 left$" },
+        { "of one of three ZooKeepers that is killed is right (PIT-18)",
+            "single_point", "PIT-18b", "^10 of 10 were served" },
+    } do
+        it(row[1], function() finds(row[2], row[3], row[4]) end)
+    end
 end)
 
 

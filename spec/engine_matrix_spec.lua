@@ -4,6 +4,7 @@
 local dkjson = require "dkjson"
 local engine = require "zklock.engine"
 local engines = require "spec.engines"
+local markdown = require "spec.markdown"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -23,38 +24,11 @@ local NO_SENSE = "—"
 
 -- --- the tables ------------------------------------------------------------------------------
 
--- The cells of a line of a table; nil: it is none.
-local function cells_of(line)
-    if not line:find "^|" then return nil end
-    local cells = {}
-    for cell in line:sub(2):gmatch "%s*(.-)%s*|" do cells[#cells + 1] = cell end
-    return cells
-end
-
-
--- The tables below a heading of a document: each a list of lines, the first one its head.
-local function tables_of(path, heading)
-    local found, current, inside = {}, nil, false
-    for line in io.lines(path) do
-        if line:find "^## " then inside = line == "## " .. heading end
-        local cells = inside and cells_of(line)
-        if not cells then
-            current = nil
-        elseif not current then
-            current = { cells }
-            found[#found + 1] = current
-        elseif not line:find "^| %-%-%-" then
-            current[#current + 1] = cells
-        end
-    end
-    return found
-end
-
-
 -- What the matrix says, as cells[column][engine], and the test of each column.
 local function read_matrix()
     local cells, columns, tests = {}, {}, {}
-    for _, lines in ipairs(tables_of("docs/engines.md", "What they have")) do
+    local part = rig.shell("sed -n '/^## What they have$/,/^## /p' docs/engines.md")
+    for _, lines in ipairs(markdown.tables(part)) do
         local head = lines[1]
         for i = 2, #lines do
             local name = lines[i][1]:match "^`(.*)`$"

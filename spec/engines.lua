@@ -18,40 +18,57 @@ local servers, redis, mysql
 --- Starts the servers.
 ---@return zklock.seckill.Throwaway servers
 ---@return string redis  address
----@return string mysql  URL of a database of its own
 function engines.start()
-    servers = throwaway.open()
+    servers, mysql = throwaway.open(), nil
     redis = servers:redis(1)
-    mysql = servers:mysql():gsub("/%?", "/engines?")
-    database.create(mysql)
-    return servers, redis, mysql
+    return servers, redis
 end
 
 
 function engines.stop() servers:close() end
 
 
--- Where the engine of that name finds its server. A machine that stands still for some seconds is
--- neither a server that does not answer nor the end of a lease.
+--- The URL of a database, which is made when it is first asked for.
+---@return string
+function engines.mysql()
+    if not mysql then
+        mysql = servers:mysql():gsub("/%?", "/engines?")
+        database.create(mysql)
+    end
+    return mysql
+end
+
+
+--- Options of an engine by which a machine that stands still for some seconds is neither a server
+--- that does not answer nor the end of a lease.
+engines.patience = {
+    ["redis-expire"] = { answer = ANSWER },
+    ["redis-set"] = { answer = ANSWER, lease = LONG },
+    ["redis-timestamp"] = { answer = ANSWER, lease = LONG },
+    ["redisson"] = { answer = ANSWER },
+    ["redlock"] = { fast_fail = ANSWER, lease = LONG },
+    ["zookeeper"] = { session = LONG },
+    ["cerberus"] = { session = LONG },
+}
+
+
+local function one_redis() return { redis = redis } end
+local function sqlite() return { sqlite = servers.folder .. "/locks.db" } end
+local function mariadb() return { mysql = engines.mysql() } end
+
+-- Where the engine of that name finds its server.
 local addresses = {
-    ["redis-expire"] = function() return { redis = redis, answer = ANSWER } end,
-    ["redis-set"] = function() return { redis = redis, answer = ANSWER, lease = LONG } end,
-    ["redis-timestamp"] = function() return { redis = redis, answer = ANSWER, lease = LONG } end,
-    ["redisson"] = function() return { redis = redis, answer = ANSWER } end,
-    ["redlock"] = function()
-        return { redis = servers:redis(5), fast_fail = ANSWER, lease = LONG }
-    end,
-    ["sql-optimistic"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
-    ["sql-pessimistic"] = function() return { mysql = mysql } end,
-    ["sql-table"] = function() return { sqlite = servers.folder .. "/locks.db" } end,
-    ["sql-table on MariaDB"] = function() return { mysql = mysql } end,
-    ["zookeeper"] = function() return { zookeeper = HOSTS, session = LONG } end,
+    ["redis-expire"] = one_redis, ["redis-set"] = one_redis, ["redis-timestamp"] = one_redis,
+    ["redisson"] = one_redis,
+    ["redlock"] = function() return { redis = servers:redis(5) } end,
+    ["sql-optimistic"] = sqlite, ["sql-optimistic on MariaDB"] = mariadb,
+    ["sql-pessimistic"] = mariadb, ["sql-table"] = sqlite, ["sql-table on MariaDB"] = mariadb,
+    ["zookeeper"] = function() return { zookeeper = HOSTS } end,
     ["cerberus"] = function()
         return {
             order = { "redisson", "zookeeper" }, zookeeper = HOSTS, root = "/engines-cerberus",
-            session = LONG, engines = {
-                redisson = { redis = redis, answer = ANSWER },
-                zookeeper = { zookeeper = HOSTS, session = LONG },
+            engines = {
+                redisson = engines.options "redisson", zookeeper = engines.options "zookeeper",
             },
         }
     end,
@@ -64,6 +81,7 @@ local addresses = {
 ---@return table
 function engines.options(name, more)
     local given = addresses[name]()
+    for option, value in pairs(engines.patience[name] or {}) do given[option] = value end
     for option, value in pairs(more or {}) do given[option] = value end
     return given
 end
@@ -110,6 +128,26 @@ function engines.two(name, more, lock_options)
     local lock = engines.new_name()
     return engines.open(name, more):mutex(lock, lock_options),
         engines.open(name, more):mutex(lock, lock_options)
+end
+
+
+--- Why a lease is not to be had, or what a call of it has failed with.
+function engines.code_of(result, _, code)
+    assert(result == nil, "it has not failed")
+    return code
+end
+
+
+--- A lock of which there are two clients is released when its function has ended, or raised.
+function engines.check_with(mine, yours)
+    local returned = { mine:with(ANSWER, function(lease, a, b)
+        assert(lease:held())
+        return a, nil, b
+    end, 1, 3) }
+    assert(returned[1] == true and returned[2] == 1 and returned[3] == nil and returned[4] == 3)
+    local ok, problem = pcall(mine.with, mine, ANSWER, function() error("no", 0) end)
+    assert(not ok and problem == "no", problem)
+    assert(assert(yours:acquire(ANSWER)):release())
 end
 
 

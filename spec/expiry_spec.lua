@@ -5,32 +5,17 @@ local zklock = require "zklock"
 local server = rig.shared()
 
 
---- Dispatches until condition() holds.
-local function dispatch_until(session, what, condition)
-    rig.wait_for(what, function()
-        session:dispatch()
-        return condition()
-    end)
-end
-
-
---- An acquire that ends in `results`: lease or nil, message, code.
-local function acquire_into(results, lock, arg)
-    results[1], results[2], results[3] = lock:acquire(arg)
-end
-
-
 describe("an expired session (PIT-02, BUG-13)", function()
-    local proxy, holder, reopened, final, first_id
+    local holder, reopened, final, first_id
     local lost, waited, told, states = {}, {}, {}, {}
 
     -- One expiry for all tests: two sessions, each holds one lock and waits for another.
     setup(function()
-        proxy = rig.proxy(server.hosts)
+        local proxy = rig.proxy_for_test(server.hosts)
         local busy = rig.path()
-        holder = assert(rig.session(server.hosts, { timeout = 20 }):mutex(busy):acquire(20))
+        holder = rig.hold(rig.session(server.hosts):mutex(busy))
         local function open(n, reopen)
-            states[n], told[n], waited[n] = {}, {}, {}
+            states[n], told[n] = {}, {}
             local session = rig.session(proxy.hosts, { timeout = 5, reopen = reopen,
                 on_state = function(state) table.insert(states[n], state) end })
             lost[n] = assert(session:mutex(rig.path()):acquire(20))
@@ -40,30 +25,23 @@ describe("an expired session (PIT-02, BUG-13)", function()
         reopened, final = open(1, true), open(2, false)
         first_id = reopened:id()
         zklock.run(
-            function() acquire_into(waited[1], reopened:mutex(busy)) end,
-            function() acquire_into(waited[2], final:mutex(busy), 60) end,
+            function() waited[1] = rig.code_of(reopened:mutex(busy)) end,
+            function() waited[2] = rig.code_of(final:mutex(busy), 60) end,
             function()
                 rig.wait_for("both wait", function() return #server:nodes(busy) == 3 end)
                 proxy:command("blackhole")
                 rig.wait_for("expired", function() return #server:nodes(busy) == 1 end)
                 proxy:command("flow")
             end)
-        dispatch_until(reopened, "connected anew", function()
-            return states[1][#states[1]] == "connected"
-        end)
-        final:dispatch()
+        rig.wait_for("connected anew", function() return states[1][#states[1]] == "connected" end)
     end)
     teardown(function()
         assert.equal("held", holder:state())
         rig.close_sessions()
-        proxy:stop()
     end)
 
     it('ends what was waiting with "expired"', function()
-        for n = 1, 2 do
-            assert.is_nil(waited[n][1])
-            assert.equal("expired", waited[n][3])
-        end
+        assert.same({ "expired", "expired" }, waited)
     end)
 
     it("loses what was held, and tells so once: suspect, then lost", function()
@@ -133,7 +111,7 @@ describe("a standby", function()
     end
 
     it("whose session expires asks again, and has the lock when it is its turn", function()
-        local proxy = rig.proxy(server.hosts)
+        local proxy = rig.proxy_for_test(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local path, lead = rig.path(), lead_of_reference()
         local held = assert(rig.session(server.hosts):mutex(path):acquire(20))
@@ -152,6 +130,5 @@ describe("a standby", function()
         assert.equal("held", lease:state())
         assert.equal(1, session:stats().expiries)
         assert.is_true(lease:check(10))
-        proxy:stop()
     end)
 end)

@@ -6,19 +6,14 @@ local zklock = require "zklock"
 local server = rig.shared()
 
 
---- A proxy that goes when the test has ended, after the sessions behind it.
-local function proxy_for_test()
-    local proxy = rig.proxy(server.hosts)
-    finally(function()
-        rig.close_sessions()
-        proxy:stop()
-    end)
-    return proxy
-end
+local hold, code_of = rig.hold, rig.code_of
+
+after_each(rig.close_sessions)
 
 
-local function foreign(command, ...)
-    return rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", server.hosts, ...)
+--- Somebody deletes the node of the lock's holder.
+local function delete_node(lock)
+    server:foreign("delete %s", server:nodes(lock.path)[1])
 end
 
 
@@ -33,19 +28,10 @@ local function listen(lease, told)
 end
 
 
-local function dispatch_until(session, what, condition)
-    rig.wait_for(what, function()
-        session:dispatch()
-        return condition()
-    end)
-end
-
-
---- Breaks the connection: what is held is suspect at once. Delivers nothing.
-local function break_off(proxy, session)
-    proxy:command("refuse")
-    proxy:command("cut")
-    rig.wait_apart("suspended", function() return session:state() == "suspended" end)
+--- A lease of a session with these options, and what on_lost tells of it.
+local function leased(options, hosts)
+    local lease = hold(rig.session(hosts or server.hosts, options):mutex(rig.path()))
+    return lease, listen(lease)
 end
 
 
@@ -61,8 +47,6 @@ describe("a token", function()
         session = rig.session(server.hosts)
         lock = session:mutex(rig.path())
     end)
-    after_each(rig.close_sessions)
-
     it("grows with every grant, over all sessions and paths (Q-01, Q-03)", function()
         local last, other = 0, rig.session(server.hosts)
         for i = 1, 20 do
@@ -75,7 +59,7 @@ describe("a token", function()
     end)
 
     it("is an integer, the same in digits, and stays readable", function()
-        local lease = assert(lock:acquire(20))
+        local lease = hold(lock)
         local token = lease.token
         assert.equal(0, token % 1)
         assert.equal(("%d"):format(token), lease:token_string())
@@ -89,8 +73,6 @@ end)
 
 
 describe("a lease", function()
-    after_each(rig.close_sessions)
-
     it("is not counted by the wall clock, which jumps (PIT-17)", function()
         local YEAR = 365 * 24 * 3600
         assert.is_true(math.abs(os.time() - core.now()) > YEAR, core.now())
@@ -98,8 +80,7 @@ describe("a lease", function()
 
     it("is held for certain for a part of the timeout, never more than margin", function()
         for _, margin in ipairs{ 0.5, 0.2, 0.01 } do
-            local session = rig.session(server.hosts, { timeout = 30, margin = margin })
-            local lease = assert(session:mutex(rig.path()):acquire(20))
+            local lease = leased{ timeout = 30, margin = margin }
             for _ = 1, 3 do
                 local remaining = lease:remaining()
                 assert.is_true(remaining > 0 and remaining <= margin * 30, remaining)
@@ -111,8 +92,7 @@ describe("a lease", function()
     end)
 
     it("counts down, and a check winds up again", function()
-        local session = rig.session(server.hosts, { timeout = 30 })
-        local lease = assert(session:mutex(rig.path()):acquire(20))
+        local lease = leased{ timeout = 30 }
         local begin, before = core.now(), lease:remaining()
         zklock.sleep(0.05)
         local after = lease:remaining()
@@ -123,22 +103,19 @@ describe("a lease", function()
     end)
 
     it("counts down while others are looked at: reads prove nothing", function()
-        local session = rig.session(server.hosts, { timeout = 30 })
-        local lock = session:mutex(rig.path())
-        local lease = assert(lock:acquire(20))
-        local before = lease:remaining()
+        local lease = leased{ timeout = 30 }
+        local lock, before = lease.session:mutex(lease.path), lease:remaining()
         zklock.sleep(0.05)
         assert.equal(1, #assert(lock:queue(20)))
-        assert.equal("timeout", select(3, lock:acquire{ timeout = 0, owner = "another" }))
+        assert.equal("timeout", code_of(lock, { timeout = 0, owner = "another" }))
         local after = lease:remaining()
         assert.is_true(after > 0 and after <= before - 0.05, after)
     end)
 
     it("counts from when a check was asked for, not from its answer (Q-03)", function()
         local DELAY = 0.4
-        local proxy = proxy_for_test()
-        local session = rig.session(proxy.hosts, { timeout = 20, margin = 0.2 })
-        local lease = assert(session:mutex(rig.path()):acquire(20))
+        local proxy = rig.proxy_for_test(server.hosts)
+        local lease = leased({ timeout = 20, margin = 0.2 }, proxy.hosts)
         proxy:command("delay %d", DELAY * 1000)
         assert.is_true(lease:check(20))
         local remaining = lease:remaining()
@@ -146,8 +123,7 @@ describe("a lease", function()
     end)
 
     it("is renewed while the script is busy, without dispatch (REQ-16)", function()
-        local session = rig.session(server.hosts, { timeout = 6 })
-        local lease = assert(session:mutex(rig.path()):acquire(20))
+        local lease = leased{ timeout = 6 }
         local renewals, before = 0, lease:remaining()
         busy_until(function()
             local now = lease:remaining()
@@ -162,49 +138,40 @@ describe("a lease", function()
     -- On a machine that stands still for a second it may be: then another one is looked at.
     it("is not suspect between two heartbeats", function()
         rig.wait_for("a lease that is held all the time", function()
-            local session = rig.session(server.hosts, { timeout = 3 })
-            local lease = assert(session:mutex(rig.path()):acquire(20))
-            local told = listen(lease)
-            dispatch_until(session, "three heartbeats", function()
-                return session:stats().syncs >= 3
-            end)
+            local lease, told = leased{ timeout = 3 }
+            rig.wait_for("three heartbeats", function() return lease.session:stats().syncs >= 3 end)
             return #told == 0
         end)
     end)
 
     it("is suspect while the connection is gone, and held again after (PIT-09)", function()
-        local proxy = proxy_for_test()
-        local session = rig.session(proxy.hosts, { timeout = 20 })
-        local lease = assert(session:mutex(rig.path()):acquire(20))
-        local told = listen(lease)
-        break_off(proxy, session)
+        local proxy = rig.proxy_for_test(server.hosts)
+        local lease, told = leased({ timeout = 20 }, proxy.hosts)
+        proxy:break_off(lease.session)
         assert.equal("suspect", lease:state())
         assert.is_false(lease:held())
         assert.equal(0, lease:remaining())
-        dispatch_until(session, "told", function() return told[1] end)
+        rig.wait_for("told", function() return told[1] end)
         assert.same({ "suspect" }, listen(lease)) -- at once, if it is so already
-        local seconds, ok, _, code = rig.timed(lease.check, lease, 0.1)
-        assert.is_nil(ok)
-        assert.equal("timeout", code)
-        assert.is_true(seconds < 10, seconds)
+        assert.is_true(rig.timed(function()
+            rig.is_refused("timeout", nil, lease:check(0.1))
+        end) < 10)
         proxy:command("accept")
-        dispatch_until(session, "held again", function() return lease:state() == "held" end)
+        rig.wait_for("held again", function() return lease:state() == "held" end)
         assert.is_true(lease:check(20))
         assert.is_true(lease:release{ wait = 20 })
-        session:dispatch()
+        lease.session:dispatch()
         assert.same({ "suspect" }, told)
     end)
 
     it("that is suspect again tells so again", function()
-        local proxy = proxy_for_test()
-        local session = rig.session(proxy.hosts, { timeout = 20 })
-        local lease = assert(session:mutex(rig.path()):acquire(20))
-        local told = listen(lease)
+        local proxy = rig.proxy_for_test(server.hosts)
+        local lease, told = leased({ timeout = 20 }, proxy.hosts)
         for _ = 1, 10 do -- what came and went between two dispatches is not told
-            break_off(proxy, session)
-            dispatch_until(session, "told", function() return told[1] end)
+            proxy:break_off(lease.session)
+            rig.wait_for("told", function() return told[1] end)
             proxy:command("accept")
-            dispatch_until(session, "held again", function() return lease:state() == "held" end)
+            rig.wait_for("held again", function() return lease:state() == "held" end)
             if told[2] then break end
         end
         assert.same({ "suspect", "suspect" }, told)
@@ -213,19 +180,16 @@ describe("a lease", function()
 
     it("that the clock ended stays lost, though the session lives; its node goes (C recipe)",
        function()
-        local proxy = proxy_for_test()
-        local session = rig.session(proxy.hosts, { timeout = 3 })
-        local lock = session:mutex(rig.path())
-        local lease = assert(lock:acquire(20))
-        local told, id = listen(lease), session:id()
+        local proxy = rig.proxy_for_test(server.hosts)
+        local lease, told = leased({ timeout = 3 }, proxy.hosts)
         proxy:command("halfopen") -- the server hears us, we hear nothing
-        dispatch_until(session, "lost", function() return told[#told] == "lost" end)
+        rig.wait_for("lost", function() return told[#told] == "lost" end)
         assert.same({ "suspect", "lost" }, told)
         assert.equal("lost", lease:state())
         assert.equal("lost", select(3, lease:check(20)))
         proxy:command("flow")
-        dispatch_until(session, "back", function() return session:state() == "connected" end)
-        local next_lease = assert(rig.session(server.hosts):mutex(lock.path):acquire(10))
+        rig.wait_for("back", function() return lease.session:state() == "connected" end)
+        local next_lease = assert(rig.session(server.hosts):mutex(lease.path):acquire(10))
         assert.is_true(next_lease.token > lease.token)
         for _ = 1, 5 do
             assert.equal("lost", lease:state())
@@ -238,37 +202,29 @@ describe("a lease", function()
         assert.equal("released", select(3, lease:release{ wait = 20 }))
         assert.equal(2, #told)
         assert.is_true(next_lease:check(20))
-        assert.is_truthy(id)
     end)
 
     it("is lost when its node was deleted: check knows at once (PIT-07)", function()
-        local session = rig.session(server.hosts, { timeout = 30 })
-        local lock = session:mutex(rig.path())
-        local lease = assert(lock:acquire(20))
-        local told = listen(lease)
-        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
-        local ok, message, code = lease:check(20)
-        assert.is_nil(ok)
-        assert.equal("lost", code)
-        assert.is_truthy(message:find(lock.path, 1, true))
-        session:dispatch()
+        local lease, told = leased{ timeout = 30 }
+        delete_node(lease)
+        rig.is_refused("lost", lease.path, lease:check(20))
+        lease.session:dispatch()
         assert.same({ "lost" }, told)
         assert.same({ "lost" }, listen(lease)) -- at once
         assert.equal("lost", lease:state())
         assert.equal("lost", select(3, lease:release{ wait = 20 }))
-        assert.is_truthy(lock:acquire(20))
+        hold(lease.session:mutex(lease.path))
     end)
 
     it("that was lost says so to the end: also released, of a closed session, and after with",
        function()
         local session = rig.session(server.hosts)
-        local lock = session:mutex(rig.path())
-        local leases, told = {}, {}
+        local lock, leases = session:mutex(rig.path()), {}
         local function lose(lease)
-            foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+            delete_node(lock)
             rig.wait_for("lost", function() return not lease:check(20) end)
         end
-        leases[1], leases[2] = assert(lock:acquire(20)), assert(lock:acquire(20))
+        leases[1], leases[2] = hold(lock), hold(lock)
         lose(leases[1])
         assert.equal("lost", select(3, leases[1]:release()))
         assert.equal("lost", select(3, leases[2]:release{ wait = 20 }))
@@ -276,9 +232,9 @@ describe("a lease", function()
             leases[3] = lease
             lose(lease)
         end))
-        leases[4] = assert(lock:acquire(20))
+        leases[4] = hold(lock)
         lose(leases[4])
-        leases[5] = assert(lock:acquire(20)) -- and this one is not
+        leases[5] = hold(lock) -- and this one is not
         assert.is_true(leases[5]:release{ wait = 20 })
         local function judge()
             for i = 1, 4 do
@@ -294,9 +250,8 @@ describe("a lease", function()
             assert.equal("released", select(3, leases[5]:check(20)))
         end
         judge()
-        listen(leases[1], told)
-        listen(leases[5], told)
-        assert.same({ "lost" }, told)
+        assert.same({ "lost" }, listen(leases[1]))
+        assert.same({}, listen(leases[5]))
         session:close()
         judge()
         assert.equal("lost", select(3, leases[4]:release()))
@@ -305,22 +260,17 @@ describe("a lease", function()
     end)
 
     it("is lost when its node was deleted: the holder is told, by its own watch", function()
-        local session = rig.session(server.hosts, { timeout = 3 })
-        local lock = session:mutex(rig.path())
-        local lease = assert(lock:acquire(20))
-        local told = listen(lease)
-        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
-        dispatch_until(session, "told", function() return told[1] == "lost" or told[2] end)
+        local lease, told = leased{ timeout = 3 }
+        delete_node(lease)
+        rig.wait_for("told", function() return told[1] == "lost" or told[2] end)
         assert.equal("lost", told[#told])
         assert.equal("lost", lease:state())
-        assert.equal(1, session:stats().losses)
+        assert.equal(1, lease.session:stats().losses)
     end)
 end)
 
 
 describe("on_lost", function()
-    after_each(rig.close_sessions)
-
     it("never tells of a normal release, by whichever way", function()
         local session = rig.session(server.hosts)
         local told = {}
@@ -341,97 +291,74 @@ describe("on_lost", function()
     end)
 
     it("never tells of a release, also when it was suspect just before", function()
-        local proxy = proxy_for_test()
-        local session = rig.session(proxy.hosts, { timeout = 20 })
-        local lease = assert(session:mutex(rig.path()):acquire(20))
-        local told = listen(lease)
-        session:dispatch()
-        break_off(proxy, session)
+        local proxy = rig.proxy_for_test(server.hosts)
+        local lease, told = leased({ timeout = 20 }, proxy.hosts)
+        lease.session:dispatch()
+        proxy:break_off(lease.session)
         busy_until(function() return lease:state() == "suspect" end)
         assert.is_true(lease:release())
-        session:dispatch()
+        lease.session:dispatch()
         proxy:command("accept")
         assert.same({}, told)
     end)
 
     it("never tells a handle that was released of the loss of another", function()
-        local session = rig.session(server.hosts, { timeout = 30 })
-        local lock = session:mutex(rig.path())
-        local outer, inner = assert(lock:acquire(20)), assert(lock:acquire(20))
+        local lock = rig.session(server.hosts, { timeout = 30 }):mutex(rig.path())
+        local outer, inner = hold(lock), hold(lock)
         local told, never = listen(outer), listen(inner)
         assert.is_true(inner:release())
-        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+        delete_node(lock)
         assert.equal("lost", select(3, outer:check(20)))
-        session:dispatch()
+        lock.session:dispatch()
         assert.same({ "lost" }, told)
         assert.same({}, never)
         assert.equal("released", inner:state())
     end)
 
     it("tells every callback of every handle, in spite of errors, and counts those", function()
-        local session = rig.session(server.hosts, { timeout = 30 })
-        local lock = session:mutex(rig.path())
-        local outer, inner, trouble = assert(lock:acquire(20)), assert(lock:acquire(20)), {}
+        local lock = rig.session(server.hosts, { timeout = 30 }):mutex(rig.path())
+        local outer, inner, trouble = hold(lock), hold(lock), {}
         local function fail() error(trouble) end
         outer:on_lost(fail)
         local told = { listen(outer), listen(outer), listen(inner) }
-        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+        delete_node(lock)
         assert.equal("lost", select(3, inner:check(20)))
-        session:dispatch()
+        lock.session:dispatch()
         assert.same({ { "lost" }, { "lost" }, { "lost" } }, told)
-        assert.equal(1, session:stats().callback_errors)
-        assert.equal(trouble, session:stats().callback_error)
+        assert.equal(1, lock.session:stats().callback_errors)
+        assert.equal(trouble, lock.session:stats().callback_error)
         inner:on_lost(fail)
-        assert.equal(2, session:stats().callback_errors)
+        assert.equal(2, lock.session:stats().callback_errors)
     end)
 
     it("may release, and acquire again, in its callback", function()
-        local session = rig.session(server.hosts, { timeout = 30 })
-        local lock = session:mutex(rig.path())
-        local lease, code, again = assert(lock:acquire(20)), nil, nil
+        local lock = rig.session(server.hosts, { timeout = 30 }):mutex(rig.path())
+        local lease, code, again = hold(lock), nil, nil
         lease:on_lost(function(which)
             code = select(3, which:release())
             again = lock:acquire{ timeout = 5, owner = "again" }
         end)
-        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
+        delete_node(lock)
         assert.equal("lost", select(3, lease:check(20)))
-        session:dispatch()
+        lock.session:dispatch()
         assert.equal("lost", code)
         assert.equal("held", again:state())
-    end)
-
-    it("is told inside any wait, without a dispatch by hand", function()
-        local session = rig.session(server.hosts, { timeout = 3 })
-        local lock = session:mutex(rig.path())
-        local lease = assert(lock:acquire(20))
-        local told = listen(lease)
-        local other = rig.session(server.hosts, { timeout = 30 })
-        local held = assert(other:mutex(rig.path()):acquire(20))
-        foreign("delete %s/%s", lock.path, lock:queue()[1].name)
-        rig.wait_for("told", function()
-            session:mutex(held.path):acquire(0.05)
-            return told[1]
-        end)
-        assert.equal("lost", told[#told])
     end)
 end)
 
 
 describe("release", function()
-    after_each(rig.close_sessions)
-
     it("does not wait for the server, unless asked", function()
-        local proxy = proxy_for_test()
-        local session = rig.session(proxy.hosts, { timeout = 20 })
-        local lock = session:mutex(rig.path())
+        local proxy = rig.proxy_for_test(server.hosts)
+        local lock = rig.session(proxy.hosts, { timeout = 20 }):mutex(rig.path())
         proxy:command("delay 200")
         rig.wait_for("one that took no answer's time", function()
-            local lease = assert(lock:acquire(20))
+            local lease = hold(lock)
             local seconds, ok = rig.timed(lease.release, lease)
             assert.is_true(ok)
             return seconds < 0.15
         end)
-        local lease = assert(lock:acquire(20))
+        local lease = hold(lock)
         local seconds, ok = rig.timed(lease.release, lease, { wait = 20 })
         assert.is_true(ok)
         assert.is_true(seconds >= 0.2, seconds)
@@ -439,18 +366,15 @@ describe("release", function()
     end)
 
     it('with a wait that is too short gives "timeout", and goes on by itself', function()
-        local proxy = proxy_for_test()
-        local session = rig.session(proxy.hosts, { timeout = 20 })
-        local lock = session:mutex(rig.path())
-        local lease = assert(lock:acquire(20))
-        break_off(proxy, session)
-        local seconds, ok, _, code = rig.timed(lease.release, lease, { wait = 0.1 })
-        assert.is_nil(ok)
+        local proxy = rig.proxy_for_test(server.hosts)
+        local lease = leased({ timeout = 20 }, proxy.hosts)
+        proxy:break_off(lease.session)
+        local seconds, _, _, code = rig.timed(lease.release, lease, { wait = 0.1 })
         assert.equal("timeout", code)
         assert.is_true(seconds >= 0.1 and seconds < 10, seconds)
         assert.equal("released", lease:state())
         assert.equal("released", select(3, lease:release{ wait = 0.1 }))
         proxy:command("accept")
-        rig.wait_for("the node goes", function() return #server:nodes(lock.path) == 0 end)
+        server:wait_for_nodes(lease.path, 0)
     end)
 end)

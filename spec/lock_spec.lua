@@ -6,31 +6,9 @@ local zklock = require "zklock"
 local server = rig.shared()
 
 
-local kept = {} -- a lease that nothing refers to is released
+local hold, code_of = rig.hold, rig.code_of
 
---- Acquires, and keeps the lease until the test has ended.
-local function hold(lock, ...)
-    local lease = assert(lock:acquire(...))
-    kept[#kept + 1] = lease
-    return lease
-end
-
-
---- A proxy that goes when the test has ended, after the sessions behind it.
-local function proxy_for_test()
-    local proxy = rig.proxy(server.hosts)
-    finally(function()
-        rig.close_sessions()
-        proxy:stop()
-    end)
-    return proxy
-end
-
-
-local function clean_up()
-    rig.close_sessions()
-    kept = {}
-end
+after_each(rig.close_sessions)
 
 
 describe("a mutex", function()
@@ -40,13 +18,10 @@ describe("a mutex", function()
         path = rig.path()
         lock = session:mutex(path)
     end)
-    after_each(clean_up)
 
     it("is held by one at a time (REQ-01)", function()
         local lease = assert(lock:acquire(1))
-        local other, _, code = lock:acquire{ timeout = 0, owner = "another" }
-        assert.is_nil(other)
-        assert.equal("timeout", code)
+        assert.equal("timeout", code_of(lock, { timeout = 0, owner = "another" }))
         assert.is_true(lease:release{ wait = 1 })
         assert.same({}, server:nodes(path))
     end)
@@ -80,18 +55,17 @@ describe("a mutex", function()
 
     it("takes any text that ZooKeeper takes for a path", function()
         for _, name in ipairs{ "a b", "价格", "a.b..c", "...", "%s%d", "quote\"'", "\\" } do
-            local lease = assert(session:mutex(path .. "/" .. name):acquire(20))
-            assert.is_true(lease:release{ wait = 20 })
+            rig.used(session:mutex(path .. "/" .. name))
         end
     end)
 
     it("says who and why in a failure", function()
         hold(lock, 5)
-        local _, message, code = lock:acquire{ timeout = 0, owner = "x" }
-        assert.equal("timeout", code)
-        assert.equal(("timeout: %s: not done in time (taken)"):format(path), message)
-        _, message = lock:acquire{ timeout = 0.05, owner = "x" }
-        assert.equal(("timeout: %s: not done in time (waited 0.05 s)"):format(path), message)
+        for timeout, why in pairs{ [0] = "taken", [0.05] = "waited 0.05 s" } do
+            local code, message = code_of(lock, { timeout = timeout, owner = "x" })
+            assert.equal("timeout", code)
+            assert.equal(("timeout: %s: not done in time (%s)"):format(path, why), message)
+        end
     end)
 
     it("shows itself by tostring", function()
@@ -113,7 +87,6 @@ describe("a wait for a mutex", function()
         holder = rig.session(server.hosts)
         lease = assert(holder:mutex(path):acquire(20))
     end)
-    after_each(clean_up)
 
     local function nodes()
         return #server:nodes(path)
@@ -135,142 +108,80 @@ describe("a wait for a mutex", function()
         end)
     end)
 
-    it("of 0 never queues: one read, no write #server", function()
-        local proxy = proxy_for_test()
-        local lock = rig.session(proxy.hosts, { timeout = 20 }):mutex(path)
-        proxy:reset()
-        local took, _, _, code = rig.timed(lock.acquire, lock, 0)
-        assert.equal("timeout", code)
-        assert.is_true(took < 10, took)
-        local counts = proxy:counts()
-        assert.equal(1, counts.flights)
-        assert.equal(1, counts.getChildren + counts.getChildren2)
-        assert.equal(0, counts.create + counts.create2 + counts.delete)
-        assert.equal(1, nodes())
-    end)
+    describe("without a connection #server:", function()
+        local proxy, session, other
+        before_each(function()
+            proxy = rig.proxy_for_test(server.hosts)
+            session = rig.session(proxy.hosts, { timeout = 10 })
+            other = session:mutex(rig.path())
+            proxy:break_off(session)
+        end)
 
-    it("of 0 fails at once while the session is suspended #server", function()
-        local proxy = proxy_for_test()
-        local session = rig.session(proxy.hosts, { timeout = 10 })
-        local lock = session:mutex(rig.path())
-        proxy:command("refuse")
-        proxy:command("cut")
-        rig.wait_for("suspended", function() return session:state() == "suspended" end)
-        local took, _, _, code = rig.timed(lock.acquire, lock, 0)
-        assert.equal("timeout", code)
-        assert.is_true(took < 5, took)
-        proxy:command("accept")
-        rig.wait_for("connected", function() return session:state() == "connected" end)
-        assert.is_truthy(lock:acquire(20))
-    end)
+        it("of 0 fails at once while the session is suspended", function()
+            local took, code = rig.timed(code_of, other, 0)
+            assert.equal("timeout", code)
+            assert.is_true(took < 5, took)
+            proxy:command("accept")
+            rig.wait_for("connected", function() return session:state() == "connected" end)
+            assert.is_truthy(other:acquire(20))
+        end)
 
-    it('ends with "timeout", not "connection", while the session is suspended #server', function()
-        local proxy = proxy_for_test()
-        local session = rig.session(proxy.hosts, { timeout = 10 })
-        proxy:command("refuse")
-        proxy:command("cut")
-        rig.wait_for("suspended", function() return session:state() == "suspended" end)
-        local lock = session:mutex(rig.path())
-        local took, _, _, code = rig.timed(lock.acquire, lock, 0.2)
-        assert.equal("timeout", code)
-        assert.is_true(took >= 0.2 and took < 5, took)
-        assert.equal("timeout", select(3, lock:queue(0.1)))
-        proxy:command("accept")
-    end)
+        it('ends with "timeout", not "connection", while the session is suspended', function()
+            local took, code = rig.timed(code_of, other, 0.2)
+            assert.equal("timeout", code)
+            assert.is_true(took >= 0.2 and took < 5, took)
+            assert.equal("timeout", select(3, other:queue(0.1)))
+        end)
 
-    it("ends at its deadline by itself while the session is suspended #server", function()
-        local proxy = proxy_for_test()
-        local session, code = rig.session(proxy.hosts, { timeout = 10 }), nil
-        proxy:command("refuse")
-        proxy:command("cut")
-        rig.wait_for("suspended", function() return session:state() == "suspended" end)
-        zklock.run(
-            function() code = select(3, session:mutex(rig.path()):acquire(0.2)) end,
-            function()
+        it("ends at its deadline by itself while the session is suspended", function()
+            local code
+            zklock.run(function() code = code_of(other, 0.2) end, function()
                 rig.eventually(function() return code end)
                 session:close() -- ends it if nothing else did
             end)
-        assert.equal("timeout", code)
-    end)
+            assert.equal("timeout", code)
+        end)
 
-    it("that began while the session is suspended gets the lock when it is back #server", function()
-        local proxy = proxy_for_test()
-        local session = rig.session(proxy.hosts, { timeout = 10 })
-        local other = session:mutex(rig.path())
-        proxy:command("refuse")
-        proxy:command("cut")
-        rig.wait_for("suspended", function() return session:state() == "suspended" end)
-        local got
-        zklock.run(function() got = other:acquire(8) end,
-                   function() zklock.sleep(0.1) proxy:command("accept") end)
-        assert.is_truthy(got)
+        it("that began while the session is suspended gets the lock when it is back", function()
+            zklock.run(function() hold(other, 8) end,
+                       function() zklock.sleep(0.1) proxy:command("accept") end)
+        end)
     end)
 
     it("is granted in order of arrival when a waiter in the middle gives up (REQ-06)", function()
-        local order, tasks, sessions = {}, {}, {}
+        local order, sessions = {}, {}
         local function in_line()
             return #holder:mutex(path):queue()
         end
-        for n = 1, 5 do
+        rig.run(5, function(n)
             sessions[n] = rig.session(server.hosts)
-            tasks[n] = function()
-                rig.wait_for("turn to queue", function() return in_line() == n end)
-                local got, _, code = sessions[n]:mutex(path):acquire{ timeout = 20, owner = n }
-                order[#order + 1] = got and n or code
-                if got then
-                    zklock.sleep(0.01)
-                    got:release()
-                end
+            rig.wait_for("turn to queue", function() return in_line() == n end)
+            local got, _, code = sessions[n]:mutex(path):acquire{ timeout = 20, owner = n }
+            order[#order + 1] = got and n or code
+            if got then
+                zklock.sleep(0.01)
+                got:release()
             end
-        end
-        tasks[6] = function()
+        end, function()
             rig.wait_for("all queue", function() return in_line() == 6 end)
             sessions[3]:interrupt(3)
             rig.wait_for("the middle gives up", function() return order[1] and in_line() == 5 end)
             lease:release()
-        end
-        zklock.run((table.unpack or unpack)(tasks))
+        end)
         assert.same({ "interrupted", 1, 2, 4, 5 }, order)
         rig.wait_for("nothing left", function() return nodes() == 0 end)
     end)
 
-    it("is granted in order of arrival within one session, too", function()
-        local order, tasks = {}, {}
-        local lock = rig.session(server.hosts):mutex(path)
-        for n = 1, 10 do
-            tasks[n] = function()
-                local got = assert(lock:acquire(20))
-                order[#order + 1] = n
-                got:release()
-            end
-        end
-        tasks[11] = function()
-            rig.wait_for("all queue", function() return nodes() == 11 end)
-            lease:release()
-        end
-        zklock.run((table.unpack or unpack)(tasks))
-        assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, order)
-    end)
-
     it("is had by one at a time, of many waiters of one session (REQ-01, BUG-01)", function()
-        local inside, most, tasks = 0, 0, {}
-        local lock = rig.session(server.hosts):mutex(path)
-        for n = 1, 5 do
-            tasks[n] = function()
-                local got = assert(lock:acquire(20))
-                inside = inside + 1
-                most = math.max(most, inside)
-                zklock.sleep(0.02)
-                inside = inside - 1
-                got:release()
-            end
-        end
-        tasks[6] = function()
+        local alone, lock = rig.alone(), rig.session(server.hosts):mutex(path)
+        rig.run(5, function()
+            local got = assert(lock:acquire(20))
+            alone(0.02)
+            got:release()
+        end, function()
             rig.wait_for("all queue", function() return nodes() == 6 end)
             lease:release()
-        end
-        zklock.run((table.unpack or unpack)(tasks))
-        assert.equal(1, most)
+        end)
     end)
 
     -- The heartbeat that would make it certain is seconds away.
@@ -289,29 +200,6 @@ describe("a wait for a mutex", function()
                 lease:release()
             end)
         assert.is_true(granted - released < 7, granted - released)
-    end)
-
-    it("wakes nobody but the next: one watch event a release (REQ-10, PIT-01, many clients) " ..
-       "#server",
-       function()
-        local proxy = proxy_for_test()
-        local lock, tasks, codes = rig.session(proxy.hosts, { timeout = 20 }):mutex(path), {}, {}
-        for n = 1, 10 do
-            tasks[n] = function()
-                kept[n], codes[n] = lock:acquire{ owner = n }
-            end
-        end
-        tasks[11] = function()
-            rig.wait_for("all queue", function() return nodes() == 11 end)
-            rig.wait_for("all watch", function() return lock.session:stats().in_flight == 0 end)
-            proxy:reset()
-            lease:release()
-            rig.wait_for("granted", function() return lock.session:stats().grants == 1 end)
-            assert.equal(1, proxy:counts().events)
-            lock.session:close()
-        end
-        zklock.run((table.unpack or unpack)(tasks))
-        for n = 2, 10 do assert.is_truthy(codes[n]:find("^closed"), codes[n]) end
     end)
 
     it("tells on_queued its position, once, and only if it queues", function()
@@ -340,30 +228,22 @@ describe("a wait for a mutex", function()
 
     it("survives an error in on_queued, and counts it", function()
         local session = rig.session(server.hosts)
-        local got
-        zklock.run(
-            function()
-                got = session:mutex(path):acquire{ on_queued = function() error("x") end }
-            end,
-            function()
-                rig.wait_for("told", function() return session:stats().callback_errors == 1 end)
-                lease:release()
-            end)
-        assert.equal("held", got:state())
+        zklock.run(function()
+            hold(session:mutex(path), { on_queued = function() error("x") end })
+        end, function()
+            rig.wait_for("told", function() return session:stats().callback_errors == 1 end)
+            lease:release()
+        end)
     end)
 
     it("outlives a cut connection #server", function()
-        local proxy = proxy_for_test()
-        local session, got = rig.session(proxy.hosts, { timeout = 10 }), nil
-        zklock.run(
-            function() got = session:mutex(path):acquire(20) end,
-            function()
-                rig.wait_for("queued", function() return session:stats().waits == 1 end)
-                proxy:command("cut")
-                rig.wait_for("back", function() return session:stats().reconnects == 1 end)
-                lease:release()
-            end)
-        assert.is_truthy(got)
+        local proxy = rig.proxy_for_test(server.hosts)
+        local session = rig.session(proxy.hosts, { timeout = 10 })
+        rig.wait_while(session:mutex(path), { timeout = 20 }, function()
+            proxy:command("cut")
+            rig.wait_for("back", function() return session:stats().reconnects == 1 end)
+            lease:release()
+        end)
         assert.equal(1, nodes())
     end)
 
@@ -388,7 +268,6 @@ end)
 
 
 describe("paths that fill a session's 512 KB", function()
-    after_each(clean_up)
 
     it('give "too_many", and the session goes on when some are gone (NUM-01)', function()
         local session, leases = rig.session(server.hosts, { timeout = 60 }), {}
@@ -396,8 +275,7 @@ describe("paths that fill a session's 512 KB", function()
         for i = 1, 2 do leases[i] = hold(session:mutex(long .. i), 10) end
         for _, timeout in ipairs{ 0, 60 } do
             local lock = session:mutex(long .. 3)
-            local seconds, lease, message, code = rig.timed(lock.acquire, lock, timeout)
-            assert.is_nil(lease)
+            local seconds, code, message = rig.timed(code_of, lock, timeout)
             assert.equal("too_many", code)
             assert.is_truthy(message:find("more than 512 KB of paths in one session", 1, true))
             assert.is_true(seconds < 30, seconds)

@@ -157,10 +157,7 @@ describe("a locked function", function()
     it("gives nil, message, code without the lock, and runs nothing", function()
         local holder = rig.hold(other:mutex(prefix .. "a"))
         for _, opts in ipairs{ 0, 0.1, { timeout = 0.1 } } do
-            local ok, message, code = session:locked(prefix, 1, error, opts)("a")
-            assert.is_nil(ok)
-            assert.is_truthy(message:find(prefix .. "a", 1, true), message)
-            assert.equal("timeout", code)
+            rig.is_refused("timeout", prefix .. "a", session:locked(prefix, 1, error, opts)("a"))
         end
         assert.equal("held", holder:state())
     end)
@@ -216,58 +213,41 @@ end)
 
 
 describe("misuse of locked", function()
-    -- The message, which blames the line of fn.
-    local function refused(fn, ...)
-        local ok, message = pcall(fn, ...)
-        assert.is_false(ok)
-        local info = debug.getinfo(fn, "S")
-        local position = ("%s:%d: "):format(info.short_src, info.linedefined)
-        assert.equal(position, message:sub(1, #position), message)
-        return message
-    end
-
-    local function has(words, message)
-        assert.is_truthy(message:find(words, 1, true), message)
-    end
+    local blames = rig.blames
 
     local prefixes = { relative = "locks/", double = "/a//", dot = "/../a", nul = "/\0", type = 5 }
     for name, given in pairs(prefixes) do
         it("of the prefix says what is wrong: " .. name, function()
-            local function declare() local fn = session:locked(given, 1, print) return fn end
-            has("the prefix ", refused(declare))
+            blames("the prefix ", function() session:locked(given, 1, print) end)
         end)
     end
 
     local keys = { 0, 1.5, -1, 256, "1", true, { "1" }, { 0 }, {}, { 1, nil, 3 }, { a = 1 } }
     for _, key in ipairs(keys) do
         it("of the key says what it may be: " .. tostring(key), function()
-            local function declare() local fn = session:locked(prefix, key, print) return fn end
-            has("the key must", refused(declare))
+            blames("the key must", function() session:locked(prefix, key, print) end)
         end)
     end
 
     it("of the rest is told when the function is made, not at a call", function()
-        local function no_key() local fn = session:locked(prefix, nil, print) return fn end
-        has("the key must be an argument's place", refused(no_key))
-        local function no_function() local fn = session:locked(prefix, 1, "print") return fn end
-        has("what locked runs must be a function", refused(no_function))
-        local bad = { wait = 1 }
-        local function option() local fn = session:locked(prefix, 1, print, bad) return fn end
-        has("known: on_queued, owner, timeout", refused(option))
-        local function late() local fn = session:locked(prefix, 1, print, -1) return fn end
-        has("timeout must be seconds", refused(late))
+        blames("the key must be an argument's place",
+               function() session:locked(prefix, nil, print) end)
+        blames("what locked runs must be a function",
+               function() session:locked(prefix, 1, "print") end)
+        blames("known: on_queued, owner, timeout",
+               function() session:locked(prefix, 1, print, { wait = 1 }) end)
+        blames("timeout must be seconds", function() session:locked(prefix, 1, print, -1) end)
     end)
 
     it("in a call blames the caller, says what a key may be, and asks nobody", function()
         local call = session:locked(prefix, 2, error)
-        local function with(value) local result = call("a", value) return result end
         local bad = { "", true, 0.5, 2 ^ 54, 0 / 0, 1 / 0, {}, print, session }
         if jit then bad[#bad + 1] = require "ffi".new("int64_t", 3) end
         for _, value in ipairs(bad) do
-            has("argument 2, a key, must be text that is not empty, or a whole number",
-                refused(with, value))
+            blames("argument 2, a key, must be text that is not empty, or a whole number",
+                   function() call("a", value) end)
         end
-        has("not nil", refused(with))
+        blames("not nil", function() call("a") end)
         assert.equal(0, session:stats().claims)
         assert.equal(0, session:stats().creates)
     end)
@@ -276,15 +256,13 @@ describe("misuse of locked", function()
     for name, given in pairs(lists) do
         it("of the list that the key's function gives is told: " .. name, function()
             local call = session:locked(prefix, function() return given end, error)
-            local function run() local result = call() return result end
-            has("what the key's function gives must", refused(run))
+            blames("what the key's function gives must", function() call() end)
         end)
     end
 
     it("of the key's function: nothing, or its own error", function()
         local call = session:locked(prefix, function() end, error)
-        local function run() local result = call() return result end
-        has("what the key's function gives must be text", refused(run))
+        blames("what the key's function gives must be text", function() call() end)
         local problem = {}
         local ok, raised = pcall(session:locked(prefix, function() error(problem) end, error))
         assert.is_false(ok)
@@ -293,7 +271,6 @@ describe("misuse of locked", function()
 
     it("of a path that gets too long names the limit", function()
         local call = session:locked(prefix, 1, error)
-        local function run() local result = call(("x"):rep(262144)) return result end
-        has("at most 262144 bytes", refused(run))
+        blames("at most 262144 bytes", function() call(("x"):rep(262144)) end)
     end)
 end)

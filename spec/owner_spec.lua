@@ -3,19 +3,22 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server = rig.shared()
+local hold, code_of = rig.hold, rig.code_of
+local session
+
+before_each(function() session = rig.session(server.hosts) end)
+after_each(rig.close_sessions)
 
 
 describe("an owner", function()
-    local session, lock, other_lock
+    local lock, other_lock
     before_each(function()
-        session = rig.session(server.hosts)
         lock = session:mutex(rig.path())
         other_lock = session:mutex(lock.path) -- another object, the same lock
     end)
-    after_each(rig.close_sessions)
 
     it("that holds enters again: a new handle, the same token (REQ-04, Netflix-75)", function()
-        local first = assert(lock:acquire(20))
+        local first = hold(lock)
         local grants = session:stats().grants
         local second = assert(lock:acquire(0))
         local third = assert(other_lock:acquire())
@@ -35,18 +38,14 @@ describe("an owner", function()
             assert.equal("released", handles[i]:state())
             assert.is_false(handles[i]:held())
             assert.equal(0, handles[i]:remaining())
-            local ok, message, code = handles[i]:release()
-            assert.is_nil(ok)
-            assert.equal("released", code)
-            assert.is_truthy(message:find(lock.path, 1, true))
+            rig.is_refused("released", lock.path, handles[i]:release())
             assert.equal("released", select(3, handles[i]:check(20)))
             assert.equal(i < 3 and 1 or 0, #lock:queue())
         end
     end)
 
     it("does not wait for the server to enter again #server", function()
-        local proxy = rig.proxy(server.hosts)
-        finally(function() rig.close_sessions() proxy:stop() end)
+        local proxy = rig.proxy_for_test(server.hosts)
         local far = rig.session(proxy.hosts, { timeout = 30 }):mutex(rig.path())
         local first = assert(far:acquire(20))
         proxy:reset()
@@ -60,23 +59,26 @@ describe("an owner", function()
         local strict = session:mutex(lock.path, { reentrant = false })
         local lease = assert(strict:acquire(20))
         for _, timeout in ipairs{ 0, 60 } do
-            local seconds, again, message, code = rig.timed(strict.acquire, strict, timeout)
-            assert.is_nil(again)
+            local seconds, code, message = rig.timed(code_of, strict, timeout)
             assert.equal("would_deadlock", code)
             assert.is_truthy(message:find(lock.path, 1, true))
             assert.is_true(seconds < 30, seconds)
         end
-        assert.equal("timeout", select(3, strict:acquire{ timeout = 0, owner = "other" }))
+        assert.equal("timeout", code_of(strict, { timeout = 0, owner = "other" }))
         assert.is_truthy(lock:acquire(0)) -- the reentrant object of the same lock
         assert.is_true(lease:release())
     end)
+
+    local function acquires_as(owner)
+        return hold(lock, { timeout = 5, owner = owner })
+    end
 
     it("may be any value; equal values are one owner, others are not", function()
         local key, thread = {}, coroutine.create(print)
         local owners = { "a", "", "a\0b", "a\0c", "1", "true", "nil", "main", "object 1", 1, 0, -1,
                          1.5, 2 ^ 60, 1 / 0, true, false, key, {}, print, thread, io.stdout }
         for i, owner in ipairs(owners) do
-            local lease = assert(lock:acquire{ timeout = 5, owner = owner })
+            local lease = acquires_as(owner)
             for k, rival in ipairs(owners) do
                 local again, _, code = other_lock:acquire{ timeout = 0, owner = rival }
                 local what = ("%s, then %s"):format(tostring(owner), tostring(rival))
@@ -95,16 +97,16 @@ describe("an owner", function()
     it("is the same when it is the same number, however it is written", function()
         for one, other in pairs{ [1] = "1.0", [2 ^ 53] = "9007199254740992", [0] = "-0.0" } do
             local number = tonumber(other)
-            local lease = assert(lock:acquire{ timeout = 5, owner = one })
+            local lease = acquires_as(one)
             local again = lock:acquire{ timeout = 0, owner = number }
             assert.is_truthy(again, other)
             again:release()
-            assert.is_true(lease:release{ wait = 20 })
+            rig.released(lease)
         end
     end)
 
     it("is the coroutine that runs, where none is given (REQ-01)", function()
-        local mine = assert(lock:acquire(20))
+        local mine = hold(lock)
         local code, inner
         local thread = coroutine.create(function()
             code = select(3, lock:acquire(0))
@@ -132,14 +134,13 @@ describe("an owner", function()
     end)
 
     it("in another session is another owner", function()
-        local lease = assert(lock:acquire{ timeout = 5, owner = "me" })
+        acquires_as("me")
         local far = rig.session(server.hosts):mutex(lock.path)
-        assert.equal("timeout", select(3, far:acquire{ timeout = 0, owner = "me" }))
-        assert.is_true(lease:release())
+        assert.equal("timeout", code_of(far, { timeout = 0, owner = "me" }))
     end)
 
     it("does not matter for release: a lease is a capability (CURATOR-347)", function()
-        local lease = assert(lock:acquire{ timeout = 5, owner = "a" })
+        local lease = acquires_as("a")
         coroutine.wrap(function() assert(lease:release{ wait = 20 }) end)()
         assert.equal("released", lease:state())
         assert.same({}, lock:queue())
@@ -148,39 +149,33 @@ end)
 
 
 describe("interrupt", function()
-    local session, path, lease
+    local path, lease
     before_each(function()
-        session = rig.session(server.hosts)
         path = rig.path()
-        lease = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        lease = hold(rig.session(server.hosts):mutex(path))
     end)
-    after_each(rig.close_sessions)
 
     local function queued(count)
         return function() return session:stats().waits == count end
     end
 
     it("ends every wait of that owner, of no other, and leaves nothing", function()
-        local codes, counts, got = {}, {}, nil
-        local function wait(n, owner, lock)
-            return function() codes[n] = select(3, lock:acquire{ timeout = 20, owner = owner }) end
-        end
-        local busy = rig.path()
-        local second = assert(rig.session(server.hosts):mutex(busy):acquire(20))
-        zklock.run(
-            wait(1, "a", session:mutex(path)),
-            wait(2, "a", session:mutex(busy)),
-            function() got = session:mutex(path):acquire{ timeout = 20, owner = "b" } end,
-            function()
-                rig.wait_for("all wait", queued(3))
-                counts[1] = session:interrupt("a")
-                rig.wait_for("ended", function() return codes[1] and codes[2] end)
-                counts[2] = session:interrupt("a")
-                counts[3] = session:interrupt("nobody")
-                lease:release()
-            end)
+        local codes, got, busy = {}, nil, rig.path()
+        local second = hold(rig.session(server.hosts):mutex(busy))
+        local locks = { session:mutex(path), session:mutex(busy) }
+        rig.run(2, function(n)
+            codes[n] = code_of(locks[n], { timeout = 20, owner = "a" })
+        end, function()
+            got = hold(locks[1], { timeout = 20, owner = "b" })
+        end, function()
+            rig.wait_for("all wait", queued(3))
+            assert.equal(2, session:interrupt("a"))
+            rig.wait_for("ended", function() return codes[1] and codes[2] end)
+            assert.equal(0, session:interrupt("a"))
+            assert.equal(0, session:interrupt("nobody"))
+            lease:release()
+        end)
         assert.same({ "interrupted", "interrupted" }, codes)
-        assert.same({ 2, 0, 0 }, counts)
         assert.equal("held", got:state())
         assert.equal(1, #server:nodes(path))
         assert.equal(1, #server:nodes(busy))
@@ -208,8 +203,7 @@ describe("interrupt", function()
     end)
 
     it("ends a wait that is no acquire, too #server", function()
-        local proxy = rig.proxy(server.hosts)
-        finally(function() rig.close_sessions() proxy:stop() end)
+        local proxy = rig.proxy_for_test(server.hosts)
         local far = rig.session(proxy.hosts, { timeout = 10 })
         local thread, code
         proxy:command("blackhole")
@@ -230,10 +224,6 @@ end)
 
 
 describe("release_all", function()
-    local session
-    before_each(function() session = rig.session(server.hosts) end)
-    after_each(rig.close_sessions)
-
     it("gives up every lease of that owner, whatever handles there are, and no other", function()
         local paths, mine = { rig.path(), rig.path() }, {}
         for i, path in ipairs(paths) do

@@ -4,13 +4,8 @@ local rig = require "spec.rig"
 
 local function rockspec()
     local env = {}
-    local chunk
-    if setfenv then -- luacheck: ignore
-        chunk = assert(loadfile("rockspec/zklock-scm-1.rockspec"))
-        setfenv(chunk, env) -- luacheck: ignore
-    else
-        chunk = assert(loadfile("rockspec/zklock-scm-1.rockspec", "t", env))
-    end
+    local chunk = assert(loadfile("rockspec/zklock-scm-1.rockspec", "t", env))
+    if setfenv then setfenv(chunk, env) end -- luacheck: ignore (Lua 5.1)
     chunk()
     return env
 end

@@ -13,6 +13,8 @@ end
 
 local hold = rig.hold
 
+after_each(rig.close_sessions)
+
 
 describe("queue()", function()
     local session, path, lock
@@ -21,11 +23,10 @@ describe("queue()", function()
         path = rig.path()
         lock = session:mutex(path, { data = "order-service" })
     end)
-    after_each(rig.close_sessions)
 
     it("is empty for a path that nobody used, or uses now", function()
         assert.same({}, lock:queue())
-        assert.is_true(hold(lock, 5):release{ wait = 20 })
+        rig.used(lock)
         assert.same({}, lock:queue())
     end)
 
@@ -43,23 +44,17 @@ describe("queue()", function()
     end)
 
     it("shows everybody in order of arrival, and who holds", function()
-        local sessions, tasks, queue = {}, {}, nil
-        for n = 1, 4 do
+        local sessions, queue = {}, nil
+        rig.run(4, function(n)
             sessions[n] = rig.session(server.hosts, { identity = "s" .. n })
-            tasks[n] = function()
-                rig.wait_for("turn", function() return #server:nodes(path) == n - 1 end)
-                hold(sessions[n]:mutex(path), 20):release()
+            server:wait_for_nodes(path, n - 1)
+            local lease = hold(sessions[n]:mutex(path))
+            if n == 1 then
+                server:wait_for_nodes(path, 4)
+                queue = sessions[2]:mutex(path):queue()
             end
-        end
-        local first = tasks[1]
-        tasks[1] = function()
-            local lease = hold(sessions[1]:mutex(path), 20)
-            rig.wait_for("all", function() return #server:nodes(path) == 4 end)
-            queue = sessions[2]:mutex(path):queue()
             lease:release()
-        end
-        zklock.run((table.unpack or unpack)(tasks))
-        assert.is_truthy(first)
+        end)
         assert.equal(4, #queue)
         for n, entry in ipairs(queue) do
             assert.equal(n, entry.position)
@@ -90,11 +85,7 @@ describe("queue()", function()
     end)
 
     it("leaves out who went between the list and the look #server", function()
-        local proxy = rig.proxy(server.hosts)
-        finally(function()
-            rig.close_sessions()
-            proxy:stop()
-        end)
+        local proxy = rig.proxy_for_test(server.hosts)
         local far = rig.session(proxy.hosts, { timeout = 10 }):mutex(path)
         local lease = assert(lock:acquire(20))
         local gets, queue = far.session:stats().gets, nil
@@ -108,17 +99,11 @@ describe("queue()", function()
     end)
 
     it("ends at its deadline when the server is silent #server", function()
-        local proxy = rig.proxy(server.hosts)
-        finally(function()
-            proxy:command("flow")
-            rig.close_sessions()
-            proxy:stop()
-        end)
+        local proxy = rig.proxy_for_test(server.hosts)
         local far = rig.session(proxy.hosts, { timeout = 10 }):mutex(path)
         proxy:command("blackhole")
         for _, seconds in ipairs{ 0, 0.2 } do
-            local took, queue, _, code = rig.timed(far.queue, far, seconds)
-            assert.is_nil(queue)
+            local took, _, _, code = rig.timed(far.queue, far, seconds)
             assert.equal("timeout", code)
             assert.is_true(took < seconds + 5, took)
         end
@@ -127,18 +112,15 @@ describe("queue()", function()
     it("is answered for a long line, too", function()
         local waiting, owners = rig.session(server.hosts, { timeout = 20 }), 200
         hold(lock, 5)
-        local tasks = {}
-        for n = 1, owners do
-            tasks[n] = function() rig.kept[-n] = waiting:mutex(path):acquire{ owner = n } end
-        end
-        tasks[owners + 1] = function()
+        rig.run(owners, function(n)
+            assert.equal("closed", rig.code_of(waiting:mutex(path), { owner = n }))
+        end, function()
             rig.wait_for("all", function() return waiting:stats().waits == owners end)
             local queue = lock:queue(10)
             waiting:close()
             assert.equal(owners + 1, #queue)
             for n, entry in ipairs(queue) do assert.equal(n, entry.position) end
-        end
-        zklock.run((table.unpack or unpack)(tasks))
+        end)
     end)
 end)
 
@@ -148,9 +130,8 @@ describe("another client's node", function()
     before_each(function()
         path = rig.path() .. "-foreign"
         lock = rig.session(server.hosts):mutex(path)
-        assert.is_true(hold(lock, 5):release{ wait = 20 }) -- makes the path
+        rig.used(lock)
     end)
-    after_each(rig.close_sessions)
 
     for name, kind in pairs{
         ["lock-0000000000"] = "mutex", -- Curator, go-zookeeper, zookeeper-client
@@ -170,19 +151,15 @@ describe("another client's node", function()
             assert.same({ 1, name, kind, true, false, "who", "what", "0" },
                         { entry.position, entry.name, entry.kind, entry.held, entry.mine,
                           entry.identity, entry.data, entry.session })
-            assert.equal("timeout", select(3, lock:acquire(0)))
-            local got
-            zklock.run(
-                function() got = lock:acquire(20) end,
-                function()
-                    rig.wait_for("we wait", function() return #server:nodes(path) == 1 end)
-                    assert.equal(2, #lock:queue())
-                    zklock.sleep(0.02)
-                    assert.is_nil(got)
-                    foreign("delete %s/%s", path, name)
-                end)
-            assert.equal("held", got:state())
-            assert(got:release{ wait = 20 })
+            assert.equal("timeout", rig.code_of(lock, 0))
+            local grants = lock.session:stats().grants
+            local got = assert(rig.wait_while(lock, { timeout = 20 }, function()
+                assert.equal(2, #lock:queue())
+                zklock.sleep(0.02)
+                assert.equal(grants, lock.session:stats().grants)
+                foreign("delete %s/%s", path, name)
+            end))
+            rig.released(got)
         end)
     end
 

@@ -1,9 +1,11 @@
 -- What a lock costs: the requests of each act, counted between client and server.
--- Requirements PIT-01, PIT-19, BUG-01, BUG-03.
+-- Requirements PIT-01, PIT-19, REQ-10, BUG-01, BUG-03.
 
 local core = require "zklock.core"
 local rig = require "spec.rig"
 local zklock = require "zklock"
+
+local hold = rig.hold
 
 local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
 
@@ -11,42 +13,38 @@ local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
 -- flight a thread may have to wait for a processor.
 local DELAY = 60 -- milliseconds
 
+after_each(rig.close_sessions)
+
 
 describe("the requests", function()
     local server, proxy, session, lock
 
-    setup(function()
-        server = rig.shared()
-        proxy = rig.proxy(server.hosts)
-        proxy:command("delay %d", DELAY)
-    end)
-
-    teardown(function() proxy:stop() end)
-
     -- A session through the proxy, and a lock whose path was used before.
     before_each(function()
+        server = rig.shared()
+        proxy = rig.proxy_for_test(server.hosts)
+        proxy:command("delay %d", DELAY)
         session = rig.session(proxy.hosts, { timeout = LONG })
         lock = session:mutex(rig.path())
-        assert(assert(lock:acquire(20)):release{ wait = 20 })
+        rig.used(lock)
         proxy:reset()
     end)
 
-    after_each(rig.close_sessions)
+    -- Holds the lock in a session that is not counted.
+    local function held_elsewhere()
+        return hold(rig.session(server.hosts, { timeout = LONG }):mutex(lock.path))
+    end
 
     -- The counts without zeros, when they are as expected; else what they are in the end.
     local function counted(expected)
-        local counts
+        local seen
         rig.eventually(function()
-            counts = proxy:counts()
+            seen = proxy:seen()
             for name, count in pairs(expected) do
-                if counts[name] ~= count then return false end
+                if seen[name] ~= count then return false end
             end
             return true
         end)
-        local seen = {}
-        for name, count in pairs(counts) do
-            if count > 0 then seen[name] = count end
-        end
         return seen
     end
 
@@ -63,38 +61,41 @@ describe("the requests", function()
     local function assert_counts(expected)
         counted(expected)
         settle()
-        assert.same(expected, counted(expected))
+        assert.same(expected, proxy:seen())
+    end
+
+    -- Counts from here on.
+    local function start_counting()
+        settle()
+        proxy:reset()
+    end
+
+    -- The lock, which is had already when counting starts.
+    local function held_from_here()
+        local lease = assert(lock:acquire(20))
+        start_counting()
+        return lease
     end
 
     -- Gives what `waiting` is granted by the release of `lease`; counts from that on.
     local function hand_over(lease, waiting)
-        local queued, granted
-        zklock.run(function()
-            local options = { timeout = 20, on_queued = function() queued = true end }
-            granted = assert(waiting:acquire(options))
-        end, function()
-            rig.wait_for("the place in line", function() return queued end)
-            settle()
-            proxy:reset()
+        return assert(rig.wait_while(waiting, { timeout = 20 }, function()
+            start_counting()
             lease:release()
-        end)
-        return granted
+        end))
     end
 
 
     it("of a free acquire are one create and one list, in one flight", function()
-        local lease = assert(lock:acquire(20))
+        hold(lock)
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
-        assert.equal("held", lease:state())
     end)
 
     it("of the first acquire of a session are no more", function()
         local fresh = rig.session(proxy.hosts, { timeout = LONG })
-        settle()
-        proxy:reset()
-        local lease = assert(fresh:mutex(lock.path):acquire(20))
+        start_counting()
+        hold(fresh:mutex(lock.path))
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
-        assert.equal("held", lease:state())
     end)
 
     it("of guarded writes are one, of a read one", function()
@@ -108,11 +109,10 @@ describe("the requests", function()
     end)
 
     it("of a wish that the holder gives way are a list, and a get and a set for each", function()
-        local lease = assert(lock:acquire(20))
+        hold(lock)
         proxy:reset()
         assert.equal(1, lock:revoke(5))
         assert_counts{ getChildren = 1, getData = 1, setData = 1, flights = 3 }
-        assert.equal("held", lease:state())
     end)
 
     it("of a free acquire take one round trip", function()
@@ -126,9 +126,7 @@ describe("the requests", function()
 
     it("of a release are one delete, which is not awaited", function()
         rig.wait_for("one that takes no round trip", function()
-            local lease = assert(lock:acquire(20))
-            settle()
-            proxy:reset()
+            local lease = held_from_here()
             local seconds = rig.timed(function() assert(lease:release()) end)
             assert_counts{ delete = 1, flights = 1 }
             return seconds < DELAY / 2000
@@ -136,97 +134,67 @@ describe("the requests", function()
     end)
 
     it("of a release and the next acquire need one round trip, not two", function()
-        local lease = assert(lock:acquire(20))
-        settle()
-        proxy:reset()
+        local lease = held_from_here()
         lease:release()
-        local second = assert(lock:acquire(20))
+        hold(lock)
         local counts = counted{ create2 = 1 }
-        assert.equal(1, counts.delete)
-        assert.equal(1, counts.create2)
-        assert.equal(1, counts.getChildren)
-        assert.equal("held", second:state())
+        assert.same({ 1, 1, 1 }, { counts.delete, counts.create2, counts.getChildren })
     end)
 
     it("of re-entry are none (REQ-04)", function()
-        local first = assert(lock:acquire(20))
-        settle()
-        proxy:reset()
-        local second = assert(lock:acquire(20))
-        assert(second:release())
+        local first = held_from_here()
+        assert(assert(lock:acquire(20)):release())
         assert.equal("held", first:state())
         settle()
-        assert.same({}, counted{})
-        first:release()
+        assert.same({}, proxy:seen())
     end)
 
     it("of a failed try are one list, and no write (BUG-03, kazoo-732)", function()
-        local holder = rig.session(server.hosts, { timeout = LONG })
-        local lease = assert(holder:mutex(lock.path):acquire(20))
-        local result, _, code = lock:acquire(0)
-        assert.is_nil(result)
-        assert.equal("timeout", code)
+        held_elsewhere()
+        assert.equal("timeout", rig.code_of(lock, 0))
         assert_counts{ getChildren = 1, flights = 1 }
-        lease:release()
     end)
 
     it("of queueing are two gets more, in one flight more", function()
-        local holder = rig.session(server.hosts, { timeout = LONG })
-        local lease = assert(holder:mutex(lock.path):acquire(20))
-        zklock.run(function()
-            local queued
-            zklock.run(function()
-                assert(lock:acquire{ timeout = 20, on_queued = function() queued = true end })
-            end, function()
-                rig.wait_for("the place in line", function() return queued end)
-                settle()
-                assert.same({ create2 = 1, getChildren = 1, getData = 2, flights = 2 }, counted{})
-                lease:release()
-            end)
+        local lease = held_elsewhere()
+        rig.wait_while(lock, { timeout = 20 }, function()
+            settle()
+            assert.same({ create2 = 1, getChildren = 1, getData = 2, flights = 2 }, proxy:seen())
+            lease:release()
         end)
     end)
 
     it("of the second in line, when it is granted, are none: the event is enough", function()
-        local holder = rig.session(server.hosts, { timeout = LONG })
-        local lease = assert(holder:mutex(lock.path):acquire(20))
-        local granted = hand_over(lease, lock)
-        assert.equal("held", granted:state())
+        hand_over(held_elsewhere(), lock)
         assert_counts{ events = 1 }
     end)
 
     -- Sessions that queue one after the other and are served one after the other; behind them come
     -- `behind` waiters of the session. Gives what it took until the first of those is granted.
     local function hand_over_by_many(sessions, behind)
-        local queued, granted, tasks, counts = 0, 0, {}, nil
-        local first = rig.session(server.hosts, { timeout = LONG })
-        local holder = assert(first:mutex(lock.path):acquire(20))
-        local function waiter(i, through)
-            local from = rig.session(through, { timeout = LONG })
-            return function()
+        local queued, granted, counts = 0, 0, nil
+        local holder = held_elsewhere()
+        local function wait_in_line(waiting)
+            return assert(waiting:acquire{
+                timeout = 30, on_queued = function() queued = queued + 1 end })
+        end
+        rig.run(sessions + behind, function(i)
+            if i <= sessions then
+                local from = rig.session(server.hosts, { timeout = LONG })
                 rig.wait_for("a turn to queue", function() return queued == i - 1 end)
-                local lease = assert(from:mutex(lock.path):acquire{
-                    timeout = 30, on_queued = function() queued = queued + 1 end })
-                lease:release()
+                wait_in_line(from:mutex(lock.path)):release()
+                return
             end
-        end
-        for i = 1, sessions do tasks[i] = waiter(i, server.hosts) end
-        for _ = 1, behind do
-            tasks[#tasks + 1] = function()
-                rig.wait_for("the others in line", function() return queued >= sessions end)
-                local lease = assert(lock:acquire{
-                    timeout = 30, on_queued = function() queued = queued + 1 end })
-                granted = granted + 1
-                if granted == 1 then counts = counted{} end
-                lease:release()
-            end
-        end
-        tasks[#tasks + 1] = function()
+            rig.wait_for("the others in line", function() return queued >= sessions end)
+            local lease = wait_in_line(lock)
+            granted = granted + 1
+            if granted == 1 then counts = proxy:seen() end
+            lease:release()
+        end, function()
             rig.wait_for("all in line", function() return queued == sessions + behind end)
-            settle()
-            proxy:reset()
+            start_counting()
             holder:release()
-        end
-        zklock.run((table.unpack or unpack)(tasks)) -- luacheck: globals unpack
+        end)
         assert.equal(behind, granted)
         return counts
     end
@@ -239,33 +207,28 @@ describe("the requests", function()
         assert.same({ events = 1, getData = 2, flights = 1 }, hand_over_by_many(2, 10))
     end)
 
-    it("of a release with waiters wake one of them, not all (PIT-01, many clients)", function()
-        local leases, queued, granted = {}, 0, 0
-        local holder = rig.session(server.hosts, { timeout = LONG })
-        leases[1] = assert(holder:mutex(lock.path):acquire(20))
-        local tasks = {}
-        for i = 1, 5 do
-            local waiter = rig.session(proxy.hosts, { timeout = LONG })
-            tasks[i] = function()
-                local lease = assert(waiter:mutex(lock.path):acquire{
+    for _, sessions in ipairs{ 1, 5 } do
+        it(("of a release with waiters of %d sessions wake one of them, not all " ..
+            "(REQ-10, PIT-01, many clients)"):format(sessions), function()
+            local holder, queued, granted, others = held_elsewhere(), 0, 0, {}
+            for i = 1, sessions do others[i] = rig.session(proxy.hosts, { timeout = LONG }) end
+            rig.run(5, function(i)
+                local lease = assert(others[i % sessions + 1]:mutex(lock.path):acquire{
                     timeout = 10, on_queued = function() queued = queued + 1 end })
                 granted = granted + 1
                 if granted == 1 then
                     settle()
-                    assert.same({ events = 1 }, counted{})
+                    assert.same({ events = 1 }, proxy:seen())
                 end
                 lease:release()
-            end
-        end
-        tasks[#tasks + 1] = function()
-            rig.wait_for("five in line", function() return queued == 5 end)
-            settle()
-            proxy:reset()
-            leases[1]:release()
-        end
-        zklock.run((table.unpack or unpack)(tasks)) -- luacheck: globals unpack
-        assert.equal(5, granted)
-    end)
+            end, function()
+                rig.wait_for("five in line", function() return queued == 5 end)
+                start_counting()
+                holder:release()
+            end)
+            assert.equal(5, granted)
+        end)
+    end
 
     it("of a read-write lock are those of a mutex: free, to read or to write", function()
         local rw = session:rwlock(lock.path)
@@ -278,34 +241,28 @@ describe("the requests", function()
     end)
 
     it("of a read beside readers are one create and one list, of a try a list more", function()
-        local holder = rig.session(server.hosts, { timeout = LONG })
-        local reader = assert(holder:rwlock(lock.path):read():acquire(20))
-        local lease = assert(session:rwlock(lock.path):read():acquire(20))
+        hold(rig.session(server.hosts, { timeout = LONG }):rwlock(lock.path):read())
+        hold(session:rwlock(lock.path):read())
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
         proxy:reset()
-        local second = assert(session:rwlock(lock.path):read():acquire{ timeout = 0, owner = "x" })
+        hold(session:rwlock(lock.path):read(), { timeout = 0, owner = "x" })
         assert_counts{ create2 = 1, getChildren = 2, flights = 2 }
-        for _, each in ipairs{ reader, lease, second } do each:release() end
     end)
 
     it("of a downgrade are one transaction", function()
         local lease = assert(session:rwlock(lock.path):write():acquire(20))
-        settle()
-        proxy:reset()
+        start_counting()
         assert.is_true(lease:downgrade())
         assert_counts{ multi = 1, flights = 1 }
-        lease:release()
     end)
 
     -- Somebody waits in a condition whose folder is there; then fn(). Gives the counts when he
     -- is back.
     local function with_waiter(waiter, fn)
         local condition = assert(waiter:condition("c"))
-        local maker = rig.session(server.hosts, { timeout = LONG }):mutex(condition.folder)
-        assert(assert(maker:acquire(20)):release{ wait = 20 })
+        rig.used(rig.session(server.hosts, { timeout = LONG }):mutex(condition.folder))
         local lease = assert(waiter:acquire(20))
-        settle()
-        proxy:reset()
+        start_counting()
         zklock.run(function()
             assert.is_true(condition:wait(lease, 20))
         end, function()
@@ -314,7 +271,7 @@ describe("the requests", function()
             fn()
         end)
         settle()
-        local counts = counted{}
+        local counts = proxy:seen()
         lease:release()
         return counts
     end
@@ -323,7 +280,7 @@ describe("the requests", function()
        function()
         local holder = rig.session(server.hosts, { timeout = LONG }):mutex(lock.path)
         local counts = with_waiter(lock, function()
-            assert.same({ multi = 1, getData = 1, flights = 2 }, counted{})
+            assert.same({ multi = 1, getData = 1, flights = 2 }, proxy:seen())
             proxy:reset()
             assert(holder:with(5, function(lease)
                 assert.equal(1, holder:condition("c"):signal(lease))
@@ -334,37 +291,30 @@ describe("the requests", function()
         assert.is_nil(counts.sync)
     end)
 
-    it("of a signal are one list and one transaction, however many wait", function()
+    -- What a signal or a broadcast asks when one waits.
+    local function assert_wakes_by(method, expected)
         local holder = rig.session(server.hosts, { timeout = LONG }):mutex(lock.path)
         with_waiter(holder, function()
-            local lease = assert(lock:acquire(20))
-            settle()
-            proxy:reset()
-            assert.equal(1, lock:condition("c"):signal(lease))
-            assert_counts{ getChildren = 1, multi = 1, flights = 2 }
+            local lease, condition = assert(lock:acquire(20)), lock:condition("c")
+            start_counting()
+            assert.equal(1, condition[method](condition, lease))
+            assert_counts(expected)
             lease:release()
         end)
+    end
+
+    it("of a signal are one list and one transaction, however many wait", function()
+        assert_wakes_by("signal", { getChildren = 1, multi = 1, flights = 2 })
     end)
 
     it("of a broadcast are one list, a get for each, and one transaction", function()
-        local holder = rig.session(server.hosts, { timeout = LONG }):mutex(lock.path)
-        with_waiter(holder, function()
-            local lease = assert(lock:acquire(20))
-            settle()
-            proxy:reset()
-            assert.equal(1, lock:condition("c"):broadcast(lease))
-            assert_counts{ getChildren = 1, getData = 1, multi = 1, flights = 3 }
-            lease:release()
-        end)
+        assert_wakes_by("broadcast", { getChildren = 1, getData = 1, multi = 1, flights = 3 })
     end)
 
     it("of a signal that nobody waits for are one list", function()
-        local lease = assert(lock:acquire(20))
-        settle()
-        proxy:reset()
+        local lease = held_from_here()
         assert.equal(0, lock:condition("c"):signal(lease))
         assert_counts{ getChildren = 1, flights = 1 }
-        lease:release()
     end)
 
     it("of turns are those of one acquire and one release, however many it serves", function()
@@ -381,29 +331,21 @@ describe("the requests", function()
     end)
 
     it("of a reader behind a writer, when it is granted, are one list", function()
-        local holder = rig.session(server.hosts, { timeout = LONG })
-        local lease = assert(holder:rwlock(lock.path):write():acquire(20))
-        local granted = hand_over(lease, session:rwlock(lock.path):read())
-        assert.equal("held", granted:state())
+        local holder = rig.session(server.hosts, { timeout = LONG }):rwlock(lock.path):write()
+        hand_over(hold(holder), session:rwlock(lock.path):read())
         assert_counts{ getChildren = 1, flights = 1, events = 1 }
     end)
 
     it("of three readers of a session behind a writer are one list, for all of them", function()
-        local holder = rig.session(server.hosts, { timeout = LONG })
-        local lease = assert(holder:rwlock(lock.path):write():acquire(20))
-        local readers, queued, grants = session:rwlock(lock.path):read(), 0, {}
-        local function reader()
-            local grant = assert(readers:acquire{
-                timeout = 20, on_queued = function() queued = queued + 1 end })
-            grants[#grants + 1] = grant
-        end
-        zklock.run(reader, reader, reader, function()
+        local holder = rig.session(server.hosts, { timeout = LONG }):rwlock(lock.path):write()
+        local lease, readers, queued = hold(holder), session:rwlock(lock.path):read(), 0
+        rig.run(3, function()
+            hold(readers, { timeout = 20, on_queued = function() queued = queued + 1 end })
+        end, function()
             rig.wait_for("three in line", function() return queued == 3 end)
-            settle()
-            proxy:reset()
+            start_counting()
             lease:release()
         end)
-        assert.equal(3, #grants)
         assert_counts{ getChildren = 1, flights = 1, events = 1 }
     end)
 
@@ -411,38 +353,32 @@ describe("the requests", function()
         local deep = session:mutex(rig.path() .. "/a/b/c")
         local lease = assert(deep:acquire(20))
         settle()
-        local counts = counted{}
+        local counts = proxy:seen()
         -- Refused; then /spec, its child, a, b and c; then again. All in two flights.
         assert.equal(2, counts.create2)
         assert.equal(2, counts.getChildren)
         assert.equal(5, (counts.createContainer or 0) + (counts.create or 0))
         assert.equal(2, counts.flights)
-        lease:release{ wait = 20 }
+        rig.released(lease)
         proxy:reset()
-        lease = assert(deep:acquire(20))
+        hold(deep)
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
-        assert.equal("held", lease:state())
     end)
 
     it("of a path that was never used make nothing when a try finds it free", function()
-        local fresh = session:mutex(rig.path())
-        local lease = assert(fresh:acquire(0))
+        local lease = hold(session:mutex(rig.path()), 0)
         assert.equal("held", lease:state())
-        assert.equal(1, #server:nodes(fresh.path))
+        assert.equal(1, #server:nodes(lease.path))
     end)
 
     it("of a check are one sync and one get, in one flight", function()
-        local lease = assert(lock:acquire(20))
-        settle()
-        proxy:reset()
+        local lease = held_from_here()
         assert.is_true(lease:check(20))
         assert_counts{ sync = 1, getData = 1, flights = 1 }
     end)
 
     it("of asking for state, time left and token are none", function()
-        local lease = assert(lock:acquire(20))
-        settle()
-        proxy:reset()
+        local lease = held_from_here()
         for _ = 1, 100 do
             assert.equal("held", lease:state())
             assert.is_true(lease:held())
@@ -450,15 +386,14 @@ describe("the requests", function()
             assert.is_string(lease:token_string())
         end
         settle()
-        assert.same({}, counted{})
+        assert.same({}, proxy:seen())
     end)
 
     it("of an idle session are none but pings", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
-        settle()
-        proxy:reset()
+        start_counting()
         rig.wait_for("pings", function() return proxy:counts().ping >= 2 end)
-        local counts = counted{}
+        local counts = proxy:seen()
         counts.ping = nil
         assert.same({}, counts)
         assert.equal("connected", short:state())
@@ -467,8 +402,7 @@ describe("the requests", function()
     it("of a holder are a heartbeat every sixth of the session timeout, and one watch", function()
         local beating = rig.session(proxy.hosts, { timeout = 3 })
         local lease = assert(beating:mutex(rig.path()):acquire(20))
-        settle()
-        proxy:reset()
+        start_counting()
         local begin = core.now()
         rig.wait_for("five heartbeats", function() return proxy:counts().sync >= 5 end)
         local seconds, counts = core.now() - begin, proxy:counts()
@@ -481,25 +415,23 @@ end)
 
 
 describe("what was asked for in vain", function()
-    local server, session, holder, lock, lease
+    local server, session, lock, lease, before
 
     before_each(function()
         server = rig.shared()
-        holder = rig.session(server.hosts, { timeout = LONG })
         session = rig.session(server.hosts, { timeout = LONG })
         lock = session:mutex(rig.path())
-        lease = assert(holder:mutex(lock.path):acquire(20))
+        lease = hold(rig.session(server.hosts, { timeout = LONG }):mutex(lock.path))
+        before = server:watches()
     end)
 
-    after_each(rig.close_sessions)
+    local function only_the_holder()
+        server:wait_for_nodes(lock.path, 1)
+        rig.wait_for("watches gone", function() return server:watches() <= before + 1 end)
+    end
 
     it("leaves no node and no watch after 300 failed tries (BUG-03, CURATOR-107)", function()
-        local before = server:watches()
-        for _ = 1, 300 do
-            local result, _, code = lock:acquire(0)
-            assert.is_nil(result)
-            assert.equal("timeout", code)
-        end
+        for _ = 1, 300 do assert.equal("timeout", rig.code_of(lock, 0)) end
         assert.equal(1, #server:nodes(lock.path))
         assert.is_true(server:watches() <= before)
         assert.equal(0, session:stats().watches)
@@ -507,14 +439,8 @@ describe("what was asked for in vain", function()
     end)
 
     it("leaves no node, and one watch on the holder, after 100 waits that timed out", function()
-        local before = server:watches()
-        for _ = 1, 100 do
-            local result, _, code = lock:acquire(0.005)
-            assert.is_nil(result)
-            assert.equal("timeout", code)
-        end
-        rig.wait_for("only the holder's node", function() return #server:nodes(lock.path) == 1 end)
-        rig.wait_for("watches gone", function() return server:watches() <= before + 1 end)
+        for _ = 1, 100 do assert.equal("timeout", rig.code_of(lock, 0.005)) end
+        only_the_holder()
         rig.wait_for("claims gone", function() return session:stats().claims == 0 end)
         assert.is_true(session:stats().watches <= 1)
         lease:release{ wait = 20 }
@@ -523,27 +449,13 @@ describe("what was asked for in vain", function()
     end)
 
     it("leaves nothing after a crowd of waiters that gave up all at once", function()
-        local before = server:watches()
-        local codes = {}
-        local tasks = {}
-        for i = 1, 100 do
-            tasks[i] = function()
-                local _, _, code = lock:acquire(0.3)
-                codes[#codes + 1] = code
-            end
-        end
-        zklock.run((table.unpack or unpack)(tasks)) -- luacheck: globals unpack
-        assert.equal(100, #codes)
-        for _, code in ipairs(codes) do assert.equal("timeout", code) end
-        rig.wait_for("only the holder's node", function() return #server:nodes(lock.path) == 1 end)
-        rig.wait_for("watches gone", function() return server:watches() <= before + 1 end)
+        rig.run(100, function() assert.equal("timeout", rig.code_of(lock, 0.3)) end)
+        only_the_holder()
     end)
 end)
 
 
 describe("memory", function()
-    after_each(rig.close_sessions)
-
     -- kB that this process has in memory. Where a sanitizer keeps what was freed, nil.
     local function resident()
         if (os.getenv("ZKLOCK_LUA") or ""):find("san/") then return nil end
@@ -555,13 +467,11 @@ describe("memory", function()
         return tonumber(text:match("VmRSS:%s*(%d+) kB"))
     end
 
-    local server, holder, taken, taken_lease
+    local server, taken, taken_lease
 
     before_each(function()
-        server = rig.shared()
-        holder = rig.session(server.hosts, { timeout = LONG })
-        taken = rig.path()
-        taken_lease = assert(holder:mutex(taken):acquire(20))
+        server, taken = rig.shared(), rig.path()
+        taken_lease = hold(rig.session(server.hosts, { timeout = LONG }):mutex(taken))
     end)
 
     -- Every way that a claim can go: held, tried in vain, waited in vain, re-entered.
@@ -573,13 +483,6 @@ describe("memory", function()
         lease:release()
         assert.is_nil((session:mutex(taken):acquire(0)))
         assert.equal("held", taken_lease:state())
-    end
-
-    local function settle(session)
-        rig.wait_for("nothing in flight", function()
-            local stats = session:stats()
-            return stats.in_flight == 0 and stats.claims == 0
-        end)
     end
 
     local function growth(cycles, run)
@@ -599,14 +502,14 @@ describe("memory", function()
         local function cycles(count)
             for i = 1, count do
                 cycle(session, path)
-                if i % 50 == 0 then settle(session) end
+                if i % 50 == 0 then rig.at_rest(session) end
             end
         end
         local kilobytes = growth(5000, cycles)
         if kilobytes and kilobytes >= 700 then -- the allocator's luck; a leak comes again
             kilobytes = growth(5000, cycles)
         end
-        settle(session)
+        rig.at_rest(session)
         assert.equal(0, session:stats().watches)
         if kilobytes then assert.is_true(kilobytes < 700, ("grew by %d kB"):format(kilobytes)) end
     end)

@@ -7,6 +7,7 @@ local zklock = require "zklock"
 
 local rig = {}
 local opened = {} -- sessions
+local proxies = {} -- of the test that runs
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 local PROXY = os.getenv("ZKLOCK_PROXY") or "build/rig/proxy"
@@ -85,6 +86,62 @@ function rig.timed(fn, ...)
 end
 
 
+--- zklock.run() of `count` tasks fn(n), and of the functions behind them.
+function rig.run(count, fn, ...)
+    local tasks = {}
+    for n = 1, count do tasks[n] = function() return fn(n) end end
+    for _, last in ipairs{ ... } do tasks[#tasks + 1] = last end
+    zklock.run((table.unpack or unpack)(tasks)) -- luacheck: globals unpack
+end
+
+
+--- What a task does alone: alone(seconds) raises when another one is inside of it meanwhile.
+function rig.alone()
+    local inside = 0
+    return function(seconds)
+        inside = inside + 1
+        if inside > 1 then error("two hold", 2) end
+        zklock.sleep(seconds or 0.001)
+        inside = inside - 1
+    end
+end
+
+
+-- --- refusals -------------------------------------------------------------------
+
+local function must_have(text, message, level)
+    if text and not message:find(text, 1, true) then
+        error(message .. "\nlacks: " .. text, level + 1)
+    end
+end
+
+
+--- For what gives nil, message, code: it is this code, and the message has the text. Gives the
+-- message.
+function rig.is_refused(code, text, result, message, why)
+    if result ~= nil then error("it is not refused: " .. tostring(result), 2) end
+    if why ~= code then error(("%s, not %s: %s"):format(why, code, message), 2) end
+    must_have(text, message, 2)
+    return message
+end
+
+
+--- fn(...) raises a message that has the text, and that blames the line which fn stands on. Gives
+-- the message without its position.
+function rig.blames(text, fn, ...)
+    local ok, message = pcall(fn, ...)
+    if ok then error("it is not refused", 2) end
+    local place = debug.getinfo(fn, "S")
+    local source, line, rest = tostring(message):match("^(.-):(%d+): (.*)$")
+    line = tonumber(line)
+    if source ~= place.short_src or line < place.linedefined or line > place.lastlinedefined then
+        error("it blames another line: " .. tostring(message), 2)
+    end
+    must_have(text, rest, 2)
+    return rest
+end
+
+
 -- --- servers --------------------------------------------------------------------
 
 local Server = {}
@@ -103,6 +160,16 @@ function rig.server(options)
     local self = setmetatable({}, Server)
     self.dir = assert(output:match("dir='([^']*)'"), "no server: " .. output)
     self.hosts = output:match("hosts='([^']*)'")
+    return self
+end
+
+
+--- A server on which the next node below the path has this number.
+function rig.server_at(path, number)
+    local self = rig.server()
+    self:kill()
+    rig.shell("perl spec/fault/counter.pl %s/1/data %s %d", self.dir, path, number)
+    self:restart()
     return self
 end
 
@@ -349,6 +416,13 @@ function rig.proxy(hosts)
 end
 
 
+--- A proxy that rig.close_sessions() stops, behind the sessions.
+function rig.proxy_for_test(hosts)
+    proxies[#proxies + 1] = rig.proxy(hosts)
+    return proxies[#proxies]
+end
+
+
 --- The requests since reset(): { create2 = 1, ... }.
 function Proxy:counts()
     local counts = {}
@@ -356,6 +430,16 @@ function Proxy:counts()
         counts[name] = tonumber(count)
     end
     return setmetatable(counts, { __index = function() return 0 end })
+end
+
+
+--- The same, without those that there were none of.
+function Proxy:seen()
+    local seen = {}
+    for name, count in pairs(self:counts()) do
+        if count > 0 then seen[name] = count end
+    end
+    return seen
 end
 
 
@@ -369,10 +453,24 @@ end
 function Proxy:reset() self:command("reset") end
 
 
---- Closes the rig's sessions through it first: without it they would wait for an answer.
-function Proxy:stop()
+--- Accepts connections, and lets all through.
+function Proxy:pass()
     self:command("accept")
     self:command("flow")
+end
+
+
+--- Cuts the session off, and does not let it connect again. Nothing is dispatched meanwhile.
+function Proxy:break_off(session)
+    self:command("refuse")
+    self:command("cut")
+    rig.wait_apart("suspended", function() return session:state() == "suspended" end)
+end
+
+
+--- Closes the rig's sessions through it first: without it they would wait for an answer.
+function Proxy:stop()
+    self:pass()
     for _, session in ipairs(opened) do
         if session.hosts == self.hosts then session:close() end
     end
@@ -479,9 +577,12 @@ function rig.at_rest(...)
 end
 
 
+--- Ends what the test opened: sessions, leases, proxies.
 function rig.close_sessions()
+    for _, proxy in ipairs(proxies) do proxy:pass() end
     for _, session in ipairs(opened) do session:close() end
-    opened, rig.kept = {}, {}
+    for _, proxy in ipairs(proxies) do Servant.stop(proxy) end
+    opened, proxies, rig.kept = {}, {}, {}
 end
 
 
@@ -513,6 +614,26 @@ end
 --- Gives it up, and waits for that.
 function rig.released(lease)
     assert(lease:release{ wait = 20 } == true)
+end
+
+
+--- Has the lock and gives it up: then its path exists.
+function rig.used(lock)
+    rig.released(assert(lock:acquire(20)))
+    return lock
+end
+
+
+--- Runs `during` once the acquire waits in line; gives what that gave.
+function rig.wait_while(lock, arg, during)
+    local queued, lease, message, code
+    arg.on_queued = function() queued = true end
+    zklock.run(function() lease, message, code = lock:acquire(arg) end, function()
+        rig.wait_for("the place in line", function() return queued end)
+        during()
+    end)
+    if lease then rig.keep(lease) end
+    return lease, message, code
 end
 
 

@@ -4,33 +4,35 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server = rig.shared()
-local unpack = table.unpack or unpack
+local session, path, lock
+
+before_each(function()
+    session, path = rig.session(server.hosts, { timeout = 10 }), rig.path()
+    lock = session:mutex(path)
+end)
+
+after_each(function() zklock.driver(nil) end)
+after_each(rig.close_sessions)
+
+-- The lock, held by another session.
+local function held_by_another()
+    return rig.hold(rig.session(server.hosts):mutex(path))
+end
 
 
 describe("run", function()
-    local session, path, lock
-    before_each(function()
-        session = rig.session(server.hosts, { timeout = 10 })
-        path = rig.path()
-        lock = session:mutex(path)
-    end)
-    after_each(rig.close_sessions)
-
     --- Runs coroutines that wait for the lock; gives the order in which they had it.
     local function order_of(count)
-        local order, inside, tasks = {}, 0, {}
-        for n = 1, count do
-            tasks[n] = function()
-                local lease = assert(lock:acquire(60))
-                inside = inside + 1
-                assert(inside == 1, "two hold")
-                order[#order + 1] = n
-                if n % 100 == 0 then zklock.sleep(0) end
-                inside = inside - 1
-                lease:release()
-            end
-        end
-        zklock.run(unpack(tasks))
+        local order, inside = {}, 0
+        rig.run(count, function(n)
+            local lease = assert(lock:acquire(60))
+            inside = inside + 1
+            assert(inside == 1, "two hold")
+            order[#order + 1] = n
+            if n % 100 == 0 then zklock.sleep(0) end
+            inside = inside - 1
+            lease:release()
+        end)
         return order
     end
 
@@ -41,7 +43,7 @@ describe("run", function()
     end
 
     it("lets 1000 coroutines have the lock, once each, in order of arrival (REQ-06)", function()
-        assert(assert(lock:acquire(20)):release{ wait = 20 }) -- the path exists now
+        rig.used(lock)
         assert.same(in_order(1000), order_of(1000))
         rig.wait_for("nothing left", function() return session:stats().claims == 0 end)
         assert.same({}, lock:queue())
@@ -54,12 +56,9 @@ describe("run", function()
     it("gives what the first function gives, nils too, when all have ended", function()
         local last
         local function give(...) return select("#", ...), ... end
-        local count, a, b, c = give(zklock.run(
+        assert.same({ 3, 1, nil, nil }, { give(zklock.run(
             function() return 1, nil, nil end,
-            function() zklock.sleep(0.05) last = true return "not this" end))
-        assert.same({ 3, 1 }, { count, a })
-        assert.is_nil(b)
-        assert.is_nil(c)
+            function() zklock.sleep(0.05) last = true return "not this" end)) })
         assert.is_true(last)
         assert.equal(0, (give(zklock.run(function() end))))
     end)
@@ -83,7 +82,7 @@ describe("run", function()
 
     it("drives coroutines that a task starts itself", function()
         local results = {}
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        local holder = held_by_another()
         zklock.run(function()
             for n = 1, 5 do
                 coroutine.wrap(function()
@@ -99,34 +98,6 @@ describe("run", function()
             rig.wait_for("all had it", function() return #results == 5 end)
         end)
         assert.same({ 1, 2, 3, 4, 5 }, results)
-    end)
-
-    it("drives sessions together", function()
-        local got, tasks = 0, {}
-        for n = 1, 8 do
-            local each = rig.session(server.hosts):mutex(path)
-            tasks[n] = function()
-                assert(each:with(20, function() zklock.sleep(0.002) got = got + 1 end))
-            end
-        end
-        zklock.run(unpack(tasks))
-        assert.equal(8, got)
-    end)
-
-    it("may be called inside a task", function()
-        local inner
-        local lease = assert(lock:acquire(20))
-        local outer = zklock.run(
-            function()
-                inner = zklock.run(
-                    function() return assert(lock:acquire(20)).token end,
-                    function() zklock.sleep(0.05) lease:release() end)
-                zklock.sleep(0.01)
-                return "outer"
-            end,
-            function() zklock.sleep(0.1) end)
-        assert.equal("outer", outer)
-        assert.is_true(inner > lease.token)
     end)
 
     it("inside a task lets the outer tasks go on: one gives up what an inner one wants", function()
@@ -156,7 +127,7 @@ describe("run", function()
     end)
 
     it("inside a task may be nested deeper, and side by side", function()
-        local sum, tasks = 0, {}
+        local sum = 0
         local function nest(depth)
             zklock.sleep(0.001)
             if depth == 0 then
@@ -166,8 +137,7 @@ describe("run", function()
             return (zklock.run(function() return nest(depth - 1) end,
                                function() nest(depth - 1) end))
         end
-        for n = 1, 3 do tasks[n] = function() assert(nest(4)) end end
-        zklock.run(unpack(tasks))
+        rig.run(3, function() assert(nest(4)) end)
         assert.equal(48, sum)
     end)
 
@@ -180,45 +150,58 @@ describe("run", function()
         assert.equal(4, (zklock.run(function() return zklock.run(function() return 4 end) end)))
     end)
 
-    it("inside a task raises an error there, unchanged: its others end, no outer one", function()
-        local trouble, after = {}, {}
-        local own, third = rig.path(), rig.path()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
-        local ok, problem, ended
-        zklock.run(function()
-            ok, problem = pcall(zklock.run, function()
-                rig.wait_for("all wait", function()
-                    return #server:nodes(path) == 3 and #server:nodes(own) == 1
-                           and #server:nodes(own .. "-2") == 1
-                end)
-                error(trouble)
-            end, function()
-                after[1] = lock:acquire(60) or true
-            end, function()
-                session:mutex(own):with(20, function() zklock.sleep(60) end)
-                after[2] = true
-            end, function()
-                session:mutex(own .. "-2"):with(20, function()
-                    zklock.run(function() zklock.sleep(60) end, function() lock:with(60, error) end)
-                end)
-                after[3] = true
-            end)
-            rig.wait_for("nothing left", function()
-                collectgarbage() -- Lua 5.1 cannot close a coroutine
-                return #server:nodes(path) == 1 and #server:nodes(own) == 0
-                       and #server:nodes(own .. "-2") == 0
-            end)
+    -- A task raises when its others wait, sleep, hold, and run tasks of their own: they end.
+    local function raise_among_others()
+        local own, after, trouble, holder = rig.path(), {}, {}, held_by_another()
+        local function nodes_are(count, others)
+            return #server:nodes(path) == count and #server:nodes(own) == others
+                   and #server:nodes(own .. "-2") == others
+        end
+        local ok, problem = pcall(zklock.run, function()
+            rig.wait_for("all wait", function() return nodes_are(3, 1) end)
+            error(trouble)
         end, function()
-            session:mutex(third):with(20, function(lease)
-                rig.wait_for("the end", function() return ok == false end)
-                ended = lease:state()
+            after[1] = lock:acquire(60) or true
+        end, function()
+            zklock.sleep(60)
+            after[2] = true
+        end, function()
+            session:mutex(own):with(20, function() zklock.sleep(60) end)
+            after[3] = true
+        end, function()
+            session:mutex(own .. "-2"):with(20, function()
+                zklock.run(function() zklock.sleep(60) end, function() lock:with(60, error) end)
             end)
+            after[4] = true
+        end)
+        rig.wait_for("nothing left", function()
+            collectgarbage() -- Lua 5.1 cannot close a coroutine
+            session:dispatch()
+            return nodes_are(1, 0)
         end)
         assert.is_false(ok)
         assert.equal(trouble, problem)
         assert.same({}, after)
-        assert.equal("held", ended)
         assert.equal("held", holder:state())
+    end
+
+    it("raises an error of one unchanged, and ends the others", function()
+        local seconds = rig.timed(raise_among_others)
+        assert.is_true(seconds < 50, seconds)
+    end)
+
+    it("inside a task raises an error there, unchanged: its others end, no outer one", function()
+        local over, ended
+        zklock.run(function()
+            raise_among_others()
+            over = true
+        end, function()
+            session:mutex(rig.path()):with(20, function(lease)
+                rig.wait_for("the end", function() return over end)
+                ended = lease:state()
+            end)
+        end)
+        assert.equal("held", ended)
     end)
 
     it("inside a coroutine that a task started is a run inside the task", function()
@@ -265,7 +248,7 @@ describe("run", function()
                         return "not this"
                     end)
             end
-            local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
+            local holder = held_by_another()
             for _, call in ipairs{ run, function() return zklock.run(run) end } do
                 local seconds, result = rig.timed(call)
                 assert.is_nil(result)
@@ -309,34 +292,6 @@ describe("run", function()
         end
     end)
 
-    it("raises an error of one unchanged, and ends the others", function()
-        local trouble, after = {}, {}
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
-        local own = rig.path()
-        local function others()
-            return function() after[1] = lock:acquire(20) or true end,
-                   function() lock:with(20, error) after[2] = true end,
-                   function() zklock.sleep(20) after[3] = true end,
-                   function() session:mutex(own):with(20, function() zklock.sleep(20) end) end
-        end
-        local seconds, ok, problem = rig.timed(pcall, zklock.run, function()
-            rig.wait_for("all wait", function()
-                return #server:nodes(path) == 3 and #server:nodes(own) == 1
-            end)
-            error(trouble)
-        end, others())
-        assert.is_false(ok)
-        assert.equal(trouble, problem)
-        assert.is_true(seconds < 10, seconds)
-        assert.same({}, after)
-        rig.wait_for("nothing left", function()
-            collectgarbage() -- Lua 5.1 cannot close a coroutine
-            session:dispatch()
-            return #server:nodes(path) == 1 and #server:nodes(own) == 0
-        end)
-        assert.equal("held", holder:state())
-    end)
-
     it("raises an error that a started coroutine meets later, too", function()
         local trouble = {}
         local ok, problem = pcall(zklock.run, function()
@@ -347,18 +302,6 @@ describe("run", function()
         assert.equal(trouble, problem)
     end)
 
-    it("ends when the session is closed by a task: all waiters are told", function()
-        local codes, tasks = {}, {}
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
-        for n = 1, 10 do tasks[n] = function() codes[n] = select(3, lock:acquire()) end end
-        tasks[11] = function()
-            rig.wait_for("all wait", function() return session:stats().waits == 10 end)
-            session:close()
-        end
-        zklock.run(unpack(tasks))
-        for n = 1, 10 do assert.equal("closed", codes[n]) end
-        assert.equal("held", holder:state())
-    end)
 end)
 
 
@@ -370,11 +313,11 @@ describe("sleep", function()
     end)
 
     it("wakes in the order of the times", function()
-        local order, tasks = {}, {}
-        for _, n in ipairs{ 3, 1, 5, 2, 4 } do
-            tasks[#tasks + 1] = function() zklock.sleep(n * 0.03) order[#order + 1] = n end
-        end
-        local seconds = rig.timed(zklock.run, unpack(tasks))
+        local order, times = {}, { 3, 1, 5, 2, 4 }
+        local seconds = rig.timed(rig.run, 5, function(n)
+            zklock.sleep(times[n] * 0.03)
+            order[#order + 1] = times[n]
+        end)
         assert.same({ 1, 2, 3, 4, 5 }, order)
         assert.is_true(seconds >= 0.15 and seconds < 10, seconds)
     end)
@@ -394,11 +337,11 @@ describe("sleep", function()
     end)
 
     it("has the time for as many as one likes", function()
-        local woken, tasks = 0, {}
-        for n = 1, 2000 do
-            tasks[n] = function() zklock.sleep(n % 7 * 0.01) woken = woken + 1 end
-        end
-        local seconds = rig.timed(zklock.run, unpack(tasks))
+        local woken = 0
+        local seconds = rig.timed(rig.run, 2000, function(n)
+            zklock.sleep(n % 7 * 0.01)
+            woken = woken + 1
+        end)
         assert.equal(2000, woken)
         assert.is_true(seconds < 30, seconds)
     end)
@@ -406,8 +349,6 @@ end)
 
 
 describe("callbacks during sleep", function()
-    after_each(rig.close_sessions)
-
     local function plain(fn) fn() end
 
     --- Another task waits in another session meanwhile.
@@ -429,10 +370,9 @@ describe("callbacks during sleep", function()
     for name, run in pairs{ ["outside of run"] = plain, ["in run"] = in_run,
                             ["in run alone"] = in_task } do
         it("are called " .. name .. ", of sessions in which nobody waits #server", function()
-            local proxy, heard = rig.proxy(server.hosts), {}
+            local proxy, heard = rig.proxy_for_test(server.hosts), {}
             local cut = rig.session(proxy.hosts, {
                 timeout = 10, on_state = function(state) heard[state] = true end })
-            local session = rig.session(server.hosts)
             local wanted = rig.hold(cut:mutex(rig.path()))
             local lost = rig.hold(session:mutex(rig.path()))
             wanted:on_revoke(function() heard.revoke = true end)
@@ -449,67 +389,47 @@ describe("callbacks during sleep", function()
                 proxy:command("accept")
             end)
             assert.is_true(heard.connected)
-            proxy:stop()
         end)
     end
 
-    it("end a job that sleeps until its lease is lost", function()
-        local session = rig.session(server.hosts)
-        local lease, stop = rig.hold(session:mutex(rig.path())), false
-        lease:on_lost(function(_, state) stop = stop or state == "lost" end)
-        server:foreign("delete %s", server:nodes(lease.path)[1])
-        local deadline = core.now() + 10
-        while not stop and core.now() < deadline do zklock.sleep(0.01) end
-        assert.is_true(stop)
-        assert.equal("lost", lease:state())
-    end)
-
-    it("do not shorten the sleep, and do not end it when they fail #server", function()
-        local session, calls = rig.session(server.hosts), 0
-        local lease = rig.hold(session:mutex(rig.path()))
+    it("do not shorten the sleep, and do not end it when they fail", function()
+        local lease, calls = rig.hold(lock), 0
         lease:on_lost(function()
             calls = calls + 1
             error("a mistake")
         end)
-        rig.shell("perl spec/foreign.pl %s delete %s", server.hosts, server:nodes(lease.path)[1])
+        server:foreign("delete %s", server:nodes(path)[1])
         assert.is_true(rig.timed(zklock.sleep, 0.3) >= 0.3)
         rig.wait_for("the call", function() return calls == 1 end)
         assert.equal(1, session:stats().callback_errors)
     end)
 
-    it("come in a wait of another session, too #server", function()
-        local session, states = rig.session(server.hosts), {}
-        local lease = rig.hold(session:mutex(rig.path()))
-        lease:on_lost(function(_, state) states[#states + 1] = state end)
-        local other = rig.session(server.hosts):mutex(rig.path())
-        rig.hold(other, { timeout = 5, owner = "other" })
-        rig.shell("perl spec/foreign.pl %s delete %s", server.hosts, server:nodes(lease.path)[1])
-        local deadline = core.now() + 10
-        while not states[1] and core.now() < deadline do
-            assert.equal("timeout", rig.code_of(other, 0.3))
-        end
-        assert.same({ "lost" }, states)
-    end)
+    for _, which in ipairs{ "the session", "another session" } do
+        it("come in a wait of " .. which .. ", too, without a dispatch by hand", function()
+            local lease, states = rig.hold(lock), {}
+            lease:on_lost(function(_, state) states[#states + 1] = state end)
+            local waiting = which == "the session" and session or rig.session(server.hosts)
+            local taken = waiting:mutex(rig.path())
+            rig.hold(taken, { timeout = 5, owner = "other" })
+            server:foreign("delete %s", server:nodes(path)[1])
+            local deadline = core.now() + 10
+            while not states[1] and core.now() < deadline do
+                assert.equal("timeout", rig.code_of(taken, 0.3))
+            end
+            assert.same({ "lost" }, states)
+        end)
+    end
 end)
 
 
 describe("a driver of one's own", function()
-    local session, path, lock
-    before_each(function()
-        session = rig.session(server.hosts)
-        path = rig.path()
-        lock = session:mutex(path)
-    end)
-    after_each(function() zklock.driver(nil) end)
-    after_each(rig.close_sessions)
-
     local function nothing_left()
         rig.wait_for("nothing left", function() return session:stats().claims == 0 end)
         assert.same({}, server:nodes(path))
     end
 
     it("waits with request:done(), and is told session, request and deadline", function()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        local holder = held_by_another()
         local given, before = {}, core.now()
         assert.is_true(zklock.driver{ wait = function(...)
             given = { ... }
@@ -527,7 +447,7 @@ describe("a driver of one's own", function()
     end)
 
     it("is told no deadline where there is none", function()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        local holder = held_by_another()
         local count, deadline
         zklock.driver{ wait = function(...) count, deadline = select("#", ...), select(3, ...) end }
         assert.equal("interrupted", select(3, lock:acquire()))
@@ -537,7 +457,7 @@ describe("a driver of one's own", function()
     end)
 
     it("is told by request:on_done(fn): once, with the request, in dispatch", function()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        local holder = held_by_another()
         local calls, asked = {}, nil
         zklock.driver{ wait = function(of, request)
             asked = request
@@ -558,7 +478,7 @@ describe("a driver of one's own", function()
     end)
 
     it("is told by on_done also when it asks late", function()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        local holder = held_by_another()
         local told = 0
         zklock.driver{ wait = function(of, request)
             holder:release()
@@ -577,7 +497,7 @@ describe("a driver of one's own", function()
     end)
 
     it('that returns early ends the wait: "interrupted", after the deadline "timeout"', function()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        local holder = held_by_another()
         zklock.driver{ wait = function() end }
         assert.equal("interrupted", select(3, lock:acquire(20)))
         assert.equal("interrupted", select(3, lock:acquire()))
@@ -589,7 +509,7 @@ describe("a driver of one's own", function()
     end)
 
     it("that raises ends the wait: the error passes unchanged, nothing is left", function()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        local holder = held_by_another()
         local trouble = {}
         zklock.driver{ wait = function() error(trouble) end }
         for _, call in ipairs{ lock.acquire, lock.with } do
@@ -603,10 +523,8 @@ describe("a driver of one's own", function()
     end)
 
     it("that raises when the lock is had already gives it back #server", function()
-        local proxy = rig.proxy(server.hosts)
-        local held_up = rig.session(proxy.hosts):mutex(path)
-        local trouble = {}
-        assert(held_up:acquire(20)):release{ wait = 20 }
+        local proxy = rig.proxy_for_test(server.hosts)
+        local held_up, trouble = rig.used(rig.session(proxy.hosts):mutex(path)), {}
         zklock.driver{ wait = function(of, request)
             proxy:command("flow") -- not before: what is had at once needs no wait
             while not request:done() do of:dispatch() end
@@ -619,8 +537,7 @@ describe("a driver of one's own", function()
             assert.equal(trouble, problem)
         end
         zklock.driver(nil)
-        rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
-        proxy:stop()
+        server:wait_for_nodes(path, 0)
         nothing_left()
     end)
 

@@ -2,7 +2,9 @@
 
 local connections = require "zklock.engine.redis"
 local database = require "zklock.seckill.database"
+local engines = require "spec.engines"
 local evidence = require "zklock.seckill.scenario.evidence"
+local is_refused = require "spec.seckill.refused"
 local rig = require "spec.rig"
 local seckill = require "zklock.seckill"
 local throwaway = require "zklock.seckill.throwaway"
@@ -23,15 +25,10 @@ setup(function() servers = throwaway.open() end)
 teardown(function() servers:close() end)
 
 
--- Options of an engine, so that a machine that stands still for some seconds ends nothing.
-local patient = {
-    ["redis-expire"] = { answer = ANSWER },
-    ["redis-set"] = { answer = ANSWER, lease = LONG },
-    ["redis-timestamp"] = { answer = ANSWER, lease = LONG },
-    ["redisson"] = { answer = ANSWER }, ["redisson-fair"] = { answer = ANSWER },
-    ["redisson-rw"] = { answer = ANSWER },
-    ["redlock"] = { fast_fail = ANSWER, lease = LONG },
-}
+local patient = {}
+for _, name in ipairs(STRATEGIES) do
+    patient[name] = engines.patience[name:match "^redisson" or name]
+end
 for _, name in ipairs{ "cerberus", "cerberus-safe" } do
     patient[name] = { engines = { ["redis-set"] = patient["redis-set"] } }
 end
@@ -94,10 +91,6 @@ describe("a sale with sql-optimistic", function()
         assert.equal("right", it_is.verdict, it_is.finding)
         assert.is_true(it_is.sold < 10)
         assert.same({ conflict = 10 - it_is.sold }, it_is.failures)
-    end)
-
-    it("is wrong without the version: the plain write of a buyer who does not wait", function()
-        assert.equal("wrong", sale{ strategy = "none", pause = 0.05 }.verdict)
     end)
 end)
 
@@ -216,12 +209,7 @@ end)
 
 
 describe("the options of a sale with an engine's lock", function()
-    local function refused(options, pattern)
-        local ok, message = pcall(seckill.sale, options)
-        assert.is_false(ok)
-        assert.matches(pattern, message)
-        assert.matches("seckill_engines_spec.lua:%d+: ", message) -- it blames the caller's line
-    end
+    local function refused(options, pattern) is_refused(pattern, seckill.sale, options) end
 
     it("are checked before anything is started", function()
         refused({ strategy = "redis-set", parameters = { engine = { leese = 1 } } },

@@ -9,7 +9,6 @@ local double_write = require "zklock.seckill.scenario.double_write"
 local evidence = require "zklock.seckill.scenario.evidence"
 local few = require "zklock.seckill.scenario.few"
 local herd = require "zklock.seckill.scenario.herd"
-local laboratory = require "zklock.seckill.laboratory"
 local late_write = require "zklock.seckill.scenario.late_write"
 local one_lock = require "zklock.seckill.scenario.one_lock"
 local options = require "zklock.seckill.options"
@@ -19,6 +18,7 @@ local read_write = require "zklock.seckill.scenario.read_write"
 local reaper = require "zklock.seckill.reaper"
 local record = require "zklock.seckill.record"
 local rig = require "spec.rig"
+local run = require "spec.seckill.demo"
 local runner = require "zklock.seckill.runner"
 local seed = require "zklock.seckill.seed"
 local shell = require "zklock.seckill.shell"
@@ -26,25 +26,8 @@ local sql = require "zklock.seckill.store.sql"
 local vanished = require "zklock.seckill.scenario.vanished"
 
 
--- A file that keeps what is written to it.
-local function memory()
-    local file = { text = "" }
-    function file:write(...) self.text = self.text .. table.concat { ... } end
-    function file.flush() end
-    return file
-end
-
-
 -- What it printed, however often scenarios were tried: a slow machine may need a second time.
 local function once(out) return (out:gsub(" %(try %d%)", "")) end
-
-
--- Runs the laboratory; gives its exit status, what it printed, its complaints.
-local function run(arguments, scenarios)
-    local out, err = memory(), memory()
-    local status = laboratory.main(arguments, out, err, scenarios)
-    return status, out.text, err.text
-end
 
 
 -- Has the process ended? Its parent may not have heard of that yet.
@@ -169,12 +152,6 @@ describe("the record of a sale", function()
         return purchases, notes
     end
 
-    it("has what each buyer was told", function()
-        local purchases = read{ { 1, "told", "sold" }, { 2, "told", "timeout" } }
-        assert.equal("sold", purchases[1].outcome)
-        assert.equal("timeout", purchases[2].outcome)
-    end)
-
     it("has the notes in order, with quotes, and with the token of who has the lock", function()
         local _, notes = read{ { 1, "note", "12 it's mine" }, { 2, "note", "- waits" } }
         assert.same({ "it's mine", "12", 1, 3 },
@@ -277,58 +254,49 @@ describe("a verdict of the laboratory", function()
         return oversell.scenario(words)
     end
 
-    -- A folder with a module of that name in it, where this process and its servers find it.
-    local function with_module(name, source, fn)
-        local path, folder = package.path, rig.shell "mktemp -d":match "%S+"
-        local file = assert(io.open(folder .. "/" .. name .. ".lua", "w"))
-        file:write(source)
-        file:close()
-        package.path = folder .. "/?.lua;" .. path
-        local ok, problem = pcall(fn)
-        package.path, package.loaded[name] = path, nil
-        rig.shell("rm -r %s", folder)
-        if not ok then error(problem, 0) end
+    -- A run ends with that status, and prints that.
+    local function ends(status, arguments, scenarios, ...)
+        local ended, out = run(arguments, scenarios)
+        for _, pattern in ipairs{ ... } do
+            assert.matches(pattern, pattern:find "wrong, as" and once(out) or out)
+        end
+        assert.equal(status, ended)
+    end
+
+    -- The run of a sale on one server fails, and prints that.
+    local function fails(expect, sale, ...)
+        sale.servers = sale.servers or 1
+        ends(1, {}, { scenario{ expect = expect, sale = sale } }, ...)
     end
 
     it("is wrong without a lock, and that is as expected (DEMO-01)", function()
-        local status, out = run { "--only", "DEMO-01" }
-        assert.matches("\nDEMO%-01 .* should be 90 .* wrong, as expected\n", once(out))
-        assert.equal(0, status)
+        ends(0, { "--only", "DEMO-01" }, nil,
+            "\nDEMO%-01 .* should be 90 .* wrong, as expected\n")
     end)
 
     it("is right with a local lock in one process (DEMO-02)", function()
-        local status, out = run { "--only", "DEMO-02" }
-        assert.matches("\nDEMO%-02 .* stock 90, 10 sold +right\n", out)
-        assert.equal(0, status)
+        ends(0, { "--only", "DEMO-02" }, nil, "\nDEMO%-02 .* stock 90, 10 sold +right\n")
     end)
 
     it("is wrong with a local lock in two processes (DEMO-03, PIT-11)", function()
-        local status, out = run { "--only", "DEMO-03" }
-        assert.matches("\nDEMO%-03 .* should be 90 .* wrong, as expected\n", once(out))
-        assert.equal(0, status)
+        ends(0, { "--only", "DEMO-03" }, nil,
+            "\nDEMO%-03 .* should be 90 .* wrong, as expected\n")
     end)
 
     it("sums up in the last line", function()
-        local _, out = run { "--only", "DEMO-01,DEMO-02" }
-        assert.matches("\n2 scenarios: 1 right, 1 wrong, all as expected in %d+ s\n$", out)
+        ends(0, { "--only", "DEMO-01,DEMO-02" }, nil,
+            "\n2 scenarios: 1 right, 1 wrong, all as expected in %d+ s\n$")
     end)
 
     it("fails the run when what must go wrong comes out right, and says after how many tries",
         function()
-            local status, out = run({}, { scenario {
+            ends(1, {}, { scenario{
                 expect = "wrong", race = true, sale = { servers = 1, strategy = "local" },
-            } })
-            assert.equal(1, status)
-            assert.matches("RIGHT, but it must go wrong %(try 3%)", out)
-            assert.matches("NOT as expected: SALE", out)
+            } }, "RIGHT, but it must go wrong %(try 3%)", "NOT as expected: SALE")
         end)
 
     it("fails the run when what must be right goes wrong, at the first try", function()
-        local status, out = run({}, { scenario {
-            expect = "right", sale = { servers = 1, strategy = "none" },
-        } })
-        assert.equal(1, status)
-        assert.matches("WRONG, must be right\n", out)
+        fails("right", { strategy = "none" }, "WRONG, must be right\n")
     end)
 
     -- A scenario whose first attempts prove nothing.
@@ -342,52 +310,31 @@ describe("a verdict of the laboratory", function()
     end
 
     it("plays again what proved nothing, and says after how many tries", function()
-        local status, out = run({}, { hesitant(1) })
-        assert.matches("\nSLOW .* waited +right %(try 2%)\n", out)
-        assert.equal(0, status)
+        ends(0, {}, { hesitant(1) }, "\nSLOW .* waited +right %(try 2%)\n")
     end)
 
     it("fails the run when nothing is ever proved", function()
-        local status, out = run({}, { hesitant(3) })
-        assert.matches("\nSLOW .* waited +FAILED %(try 3%)\n", out)
-        assert.equal(1, status)
+        ends(1, {}, { hesitant(3) }, "\nSLOW .* waited +FAILED %(try 3%)\n")
     end)
 
     it("fails the run when a server cannot start, with its message", function()
-        local source = 'return { open = function() error "no luck" end }'
-        with_module("a_broken_strategy", source, function()
-            local status, out = run({}, { scenario {
-                expect = "wrong", sale = { servers = 1, strategy = "a_broken_strategy" },
-            } })
-            assert.equal(1, status)
-            assert.matches("server 1: .*no luck +FAILED", out)
-            assert.matches("1 failed, NOT as expected: SALE", out)
-        end)
+        fails("wrong", { strategy = "spec.seckill.moody", parameters = { never = true } },
+            "server 1: .*it does not open +FAILED", "1 failed, NOT as expected: SALE")
     end)
 
     it("fails the run when purchases do", function()
-        with_module("a_broken_purchase", 'return function() error "no luck" end', function()
-            local status, out = run({}, { scenario {
-                expect = "wrong",
-                sale = { servers = 1, strategy = "none", purchase = "a_broken_purchase" },
-            } })
-            assert.equal(1, status)
-            assert.matches("only 0 of 10 buyers were served +FAILED", out)
-        end)
+        fails("wrong", { strategy = "none", purchase = "spec.seckill.unlucky" },
+            "only 0 of 10 buyers were served +FAILED")
     end)
 
     it("fails the run when a scenario's options are wrong", function()
-        local status, out = run({}, { scenario { expect = "wrong", sale = { servers = 0 } } })
-        assert.equal(1, status)
-        assert.matches("servers must be a whole number .* FAILED", out)
+        fails("wrong", { servers = 0 }, "servers must be a whole number .* FAILED")
     end)
 
     it("fails the run at once when a server ends without a word", function()
-        local status, out = run({ "--lua", "true" }, { scenario { -- the program that does nothing
+        ends(1, { "--lua", "true" }, { scenario{ -- the program that does nothing
             expect = "wrong", sale = { servers = 1, strategy = "none" },
-        } })
-        assert.equal(1, status)
-        assert.matches("server 1 ended before the sale began +FAILED", out)
+        } }, "server 1 ended before the sale began +FAILED")
     end)
 
     it("leaves no process and no folder behind, also when a scenario breaks off", function()
@@ -616,7 +563,7 @@ describe("the laboratory's command line", function()
     end)
 
     it("lists the scenarios without running any", function()
-        local status, out = run { "--list" }
+        local status, out = run{ "--list" }
         assert.equal(0, status)
         assert.matches("DEMO%-03 +local lock, two servers +must be wrong", out)
     end)
@@ -824,22 +771,62 @@ end)
 describe("the laboratory with a ZooKeeper", function()
     local LONG = "20" -- seconds: no session ends where a machine stands still
 
-    local function as_expected(only, ...)
-        if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
-        local waits_for_its_end = only == "DEMO-15" or only == "DEMO-17"
-        local status, out = run { "--only", only, "--verbose", "--session",
-            waits_for_its_end and "2" or LONG }
-        for _, pattern in ipairs { ... } do assert.matches(pattern, once(out)) end
-        assert.equal(0, status)
+    -- A name, scenarios, and what is printed of them.
+    for _, row in ipairs{
+        { "sells right on two servers (DEMO-04, BUG-05)",
+            "DEMO-04", "\nDEMO%-04 .* stock 90, 10 sold +right\n" },
+        { "sells right with a timeout for each buyer (DEMO-05, BUG-04)",
+            "DEMO-05", "\nDEMO%-05 .* stock 90, 10 sold +right\n" },
+        { "shows that a lock given up before the commit is none (DEMO-06, PIT-04)",
+            "DEMO-06", "\nDEMO%-06a .* should be 90 +wrong, as expected\n",
+            "\nDEMO%-06b .* stock 90, 10 sold +right\n" },
+        { "oversells when a purchase is made under the lock that readers share (DEMO-08b)",
+            "DEMO-08b",
+            "\nDEMO%-08b .* 16 reads, 16 sold, 0 refused, 1 left +wrong, as expected\n" },
+        { "lets one in after the other, also when each enters twice (DEMO-09, DEMO-10)",
+            "DEMO-09,DEMO-10", "\nDEMO%-09 [^\n]+ right\n", "\nDEMO%-10 [^\n]+ right\n" },
+        { "gives 10 orders to 15 clients, and shows their line (DEMO-11)",
+            "DEMO-11", "\nDEMO%-11 .* 10 sold, 5 refused, 0 left +right\n",
+            "Thread%-%d+ +created _c_%S+%-lock%-%d+\n", "Thread%-%d+ +got the lock",
+            "Thread%-%d+ +watches _c_%S+%-lock%-%d+ of Thread%-%d+\n",
+            "Thread%-%d+ +heard the node deletion event!", "Thread%-%d+ +releases the lock" },
+        { "shows a counter below 0, a sale that sends buyers away, and a right one "
+            .. "(DEMO-07, BUG-08, BUG-09)",
+            "DEMO-07", "\nDEMO%-07a .* 3 sold, the counter says %-1 +wrong, as expected\n",
+            "\nDEMO%-07b .* 1 held until 98 gave up, 2 left +right\n",
+            "\nDEMO%-07c .* 3 sold, 96 refused, 0 left +right\n" },
+        { "counts 1000 purchases of two products, and without a lock fewer (DEMO-12, NUM-03)",
+            "DEMO-12", "\nDEMO%-12a .* down by %d+ and %d+ +wrong, as expected\n",
+            "\nDEMO%-12b .* down by 500 and 500 +right\n" },
+        { "hears of a predecessor that vanished before it was watched (DEMO-16, PIT-08, BUG-11)",
+            "DEMO-16", "\nDEMO%-16 .* before [1-9]%d* of %d+ watches +right",
+            "server %d +100 rounds, %d+ waits, %d+ vanished" },
+        { "sells two products with one lock, and with one each (PIT-12, REQ-11)",
+            "PIT-12", "\nPIT%-12 .* one lock %d+/s, a lock each %d+/s +right\n" },
+        { "keeps a cache in step with its database, and without a lock not (REQ-15)",
+            "REQ-15", "\nREQ%-15a .* [1-9]%d* of 12 saw two stocks +wrong, as expected\n",
+            "\nREQ%-15b .* 0 of 12 saw two stocks, shared reads +right\n" },
+        { "wakes a herd without an order, and one with it (DEMO-14, ALG-05, PIT-01)",
+            "DEMO-14a,DEMO-14b,DEMO-14c",
+            "\nDEMO%-14a .* 8 of 8 woken, 8 creates in %d+ ms +right\n",
+            "\nDEMO%-14b .* 8 of 8 woken, 8 creates in %d+ ms +right\n",
+            "\nDEMO%-14c .* 1 of 8 woken, 0 creates +right\n" },
+        { "hands the lock of a killed holder on (DEMO-15, PIT-13)",
+            "DEMO-15", "\nDEMO%-15 .* next after %d.* right\n" },
+        { "loses to a late write without a token, and refuses it with one (DEMO-17, PIT-09)",
+            "DEMO-17", "\nDEMO%-17a .* lease lost, stock 99, should be 98 +wrong, as expected\n",
+            "\nDEMO%-17b .* lease lost, write refused, stock 99 +right\n",
+            "was refused by the store" },
+    } do
+        it(row[1], function()
+            if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
+            local waits_for_its_end = row[2] == "DEMO-15" or row[2] == "DEMO-17"
+            local status, out = run{ "--only", row[2], "--verbose", "--session",
+                waits_for_its_end and "2" or LONG }
+            for i = 3, #row do assert.matches(row[i], once(out)) end
+            assert.equal(0, status)
+        end)
     end
-
-    it("sells right on two servers (DEMO-04, BUG-05)", function()
-        as_expected("DEMO-04", "\nDEMO%-04 .* stock 90, 10 sold +right\n")
-    end)
-
-    it("sells right with a timeout for each buyer (DEMO-05, BUG-04)", function()
-        as_expected("DEMO-05", "\nDEMO%-05 .* stock 90, 10 sold +right\n")
-    end)
 
     it("does not call a run right in which buyers waited too long (BUG-09)", function()
         if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
@@ -849,11 +836,6 @@ describe("the laboratory with a ZooKeeper", function()
         } })
         assert.equal(1, status)
         assert.matches("only %d of 10 buyers were served +FAILED", out)
-    end)
-
-    it("shows that a lock given up before the commit is none (DEMO-06, PIT-04)", function()
-        as_expected("DEMO-06a", "\nDEMO%-06a .* should be 90 +wrong, as expected\n")
-        as_expected("DEMO-06b", "\nDEMO%-06b .* stock 90, 10 sold +right\n")
     end)
 
     it("prints the seed's 32 lines in the seed's order (DEMO-08)", function()
@@ -876,11 +858,6 @@ describe("the laboratory with a ZooKeeper", function()
             .. ".* 8 x current stock: 0\n.* 8 x insufficient\n +… and 25 more lines", out)
     end)
 
-    it("oversells when a purchase is made under the lock that readers share (DEMO-08b)", function()
-        as_expected("DEMO-08b",
-            "\nDEMO%-08b .* 16 reads, 16 sold, 0 refused, 1 left +wrong, as expected\n")
-    end)
-
     it("plays the read-write sale again without a limit when somebody waited too long (DEMO-08)",
         function()
             if not os.getenv "ZK_HOSTS" then return pending "ZK_HOSTS is not set" end
@@ -891,65 +868,5 @@ describe("the laboratory with a ZooKeeper", function()
             } })
             assert.matches("\nHURRY .* 0 left +right %(try 2%)\n", out)
             assert.equal(0, status)
-        end)
-
-    it("lets one in after the other, also when each enters twice (DEMO-09, DEMO-10)", function()
-        as_expected("DEMO-09,DEMO-10", "\nDEMO%-09 [^\n]+ right\n", "\nDEMO%-10 [^\n]+ right\n")
-    end)
-
-    it("gives 10 orders to 15 clients, and shows their line (DEMO-11)", function()
-        as_expected("DEMO-11", "\nDEMO%-11 .* 10 sold, 5 refused, 0 left +right\n",
-            "Thread%-%d+ +created _c_%S+%-lock%-%d+\n", "Thread%-%d+ +got the lock",
-            "Thread%-%d+ +watches _c_%S+%-lock%-%d+ of Thread%-%d+\n",
-            "Thread%-%d+ +heard the node deletion event!", "Thread%-%d+ +releases the lock")
-    end)
-
-    it("shows a counter below 0, a sale that sends buyers away, and a right one (DEMO-07, BUG-08, "
-        .. "BUG-09)", function()
-            as_expected("DEMO-07",
-                "\nDEMO%-07a .* 3 sold, the counter says %-1 +wrong, as expected\n",
-                "\nDEMO%-07b .* 1 held until 98 gave up, 2 left +right\n",
-                "\nDEMO%-07c .* 3 sold, 96 refused, 0 left +right\n")
-        end)
-
-    it("counts 1000 purchases of two products, and without a lock fewer (DEMO-12, NUM-03)",
-        function()
-            as_expected("DEMO-12",
-                "\nDEMO%-12a .* down by %d+ and %d+ +wrong, as expected\n",
-                "\nDEMO%-12b .* down by 500 and 500 +right\n")
-        end)
-
-    it("hears of a predecessor that vanished before it was watched (DEMO-16, PIT-08, BUG-11)",
-        function()
-            as_expected("DEMO-16", "\nDEMO%-16 .* before [1-9]%d* of %d+ watches +right",
-                "server %d +100 rounds, %d+ waits, %d+ vanished")
-        end)
-
-    it("sells two products with one lock, and with one each (PIT-12, REQ-11)", function()
-        as_expected("PIT-12", "\nPIT%-12 .* one lock %d+/s, a lock each %d+/s +right\n")
-    end)
-
-    it("keeps a cache in step with its database, and without a lock not (REQ-15)", function()
-        as_expected("REQ-15", "\nREQ%-15a .* [1-9]%d* of 12 saw two stocks +wrong, as expected\n",
-            "\nREQ%-15b .* 0 of 12 saw two stocks, shared reads +right\n")
-    end)
-
-    it("wakes a herd without an order, and one with it (DEMO-14, ALG-05, PIT-01)", function()
-        as_expected("DEMO-14a,DEMO-14b,DEMO-14c",
-            "\nDEMO%-14a .* 8 of 8 woken, 8 creates in %d+ ms +right\n",
-            "\nDEMO%-14b .* 8 of 8 woken, 8 creates in %d+ ms +right\n",
-            "\nDEMO%-14c .* 1 of 8 woken, 0 creates +right\n")
-    end)
-
-    it("hands the lock of a killed holder on (DEMO-15, PIT-13)", function()
-        as_expected("DEMO-15", "\nDEMO%-15 .* next after %d.* right\n")
-    end)
-
-    it("loses to a late write without a token, and refuses it with one (DEMO-17, PIT-09)",
-        function()
-            as_expected("DEMO-17",
-                "\nDEMO%-17a .* lease lost, stock 99, should be 98 +wrong, as expected\n",
-                "\nDEMO%-17b .* lease lost, write refused, stock 99 +right\n",
-                "was refused by the store")
         end)
 end)

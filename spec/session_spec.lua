@@ -5,45 +5,11 @@ local zklock = require "zklock"
 local server = rig.shared()
 
 
-local kept = {} -- a lease that nothing refers to is released
-
---- Acquires, and keeps the lease until the test has ended.
-local function hold(lock, ...)
-    local lease = assert(lock:acquire(...))
-    kept[#kept + 1] = lease
-    return lease
-end
-
-
---- A proxy that goes when the test has ended, after the sessions behind it.
-local function proxy_for_test()
-    local proxy = rig.proxy(server.hosts)
-    finally(function()
-        rig.close_sessions()
-        proxy:stop()
-    end)
-    return proxy
-end
-
-
---- Dispatches until condition() holds.
-local function dispatch_until(session, what, condition)
-    rig.wait_for(what, function()
-        session:dispatch()
-        return condition()
-    end)
-end
-
-
---- An acquire that ends in `results`: lease or nil, message, code.
-local function acquire_into(results, lock, arg)
-    results[1], results[2], results[3] = lock:acquire(arg)
-end
+after_each(function() zklock.driver(nil) end)
+after_each(rig.close_sessions)
 
 
 describe("a session", function()
-    after_each(rig.close_sessions)
-
     it("tells its state, id and timeout also when it is closed, without a server", function()
         local proxy = rig.proxy(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 2 })
@@ -75,7 +41,7 @@ describe("a session", function()
         local lease = assert(lock:acquire(20))
         local tries = 0
         rig.wait_for("one that came into the line in time", function()
-            assert.equal("timeout", select(3, lock:acquire{ timeout = 0.05, owner = "other" }))
+            assert.equal("timeout", rig.code_of(lock, { timeout = 0.05, owner = "other" }))
             tries = tries + 1
             return session:stats().waits > before.waits
         end)
@@ -85,38 +51,32 @@ describe("a session", function()
         assert.equal(before.timeouts + tries, after.timeouts)
         assert.equal(before.waits + 1, after.waits)
         assert.is_true(after.creates > before.creates)
-        rig.wait_for("all answered", function()
-            local now = session:stats()
-            return now.in_flight == 0 and now.claims == 0
-        end)
+        rig.at_rest(session)
     end)
 
     it("excludes another one of the same process (REQ-01, REQ-12)", function()
-        local path = rig.path()
-        local one, other = rig.session(server.hosts), rig.session(server.hosts)
-        local lease = assert(one:mutex(path):acquire(20))
-        assert.equal("timeout", select(3, other:mutex(path):acquire(0)))
-        assert.is_true(lease:release{ wait = 20 })
-        assert.is_truthy(other:mutex(path):acquire(20))
+        local lock = rig.session(server.hosts):mutex(rig.path())
+        local lease, other = rig.hold(lock), rig.session(server.hosts):mutex(lock.path)
+        assert.equal("timeout", rig.code_of(other, 0))
+        rig.released(lease)
+        rig.hold(other)
     end)
 
     it("tells on_state when the connection goes and comes back", function()
-        local proxy = proxy_for_test()
+        local proxy = rig.proxy_for_test(server.hosts)
         local states = {}
         local session = rig.session(proxy.hosts, {
             timeout = 10, on_state = function(state) states[#states + 1] = state end })
-        local id = session:id()
-        dispatch_until(session, "connected", function() return states[1] end)
+        rig.wait_for("connected", function() return states[1] end)
         proxy:command("refuse")
         proxy:command("cut")
-        dispatch_until(session, "suspended", function() return states[2] end)
+        rig.wait_for("suspended", function() return states[2] end)
         assert.equal("suspended", session:state())
         proxy:command("accept")
-        dispatch_until(session, "connected again", function() return states[3] end)
+        rig.wait_for("connected again", function() return states[3] end)
         session:close()
         session:dispatch()
         assert.same({ "connected", "suspended", "connected", "closed" }, states)
-        assert.is_truthy(id)
         assert.equal(1, session:stats().reconnects)
     end)
 
@@ -145,7 +105,7 @@ describe("a session", function()
     end)
 
     it("tells of many changes that nobody took the latest, in order", function()
-        local proxy = proxy_for_test()
+        local proxy = rig.proxy_for_test(server.hosts)
         local states = {}
         local session = rig.session(proxy.hosts, {
             timeout = 10, on_state = function(state) states[#states + 1] = state end })
@@ -167,7 +127,7 @@ describe("a session", function()
     it("survives an error in on_state, and counts it", function()
         local trouble = {}
         local session = rig.session(server.hosts, { on_state = function() error(trouble) end })
-        dispatch_until(session, "error", function() return session:stats().callback_errors > 0 end)
+        rig.wait_for("error", function() return session:stats().callback_errors > 0 end)
         assert.equal(trouble, session:stats().callback_error)
         assert.is_truthy(session:mutex(rig.path()):acquire(20))
     end)
@@ -187,14 +147,13 @@ describe("a session", function()
             sessions[i] = rig.session(server.hosts)
             sessions[i]:fd()
             ids[sessions[i]:id()] = true
-            hold(sessions[i]:mutex(rig.path()), 5)
+            rig.hold(sessions[i]:mutex(rig.path()))
         end
         local count = 0
         for _ in pairs(ids) do count = count + 1 end
         assert.equal(20, count)
         for i = 1, 20 do assert.is_true(sessions[i]:close()) end
-        kept = {}
-        for i in ipairs(sessions) do sessions[i] = nil end
+        sessions = nil -- luacheck: ignore
         rig.close_sessions()
         rig.wait_for("all threads end", function() return in_use("task") <= threads end)
         rig.wait_for("all sessions end", function() return connections() <= 1 end)
@@ -207,8 +166,6 @@ end)
 
 
 describe("close", function()
-    after_each(rig.close_sessions)
-
     -- A socket that closes on replies that nobody read resets the connection, and the
     -- server may lose requests before the reset: nodes would stay for the session timeout.
     it("has released all when it returns (REQ-02)", function()
@@ -228,22 +185,16 @@ describe("close", function()
     end)
 
     it('wakes every waiter with "closed", and they leave nothing (Curator)', function()
-        local path = rig.path()
-        local lease = assert(rig.session(server.hosts):mutex(path):acquire(20))
-        local session, ends = rig.session(server.hosts), { {}, {}, {} }
-        local lock = session:mutex(path)
-        zklock.run(
-            function() acquire_into(ends[1], lock) end,
-            function() acquire_into(ends[2], lock, 60) end,
-            function() acquire_into(ends[3], session:mutex(path .. "/below"), 60) end,
-            function()
-                rig.wait_for("all wait", function() return session:stats().waits == 2 end)
-                rig.wait_for("one holds", function() return ends[3][1] end)
-                session:close()
-            end)
-        assert.equal("closed", ends[1][3])
-        assert.equal("closed", ends[2][3])
-        assert.equal("released", ends[3][1]:state())
+        local path, session = rig.path(), rig.session(server.hosts)
+        local lease = rig.hold(rig.session(server.hosts):mutex(path))
+        local lock, held = session:mutex(path), rig.hold(session:mutex(path .. "/below"))
+        rig.run(2, function(n)
+            assert.equal("closed", rig.code_of(lock, n == 1 and 60 or nil))
+        end, function()
+            rig.wait_for("all wait", function() return session:stats().waits == 2 end)
+            session:close()
+        end)
+        assert.equal("released", held:state())
         assert.equal(1, #server:nodes(path))
         assert.equal("held", lease:state())
     end)
@@ -260,9 +211,8 @@ describe("close", function()
         local lock = session:mutex(rig.path())
         local lease = assert(lock:acquire(20))
         session:close()
-        local function closed(_, message, code)
-            assert.equal("closed", code)
-            assert.is_truthy(message:find("the session is closed", 1, true))
+        local function closed(...)
+            rig.is_refused("closed", "the session is closed", ...)
         end
         local seconds = rig.timed(function()
             closed(lock:acquire())
@@ -285,7 +235,7 @@ describe("close", function()
     end)
 
     it("while the connection is lost waits for it, to give up in order", function()
-        local proxy = proxy_for_test()
+        local proxy = rig.proxy_for_test(server.hosts)
         local path = rig.path()
         local child = rig.child(proxy.hosts, ([[
             local session = assert(zklock.connect(HOSTS, { timeout = 20 }))
@@ -307,7 +257,7 @@ describe("close", function()
     end)
 
     it("takes no longer than it may when the server is silent", function()
-        local proxy = proxy_for_test()
+        local proxy = rig.proxy_for_test(server.hosts)
         local session = rig.session(proxy.hosts, { timeout = 3 })
         local lease = assert(session:mutex(rig.path()):acquire(20))
         proxy:command("blackhole")
@@ -336,9 +286,6 @@ end)
 
 
 describe("fd and dispatch", function()
-    after_each(rig.close_sessions)
-    after_each(function() zklock.driver(nil) end)
-
     --- Lets a coroutine wait as any event loop would: it yields, and goes on by on_done.
     local function yielding()
         zklock.driver{ wait = function(_, request)

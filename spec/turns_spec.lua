@@ -8,7 +8,7 @@ local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
 
-local server, path
+local server, path, a, b
 local at_rest, hold, code_of, released = rig.at_rest, rig.hold, rig.code_of, rig.released
 
 
@@ -25,6 +25,11 @@ end
 -- Waits until so many of the session wait in line or for their turn.
 local function waiting(session, count)
     rig.wait_for(count .. " waits", function() return waits(session) == count end)
+end
+
+-- The lock for the owner "first".
+local function take_first(lock)
+    return hold(lock, { timeout = 5, owner = "first" })
 end
 
 -- A task that has the lock `name`, notes that in `order`, and lets it go.
@@ -44,52 +49,44 @@ local function is_growing(tokens)
     for i = 2, #tokens do assert.is_true(tokens[i] > tokens[i - 1]) end
 end
 
--- Each session's comers come in this order while somebody else holds; what they got.
-local function in_turns(comers)
-    local order, tasks = { tokens = {} }, {}
-    local first = hold(comers[1][1], { timeout = 5, owner = "first" })
-    for i, each in ipairs(comers) do
-        local session, before = each[1].session, 0
-        for k = 1, i - 1 do before = before + (comers[k][1].session == session and 1 or 0) end
-        tasks[i] = function()
-            for k = 1, i - 1 do
-                local other = comers[k][1].session
-                rig.wait_for("turn", function() return waits(other) > 0 end)
-            end
-            waiting(session, before)
-            comer(each[1], order, each[2])()
-        end
+-- Comers of a lock each, by the letter that their names begin with, come in the order of `names`
+-- while the first of them holds; what they got.
+local function in_turns(locks, names)
+    local order, comers, counts = { tokens = {} }, {}, {}
+    for name in names:gmatch("%S+") do
+        local lock = locks[name:sub(1, 1)]
+        local before = counts[lock.session] or 0
+        counts[lock.session] = before + 1
+        comers[#comers + 1] = { name = name, lock = lock, before = before }
     end
-    tasks[#tasks + 1] = function()
-        local counts = {}
-        for _, each in ipairs(comers) do
-            local session = each[1].session
-            counts[session] = (counts[session] or 0) + 1
+    local first = take_first(comers[1].lock)
+    rig.run(#comers, function(i)
+        local lock = comers[i].lock
+        for k = 1, i - 1 do
+            rig.wait_for("turn", function() return waits(comers[k].lock.session) > 0 end)
         end
+        waiting(lock.session, comers[i].before)
+        comer(lock, order, comers[i].name)()
+    end, function()
         for session, count in pairs(counts) do waiting(session, count) end
         first:release()
-    end
-    zklock.run(unpack(tasks))
+    end)
     return order
 end
 
 
 before_each(function()
     server, path = rig.shared(), rig.path()
+    a, b = rig.session(server.hosts), rig.session(server.hosts)
 end)
 
 after_each(rig.close_sessions)
 
 
 describe("a mutex of turns", function()
-    local a, b
-    before_each(function() a, b = rig.session(server.hosts), rig.session(server.hosts) end)
-
     it("serves a batch of one process, then one of the other, each in order of arrival", function()
         local one, other = turns(a, 3), turns(b, 3)
-        local order = in_turns{
-            { one, "a1" }, { one, "a2" }, { one, "a3" }, { one, "a4" }, { one, "a5" },
-            { other, "b1" }, { other, "b2" }, { other, "b3" }, { other, "b4" } }
+        local order = in_turns({ a = one, b = other }, "a1 a2 a3 a4 a5 b1 b2 b3 b4")
         -- the first of a's turn held already
         assert.equal("a1 a2 b1 b2 b3 a3 a4 a5 b4", table.concat(order, " "))
         is_growing(order.tokens)
@@ -100,33 +97,28 @@ describe("a mutex of turns", function()
     it("has one node a process, with the name of a mutex's", function()
         local lock = turns(a)
         local order = { tokens = {} }
-        local first = hold(lock, { timeout = 5, owner = "first" })
+        local first = take_first(lock)
         local node = server:nodes(path)[1]
         assert.is_truthy(node:find("/_c_%x+%-%x+%-%x+%-%x+%-%x+%-lock%-%d+$"), node)
-        local tasks = {}
-        for n = 1, 5 do tasks[n] = comer(lock, order, n) end
-        tasks[6] = function()
+        rig.run(5, function(n) comer(lock, order, n)() end, function()
             waiting(a, 5)
             assert.same({ node }, server:nodes(path))
             first:release()
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.same({ 1, 2, 3, 4, 5 }, { unpack(order) })
         nodes(0)
     end)
 
     it("hands over without a request, 16 times a node unless told otherwise", function()
-        local order, tasks = { tokens = {} }, {}
+        local order = { tokens = {} }
         local quiet = rig.session(server.hosts, { timeout = LONG })
         local lock = turns(quiet)
-        local first = hold(lock, { timeout = 5, owner = "first" })
+        local first = take_first(lock)
         local before = quiet:stats()
-        for n = 1, 31 do tasks[n] = comer(lock, order, n) end
-        tasks[32] = function()
+        rig.run(31, function(n) comer(lock, order, n)() end, function()
             waiting(quiet, 31)
             first:release()
-        end
-        zklock.run(unpack(tasks))
+        end)
         at_rest(quiet)
         assert.equal(31, #order.tokens)
         is_growing(order.tokens)
@@ -139,18 +131,15 @@ describe("a mutex of turns", function()
     it("has tokens of 1024 a node; the queue has its own, and of others the first #server",
        function()
         local lock = turns(a, 2)
-        local first = hold(lock, { timeout = 5, owner = "first" })
+        local first = take_first(lock)
         local stat = rig.shell("perl spec/fault/raw.pl %s stat %s", server:host(1),
                                server:nodes(path)[1])
         local czxid = stat:match("czxid=(%d+)")
         assert.equal(tonumber(czxid) * 1024, first.token)
         assert.equal(("%.0f"):format(first.token), first:token_string())
-        local second
-        zklock.run(function() second = hold(lock, { timeout = 5, owner = "second" }) end,
-                   function()
-                       waiting(a, 1)
-                       first:release()
-                   end)
+        local second = rig.wait_while(lock, { timeout = 5, owner = "second" }, function()
+            first:release()
+        end)
         assert.equal(first.token + 1, second.token)
         local queue = assert(lock:queue())
         assert.equal(1, #queue)
@@ -163,7 +152,7 @@ describe("a mutex of turns", function()
 
     it("lets the next turn stand in line while the last of a batch holds", function()
         local lock = turns(a, 2)
-        local first = hold(lock, { timeout = 5, owner = "first" })
+        local first = take_first(lock)
         local leave, second = false, nil
         zklock.run(function()
             second = hold(lock, { timeout = 5, owner = "second" })
@@ -185,30 +174,23 @@ describe("a mutex of turns", function()
 
     it("is as fair as it can be with a batch of one", function()
         local one, other = turns(a, 1), turns(b, 1)
-        local order = in_turns{ { one, "a1" }, { one, "a2" }, { one, "a3" },
-                                { other, "b1" }, { other, "b2" }, { other, "b3" } }
+        local order = in_turns({ a = one, b = other }, "a1 a2 a3 b1 b2 b3")
         assert.equal("a1 b1 a2 b2 a3 b3", table.concat(order, " "))
         is_growing(order.tokens)
     end)
 
     it("tells who waits his place in the process, or in line", function()
         local lock, places = turns(a), {}
-        local first = hold(turns(b), { timeout = 5, owner = "first" })
-        local order, tasks = { tokens = {} }, {}
-        for n = 1, 3 do
+        local first = take_first(turns(b))
+        rig.run(3, function(n)
+            waiting(a, n - 1)
             local arg = { timeout = LONG, on_queued = function(place) places[n] = place end }
-            tasks[n] = function()
-                waiting(a, n - 1)
-                comer(lock, order, n, arg)()
-            end
-        end
-        tasks[4] = function()
+            comer(lock, { tokens = {} }, n, arg)()
+        end, function()
             rig.wait_for("all told", function() return #places == 3 end)
             first:release()
-        end
-        zklock.run(unpack(tasks))
-        assert.equal(2, places[1])
-        assert.same({ 2, 3 }, { places[2], places[3] })
+        end)
+        assert.same({ 2, 2, 3 }, places)
     end)
 
     it("re-enters, and hands over with the last handle", function()
@@ -272,9 +254,6 @@ end)
 
 
 describe("a turn that ends otherwise", function()
-    local a, b
-    before_each(function() a, b = rig.session(server.hosts), rig.session(server.hosts) end)
-
     -- `fn` ends the first of two waiters behind b, and c comes after them.
     local function gives_its_place(arg, fn, code)
         local c = rig.session(server.hosts)
@@ -311,7 +290,7 @@ describe("a turn that ends otherwise", function()
 
     it("for one that waits for its turn: nothing is asked of the server", function()
         local lock = turns(a)
-        local first = hold(lock, { timeout = 5, owner = "first" })
+        local first = take_first(lock)
         local creates = a:stats().creates
         local codes = {}
         zklock.run(function() codes[1] = code_of(lock, { timeout = 3, owner = "x" }) end,
@@ -329,7 +308,7 @@ describe("a turn that ends otherwise", function()
     it("when it is revoked: the other process is next, though the batch is not served", function()
         local one, other = turns(a), turns(b)
         local order = { tokens = {} }
-        local first = hold(one, { timeout = 5, owner = "first" })
+        local first = take_first(one)
         local heard
         first:on_revoke(function() heard = true end)
         zklock.run(comer(one, order, "a"), function()
@@ -338,10 +317,7 @@ describe("a turn that ends otherwise", function()
         end, function()
             waiting(b, 1)
             assert.equal(1, other:revoke())
-            rig.wait_for("the wish", function()
-                a:dispatch()
-                return heard
-            end)
+            rig.wait_for("the wish", function() return heard end)
             nodes(3) -- the next of a stands in line already, behind b
             first:release()
         end)
@@ -351,7 +327,7 @@ describe("a turn that ends otherwise", function()
 
     it("when it was revoked before it began: after one grant", function()
         local one, order = turns(a), { tokens = {} }
-        local first = hold(turns(b), { timeout = 5, owner = "first" })
+        local first = take_first(turns(b))
         local c = rig.session(server.hosts)
         local asked
         zklock.run(function()
@@ -381,7 +357,7 @@ describe("a turn that ends otherwise", function()
     end)
 
     it("when it is revoked while it goes from hand to hand #server", function()
-        local proxy = rig.proxy(server.hosts)
+        local proxy = rig.proxy_for_test(server.hosts)
         local far = rig.session(proxy.hosts, { timeout = LONG })
         local one, other = turns(far, 1024), turns(b)
         local begun, served, had = nil, 0, false
@@ -403,12 +379,11 @@ describe("a turn that ends otherwise", function()
         end)
         assert.is_true(had)
         assert.is_true(served - begun < 300, served - begun)
-        proxy:stop()
     end)
 
     it("when somebody deletes its node: the holder is told, the next begins anew", function()
         local lock, order = turns(a), { tokens = {} }
-        local first = hold(lock, { timeout = 5, owner = "first" })
+        local first = take_first(lock)
         local told
         first:on_lost(function(_, state) told = state end)
         zklock.run(function()
@@ -416,10 +391,7 @@ describe("a turn that ends otherwise", function()
             order[1] = second.token
             assert.is_true(second:check(20))
             server:foreign("delete %s", server:nodes(path)[1]) -- it was handed over
-            rig.wait_for("the loss", function()
-                a:dispatch()
-                return second:state() == "lost"
-            end)
+            rig.wait_for("the loss", function() return second:state() == "lost" end)
             assert.equal("lost", (select(3, second:release())))
             comer(lock, order, "third")()
         end, function()
@@ -434,17 +406,14 @@ describe("a turn that ends otherwise", function()
 
     it("with its session: closed for all, and nobody is granted after", function()
         local lock, codes = turns(a), {}
-        local first = hold(lock, { timeout = 5, owner = "first" })
+        local first = take_first(lock)
         local grants = a:stats().grants
-        local tasks = {}
-        for n = 1, 5 do
-            tasks[n] = function() codes[n] = code_of(lock, { timeout = LONG, owner = n }) end
-        end
-        tasks[6] = function()
+        rig.run(5, function(n)
+            codes[n] = code_of(lock, { timeout = LONG, owner = n })
+        end, function()
             waiting(a, 5)
             a:close()
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.same({ "closed", "closed", "closed", "closed", "closed" }, codes)
         assert.equal(grants, a:stats().grants)
         assert.equal("released", first:state())
@@ -475,27 +444,19 @@ end)
 
 describe("turns without a connection #server", function()
     local proxy, session
-    setup(function() proxy = rig.proxy(rig.shared().hosts) end)
-    teardown(function() proxy:stop() end)
-    before_each(function() session = rig.session(proxy.hosts) end)
-    after_each(function()
-        proxy:command("accept")
-        proxy:command("flow")
+    before_each(function()
+        proxy = rig.proxy_for_test(server.hosts)
+        session = rig.session(proxy.hosts)
     end)
 
     -- What a holder without a connection gives up; `meanwhile` happens before it is back.
     -- The tokens before and after.
     local function gives_up(meanwhile)
         local lock, order = turns(session), { tokens = {} }
-        local first = hold(lock, { timeout = 5, owner = "first" })
+        local first = take_first(lock)
         zklock.run(comer(lock, order, "second"), function()
             waiting(session, 1)
-            proxy:command("refuse")
-            proxy:command("cut")
-            rig.wait_for("the cut", function()
-                session:dispatch()
-                return session:state() == "suspended"
-            end)
+            proxy:break_off(session)
             first:release()
             meanwhile()
             assert.equal(0, #order)
@@ -522,18 +483,15 @@ describe("turns without a connection #server", function()
     it("end with the session: expired for who waits, lost for who holds", function()
         local short = rig.session(proxy.hosts, { timeout = 3 })
         local lock, codes = turns(short), {}
-        local first = hold(lock, { timeout = 5, owner = "first" })
-        local tasks = {}
-        for n = 1, 3 do
-            tasks[n] = function() codes[n] = code_of(lock, { timeout = LONG, owner = n }) end
-        end
-        tasks[4] = function()
+        local first = take_first(lock)
+        rig.run(3, function(n)
+            codes[n] = code_of(lock, { timeout = LONG, owner = n })
+        end, function()
             waiting(short, 3)
             proxy:command("blackhole")
             nodes(0)
             proxy:command("flow")
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.same({ "expired", "expired", "expired" }, codes)
         assert.equal("lost", first:state())
         at_rest(short)
@@ -546,16 +504,11 @@ end)
 -- Q-02: from 2147483647 on numbers tell nothing.
 describe("turns whose numbers are exhausted", function()
     it("are in order, for all that #server", function()
-        local own = rig.server()
-        own:kill()
-        rig.shell("perl spec/fault/counter.pl %s/1/data /turns 2147483645", own.dir)
-        own:restart()
+        local own = rig.server_at("/turns", 2147483645)
         server, path = own, "/turns"
-        local a, b = rig.session(own.hosts), rig.session(own.hosts)
+        a, b = rig.session(own.hosts), rig.session(own.hosts)
         local one, other = turns(a, 2), turns(b, 2)
-        local order = in_turns{ { one, "a1" }, { one, "a2" }, { one, "a3" }, { one, "a4" },
-                                { other, "b1" }, { other, "b2" }, { other, "b3" },
-                                { other, "b4" } }
+        local order = in_turns({ a = one, b = other }, "a1 a2 a3 a4 b1 b2 b3 b4")
         rig.close_sessions()
         own:stop()
         assert.equal("a1 b1 b2 a2 a3 b3 b4 a4", table.concat(order, " "))
@@ -565,49 +518,35 @@ end)
 
 
 describe("a lock of turns is refused", function()
-    local session
-    before_each(function() session = rig.session(server.hosts) end)
-
-    local function raises(text, fn, ...)
-        local ok, message = pcall(fn, ...)
-        assert.is_false(ok)
-        assert.is_truthy(tostring(message):find(text, 1, true), message)
-    end
-
     it("with a batch that is none", function()
         for _, batch in ipairs{ 0, -1, 1.5, 1025, math.huge, 0 / 0 } do
-            raises("batch must be a whole number, 1 to 1024", session.mutex, session, path,
-                   { order = "turns", batch = batch })
+            rig.blames("batch must be a whole number, 1 to 1024",
+                       function() a:mutex(path, { order = "turns", batch = batch }) end)
         end
-        for _, order in ipairs{ "fifo", "none" } do
-            raises('batch belongs to order = "turns"', session.mutex, session, path,
-                   { order = order, batch = 2 })
+        for _, order in ipairs{ "fifo", "none", false } do
+            rig.blames('batch belongs to order = "turns"',
+                       function() a:mutex(path, { order = order or nil, batch = 2 }) end)
         end
-        raises('batch belongs to order = "turns"', session.mutex, session, path, { batch = 2 })
     end)
 
     it("where the session uses the path in another order, and the other way round", function()
         for _, orders in ipairs{ { "fifo", "turns" }, { "turns", "fifo" }, { "none", "turns" } } do
             path = rig.path()
-            local first = hold(session:mutex(path, { order = orders[1] }))
-            local other = session:mutex(path, { order = orders[2] })
-            local code, message = code_of(other, { timeout = 5, owner = "x" })
-            assert.equal("conflict", code)
-            assert.is_truthy(message:find(('order = "%s"'):format(orders[1]), 1, true), message)
+            local first = hold(a:mutex(path, { order = orders[1] }))
+            local other = a:mutex(path, { order = orders[2] })
+            rig.is_refused("conflict", ('order = "%s"'):format(orders[1]),
+                           other:acquire{ timeout = 5, owner = "x" })
             released(first)
             released(hold(other))
         end
     end)
 
     it("a condition, and a place in a multi-lock", function()
-        local lock = turns(session)
-        local condition, message, code = lock:condition("c")
-        assert.is_nil(condition)
-        assert.equal("unsupported", code)
-        assert.is_truthy(message:find('order = "fifo"', 1, true), message)
-        raises('must be a mutex with order = "fifo"', session.multi, session, { lock })
+        local lock = turns(a)
+        rig.is_refused("unsupported", 'order = "fifo"', lock:condition("c"))
+        rig.blames('must be a mutex with order = "fifo"', function() a:multi{ lock } end)
         local lease = hold(lock)
-        local of_fifo = assert(session:mutex(path):condition("c"))
+        local of_fifo = assert(a:mutex(path):condition("c"))
         assert.equal("unsupported", (select(3, of_fifo:wait(lease, 1))))
         assert.equal("held", lease:state())
     end)
@@ -615,13 +554,12 @@ describe("a lock of turns is refused", function()
     it("nothing else: it is guarded, and excludes who takes no turns elsewhere", function()
         local store = path .. "-store"
         server:foreign("create %s 0", store)
-        local other = rig.session(server.hosts)
-        local first = hold(turns(session))
+        local first = hold(turns(a))
         assert.is_true(first:guard{ { "set", store, "1" } })
-        assert.equal("timeout", code_of(other:mutex(path), 0.1))
+        assert.equal("timeout", code_of(b:mutex(path), 0.1))
         released(first)
         assert.equal("released", (select(3, first:guard{ { "set", store, "2" } })))
-        assert.equal("1", (other:get(store)))
-        hold(other:mutex(path))
+        assert.equal("1", (b:get(store)))
+        hold(b:mutex(path))
     end)
 end)

@@ -3,6 +3,7 @@ local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local server = rig.shared()
+local hold = rig.hold
 local close = coroutine.close -- luacheck: globals coroutine.close
 local unpack = table.unpack or unpack
 
@@ -62,12 +63,11 @@ describe("with", function()
     end)
 
     it("that has not had the lock gives nil, message, code, and runs nothing", function()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        local holder = hold(rig.session(server.hosts):mutex(path))
         for _, arg in ipairs{ 0, 0.1, { timeout = 0.1 } } do
             local results = given(lock:with(arg, error))
             assert.equal(3, results.n)
-            assert.is_nil(results[1])
-            assert.equal("timeout", results[3])
+            rig.is_refused("timeout", nil, unpack(results, 1, 3))
         end
         assert.equal("held", holder:state())
     end)
@@ -129,13 +129,6 @@ describe("with", function()
         assert.same({}, server:nodes(path))
     end)
 
-    local function collected()
-        rig.wait_for("collected", function()
-            collectgarbage()
-            return session:stats().claims == 0
-        end)
-    end
-
     --- A coroutine that waits by yielding, as under any event loop.
     local function yielding()
         zklock.driver{ wait = function(_, request)
@@ -162,20 +155,34 @@ describe("with", function()
         return thread
     end
 
+    local function collected()
+        rig.wait_for("collected", function()
+            collectgarbage()
+            return session:stats().claims == 0
+        end)
+    end
+
+    local ends = { dropped = collected }
     if close then
-        it("releases when its coroutine is closed in the middle of fn", function()
-            assert.is_true(close(stop_in_fn()))
+        ends.closed = function(thread) assert.is_true(close(thread)) end
+    end
+    for how, stop in pairs(ends) do
+        it(("releases when its coroutine is %s in the middle of fn"):format(how), function()
+            stop(stop_in_fn())
             free()
         end)
 
-        it("leaves nothing when its coroutine is closed in the middle of the wait", function()
-            local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
-            assert.is_true(close(stop_in_wait()))
-            rig.wait_for("one node", function() return #server:nodes(path) == 1 end)
+        it(("leaves nothing when its coroutine is %s in the middle of the wait"):format(how),
+           function()
+            local holder = hold(rig.session(server.hosts):mutex(path))
+            stop(stop_in_wait())
+            server:wait_for_nodes(path, 1)
             assert.is_true(holder:release())
             free()
         end)
+    end
 
+    if close then
         it("releases when its coroutine is closed in a nested with", function()
             local thread = coroutine.create(function()
                 lock:with(function()
@@ -187,21 +194,6 @@ describe("with", function()
             free()
         end)
     end
-
-    it("releases when its coroutine is dropped in the middle of fn", function()
-        stop_in_fn()
-        collected()
-        free()
-    end)
-
-    it("leaves nothing when its coroutine is dropped in the middle of the wait", function()
-        local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
-        stop_in_wait()
-        collected()
-        rig.wait_for("one node", function() return #server:nodes(path) == 1 end)
-        assert.is_true(holder:release())
-        free()
-    end)
 
     if _VERSION == "Lua 5.4" then
         it("is not needed: a lease is released at the end of a scope, as <close>", function()

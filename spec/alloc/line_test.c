@@ -45,7 +45,7 @@ static void check_line(const struct zkl_line *line, const struct zkl_contender *
     CHECK_IS(line->contenders[1]->references, 1);
 }
 
-/* The list has one who stays, one who is new, one who came with the end of the counter. */
+/* The list has a contender that stays, a new one, and one with the last number of the counter. */
 static bool replace(struct zkl_line *line) {
     static const char *const names[] = {LIMITED, FIRST, THIRD};
     return zkl_line_replace(line, names, COUNT(names));

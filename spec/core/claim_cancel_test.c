@@ -26,149 +26,111 @@ static const zkl_actions ends[] = {[ZKL_NEW] = ZKL_DO_FAIL | ZKL_DO_FORGET,
                                    [ZKL_GONE] = KEPT};
 
 static void everywhere(void) {
-    struct scene s;
     TEST("in every state a cancelled wish is answered at once, and once") {
         for (int state = ZKL_NEW; state <= ZKL_GONE; state++) {
-            scene_reach(&s, (enum zkl_claim_state)state, ZKL_NEVER);
+            scene_reach((enum zkl_claim_state)state);
             CHECK_CASE("%s", scene_states[state]);
-            CHECK_IS(scene_cancel(&s, ZKL_INTERRUPTED), ends[state]);
+            CHECK_IS(scene_cancel(ZKL_INTERRUPTED), ends[state]);
             if (ends[state]) CHECK_IS(s.claim.code, ZKL_INTERRUPTED);
-            CHECK_IS(scene_cancel(&s, ZKL_CLOSED), 0);
+            CHECK_IS(scene_cancel(ZKL_CLOSED), 0);
             if (ends[state]) CHECK_IS(s.claim.code, ZKL_INTERRUPTED);
             CHECK(!s.claim.ahead);
-            scene_close(&s);
         }
     }
     TEST("in every state the deadline is kept, and gives timeout") {
         for (int state = ZKL_NEW; state <= ZKL_GONE; state++) {
-            scene_reach(&s, (enum zkl_claim_state)state, 2000 * ZKL_SECOND);
-            scene_prove(&s);
+            scene_reach_until((enum zkl_claim_state)state, 2000 * ZKL_SECOND);
+            scene_prove();
             CHECK_CASE("%s", scene_states[state]);
             CHECK_IS(zkl_claim_tick(&s.claim, s.now), 0);
             if (s.claim.waits) { /* the deadline is its lock's claim's */
-                scene_close(&s);
                 continue;
             }
             bool held = zkl_claim_holds(&s.claim);
             CHECK_IS(zkl_claim_tick(&s.claim, 2000 * ZKL_SECOND - 1) & ~ZKL_DO_REMOVE,
                      held ? ZKL_DO_LOSE : 0);
             if (held) {
-                scene_close(&s);
                 continue;
             }
             CHECK_IS(zkl_claim_tick(&s.claim, 2000 * ZKL_SECOND), ends[state]);
             if (ends[state]) CHECK_IS(s.claim.code, ZKL_TIMEOUT);
             CHECK_IS(zkl_claim_tick(&s.claim, 2001 * ZKL_SECOND), 0);
-            scene_close(&s);
         }
     }
     TEST("in every state, stalled, the deadline is kept too") {
         for (int state = ZKL_NEW; state <= ZKL_PROVE; state++) {
-            scene_reach(&s, (enum zkl_claim_state)state, 2000 * ZKL_SECOND);
-            scene_stall(&s);
+            scene_reach_until((enum zkl_claim_state)state, 2000 * ZKL_SECOND);
+            scene_stall();
             s.common.clock.connected = false;
             CHECK_CASE("%s", scene_states[state]);
             zkl_actions did = zkl_claim_tick(&s.claim, 2000 * ZKL_SECOND);
             CHECK_IS(did, ends[state] & ~ZKL_DO_REMOVE);
-            if (ends[state] & ZKL_DO_REMOVE) CHECK_IS(scene_resume(&s), ZKL_DO_REMOVE);
-            scene_close(&s);
+            if (ends[state] & ZKL_DO_REMOVE) CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
         }
     }
-    TEST("a deadline does not end what is held") {
-        scene_reach(&s, ZKL_HELD, 1001 * ZKL_SECOND);
-        CHECK_IS(scene_tick(&s, ZKL_SECOND), 0);
-        CHECK_IS(s.claim.state, ZKL_HELD);
-        scene_close(&s);
-    }
     TEST("a wish without deadline waits for ever") {
-        scene_reach(&s, ZKL_WAIT, ZKL_NEVER);
+        scene_reach(ZKL_WAIT);
         CHECK_IS(zkl_claim_tick(&s.claim, ZKL_NEVER - 1), 0);
-        scene_close(&s);
     }
 }
 
 static void afterwards(void) {
-    struct scene s;
     TEST("a node that is created for a cancelled wish is removed (BUG-03)") {
-        scene_enter(&s, ZKL_MUTEX);
-        scene_cancel(&s, ZKL_TIMEOUT);
-        CHECK_IS(scene_created(&s, 42, 1042), ZKL_DO_REMOVE);
-        CHECK_IS(LISTED(&s, s.claim.name), 0);
-        CHECK_IS(scene_removed(&s, ZKL_DONE), ZKL_DO_FORGET);
+        scene_enter(ZKL_MUTEX);
+        scene_cancel(ZKL_TIMEOUT);
+        CHECK_IS(scene_created(42, 1042), ZKL_DO_REMOVE);
+        CHECK_IS(LISTED(s.claim.name), 0);
+        CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
         CHECK_IS(s.line.count, 0);
         CHECK_IS(s.fails, 1);
-        scene_close(&s);
-    }
-    TEST("a cancelled wish whose create failed is gone, and fails once") {
-        static const enum zkl_reply replies[] = {ZKL_ABSENT, ZKL_REFUSED};
-        for (size_t i = 0; i < 2; i++) {
-            scene_enter(&s, ZKL_MUTEX);
-            scene_cancel(&s, ZKL_TIMEOUT);
-            CHECK_IS(scene_create_fails(&s, replies[i], ZKL_AUTH), ZKL_DO_FORGET);
-            CHECK_IS(s.fails, 1);
-            CHECK_IS(s.claim.code, ZKL_TIMEOUT);
-            scene_close(&s);
-        }
     }
     TEST("a cancelled wish whose create is unknown is looked for, then removed or gone") {
         for (int found = 0; found < 2; found++) {
-            scene_enter(&s, ZKL_MUTEX);
-            scene_cancel(&s, ZKL_TIMEOUT);
-            CHECK_IS(scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
-            CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_LIST);
-            scene_synced(&s, ZKL_DONE);
-            if (found) CHECK_IS(LISTED(&s, scene_name(&s, 42)), ZKL_DO_REMOVE);
-            else CHECK_IS(LISTED(&s, AHEAD), ZKL_DO_FORGET);
-            if (found) CHECK_IS(scene_removed(&s, ZKL_DONE), ZKL_DO_FORGET);
+            scene_enter(ZKL_MUTEX);
+            scene_cancel(ZKL_TIMEOUT);
+            CHECK_IS(scene_create_fails(ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
+            CHECK_IS(scene_resume(), ZKL_DO_SYNC | ZKL_DO_LIST);
+            scene_synced(ZKL_DONE);
+            if (found) CHECK_IS(LISTED(scene_name(42)), ZKL_DO_REMOVE);
+            else CHECK_IS(LISTED(AHEAD), ZKL_DO_FORGET);
+            if (found) CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
             CHECK_IS(s.fails, 1);
-            scene_close(&s);
         }
     }
     TEST("the search for a cancelled wish goes on until it is answered") {
-        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
-        scene_cancel(&s, ZKL_TIMEOUT);
-        CHECK_IS(scene_list_fails(&s, ZKL_REFUSED, ZKL_AUTH), 0);
-        CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_LIST);
-        scene_synced(&s, ZKL_DONE);
-        CHECK_IS(scene_list_fails(&s, ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_FORGET);
+        scene_reach(ZKL_RECOVER_LIST);
+        scene_cancel(ZKL_TIMEOUT);
+        CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_SYNC | ZKL_DO_LIST);
+        scene_synced(ZKL_DONE);
+        CHECK_IS(scene_list_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_FORGET);
         CHECK_IS(s.fails, 1);
-        scene_close(&s);
     }
     TEST("the reason that the user was told stays, whatever comes after") {
-        scene_enter(&s, ZKL_MUTEX);
-        scene_cancel(&s, ZKL_INTERRUPTED);
+        scene_enter(ZKL_MUTEX);
+        scene_cancel(ZKL_INTERRUPTED);
         zkl_claim_parents(&s.claim, ZKL_REFUSED, ZKL_AUTH);
         CHECK_IS(s.claim.code, ZKL_INTERRUPTED);
-        scene_created(&s, 42, 1042);
+        scene_created(42, 1042);
         CHECK_IS(s.claim.code, ZKL_INTERRUPTED);
-        scene_close(&s);
     }
     TEST("replies that come after a cancel grant nothing") {
         for (int state = ZKL_TRY; state <= ZKL_PROVE; state++) {
-            scene_reach(&s, (enum zkl_claim_state)state, ZKL_NEVER);
-            scene_cancel(&s, ZKL_TIMEOUT);
+            scene_reach((enum zkl_claim_state)state);
+            scene_cancel(ZKL_TIMEOUT);
             CHECK_CASE("%s", scene_states[state]);
-            if (state == ZKL_CREATE) scene_created(&s, 42, 1042);
-            scene_synced(&s, ZKL_DONE);
-            LISTED(&s, scene_name(&s, 42));
-            scene_got_own(&s, ZKL_DONE, 1042);
+            if (state == ZKL_CREATE) scene_created(42, 1042);
+            scene_synced(ZKL_DONE);
+            LISTED(scene_name(42));
+            scene_got_own(ZKL_DONE, 1042);
             if (s.other) {
-                scene_did(&s, zkl_claim_ahead_deleted(&s.claim, s.other, s.now));
+                scene_did(zkl_claim_ahead_deleted(&s.claim, s.other, s.now));
                 s.claim.ranks++;
-                scene_did(&s, zkl_claim_ranked(&s.claim, s.other, ZKL_DONE, 1, s.now));
+                scene_did(zkl_claim_ranked(&s.claim, s.other, ZKL_DONE, 1, s.now));
             }
             CHECK_IS(s.grants, 0);
             CHECK_IS(s.fails, 1);
-            scene_close(&s);
         }
-    }
-    TEST("a watch on a node that is being removed is not renewed") {
-        scene_reach(&s, ZKL_WAIT, ZKL_NEVER);
-        scene_cancel(&s, ZKL_TIMEOUT);
-        CHECK_IS(scene_did(&s, zkl_claim_own_changed(&s.claim)), 0);
-        CHECK_IS(scene_got_own(&s, ZKL_ABSENT, 0), 0); /* the delete's own reply decides */
-        CHECK_IS(scene_removed(&s, ZKL_ABSENT), ZKL_DO_FORGET);
-        scene_close(&s);
     }
 }
 

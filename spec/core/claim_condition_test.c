@@ -10,367 +10,277 @@
 #define SECOND "_c_22222222-3333-4444-5555-666666666666-lock-0000000043"
 #define THIRD "_c_22222222-3333-4444-5555-777777777777-lock-0000000044"
 
-static void begun(struct scene *s) {
-    scene_open_waiter(s);
-    scene_did(s, zkl_claim_await(&s->claim, &s->part, 2000 * ZKL_SECOND));
+static void begun(void) {
+    scene_open_waiter();
+    scene_did(zkl_claim_await(&s.claim, &s.part, 2000 * ZKL_SECOND));
 }
 
 /* As the owner does: the lock's claim fails, then the waiter need not wait. */
-static zkl_actions give_up(struct scene *s) {
-    CHECK_IS(zkl_claim_cancel(&s->part, ZKL_TIMEOUT), ZKL_DO_FAIL);
-    return scene_cancel(s, ZKL_TIMEOUT);
+static zkl_actions give_up(void) {
+    CHECK_IS(zkl_claim_cancel(&s.part, ZKL_TIMEOUT), ZKL_DO_FAIL);
+    return scene_cancel(ZKL_TIMEOUT);
 }
 
 /* The lock's claim, which entered, is first in line. */
-static zkl_actions lock_granted(struct scene *s) {
-    zkl_claim_created(&s->part, ZKL_DONE, ZKL_OK, scene_name_of(&s->part, 9), 1099);
-    const char *names[] = {s->part.name};
-    CHECK(zkl_line_replace(&s->part_line, names, 1));
-    return zkl_claim_listed(&s->part, ZKL_DONE, ZKL_OK, s->now);
+static zkl_actions lock_granted(void) {
+    zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 9), 1099);
+    const char *names[] = {s.part.name};
+    CHECK(zkl_line_replace(&s.part_line, names, 1));
+    return zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now);
 }
 
 /* --- the wait begins ----------------------------------------------------------------------- */
 
 static void beginning(void) {
-    struct scene s;
     TEST("one transaction begins the wait; from then on the lock is not held") {
-        scene_open_waiter(&s);
+        scene_open_waiter();
         CHECK_IS(zkl_claim_await(&s.claim, &s.part, ZKL_NEVER), ZKL_DO_CREATE);
         CHECK_IS(s.part.state, ZKL_IN_CONDITION);
         CHECK(!zkl_claim_holds(&s.part));
         CHECK(s.claim.partner == &s.part && s.part.partner == &s.claim);
-        CHECK_IS(scene_created(&s, 42, 0), ZKL_DO_WATCH_OWN);
+        CHECK_IS(scene_created(42, 0), ZKL_DO_WATCH_OWN);
         CHECK_IS(s.claim.state, ZKL_WAIT);
-        scene_close(&s);
-    }
-    TEST("that its node goes tells who is away nothing") {
-        begun(&s);
-        CHECK_IS(zkl_claim_own_deleted(&s.part), 0);
-        CHECK_IS(zkl_claim_got_own(&s.part, ZKL_ABSENT, ZKL_NO_NODE, 0, 0, s.now), 0);
-        CHECK_IS(s.part.state, ZKL_IN_CONDITION);
-        scene_close(&s);
     }
     TEST("a missing folder is made, and the transaction sent again") {
-        begun(&s);
+        begun();
         uint64_t nonce = s.claim.nonce;
-        CHECK_IS(scene_create_fails(&s, ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_PARENTS | ZKL_DO_CREATE);
+        CHECK_IS(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_PARENTS | ZKL_DO_CREATE);
         CHECK(s.claim.nonce > nonce);
-        scene_close(&s);
     }
     TEST("what is refused leaves the lock as it was, watched again") {
-        begun(&s);
+        begun();
         s.part.own_watched = true;
-        CHECK_IS(scene_create_fails(&s, ZKL_REFUSED, ZKL_AUTH),
-                 ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        CHECK_IS(scene_turn(&s), ZKL_DO_STAYED);
+        CHECK_IS(scene_create_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
+        CHECK_IS(scene_turn(), ZKL_DO_STAYED);
         CHECK_IS(s.part.state, ZKL_HELD);
         CHECK_IS(s.part.refusal, ZKL_AUTH);
         CHECK_IS(s.part.czxid, 1007);
         CHECK_IS(zkl_claim_beat(&s.part, s.now), ZKL_DO_WATCH_OWN);
-        scene_close(&s);
     }
     TEST("so does a folder that cannot be made") {
-        begun(&s);
+        begun();
         zkl_claim_parents(&s.claim, ZKL_REFUSED, ZKL_AUTH);
-        CHECK_IS(scene_create_fails(&s, ZKL_ABSENT, ZKL_NO_NODE),
-                 ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        CHECK_IS(scene_turn(&s), ZKL_DO_STAYED);
-        scene_close(&s);
+        CHECK_IS(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
+        CHECK_IS(scene_turn(), ZKL_DO_STAYED);
     }
     TEST("a lock whose node was gone is lost, and nobody waits") {
-        begun(&s);
-        CHECK_IS(scene_did(&s, zkl_claim_left_nothing(&s.claim)),
-                 ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        CHECK_IS(scene_turn(&s), ZKL_DO_FAIL | ZKL_DO_FORGET);
+        begun();
+        CHECK_IS(scene_did(zkl_claim_left_nothing(&s.claim)), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
+        CHECK_IS(scene_turn(), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.part.code, ZKL_LOST);
-        scene_close(&s);
     }
     TEST("without a connection it begins later; given up before, the lock's node goes") {
-        scene_reach_waiter(&s, ZKL_NEW, ZKL_NEVER);
+        scene_reach_waiter(ZKL_NEW, ZKL_NEVER);
         CHECK(s.claim.stalled);
-        CHECK_IS(give_up(&s), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        CHECK_IS(scene_turn(&s), ZKL_DO_REMOVE);
+        CHECK_IS(give_up(), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
+        CHECK_IS(scene_turn(), ZKL_DO_REMOVE);
         CHECK_IS(s.part.state, ZKL_LEAVE);
-        scene_close(&s);
-        scene_reach_waiter(&s, ZKL_NEW, ZKL_NEVER);
-        CHECK_IS(scene_resume(&s), ZKL_DO_CREATE);
-        scene_close(&s);
+        scene_reach_waiter(ZKL_NEW, ZKL_NEVER);
+        CHECK_IS(scene_resume(), ZKL_DO_CREATE);
     }
     TEST("a try that was granted may wait, and does not end with the connection") {
-        scene_open_waiter(&s);
+        scene_open_waiter();
         s.part.trying = true;
         zkl_claim_await(&s.claim, &s.part, ZKL_NEVER);
         CHECK_IS(zkl_claim_suspend(&s.part), 0);
         CHECK(s.part.wanted);
-        scene_close(&s);
     }
 }
 
 static void unknown(void) {
-    struct scene s;
     TEST("a lost reply is looked into: the waiter's node tells") {
-        begun(&s);
-        CHECK_IS(scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
-        CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_LIST);
-        scene_synced(&s, ZKL_DONE);
-        CHECK_IS(LISTED(&s, scene_name(&s, 42)), ZKL_DO_WATCH_OWN);
+        begun();
+        CHECK_IS(scene_create_fails(ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
+        CHECK_IS(scene_resume(), ZKL_DO_SYNC | ZKL_DO_LIST);
+        scene_synced(ZKL_DONE);
+        CHECK_IS(LISTED(scene_name(42)), ZKL_DO_WATCH_OWN);
         CHECK_IS(s.claim.state, ZKL_WAIT);
         CHECK_IS(s.part.state, ZKL_IN_CONDITION);
-        scene_close(&s);
     }
     TEST("if it is not there the transaction is sent again, with another name") {
-        scene_reach_waiter(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
+        scene_reach_waiter(ZKL_RECOVER_LIST, ZKL_NEVER);
         uint64_t nonce = s.claim.nonce;
-        CHECK_IS(LISTED(&s, AHEAD), ZKL_DO_CREATE);
+        CHECK_IS(LISTED(AHEAD), ZKL_DO_CREATE);
         CHECK(s.claim.nonce > nonce);
-        scene_close(&s);
     }
     TEST("refused then, the lock is given up: the first may have been carried out") {
         for (int parents = 0; parents < 2; parents++) {
-            begun(&s);
-            scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK);
-            scene_resume(&s);
-            scene_synced(&s, ZKL_DONE);
-            CHECK_IS(LISTED(&s, AHEAD), ZKL_DO_CREATE);
+            begun();
+            scene_create_fails(ZKL_UNKNOWN, ZKL_OK);
+            scene_resume();
+            scene_synced(ZKL_DONE);
+            CHECK_IS(LISTED(AHEAD), ZKL_DO_CREATE);
             if (parents) zkl_claim_parents(&s.claim, ZKL_REFUSED, ZKL_AUTH);
-            CHECK_IS(scene_create_fails(&s, parents ? ZKL_ABSENT : ZKL_REFUSED, ZKL_AUTH),
+            CHECK_IS(scene_create_fails(parents ? ZKL_ABSENT : ZKL_REFUSED, ZKL_AUTH),
                      ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-            CHECK_IS(scene_turn(&s), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+            CHECK_IS(scene_turn(), ZKL_DO_FAIL | ZKL_DO_REMOVE);
             CHECK_IS(s.part.code, ZKL_AUTH);
-            scene_close(&s);
         }
     }
     TEST("given up meanwhile, either the waiter's node goes or the lock's") {
         for (int found = 0; found < 2; found++) {
-            scene_reach_waiter(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
-            CHECK_IS(give_up(&s), ZKL_DO_TELL_PARTNER);
-            CHECK_IS(scene_turn(&s), 0);
+            scene_reach_waiter(ZKL_RECOVER_LIST, ZKL_NEVER);
+            CHECK_IS(give_up(), ZKL_DO_TELL_PARTNER);
+            CHECK_IS(scene_turn(), 0);
             CHECK_IS(s.part.state, ZKL_IN_CONDITION);
-            zkl_actions did = found ? LISTED(&s, scene_name(&s, 42)) : LISTED(&s, AHEAD);
+            zkl_actions did = found ? LISTED(scene_name(42)) : LISTED(AHEAD);
             CHECK_IS(did, ZKL_DO_TELL_PARTNER | (found ? ZKL_DO_REMOVE : ZKL_DO_FORGET));
-            CHECK_IS(scene_turn(&s), found ? ZKL_DO_FORGET : ZKL_DO_REMOVE);
-            scene_close(&s);
+            CHECK_IS(scene_turn(), found ? ZKL_DO_FORGET : ZKL_DO_REMOVE);
         }
     }
     TEST("a look that is refused fails, and goes on until it is known") {
-        scene_reach_waiter(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
-        CHECK_IS(scene_list_fails(&s, ZKL_REFUSED, ZKL_AUTH), ZKL_DO_TELL_PARTNER);
-        CHECK_IS(scene_turn(&s), ZKL_DO_FAIL);
+        scene_reach_waiter(ZKL_RECOVER_LIST, ZKL_NEVER);
+        CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_TELL_PARTNER);
+        CHECK_IS(scene_turn(), ZKL_DO_FAIL);
         CHECK_IS(s.part.code, ZKL_AUTH);
         CHECK_IS(s.part.state, ZKL_IN_CONDITION);
-        CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_LIST);
-        scene_close(&s);
+        CHECK_IS(scene_resume(), ZKL_DO_SYNC | ZKL_DO_LIST);
     }
     TEST("a node that lands late is removed, but a signal in it is passed on") {
-        scene_reach_waiter(&s, ZKL_WAIT, ZKL_NEVER);
-        struct zkl_claim janitor;
-        LINE(&s, "_c_10000000-0000-0abc-0000-0000000000ff-lock-0000000041", s.claim.name);
+        scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
+        LINE("_c_10000000-0000-0abc-0000-0000000000ff-lock-0000000041", s.claim.name);
         struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
-        zkl_claim_init(&janitor, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
-        CHECK_IS(zkl_claim_adopt(&janitor, orphan), ZKL_DO_REMOVE);
-        CHECK(janitor.waits && !janitor.settled);
-        CHECK_IS(zkl_claim_removed(&janitor, ZKL_REFUSED), ZKL_DO_LIST);
-        CHECK_IS(zkl_claim_listed(&janitor, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_FORWARD);
-        CHECK_TEXT(janitor.ahead->name, s.claim.name);
-        zkl_claim_detach(&janitor);
-        scene_close(&s);
+        scene_add(&s.second, ZKL_MUTEX);
+        CHECK_IS(zkl_claim_adopt(&s.second, orphan), ZKL_DO_REMOVE);
+        CHECK(s.second.waits && !s.second.settled);
+        CHECK_IS(zkl_claim_removed(&s.second, ZKL_REFUSED), ZKL_DO_LIST);
+        CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_FORWARD);
+        CHECK_TEXT(s.second.ahead->name, s.claim.name);
     }
 }
 
 /* --- the signal ---------------------------------------------------------------------------- */
 
 static void signals(void) {
-    struct scene s;
     TEST("a signal has the lock's claim enter again, with a new node") {
         for (int by_event = 0; by_event < 2; by_event++) {
-            scene_reach_waiter(&s, ZKL_WAIT, ZKL_NEVER);
+            scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
             uint64_t nonce = s.part.nonce;
-            CHECK_IS(scene_did(&s, by_event ? zkl_claim_own_changed(&s.claim)
-                                            : zkl_claim_signalled(&s.claim)),
+            CHECK_IS(scene_did(by_event ? scene_own_changed() : zkl_claim_signalled(&s.claim)),
                      ZKL_DO_TELL_PARTNER);
             CHECK_IS(s.claim.state, ZKL_SIGNALLED);
-            CHECK_IS(scene_turn(&s), ZKL_DO_CREATE | ZKL_DO_LIST);
+            CHECK_IS(scene_turn(), ZKL_DO_CREATE | ZKL_DO_LIST);
             CHECK(s.part.nonce > nonce);
-            CHECK_IS(zkl_claim_signalled(&s.claim) | zkl_claim_own_changed(&s.claim), 0);
-            scene_close(&s);
+            CHECK_IS(zkl_claim_signalled(&s.claim) | scene_own_changed(), 0);
         }
     }
     TEST("the waiter's node is there until the lock is had again, then it goes") {
-        scene_reach_waiter(&s, ZKL_SIGNALLED, ZKL_NEVER);
-        CHECK_IS(lock_granted(&s), ZKL_DO_GRANT);
+        scene_reach_waiter(ZKL_SIGNALLED, ZKL_NEVER);
+        CHECK_IS(lock_granted(), ZKL_DO_GRANT);
         CHECK_IS(s.part.czxid, 1099);
-        CHECK_IS(scene_release(&s), ZKL_DO_REMOVE);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
         CHECK(s.claim.settled);
         CHECK(!s.part.partner);
-        CHECK_IS(scene_removed(&s, ZKL_DONE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
+        CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
         CHECK_IS(s.part.state, ZKL_HELD);
-        scene_close(&s);
     }
     TEST("it may wait again before that node is gone") {
-        scene_reach_waiter(&s, ZKL_SIGNALLED, ZKL_NEVER);
-        lock_granted(&s);
-        scene_release(&s);
-        struct zkl_claim next;
-        zkl_claim_init(&next, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
-        CHECK_IS(zkl_claim_await(&next, &s.part, ZKL_NEVER), ZKL_DO_CREATE);
-        scene_removed(&s, ZKL_DONE);
-        CHECK(s.part.partner == &next);
-        zkl_claim_detach(&next);
+        scene_reach_waiter(ZKL_SIGNALLED, ZKL_NEVER);
+        lock_granted();
+        scene_release();
+        scene_add(&s.second, ZKL_MUTEX);
+        CHECK_IS(zkl_claim_await(&s.second, &s.part, ZKL_NEVER), ZKL_DO_CREATE);
+        scene_removed(ZKL_DONE);
+        CHECK(s.part.partner == &s.second);
+        scene_detach(&s.second);
         CHECK(!s.part.partner);
-        scene_close(&s);
-    }
-    TEST("a get that is lost is asked again, so that no signal is missed") {
-        scene_reach_waiter(&s, ZKL_WAIT, ZKL_NEVER);
-        scene_cut(&s);
-        scene_got_own(&s, ZKL_UNKNOWN, 0);
-        CHECK_IS(scene_resume(&s), ZKL_DO_WATCH_OWN);
-        scene_close(&s);
     }
     TEST("a waiter whose node somebody deletes is lost, not signalled") {
         for (int by_event = 0; by_event < 2; by_event++) {
-            scene_reach_waiter(&s, ZKL_WAIT, ZKL_NEVER);
-            CHECK_IS(by_event ? zkl_claim_own_deleted(&s.claim) : scene_got_own(&s, ZKL_ABSENT, 0),
+            scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
+            CHECK_IS(by_event ? scene_own_deleted() : scene_got_own(ZKL_ABSENT, 0),
                      ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-            CHECK_IS(scene_turn(&s), ZKL_DO_FAIL | ZKL_DO_FORGET);
+            CHECK_IS(scene_turn(), ZKL_DO_FAIL | ZKL_DO_FORGET);
             CHECK_IS(s.part.code, ZKL_LOST);
-            scene_close(&s);
         }
     }
-    TEST("a get of it that is refused ends the wait") {
-        scene_reach_waiter(&s, ZKL_WAIT, ZKL_NEVER);
-        CHECK_IS(scene_got_own(&s, ZKL_REFUSED, 0), ZKL_DO_TELL_PARTNER | ZKL_DO_REMOVE);
-        CHECK_IS(scene_turn(&s), ZKL_DO_FAIL | ZKL_DO_FORGET);
-        CHECK_IS(s.part.code, ZKL_AUTH);
-        scene_close(&s);
-    }
     TEST("who was signalled goes on without its node, if somebody deletes that") {
-        scene_reach_waiter(&s, ZKL_SIGNALLED, ZKL_NEVER);
-        CHECK_IS(scene_did(&s, zkl_claim_own_deleted(&s.claim)),
-                 ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        CHECK_IS(scene_turn(&s), 0);
-        zkl_claim_detach(&s.claim);
+        scene_reach_waiter(ZKL_SIGNALLED, ZKL_NEVER);
+        CHECK_IS(scene_own_deleted(), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
+        CHECK_IS(scene_turn(), 0);
+        scene_detach(&s.claim);
         CHECK(!s.part.partner);
-        CHECK_IS(lock_granted(&s), ZKL_DO_GRANT);
-        scene_close(&s);
+        CHECK_IS(lock_granted(), ZKL_DO_GRANT);
     }
     TEST("expiry is no signal: the lock's claim does not enter again") {
-        scene_reach_waiter(&s, ZKL_WAIT, ZKL_NEVER);
-        zkl_clock_stop(&s.common.clock);
-        CHECK_IS(zkl_claim_expire(&s.claim), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        CHECK(!(scene_turn(&s) & NETWORK & ~ZKL_DO_REMOVE));
+        scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
+        CHECK_IS(scene_expire(), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
+        CHECK(!(scene_turn() & NETWORK & ~ZKL_DO_REMOVE));
         CHECK_IS(s.part.code, ZKL_EXPIRED);
-        scene_close(&s);
-        scene_reach_waiter(&s, ZKL_WAIT, ZKL_NEVER);
+        scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
         CHECK_IS(zkl_claim_expire(&s.part), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.part.code, ZKL_EXPIRED);
-        scene_close(&s);
     }
 }
 
-/* --- a wait that ends too early ----------------------------------------------------------------
- */
+/* --- a wait that ends too early ----------------------------------------------------------- */
 
 static void early(void) {
-    struct scene s;
     TEST("the deadline deletes the waiter's node, unless it was signalled") {
-        scene_reach_waiter(&s, ZKL_WAIT, 2000 * ZKL_SECOND);
+        scene_reach_waiter(ZKL_WAIT, 2000 * ZKL_SECOND);
         CHECK_IS(zkl_claim_tick(&s.part, 2000 * ZKL_SECOND), ZKL_DO_FAIL);
         CHECK_IS(s.part.code, ZKL_TIMEOUT);
-        CHECK_IS(scene_cancel(&s, ZKL_TIMEOUT), ZKL_DO_TELL_PARTNER | ZKL_DO_REMOVE);
+        CHECK_IS(scene_cancel(ZKL_TIMEOUT), ZKL_DO_TELL_PARTNER | ZKL_DO_REMOVE);
         CHECK(!s.claim.settled);
-        CHECK_IS(scene_turn(&s), ZKL_DO_FORGET);
-        CHECK_IS(scene_removed(&s, ZKL_DONE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        scene_close(&s);
+        CHECK_IS(scene_turn(), ZKL_DO_FORGET);
+        CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
     }
     TEST("it was: the next one behind gets the signal, in one transaction") {
-        scene_reach_waiter(&s, ZKL_WAIT, ZKL_NEVER);
-        give_up(&s);
-        CHECK_IS(scene_removed(&s, ZKL_REFUSED), ZKL_DO_LIST);
+        scene_reach_waiter(ZKL_WAIT, ZKL_NEVER);
+        give_up();
+        CHECK_IS(scene_removed(ZKL_REFUSED), ZKL_DO_LIST);
         CHECK_IS(s.claim.state, ZKL_FORWARD);
-        CHECK_IS(LISTED(&s, AHEAD, s.claim.name, SECOND, THIRD), ZKL_DO_FORWARD);
+        CHECK_IS(LISTED(AHEAD, s.claim.name, SECOND, THIRD), ZKL_DO_FORWARD);
         CHECK_TEXT(s.claim.ahead->name, SECOND);
-        CHECK_IS(scene_did(&s, zkl_claim_forwarded(&s.claim, ZKL_DONE, false)),
+        CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, ZKL_DONE, false)),
                  ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        scene_close(&s);
-    }
-    TEST("a signal whose lock is not had again in time is passed on, too") {
-        scene_reach_waiter(&s, ZKL_SIGNALLED, ZKL_NEVER);
-        CHECK_IS(zkl_claim_cancel(&s.part, ZKL_TIMEOUT), ZKL_DO_FAIL);
-        CHECK_IS(scene_cancel(&s, ZKL_TIMEOUT), ZKL_DO_TELL_PARTNER | ZKL_DO_LIST);
-        CHECK_IS(scene_turn(&s), 0);
-        CHECK_IS(s.claim.state, ZKL_FORWARD);
-        scene_close(&s);
     }
     TEST("one that is gone or has a signal is passed over; the last has it") {
         static const enum zkl_reply replies[] = {ZKL_ABSENT, ZKL_REFUSED};
         for (size_t i = 0; i < 2; i++) {
-            scene_reach_waiter(&s, ZKL_FORWARD, ZKL_NEVER);
-            LISTED(&s, s.claim.name, SECOND, THIRD);
-            CHECK_IS(scene_did(&s, zkl_claim_forwarded(&s.claim, replies[i], true)),
-                     ZKL_DO_FORWARD);
+            scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+            LISTED(s.claim.name, SECOND, THIRD);
+            CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, replies[i], true)), ZKL_DO_FORWARD);
             CHECK_TEXT(s.claim.ahead->name, THIRD);
-            CHECK_IS(scene_did(&s, zkl_claim_forwarded(&s.claim, replies[i], true)), ZKL_DO_REMOVE);
+            CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, replies[i], true)), ZKL_DO_REMOVE);
             CHECK(s.claim.settled && !s.claim.ahead);
-            CHECK_IS(scene_removed(&s, ZKL_REFUSED), 0);
+            CHECK_IS(scene_removed(ZKL_REFUSED), 0);
             CHECK_IS(s.claim.state, ZKL_LEAVE);
-            scene_close(&s);
         }
     }
     TEST("if nobody is behind the signal goes with the node") {
-        scene_reach_waiter(&s, ZKL_FORWARD, ZKL_NEVER);
-        CHECK_IS(LISTED(&s, AHEAD, s.claim.name), ZKL_DO_REMOVE);
+        scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+        CHECK_IS(LISTED(AHEAD, s.claim.name), ZKL_DO_REMOVE);
         CHECK(s.claim.settled);
-        scene_close(&s);
-        scene_reach_waiter(&s, ZKL_FORWARD, ZKL_NEVER);
-        CHECK_IS(scene_list_fails(&s, ZKL_REFUSED, ZKL_AUTH), ZKL_DO_REMOVE);
+        scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+        CHECK_IS(scene_list_fails(ZKL_REFUSED, ZKL_AUTH), ZKL_DO_REMOVE);
         CHECK(s.claim.settled);
-        scene_close(&s);
     }
     TEST("when numbers tell no order everybody is asked") {
-        scene_reach_waiter(&s, ZKL_FORWARD, ZKL_NEVER);
-        CHECK_IS(LISTED(&s, AHEAD, s.claim.name, LIMITED), ZKL_DO_FORWARD);
+        scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+        CHECK_IS(LISTED(AHEAD, s.claim.name, LIMITED), ZKL_DO_FORWARD);
         CHECK_TEXT(s.claim.ahead->name, AHEAD);
-        CHECK_IS(scene_did(&s, zkl_claim_forwarded(&s.claim, ZKL_REFUSED, true)), ZKL_DO_FORWARD);
+        CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, ZKL_REFUSED, true)), ZKL_DO_FORWARD);
         CHECK_TEXT(s.claim.ahead->name, LIMITED);
-        scene_close(&s);
     }
     TEST("a transaction whose reply is lost is sent again while the own node is there") {
-        scene_reach_waiter(&s, ZKL_FORWARD, ZKL_NEVER);
-        LISTED(&s, s.claim.name, SECOND);
-        CHECK_IS(scene_did(&s, zkl_claim_forwarded(&s.claim, ZKL_UNKNOWN, false)), 0);
-        CHECK_IS(scene_resume(&s), ZKL_DO_LIST);
-        CHECK_IS(LISTED(&s, s.claim.name, SECOND), ZKL_DO_FORWARD);
-        CHECK_IS(scene_did(&s, zkl_claim_forwarded(&s.claim, ZKL_ABSENT, false)),
+        scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+        LISTED(s.claim.name, SECOND);
+        CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, ZKL_UNKNOWN, false)), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_LIST);
+        CHECK_IS(LISTED(s.claim.name, SECOND), ZKL_DO_FORWARD);
+        CHECK_IS(scene_did(zkl_claim_forwarded(&s.claim, ZKL_ABSENT, false)),
                  ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        scene_close(&s);
-        scene_reach_waiter(&s, ZKL_FORWARD, ZKL_NEVER);
-        CHECK_IS(LISTED(&s, SECOND), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        scene_close(&s);
-        scene_reach_waiter(&s, ZKL_FORWARD, ZKL_NEVER);
-        CHECK_IS(scene_list_fails(&s, ZKL_ABSENT, ZKL_NO_NODE),
-                 ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
-        scene_close(&s);
-    }
-    TEST("a delete of the own node that is refused is tried again") {
-        scene_reach_waiter(&s, ZKL_FORWARD, ZKL_NEVER);
-        LISTED(&s, s.claim.name, SECOND);
-        CHECK_IS(scene_did(&s, zkl_claim_forwarded(&s.claim, ZKL_REFUSED, false)), 0);
-        CHECK_IS(zkl_claim_beat(&s.claim, s.now), ZKL_DO_LIST);
-        scene_close(&s);
-    }
-    TEST("a delete whose reply is lost is sent again") {
-        scene_reach_waiter(&s, ZKL_WAIT, ZKL_NEVER);
-        give_up(&s);
-        CHECK_IS(scene_removed(&s, ZKL_UNKNOWN), 0);
-        CHECK_IS(scene_resume(&s), ZKL_DO_REMOVE);
-        scene_close(&s);
+        scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+        CHECK_IS(LISTED(SECOND), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
+        scene_reach_waiter(ZKL_FORWARD, ZKL_NEVER);
+        CHECK_IS(scene_list_fails(ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_TELL_PARTNER | ZKL_DO_FORGET);
     }
     TEST("after a cut it is passed on when the connection is back") {
-        scene_reach_waiter(&s, ZKL_SIGNALLED, ZKL_NEVER);
-        scene_cut(&s);
-        CHECK_IS(scene_cancel(&s, ZKL_CLOSED), ZKL_DO_TELL_PARTNER);
-        CHECK_IS(scene_resume(&s), ZKL_DO_LIST);
-        scene_close(&s);
+        scene_reach_waiter(ZKL_SIGNALLED, ZKL_NEVER);
+        scene_cut();
+        CHECK_IS(scene_cancel(ZKL_CLOSED), ZKL_DO_TELL_PARTNER);
+        CHECK_IS(scene_resume(), ZKL_DO_LIST);
     }
 }
 

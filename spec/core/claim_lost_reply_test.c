@@ -6,155 +6,102 @@
 #include "scene.h"
 
 static void creates(void) {
-    struct scene s;
     TEST("a create of unknown outcome is looked for, by sync and list, when asked again") {
-        scene_enter(&s, ZKL_MUTEX);
-        CHECK_IS(scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
+        scene_enter(ZKL_MUTEX);
+        CHECK_IS(scene_create_fails(ZKL_UNKNOWN, ZKL_OK), ZKL_DO_DOUBT);
         CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
-        CHECK_IS(scene_list_fails(&s, ZKL_UNKNOWN, ZKL_OK), 0); /* of the same flight */
-        CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_LIST);
-        CHECK_IS(scene_resume(&s), 0);
-        CHECK_IS(scene_synced(&s, ZKL_DONE), 0);
+        CHECK_IS(scene_list_fails(ZKL_UNKNOWN, ZKL_OK), 0); /* of the same flight */
+        CHECK_IS(scene_resume(), ZKL_DO_SYNC | ZKL_DO_LIST);
+        CHECK_IS(scene_resume(), 0);
+        CHECK_IS(scene_synced(ZKL_DONE), 0);
         CHECK_IS(s.claim.state, ZKL_RECOVER_LIST);
-        scene_close(&s);
     }
     TEST("a node that was found is taken, after the server said whose it is") {
-        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
+        scene_reach(ZKL_RECOVER_LIST);
         uint64_t nonce = s.claim.nonce;
-        CHECK_IS(LISTED(&s, AHEAD, scene_name(&s, 42)), ZKL_DO_WATCH_OWN);
+        CHECK_IS(LISTED(AHEAD, scene_name(42)), ZKL_DO_WATCH_OWN);
         CHECK_IS(s.claim.state, ZKL_RECOVER_STAT);
         CHECK_IS(s.claim.sequence, 42);
-        CHECK_IS(scene_got_own(&s, ZKL_DONE, 1042), ZKL_DO_WATCH_AHEAD | ZKL_DO_QUEUED);
+        CHECK_IS(scene_got_own(ZKL_DONE, 1042), ZKL_DO_WATCH_AHEAD | ZKL_DO_QUEUED);
         CHECK_IS(s.claim.czxid, 1042);
         CHECK(s.claim.nonce == nonce);
-        CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_GRANT);
-        scene_close(&s);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
     TEST("past the end of the counter a node that was found waits for czxids, too (Q-02)") {
-        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
-        LISTED(&s, LIMITED, scene_name(&s, INT32_MAX));
-        CHECK_IS(scene_got_own(&s, ZKL_DONE, 1042), ZKL_DO_RANK);
-        scene_ask_ranks(&s);
-        CHECK(scene_ranked(&s, LIMITED, ZKL_DONE, 1041) & ZKL_DO_WATCH_AHEAD);
-        scene_close(&s);
-    }
-    TEST("a node that was found is asked for once more when the reply was lost, and watched") {
-        scene_reach(&s, ZKL_RECOVER_STAT, ZKL_NEVER);
-        CHECK_IS(scene_got_own(&s, ZKL_UNKNOWN, 0), 0);
-        CHECK_IS(scene_resume(&s), ZKL_DO_WATCH_OWN);
-        CHECK_IS(scene_got_own(&s, ZKL_DONE, 1042), ZKL_DO_WATCH_AHEAD | ZKL_DO_QUEUED);
-        scene_close(&s);
+        scene_reach(ZKL_RECOVER_LIST);
+        LISTED(LIMITED, scene_name(INT32_MAX));
+        CHECK_IS(scene_got_own(ZKL_DONE, 1042), ZKL_DO_RANK);
+        CHECK(scene_ranked(LIMITED, ZKL_DONE, 1041) & ZKL_DO_WATCH_AHEAD);
     }
     TEST("a node of another session is not taken, whatever its name says") {
-        scene_reach(&s, ZKL_RECOVER_STAT, ZKL_NEVER);
+        scene_reach(ZKL_RECOVER_STAT);
         uint64_t nonce = s.claim.nonce;
-        CHECK_IS(
-            scene_did(&s, zkl_claim_got_own(&s.claim, ZKL_DONE, ZKL_OK, 1042, SESSION + 1, s.now)),
-            ZKL_DO_CREATE | ZKL_DO_LIST);
+        CHECK_IS(scene_did(zkl_claim_got_own(&s.claim, ZKL_DONE, ZKL_OK, 1042, SESSION + 1, s.now)),
+                 ZKL_DO_CREATE | ZKL_DO_LIST);
         CHECK(s.claim.nonce != nonce);
-        scene_close(&s);
-    }
-    TEST("a node that was not found is made again, under a new nonce") {
-        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
-        uint64_t nonce = s.claim.nonce;
-        CHECK_IS(LISTED(&s, AHEAD), ZKL_DO_CREATE | ZKL_DO_LIST);
-        CHECK(s.claim.nonce != nonce);
-        scene_close(&s);
-        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
-        CHECK_IS(scene_list_fails(&s, ZKL_ABSENT, ZKL_NO_NODE), ZKL_DO_CREATE | ZKL_DO_LIST);
-        scene_close(&s);
     }
     TEST("a list before the sync is answered finds nothing and denies nothing") {
-        scene_reach(&s, ZKL_RECOVER_SYNC, ZKL_NEVER);
-        CHECK_IS(LISTED(&s, AHEAD), 0);
-        CHECK_IS(LISTED(&s, AHEAD, scene_name(&s, 42)), 0);
+        scene_reach(ZKL_RECOVER_SYNC);
+        CHECK_IS(LISTED(AHEAD), 0);
+        CHECK_IS(LISTED(AHEAD, scene_name(42)), 0);
         CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
-        scene_close(&s);
     }
     TEST("the search itself may be lost, as often as it likes") {
-        scene_enter(&s, ZKL_MUTEX);
-        scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK);
+        scene_enter(ZKL_MUTEX);
+        scene_create_fails(ZKL_UNKNOWN, ZKL_OK);
         for (int i = 0; i < 3; i++) {
-            CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_LIST);
-            CHECK_IS(scene_synced(&s, ZKL_UNKNOWN) | scene_list_fails(&s, ZKL_UNKNOWN, ZKL_OK), 0);
-            CHECK_IS(scene_resume(&s), ZKL_DO_SYNC | ZKL_DO_LIST);
-            CHECK_IS(scene_synced(&s, ZKL_DONE) | scene_list_fails(&s, ZKL_UNKNOWN, ZKL_OK), 0);
+            CHECK_IS(scene_resume(), ZKL_DO_SYNC | ZKL_DO_LIST);
+            CHECK_IS(scene_synced(ZKL_UNKNOWN) | scene_list_fails(ZKL_UNKNOWN, ZKL_OK), 0);
+            CHECK_IS(scene_resume(), ZKL_DO_SYNC | ZKL_DO_LIST);
+            CHECK_IS(scene_synced(ZKL_DONE) | scene_list_fails(ZKL_UNKNOWN, ZKL_OK), 0);
             CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
             CHECK(s.claim.stalled);
         }
-        scene_close(&s);
-    }
-    TEST("a node that is gone before its czxid was read is made again") {
-        scene_reach(&s, ZKL_RECOVER_STAT, ZKL_NEVER);
-        CHECK_IS(scene_got_own(&s, ZKL_ABSENT, 0), ZKL_DO_CREATE | ZKL_DO_LIST);
-        scene_close(&s);
-        scene_reach(&s, ZKL_RECOVER_STAT, ZKL_NEVER);
-        CHECK_IS(scene_did(&s, zkl_claim_own_deleted(&s.claim)), ZKL_DO_CREATE | ZKL_DO_LIST);
-        scene_close(&s);
-    }
-    TEST("a node that was found but may not be read is removed, and the claim fails") {
-        scene_reach(&s, ZKL_RECOVER_STAT, ZKL_NEVER);
-        CHECK_IS(scene_got_own(&s, ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
-        CHECK_IS(s.claim.code, ZKL_AUTH);
-        scene_close(&s);
-    }
-    TEST("a search that is refused ends the wait with the reason; the janitor goes on") {
-        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
-        CHECK_IS(scene_list_fails(&s, ZKL_REFUSED, ZKL_AUTH), ZKL_DO_FAIL);
-        CHECK_IS(s.claim.code, ZKL_AUTH);
-        CHECK_IS(s.claim.state, ZKL_RECOVER_SYNC);
-        scene_close(&s);
     }
 }
 
 static void orphans(void) {
-    struct scene s;
-    struct zkl_claim janitor;
     TEST("a create that landed late is found as an orphan, and removed") {
-        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
+        scene_reach(ZKL_RECOVER_LIST);
         char late[2 * ZKL_NAME_SIZE];
-        strcpy(late, scene_name(&s, 42));
-        LISTED(&s, "config"); /* not there yet: a new attempt */
-        scene_created(&s, 43, 1043);
-        CHECK(LISTED(&s, late, s.claim.name) & ZKL_DO_WATCH_AHEAD);
+        strcpy(late, scene_name(42));
+        LISTED("config"); /* not there yet: a new attempt */
+        scene_created(43, 1043);
+        CHECK(LISTED(late, s.claim.name) & ZKL_DO_WATCH_AHEAD);
         struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
         CHECK(orphan && strcmp(orphan->name, late) == 0);
-        zkl_claim_init(&janitor, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
-        CHECK_IS(zkl_claim_adopt(&janitor, orphan), ZKL_DO_REMOVE);
-        CHECK_TEXT(janitor.name, late);
+        scene_add(&s.second, ZKL_MUTEX);
+        CHECK_IS(zkl_claim_adopt(&s.second, orphan), ZKL_DO_REMOVE);
+        CHECK_TEXT(s.second.name, late);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
-        LINE(&s, late, s.claim.name);
+        LINE(late, s.claim.name);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
         struct zkl_contender *ahead = zkl_contender_hold(s.claim.ahead);
-        CHECK_IS(zkl_claim_removed(&janitor, ZKL_DONE), ZKL_DO_FORGET);
+        CHECK_IS(zkl_claim_removed(&s.second, ZKL_DONE), ZKL_DO_FORGET);
         CHECK_IS(zkl_claim_ahead_deleted(&s.claim, ahead, s.now), ZKL_DO_GRANT);
         zkl_contender_drop(ahead);
-        zkl_claim_detach(&janitor);
-        scene_close(&s);
     }
     TEST("an orphan found without a connection is removed when it is back") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         s.claim.nonce = 99;
-        const char *name = scene_name(&s, 42);
+        const char *name = scene_name(42);
         s.claim.nonce = 0;
-        LINE(&s, name);
+        LINE(name);
         s.common.clock.connected = false;
-        CHECK_IS(scene_did(&s, zkl_claim_adopt(&s.claim, zkl_line_orphan(&s.line, SESSION))), 0);
-        CHECK_IS(scene_tick(&s, 100 * T), 0);
-        CHECK_IS(scene_resume(&s), ZKL_DO_REMOVE);
-        CHECK_IS(scene_removed(&s, ZKL_ABSENT), ZKL_DO_FORGET);
+        CHECK_IS(scene_did(zkl_claim_adopt(&s.claim, zkl_line_orphan(&s.line, SESSION))), 0);
+        CHECK_IS(scene_tick(100 * T), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
+        CHECK_IS(scene_removed(ZKL_ABSENT), ZKL_DO_FORGET);
         CHECK_IS(s.fails, 0);
-        scene_close(&s);
     }
     TEST("who releases after a doubtful create looks for what may have landed since") {
-        scene_reach(&s, ZKL_RECOVER_LIST, ZKL_NEVER);
-        LISTED(&s, "config");
-        scene_created(&s, 43, 1043);
-        CHECK_IS(LISTED(&s, s.claim.name), ZKL_DO_GRANT);
-        CHECK_IS(scene_did(&s, zkl_claim_release(&s.claim)), ZKL_DO_REMOVE | ZKL_DO_LIST);
-        CHECK_IS(LISTED(&s, s.claim.name), 0);
-        CHECK_IS(scene_removed(&s, ZKL_DONE), ZKL_DO_FORGET);
-        scene_close(&s);
+        scene_reach(ZKL_RECOVER_LIST);
+        LISTED("config");
+        scene_created(43, 1043);
+        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_LIST);
+        CHECK_IS(LISTED(s.claim.name), 0);
+        CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET);
     }
 }
 
@@ -173,105 +120,94 @@ static void stalls(void) {
                                         [ZKL_FORWARD] = ZKL_DO_LIST,
                                         [ZKL_LEAVE] = ZKL_DO_REMOVE,
                                         [ZKL_GONE] = 0};
-    struct scene s;
     TEST("in every state what was lost is asked for again, by resume and by a heartbeat") {
         for (int i = 0; i < 2 * (ZKL_GONE + 1); i++) {
             enum zkl_claim_state state = (enum zkl_claim_state)(i / 2);
             if (state == ZKL_HELD || state == ZKL_FIRST) continue;
             if (state == ZKL_IN_CONDITION || state == ZKL_SIGNALLED)
                 continue; /* nothing of them is out */
-            scene_reach(&s, state, ZKL_NEVER);
+            scene_reach(state);
             CHECK_CASE("%s by %s", scene_states[state], i % 2 ? "beat" : "resume");
-            CHECK_IS(scene_stall(&s) & ~ZKL_DO_DOUBT, 0);
+            CHECK_IS(scene_stall() & ~ZKL_DO_DOUBT, 0);
             CHECK_IS(s.claim.stalled, state != ZKL_GONE);
-            zkl_actions did = i % 2 ? zkl_claim_beat(&s.claim, s.now) : scene_resume(&s);
+            zkl_actions did = i % 2 ? scene_beat() : scene_resume();
             CHECK_IS(did, again[state]);
             CHECK(!s.claim.stalled);
-            CHECK_IS(scene_resume(&s), 0);
-            scene_close(&s);
+            CHECK_IS(scene_resume(), 0);
         }
     }
     TEST("a lost watch on the own node is set again together with the one ahead") {
-        scene_reach(&s, ZKL_WAIT, ZKL_NEVER);
-        CHECK_IS(scene_got_own(&s, ZKL_UNKNOWN, 0) | scene_got_ahead(&s, ZKL_UNKNOWN), 0);
-        CHECK_IS(scene_resume(&s), ZKL_DO_WATCH_OWN | ZKL_DO_WATCH_AHEAD);
-        CHECK_IS(scene_got_own(&s, ZKL_DONE, 1042) | scene_got_ahead(&s, ZKL_UNKNOWN), 0);
-        CHECK_IS(scene_resume(&s), ZKL_DO_WATCH_AHEAD); /* the other is set */
-        scene_close(&s);
-        scene_reach(&s, ZKL_WAIT, ZKL_NEVER);
-        scene_got_own(&s, ZKL_UNKNOWN, 0);
+        scene_reach(ZKL_WAIT);
+        CHECK_IS(scene_got_own(ZKL_UNKNOWN, 0) | scene_got_ahead(ZKL_UNKNOWN), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_WATCH_OWN | ZKL_DO_WATCH_AHEAD);
+        CHECK_IS(scene_got_own(ZKL_DONE, 1042) | scene_got_ahead(ZKL_UNKNOWN), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_WATCH_AHEAD); /* the other is set */
+        scene_reach(ZKL_WAIT);
+        scene_got_own(ZKL_UNKNOWN, 0);
         CHECK(s.claim.stalled);
-        CHECK(scene_resume(&s) & ZKL_DO_WATCH_OWN);
-        scene_close(&s);
+        CHECK(scene_resume() & ZKL_DO_WATCH_OWN);
     }
     TEST("a stall ends with the state it was for: nothing lost stays with a holder") {
-        scene_reach(&s, ZKL_WAIT, ZKL_NEVER);
-        scene_got_own(&s, ZKL_UNKNOWN, 0);
-        CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_GRANT);
+        scene_reach(ZKL_WAIT);
+        scene_got_own(ZKL_UNKNOWN, 0);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
         CHECK(!s.claim.stalled);
-        CHECK_IS(scene_did(&s, zkl_claim_beat(&s.claim, s.now)), ZKL_DO_WATCH_OWN);
-        scene_close(&s);
+        CHECK_IS(scene_beat(), ZKL_DO_WATCH_OWN);
     }
     TEST("nor does it hold up a claim that has gone on to read czxids") {
-        scene_reach(&s, ZKL_LIST, ZKL_NEVER);
-        LISTED(&s, "lock-0000000007", AHEAD, s.claim.name);
-        scene_got_own(&s, ZKL_UNKNOWN, 0);
-        LINE(&s, "lock-0000000007", AHEAD, s.claim.name, LIMITED);
-        CHECK_IS(scene_ahead_deleted(&s), ZKL_DO_RANK);
-        scene_ask_ranks(&s);
-        CHECK(scene_ranked(&s, "lock-0000000007", ZKL_DONE, 7) & ZKL_DO_WATCH_AHEAD);
-        scene_close(&s);
+        scene_reach(ZKL_LIST);
+        LISTED("lock-0000000007", AHEAD, s.claim.name);
+        scene_got_own(ZKL_UNKNOWN, 0);
+        LINE("lock-0000000007", AHEAD, s.claim.name, LIMITED);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
+        CHECK(scene_ranked("lock-0000000007", ZKL_DONE, 7) & ZKL_DO_WATCH_AHEAD);
     }
     TEST("attempts that come to nothing go on with the next heartbeat, not at once for ever") {
-        scene_enter(&s, ZKL_MUTEX);
+        scene_enter(ZKL_MUTEX);
         for (int i = 1; i < ZKL_ROUNDS; i++)
-            CHECK(scene_create_fails(&s, ZKL_ABSENT, ZKL_NO_NODE) & ZKL_DO_CREATE);
-        CHECK(!(scene_create_fails(&s, ZKL_ABSENT, ZKL_NO_NODE) & (ZKL_DO_CREATE | ZKL_DO_LIST)));
+            CHECK(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE) & ZKL_DO_CREATE);
+        CHECK(!(scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE) & (ZKL_DO_CREATE | ZKL_DO_LIST)));
         CHECK(s.claim.state == ZKL_NEW && s.claim.stalled && s.claim.wanted);
-        CHECK_IS(scene_did(&s, zkl_claim_beat(&s.claim, s.now)), ZKL_DO_CREATE | ZKL_DO_LIST);
-        scene_created(&s, 42, 1042);
-        CHECK(LISTED(&s, s.claim.name) & ZKL_DO_GRANT);
-        scene_close(&s);
+        CHECK_IS(scene_beat(), ZKL_DO_CREATE | ZKL_DO_LIST);
+        scene_created(42, 1042);
+        CHECK(LISTED(s.claim.name) & ZKL_DO_GRANT);
     }
     TEST("nor do lists that lack the own node") {
-        scene_enter(&s, ZKL_MUTEX);
+        scene_enter(ZKL_MUTEX);
         for (int i = 1; i < ZKL_ROUNDS; i++) {
-            scene_created(&s, 42, 1042);
-            CHECK_IS(LISTED(&s, AHEAD), ZKL_DO_CREATE | ZKL_DO_LIST);
+            scene_created(42, 1042);
+            CHECK_IS(LISTED(AHEAD), ZKL_DO_CREATE | ZKL_DO_LIST);
         }
-        scene_created(&s, 42, 1042);
-        CHECK_IS(LISTED(&s, AHEAD), 0);
+        scene_created(42, 1042);
+        CHECK_IS(LISTED(AHEAD), 0);
         CHECK(s.claim.state == ZKL_NEW && s.claim.stalled);
-        CHECK(scene_did(&s, zkl_claim_beat(&s.claim, s.now)) & ZKL_DO_CREATE);
-        scene_close(&s);
+        CHECK(scene_beat() & ZKL_DO_CREATE);
     }
     TEST("a delete of unknown outcome is repeated until it is sure") {
         static const enum zkl_reply replies[] = {ZKL_UNKNOWN, ZKL_REFUSED, ZKL_UNKNOWN};
-        scene_reach(&s, ZKL_LEAVE, ZKL_NEVER);
+        scene_reach(ZKL_LEAVE);
         for (size_t i = 0; i < 3; i++) {
-            CHECK_IS(scene_removed(&s, replies[i]), 0);
-            CHECK_IS(scene_resume(&s), ZKL_DO_REMOVE);
+            CHECK_IS(scene_removed(replies[i]), 0);
+            CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
         }
-        CHECK_IS(scene_removed(&s, ZKL_ABSENT), ZKL_DO_FORGET);
-        scene_close(&s);
+        CHECK_IS(scene_removed(ZKL_ABSENT), ZKL_DO_FORGET);
     }
     TEST("no nonce is used twice") {
         uint64_t last = 0;
-        scene_enter(&s, ZKL_MUTEX);
+        scene_enter(ZKL_MUTEX);
         for (int i = 0; i < 100; i++) {
             CHECK(s.claim.nonce > last);
             last = s.claim.nonce;
-            scene_did(&s, zkl_claim_beat(&s.claim, s.now));
+            scene_beat();
             if (i % 2) {
-                scene_create_fails(&s, ZKL_ABSENT, ZKL_NO_NODE);
+                scene_create_fails(ZKL_ABSENT, ZKL_NO_NODE);
                 continue;
             }
-            scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK);
-            scene_resume(&s);
-            scene_synced(&s, ZKL_DONE);
-            LISTED(&s, AHEAD);
+            scene_create_fails(ZKL_UNKNOWN, ZKL_OK);
+            scene_resume();
+            scene_synced(ZKL_DONE);
+            LISTED(AHEAD);
         }
-        scene_close(&s);
     }
 }
 

@@ -1,5 +1,5 @@
 /*
- * line_test.c - the line of contenders: who is ahead of whom.
+ * line_test.c - the line of contenders: which is ahead of which.
  * BUG-07 (order as text), BUG-12 (a predecessor that was only waiting), Q-02.
  */
 #include "line.h"
@@ -9,72 +9,67 @@
 #define FOREIGN(number) "_c_11111111-2222-3333-4444-5555555555" number
 
 /* A claim of the scene's session that has node `sequence`, seen by the newest list. */
-static struct zkl_claim *placed(struct scene *s, int32_t sequence, int64_t czxid) {
-    s->claim.sequence = sequence;
-    s->claim.czxid = czxid;
-    s->claim.listed = s->line.serial;
-    return &s->claim;
+static struct zkl_claim *placed(int32_t sequence, int64_t czxid) {
+    s.claim.sequence = sequence;
+    s.claim.czxid = czxid;
+    s.claim.listed = s.line.serial;
+    return &s.claim;
 }
 
-static void rank(struct scene *s, const char *name, int64_t czxid) {
-    struct zkl_contender *contender = zkl_line_find(&s->line, name);
+static void rank(const char *name, int64_t czxid) {
+    struct zkl_contender *contender = zkl_line_find(&s.line, name);
     CHECK(contender != NULL);
     if (contender) contender->czxid = czxid;
 }
 
-static const char *ahead_of(struct scene *s) {
-    const struct zkl_contender *ahead = zkl_line_ahead(&s->line, &s->claim);
+static const char *ahead_of(void) {
+    const struct zkl_contender *ahead = zkl_line_ahead(&s.line, &s.claim);
     return ahead ? ahead->name : "";
 }
 
 static void lists(void) {
-    struct scene s;
     TEST("an empty list is a line without contenders") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         CHECK(zkl_line_replace(&s.line, NULL, 0));
         CHECK_IS(s.line.count, 0);
         CHECK_IS(s.line.serial, 1);
         CHECK(!zkl_line_find(&s.line, AHEAD));
-        CHECK(!zkl_line_ahead(&s.line, placed(&s, 42, 1)));
-        scene_close(&s);
+        CHECK(!zkl_line_ahead(&s.line, placed(42, 1)));
     }
     TEST("children that are no contenders are ignored") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "config", AHEAD, "-foreign", "ex0000000001", "lock-1", "x-1-0000000001");
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("config", AHEAD, "-foreign", "ex0000000001", "lock-1", "x-1-0000000001");
         CHECK_IS(s.line.count, 1);
         CHECK_TEXT(s.line.contenders[0]->name, AHEAD);
-        LINE(&s, "config");
+        LINE("config");
         CHECK_IS(s.line.count, 0);
-        scene_close(&s);
     }
     TEST("the line is sorted by number, whatever client made the node (BUG-07)") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "zz__lock__0000000010", "lock-0000000009", "aa-lock-1000000000",
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("zz__lock__0000000010", "lock-0000000009", "aa-lock-1000000000",
              "__rlock__0000000100");
         CHECK_TEXT(s.line.contenders[0]->name, "lock-0000000009");
         CHECK_TEXT(s.line.contenders[1]->name, "zz__lock__0000000010");
         CHECK_TEXT(s.line.contenders[2]->name, "__rlock__0000000100");
         CHECK_TEXT(s.line.contenders[3]->name, "aa-lock-1000000000");
         CHECK(!s.line.exhausted);
-        scene_close(&s);
     }
     TEST("a contender keeps its czxid and first sight over new lists") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, AHEAD);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(AHEAD);
         struct zkl_contender *ahead = s.line.contenders[0];
         ahead->czxid = 7;
-        LINE(&s, BEHIND, AHEAD);
+        LINE(BEHIND, AHEAD);
         CHECK(s.line.contenders[0] == ahead);
         CHECK_IS(ahead->seen, 1);
         CHECK_IS(s.line.contenders[1]->seen, 2);
         CHECK_IS(ahead->czxid, 7);
-        scene_close(&s);
     }
     TEST("a contender that is referred to outlives its line") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, AHEAD);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(AHEAD);
         CHECK(s.other && s.other->listed);
-        LINE(&s, BEHIND);
+        LINE(BEHIND);
         CHECK(!s.other->listed);
         zkl_line_forget(&s.line, s.other);
         CHECK_IS(s.line.count, 1);
@@ -87,125 +82,111 @@ static void lists(void) {
         zkl_contender_drop(behind);
         zkl_line_clear(&s.line);
         CHECK_TEXT(s.other->name, AHEAD);
-        scene_close(&s);
     }
     TEST("none of the old list is listed but what the new one has") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, AHEAD, "lock-0000000042", BEHIND);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(AHEAD, "lock-0000000042", BEHIND);
         struct zkl_contender *old[3];
         for (int i = 0; i < 3; i++) old[i] = zkl_contender_hold(s.line.contenders[i]);
-        LINE(&s, "lock-0000000042");
+        LINE("lock-0000000042");
         for (int i = 0; i < 3; i++) {
             CHECK_IS(old[i]->listed, i == 1);
             zkl_contender_drop(old[i]);
         }
-        scene_close(&s);
     }
     TEST("what was forgotten is not in the line, and is forgotten once") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, AHEAD, "lock-0000000042", BEHIND);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(AHEAD, "lock-0000000042", BEHIND);
         zkl_line_forget(&s.line, s.other);
         zkl_line_forget(&s.line, s.other);
         CHECK_IS(s.line.count, 2);
         CHECK(!zkl_line_find(&s.line, AHEAD));
         CHECK(zkl_line_find(&s.line, "lock-0000000042") && zkl_line_find(&s.line, BEHIND));
-        scene_close(&s);
     }
     TEST("a name is found only if it is the whole name") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, AHEAD);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(AHEAD);
         CHECK(zkl_line_find(&s.line, AHEAD) != NULL);
         CHECK(!zkl_line_find(&s.line, "lock-0000000041"));
         CHECK(!zkl_line_find(&s.line, "lock-"));
         CHECK(!zkl_line_find(&s.line, ""));
-        scene_close(&s);
     }
 }
 
 static void numbers(void) {
-    struct scene s;
     TEST("the nearest smaller number is ahead; equal and larger ones are not") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "lock-0000000007", "lock-0000000040", "__READ__0000000042", BEHIND);
-        placed(&s, 42, 1042);
-        CHECK_TEXT(ahead_of(&s), "lock-0000000040");
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("lock-0000000007", "lock-0000000040", "__READ__0000000042", BEHIND);
+        placed(42, 1042);
+        CHECK_TEXT(ahead_of(), "lock-0000000040");
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 2);
-        placed(&s, 7, 1007);
-        CHECK_TEXT(ahead_of(&s), "");
+        placed(7, 1007);
+        CHECK_TEXT(ahead_of(), "");
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 0);
         CHECK(!zkl_line_unranked(&s.line, &s.claim, NULL));
-        scene_close(&s);
     }
     TEST("a reader that carries its writer's number is ahead of whoever is behind the writer") {
-        scene_open(&s, ZKL_WRITE, ZKL_NEVER, false);
-        LINE(&s, WRITER, scene_name(&s, 42));
-        placed(&s, 42, 1042);
-        LINE(&s, FOREIGN("aa") "-__READ__0000000041", scene_name(&s, 42));
+        scene_open(ZKL_WRITE, ZKL_NEVER, false);
+        LINE(WRITER, scene_name(42));
+        placed(42, 1042);
+        LINE(FOREIGN("aa") "-__READ__0000000041", scene_name(42));
         CHECK(!s.line.exhausted);
-        CHECK_TEXT(ahead_of(&s), FOREIGN("aa") "-__READ__0000000041");
-        LINE(&s, FOREIGN("aa") "-__READ__0000000041", WRITER, scene_name(&s, 42));
+        CHECK_TEXT(ahead_of(), FOREIGN("aa") "-__READ__0000000041");
+        LINE(FOREIGN("aa") "-__READ__0000000041", WRITER, scene_name(42));
         CHECK(!s.line.exhausted);
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 2);
-        scene_close(&s);
     }
     TEST("the last number in range still tells the order") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "lock-0000000000", "lock-2147483646");
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("lock-0000000000", "lock-2147483646");
         CHECK(!s.line.exhausted);
-        placed(&s, 2147483646, 9);
-        CHECK_TEXT(ahead_of(&s), "lock-0000000000");
-        scene_close(&s);
+        placed(2147483646, 9);
+        CHECK_TEXT(ahead_of(), "lock-0000000000");
     }
 }
 
 /* A claim of this kind with number 42; then the name ahead of it. */
-static const char *ahead_of_kind(struct scene *s, enum zkl_kind kind) {
-    s->claim.kind = kind;
-    placed(s, 42, 1042);
-    return ahead_of(s);
+static const char *ahead_of_kind(enum zkl_kind kind) {
+    s.claim.kind = kind;
+    placed(42, 1042);
+    return ahead_of();
 }
 
 static void kinds(void) {
-    struct scene s;
     TEST("a reader passes over readers, up to the nearest writer or mutex") {
-        scene_open(&s, ZKL_READ, ZKL_NEVER, false);
-        LINE(&s, "lock-0000000007", "__WRIT__0000000008", "__READ__0000000009",
-             "__rlock__0000000010");
-        CHECK_TEXT(ahead_of_kind(&s, ZKL_READ), "__WRIT__0000000008");
-        CHECK_TEXT(ahead_of_kind(&s, ZKL_WRITE), "__rlock__0000000010");
-        CHECK_TEXT(ahead_of_kind(&s, ZKL_MUTEX), "__rlock__0000000010");
-        LINE(&s, "__READ__0000000007", "__READ__0000000009");
-        CHECK_TEXT(ahead_of_kind(&s, ZKL_READ), "");
-        scene_close(&s);
+        scene_open(ZKL_READ, ZKL_NEVER, false);
+        LINE("lock-0000000007", "__WRIT__0000000008", "__READ__0000000009", "__rlock__0000000010");
+        CHECK_TEXT(ahead_of_kind(ZKL_READ), "__WRIT__0000000008");
+        CHECK_TEXT(ahead_of_kind(ZKL_WRITE), "__rlock__0000000010");
+        CHECK_TEXT(ahead_of_kind(ZKL_MUTEX), "__rlock__0000000010");
+        LINE("__READ__0000000007", "__READ__0000000009");
+        CHECK_TEXT(ahead_of_kind(ZKL_READ), "");
     }
     TEST("by czxid, too, a reader passes over readers") {
-        scene_open(&s, ZKL_READ, ZKL_NEVER, false);
-        LINE(&s, "a-lock-2147483647", "b__READ__2147483647", "c__WRIT__2147483647");
-        rank(&s, "a-lock-2147483647", 97);
-        rank(&s, "b__READ__2147483647", 99);
-        rank(&s, "c__WRIT__2147483647", 2000);
-        CHECK_TEXT(ahead_of_kind(&s, ZKL_READ), "a-lock-2147483647");
-        CHECK_TEXT(ahead_of_kind(&s, ZKL_WRITE), "b__READ__2147483647");
-        scene_close(&s);
+        scene_open(ZKL_READ, ZKL_NEVER, false);
+        LINE("a-lock-2147483647", "b__READ__2147483647", "c__WRIT__2147483647");
+        rank("a-lock-2147483647", 97);
+        rank("b__READ__2147483647", 99);
+        rank("c__WRIT__2147483647", 2000);
+        CHECK_TEXT(ahead_of_kind(ZKL_READ), "a-lock-2147483647");
+        CHECK_TEXT(ahead_of_kind(ZKL_WRITE), "b__READ__2147483647");
     }
     TEST("a line is free for a reader if there are readers only, for others if it is empty") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "config");
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("config");
         for (int kind = ZKL_MUTEX; kind <= ZKL_WRITE; kind++)
             CHECK(zkl_line_is_free(&s.line, (enum zkl_kind)kind));
-        LINE(&s, "__READ__0000000007", "__rlock__0000000009");
+        LINE("__READ__0000000007", "__rlock__0000000009");
         CHECK(zkl_line_is_free(&s.line, ZKL_READ));
         CHECK(!zkl_line_is_free(&s.line, ZKL_WRITE) && !zkl_line_is_free(&s.line, ZKL_MUTEX));
-        LINE(&s, "__READ__0000000007", "lock-0000000009");
+        LINE("__READ__0000000007", "lock-0000000009");
         CHECK(!zkl_line_is_free(&s.line, ZKL_READ));
-        LINE(&s, "__WRIT__0000000009");
+        LINE("__WRIT__0000000009");
         CHECK(!zkl_line_is_free(&s.line, ZKL_READ));
-        scene_close(&s);
     }
 }
 
 static void exhausted(void) {
-    struct scene s;
     static const char *const lists_[][2] = {{"lock-0000000001", "lock-2147483647"},
                                             {"a-lock-2147483647", "b-lock-2147483647"},
                                             {"lock--2147483647", "lock-2147483646"},
@@ -217,150 +198,132 @@ static void exhausted(void) {
     TEST("numbers out of range, negative or equal do not tell the order (Q-02)") {
         for (size_t i = 0; i < sizeof lists_ / sizeof *lists_; i++) {
             CHECK_CASE("%s %s", lists_[i][0], lists_[i][1]);
-            scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-            scene_line(&s, lists_[i], 2);
+            scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+            scene_line(lists_[i], 2);
             CHECK(s.line.exhausted);
-            scene_close(&s);
         }
     }
     TEST("two equal writers are noticed with a reader of that number between them") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "a__WRIT__0000000007", "b__READ__0000000007", "c__WRIT__0000000007");
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("a__WRIT__0000000007", "b__READ__0000000007", "c__WRIT__0000000007");
         CHECK(s.line.exhausted);
-        scene_close(&s);
     }
     TEST("then every czxid is asked for that the claim's own list needs, and no other") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "a-lock-2147483647", "b-lock-2147483647", "c-lock-2147483647");
-        placed(&s, INT32_MAX, 100);
-        rank(&s, "b-lock-2147483647", 100);
-        LINE(&s, "a-lock-2147483647", "b-lock-2147483647", "c-lock-2147483647",
-             "d-lock-2147483647");
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock-2147483647");
+        placed(INT32_MAX, 100);
+        rank("b-lock-2147483647", 100);
+        LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock-2147483647", "d-lock-2147483647");
         struct zkl_contender *first = zkl_line_unranked(&s.line, &s.claim, NULL);
         CHECK(first && strcmp(first->name, "a-lock-2147483647") == 0);
         struct zkl_contender *second = zkl_line_unranked(&s.line, &s.claim, first);
         CHECK(second && strcmp(second->name, "c-lock-2147483647") == 0);
         CHECK(!zkl_line_unranked(&s.line, &s.claim, second));
-        scene_close(&s);
     }
     TEST("then the nearest smaller czxid is ahead") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "a-lock-2147483647", "b-lock-2147483647", "c-lock--2147483647", "lock-0000000001");
-        placed(&s, INT32_MAX, 100);
-        rank(&s, "a-lock-2147483647", 101);
-        rank(&s, "b-lock-2147483647", 98);
-        rank(&s, "c-lock--2147483647", 99);
-        rank(&s, "lock-0000000001", 3);
-        CHECK_TEXT(ahead_of(&s), "c-lock--2147483647");
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock--2147483647", "lock-0000000001");
+        placed(INT32_MAX, 100);
+        rank("a-lock-2147483647", 101);
+        rank("b-lock-2147483647", 98);
+        rank("c-lock--2147483647", 99);
+        rank("lock-0000000001", 3);
+        CHECK_TEXT(ahead_of(), "c-lock--2147483647");
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 3);
-        scene_close(&s);
     }
     TEST("a contender first listed after the claim's own list is behind it, unasked") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "b-lock-2147483647");
-        placed(&s, INT32_MAX, 100);
-        rank(&s, "b-lock-2147483647", 100);
-        LINE(&s, "a-lock--2147483647", "b-lock-2147483647");
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("b-lock-2147483647");
+        placed(INT32_MAX, 100);
+        rank("b-lock-2147483647", 100);
+        LINE("a-lock--2147483647", "b-lock-2147483647");
         CHECK(!zkl_line_unranked(&s.line, &s.claim, NULL));
-        CHECK_TEXT(ahead_of(&s), "");
-        scene_close(&s);
+        CHECK_TEXT(ahead_of(), "");
     }
     TEST("numbers count again when those out of range are gone") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "lock-0000000001", LIMITED);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("lock-0000000001", LIMITED);
         CHECK(s.line.exhausted);
-        LINE(&s, "lock-0000000001", "lock-0000000002");
+        LINE("lock-0000000001", "lock-0000000002");
         CHECK(!s.line.exhausted);
-        scene_close(&s);
     }
 }
 
 static void repeated(void) {
-    struct scene s;
     TEST("a name that a list has twice is in the line once") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, AHEAD, BEHIND, AHEAD, AHEAD, BEHIND);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(AHEAD, BEHIND, AHEAD, AHEAD, BEHIND);
         CHECK(s.line.count == 2);
         CHECK(!s.line.exhausted);
-        LINE(&s, BEHIND, AHEAD, AHEAD);
+        LINE(BEHIND, AHEAD, AHEAD);
         CHECK(s.line.count == 2);
         CHECK(zkl_line_find(&s.line, AHEAD) == s.line.contenders[0]);
-        scene_close(&s);
     }
     TEST("nobody is asked for its czxid twice at once") {
-        scene_enter(&s, ZKL_MUTEX);
-        scene_created(&s, 42, 1042);
-        CHECK_IS(LISTED(&s, LIMITED, s.claim.name, AHEAD, LIMITED, AHEAD), ZKL_DO_RANK);
+        scene_enter(ZKL_MUTEX);
+        scene_created(42, 1042);
+        CHECK_IS(LISTED(LIMITED, s.claim.name, AHEAD, LIMITED, AHEAD), ZKL_DO_RANK);
         struct zkl_contender *first = zkl_line_unranked(&s.line, &s.claim, NULL);
         struct zkl_contender *second = zkl_line_unranked(&s.line, &s.claim, first);
         CHECK(first && second && first != second);
         CHECK(!zkl_line_unranked(&s.line, &s.claim, second));
-        scene_close(&s);
     }
 }
 
 static void orphans(void) {
-    struct scene s;
     TEST("a node of this session without a claim is an orphan; a foreign one never") {
-        scene_enter(&s, ZKL_MUTEX);
-        const char *own = scene_name(&s, 42);
-        LINE(&s, AHEAD, own, BEHIND);
+        scene_enter(ZKL_MUTEX);
+        const char *own = scene_name(42);
+        LINE(AHEAD, own, BEHIND);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
         CHECK(zkl_line_find_nonce(&s.line, SESSION, s.claim.nonce) != NULL);
         CHECK(!zkl_line_find_nonce(&s.line, SESSION, s.claim.nonce + 1));
         CHECK(!zkl_line_find_nonce(&s.line, SESSION + 1, s.claim.nonce));
         s.claim.nonce += 7;
-        LINE(&s, AHEAD, scene_name(&s, 44), BEHIND);
+        LINE(AHEAD, scene_name(44), BEHIND);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
         s.claim.nonce += 7;
         const struct zkl_contender *orphan = zkl_line_orphan(&s.line, SESSION);
         CHECK(!orphan); /* it was ours when it was first seen */
-        LINE(&s, AHEAD, "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050");
+        LINE(AHEAD, "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050");
         orphan = zkl_line_orphan(&s.line, SESSION);
         CHECK(orphan && orphan->nonce == 0x63);
         CHECK(!zkl_line_orphan(&s.line, SESSION + 1));
-        scene_close(&s);
     }
     TEST("an orphan that a lagging list hides is not found a second time") {
-        struct zkl_claim janitor;
         const char *name = "_c_10000000-0000-0abc-0000-000000000063-lock-0000000050";
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, AHEAD, name);
-        zkl_claim_init(&janitor, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
-        zkl_claim_adopt(&janitor, zkl_line_orphan(&s.line, SESSION));
-        LINE(&s, AHEAD);
-        LINE(&s, AHEAD, name);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(AHEAD, name);
+        scene_add(&s.second, ZKL_MUTEX);
+        zkl_claim_adopt(&s.second, zkl_line_orphan(&s.line, SESSION));
+        LINE(AHEAD);
+        LINE(AHEAD, name);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
-        zkl_claim_detach(&janitor);
-        scene_close(&s);
     }
     TEST("a name that is longer than ours are is not this session's, whatever its uuid says") {
         const char *name = "_c_10000000-0000-0abc-0000-000000000063"
                            "-a-name-that-none-of-our-attempts-can-have-lock-0000000050";
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, name);
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE(name);
         CHECK(s.line.count == 1);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
         CHECK(!zkl_line_find_nonce(&s.line, SESSION, 0x63));
-        scene_close(&s);
     }
     TEST("without a session nothing is an orphan: foreign names have no session either") {
-        scene_open(&s, ZKL_MUTEX, ZKL_NEVER, false);
-        LINE(&s, "0123456789abcdef0123456789abcdef__lock__0000000007");
+        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+        LINE("0123456789abcdef0123456789abcdef__lock__0000000007");
         CHECK(!zkl_line_orphan(&s.line, 0));
-        scene_close(&s);
     }
     TEST("a claim that is gone answers for no node: what lands after it is an orphan") {
-        scene_enter(&s, ZKL_MUTEX);
-        scene_create_fails(&s, ZKL_UNKNOWN, ZKL_OK);
-        scene_cancel(&s, ZKL_TIMEOUT);
-        scene_resume(&s);
-        scene_synced(&s, ZKL_DONE);
-        LISTED(&s, BEHIND);
+        scene_enter(ZKL_MUTEX);
+        scene_create_fails(ZKL_UNKNOWN, ZKL_OK);
+        scene_cancel(ZKL_TIMEOUT);
+        scene_resume();
+        scene_synced(ZKL_DONE);
+        LISTED(BEHIND);
         CHECK_IS(s.claim.state, ZKL_GONE);
-        LINE(&s, scene_name(&s, 44), BEHIND); /* before the owner came to detach the claim */
+        LINE(scene_name(44), BEHIND); /* before the owner came to detach the claim */
         CHECK(zkl_line_orphan(&s.line, SESSION) != NULL);
-        scene_close(&s);
     }
 }
 

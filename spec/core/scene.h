@@ -1,14 +1,13 @@
 /*
  * scene.h - one claim with its common, line and clock, for the claim specs.
  *
- *   struct scene s;
- *   scene_enter(&s, ZKL_MUTEX);                 connected, certain; create and list are out
- *   did = scene_created(&s, 42, 1042);          the reply to the create
- *   did = LISTED(&s, AHEAD, s.claim.name);      the reply to the list
- *   scene_close(&s);
+ *   scene_enter(ZKL_MUTEX);                   connected, certain; create and list are out
+ *   did = scene_created(42, 1042);            the reply to the create
+ *   did = LISTED(AHEAD, s.claim.name);        the reply to the list
  *
- * scene_reach() drives a fresh claim into any state, by legal events only.
- * Each call counts what the user was told (s.grants, s.fails, ...).
+ * There is one scene, `s`; the next one begins by freeing the one before. scene_reach() drives a
+ * fresh claim into any state, by legal events only. Each call counts what the user was told
+ * (s.grants, s.fails, ...).
  */
 #ifndef SCENE_H
 #define SCENE_H
@@ -28,70 +27,96 @@
 #define NETWORK                                                                                    \
     (ZKL_DO_PARENTS | ZKL_DO_CREATE | ZKL_DO_SYNC | ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_OWN | \
      ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE | ZKL_DO_DOWNGRADE | ZKL_DO_FORWARD | ZKL_DO_HOLDERS |     \
-     ZKL_DO_MARK)
+     ZKL_DO_MARK | ZKL_DO_WATCH_LOOKAHEAD)
 
-struct scene {
+static struct scene {
     struct zkl_common common;
     struct zkl_line line;
     struct zkl_claim claim;
-    struct zkl_line part_line;   /* of a multi-lock's second part, or of the claim's partner: */
-    struct zkl_claim part;       /* used by scene_join(), scene_await(), scene_wait() */
-    struct zkl_contender *other; /* a reference to a contender, or NULL */
+    struct zkl_claim second, third; /* more claims of the line, or unused: scene_follow() */
+    struct zkl_line part_line;      /* of a multi-lock's second part, or of the claim's partner: */
+    struct zkl_claim part;          /* used by scene_join(), scene_await(), scene_open_waiter() */
+    struct zkl_contender *other;    /* a reference to a contender, or NULL */
     zkl_time now;
     int grants, fails, losses, forgets, queued, shared;
-};
+} s;
 
-static inline zkl_actions scene_did(struct scene *s, zkl_actions did) {
-    s->grants += (did & ZKL_DO_GRANT) != 0;
-    s->fails += (did & ZKL_DO_FAIL) != 0;
-    s->losses += (did & ZKL_DO_LOSE) != 0;
-    s->forgets += (did & ZKL_DO_FORGET) != 0;
-    s->queued += (did & ZKL_DO_QUEUED) != 0;
-    s->shared += (did & ZKL_DO_DOWNGRADED) != 0;
+static inline zkl_actions scene_count(zkl_actions did) {
+    s.grants += (did & ZKL_DO_GRANT) != 0;
+    s.fails += (did & ZKL_DO_FAIL) != 0;
+    s.losses += (did & ZKL_DO_LOSE) != 0;
+    s.forgets += (did & ZKL_DO_FORGET) != 0;
+    s.queued += (did & ZKL_DO_QUEUED) != 0;
+    s.shared += (did & ZKL_DO_DOWNGRADED) != 0;
     return did;
 }
 
+/* What an event made the claim do. As its owner does, the scene counts the gets of ZKL_DO_RANK. */
+static inline zkl_actions scene_did(zkl_actions did) {
+    struct zkl_contender *c = NULL;
+    while (did & ZKL_DO_RANK && (c = zkl_line_unranked(&s.line, &s.claim, c))) s.claim.ranks++;
+    return scene_count(did);
+}
+
 /* Acknowledged heartbeats up to now: the clock is as certain as it gets. */
-static inline void scene_prove(struct scene *s) {
+static inline void scene_prove(void) {
     for (int i = 6; i >= 0; i--) {
-        zkl_time issued = s->now - i * (T / 6);
-        zkl_clock_prove(&s->common.clock, issued, issued);
+        zkl_time issued = s.now - i * (T / 6);
+        zkl_clock_prove(&s.common.clock, issued, issued);
     }
 }
 
+static inline void scene_detach(struct zkl_claim *claim) {
+    if (claim->common) zkl_claim_detach(claim);
+    claim->common = NULL;
+}
+
+static inline void scene_close(void) {
+    zkl_contender_drop(s.other);
+    scene_detach(&s.second);
+    scene_detach(&s.third);
+    scene_detach(&s.claim);
+    scene_detach(&s.part);
+    zkl_line_clear(&s.line);
+    zkl_line_clear(&s.part_line);
+}
+
 /* A claim that was not started; the session is connected and certain. */
-static inline void scene_open(struct scene *s, enum zkl_kind kind, zkl_time deadline, bool trying) {
-    *s = (struct scene){.now = 1000 * ZKL_SECOND, .common = {.session = SESSION}};
-    zkl_clock_start(&s->common.clock, T, 0.5, s->now - 2 * T);
-    s->common.clock.connected = true;
-    scene_prove(s);
-    zkl_claim_init(&s->claim, &s->common, &s->line, kind, deadline, trying);
-    if (kind == ZKL_PERMIT) zkl_claim_want(&s->claim, 2, 3);
+static inline void scene_open(enum zkl_kind kind, zkl_time deadline, bool trying) {
+    scene_close();
+    s = (struct scene){.now = 1000 * ZKL_SECOND, .common = {.session = SESSION}};
+    zkl_clock_start(&s.common.clock, T, 0.5, s.now - 2 * T);
+    s.common.clock.connected = true;
+    scene_prove();
+    zkl_claim_init(&s.claim, &s.common, &s.line, kind, deadline, trying);
+    if (kind == ZKL_PERMIT) zkl_claim_want(&s.claim, 2, 3);
+}
+
+/* Another claim of the line, not started. */
+static inline struct zkl_claim *scene_add(struct zkl_claim *claim, enum zkl_kind kind) {
+    zkl_claim_init(claim, &s.common, &s.line, kind, ZKL_NEVER, false);
+    return claim;
 }
 
 /* The claim becomes a part of a multi-lock of two; neither was started. */
-static inline void scene_join(struct scene *s) {
-    zkl_claim_init(&s->part, &s->common, &s->part_line, s->claim.kind, s->claim.deadline,
-                   s->claim.trying);
-    zkl_claim_join(&s->part, &s->claim);
+static inline void scene_join(void) {
+    zkl_claim_init(&s.part, &s.common, &s.part_line, s.claim.kind, s.claim.deadline,
+                   s.claim.trying);
+    zkl_claim_join(&s.part, &s.claim);
 }
 
-static inline void scene_close(struct scene *s) {
-    zkl_contender_drop(s->other);
-    zkl_claim_detach(&s->claim);
-    zkl_line_clear(&s->line);
-    if (!s->part.common) return;
-    zkl_claim_detach(&s->part);
-    zkl_line_clear(&s->part_line);
+static inline zkl_actions scene_start(void) {
+    return scene_did(zkl_claim_start(&s.claim));
 }
 
-static inline zkl_actions scene_start(struct scene *s) {
-    return scene_did(s, zkl_claim_start(&s->claim));
+/* Starts one claim more, of the claim's kind, behind it. */
+static inline zkl_actions scene_follow(struct zkl_claim *claim) {
+    return zkl_claim_start(scene_add(claim, s.claim.kind));
 }
 
-static inline void scene_enter(struct scene *s, enum zkl_kind kind) {
-    scene_open(s, kind, ZKL_NEVER, false);
-    scene_start(s);
+static inline void scene_enter(enum zkl_kind kind) {
+    scene_open(kind, ZKL_NEVER, false);
+    scene_start();
 }
 
 /* The name that the server gives to the claim's latest attempt. */
@@ -104,30 +129,29 @@ static inline const char *scene_name_of(const struct zkl_claim *claim, int32_t s
     return name;
 }
 
-static inline const char *scene_name(const struct scene *s, int32_t sequence) {
-    return scene_name_of(&s->claim, sequence);
+static inline const char *scene_name(int32_t sequence) {
+    return scene_name_of(&s.claim, sequence);
 }
 
-static inline zkl_actions scene_created(struct scene *s, int32_t sequence, int64_t czxid) {
-    const char *name = scene_name(s, sequence);
-    return scene_did(s, zkl_claim_created(&s->claim, ZKL_DONE, ZKL_OK, name, czxid));
+static inline zkl_actions scene_created(int32_t sequence, int64_t czxid) {
+    const char *name = scene_name(sequence);
+    return scene_did(zkl_claim_created(&s.claim, ZKL_DONE, ZKL_OK, name, czxid));
 }
 
-static inline zkl_actions scene_create_fails(struct scene *s, enum zkl_reply reply,
-                                             enum zkl_code why) {
-    return scene_did(s, zkl_claim_created(&s->claim, reply, why, NULL, 0));
+static inline zkl_actions scene_create_fails(enum zkl_reply reply, enum zkl_code why) {
+    return scene_did(zkl_claim_created(&s.claim, reply, why, NULL, 0));
 }
 
 /* Somebody's list: the line is replaced, this claim is not told. */
-static inline void scene_line(struct scene *s, const char *const *names, size_t count) {
-    CHECK(zkl_line_replace(&s->line, names, count));
-    if (!s->other && s->line.count && s->line.contenders[0]->session != SESSION)
-        s->other = zkl_contender_hold(s->line.contenders[0]);
+static inline void scene_line(const char *const *names, size_t count) {
+    CHECK(zkl_line_replace(&s.line, names, count));
+    if (!s.other && s.line.count && s.line.contenders[0]->session != SESSION)
+        s.other = zkl_contender_hold(s.line.contenders[0]);
 }
 
-static inline zkl_actions scene_listed(struct scene *s, const char *const *names, size_t count) {
-    scene_line(s, names, count);
-    return scene_did(s, zkl_claim_listed(&s->claim, ZKL_DONE, ZKL_OK, s->now));
+static inline zkl_actions scene_listed(const char *const *names, size_t count) {
+    scene_line(names, count);
+    return scene_did(zkl_claim_listed(&s.claim, ZKL_DONE, ZKL_OK, s.now));
 }
 
 #define NAMES(...)                                                                                 \
@@ -135,89 +159,97 @@ static inline zkl_actions scene_listed(struct scene *s, const char *const *names
         __VA_ARGS__                                                                                \
     }
 #define COUNT(...) (sizeof NAMES(__VA_ARGS__) / sizeof(char *))
-#define LISTED(s, ...) scene_listed(s, NAMES(__VA_ARGS__), COUNT(__VA_ARGS__))
-#define LINE(s, ...) scene_line(s, NAMES(__VA_ARGS__), COUNT(__VA_ARGS__))
+#define LISTED(...) scene_listed(NAMES(__VA_ARGS__), COUNT(__VA_ARGS__))
+#define LINE(...) scene_line(NAMES(__VA_ARGS__), COUNT(__VA_ARGS__))
 
-static inline zkl_actions scene_list_fails(struct scene *s, enum zkl_reply reply,
-                                           enum zkl_code why) {
-    return scene_did(s, zkl_claim_listed(&s->claim, reply, why, s->now));
+static inline zkl_actions scene_list_fails(enum zkl_reply reply, enum zkl_code why) {
+    return scene_did(zkl_claim_listed(&s.claim, reply, why, s.now));
 }
 
-static inline zkl_actions scene_synced(struct scene *s, enum zkl_reply reply) {
-    if (reply == ZKL_DONE) scene_prove(s);
-    return scene_did(s, zkl_claim_synced(&s->claim, reply, s->now));
+static inline zkl_actions scene_synced(enum zkl_reply reply) {
+    if (reply == ZKL_DONE) scene_prove();
+    return scene_did(zkl_claim_synced(&s.claim, reply, s.now));
 }
 
-static inline zkl_actions scene_got_own(struct scene *s, enum zkl_reply reply, int64_t czxid) {
-    return scene_did(
-        s, zkl_claim_got_own(&s->claim, reply, ZKL_AUTH, czxid, s->common.session, s->now));
+static inline zkl_actions scene_got_own(enum zkl_reply reply, int64_t czxid) {
+    return scene_did(zkl_claim_got_own(&s.claim, reply, ZKL_AUTH, czxid, s.common.session, s.now));
 }
 
-static inline zkl_actions scene_got_ahead(struct scene *s, enum zkl_reply reply) {
-    return scene_did(s, zkl_claim_got_ahead(&s->claim, s->claim.ahead, reply, ZKL_AUTH, s->now));
+static inline zkl_actions scene_got_ahead(enum zkl_reply reply) {
+    return scene_did(zkl_claim_got_ahead(&s.claim, s.claim.ahead, reply, ZKL_AUTH, s.now));
 }
 
-/* The owner counts the gets that it issues for ZKL_DO_RANK. */
-static inline void scene_ask_ranks(struct scene *s) {
-    struct zkl_contender *c = NULL;
-    while ((c = zkl_line_unranked(&s->line, &s->claim, c))) s->claim.ranks++;
-}
-
-static inline zkl_actions scene_ranked(struct scene *s, const char *name, enum zkl_reply reply,
-                                       int64_t czxid) {
-    struct zkl_contender *contender = zkl_contender_hold(zkl_line_find(&s->line, name));
-    zkl_actions did = zkl_claim_ranked(&s->claim, contender, reply, czxid, s->now);
+static inline zkl_actions scene_ranked(const char *name, enum zkl_reply reply, int64_t czxid) {
+    struct zkl_contender *contender = zkl_contender_hold(zkl_line_find(&s.line, name));
+    zkl_actions did = zkl_claim_ranked(&s.claim, contender, reply, czxid, s.now);
     zkl_contender_drop(contender);
-    return scene_did(s, did);
+    return scene_did(did);
 }
 
 /* The watch on the contender ahead reports that it was deleted. */
-static inline zkl_actions scene_ahead_deleted(struct scene *s) {
-    struct zkl_contender *ahead = zkl_contender_hold(s->claim.ahead);
-    zkl_line_forget(&s->line, ahead);
-    zkl_actions did = zkl_claim_ahead_deleted(&s->claim, ahead, s->now);
+static inline zkl_actions scene_ahead_deleted(void) {
+    struct zkl_contender *ahead = zkl_contender_hold(s.claim.ahead);
+    zkl_line_forget(&s.line, ahead);
+    zkl_actions did = zkl_claim_ahead_deleted(&s.claim, ahead, s.now);
     zkl_contender_drop(ahead);
-    return scene_did(s, did);
+    return scene_did(did);
 }
 
-static inline zkl_actions scene_removed(struct scene *s, enum zkl_reply reply) {
-    return scene_did(s, zkl_claim_removed(&s->claim, reply));
+static inline zkl_actions scene_removed(enum zkl_reply reply) {
+    return scene_did(zkl_claim_removed(&s.claim, reply));
 }
 
-static inline zkl_actions scene_share(struct scene *s) {
-    return scene_did(s, zkl_claim_downgrade(&s->claim));
+static inline zkl_actions scene_share(void) {
+    return scene_did(zkl_claim_downgrade(&s.claim));
 }
 
-static inline zkl_actions scene_shared(struct scene *s, enum zkl_reply reply) {
-    return scene_did(s, zkl_claim_downgraded(&s->claim, reply, ZKL_AUTH));
+static inline zkl_actions scene_shared(enum zkl_reply reply) {
+    return scene_did(zkl_claim_downgraded(&s.claim, reply, ZKL_AUTH));
 }
 
-static inline zkl_actions scene_marked(struct scene *s, enum zkl_reply reply) {
-    return scene_did(s, zkl_claim_marked(&s->claim, reply));
+static inline zkl_actions scene_marked(enum zkl_reply reply) {
+    return scene_did(zkl_claim_marked(&s.claim, reply));
 }
 
-static inline zkl_actions scene_release(struct scene *s) {
-    return scene_did(s, zkl_claim_release(&s->claim));
+static inline zkl_actions scene_release(void) {
+    return scene_did(zkl_claim_release(&s.claim));
 }
 
-static inline zkl_actions scene_cancel(struct scene *s, enum zkl_code why) {
-    return scene_did(s, zkl_claim_cancel(&s->claim, why));
+static inline zkl_actions scene_cancel(enum zkl_code why) {
+    return scene_did(zkl_claim_cancel(&s.claim, why));
 }
 
-static inline zkl_actions scene_resume(struct scene *s) {
-    s->common.clock.connected = true;
-    return scene_did(s, zkl_claim_resume(&s->claim, s->now));
+static inline zkl_actions scene_own_deleted(void) {
+    return scene_did(zkl_claim_own_deleted(&s.claim));
+}
+
+static inline zkl_actions scene_own_changed(void) {
+    return scene_did(zkl_claim_own_changed(&s.claim));
+}
+
+static inline zkl_actions scene_beat(void) {
+    return scene_did(zkl_claim_beat(&s.claim, s.now));
+}
+
+static inline zkl_actions scene_expire(void) {
+    zkl_clock_stop(&s.common.clock);
+    return scene_did(zkl_claim_expire(&s.claim));
+}
+
+static inline zkl_actions scene_resume(void) {
+    s.common.clock.connected = true;
+    return scene_did(zkl_claim_resume(&s.claim, s.now));
 }
 
 /* The connection is lost; what is out will be answered with ZKL_UNKNOWN. */
-static inline zkl_actions scene_cut(struct scene *s) {
-    s->common.clock.connected = false;
-    return scene_did(s, zkl_claim_suspend(&s->claim));
+static inline zkl_actions scene_cut(void) {
+    s.common.clock.connected = false;
+    return scene_did(zkl_claim_suspend(&s.claim));
 }
 
-static inline zkl_actions scene_tick(struct scene *s, zkl_time passed) {
-    s->now += passed;
-    return scene_did(s, zkl_claim_tick(&s->claim, s->now));
+static inline zkl_actions scene_tick(zkl_time passed) {
+    s.now += passed;
+    return scene_did(zkl_claim_tick(&s.claim, s.now));
 }
 
 static const char *const scene_states[] = {
@@ -226,124 +258,126 @@ static const char *const scene_states[] = {
     "DOWNGRADE", "IN_CONDITION", "SIGNALLED", "FORWARD",      "LEAVE",        "GONE"};
 
 /* The claim, which holds, is away: its waiter's transaction is out. */
-static inline zkl_actions scene_await(struct scene *s, zkl_time deadline) {
-    zkl_claim_init(&s->part, &s->common, &s->part_line, ZKL_MUTEX, ZKL_NEVER, false);
-    return scene_did(s, zkl_claim_await(&s->part, &s->claim, deadline));
+static inline zkl_actions scene_await(zkl_time deadline) {
+    zkl_claim_init(&s.part, &s.common, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
+    return scene_did(zkl_claim_await(&s.part, &s.claim, deadline));
 }
 
 /* The claim is a waiter, not started yet; its lock's claim, which is the part, holds. */
-static inline void scene_open_waiter(struct scene *s) {
-    scene_open(s, ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_init(&s->part, &s->common, &s->part_line, ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_start(&s->part);
-    zkl_claim_created(&s->part, ZKL_DONE, ZKL_OK, scene_name_of(&s->part, 7), 1007);
-    const char *names[] = {s->part.name};
-    CHECK(zkl_line_replace(&s->part_line, names, 1));
-    zkl_claim_listed(&s->part, ZKL_DONE, ZKL_OK, s->now);
-    CHECK_IS(s->part.state, ZKL_HELD);
+static inline void scene_open_waiter(void) {
+    scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_init(&s.part, &s.common, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_start(&s.part);
+    zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 7), 1007);
+    const char *names[] = {s.part.name};
+    CHECK(zkl_line_replace(&s.part_line, names, 1));
+    zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now);
+    CHECK_IS(s.part.state, ZKL_HELD);
 }
 
 /* What the owner does after ZKL_DO_TELL_PARTNER. */
-static inline zkl_actions scene_turn(struct scene *s) {
-    return zkl_claim_partner_changed(&s->part);
+static inline zkl_actions scene_turn(void) {
+    return zkl_claim_partner_changed(&s.part);
 }
 
-/* Drives a waiter into the state; behind AHEAD, who waits as well. */
-static inline void scene_reach_waiter(struct scene *s, enum zkl_claim_state state,
-                                      zkl_time deadline) {
-    scene_open_waiter(s);
-    s->common.clock.connected = state != ZKL_NEW;
-    scene_did(s, zkl_claim_await(&s->claim, &s->part, deadline));
-    s->common.clock.connected = true;
+/* Drives a waiter into the state, behind AHEAD, which waits as well. */
+static inline void scene_reach_waiter(enum zkl_claim_state state, zkl_time deadline) {
+    scene_open_waiter();
+    s.common.clock.connected = state != ZKL_NEW;
+    scene_did(zkl_claim_await(&s.claim, &s.part, deadline));
+    s.common.clock.connected = true;
     if (state <= ZKL_CREATE) return;
     if (state <= ZKL_RECOVER_LIST) {
-        scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
-        scene_resume(s);
-        if (state == ZKL_RECOVER_LIST) scene_synced(s, ZKL_DONE);
+        scene_create_fails(ZKL_UNKNOWN, ZKL_OK);
+        scene_resume();
+        if (state == ZKL_RECOVER_LIST) scene_synced(ZKL_DONE);
         return;
     }
-    scene_created(s, 42, 0);
+    scene_created(42, 0);
     if (state == ZKL_WAIT) return;
-    scene_did(s, zkl_claim_signalled(&s->claim));
-    scene_turn(s);
-    if (state == ZKL_FORWARD) scene_cancel(s, ZKL_TIMEOUT);
-    if (state >= ZKL_LEAVE) scene_release(s);
-    if (state == ZKL_GONE) scene_removed(s, ZKL_DONE);
+    scene_did(zkl_claim_signalled(&s.claim));
+    scene_turn();
+    if (state == ZKL_FORWARD) scene_cancel(ZKL_TIMEOUT);
+    if (state >= ZKL_LEAVE) scene_release();
+    if (state == ZKL_GONE) scene_removed(ZKL_DONE);
 }
 
 /* The first part of a multi-lock in line, the second one's list is out. */
-static inline void scene_reach_first(struct scene *s, enum zkl_kind kind, zkl_time deadline) {
-    scene_open(s, kind, deadline, false);
-    scene_join(s);
-    scene_start(s);
-    zkl_claim_start(&s->part);
-    scene_created(s, 42, 0);
-    zkl_claim_created(&s->part, ZKL_DONE, ZKL_OK, scene_name_of(&s->part, 7), 0);
-    LISTED(s, s->claim.name);
-    scene_got_own(s, ZKL_DONE, 1042);
+static inline void scene_reach_first(enum zkl_kind kind, zkl_time deadline) {
+    scene_open(kind, deadline, false);
+    scene_join();
+    scene_start();
+    zkl_claim_start(&s.part);
+    scene_created(42, 0);
+    zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 7), 0);
+    LISTED(s.claim.name);
+    scene_got_own(ZKL_DONE, 1042);
 }
 
 /*
  * Drives a fresh claim into the state. It has node 42 (2147483647 in RANK), behind AHEAD in
  * WAIT; a permit, which wants 2 of 3, behind HOLDER.
  */
-static inline void scene_reach_as(struct scene *s, enum zkl_kind kind, enum zkl_claim_state state,
+static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state,
                                   zkl_time deadline) {
     if (state == ZKL_FIRST) {
-        scene_reach_first(s, kind, deadline);
+        scene_reach_first(kind, deadline);
         return;
     }
     if (state == ZKL_SIGNALLED || state == ZKL_FORWARD) {
-        scene_reach_waiter(s, state, deadline);
+        scene_reach_waiter(state, deadline);
         return;
     }
     const char *ahead = kind == ZKL_PERMIT ? HOLDER : AHEAD;
-    scene_open(s, kind, deadline, state == ZKL_TRY);
-    s->common.clock.connected = state != ZKL_NEW;
-    scene_start(s);
-    s->common.clock.connected = true;
+    scene_open(kind, deadline, state == ZKL_TRY);
+    s.common.clock.connected = state != ZKL_NEW;
+    scene_start();
+    s.common.clock.connected = true;
     if (state <= ZKL_CREATE) return;
     if (state <= ZKL_RECOVER_STAT) {
-        scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
-        scene_resume(s);
-        if (state >= ZKL_RECOVER_LIST) scene_synced(s, ZKL_DONE);
-        if (state == ZKL_RECOVER_STAT) LISTED(s, ahead, scene_name(s, 42));
+        scene_create_fails(ZKL_UNKNOWN, ZKL_OK);
+        scene_resume();
+        if (state >= ZKL_RECOVER_LIST) scene_synced(ZKL_DONE);
+        if (state == ZKL_RECOVER_STAT) LISTED(ahead, scene_name(42));
         return;
     }
-    scene_created(s, state == ZKL_RANK ? INT32_MAX : 42, 1042);
+    scene_created(state == ZKL_RANK ? INT32_MAX : 42, 1042);
     if (state == ZKL_LIST) return;
-    if (state == ZKL_PROVE) s->now += T * 6 / 10;
-    if (state == ZKL_RANK) LISTED(s, LIMITED, s->claim.name);
-    else if (state == ZKL_WAIT) LISTED(s, ahead, s->claim.name);
-    else LISTED(s, s->claim.name);
-    if (state == ZKL_RANK) scene_ask_ranks(s);
-    if (state == ZKL_DOWNGRADE) scene_share(s);
-    if (state == ZKL_IN_CONDITION) scene_await(s, deadline);
-    if (state >= ZKL_LEAVE) scene_release(s);
-    if (state == ZKL_GONE) scene_removed(s, ZKL_DONE);
+    if (state == ZKL_PROVE) s.now += T * 6 / 10;
+    if (state == ZKL_RANK) LISTED(LIMITED, s.claim.name);
+    else if (state == ZKL_WAIT) LISTED(ahead, s.claim.name);
+    else LISTED(s.claim.name);
+    if (state == ZKL_DOWNGRADE) scene_share();
+    if (state == ZKL_IN_CONDITION) scene_await(deadline);
+    if (state >= ZKL_LEAVE) scene_release();
+    if (state == ZKL_GONE) scene_removed(ZKL_DONE);
 }
 
-/* As a mutex; but only a writer shares. */
-static inline void scene_reach(struct scene *s, enum zkl_claim_state state, zkl_time deadline) {
-    scene_reach_as(s, state == ZKL_DOWNGRADE ? ZKL_WRITE : ZKL_MUTEX, state, deadline);
+/* As a mutex; but only a writer becomes a reader. */
+static inline void scene_reach_until(enum zkl_claim_state state, zkl_time deadline) {
+    scene_reach_as(state == ZKL_DOWNGRADE ? ZKL_WRITE : ZKL_MUTEX, state, deadline);
+}
+
+static inline void scene_reach(enum zkl_claim_state state) {
+    scene_reach_until(state, ZKL_NEVER);
 }
 
 /* The request that the claim has out is answered with ZKL_UNKNOWN. */
-static inline zkl_actions scene_stall(struct scene *s) {
-    switch (s->claim.state) {
-    case ZKL_CREATE: return scene_create_fails(s, ZKL_UNKNOWN, ZKL_OK);
+static inline zkl_actions scene_stall(void) {
+    switch (s.claim.state) {
+    case ZKL_CREATE: return scene_create_fails(ZKL_UNKNOWN, ZKL_OK);
     case ZKL_RECOVER_SYNC:
-    case ZKL_PROVE: return scene_synced(s, ZKL_UNKNOWN);
+    case ZKL_PROVE: return scene_synced(ZKL_UNKNOWN);
     case ZKL_TRY:
     case ZKL_RECOVER_LIST:
     case ZKL_FORWARD:
-    case ZKL_LIST: return scene_list_fails(s, ZKL_UNKNOWN, ZKL_OK);
-    case ZKL_RECOVER_STAT: return scene_got_own(s, ZKL_UNKNOWN, 0);
-    case ZKL_RANK: return scene_ranked(s, LIMITED, ZKL_UNKNOWN, 0);
+    case ZKL_LIST: return scene_list_fails(ZKL_UNKNOWN, ZKL_OK);
+    case ZKL_RECOVER_STAT: return scene_got_own(ZKL_UNKNOWN, 0);
+    case ZKL_RANK: return scene_ranked(LIMITED, ZKL_UNKNOWN, 0);
     case ZKL_WAIT:
-        return s->claim.waits ? scene_got_own(s, ZKL_UNKNOWN, 0) : scene_got_ahead(s, ZKL_UNKNOWN);
-    case ZKL_DOWNGRADE: return scene_shared(s, ZKL_UNKNOWN);
-    case ZKL_LEAVE: return scene_removed(s, ZKL_UNKNOWN);
+        return s.claim.waits ? scene_got_own(ZKL_UNKNOWN, 0) : scene_got_ahead(ZKL_UNKNOWN);
+    case ZKL_DOWNGRADE: return scene_shared(ZKL_UNKNOWN);
+    case ZKL_LEAVE: return scene_removed(ZKL_UNKNOWN);
     case ZKL_NEW:
     case ZKL_FIRST:
     case ZKL_HELD:

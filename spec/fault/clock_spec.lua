@@ -2,6 +2,7 @@
 -- by a time server, by a virtual machine that wakes up. Nothing may depend on it.
 
 local core = require "zklock.core"
+local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -11,6 +12,8 @@ local unpack = table.unpack or unpack -- luacheck: globals unpack
 -- See clock.c.
 local library, clock
 
+local server, proxy = rig.shared(), nil
+
 local function jump(where)
     local file = assert(io.open(clock, "r+"))
     file:write(where)
@@ -19,32 +22,25 @@ end
 
 setup(function()
     library = program.library("clock")
-    clock = os.tmpname()
-    local file = assert(io.open(clock, "w"))
-    file:write("0")
-    file:close()
+    clock = program.write(os.tmpname(), "0")
+    proxy = rig.proxy(server.hosts)
 end)
 teardown(function()
+    proxy:stop()
     os.remove(library)
     os.remove(clock)
 end)
 before_each(function() jump("0") end)
-after_each(rig.close_sessions)
+after_each(function()
+    fault.heal(proxy)
+    rig.close_sessions()
+end)
 
 local JUMPS = { ["forward"] = "+", ["back"] = "-" }
 local HOURS = { ["+"] = 1, ["-"] = -1, ["0"] = 0 }
 
 
 describe("the wall clock of a client", function()
-    local server, proxy
-
-    setup(function()
-        server = rig.shared()
-        proxy = rig.proxy(server.hosts)
-    end)
-    teardown(function() proxy:stop() end)
-    after_each(function() proxy:command("flow") end)
-
     -- Does what it is told to, and says how that went; times are of the other clock.
     local CLIENT = [[
         local core = require "zklock.core"
@@ -101,14 +97,14 @@ describe("the wall clock of a client", function()
 
     after_each(function()
         child:tell(nil)
-        assert.equal(0, (select(3, child:finish())))
+        child:ends()
         silent:stop()
     end)
 
     -- Has the child do something; `meanwhile` runs when it is at it.
     local function ask(verb, meanwhile)
         child:tell(verb)
-        assert.equal("do", child:line())
+        child:says("do")
         if meanwhile then meanwhile() end
         local answer = {}
         for word in assert(child:line()):gmatch("[^\t]+") do answer[#answer + 1] = word end
@@ -154,10 +150,9 @@ describe("the wall clock of a client", function()
                 local nodes = server:nodes(path)
                 return #nodes == 1 and nodes[1]
             end)
-            assert.equal(token, rig.shell("perl spec/fault/raw.pl %s stat %s", server.hosts, node)
-                                   :match("czxid=(%d+)"))
+            assert.equal(token, fault.czxid(server, node))
             assert.equal("ok", (select(2, ask("release"))))
-            rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
+            server:wait_for_nodes(path, 0)
         end)
 
         it(("may jump %s during an outage: suspect, then lost, as early as ever"):format(name),
@@ -178,30 +173,30 @@ end)
 
 
 describe("the wall clock of a server", function()
-    local server
+    local own
 
     setup(function()
-        server = rig.server{ environment = ("LD_PRELOAD=%s WALL_CLOCK=%s"):format(library, clock) }
+        own = rig.server{ environment = ("LD_PRELOAD=%s WALL_CLOCK=%s"):format(library, clock) }
     end)
-    teardown(function() server:stop() end)
+    teardown(function() own:stop() end)
 
     -- The server's clock, by the date of a node that it makes now.
     local function server_time()
         local path = "/now" .. rig.path():gsub("/", "-")
-        return tonumber(rig.shell("perl spec/fault/raw.pl %s create 1 %s stat %s", server.hosts,
-                                  path, path):match("ctime=(%d+)")) / 1000
+        local answer = fault.foreign(own, "create 1 %s stat %s", path, path)
+        return tonumber(answer:match("ctime=(%d+)")) / 1000
     end
 
     for name, where in pairs(JUMPS) do
         it(("may jump %s and back: nobody expires, and the dead still do"):format(name), function()
             local TIMEOUT = 4
-            local holder, waiter = rig.child(server.hosts, [[
+            local holder, waiter = rig.child(own.hosts, [[
                 local session = assert(zklock.connect(HOSTS, { timeout = 4 }))
                 local lease = assert(session:mutex("/dies"):acquire(20))
                 say("held")
                 while lease:state() ~= "lost" do zklock.sleep(0.01) end
                 say("lost")
-            ]]), rig.session(server.hosts, { timeout = TIMEOUT })
+            ]]), rig.session(own.hosts, { timeout = TIMEOUT })
             assert.equal("held", holder:line())
             local lock = waiter:mutex(rig.path())
             local lease = assert(lock:acquire(20))

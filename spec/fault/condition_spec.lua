@@ -1,12 +1,9 @@
--- Conditions in trouble: requests and replies that get lost, sessions that end, servers that
--- stop, folders that refuse.
-
+-- Conditions in trouble: requests and replies that get lost, sessions that end, folders that
+-- refuse.
 local conditions = require "spec.conditions"
-local pause = require "spec.fault.pause"
+local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 local zklock = require "zklock"
-
-local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local LONG = 30 -- seconds
 
@@ -27,10 +24,6 @@ after_each(function()
     rig.close_sessions()
 end)
 
-local function in_state(session, state)
-    rig.wait_for(state, function() return session:state() == state end)
-end
-
 -- What a asked for before is answered.
 local function quiet()
     rig.wait_for("all answers", function() return a:stats().in_flight == 0 end)
@@ -45,21 +38,29 @@ local FAULTS = { "drop-reply", "drop-request", "cut-after" }
 
 local function each_fault(requests, fn)
     for _, request in ipairs(requests) do
-        for _, fault in ipairs(FAULTS) do fn(("%s %s"):format(fault, request)) end
+        for _, kind in ipairs(FAULTS) do fn(("%s %s"):format(kind, request)) end
     end
 end
+
+-- Has a session hold the lock: the lease, and the session's objects.
+local function holding(session, name)
+    local lock, condition = scene:side(session, name)
+    return rig.hold(lock), condition, lock
+end
+
+-- A task that waits in the condition, and comes back.
+local function waits() assert.is_true((scene:await(a))) end
 
 
 describe("a wait in a condition", function()
     -- multi 1 finds no folder.
-    each_fault({ "multi 1", "multi 2", "createContainer 1", "getData 1" }, function(fault)
-        it("begins once, and hears its signal, in spite of " .. fault, function()
+    each_fault({ "multi 1", "multi 2", "createContainer 1", "getData 1" }, function(loss)
+        it("begins once, and hears its signal, in spite of " .. loss, function()
             zklock.run(function()
-                local lock, condition = scene:side(a)
-                local lease = rig.hold(lock)
+                local lease, condition = holding(a)
                 local token = lease.token
                 quiet()
-                proxy:command(fault)
+                proxy:command(loss)
                 assert.is_true(condition:wait(lease, LONG))
                 assert.is_true(lease.token > token)
                 assert.is_true(lease:check(20))
@@ -74,17 +75,13 @@ describe("a wait in a condition", function()
         end)
     end)
 
-    each_fault({ "multi 1", "multi 2" }, function(fault)
-        it("whose deadline passes meanwhile leaves nothing, after " .. fault, function()
-            local lock, condition = scene:side(a)
-            local lease = rig.hold(lock)
+    each_fault({ "multi 1", "multi 2" }, function(loss)
+        it("whose deadline passes meanwhile leaves nothing, after " .. loss, function()
+            local lease, condition, lock = holding(a)
             quiet()
-            proxy:command(fault)
+            proxy:command(loss)
             proxy:command("refuse")
-            local seconds, _, _, code = rig.timed(condition.wait, condition, lease, 0.5)
-            if code == nil then error("it was not cut") end
-            assert.equal("timeout", code)
-            assert.is_true(seconds < 5, ("took %.2f s"):format(seconds))
+            fault.times_out(0.5, condition.wait, condition, lease, 0.5)
             assert.equal("released", lease:state())
             proxy:command("accept")
             scene:nothing_left(a, b, c)
@@ -92,11 +89,10 @@ describe("a wait in a condition", function()
         end)
     end)
 
-    each_fault({ "create2 1", "getChildren 1", "delete 1" }, function(fault)
-        it("comes back, once, in spite of " .. fault, function()
+    each_fault({ "create2 1", "getChildren 1", "delete 1" }, function(loss)
+        it("comes back, once, in spite of " .. loss, function()
             zklock.run(function()
-                local lock, condition = scene:side(a)
-                local lease = rig.hold(lock)
+                local lease, condition = holding(a)
                 assert.is_true(condition:wait(lease, LONG))
                 assert.is_true(lease:check(20))
                 assert.equal(1, #server:nodes(path))
@@ -105,7 +101,7 @@ describe("a wait in a condition", function()
             end, function()
                 scene:waiting(1)
                 quiet()
-                proxy:command(fault)
+                proxy:command(loss)
                 assert.equal(1, scene:wake(b))
                 assert_cut()
             end)
@@ -114,12 +110,10 @@ describe("a wait in a condition", function()
     end)
 
     it("hears a signal that was given while there was no connection", function()
-        zklock.run(function() assert.is_true((scene:await(a))) end, function()
+        zklock.run(waits, function()
             scene:waiting(1)
             quiet()
-            proxy:command("refuse")
-            proxy:command("cut")
-            in_state(a, "suspended")
+            fault.suspend(proxy, a)
             assert.equal(1, scene:wake(b))
             proxy:command("accept")
         end)
@@ -128,8 +122,7 @@ describe("a wait in a condition", function()
 
     it("hears a signal that came before it watched its node", function()
         zklock.run(function()
-            local lock, condition = scene:side(a)
-            local lease = rig.hold(lock)
+            local lease, condition = holding(a)
             quiet()
             proxy:command("hold getData 1")
             assert.is_true(condition:wait(lease, LONG))
@@ -169,34 +162,13 @@ describe("a wait in a condition", function()
         rig.wait_for("held again", function() return leases[2]:held() end)
     end)
 
-    it("begins when the connection is back, if it was lost before", function()
-        zklock.run(function()
-            local lock, condition = scene:side(a)
-            local lease = rig.hold(lock)
-            proxy:command("refuse")
-            proxy:command("cut")
-            in_state(a, "suspended")
-            assert.is_true(condition:wait(lease, LONG))
-            lease:release()
-        end, function()
-            in_state(a, "suspended")
-            zklock.sleep(0.1)
-            proxy:command("accept")
-            scene:waiting(1)
-            assert.equal(1, scene:wake(b))
-        end)
-        scene:nothing_left(a, b, c)
-    end)
-
     it("is not woken by a cut alone", function()
-        zklock.run(function() assert.is_true((scene:await(a))) end, function()
+        zklock.run(waits, function()
             scene:waiting(1)
             for n = 1, 3 do
                 quiet()
                 proxy:command("cut")
-                rig.wait_for("the next connection", function()
-                    return a:stats().reconnects == n and a:state() == "connected"
-                end)
+                fault.reconnected(a, n)
             end
             quiet()
             scene:waiting(1)
@@ -208,22 +180,18 @@ end)
 
 
 describe("a signal", function()
-    local function signalled(method, fault, waiters)
-        local order, count = {}, nil
-        local tasks = scene:come(waiters, order)
-        tasks[#tasks + 1] = function()
-            scene:waiting(#waiters)
-            local lock, condition = scene:side(a)
-            local lease = rig.hold(lock)
+    local function signalled(method, loss, waiters)
+        local count
+        local order = scene:come(waiters, function(order)
+            local lease, condition = holding(a)
             quiet()
-            proxy:command(fault)
+            proxy:command(loss)
             count = assert(condition[method](condition, lease, 20))
             assert_cut()
             rig.released(lease)
             rig.wait_for("somebody", function() return #order > 0 end)
             if method == "signal" then scene:wake(c, "broadcast") end
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.equal(#waiters, #order)
         scene:nothing_left(a, b, c)
         return count
@@ -244,23 +212,17 @@ describe("a signal", function()
         assert.is_true(signalled("signal", "drop-reply multi 1", { b }) <= 1)
     end)
 
-    each_fault({ "multi 1", "getChildren 1", "getData 2" }, function(fault)
-        it("to all wakes each, in spite of " .. fault, function()
-            assert.is_true(signalled("broadcast", fault, { b, c, b, c }) <= 4)
+    each_fault({ "multi 1", "getChildren 1", "getData 2" }, function(loss)
+        it("to all wakes each, in spite of " .. loss, function()
+            assert.is_true(signalled("broadcast", loss, { b, c, b, c }) <= 4)
         end)
     end)
 
     it("has its own deadline, and the lease stays", function()
-        local lock, condition = scene:side(a)
-        local lease = rig.hold(lock)
-        proxy:command("refuse")
-        proxy:command("cut")
-        in_state(a, "suspended")
+        local lease, condition = holding(a)
+        fault.suspend(proxy, a)
         for _, method in ipairs{ "signal", "broadcast" } do
-            local seconds, count, _, code = rig.timed(condition[method], condition, lease, 0.1)
-            assert.is_nil(count)
-            assert.equal("timeout", code)
-            assert.is_true(seconds < 5)
+            fault.times_out(0.1, condition[method], condition, lease, 0.1)
         end
         proxy:command("accept")
         assert.is_true(lease:check(20))
@@ -268,41 +230,22 @@ describe("a signal", function()
     end)
 
     -- Nobody waits, so no write asks the server whether the lease lasts.
-    local function lost_meanwhile(session, fn)
+    it("of a holder whose node goes meanwhile is lost, though nobody waits", function()
         for _, method in ipairs{ "signal", "broadcast" } do
-            local lock, condition = scene:side(session)
-            local lease = rig.hold(lock)
-            local count, message, code
+            local lease, condition = holding(a)
             quiet()
             lease:on_revoke(function() end) -- it watches its node
             quiet()
             proxy:command("hold getChildren 1")
             zklock.run(function()
-                count, message, code = condition[method](condition, lease, LONG)
+                fault.fails("lost", condition[method](condition, lease, LONG))
             end, function()
-                fn()
+                server:foreign("delete %s", server:nodes(path)[1])
                 rig.wait_for("the loss", function() return lease:state() == "lost" end)
                 proxy:command("flow")
             end)
-            assert.equal("lost", code, message)
-            assert.is_nil(count)
             assert.equal("lost", lease:state())
-            in_state(session, "connected")
         end
-    end
-
-    it("of a holder whose node goes meanwhile is lost, though nobody waits", function()
-        lost_meanwhile(a, function() server:foreign("delete %s", server:nodes(path)[1]) end)
-    end)
-
-    it("of a holder whose session ends meanwhile is lost, though nobody waits", function()
-        local short = rig.session(proxy.hosts, { timeout = 3 })
-        lost_meanwhile(short, function()
-            proxy:command("refuse")
-            proxy:command("cut")
-            server:wait_for_nodes(path, 0)
-            proxy:command("accept")
-        end)
     end)
 end)
 
@@ -328,10 +271,9 @@ describe("a waiter that gives up", function()
         scene:nothing_left(a, b, c)
     end
 
-    -- The holder, who has signalled the first, when that one is in the lock's line.
+    -- The lease of a holder that has signalled the first waiter, once that is in the lock's line.
     local function signal_first()
-        local lock, condition = scene:side(c)
-        local lease = rig.hold(lock)
+        local lease, condition = holding(c)
         assert.equal(1, condition:signal(lease))
         scene:contending(2)
         quiet()
@@ -339,12 +281,12 @@ describe("a waiter that gives up", function()
     end
 
     -- The list, and the transaction that passes it on.
-    each_fault({ "getChildren 1", "multi 1", "delete 1" }, function(fault)
-        it("passes its signal on once, in spite of " .. fault, function()
+    each_fault({ "getChildren 1", "multi 1", "delete 1" }, function(loss)
+        it("passes its signal on once, in spite of " .. loss, function()
             local lease
             interrupted(function()
                 lease = signal_first()
-                proxy:command(fault)
+                proxy:command(loss)
             end, function()
                 assert_cut()
                 scene:waiting(1)
@@ -354,24 +296,9 @@ describe("a waiter that gives up", function()
         end)
     end)
 
-    it("with a signal passes it on when the connection is back", function()
-        local lease
-        interrupted(function()
-            lease = signal_first()
-            proxy:command("refuse")
-            proxy:command("cut")
-            in_state(a, "suspended")
-        end, function()
-            scene:waiting(2)
-            proxy:command("accept")
-            scene:waiting(1)
-            lease:release()
-        end)
-    end)
-
-    each_fault({ "delete 1" }, function(fault)
-        it("without a signal wakes nobody, in spite of " .. fault, function()
-            interrupted(function() proxy:command(fault) end, function(second)
+    each_fault({ "delete 1" }, function(loss)
+        it("without a signal wakes nobody, in spite of " .. loss, function()
+            interrupted(function() proxy:command(loss) end, function(second)
                 assert_cut()
                 scene:waiting(1)
                 assert.is_nil(second())
@@ -388,46 +315,29 @@ describe("a waiter that gives up", function()
         end)
     end)
 
-    it("passes on a signal that it was not told of", function()
-        interrupted(function()
-            proxy:command("halfopen")
-            assert.equal(1, scene:wake(c))
-        end, function()
-            scene:waiting(2)
-            proxy:command("flow")
+    for when, cut_off in pairs{
+        ["of which it was not told"] = function() proxy:command("halfopen") end,
+        ["that came while it had no connection"] = function() fault.suspend(proxy, a) end,
+    } do
+        it("passes on a signal " .. when, function()
+            interrupted(function()
+                cut_off()
+                assert.equal(1, scene:wake(c))
+            end, function()
+                scene:waiting(2)
+                fault.heal(proxy)
+            end)
         end)
-    end)
-
-    it("passes on a signal that came while it had no connection", function()
-        interrupted(function()
-            proxy:command("refuse")
-            proxy:command("cut")
-            in_state(a, "suspended")
-            assert.equal(1, scene:wake(c))
-        end, function()
-            scene:waiting(2)
-            proxy:command("accept")
-        end)
-    end)
+    end
 end)
 
 
 describe("a session that expires", function()
-    local session
-
-    before_each(function() session = rig.session(proxy.hosts, { timeout = 3 }) end)
-
-    local function expire(nodes)
-        proxy:command("blackhole")
-        scene:waiting(nodes)
-        proxy:command("flow")
-    end
-
     it("while one waits: expired, which is no signal (Menagerie), and wakes nobody", function()
+        local session = rig.session(proxy.hosts, { timeout = 3 })
         local result, state, second, told
         zklock.run(function()
-            local lock, condition = scene:side(session)
-            local lease = rig.hold(lock)
+            local lease, condition = holding(session)
             lease:on_lost(function(_, news) told = news end)
             result = select(3, condition:wait(lease, LONG))
             state = lease:state()
@@ -436,7 +346,7 @@ describe("a session that expires", function()
             second = scene:await(b)
         end, function()
             scene:waiting(2)
-            expire(1)
+            fault.expire(proxy, session, function() scene:waiting(1) end)
             rig.wait_for("the end", function() return result end)
             assert.is_nil(second)
             assert.equal(1, scene:wake(c))
@@ -446,33 +356,6 @@ describe("a session that expires", function()
         assert.is_nil(told)
         scene:nothing_left(session, b, c)
         assert.equal("timeout", (scene:await(session, 0)))
-    end)
-
-    it("while one is to come back: expired", function()
-        local result
-        zklock.run(function() result = scene:await(session) end, function()
-            scene:waiting(1)
-            local lock, condition = scene:side(c)
-            local lease = rig.hold(lock)
-            assert.equal(1, condition:signal(lease))
-            scene:contending(2)
-            expire(0)
-            rig.wait_for("the end", function() return result end)
-            lease:release()
-        end)
-        assert.equal("expired", result)
-        scene:nothing_left(session, b, c)
-    end)
-
-    it("before one waits: lost, and nothing is done", function()
-        local lock, condition = scene:side(session)
-        local lease = rig.hold(lock)
-        proxy:command("blackhole")
-        scene:contending(0)
-        local _, _, code = condition:wait(lease, LONG)
-        assert.is_true(code == "lost" or code == "expired", code)
-        proxy:command("flow")
-        scene:nothing_left(session, b, c)
     end)
 
     it("of a process that was stopped: it knows when it goes on", function()
@@ -499,69 +382,12 @@ describe("a session that expires", function()
 end)
 
 
-describe("a server that stops", function()
-    local own
-
-    before_each(function()
-        own = rig.server()
-        scene = conditions(own)
-        a = rig.session(own.hosts)
-        b = rig.session(own.hosts)
-    end)
-
-    after_each(function()
-        own:resume()
-        rig.close_sessions()
-        own:stop()
-    end)
-
-    local function stop_for_a_while()
-        pause(own)
-        zklock.sleep(0.3)
-        own:resume()
-    end
-
-    it("in any phase loses no signal: before, in and after it, and killed", function()
-        local stopped = false
-        zklock.run(function()
-            local lock, condition = scene:side(a)
-            local lease = rig.hold(lock)
-            pause(own) -- the transaction is in its socket
-            stopped = true
-            for _ = 1, 3 do assert.is_true(condition:wait(lease, LONG)) end
-            lease:release()
-        end, function()
-            rig.wait_for("the stop", function() return stopped end)
-            zklock.sleep(0.3)
-            own:resume()
-            scene:waiting(1)
-            stop_for_a_while()
-            assert.equal(1, scene:wake(b))
-
-            scene:waiting(1)
-            local lock, condition = scene:side(b)
-            local lease = rig.hold(lock)
-            assert.equal(1, condition:signal(lease))
-            stop_for_a_while()
-            lease:release()
-
-            scene:waiting(1)
-            own:kill()
-            own:restart()
-            assert.equal(1, scene:wake(b))
-        end)
-        scene:nothing_left(a, b)
-    end)
-end)
-
-
 describe("a condition's folder", function()
     before_each(function() rig.hold(b:mutex(path .. "-x")) end) -- makes the parents
 
     -- The wait is refused: the lease is held as before, and of use.
     local function stays(code, reason, name)
-        local lock, condition = scene:side(a, name)
-        local lease = rig.hold(lock)
+        local lease, condition = holding(a, name)
         local token = lease:token_string()
         local ok, message, why = condition:wait(lease, LONG)
         assert.is_nil(ok)
@@ -594,8 +420,7 @@ describe("a condition's folder", function()
     end)
 
     it("is no way out of a lock's path that others protect", function()
-        local lock, condition = scene:side(a)
-        local lease = rig.hold(lock)
+        local lease, condition = holding(a)
         server:foreign("protect %s", path)
         assert.equal("auth", (select(3, condition:wait(lease, LONG))))
         assert.equal("held", lease:state())
@@ -610,8 +435,7 @@ describe("a condition's folder", function()
             assert.equal("interrupted", (scene:await(owner, LONG, nil, "me")))
         end, function()
             scene:waiting(1)
-            local lock, condition = scene:side(b)
-            local lease = rig.hold(lock)
+            local lease, condition = holding(b)
             for _, method in ipairs{ "signal", "broadcast" } do
                 assert.equal("auth", (select(3, condition[method](condition, lease))))
             end

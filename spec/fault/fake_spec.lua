@@ -3,6 +3,7 @@
 -- implementation or a wrong configuration may.
 
 local core = require "zklock.core"
+local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -26,13 +27,6 @@ describe("a server that", function()
         return tonumber(new), tonumber(known)
     end
 
-    -- Seconds of the processor that this process has used.
-    local function worked(seconds)
-        local before = os.clock()
-        zklock.sleep(seconds)
-        return os.clock() - before
-    end
-
     -- So many sessions it may have asked for since then: one at a time, with a pause.
     local function most(begin) return 2 + 1.5 * (core.now() - begin) end
 
@@ -44,16 +38,21 @@ describe("a server that", function()
         assert.equal("0", fake:command("sessions"))
     end)
 
+    -- Gives the message.
+    local function refused()
+        local seconds, session, message, code =
+            rig.timed(zklock.connect, fake.hosts, { connect_timeout = 2 })
+        fault.fails("connection", session, message, code)
+        assert.is_true(seconds < 10, seconds)
+        return message
+    end
+
     for _, granted in ipairs{ 0, -1, 1, 99 } do
         it(("grants %d ms is told as connection, with the number"):format(granted), function()
             fake:command("grant %d", granted)
-            local seconds, session, message, code =
-                rig.timed(zklock.connect, fake.hosts, { connect_timeout = 2 })
-            assert.is_nil(session)
-            assert.equal("connection", code)
+            local message = refused()
             assert.is_truthy(message:find(("session timeout of %g s"):format(granted / 1000),
                                           1, true), message)
-            assert.is_true(seconds < 10, seconds)
         end)
     end
 
@@ -68,12 +67,13 @@ describe("a server that", function()
         fake:command("grant 0")
         fake:command("cut")
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
-        local before, begin = connects(), core.now()
-        assert.is_true(worked(2.5) < 1, "it spins")
+        local before, begin, worked = connects(), core.now(), os.clock()
+        zklock.sleep(2.5)
+        assert.is_true(os.clock() - worked < 1, "it spins")
         assert.is_true(connects() - before <= most(begin), "it does not pause")
-        assert.equal("timeout", select(3, session:get("/", 0.3)))
+        fault.fails("timeout", session:get("/", 0.3))
         fake:command("grant 10000")
-        rig.wait_for("connected", function() return session:state() == "connected" end)
+        fault.state_is(session, "connected")
         assert.equal("", (assert(session:get("/", 5))))
     end)
 
@@ -81,11 +81,11 @@ describe("a server that", function()
     local function refuse(session, how)
         fake:command(how)
         fake:command("cut")
-        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        fault.state_is(session, "suspended")
     end
 
     local function is_taken_again(session, id)
-        rig.wait_for("connected", function() return session:state() == "connected" end)
+        fault.state_is(session, "connected")
         assert.equal(id, session:id())
         assert.equal(0, session:stats().expiries)
         rig.wait_for("one session", function() return fake:command("sessions") == "1" end)
@@ -108,7 +108,7 @@ describe("a server that", function()
         rig.wait_for("expired", function() return session:stats().expiries == 1 end)
         local believed = core.now() - unprobed
         assert.is_true(believed >= 1.9, ("believed after %.2f s"):format(believed))
-        rig.wait_for("connected", function() return session:state() == "connected" end)
+        fault.state_is(session, "connected")
         assert.are_not.equal(id, session:id())
     end)
 
@@ -148,19 +148,13 @@ describe("a server that", function()
         local proxy = rig.proxy(fake.hosts)
         finally(function() proxy:stop() end)
         proxy:command("drop-reply auth 1")
-        local session, _, code = zklock.connect(proxy.hosts, { auth = "digest:ann:a",
-                                                               connect_timeout = 20 })
-        assert.is_nil(session)
-        assert.equal("auth", code)
+        fault.fails("auth", zklock.connect(proxy.hosts, { auth = "digest:ann:a",
+                                                          connect_timeout = 20 }))
     end)
 
     it("ends every session at once is told as connection, in connect_timeout", function()
         fake:command("error -112")
-        local seconds, session, message, code =
-            rig.timed(zklock.connect, fake.hosts, { connect_timeout = 1 })
-        assert.is_nil(session)
-        assert.equal("connection", code, message)
-        assert.is_true(seconds < 10, seconds)
+        refused()
     end)
 
     it("ends every session at once is asked for a new one at times only", function()
@@ -192,12 +186,7 @@ describe("a server that has moved to another address", function()
             os.remove(library)
             os.remove(address)
         end)
-        local function move(to)
-            local file = assert(io.open(address, "w"))
-            file:write(to)
-            file:close()
-        end
-        move("127.0.0.1")
+        program.write(address, "127.0.0.1")
         old:command("grant 1000")
         local child = program.start("zookeeper.test:" .. port, [[
             local session = assert(zklock.connect(HOSTS))
@@ -206,11 +195,11 @@ describe("a server that has moved to another address", function()
             say(tostring(session:get("/", 20)))
             session:close()
         ]], { preload = library, environment = "RESOLVED=" .. address })
-        assert.equal("connected", child:line())
-        move("127.0.0.2")
+        child:says("connected")
+        program.write(address, "127.0.0.2")
         old:stop()
-        assert.equal("", child:line())
-        assert.equal(0, (select(3, child:finish())))
+        child:says("")
+        child:ends()
         assert.equal("0", new:command("sessions"))
     end)
 end)

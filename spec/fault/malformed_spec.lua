@@ -131,15 +131,6 @@ local ENVIRONMENT = ("ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 TS
     :format((os.getenv("TSAN_OPTIONS") or "") .. ":allocator_may_return_null=1")
 
 
-local function lies()
-    local names = {}
-    local pipe = assert(io.popen("perl spec/fault/hostile.pl --list"))
-    for name in pipe:lines() do names[#names + 1] = name end
-    pipe:close()
-    return names
-end
-
-
 local function expect(child, line)
     local said = child:line()
     while said and said ~= line do said = child:line() end
@@ -196,10 +187,10 @@ end
 
 
 describe("a server that says", function()
-    local server
-    local names, lives = lies(), {}
-
-    setup(function() server = rig.shared() end)
+    local server, names, lives = rig.shared(), {}, {}
+    for name in rig.shell("perl spec/fault/hostile.pl --list"):gmatch("[^\n]+") do
+        names[#names + 1] = name
+    end
 
     -- Those that belong to one batch live side by side: they mostly wait.
     local function life_of(index)

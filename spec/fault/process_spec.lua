@@ -2,53 +2,53 @@
 -- every way to end. Seeds REQ-08, DEMO-15, BUG-06, PIT-13.
 
 local core = require "zklock.core"
-local pause = require "spec.fault.pause"
+local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
+local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 -- ThreadSanitizer sleeps before a process ends.
 local AT_EXIT = program.sanitizer == "tsan" and 1 or 0 -- seconds
 
 
-local function lines_of(command)
-    local lines = {}
-    for line in rig.shell("%s", command):gmatch("[^\n]+") do lines[#lines + 1] = line end
-    return lines
+local server = rig.shared()
+
+-- How a program ends, and its last lines.
+local ENDINGS = {
+    ["os.exit(0)"] = "os.exit(0)",
+    ["os.exit(0, true), which closes the state"] = "os.exit(0, true)",
+    ["falling off the end"] = "",
+}
+
+after_each(rig.close_sessions)
+
+-- What /proc lists of this process: of its threads ("task") or descriptors ("fd").
+local function entries(what)
+    local set, count = {}, 0
+    for id in rig.shell("ls /proc/%d/%s", rig.pid, what):gmatch("%d+") do
+        set[id], count = true, count + 1
+    end
+    return set, count
 end
 
-local function read(path)
-    local file = io.open(path)
-    if not file then return "" end
-    local text = file:read("*a") or ""
-    file:close()
-    return text
-end
-
-local function no_node(server, path, seconds)
-    rig.wait_for("no node under " .. path, function() return #server:nodes(path) == 0 end, seconds)
+-- A proxy before the server, for the rest of the test.
+local function proxy_of_test()
+    local proxy = rig.proxy(server.hosts)
+    finally(function() proxy:stop() end)
+    return proxy
 end
 
 
 describe("signals", function()
-    local server
-    before_each(function() server = rig.shared() end)
-    after_each(rig.close_sessions)
-
-    local function threads()
-        local set = {}
-        for _, id in ipairs(lines_of(("ls /proc/%d/task"):format(rig.pid))) do set[id] = true end
-        return set
-    end
-
     it("are blocked in every thread of the library", function()
-        local before = threads()
+        local before = entries("task")
         local session = rig.session(server.hosts)
         assert(session:mutex(rig.path()):acquire(20))
         local count = 0
-        for id in pairs(threads()) do
-            local status = read(("/proc/%d/task/%s/status"):format(rig.pid, id))
+        for id in pairs((entries("task"))) do
+            local status = rig.shell("cat /proc/%d/task/%s/status 2>&1", rig.pid, id)
             local blocked = status:match("SigBlk:%s*(%x+)")
             if not before[id] and blocked then
                 count = count + 1
@@ -71,7 +71,7 @@ describe("signals", function()
 
     for name, wait in pairs(WAITS) do
         it(("interrupt %s at once, and no node is left (BUG-06) #server"):format(name), function()
-            local proxy = rig.proxy(server.hosts)
+            local proxy = proxy_of_test()
             local holder, path = rig.session(server.hosts), rig.path()
             local lease = assert(holder:mutex(path):acquire(20))
             local child = program.start(proxy.hosts, ([[
@@ -83,13 +83,13 @@ describe("signals", function()
                 %s
                 say("came back")
             ]]):format(path, wait), { input = true })
-            assert.equal("waits", child:line())
+            child:says("waits")
             if wait:find("HANG") then
-                assert.equal("hang", child:line())
+                child:says("hang")
                 proxy:command("blackhole")
                 child:tell("go on")
             elseif wait:find("acquire") then
-                rig.wait_for("its node", function() return #server:nodes(path) == 2 end)
+                server:wait_for_nodes(path, 2)
             end
             zklock.sleep(0.15) -- let it go to sleep
             child:signal("INT")
@@ -99,42 +99,31 @@ describe("signals", function()
             -- Less than its wait, or its session, would last.
             assert.is_true(seconds < 30, ("%.2f s"):format(seconds))
             proxy:command("flow")
-            if not wait:find("HANG") then
-                rig.wait_for("its node gone", function() return #server:nodes(path) == 1 end)
-            end
+            if not wait:find("HANG") then server:wait_for_nodes(path, 1) end
             assert.equal("held", lease:state())
-            proxy:stop()
         end)
     end
 end)
 
 
 describe("in a forked child", function()
-    local server, forker, library
+    local system = program.system()
     local TSAN = program.sanitizer == "tsan" -- allows no thread after a fork
-
-    setup(function()
-        server = rig.shared()
-        library = program.library("forker")
-        forker = assert(package.loadlib(library, "luaopen_forker"))()
-    end)
-    teardown(function() os.remove(library) end)
-    after_each(rig.close_sessions)
 
     -- Runs fn in a forked child and gives what it writes with say().
     local function in_child(fn)
         local report = os.tmpname()
         io.stdout:flush()
         io.stderr:flush()
-        local pid = forker.fork(60)
+        local pid = system.fork(60)
         if pid == 0 then
             local file = io.open(report, "w")
             local ok, problem = pcall(fn, function(...) file:write(table.concat{ ... }, "\n") end)
             if not ok then file:write("error: ", tostring(problem), "\n") end
             file:close()
-            forker.exit(ok and 0 or 1)
+            system.exit(ok and 0 or 1)
         end
-        local status = forker.wait(pid)
+        local status = system.wait(pid)
         local lines = {}
         for line in io.lines(report) do lines[#lines + 1] = line end
         os.remove(report)
@@ -143,14 +132,10 @@ describe("in a forked child", function()
 
     -- The code that came third, what came, or what was raised: of a fork, at this file's line.
     local function outcome(fn, ...)
-        local function describe_it(ok, first, _, code)
-            local blames_us = not ok and tostring(first):find("^[^:]*process_spec%.lua:%d+: forked")
-            if blames_us then return "forked" end
-            if not ok then return "raised: " .. tostring(first) end
-            if first == nil and code then return code end
-            return "gave " .. tostring(first)
-        end
-        return describe_it(pcall(fn, ...))
+        local ok, first, _, code = pcall(fn, ...)
+        local text = tostring(first)
+        if ok then return first == nil and code or "gave " .. text end
+        return text:find("^[^:]*process_spec%.lua:%d+: forked") and "forked" or "raised: " .. text
     end
 
     it("every call says forked, none hangs, and the parent goes on (kazoo-519)", function()
@@ -278,7 +263,7 @@ describe("in a forked child", function()
             if program.sanitizer then return end
             for _ = 1, 20 do
                 local leases = {}
-                for n = 1, 100 do leases[n] = assert(session:mutex("/work/" .. n):acquire(5)) end
+                for n = 1, 100 do leases[n] = assert(session:mutex("/job/" .. n):acquire(5)) end
                 for n = 1, 100 do leases[n]:release() end -- its thread has much to tell now
                 local lines, status = in_child(function(say)
                     local own = assert(zklock.connect(HOSTS))
@@ -293,42 +278,35 @@ describe("in a forked child", function()
     end)
 
     -- In a process that nothing else lives in: busted need not survive its own child's end.
-    for name, ending in pairs{
-        ["os.exit(0)"] = "os.exit(0)",
-        ["os.exit(0, true), which closes the state"] = "os.exit(0, true)",
-        ["falling off the end"] = "",
-        ["an error"] = "error('an end', 0)",
-    } do
+    local function does_no_harm(name, ending, status)
         it(("ending by %s does no harm to the parent"):format(name), function()
             local path = rig.path()
             local parent = program.start(server.hosts, ([[
-                local PATH, LIBRARY = %q, %q
-                local forker = assert(package.loadlib(LIBRARY, "luaopen_forker"))()
+                local PATH = %q
+                local system = require "spec.fault.program".system()
                 local session = assert(zklock.connect(HOSTS, { timeout = 8 }))
                 local lease = assert(session:mutex(PATH):acquire(20))
-                local pid = forker.fork(5)
+                local pid = system.fork(5)
                 if pid == 0 then
                     io.stderr:close()
                     %s
                 else
-                    say(forker.wait(pid))
+                    say(system.wait(pid))
                     say(tostring(lease:check(20)))
                     say(lease:state())
                     say(tostring(lease:release{ wait = 20 }))
                     say(tostring(session:close()))
-                    forker.exit(0)
+                    system.exit(0)
                 end
-            ]]):format(path, library, ending))
-            assert.equal(name == "an error" and "1" or "0", parent:line())
-            assert.equal("true", parent:line())
-            assert.equal("held", parent:line())
-            assert.equal("true", parent:line())
-            assert.equal("true", parent:line())
-            local rest, _, status = parent:finish()
-            assert.equal("", rest)
-            assert.equal(0, status)
+            ]]):format(path, ending))
+            parent:says(status, "true", "held", "true", "true")
+            local rest, _, ended = parent:finish() -- the child's error is no matter
+            assert.same({ "", 0 }, { rest, ended })
         end)
     end
+
+    for name, ending in pairs(ENDINGS) do does_no_harm(name, ending, "0") end
+    does_no_harm("an error", "error('an end', 0)", "1")
 
     it("calls say forked while the parent's threads are busy, forked again and again", function()
         local session = rig.session(server.hosts)
@@ -352,44 +330,27 @@ end)
 
 
 describe("descriptors", function()
-    after_each(rig.close_sessions)
-
-    -- The sockets and pipes that a command started now inherits. Its own output is one.
-    local function inherited()
-        local pipe = io.popen("exec ls -l /proc/self/fd")
-        local text, set, count = pipe:read("*a"), {}, 0
-        pipe:close()
-        for kind, number in text:gmatch("%-> (%a+):%[(%d+)%]") do
-            set[kind .. " " .. number] = true
-            count = count + 1
-        end
-        return set, count
-    end
-
-    local function assert_no_more_than(count)
-        local _, now = inherited()
-        assert.equal(count, now)
-    end
+    -- How many sockets and pipes a command started now inherits. Its own output is one.
+    local inherited = fault.inherited
 
     it("do not leak into programs that are started #server", function()
-        local server = rig.shared()
-        local proxy = rig.proxy(server.hosts)
-        local _, before = inherited()
+        local proxy = proxy_of_test()
+        local before = inherited()
         local session = rig.session(proxy.hosts)
-        assert_no_more_than(before)
+        assert.equal(before, inherited())
         session:fd()
         assert(session:mutex(rig.path()):acquire(20))
-        assert_no_more_than(before)
+        assert.equal(before, inherited())
         proxy:command("cut")
         rig.wait_for("a reconnect", function() return session:stats().reconnects >= 1 end)
-        assert_no_more_than(before)
+        assert.equal(before, inherited())
         session:close()
-        assert_no_more_than(before)
-        proxy:stop()
+        assert.equal(before, inherited())
     end)
 
     it("do not leak while a handle is being made by a slow thread", function()
-        local server, library = rig.shared(), program.library("init")
+        local library = program.library("init")
+        finally(function() os.remove(library) end)
         local child = program.start(server.hosts, [[
             local function inherited()
                 local pipe = io.popen("exec ls -l /proc/self/fd")
@@ -402,34 +363,24 @@ describe("descriptors", function()
             say(inherited() - before)
             session:close()
         ]], { preload = library })
-        assert.equal("0", child:line())
-        local _, errors, status = child:finish()
-        os.remove(library)
-        assert.equal("", errors)
-        assert.equal(0, status)
+        child:says("0")
+        child:ends()
     end)
 
     -- libzookeeper connects without close-on-exec: the keeper looks for such sockets.
     it("do not leak while a connection is being made #server", function()
-        local server = rig.shared()
-        local proxy = rig.proxy(server.hosts)
+        local proxy = proxy_of_test()
         local session = rig.session(proxy.hosts, { timeout = 8 })
-        local _, before = inherited()
+        local before = inherited()
         proxy:command("blackhole")
         proxy:command("cut")
-        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        fault.state_is(session, "suspended")
         zklock.sleep(0.2) -- libzookeeper connects again, and gets no answer
-        rig.wait_for("no socket inherited", function()
-            return select(2, inherited()) == before
-        end)
-        proxy:command("flow")
-        proxy:stop()
+        rig.wait_for("no socket inherited", function() return inherited() == before end)
     end)
 
     it("are all given back when sessions close", function()
-        local server = rig.shared()
-        local function open() return #lines_of(("ls /proc/%d/fd"):format(rig.pid)) end
-        local before = open()
+        local _, before = entries("fd")
         for _ = 1, 20 do
             local session = assert(zklock.connect(server.hosts, { timeout = 2 }))
             session:fd()
@@ -438,39 +389,32 @@ describe("descriptors", function()
         end
         collectgarbage()
         collectgarbage()
-        rig.wait_for("descriptors closed", function() return open() <= before end)
+        rig.wait_for("descriptors closed", function() return select(2, entries("fd")) <= before end)
     end)
 
     it("and threads are all given back when a session expires and reopens #server", function()
-        local server = rig.shared()
-        local proxy = rig.proxy(server.hosts)
+        local proxy = proxy_of_test()
         local session = rig.session(proxy.hosts, { timeout = 0.6 })
-        local function count(what) return #lines_of(("ls /proc/%d/%s"):format(rig.pid, what)) end
+        local function count(what) return (select(2, entries(what))) end
         local lock = session:mutex(rig.path())
         session:fd() -- a sleep opens it, too
         local fds, tasks = count("fd"), count("task")
         for _ = 1, 3 do
             local lease = rig.wait_for("the lock", function() return lock:acquire(20) end)
-            local expiries = session:stats().expiries
-            proxy:command("blackhole")
-            no_node(server, lock.path)
-            assert.are_not.equal("held", lease:state())
-            proxy:command("flow")
-            rig.wait_for("a new session", function()
-                return session:stats().expiries > expiries and session:state() == "connected"
+            fault.expire(proxy, session, function()
+                assert.are_not.equal("held", lease:state())
             end)
+            fault.state_is(session, "connected")
         end
         rig.wait_for("as many descriptors", function() return count("fd") <= fds end)
         rig.wait_for("as many threads", function() return count("task") <= tasks end)
-        proxy:stop()
     end)
 end)
 
 
 describe("output", function()
     it("is silent in use, outage, expiry, refusal and close #server", function()
-        local server = rig.shared()
-        local proxy, path = rig.proxy(server.hosts), rig.path()
+        local proxy, path = proxy_of_test(), rig.path()
         local child = program.start(proxy.hosts, ([[
             local PATH = %q
             local session = assert(zklock.connect(HOSTS, { timeout = 4 }))
@@ -492,52 +436,37 @@ describe("output", function()
             session:close()
             say("closed")
         ]]):format(path))
-        assert.equal("in use", child:line())
+        child:says("in use")
         proxy:command("refuse")
         proxy:command("cut")
         zklock.sleep(0.1)
         proxy:command("accept")
-        assert.equal("outage over", child:line())
+        child:says("outage over")
         proxy:command("blackhole")
-        no_node(server, path)
+        server:wait_for_nodes(path, 0)
         proxy:command("flow")
-        assert.equal("expired", child:line())
-        assert.equal("closed", child:line())
-        local rest, errors, status = child:finish()
-        assert.equal("", rest)
-        assert.equal("", errors)
-        assert.equal(0, status)
-        proxy:stop()
+        child:says("expired", "closed")
+        child:ends()
     end)
 end)
 
 
 describe("a server that is stopped #server", function()
-    local server
+    local own
 
-    setup(function() server = rig.server() end)
-    teardown(function() server:stop() end)
-    after_each(function()
-        server:resume()
-        rig.close_sessions()
-    end)
+    setup(function() own = rig.server() end)
+    teardown(function() own:stop() end)
+    after_each(function() own:resume() end)
 
-    it("delays close by 5 s at most, and no wait beyond its deadline", function()
-        local session = rig.session(server.hosts, { timeout = 20 })
+    it("delays close by 5 s at most, and no wait beyond its deadline (kazoo)", function()
+        local session = rig.session(own.hosts, { timeout = 20 })
         local held, other = session:mutex(rig.path()), session:mutex(rig.path())
         local lease = assert(held:acquire(20))
-        pause(server)
-        for name, call in pairs{
-            acquire = function() return other:acquire(0.3) end,
-            check = function() return lease:check(0.3) end,
-            queue = function() return held:queue(0.3) end,
-            release = function() return lease:release{ wait = 0.3 } end,
-        } do
-            local seconds, result, _, code = rig.timed(call)
-            assert.is_nil(result)
-            -- The release may have been called before the check.
-            assert.is_true(code == "timeout" or code == "released", name .. ": " .. tostring(code))
-            assert.is_true(seconds < 5, ("%s took %.2f s"):format(name, seconds))
+        fault.pause(own)
+        for _, call in ipairs{ { other.acquire, other, 0.3 }, { other.acquire, other, 0.1 },
+                               { lease.check, lease, 0.3 }, { held.queue, held, 0.3 },
+                               { lease.release, lease, { wait = 0.3 } } } do
+            fault.times_out(type(call[3]) == "table" and 0.3 or call[3], unpack(call))
         end
         local seconds, ok = rig.timed(session.close, session)
         assert.is_true(ok)
@@ -546,36 +475,32 @@ describe("a server that is stopped #server", function()
     end)
 
     it("does not keep waiters from being woken by close, at once", function()
-        local session = rig.session(server.hosts, { timeout = 20 })
+        local session = rig.session(own.hosts, { timeout = 20 })
         local path = rig.path()
         local lease = assert(session:mutex(path):acquire(20))
         local woken, codes = {}, {}
         local tasks, begin = {}, nil
         for i = 1, 5 do
             tasks[i] = function()
-                local _, _, code = session:mutex(path):acquire{ owner = i }
-                codes[i], woken[i] = code, core.now() - begin
+                codes[i] = rig.code_of(session:mutex(path), { owner = i })
+                woken[i] = core.now() - begin
             end
         end
         tasks[6] = function()
-            rig.wait_for("six in line", function() return #server:nodes(path) == 6 end)
-            pause(server)
+            own:wait_for_nodes(path, 6)
+            fault.pause(own)
             begin = core.now()
             session:close()
         end
-        zklock.run((table.unpack or unpack)(tasks)) -- luacheck: globals unpack
+        zklock.run(unpack(tasks))
         assert.same({ "closed", "closed", "closed", "closed", "closed" }, codes)
         for i = 1, 5 do assert.is_true(woken[i] < 10, ("%.2f s"):format(woken[i])) end
         assert.are_not.equal("held", lease:state())
     end)
 
-    for name, ending in pairs{
-        ["os.exit(0)"] = "os.exit(0)",
-        ["os.exit(0, true)"] = "os.exit(0, true)",
-        ["falling off the end"] = "",
-    } do
+    for name, ending in pairs(ENDINGS) do
         it(("delays the end of a process by %s by about 1 s at most"):format(name), function()
-            local child = program.start(server.hosts, ([[
+            local child = program.start(own.hosts, ([[
                 local session = assert(zklock.connect(HOSTS, { timeout = 20 }))
                 local lease = assert(session:mutex(%q):acquire(20))
                 say("holds")
@@ -583,12 +508,10 @@ describe("a server that is stopped #server", function()
                 say("ends")
                 %s
             ]]):format(rig.path(), ending))
-            assert.equal("holds", child:line())
-            pause(server)
-            assert.equal("ends", child:line())
-            local seconds, rest, errors, status = rig.timed(child.finish, child)
-            assert.equal("", rest .. errors)
-            assert.equal(0, status)
+            child:says("holds")
+            fault.pause(own)
+            child:says("ends")
+            local seconds = rig.timed(child.ends, child)
             -- Less than the 5 s of a close.
             assert.is_true(seconds < 4 + AT_EXIT, ("took %.2f s"):format(seconds))
         end)
@@ -597,11 +520,8 @@ end)
 
 
 describe("the end of a process", function()
-    local server
     local LONG = 60 -- seconds, of a session that does not end by itself
     local TIMEOUT, TICK, SLACK = 3, 0.2, 10 -- a busy server looks for dead sessions late
-
-    before_each(function() server = rig.shared() end)
 
     -- A program that holds two locks and waits for a third, in two sessions.
     local HOLDS = [[
@@ -620,38 +540,35 @@ describe("the end of a process", function()
     local function start(path, timeout, ending)
         local source = HOLDS:format(path, timeout, timeout) .. ending
         local child = program.start(server.hosts, source)
-        assert.equal("holds", child:line())
+        child:says("holds")
         return child
     end
 
-    for name, ending in pairs{
-        ["os.exit(0)"] = "os.exit(0)",
-        ["os.exit(0, true)"] = "os.exit(0, true)",
-        ["error()"] = "error('an end')",
-        ["falling off the end"] = "",
-        ["session:close()"] = "session:close() other:close()",
-        ["forgetting everything"] = [[
-            session, other, lease, second, waiting = nil, nil, nil, nil, nil
-            collectgarbage() collectgarbage() zklock.sleep(0.8) require("os").exit(0)]],
-    } do
+    local function releases_all(name, ending, status)
         it(("by %s releases all locks at once #server"):format(name), function()
             local path = rig.path()
             local child = start(path, LONG, "io.read()\n" .. ending) -- at the end of its input: now
-            no_node(server, path)
-            local _, _, status = child:finish()
-            assert.equal(name == "error()" and 1 or 0, status)
+            server:wait_for_nodes(path, 0)
+            assert.equal(status, (select(3, child:finish())))
         end)
     end
 
+    for name, ending in pairs(ENDINGS) do releases_all(name, ending, 0) end
+    releases_all("error()", "error('an end')", 1)
+    releases_all("session:close()", "session:close() other:close()", 0)
+    releases_all("forgetting everything", [[
+        session, other, lease, second, waiting = nil, nil, nil, nil, nil
+        collectgarbage() collectgarbage() zklock.sleep(0.8) require("os").exit(0)]], 0)
+
     for _, signal in ipairs{ "TERM", "KILL" } do
-        local name = "by SIG%s releases all locks within the session timeout and a tick #server"
-        it(name:format(signal), function()
+        it(("by SIG%s releases all locks within the session timeout and a tick (DEMO-15, Q-04) " ..
+            "#server"):format(signal), function()
             local path = rig.path()
             local child = start(path, TIMEOUT, "zklock.sleep(60)")
             server:wait_for_nodes(path, 3)
             child:signal(signal)
             local begin = core.now()
-            no_node(server, path)
+            server:wait_for_nodes(path, 0)
             local seconds = core.now() - begin
             assert.is_true(seconds < TIMEOUT + TICK + SLACK, ("took %.2f s"):format(seconds))
             assert.equal(128 + (signal == "KILL" and 9 or 15), (select(3, child:finish())))
@@ -672,28 +589,22 @@ describe("the end of a process", function()
         if MODE == "exit" then os.exit(0, true) elseif MODE == "collect" then collectgarbage() end
     ]]
 
-    it("is survived with everything under way, thirty times over", function()
-        for i = 1, 30 do
-            local mode = ({ "exit", "collect", "end" })[i % 3 + 1]
+    local function survives(count, modes, options)
+        for i = 1, count do
+            local mode = modes[i % #modes + 1]
             local head = ("local KEY, MODE = '%d-%d', %q\n"):format(rig.pid, i, mode)
-            local child = program.start(server.hosts, head .. MAYHEM)
-            local rest, errors, status = child:finish()
-            assert.equal("", rest .. errors)
-            assert.equal(0, status)
+            program.start(server.hosts, head .. MAYHEM, options):ends()
         end
-        rig.wait_for("no node", function() return #server:nodes("/spec/mayhem") == 0 end)
+        server:wait_for_nodes("/spec/mayhem", 0)
+    end
+
+    it("is survived with everything under way, thirty times over", function()
+        survives(30, { "exit", "collect", "end" })
     end)
 
     it("is clean in valgrind's eyes", function()
         if program.sanitizer or jit then return end -- luacheck: globals jit
-        for i = 1, 2 do
-            local child = program.start(server.hosts,
-                ("local KEY, MODE = '%d-v%d', %q\n"):format(rig.pid, i, ({ "exit", "end" })[i])
-                .. MAYHEM,
-                { prefix = "valgrind -q --error-exitcode=99 --suppressions=spec/valgrind.supp" })
-            local rest, errors, status = child:finish()
-            assert.equal("", rest .. errors)
-            assert.equal(0, status)
-        end
+        survives(2, { "exit", "end" }, {
+            prefix = "valgrind -q --error-exitcode=99 --suppressions=spec/valgrind.supp" })
     end)
 end)

@@ -3,6 +3,7 @@
 --
 -- A program that hangs is killed: no spec waits for one for ever.
 
+local assert = require "luassert"
 local rig = require "spec.rig"
 
 local program = {}
@@ -45,12 +46,17 @@ local Program = {}
 Program.__index = Program
 
 
-local function temporary(content)
-    local path = os.tmpname()
+--- Writes a file: a program looks at it, or what is preloaded. Gives its path.
+function program.write(path, content)
     local file = assert(io.open(path, "w"))
     file:write(content)
     file:close()
     return path
+end
+
+
+local function temporary(content)
+    return program.write(os.tmpname(), content)
 end
 
 
@@ -101,6 +107,12 @@ function Program:line()
 end
 
 
+--- Asserts that it says these lines next.
+function Program:says(...)
+    for _, line in ipairs{ ... } do assert.equal(line, self:line()) end
+end
+
+
 function Program:signal(name)
     os.execute(("kill -%s %d 2>/dev/null"):format(name, self.pid))
 end
@@ -119,6 +131,13 @@ function Program:finish()
 end
 
 
+--- Waits for the end; asserts that it said no more, and how it ended: with status 0, if not given.
+function Program:ends(status)
+    local rest, errors, got = self:finish()
+    assert.same({ "", "", status or 0 }, { rest, errors, got })
+end
+
+
 --- Compiles spec/fault/NAME.c into a library, for this Lua; gives its path.
 function program.library(name)
     local include = jit and "luajit-2.1" or "lua5.4" -- luacheck: globals jit
@@ -128,6 +147,15 @@ function program.library(name)
                             :format(include, path, name))
     assert(made == true or made == 0, "cannot compile " .. name)
     return path
+end
+
+
+--- What system.c has, for this process.
+function program.system()
+    local path = program.library("system")
+    local open = assert(package.loadlib(path, "luaopen_system"))
+    os.remove(path)
+    return open()
 end
 
 

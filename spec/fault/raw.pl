@@ -8,12 +8,33 @@
 #   set PATH DATA
 #   stat PATH           prints owner=HEX children=N czxid=N ctime=MS
 #   children PATH       prints the names
+#
+# raw.pl HOST:PORT@SESSION [COMMAND...] - on a second connection of somebody's session, which it
+# ends, as an expiry does; with commands it only goes, so that they are the session's own, which
+# land late. The password is no secret: the server makes it from the id, with Java's Random.
 use strict;
 use warnings;
+no warnings 'portable'; # 64 bits
 use IO::Socket::INET;
 
-my $socket = IO::Socket::INET->new(PeerAddr => shift @ARGV) or die "no connection: $!\n";
+my ($host, $id) = split /@/, shift @ARGV;
+my $session = hex($id // 0);
+my $others = defined $id && @ARGV;
+my $socket = IO::Socket::INET->new(PeerAddr => $host) or die "no connection: $!\n";
 my $xid = 0;
+
+my $mask = (1 << 48) - 1;
+my $seed = ($session ^ 0xB3415C00 ^ 0x5DEECE66D) & $mask;
+
+# The next 32 bits of java.util.Random.
+sub next_int {
+    use integer; # wraps, as Java does
+    $seed = $seed * 0x5DEECE66D + 0xB & $mask;
+    return $seed >> 16 & 0xFFFFFFFF;
+}
+
+# Random.nextBytes gives the bytes of each number from the lowest.
+my $password = join "", map { pack "V", next_int() } 1 .. 4;
 
 sub text { pack "l> a*", length $_[0], $_[0] }
 
@@ -59,12 +80,15 @@ my %commands = (
 );
 my %arity = (create => 2, delete => 1, set => 2, stat => 1, children => 1);
 
-send_frame(pack("l> q> l> q>", 0, 0, 10000, 0) . text("\0" x 16) . "\0");
-frame();
+# connect: protocol 0, nothing seen, a timeout of 10 s, the session, its password
+send_frame(pack("l> q> l> Q>", 0, 0, 10000, $session) . text($password) . "\0");
+my (undef, undef, $got) = unpack "l> l> Q>", frame();
+die "refused\n" if $session && $got != $session;
 while (defined(my $name = shift @ARGV)) {
     my $command = $commands{$name} or die "no command $name\n";
     my ($error, $answer) = $command->(splice @ARGV, 0, $arity{$name});
     print $error ? "error $error\n" : "ok $answer\n";
 }
+exit if $others;
 send_frame(pack "l> l>", ++$xid, -11);
 frame();

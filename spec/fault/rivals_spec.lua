@@ -8,7 +8,7 @@
 -- | Curator, CURATOR-206          | "held", and re-entered, after expiry    | here            |
 -- | Curator                       | a late release frees the next owner     | expiry          |
 -- | Curator, kazoo-730, go-zk-65  | many holders after 2^31 creates         | traps (9)       |
--- | Curator, CURATOR-264          | two nodes after a lost create reply     | here, replies   |
+-- | Curator, CURATOR-264          | two nodes after a lost create reply     | replies         |
 -- | Curator, CURATOR-79           | an interrupt leaves the node            | replies         |
 -- | Curator, CURATOR-678          | release while cut off: lock wedged      | here            |
 -- | Curator                       | acquire(0.5 s) takes 40 s, server down  | replies         |
@@ -25,14 +25,14 @@
 -- | kazoo (leak B)                | a second try deletes the first's name   | here            |
 -- | kazoo-282                     | a stale object waits for itself         | here            |
 -- | kazoo                         | acquire(2) takes 3.5 s: others give up  | here            |
--- | kazoo                         | acquire(1) takes 15 s: silent server    | here            |
+-- | kazoo                         | acquire(1) takes 15 s: silent server    | process         |
 -- | kazoo-88                      | cancel() ends the acquire after it      | here            |
 -- | kazoo                         | release of a lost lock says yes         | replies         |
 -- | kazoo-732                     | a failed try is two writes              | requests        |
 -- | kazoo                         | suspended is no reason to let go, ever  | traps (3)       |
 -- | kazoo-519                     | hangs in a forked child                 | process         |
 -- | kazoo-170                     | hangs after a reconnect                 | replies         |
--- | go-zookeeper, samuel-229      | waits behind its own orphan             | here, replies   |
+-- | go-zookeeper, samuel-229      | waits behind its own orphan             | replies         |
 -- | go-zookeeper                  | dead object: expiry, lost unlock reply  | here, replies   |
 -- | go-zookeeper                  | a foreign child: error, and an orphan   | here            |
 -- | C recipe                      | two locks of one session share the node | here            |
@@ -46,7 +46,7 @@
 -- | Menagerie                     | broken for good by one expired wait     | here            |
 -- | Menagerie                     | a failed try gives up another's hold    | here            |
 -- | Menagerie                     | two processes of one name share a node  | here            |
--- | Menagerie                     | a signal lost before who waits is there | condition       |
+-- | Menagerie                     | a signal lost before its waiter waits   | condition       |
 -- | Menagerie                     | conditions of a lock wake each other    | condition       |
 -- | Menagerie                     | waits with the lock, if re-entered      | condition       |
 -- | Menagerie                     | expiry, a deleted node: "signalled"     | condition (3)   |
@@ -54,18 +54,20 @@
 -- | zk-ruby-34                    | a late unlock deletes another's node    | here            |
 -- | zk-ruby-54                    | a blip empties the line                 | replies         |
 -- | zk-ruby-51                    | no name of one's own: orphans           | replies         |
--- | many                          | a release wakes everybody               | requests, lock  |
+-- | many                          | a release wakes everybody               | requests        |
 
+local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
+local at_rest, fails = rig.at_rest, fault.fails
+
 local server, proxy, session, other, lock
 
--- What another program may do to nodes; see raw.pl.
-local function foreign(command, ...)
-    return rig.shell("perl spec/fault/raw.pl %s " .. command, server.hosts, ...)
+local function foreign(...)
+    return fault.foreign(server, ...)
 end
 
 local function nodes()
@@ -73,29 +75,34 @@ local function nodes()
 end
 
 local function in_line(count)
-    rig.wait_for(count .. " in line", function() return nodes() == count end)
+    server:wait_for_nodes(lock.path, count)
 end
 
-local at_rest = rig.at_rest
-
--- Cuts the session off until the server has ended it. What it waits for meanwhile ends.
 local function expire()
-    local expiries = session:stats().expiries
-    proxy:command("blackhole")
-    local id = "0x" .. session:id()
-    rig.wait_for("its end", function() -- its connection may be listed for longer
-        return not server:ask("dump"):match("(.-)Connections dump"):find(id, 1, true)
-    end)
-    proxy:command("flow")
-    rig.wait_for("a new session", function()
-        session:dispatch()
-        return session:stats().expiries > expiries and session:state() == "connected"
-    end)
+    fault.expire(proxy, session)
+    fault.state_is(session, "connected")
 end
 
-local function fails(code, acquired, _, got)
-    assert.is_nil(acquired)
-    assert.equal(code, got)
+-- So many waits of the session, in line behind another's lease; then fn(that lease), while the
+-- proxy counts. In the end each of them had the lock.
+local function behind_another(count, fn)
+    local theirs, tasks, granted = assert(other:mutex(lock.path):acquire(20)), {}, 0
+    for i = 1, count do
+        tasks[i] = function()
+            local lease = assert(lock:acquire{ timeout = 30, owner = i })
+            granted = granted + 1
+            lease:release()
+        end
+    end
+    tasks[count + 1] = function()
+        in_line(count + 1)
+        rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
+        proxy:reset()
+        fn(theirs)
+    end
+    zklock.run(unpack(tasks))
+    in_line(0)
+    assert.equal(count, granted)
 end
 
 -- `session` is behind the proxy, `other` is not.
@@ -111,8 +118,7 @@ before_each(function()
     assert(lock:acquire(20)):release{ wait = 20 } -- makes the path
 end)
 after_each(function()
-    proxy:command("accept")
-    proxy:command("flow")
+    fault.heal(proxy)
     rig.close_sessions()
 end)
 
@@ -126,7 +132,7 @@ describe("after the end of its session", function()
     local function survivor(name)
         local path = lock.path .. "/" .. name
         assert.matches("^ok", foreign("create 0 %s", path))
-        return path, tonumber(foreign("stat %s", path):match("czxid=(%d+)"))
+        return path, tonumber(fault.czxid(server, path))
     end
 
     it("CURATOR-604: a waiter does not adopt its node of the session before", function()
@@ -159,7 +165,7 @@ describe("after the end of its session", function()
         fails("lost", lease:release{ wait = 20 })
         fails("timeout", lock:acquire(0.2))
         at_rest(session)
-        assert.equal(token, tonumber(foreign("stat %s", path):match("czxid=(%d+)")))
+        assert.equal(token, tonumber(fault.czxid(server, path)))
         foreign("delete %s", path)
         assert.is_true(assert(lock:acquire(20)).token > token)
     end)
@@ -209,39 +215,12 @@ end)
 
 
 describe("a lost reply", function()
-    it("CURATOR-264: to a create: the list is asked for behind a sync, and one node is left",
-       function()
-        proxy:reset()
-        proxy:command("drop-reply create2 1")
-        local lease = assert(lock:acquire(20))
-        local counts = proxy:counts()
-        assert.equal(1, session:stats().reconnects)
-        assert.equal(1, counts.sync) -- the first heartbeat is seconds away
-        assert.equal(1, counts.create2)
-        assert.equal(1, nodes())
-        assert.is_true(lease:release{ wait = 20 })
-        assert.equal(0, nodes())
-    end)
-
-    it("samuel-229: to a create, and no server after it: no wait behind one's own orphan",
-       function()
-        proxy:command("drop-reply create2 1")
-        proxy:command("refuse")
-        fails("timeout", lock:acquire(0.3))
-        assert.equal(1, nodes())
-        proxy:command("accept")
-        rig.wait_for("connected", function() return session:state() == "connected" end)
-        local lease = assert(lock:acquire(20))
-        in_line(1)
-        assert.is_true(lease:check(20))
-    end)
-
-    for _, fault in ipairs{ "drop-request", "drop-reply", "cut-after" } do
+    for _, kind in ipairs{ "drop-request", "drop-reply", "cut-after" } do
         it(("kazoo-732 (leak A): to the clean-up of a failed wait: its node goes (%s)"):format(
-            fault), function()
+            kind), function()
             local id = session:id()
             local theirs = assert(other:mutex(lock.path):acquire(20))
-            proxy:command("%s delete 1", fault)
+            proxy:command("%s delete 1", kind)
             fails("timeout", lock:acquire(0.2))
             rig.wait_for("a reconnect", function() return session:stats().reconnects == 1 end)
             in_line(1)
@@ -272,9 +251,7 @@ end)
 describe("without a connection", function()
     it("CURATOR-678: a release returns at once, and is made good later", function()
         local lease = assert(lock:acquire(20))
-        proxy:command("refuse")
-        proxy:command("cut")
-        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        fault.suspend(proxy, session)
         local seconds, released = rig.timed(lease.release, lease)
         assert.is_true(released)
         assert.is_true(seconds < 5, ("took %.2f s"):format(seconds))
@@ -286,41 +263,16 @@ describe("without a connection", function()
         assert.equal(0, nodes())
     end)
 
-    it("kazoo: no wait is longer than its timeout when the server is silent", function()
-        proxy:command("blackhole")
-        for _, timeout in ipairs{ 0.3, 0.1 } do
-            local seconds, lease, _, code = rig.timed(lock.acquire, lock, timeout)
-            fails("timeout", lease, nil, code)
-            assert.is_true(seconds >= timeout and seconds < timeout + 8,
-                           ("took %.2f s"):format(seconds))
-        end
-        proxy:command("flow")
-        assert(lock:acquire(20)):release{ wait = 20 }
-        in_line(0)
-    end)
-
     it("Curator: a blip does not make every waiter ask again", function()
-        local COUNT = 40
-        local theirs, tasks = assert(other:mutex(lock.path):acquire(20)), {}
-        for i = 1, COUNT do
-            tasks[i] = function() assert(lock:acquire{ timeout = 30, owner = i }):release() end
-        end
-        tasks[COUNT + 1] = function()
-            in_line(COUNT + 1)
-            rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
-            proxy:reset()
+        behind_another(40, function(theirs)
             proxy:command("cut")
-            rig.wait_for("a reconnect", function()
-                return session:state() == "connected" and session:stats().reconnects == 1
-            end)
+            fault.reconnected(session, 1)
             fails("timeout", lock:acquire{ timeout = 0, owner = "another" }) -- one list
             local counts = proxy:counts()
             assert.equal(1, counts.getChildren)
             assert.equal(0, counts.getData + counts.exists)
             theirs:release()
-        end
-        zklock.run(unpack(tasks))
-        in_line(0)
+        end)
     end)
 end)
 
@@ -378,6 +330,9 @@ describe("what else is in the folder", function()
         ["_c_"] = "go-zookeeper, too short for it",
         ["nodash"] = "the C recipe",
         ["abc"] = "zk-ruby",
+        ["data-0000000000"] = "another's numbers",
+        ["lock-1"] = "a number that is too short",
+        ["-"] = "nothing but a dash",
     } do
         it(("%s: a child %s neither blocks, nor breaks, nor leaves a node"):format(client, name),
            function()
@@ -451,26 +406,13 @@ describe("two in one process", function()
     -- Curator lists 12 times a hand-off with 50 threads, 35 times with 200.
     it("CURATOR-716: a hand-off wakes one waiter, however many share the lock", function()
         local COUNT = 50
-        local theirs, tasks, granted = assert(other:mutex(lock.path):acquire(20)), {}, 0
-        for i = 1, COUNT do
-            tasks[i] = function()
-                local lease = assert(lock:acquire{ timeout = 30, owner = i })
-                granted = granted + 1
-                lease:release()
-            end
-        end
-        tasks[COUNT + 1] = function()
-            in_line(COUNT + 1)
-            rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
-            proxy:reset()
+        behind_another(COUNT, function(theirs)
             theirs:release()
-            rig.wait_for("all granted", function() return granted == COUNT end, 30)
             in_line(0)
             local counts = proxy:counts()
             assert.equal(COUNT + 1, counts.events) -- one for each node that went
             assert.equal(0, counts.getChildren + counts.getData)
-        end
-        zklock.run(unpack(tasks))
+        end)
     end)
 end)
 

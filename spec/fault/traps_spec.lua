@@ -2,39 +2,31 @@
 -- Each of them was reproduced with the bare client; here is shown that zklock is immune.
 
 local core = require "zklock.core"
-local pause = require "spec.fault.pause"
+local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
--- What another program may do to nodes; see raw.pl.
-local function foreign(server, command, ...)
-    return rig.shell("perl spec/fault/raw.pl %s " .. command, server.hosts:match("^[^,]+"), ...)
-end
+local at_rest, foreign = rig.at_rest, fault.foreign
 
-local function exists(server, path)
-    return foreign(server, "stat %s", path):match("^ok") ~= nil
-end
+local server, proxy = rig.shared(), nil
 
-local at_rest = rig.at_rest
-
-local function reconnects(session, count)
-    rig.wait_for("a reconnect", function()
-        return session:stats().reconnects >= count and session:state() == "connected"
-    end)
-end
+setup(function() proxy = rig.proxy(server.hosts) end)
+teardown(function() proxy:stop() end)
+after_each(function()
+    fault.heal(proxy)
+    rig.close_sessions()
+end)
 
 
 -- ZOOKEEPER-1998: libzookeeper resolves names on every turn of its loop; while it cannot,
 -- it neither sends nor tells.
 describe("trap 1: name resolution that fails", function()
-    local server, proxy, library, broken
+    local library, broken
 
     setup(function()
-        server = rig.shared()
-        proxy = rig.proxy(server.hosts)
         library = program.library("resolver")
         broken = os.tmpname()
         os.remove(broken)
@@ -43,10 +35,7 @@ describe("trap 1: name resolution that fails", function()
     teardown(function()
         os.remove(library)
         os.remove(broken)
-        proxy:stop()
     end)
-
-    local function break_resolver() assert(io.open(broken, "w")):close() end
 
     it("costs no heartbeat, no lease and no reconnect after connect", function()
         local path = rig.path()
@@ -66,9 +55,9 @@ describe("trap 1: name resolution that fails", function()
         ]]):format(path), { preload = library, environment = "BROKEN_RESOLVER=" .. broken,
                             input = true })
         local token = assert(child:line(), "no lock")
-        break_resolver()
+        program.write(broken, "")
         child:tell("broken")
-        assert.equal("connection", child:line())
+        child:says("connection")
         local begin = core.now()
         proxy:reset()
         rig.wait_for("heartbeats, six in a timeout", function()
@@ -78,23 +67,23 @@ describe("trap 1: name resolution that fails", function()
             return core.now() - begin > 9 and proxy:counts().sync >= 6 -- a session timeout
         end)
         child:tell("check")
-        assert.equal("true", child:line())
+        child:says("true")
         proxy:command("cut")
         rig.wait_for("a reconnect by address", function()
             child:tell("state")
             return child:line() == "held\t1"
         end)
         child:tell("check")
-        assert.equal("true", child:line())
+        child:says("true")
         local node = assert(server:nodes(path)[1])
-        assert.equal(token, foreign(server, "stat %s", node):match("czxid=(%d+)"))
+        assert.equal(token, fault.czxid(server, node))
         child:tell(nil)
-        assert.equal(0, (select(3, child:finish())))
+        child:ends()
     end)
 
     it("before connect is told as connection, at its deadline, and cured when it works again",
        function()
-        break_resolver()
+        program.write(broken, "")
         local child = program.start("localhost" .. proxy.hosts:match(":%d+$"), [[
             local core = require "zklock.core"
             local begin = core.now()
@@ -104,10 +93,10 @@ describe("trap 1: name resolution that fails", function()
             os.remove(os.getenv("BROKEN_RESOLVER"))
             say(zklock.connect(HOSTS, { connect_timeout = 60 }) ~= nil)
         ]], { preload = library, environment = "BROKEN_RESOLVER=" .. broken })
-        assert.equal("nil\tconnection\ttrue", child:line())
+        child:says("nil\tconnection\ttrue")
         assert.matches("localhost.*resolution", child:line())
-        assert.equal("true", child:line())
-        assert.equal(0, (select(3, child:finish())))
+        child:says("true")
+        child:ends()
     end)
 end)
 
@@ -115,28 +104,23 @@ end)
 -- ZOOKEEPER-2466: the cursor advances twice a failure, so with an even number of addresses
 -- half of them are never tried.
 describe("trap 2: an even number of addresses", function()
-    after_each(rig.close_sessions)
-
     for _, order in ipairs{ "dead,live", "live,dead", "dead,dead,dead,live",
+                            "dead,dead,live,dead", "dead,live,dead,dead",
                             "live,dead,dead,dead" } do
         it(("does not keep a session from the live one of %s, ever"):format(order), function()
             local live, proxies = nil, {}
             local hosts = order:gsub("%a+", function(word)
-                local proxy = rig.proxy(rig.shared().hosts)
-                proxies[#proxies + 1] = proxy
-                if word == "live" then live = proxy else proxy:command("refuse") end
-                return proxy.hosts
+                local each = rig.proxy(server.hosts)
+                proxies[#proxies + 1] = each
+                if word == "live" then live = each else each:command("refuse") end
+                return each.hosts
             end)
             local session = rig.session(hosts, { timeout = 20 })
             for i = 1, 6 do
-                live:command("refuse")
-                live:command("cut")
-                rig.wait_for("suspended", function() return session:state() == "suspended" end)
+                fault.suspend(live, session)
                 zklock.sleep(0.05 * (i % 3)) -- it goes round, once or more
                 live:command("accept")
-                rig.wait_for("a reconnect", function()
-                    return session:stats().reconnects >= i and session:state() == "connected"
-                end)
+                fault.reconnected(session, i)
             end
             assert.equal(0, session:stats().expiries)
             session:close()
@@ -154,21 +138,11 @@ describe("trap 3: a follower that is cut off from its leader (Curator, kazoo)", 
 
     setup(function() ensemble = rig.server{ n = 3 } end)
     teardown(function() ensemble:stop() end)
-    after_each(function()
-        for n = 1, 3 do ensemble:resume(n) end
-        rig.close_sessions()
-    end)
+    after_each(function() for n = 1, 3 do ensemble:resume(n) end end)
 
     it("does not keep a lease alive: it is suspect, then lost, by the clock", function()
-        local TIMEOUT, follower = 3, nil
-        for n = 1, 3 do
-            if ensemble:ask("srvr", n):find("Mode: follower") then follower = n end
-        end
-        local hosts, n = nil, 0
-        for host in ensemble.hosts:gmatch("[^,]+") do
-            n = n + 1
-            if n == follower then hosts = host end
-        end
+        local TIMEOUT, follower = 3, ensemble:leader() % 3 + 1
+        local hosts = ensemble:host(follower)
         local session = rig.session(hosts, { timeout = TIMEOUT })
         local idle = rig.session(hosts, { timeout = 4 })
         local lock = session:mutex(rig.path())
@@ -177,7 +151,7 @@ describe("trap 3: a follower that is cut off from its leader (Curator, kazoo)", 
         rig.wait_for("heartbeats", function() return session:stats().syncs >= 3 end)
         assert.equal("held", lease:state())
         for other = 1, 3 do
-            if other ~= follower then pause(ensemble, other) end
+            if other ~= follower then fault.pause(ensemble, other) end
         end
         local begin, certain = core.now(), lease:remaining()
         assert.is_true(certain <= TIMEOUT / 2, ("certain for %.2f s"):format(certain))
@@ -204,15 +178,6 @@ end)
 
 -- ZOOKEEPER-3868: zookeeper_close() forgets completions.
 describe("trap 4: completions that are lost at close", function()
-    local server, proxy
-
-    setup(function()
-        server = rig.shared()
-        proxy = rig.proxy(server.hosts)
-    end)
-    teardown(function() proxy:stop() end)
-    after_each(rig.close_sessions)
-
     -- Starts 200 operations in a session, then closes it; gives how they ended.
     local function close_under_load(hosts, timeout, before_close, before_start)
         local session = rig.session(hosts, { timeout = timeout })
@@ -249,7 +214,7 @@ describe("trap 4: completions that are lost at close", function()
         for name in pairs(ends) do
             assert.is_true(name == "ok" or name == "closed" or name == "timeout", name)
         end
-        rig.wait_for("no node", function() return #server:nodes(path) == 0 end)
+        server:wait_for_nodes(path, 0)
         return ends
     end
 
@@ -276,15 +241,6 @@ end)
 
 -- What is asked for while libzookeeper says "expired" stays in its queue.
 describe("trap 5: what is asked for while a session expires", function()
-    local server, proxy
-
-    setup(function()
-        server = rig.shared()
-        proxy = rig.proxy(server.hosts)
-    end)
-    teardown(function() proxy:stop() end)
-    after_each(rig.close_sessions)
-
     local TIMEOUT = 20 -- seconds, of each call: more than all takes on a busy machine
 
     -- `wait` delivers the news of the end, before the last are asked for, or leaves it for later.
@@ -325,9 +281,9 @@ describe("trap 5: what is asked for while a session expires", function()
             local lease = assert(session:mutex(path):acquire(20))
             proxy:command("blackhole")
             ask_for(20)
-            rig.wait_for("suspended", function() return session:state() == "suspended" end)
+            fault.state_is(session, "suspended")
             ask_for(20)
-            rig.wait_for("its node gone", function() return #server:nodes(path) == 0 end)
+            server:wait_for_nodes(path, 0)
             assert.are_not.equal("held", lease:state())
             proxy:command("flow")
             wait("expired", function()
@@ -364,26 +320,25 @@ describe("traps 6 and 7: a session with many long paths", function()
     local LIMIT = 512 * 1024 -- of nodes
     local OTHERS = 256 * 1024 -- of watched nodes of others
     local LONG = ("x"):rep(2000)
-    local server, proxy
+    local own, link -- the server, and a proxy before it
 
     setup(function()
-        server = rig.server()
-        proxy = rig.proxy(server.hosts)
+        own = rig.server()
+        link = rig.proxy(own.hosts)
     end)
     teardown(function()
-        proxy:stop()
-        server:stop()
+        link:stop()
+        own:stop()
     end)
-    after_each(rig.close_sessions)
 
     -- Waits that timed out do not count, those in line do; leases take what is left for nodes.
     it("is refused more watches than it could set again, and reconnects", function()
         local COUNT = 230
         local path = rig.path()
-        local session = rig.session(proxy.hosts, { timeout = 20 })
+        local session = rig.session(link.hosts, { timeout = 20 })
         local leases, ends = {}, {}
         for batch = 1, 2 do
-            local holder = rig.session(server.hosts, { timeout = 20 })
+            local holder = rig.session(own.hosts, { timeout = 20 })
             for i = 1, COUNT do
                 local lock = holder:mutex(("%s/%s%d-%d"):format(path, LONG, batch, i))
                 leases[#leases + 1] = assert(lock:acquire(20))
@@ -409,7 +364,7 @@ describe("traps 6 and 7: a session with many long paths", function()
                 rig.keep(lease):on_revoke(function() end)
             end
         end
-        proxy:command("delay 200") -- all ask before the first is answered
+        link:command("delay 200") -- all ask before the first is answered
         wait_for_all(1, 2)
         at_rest(session)
         wait_for_all(COUNT + 1, nil, function()
@@ -418,10 +373,10 @@ describe("traps 6 and 7: a session with many long paths", function()
                 local stats = session:stats()
                 return stats.in_flight == 0 and ended + stats.claims == 2 * COUNT
             end)
-            proxy:command("delay 0")
+            link:command("delay 0")
             assert.equal("too_many", take_leases())
             rig.wait_for("all watched", function() return session:stats().in_flight == 0 end)
-            proxy:command("cut")
+            link:command("cut")
             rig.wait_for("a reconnect", function() return session:stats().reconnects > 0 end)
             local watched = session:stats().watches * (#path + #LONG)
             assert.is_true(#assert(session:mutex(path .. "/other"):queue(20)) == 0)
@@ -433,12 +388,12 @@ describe("traps 6 and 7: a session with many long paths", function()
             session:close()
         end)
         assert.equal(2 * COUNT, ends.timeout + ends.too_many + ends.closed)
-        rig.wait_for("only the holders", function() return #server:nodes(path) == 2 * COUNT end)
+        own:wait_for_nodes(path, 2 * COUNT) -- of the holders
     end)
 
     it("is refused more nodes than the log can bear, and the server starts again", function()
         local path = rig.path()
-        local session = rig.session(proxy.hosts, { timeout = 6 })
+        local session = rig.session(link.hosts, { timeout = 6 })
         local leases, code = {}, nil
         for i = 1, 400 do
             local lease, _, why = session:mutex(("%s/%s%d"):format(path, LONG, i)):acquire(20)
@@ -450,69 +405,55 @@ describe("traps 6 and 7: a session with many long paths", function()
         end
         assert.equal("too_many", code)
         local bytes = 0
-        for _, node in ipairs(server:nodes(path)) do bytes = bytes + #node + 4 end
-        assert.equal(#leases, #server:nodes(path))
+        for _, node in ipairs(own:nodes(path)) do bytes = bytes + #node + 4 end
+        assert.equal(#leases, #own:nodes(path))
         assert.is_true(bytes <= LIMIT and bytes > LIMIT / 2, bytes .. " bytes")
         assert.is_true(session:stats().path_bytes <= LIMIT)
         assert.is_true(leases[1]:release{ wait = 20 })
         leases[1] = assert(session:mutex(path .. "/" .. LONG .. "again"):acquire(20))
         -- The worst close: nothing is deleted before.
-        proxy:command("blackhole")
+        link:command("blackhole")
         session:close()
-        rig.wait_for("expiry", function() return #server:nodes(path) == 0 end, 30)
-        proxy:command("flow")
-        server:kill()
-        server:restart()
-        local again = assert(rig.session(server.hosts):mutex(path):acquire(20))
+        own:wait_for_nodes(path, 0)
+        link:command("flow")
+        own:kill()
+        own:restart()
+        local again = assert(rig.session(own.hosts):mutex(path):acquire(20))
         assert.is_true(again:release{ wait = 20 })
-    end)
-
-    it("may have as many again when the first are given back", function()
-        local path, session = rig.path(), rig.session(server.hosts, { timeout = 20 })
-        for _ = 1, 2 do
-            local leases = {}
-            for i = 1, 200 do
-                leases[i] = assert(session:mutex(("%s/%s%d"):format(path, LONG, i)):acquire(20))
-            end
-            for i = 1, 200 do leases[i]:release() end
-        end
-        at_rest(session)
-        assert.equal(0, session:stats().path_bytes)
     end)
 end)
 
 
 -- A container create inside a multi aborts the process; and containers go when empty.
 describe("trap 8: containers (Curator, kazoo-563)", function()
-    local server
+    local own
 
     setup(function()
-        local output = rig.shell("JVMFLAGS=-Dznode.container.checkIntervalMs=100 " ..
-                                 "rig/zookeeper start -w %d -t 200", rig.pid)
-        server = setmetatable({ dir = assert(output:match("dir='([^']*)'")),
-                                hosts = output:match("hosts='([^']*)'") },
-                              getmetatable(rig.shared()))
+        own = rig.server{ environment = "JVMFLAGS=-Dznode.container.checkIntervalMs=100" }
     end)
-    teardown(function() server:stop() end)
-    after_each(rig.close_sessions)
+    teardown(function() own:stop() end)
+
+    local function wait_until_reaped(path)
+        rig.wait_for("all reaped", function() return not fault.czxid(own, path) end)
+    end
 
     it("are what parents are made as, never in a multi, and go when empty", function()
-        local proxy = rig.proxy(server.hosts)
-        local session = rig.session(proxy.hosts, { timeout = 10 })
+        local link = rig.proxy(own.hosts)
+        local session = rig.session(link.hosts, { timeout = 10 })
         local lock = session:mutex(rig.path() .. "/a/b")
         for _ = 1, 3 do
             local lease = assert(lock:acquire(20))
             lease:release{ wait = 20 }
-            rig.wait_for("all reaped", function() return not exists(server, "/spec") end)
+            wait_until_reaped("/spec")
             assert.is_nil((select(2, lock:queue(20))))
         end
-        assert.equal(12, proxy:counts().createContainer) -- 4 parents, 3 times
-        assert.equal(0, proxy:counts().multi)
-        proxy:stop()
+        assert.equal(12, link:counts().createContainer) -- 4 parents, 3 times
+        assert.equal(0, link:counts().multi)
+        link:stop()
     end)
 
     it("that are reaped all the time cost no acquire and no waiter", function()
-        local session, other = rig.session(server.hosts), rig.session(server.hosts)
+        local session, other = rig.session(own.hosts), rig.session(own.hosts)
         local path, token, finish = rig.path() .. "/a/b", 0, core.now() + 2
         local function contend(mine)
             while core.now() < finish do
@@ -528,15 +469,15 @@ describe("trap 8: containers (Curator, kazoo-563)", function()
     end)
 
     it("are persistent nodes if that is wished, and stay", function()
-        local session = rig.session(server.hosts, { parents = "persistent" })
+        local session = rig.session(own.hosts, { parents = "persistent" })
         local lock = session:mutex(rig.path() .. "/a")
         assert(lock:acquire(20)):release{ wait = 20 }
-        assert.matches("owner=0 ", foreign(server, "stat %s", lock.path))
+        assert.matches("owner=0 ", foreign(own, "stat %s", lock.path))
         -- A container that is made after is reaped; the persistent one is not.
-        local other = rig.session(server.hosts):mutex(rig.path() .. "/b")
+        local other = rig.session(own.hosts):mutex(rig.path() .. "/b")
         assert(other:acquire(20)):release{ wait = 20 }
-        rig.wait_for("reaped", function() return not exists(server, other.path) end)
-        assert.is_true(exists(server, lock.path))
+        wait_until_reaped(other.path)
+        assert.is_truthy(fault.czxid(own, lock.path))
     end)
 end)
 
@@ -544,71 +485,42 @@ end)
 -- ZOOKEEPER-3249, Q-02, PIT-22: the counter sticks at 2^31 - 1; from there on numbers are
 -- equal, or negative, and tell no order.
 describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-65)", function()
-    local server, PATH = nil, "/worn"
+    local own, PATH = nil, "/worn"
 
     setup(function()
-        server = rig.server()
-        server:kill()
-        rig.shell("perl spec/fault/counter.pl %s/1/data %s 2147483640", server.dir, PATH)
-        server:restart()
+        own = rig.server()
+        own:kill()
+        rig.shell("perl spec/fault/counter.pl %s/1/data %s 2147483640", own.dir, PATH)
+        own:restart()
     end)
-    teardown(function() server:stop() end)
-    after_each(rig.close_sessions)
+    teardown(function() own:stop() end)
 
-    -- Contends with several coroutines; under the lock it writes "in TOKEN", "out TOKEN".
-    local CONTENDER = [[
-        local PATH, LOG, COUNT = %q, %q, %d
-        local log = io.open(LOG, "a")
-        log:setvbuf("no")
-        local session = assert(zklock.connect(HOSTS, { timeout = 10 }))
-        local tasks = {}
-        for i = 1, 4 do
-            tasks[i] = function()
-                for _ = 1, COUNT do
-                    local lease = assert(session:mutex(PATH):acquire(30))
-                    log:write("in ", lease:token_string(), "\n")
-                    zklock.sleep(0.001)
-                    log:write("out ", lease:token_string(), "\n")
-                    lease:release()
+    it("grants to one at a time, in order, with growing tokens, over and past it", function()
+        local SESSIONS, EACH, COUNT = 4, 4, 15
+        local inside, last, grants, tasks = false, 0, 0, {}
+        for _ = 1, SESSIONS do
+            local lock = rig.session(own.hosts, { timeout = 10 }):mutex(PATH)
+            for owner = 1, EACH do
+                tasks[#tasks + 1] = function()
+                    for _ = 1, COUNT do
+                        local lease = assert(lock:acquire{ timeout = 30, owner = owner })
+                        assert.is_false(inside, "two hold the lock")
+                        assert.is_true(lease.token > last, "not in order")
+                        inside, last, grants = true, lease.token, grants + 1
+                        zklock.sleep(0.001)
+                        inside = false
+                        lease:release()
+                    end
                 end
             end
         end
-        say("ready")
-        zklock.run((table.unpack or unpack)(tasks))
-        session:close()
-    ]]
-
-    it("grants to one at a time, in order, with growing tokens, over and past it", function()
-        local log, children, COUNT = os.tmpname(), {}, 15
-        for i = 1, 4 do
-            children[i] = program.start(server.hosts, CONTENDER:format(PATH, log, COUNT))
-        end
-        for _, child in ipairs(children) do assert.equal("ready", child:line()) end
-        for _, child in ipairs(children) do
-            local rest, errors, status = child:finish()
-            assert.equal("", rest .. errors)
-            assert.equal(0, status)
-        end
-        local inside, last, grants = nil, 0, 0
-        for line in io.lines(log) do
-            local way, token = line:match("(%a+) (%d+)")
-            token = tonumber(token)
-            if way == "in" then
-                assert.is_nil(inside, "two hold the lock")
-                assert.is_true(token > last, "not in order: " .. token .. " after " .. last)
-                inside, last, grants = token, token, grants + 1
-            else
-                assert.equal(inside, token)
-                inside = nil
-            end
-        end
-        os.remove(log)
-        assert.equal(4 * 4 * COUNT, grants)
-        assert.equal(0, #server:nodes(PATH))
+        zklock.run(unpack(tasks))
+        assert.equal(SESSIONS * EACH * COUNT, grants)
+        own:wait_for_nodes(PATH, 0)
     end)
 
     it("shows a queue in order, and its end is reached", function()
-        local holder, session = rig.session(server.hosts), rig.session(server.hosts)
+        local holder, session = rig.session(own.hosts), rig.session(own.hosts)
         local lease = assert(holder:mutex(PATH):acquire(20))
         local order, tasks = {}, {}
         for i = 1, 6 do
@@ -620,7 +532,7 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
             end
         end
         tasks[7] = function()
-            rig.wait_for("seven in line", function() return #server:nodes(PATH) == 7 end)
+            own:wait_for_nodes(PATH, 7)
             local queue, last = assert(holder:mutex(PATH):queue(20)), 0
             assert.equal(7, #queue)
             assert.equal(lease.token, queue[1].token)
@@ -636,34 +548,11 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
         zklock.run(unpack(tasks))
         assert.same({ 1, 2, 3, 4, 5, 6 }, order)
     end)
-
-    it("lets tries fail and waits time out, and leaves nothing", function()
-        local holder, session = rig.session(server.hosts), rig.session(server.hosts)
-        local lease = assert(holder:mutex(PATH):acquire(20))
-        for _, timeout in ipairs{ 0, 0.1, 0, 0.1 } do
-            local result, _, code = session:mutex(PATH):acquire(timeout)
-            assert.is_nil(result)
-            assert.equal("timeout", code)
-        end
-        at_rest(session)
-        assert.equal(1, #server:nodes(PATH))
-        assert.is_true(lease:release{ wait = 20 })
-        assert.equal("held", assert(session:mutex(PATH):acquire(0)):state())
-    end)
 end)
 
 
 -- Session events go to every distinct context, with a search for duplicates: O(n^2).
 describe("trap 10: two thousand waits", function()
-    local server, proxy
-
-    setup(function()
-        server = rig.shared()
-        proxy = rig.proxy(server.hosts)
-    end)
-    teardown(function() proxy:stop() end)
-    after_each(rig.close_sessions)
-
     it("and a reconnect stall neither the session nor the line", function()
         local COUNT, PATHS = 2000, 100
         local session = rig.session(proxy.hosts, { timeout = 20 })
@@ -683,7 +572,7 @@ describe("trap 10: two thousand waits", function()
             rig.wait_for("all watch", function() return session:stats().in_flight == 0 end, 30)
             local begin = core.now()
             proxy:command("cut")
-            reconnects(session, 1)
+            fault.reconnected(session, 1)
             local seconds = core.now() - begin
             assert.is_true(seconds < 10, ("reconnected after %.2f s"):format(seconds))
             seconds = rig.timed(function() assert(session:mutex(path):queue(20)) end)

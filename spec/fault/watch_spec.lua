@@ -1,7 +1,10 @@
 -- session:watch() when connections, replies, sessions and servers are lost: the last change is
 -- told, once, and what did not change is not told again.
+local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 local zklock = require "zklock"
+
+local unpack = table.unpack or unpack -- luacheck: globals unpack
 
 local server, proxy, path
 
@@ -30,38 +33,29 @@ local function told(session, calls, ...)
     assert.same(expected, calls)
 end
 
-local function reconnected(session, count)
-    rig.wait_for("a reconnect", function()
-        return session:stats().reconnects >= count and session:state() == "connected"
-    end, 30)
-end
-
 setup(function()
     server = rig.shared()
+    proxy = rig.proxy(server.hosts)
     pcall(server.foreign, server, "create /spec ''")
 end)
+teardown(function() proxy:stop() end)
 before_each(function() path = rig.path() end)
+after_each(function()
+    fault.heal(proxy)
+    rig.close_sessions()
+end)
 
 
 describe("a watch", function()
     local session
 
-    setup(function() proxy = rig.proxy(server.hosts) end)
-    teardown(function() proxy:stop() end)
     before_each(function() session = rig.session(proxy.hosts, { timeout = 6 }) end)
-    after_each(function()
-        proxy:command("delay 0")
-        proxy:command("accept")
-        proxy:command("flow")
-        rig.close_sessions()
-    end)
 
-    -- How a connection is lost, and comes back.
     local outages = {
-        cut = { "refuse", "cut", back = "accept" },
-        blackhole = { "blackhole", back = "flow" },
-        halfopen = { "halfopen", back = "flow" },
-        ["halfopen, then cut"] = { "halfopen", "refuse", "cut", back = "accept" },
+        cut = { "refuse", "cut" },
+        blackhole = { "blackhole" },
+        halfopen = { "halfopen" },
+        ["halfopen, then cut"] = { "halfopen", "refuse", "cut" },
     }
 
     local changes = {
@@ -73,57 +67,37 @@ describe("a watch", function()
                                told = "old" },
         ["was made"] = { "create %s new", told = "new" },
         ["was made and changed"] = { "create %s x", "set %s new", told = "new" },
+        -- Of these nothing is told.
+        ["was made and deleted again"] = { "create %s x", "delete %s" },
+        ["was left as it was"] = { before = "create %s old" },
     }
 
     for name, outage in pairs(outages) do
         for what, change in pairs(changes) do
-            it(("tells once that the node %s meanwhile: %s"):format(what, name), function()
+            local count = change.told and "once that" or "nothing when"
+            it(("tells %s the node %s meanwhile: %s"):format(count, what, name), function()
                 if change.before then server:foreign(change.before, path) end
-                local first = change.before and "old" or "none"
+                local news = { change.before and "old" or "none" }
                 local calls = watched(session)
-                told(session, calls, first)
+                told(session, calls, unpack(news))
                 for _, command in ipairs(outage) do proxy:command(command) end
                 for _, each in ipairs(change) do server:foreign(each, path) end
-                proxy:command("flow")
-                proxy:command(outage.back)
-                told(session, calls, first, change.told)
-                server:foreign(change.told == "none" and "create %s end" or "set %s end", path)
-                told(session, calls, first, change.told, "end")
+                if not change.told then
+                    rig.eventually(function() return session:state() ~= "connected" end, 1)
+                end
+                fault.heal(proxy)
+                news[2] = change.told
+                told(session, calls, unpack(news))
+                server:foreign(news[#news] == "none" and "create %s end" or "set %s end", path)
+                news[#news + 1] = "end"
+                told(session, calls, unpack(news))
             end)
         end
-
-        it("tells nothing anew when nothing changed: " .. name, function()
-            server:foreign("create %s old", path)
-            local calls = watched(session)
-            told(session, calls, "old")
-            for _, command in ipairs(outage) do proxy:command(command) end
-            rig.eventually(function() return session:state() ~= "connected" end, 1)
-            proxy:command("flow")
-            proxy:command(outage.back)
-            told(session, calls, "old")
-            server:foreign("set %s new", path)
-            told(session, calls, "old", "new")
-        end)
     end
-
-    it("does not tell what was made and deleted again meanwhile", function()
-        local calls = watched(session)
-        told(session, calls, "none")
-        proxy:command("refuse")
-        proxy:command("cut")
-        server:foreign("create %s x delete %s", path, path)
-        proxy:command("accept")
-        reconnected(session, 1)
-        told(session, calls, "none")
-        server:foreign("create %s new", path)
-        told(session, calls, "none", "new")
-    end)
 
     it("that is begun without a connection tells as soon as there is one, once", function()
         server:foreign("create %s here", path)
-        proxy:command("refuse")
-        proxy:command("cut")
-        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        fault.suspend(proxy, session)
         local calls = watched(session)
         assert.equal(1, session:stats().watches, "there will be room for it")
         zklock.sleep(0.1)
@@ -133,18 +107,18 @@ describe("a watch", function()
     end)
 
     -- Each of the two requests of a look: the first one, and the one after a change.
-    for _, fault in ipairs{ "drop-request", "drop-reply", "cut-after" } do
+    for _, kind in ipairs{ "drop-request", "drop-reply", "cut-after" } do
         for _, operation in ipairs{ "exists", "getData" } do
             for n = 1, 2 do
-                it(("goes on when a look is lost: %s %s %d"):format(fault, operation, n), function()
+                it(("goes on when a look is lost: %s %s %d"):format(kind, operation, n), function()
                     server:foreign("create %s old", path)
                     local lost = session:stats().reconnects
-                    proxy:command("%s %s %d", fault, operation, n)
+                    proxy:command("%s %s %d", kind, operation, n)
                     local calls = watched(session)
                     has(calls, 1, "old")
                     server:foreign("set %s new", path)
                     has(calls, 2, "new")
-                    reconnected(session, lost + 1)
+                    fault.reconnected(session, lost + 1)
                     told(session, calls, "old", "new")
                     server:foreign("delete %s", path)
                     told(session, calls, "old", "new", "none")
@@ -154,29 +128,24 @@ describe("a watch", function()
         end
     end
 
-    it("hears of a change between the two requests of a look", function()
-        server:foreign("create %s old", path)
-        proxy:command("hold getData 1")
-        local calls = watched(session)
-        rig.wait_for("the exists answered", function() return session:stats().in_flight == 1 end)
-        server:foreign("set %s between", path)
-        proxy:command("flow")
-        told(session, calls, "between")
-        server:foreign("set %s after", path)
-        told(session, calls, "between", "after")
-    end)
-
-    it("hears of a node that is deleted and made between them", function()
-        server:foreign("create %s old", path)
-        proxy:command("hold getData 1")
-        local calls = watched(session)
-        rig.wait_for("the exists answered", function() return session:stats().in_flight == 1 end)
-        server:foreign("delete %s", path)
-        proxy:command("flow")
-        told(session, calls, "none")
-        server:foreign("create %s again", path)
-        told(session, calls, "none", "again")
-    end)
+    for what, change in pairs{
+        ["a change"] = { "set %s between", told = "between", after = "set %s after" },
+        ["a deletion"] = { "delete %s", told = "none", after = "create %s after" },
+    } do
+        it(("hears of %s between the two requests of a look"):format(what), function()
+            server:foreign("create %s old", path)
+            proxy:command("hold getData 1")
+            local calls = watched(session)
+            rig.wait_for("the exists answered", function()
+                return session:stats().in_flight == 1
+            end)
+            server:foreign(change[1], path)
+            proxy:command("flow")
+            told(session, calls, change.told)
+            server:foreign(change.after, path)
+            told(session, calls, change.told, "after")
+        end)
+    end
 
     for _, operation in ipairs{ "exists", "getData" } do
         it("that is stopped while a look is under way tells nothing, and leaves no watch: " ..
@@ -201,12 +170,10 @@ describe("a watch", function()
         local before = server:watches()
         local calls, stop = watched(session)
         told(session, calls, "none")
-        proxy:command("refuse")
-        proxy:command("cut")
-        rig.wait_for("suspended", function() return session:state() == "suspended" end)
+        fault.suspend(proxy, session)
         stop()
         proxy:command("accept")
-        reconnected(session, 1)
+        fault.reconnected(session, 1)
         rig.wait_for("no watch", function()
             return session:stats().watches == 0 and server:watches() <= before
         end)
@@ -229,37 +196,13 @@ end)
 
 
 describe("a watch of a session that expires", function()
-    local session
-
-    setup(function() proxy = rig.proxy(server.hosts) end)
-    teardown(function() proxy:stop() end)
-    after_each(function()
-        proxy:command("flow")
-        rig.close_sessions()
-    end)
-
-    local function open(options)
-        options.timeout = 3
-        session = rig.session(proxy.hosts, options)
-        rig.hold(session:mutex(path .. "-lock"))
-    end
-
-    -- The server ends the session; fn() is done before it can be opened anew.
-    local function expire(fn)
-        proxy:command("blackhole")
-        rig.wait_for("its end", function() return #server:nodes(path .. "-lock") == 0 end, 30)
-        fn()
-        proxy:command("flow")
-        rig.wait_for("the expiry", function() return session:stats().expiries == 1 end, 30)
-    end
-
     it("tells in the next session what changed, and goes on; the watch counts meanwhile", function()
-        open{}
+        local session = rig.session(proxy.hosts, { timeout = 3 })
         server:foreign("create %s old", path)
         local calls = watched(session)
         told(session, calls, "old")
         local bytes = session:stats().watch_bytes
-        expire(function() server:foreign("set %s new", path) end)
+        fault.expire(proxy, session, function() server:foreign("set %s new", path) end)
         assert.equal(bytes, session:stats().watch_bytes)
         told(session, calls, "old", "new")
         server:foreign("delete %s", path)
@@ -269,7 +212,7 @@ describe("a watch of a session that expires", function()
     end)
 
     it("does not tell again what did not change", function()
-        open{}
+        local session = rig.session(proxy.hosts, { timeout = 3 })
         server:foreign("create %s old", path)
         local calls, stop = watched(session)
         local absent = {}
@@ -277,7 +220,7 @@ describe("a watch of a session that expires", function()
             absent[#absent + 1] = data or "none"
         end))
         told(session, calls, "old")
-        expire(function() end)
+        fault.expire(proxy, session)
         told(session, calls, "old")
         assert.same({ "none" }, absent)
         server:foreign("set %s new", path)
@@ -288,13 +231,11 @@ describe("a watch of a session that expires", function()
     end)
 
     it("ends with a session that is not opened anew; another is refused", function()
-        open{ reopen = false }
+        local session = rig.session(proxy.hosts, { timeout = 3, reopen = false })
         local calls, stop = watched(session)
         told(session, calls, "none")
-        expire(function() server:foreign("create %s new", path) end)
-        local refused, _, code = session:watch(path, print)
-        assert.is_nil(refused)
-        assert.equal("expired", code)
+        fault.expire(proxy, session, function() server:foreign("create %s new", path) end)
+        fault.fails("expired", session:watch(path, print))
         stop()
         assert.same({ "none" }, calls)
         assert.equal(0, session:stats().watches)
@@ -306,7 +247,6 @@ describe("a watch of a server that stops", function()
     local own
     setup(function() own = rig.server() end)
     teardown(function() own:stop() end)
-    after_each(rig.close_sessions)
     before_each(function() path = "/config" end)
 
     it("goes on when it is back", function()
@@ -325,9 +265,7 @@ describe("a watch of a server that stops", function()
     it("tells what is there when it is back without its data, also by the same zxid", function()
         -- Each time the node is the first thing that is made, in a session that is the first.
         local function begin(data)
-            own:kill()
-            rig.shell("rm -rf %s/1/data/version-2", own.dir)
-            own:restart()
+            fault.wipe(own)
             own:foreign("create %s %s", path, data)
         end
         begin("old")

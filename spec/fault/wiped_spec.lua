@@ -2,6 +2,7 @@
 -- old session for ever, and never says that it expired. And outages that look alike, and in
 -- which nothing may be given up.
 
+local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -16,12 +17,12 @@ local function threads()
     return tonumber(rig.shell("ls /proc/%d/task | wc -l", rig.pid))
 end
 
-local function acquire_into(results, lock, arg)
-    results[1], results[2], results[3] = lock:acquire(arg)
+local function has_sessions(server, count)
+    rig.wait_for(count .. " sessions", function() return sessions(server) == count end)
 end
 
-local function state_is(session, state, seconds)
-    rig.wait_for(state, function() return session:state() == state end, seconds)
+local function acquire_into(results, lock, arg)
+    results[1], results[2], results[3] = lock:acquire(arg)
 end
 
 
@@ -43,11 +44,7 @@ describe("a server that comes back without its data", function()
         end
     end
 
-    local function wipe()
-        server:kill()
-        rig.shell("rm -rf %s/1/data/version-2", server.dir)
-        server:restart()
-    end
+    local function wipe() fault.wipe(server) end
 
     local function open(options)
         options.timeout = options.timeout or 1
@@ -78,8 +75,8 @@ describe("a server that comes back without its data", function()
             end)
         assert.equal("expired", waited[3])
         assert.equal("lost", lease:state())
-        state_is(session, "connected")
-        state_is(waiter, "connected")
+        fault.state_is(session, "connected")
+        fault.state_is(waiter, "connected")
         session:dispatch()
         assert.equal("lost", lost[#lost])
         -- a busy machine may have been late before that, and suspended it for a moment
@@ -94,21 +91,21 @@ describe("a server that comes back without its data", function()
     it("ends the session for good with reopen = false", function()
         local session = open{ reopen = false }
         wipe()
-        state_is(session, "expired")
+        fault.state_is(session, "expired")
         assert.equal("expired", select(3, session:mutex(rig.path()):acquire(20)))
-        rig.wait_for("no session is left", function() return sessions(server) == 0 end)
+        has_sessions(server, 0)
     end)
 
     it("once more, while the session is doubted, ends it", function()
         local session = open{ timeout = 4 }
         wipe()
-        rig.wait_for("a probe", function() return sessions(server) == 1 end)
+        has_sessions(server, 1) -- a probe
         assert.equal(0, session:stats().expiries)
         wipe()
         rig.wait_for("an expiry", function() return session:stats().expiries >= 1 end)
-        state_is(session, "connected")
+        fault.state_is(session, "connected")
         assert(session:mutex("/again/lock"):acquire(20)):release()
-        rig.wait_for("one session", function() return sessions(server) == 1 end)
+        has_sessions(server, 1)
     end)
 
     it("has the session's credentials given to the next one", function()
@@ -127,26 +124,29 @@ describe("a server that comes back without its data", function()
         local session = open{ timeout = 6 }
         if prepare then prepare(session) end
         wipe()
-        rig.wait_for("a probe", function() return sessions(server) == 1 end)
+        has_sessions(server, 1) -- a probe
         assert.equal("suspended", session:state())
         return session, before
     end
 
-    it("does not delay close, which leaves nothing", function()
-        local session, before = probing()
-        local seconds = rig.timed(session.close, session)
-        assert.is_true(seconds < 4, ("%.1f s"):format(seconds))
-        rig.wait_for("no session is left", function() return sessions(server) == 0 end)
+    local function nothing_is_left(before)
+        has_sessions(server, 0)
         rig.wait_for("all threads end", function() return threads() <= before end)
-    end)
+    end
+
+    -- In more than `least` and less than `most` seconds.
+    local function closes(least, most, prepare)
+        local session, before = probing(prepare)
+        local seconds = rig.timed(session.close, session)
+        assert.is_true(seconds > least and seconds < most, ("%.1f s"):format(seconds))
+        nothing_is_left(before)
+    end
+
+    it("does not delay close, which leaves nothing", function() closes(0, 4) end)
 
     -- Half of the time of close() is for a connection, in which the nodes would be deleted.
     it("has close wait for a session that has nodes, within its bound", function()
-        local session, before = probing(function(session) rig.hold(session:mutex("/held/lock")) end)
-        local seconds = rig.timed(session.close, session)
-        assert.is_true(seconds > 2 and seconds < 12, ("%.1f s"):format(seconds))
-        rig.wait_for("no session is left", function() return sessions(server) == 0 end)
-        rig.wait_for("all threads end", function() return threads() <= before end)
+        closes(2, 12, function(session) rig.hold(session:mutex("/held/lock")) end)
     end)
 
     it("leaves nothing of a session that is collected meanwhile", function()
@@ -154,34 +154,29 @@ describe("a server that comes back without its data", function()
         local session = assert(zklock.connect(server.hosts, { timeout = 6 }))
         use(session)
         wipe()
-        rig.wait_for("a probe", function() return sessions(server) == 1 end)
+        has_sessions(server, 1) -- a probe
         assert.equal("suspended", session:state())
         session = nil -- luacheck: ignore 311
         collectgarbage()
         collectgarbage()
-        rig.wait_for("no session is left", function() return sessions(server) == 0 end)
-        rig.wait_for("all threads end", function() return threads() <= before end)
+        nothing_is_left(before)
     end)
 
     it("does not let the probe leak into programs that are started", function()
-        local function inherited()
-            local _, count = rig.shell("exec ls -l /proc/self/fd"):gsub("%-> %a+:%[", "")
-            return count
-        end
         server:ask("ruok")
-        local before = inherited()
+        local before = fault.inherited()
         probing()
-        rig.wait_for("no descriptor inherited", function() return inherited() <= before end)
+        rig.wait_for("no descriptor inherited", function() return fault.inherited() <= before end)
     end)
 
     local ENDS = {
         ["a fork's end"] = [[
-            local pid = forker.fork(10)
+            local pid = system.fork(10)
             if pid == 0 then
                 local ok, problem = pcall(session.state, session)
-                forker.exit(not ok and tostring(problem):find("forked") and 0 or 1)
+                system.exit(not ok and tostring(problem):find("forked") and 0 or 1)
             end
-            say(forker.wait(pid))
+            say(system.wait(pid))
             while session:state() ~= "connected" do zklock.sleep(0.01) end
             say(session:stats().expiries)]],
         ["os.exit()"] = "say(0) say(1) os.exit(0)",
@@ -190,28 +185,23 @@ describe("a server that comes back without its data", function()
 
     for name, ending in pairs(ENDS) do
         it("does no harm by " .. name .. " while there is a probe", function()
-            local library = program.library("forker")
-            finally(function() os.remove(library) end)
-            local child = program.start(server.hosts, ([[
-                local forker = assert(package.loadlib(%q, "luaopen_forker"))()
+            local child = program.start(server.hosts, [[
+                local system = require "spec.fault.program".system()
                 local session = assert(zklock.connect(HOSTS, { timeout = 6 }))
                 local lock = session:mutex("/forking")
                 for _ = 1, 5 do assert(lock:acquire(20)):release{ wait = 20 } end
                 say("ready")
                 io.read()
                 say(session:state())
-            ]]):format(library) .. ending, { input = true })
-            assert.equal("ready", child:line())
+            ]] .. ending, { input = true })
+            child:says("ready")
             wipe()
-            rig.wait_for("a probe", function() return sessions(server) == 1 end)
+            has_sessions(server, 1) -- a probe
             child:tell("go")
-            assert.equal("suspended", child:line())
-            assert.equal("0", child:line())
-            assert.equal("1", child:line())
+            child:says("suspended", "0", "1")
             child:tell(nil)
-            local rest, errors, status = child:finish()
-            assert.same({ "", "", 0 }, { rest, errors, status })
-            rig.wait_for("no session is left", function() return sessions(server) == 0 end)
+            child:ends()
+            has_sessions(server, 0)
         end)
     end
 end)
@@ -233,9 +223,9 @@ describe("an outage of many session timeouts", function()
                 rig.wait_for("it waits", function() return session:stats().waits == 1 end)
                 outage()
                 assert.is_nil(waited[3])
-                state_is(session, "connected", 30)
+                fault.state_is(session, "connected", 30)
                 assert.equal(id, session:id())
-                state_is(holder, "connected", 30)
+                fault.state_is(holder, "connected", 30)
                 lease:release()
             end)
         assert.is_truthy(waited[1], waited[2])
@@ -251,7 +241,7 @@ describe("an outage of many session timeouts", function()
             zklock.sleep(9)
             server:restart()
         end)
-        rig.wait_for("two sessions", function() return sessions(server) == 2 end)
+        has_sessions(server, 2)
     end)
 
     it("of an ensemble without a quorum ends no waiter, and leaves no probe", function()

@@ -181,7 +181,7 @@ static int64_t pick_fixed_czxid(const char *path, uint8_t from) {
     return ++w.zxid;
 }
 
-/* A node has one, whoever asks. */
+/* A node has one, whichever session asks. */
 static int64_t pick_czxid(const char *path, uint8_t from) {
     const char *name = name_in(path);
     if (strcmp(name, ZKL_NAME_FIXED) == 0) return pick_fixed_czxid(path, from);
@@ -496,7 +496,7 @@ static void ask(struct user *user, uint8_t from) {
     }
 }
 
-/* All leases of the owner end, whoever has them. */
+/* All leases of the owner end, whichever user has them. */
 static void release_all(const struct user *user) {
     zkl_session_release_all(w.session, owner_of(user, false));
     EACH_USER(other) other->told |= other->lease && has_ended(other->lease);

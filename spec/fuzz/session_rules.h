@@ -2,7 +2,7 @@
  * session_rules.h - the world of session_fuzz.c, and what must hold in it after every event:
  *
  *   - each request is done once, by its deadline, and it is told once; a lease that ends is told to
- *     each user who has it, and it stays ended;
+ *     each user that has it, and it stays ended;
  *   - no request without its object: a delete without a counter in the name, a create of an earlier
  *     attempt's name; of a fixed name, a delete without a czxid, or of the node that another claim
  *     holds, or two creates at a time;
@@ -255,7 +255,8 @@ static bool watches(const struct stake *stake, const struct zkl_contender *conte
     return will_tell(watch_at(stake->path->text, contender->name));
 }
 
-/* The nearest; who heads watches others as well: any, for a later list may have another order. */
+/* The nearest; a claim that heads watches others as well: any, for a later list may have another
+ * order. */
 static bool watches_ahead(const struct stake *stake) {
     if (!stake->claim.heading) return watches(stake, stake->claim.ahead);
     const struct want *want = stake->wants;

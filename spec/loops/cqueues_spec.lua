@@ -42,8 +42,8 @@ describe("in cqueues", function()
             return #server:nodes(path) == 1 and session:stats().claims == 0
         end)
         assert.is_true(holder:release{ wait = 20 })
-        assert.is_true(assert(lock:acquire(20)):release{ wait = 20 })
-        loop.run(function() assert(lock:acquire(20)):release{ wait = 20 } end)
+        rig.used(lock)
+        loop.run(function() rig.used(lock) end)
     end
 
     for how, drop in pairs{ dropped = function() end,
@@ -65,7 +65,7 @@ describe("in cqueues", function()
         holder:release()
         assert(first:loop())
         results[1]:release{ wait = 20 }
-        loop.run(function() assert(lock:acquire(20)):release{ wait = 20 } end)
+        loop.run(function() rig.used(lock) end)
     end)
 
     it("a wait of the top level goes between the steps of a controller", function()

@@ -11,9 +11,10 @@ local server = rig.shared()
 local unpack = table.unpack or unpack
 
 
-local function times(count, fn)
+local function times(count, fn, ...)
     local fns = {}
     for n = 1, count do fns[n] = fn end
+    for _, last in ipairs{ ... } do fns[#fns + 1] = last end
     return unpack(fns)
 end
 
@@ -41,9 +42,9 @@ return function(loop, it, before_each, after_each)
         end)
     end
 
-    local function wait_into(codes)
+    local function wait_into(of, codes)
         return function()
-            local code = rig.code_of(lock)
+            local code = rig.code_of(of)
             codes[#codes + 1] = code
         end
     end
@@ -60,7 +61,7 @@ return function(loop, it, before_each, after_each)
 
     it("lets 1000 coroutines have the lock, once each, in order of arrival", function()
         local counter, arrived, order, expected = 0, 0, {}, {}
-        assert(lock:acquire(20)):release{ wait = 20 } -- the path exists now
+        rig.used(lock)
         run(times(1000, function()
             arrived = arrived + 1
             local place = arrived
@@ -93,14 +94,12 @@ return function(loop, it, before_each, after_each)
                 codes[code] = (codes[code] or 0) + 1
             end
         end
-        local waits = { times(1000, wait) }
-        waits[#waits + 1] = function()
+        run(times(1000, wait, function()
             loop:wait_for("the late ones", function() return codes.timeout == 100 end)
             assert(session:interrupt("tired") == 100)
             loop:wait_for("the tired ones", function() return codes.interrupted == 100 end)
             holder:release()
-        end
-        run(unpack(waits))
+        end))
         for place = 1, 1000 do
             if place % 5 ~= 0 then expected[#expected + 1] = place end
         end
@@ -117,15 +116,13 @@ return function(loop, it, before_each, after_each)
                 had = had + 1
             end)
         end
-        local waits = { times(100, wait) }
-        waits[#waits + 1] = function()
+        run(times(100, wait, function()
             wait_for_waits(100)
             loop.echo(100)
             for _ = 1, 10 do sleep(0.01) end
             served = true
             holder:release()
-        end
-        run(unpack(waits))
+        end))
         assert.equal(100, had)
         nothing_left()
     end)
@@ -159,7 +156,7 @@ return function(loop, it, before_each, after_each)
         assert.is_true(lease:check(20))
         assert.equal("timeout", select(3, lock:acquire{ timeout = 0.05, owner = "other" }))
         assert.is_true(lease:release{ wait = 20 })
-        run(function() assert(lock:acquire(20)):release{ wait = 20 } end)
+        run(function() rig.used(lock) end)
         nothing_left()
     end)
 
@@ -185,20 +182,16 @@ return function(loop, it, before_each, after_each)
     end)
 
     it("drives sessions side by side", function()
-        local inside, had = 0, 0
-        local function take(mutex)
-            return function()
-                assert(mutex:with(30, function()
-                    inside = inside + 1
-                    assert(inside == 1, "two hold")
-                    sleep(0.002)
-                    inside, had = inside - 1, had + 1
-                end))
-            end
-        end
-        local takes = {}
-        for n = 1, 6 do takes[n] = take(rig.session(server.hosts):mutex(path)) end
-        run(unpack(takes))
+        local inside, had, locks = 0, 0, {}
+        for n = 1, 6 do locks[n] = rig.session(server.hosts):mutex(path) end
+        run(times(6, function()
+            assert(table.remove(locks):with(30, function()
+                inside = inside + 1
+                assert(inside == 1, "two hold")
+                sleep(0.002)
+                inside, had = inside - 1, had + 1
+            end))
+        end))
         assert.equal(6, had)
     end)
 
@@ -308,12 +301,10 @@ return function(loop, it, before_each, after_each)
 
     it('tells all waiters when the session is closed: "closed"', function()
         local holder, codes = held_by_another(), {}
-        local waits = { times(50, wait_into(codes)) }
-        waits[#waits + 1] = function()
+        run(times(50, wait_into(lock, codes), function()
             wait_for_waits(50)
             session:close()
-        end
-        run(unpack(waits))
+        end))
         assert.equal(50, #codes)
         for n = 1, 50 do assert.equal("closed", codes[n]) end
         assert.equal("held", holder:state())
@@ -324,20 +315,15 @@ return function(loop, it, before_each, after_each)
         local fragile, codes = rig.fragile(server, { timeout = 3 }), {}
         local short = fragile.session:mutex(path)
         local holder = held_by_another()
-        local waits = { times(50, function()
-            local code = rig.code_of(short)
-            codes[#codes + 1] = code
-        end) }
-        waits[#waits + 1] = function()
+        run(times(50, wait_into(short, codes), function()
             wait_for_waits(50)
             fragile.cut()
             wait_for_waits(0)
             fragile.heal()
             loop:wait_for("all answers", function() return #codes == 50 end)
             holder:release()
-            assert(short:acquire(20)):release{ wait = 20 }
-        end
-        run(unpack(waits))
+            rig.used(short)
+        end))
         for n = 1, 50 do assert.equal("expired", codes[n]) end
         fragile.stop()
         nothing_left()
@@ -363,25 +349,23 @@ return function(loop, it, before_each, after_each)
         assert.equal("context", code)
         assert.is_truthy(message:find(loop.start, 1, true), message)
         assert.equal("context", select(3, zklock.connect(server.hosts)))
-        run(function() assert(lock:acquire(20)):release{ wait = 20 } end)
+        run(function() rig.used(lock) end)
         zklock.driver(nil)
         nothing_left()
     end)
 
     it("in a forked child refuses the parent's session, and leaves it alone", function()
         if program.sanitizer == "tsan" then return end -- it allows no thread after a fork
-        local library = program.library("forker")
-        local forker = assert(package.loadlib(library, "luaopen_forker"))()
+        local system = program.system()
         local lease = rig.hold(lock)
         io.stdout:flush()
-        local pid = forker.fork(60)
+        local pid = system.fork(60)
         if pid == 0 then
             local code
             local ok = pcall(run, function() code = select(3, lock:acquire(20)) end)
-            forker.exit(ok and code == "forked" and 0 or 1)
+            system.exit(ok and code == "forked" and 0 or 1)
         end
-        assert.equal(0, forker.wait(pid))
-        os.remove(library)
+        assert.equal(0, system.wait(pid))
         run(function() assert(lease:check(20)) end)
         assert.equal("held", lease:state())
     end)

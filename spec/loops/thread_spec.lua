@@ -5,20 +5,18 @@ local rig = require "spec.rig"
 
 describe("a session in a second thread", function()
     it("refuses dispatch(), and waits: context; in its own it goes on", function()
-        local library = program.library("thread")
-        local thread = assert(package.loadlib(library, "luaopen_thread"))()
+        local system = program.system()
         local session = rig.session(rig.shared().hosts)
         local lock = session:mutex(rig.path())
         local holder = rig.hold(rig.session(session.hosts):mutex(lock.path))
         for _, call in ipairs{ function() session:dispatch() end,
                                function() lock:acquire(20) end } do
-            local ok, problem = thread.call(call)
+            local ok, problem = system.call(call)
             assert.is_false(ok)
             assert.is_truthy(problem:find("in a second thread: open", 1, true), problem)
         end
         holder:release()
         assert.is_true(assert(lock:acquire(20)):release{ wait = 20 })
         rig.close_sessions()
-        os.remove(library)
     end)
 end)

@@ -1,4 +1,7 @@
-/* scene.h - a tree with two sessions, and short ways to ask it. */
+/*
+ * scene.h - a tree with two sessions, and short ways to ask it. There is one scene, `s`; the next
+ * one begins by freeing the one before.
+ */
 #ifndef MEMORY_SCENE_H
 #define MEMORY_SCENE_H
 
@@ -9,88 +12,84 @@
 #define MEMORY_CHECK (60 * ZKL_SECOND)
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-struct scene {
+static struct scene {
     struct zkl_tree *tree;
     uint64_t one, two; /* sessions */
     zkl_time now;
     struct zkl_answer answer; /* the last */
     struct zkl_tree_event event;
-};
+} s;
 
-static inline void scene_open(struct scene *s) {
-    *s = (struct scene){.tree = zkl_tree_new(MEMORY_CHECK), .now = ZKL_SECOND};
-    if (!s->tree) return;
-    s->one = zkl_tree_open(s->tree, MEMORY_TIMEOUT, s->now);
-    s->two = zkl_tree_open(s->tree, MEMORY_TIMEOUT, s->now);
+static inline void scene_close(void) {
+    zkl_tree_free(s.tree);
+    s.tree = NULL;
 }
 
-static inline void scene_close(struct scene *s) {
-    zkl_tree_free(s->tree);
+static inline void scene_open(void) {
+    scene_close();
+    s = (struct scene){.tree = zkl_tree_new(MEMORY_CHECK), .now = ZKL_SECOND};
+    if (!s.tree) return;
+    s.one = zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now);
+    s.two = zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now);
 }
 
-static inline int ask(struct scene *s, uint64_t session, const struct zkl_rpc *rpc) {
-    zkl_tree_ask(s->tree, session, rpc, s->now, &s->answer);
-    return s->answer.error;
+static inline int ask(uint64_t session, const struct zkl_rpc *rpc) {
+    zkl_tree_ask(s.tree, session, rpc, s.now, &s.answer);
+    return s.answer.error;
 }
 
-static inline int write_one(struct scene *s, uint64_t session, struct zkl_op op) {
-    return ask(s, session, &(struct zkl_rpc){.kind = ZKL_RPC_WRITE, .ops = &op, .count = 1});
+static inline int write_one(uint64_t session, struct zkl_op op) {
+    return ask(session, &(struct zkl_rpc){.kind = ZKL_RPC_WRITE, .ops = &op, .count = 1});
 }
 
-static inline int create(struct scene *s, uint64_t session, enum zkl_node_mode mode,
-                         const char *path) {
-    return write_one(s, session,
-                     (struct zkl_op){.kind = ZKL_OP_CREATE, .mode = mode, .path = path});
+static inline int create(uint64_t session, enum zkl_node_mode mode, const char *path) {
+    return write_one(session, (struct zkl_op){.kind = ZKL_OP_CREATE, .mode = mode, .path = path});
 }
 
-static inline int set(struct scene *s, uint64_t session, const char *path, const char *data,
-                      int32_t version) {
-    return write_one(s, session,
-                     (struct zkl_op){.kind = ZKL_OP_SET,
-                                     .version = version,
-                                     .path = path,
-                                     .data = data,
-                                     .size = data ? strlen(data) : 0});
+static inline int set(uint64_t session, const char *path, const char *data, int32_t version) {
+    return write_one(session, (struct zkl_op){.kind = ZKL_OP_SET,
+                                              .version = version,
+                                              .path = path,
+                                              .data = data,
+                                              .size = data ? strlen(data) : 0});
 }
 
-static inline int erase(struct scene *s, uint64_t session, const char *path, int32_t version) {
-    return write_one(s, session,
+static inline int erase(uint64_t session, const char *path, int32_t version) {
+    return write_one(session,
                      (struct zkl_op){.kind = ZKL_OP_DELETE, .version = version, .path = path});
 }
 
 /* LIST, SYNC, GET, EXISTS, UNWATCH. */
-static inline int look(struct scene *s, uint64_t session, enum zkl_rpc_kind kind,
-                       const char *path) {
-    return ask(s, session, &(struct zkl_rpc){.kind = kind, .path = path});
+static inline int look(uint64_t session, enum zkl_rpc_kind kind, const char *path) {
+    return ask(session, &(struct zkl_rpc){.kind = kind, .path = path});
 }
 
-static inline int watch(struct scene *s, uint64_t session, enum zkl_rpc_kind kind,
-                        const char *path) {
-    return ask(s, session, &(struct zkl_rpc){.kind = kind, .path = path, .watch = true});
+static inline int watch(uint64_t session, enum zkl_rpc_kind kind, const char *path) {
+    return ask(session, &(struct zkl_rpc){.kind = kind, .path = path, .watch = true});
 }
 
-static inline int multi(struct scene *s, uint64_t session, const struct zkl_op *ops, size_t count) {
-    return ask(s, session, &(struct zkl_rpc){.kind = ZKL_RPC_MULTI, .ops = ops, .count = count});
+static inline int multi(uint64_t session, const struct zkl_op *ops, size_t count) {
+    return ask(session, &(struct zkl_rpc){.kind = ZKL_RPC_MULTI, .ops = ops, .count = count});
 }
 
-#define MULTI(s, session, ...)                                                                     \
-    multi(s, session, (const struct zkl_op[]){__VA_ARGS__},                                        \
+#define MULTI(session, ...)                                                                        \
+    multi(session, (const struct zkl_op[]){__VA_ARGS__},                                           \
           COUNT(((const struct zkl_op[]){__VA_ARGS__})))
 
-static inline bool is_there(struct scene *s, const char *path) {
-    return look(s, 0, ZKL_RPC_EXISTS, path) == ZKL_ERROR_NONE;
+static inline bool is_there(const char *path) {
+    return look(0, ZKL_RPC_EXISTS, path) == ZKL_ERROR_NONE;
 }
 
 /* The next event, as "one deleted /path", "two expired", or "" when there is none. */
-static inline const char *event(struct scene *s) {
+static inline const char *event(void) {
     static const char *const kinds[] = {"created", "deleted", "changed"};
     static char text[200];
-    if (!zkl_tree_next_event(s->tree, &s->event)) return "";
-    const char *who = s->event.session == s->one   ? "one"
-                      : s->event.session == s->two ? "two"
-                                                   : "another";
-    if (!s->event.path) snprintf(text, sizeof text, "%s expired", who);
-    else snprintf(text, sizeof text, "%s %s %s", who, kinds[s->event.kind], s->event.path);
+    if (!zkl_tree_next_event(s.tree, &s.event)) return "";
+    const char *session = s.event.session == s.one   ? "one"
+                          : s.event.session == s.two ? "two"
+                                                     : "another";
+    if (!s.event.path) snprintf(text, sizeof text, "%s expired", session);
+    else snprintf(text, sizeof text, "%s %s %s", session, kinds[s.event.kind], s.event.path);
     return text;
 }
 

@@ -7,14 +7,13 @@
 
 #include "scene.h"
 
+/* The linker's names: nobody else declares them. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void __real_free(void *old);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void __wrap_free(void *old);
 
 static int countdown; /* the allocation that fails; 0: none */
 static int living;    /* allocations that are not freed */
@@ -73,44 +72,43 @@ static const struct {
     {"exists", {.kind = ZKL_RPC_EXISTS, .path = "/q/none", .watch = true}, 1},
 };
 
-static void open_scene(struct scene *s) {
-    scene_open(s);
-    create(s, s->one, ZKL_PERSISTENT, "/q");
-    create(s, s->one, ZKL_EPHEMERAL, "/q/a");
-    create(s, s->one, ZKL_EPHEMERAL, "/q/b");
-    watch(s, s->two, ZKL_RPC_GET, "/q/a");
-    watch(s, s->two, ZKL_RPC_EXISTS, "/q/c");
+static void open_scene(void) {
+    scene_open();
+    create(s.one, ZKL_PERSISTENT, "/q");
+    create(s.one, ZKL_EPHEMERAL, "/q/a");
+    create(s.one, ZKL_EPHEMERAL, "/q/b");
+    watch(s.two, ZKL_RPC_GET, "/q/a");
+    watch(s.two, ZKL_RPC_EXISTS, "/q/c");
 }
 
-static void check_unchanged(struct scene *s) {
-    look(s, 0, ZKL_RPC_GET, "/q");
-    CHECK_IS(s->answer.size, -1);
-    CHECK_IS(s->answer.stat->version, 0);
-    CHECK_IS(s->answer.stat->mzxid, s->answer.stat->czxid);
-    look(s, 0, ZKL_RPC_LIST, "/q");
-    CHECK_IS(s->answer.count, 2);
-    CHECK_TEXT(s->answer.names[0], "a");
-    CHECK_TEXT(s->answer.names[1], "b");
-    CHECK_TEXT(event(s), "");
+static void check_unchanged(void) {
+    look(0, ZKL_RPC_GET, "/q");
+    CHECK_IS(s.answer.size, -1);
+    CHECK_IS(s.answer.stat->version, 0);
+    CHECK_IS(s.answer.stat->mzxid, s.answer.stat->czxid);
+    look(0, ZKL_RPC_LIST, "/q");
+    CHECK_IS(s.answer.count, 2);
+    CHECK_TEXT(s.answer.names[0], "a");
+    CHECK_TEXT(s.answer.names[1], "b");
+    CHECK_TEXT(event(), "");
 }
 
 /* How many of the request's allocations were made to fail. */
 static int fail_each(const struct zkl_rpc *rpc) {
     for (int failures = 0;; failures++) {
-        struct scene s;
-        open_scene(&s);
+        open_scene();
         countdown = failures + 1;
-        int error = ask(&s, s.one, rpc);
+        int error = ask(s.one, rpc);
         bool reached = countdown == 0;
         countdown = 0;
         if (reached) {
             CHECK_IS(error, ZKL_ERROR_SYSTEM);
-            check_unchanged(&s);
-            error = ask(&s, s.one, rpc);
+            check_unchanged();
+            error = ask(s.one, rpc);
         }
         CHECK(error == ZKL_ERROR_NONE || rpc->kind == ZKL_RPC_EXISTS);
         if (rpc->kind == ZKL_RPC_MULTI) CHECK_TEXT(s.answer.results[4].created, "/q/n-0000000003");
-        scene_close(&s);
+        scene_close();
         if (!reached) return failures;
     }
 }
@@ -137,8 +135,7 @@ int main(void) {
         CHECK_IS(failures, 6);
     }
     TEST("a session is opened, or is not there") {
-        struct scene s;
-        scene_open(&s);
+        scene_open();
         for (countdown = 1; countdown < 3; countdown++) {
             int failing = countdown;
             CHECK_IS(zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now), 0);
@@ -147,55 +144,52 @@ int main(void) {
         }
         countdown = 0;
         CHECK_IS(zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now), s.two + 1);
-        scene_close(&s);
+        scene_close();
     }
     TEST("a session ends without memory, and its events are told") {
-        struct scene s;
-        open_scene(&s);
+        open_scene();
         countdown = 1;
         zkl_tree_expire(s.tree, s.one);
-        CHECK_TEXT(event(&s), "one expired");
-        CHECK_TEXT(event(&s), "two deleted /q/a");
+        CHECK_TEXT(event(), "one expired");
+        CHECK_TEXT(event(), "two deleted /q/a");
         CHECK_IS(countdown, 1);
         countdown = 0;
-        scene_close(&s);
+        scene_close();
     }
     TEST("tables that cannot grow are slow, and lose nothing") {
-        struct scene s;
         char path[32];
         int found = 0, failed = 0;
-        scene_open(&s);
-        create(&s, s.one, ZKL_EPHEMERAL, "/");
+        scene_open();
+        create(s.one, ZKL_EPHEMERAL, "/");
         for (int i = 0; i < 1000; i++) {
             snprintf(path, sizeof path, "/%d", i);
             countdown = 3; /* after the steps and the node, the table */
-            create(&s, s.one, ZKL_EPHEMERAL, path);
+            create(s.one, ZKL_EPHEMERAL, path);
             failed += countdown == 0;
             countdown = 0;
         }
         CHECK_IS(failed, 1000 - 63);
         for (int i = 0; i < 1000; i++) {
             snprintf(path, sizeof path, "/%d", i);
-            found += is_there(&s, path);
+            found += is_there(path);
         }
         CHECK_IS(found, 1000);
-        scene_close(&s);
+        scene_close();
     }
     TEST("what was deleted is kept for one answer, and a tree leaves nothing") {
-        struct scene s;
         int before = living, full = 0;
-        scene_open(&s);
+        scene_open();
         for (int i = 0; i < 100; i++) {
-            create(&s, s.one, ZKL_EPHEMERAL, "/a");
-            watch(&s, s.two, ZKL_RPC_GET, "/a");
-            set(&s, s.one, "/a", "data", -1);
-            erase(&s, s.one, "/a", -1);
-            CHECK_TEXT(event(&s), "two changed /a");
-            CHECK_TEXT(event(&s), "");
+            create(s.one, ZKL_EPHEMERAL, "/a");
+            watch(s.two, ZKL_RPC_GET, "/a");
+            set(s.one, "/a", "data", -1);
+            erase(s.one, "/a", -1);
+            CHECK_TEXT(event(), "two changed /a");
+            CHECK_TEXT(event(), "");
             if (i == 0) full = living;
         }
         CHECK_IS(living, full);
-        scene_close(&s);
+        scene_close();
         CHECK_IS(living, before);
     }
     return check_report();

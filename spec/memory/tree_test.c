@@ -5,76 +5,69 @@
 #include "scene.h"
 
 static void nodes(void) {
-    struct scene s;
     TEST("a tree has the root alone, which stays") {
-        scene_open(&s);
-        CHECK_IS(look(&s, s.one, ZKL_RPC_LIST, "/"), 0);
+        scene_open();
+        CHECK_IS(look(s.one, ZKL_RPC_LIST, "/"), 0);
         CHECK_IS(s.answer.count, 0);
-        CHECK_IS(look(&s, s.one, ZKL_RPC_GET, "/"), 0);
+        CHECK_IS(look(s.one, ZKL_RPC_GET, "/"), 0);
         CHECK_IS(s.answer.size, 0);
-        CHECK_IS(erase(&s, s.one, "/", -1), ZKL_ERROR_BAD_ARGUMENTS);
-        CHECK_IS(create(&s, s.one, ZKL_PERSISTENT, "/"), ZKL_ERROR_NODE_EXISTS);
-        scene_close(&s);
+        CHECK_IS(erase(s.one, "/", -1), ZKL_ERROR_BAD_ARGUMENTS);
+        CHECK_IS(create(s.one, ZKL_PERSISTENT, "/"), ZKL_ERROR_NODE_EXISTS);
     }
     TEST("a node is made once, below one that is there and is not ephemeral") {
-        scene_open(&s);
-        CHECK_IS(create(&s, s.one, ZKL_PERSISTENT, "/a/b"), ZKL_ERROR_NO_NODE);
-        CHECK_IS(create(&s, s.one, ZKL_PERSISTENT, "/a"), 0);
+        scene_open();
+        CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a/b"), ZKL_ERROR_NO_NODE);
+        CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a"), 0);
         CHECK_TEXT(s.answer.results[0].created, "/a");
-        CHECK_IS(create(&s, s.two, ZKL_PERSISTENT, "/a"), ZKL_ERROR_NODE_EXISTS);
+        CHECK_IS(create(s.two, ZKL_PERSISTENT, "/a"), ZKL_ERROR_NODE_EXISTS);
         CHECK(!s.answer.results[0].created);
-        CHECK_IS(create(&s, s.one, ZKL_EPHEMERAL, "/a/b"), 0);
-        CHECK_IS(create(&s, s.one, ZKL_EPHEMERAL, "/a/b/c"), ZKL_ERROR_NO_CHILDREN_FOR_EPHEMERALS);
-        scene_close(&s);
+        CHECK_IS(create(s.one, ZKL_EPHEMERAL, "/a/b"), 0);
+        CHECK_IS(create(s.one, ZKL_EPHEMERAL, "/a/b/c"), ZKL_ERROR_NO_CHILDREN_FOR_EPHEMERALS);
     }
     TEST("a node with children is not deleted") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        create(&s, s.one, ZKL_PERSISTENT, "/a/b");
-        CHECK_IS(erase(&s, s.one, "/a", -1), ZKL_ERROR_NOT_EMPTY);
-        CHECK_IS(erase(&s, s.one, "/a/b", -1), 0);
-        CHECK_IS(erase(&s, s.one, "/a/b", -1), ZKL_ERROR_NO_NODE);
-        CHECK_IS(erase(&s, s.one, "/a", -1), 0);
-        CHECK(!is_there(&s, "/a"));
-        scene_close(&s);
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/a");
+        create(s.one, ZKL_PERSISTENT, "/a/b");
+        CHECK_IS(erase(s.one, "/a", -1), ZKL_ERROR_NOT_EMPTY);
+        CHECK_IS(erase(s.one, "/a/b", -1), 0);
+        CHECK_IS(erase(s.one, "/a/b", -1), ZKL_ERROR_NO_NODE);
+        CHECK_IS(erase(s.one, "/a", -1), 0);
+        CHECK(!is_there("/a"));
     }
     TEST("a list has the names of the children, the oldest first") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        create(&s, s.one, ZKL_PERSISTENT, "/a/z");
-        create(&s, s.one, ZKL_PERSISTENT, "/a/b");
-        create(&s, s.one, ZKL_PERSISTENT, "/a/b/c");
-        CHECK_IS(look(&s, s.one, ZKL_RPC_LIST, "/a"), 0);
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/a");
+        create(s.one, ZKL_PERSISTENT, "/a/z");
+        create(s.one, ZKL_PERSISTENT, "/a/b");
+        create(s.one, ZKL_PERSISTENT, "/a/b/c");
+        CHECK_IS(look(s.one, ZKL_RPC_LIST, "/a"), 0);
         CHECK_IS(s.answer.count, 2);
         CHECK_TEXT(s.answer.names[0], "z");
         CHECK_TEXT(s.answer.names[1], "b");
-        CHECK_IS(look(&s, s.one, ZKL_RPC_LIST, "/none"), ZKL_ERROR_NO_NODE);
-        scene_close(&s);
+        CHECK_IS(look(s.one, ZKL_RPC_LIST, "/none"), ZKL_ERROR_NO_NODE);
     }
     TEST("data may have any bytes, none, or not be there") {
-        scene_open(&s);
+        scene_open();
         struct zkl_op op = {.kind = ZKL_OP_CREATE, .path = "/a", .data = "x\0y", .size = 3};
-        CHECK_IS(write_one(&s, s.one, op), 0);
-        CHECK_IS(look(&s, s.two, ZKL_RPC_GET, "/a"), 0);
+        CHECK_IS(write_one(s.one, op), 0);
+        CHECK_IS(look(s.two, ZKL_RPC_GET, "/a"), 0);
         CHECK_IS(s.answer.size, 3);
         CHECK(memcmp(s.answer.data, "x\0y", 3) == 0);
-        CHECK_IS(set(&s, s.one, "/a", "", -1), 0);
-        look(&s, s.two, ZKL_RPC_GET, "/a");
+        CHECK_IS(set(s.one, "/a", "", -1), 0);
+        look(s.two, ZKL_RPC_GET, "/a");
         CHECK_IS(s.answer.size, 0);
-        CHECK_IS(set(&s, s.one, "/a", NULL, -1), 0);
-        look(&s, s.two, ZKL_RPC_GET, "/a");
+        CHECK_IS(set(s.one, "/a", NULL, -1), 0);
+        look(s.two, ZKL_RPC_GET, "/a");
         CHECK_IS(s.answer.size, -1);
-        scene_close(&s);
     }
     TEST("session 0 may look, and do no more") {
-        scene_open(&s);
-        CHECK_IS(look(&s, 0, ZKL_RPC_LIST, "/"), 0);
-        CHECK_IS(watch(&s, 0, ZKL_RPC_EXISTS, "/a"), ZKL_ERROR_NO_NODE);
-        CHECK_IS(create(&s, 0, ZKL_PERSISTENT, "/a"), ZKL_ERROR_SESSION_EXPIRED);
-        CHECK_IS(look(&s, 0, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        CHECK_TEXT(event(&s), "");
-        scene_close(&s);
+        scene_open();
+        CHECK_IS(look(0, ZKL_RPC_LIST, "/"), 0);
+        CHECK_IS(watch(0, ZKL_RPC_EXISTS, "/a"), ZKL_ERROR_NO_NODE);
+        CHECK_IS(create(0, ZKL_PERSISTENT, "/a"), ZKL_ERROR_SESSION_EXPIRED);
+        CHECK_IS(look(0, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
+        create(s.one, ZKL_PERSISTENT, "/a");
+        CHECK_TEXT(event(), "");
     }
 }
 
@@ -124,120 +117,109 @@ static void paths(void) {
         }
     }
     TEST("every request refuses a path that is none") {
-        struct scene s;
-        scene_open(&s);
-        CHECK_IS(create(&s, s.one, ZKL_PERSISTENT, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
-        CHECK_IS(set(&s, s.one, "a", "", -1), ZKL_ERROR_BAD_ARGUMENTS);
-        CHECK_IS(erase(&s, s.one, "/a//b", -1), ZKL_ERROR_BAD_ARGUMENTS);
+        scene_open();
+        CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
+        CHECK_IS(set(s.one, "a", "", -1), ZKL_ERROR_BAD_ARGUMENTS);
+        CHECK_IS(erase(s.one, "/a//b", -1), ZKL_ERROR_BAD_ARGUMENTS);
         for (enum zkl_rpc_kind kind = ZKL_RPC_LIST; kind <= ZKL_RPC_UNWATCH; kind++)
-            CHECK_IS(look(&s, s.one, kind, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
-        scene_close(&s);
+            CHECK_IS(look(s.one, kind, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
     }
 }
 
 static void versions(void) {
-    struct scene s;
     TEST("every transaction has a zxid, also one that fails") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/a");
         int64_t first = s.answer.results[0].stat.czxid;
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        look(&s, s.one, ZKL_RPC_GET, "/a");
-        look(&s, s.one, ZKL_RPC_SYNC, "/a");
-        create(&s, s.one, ZKL_PERSISTENT, "/b");
+        create(s.one, ZKL_PERSISTENT, "/a");
+        look(s.one, ZKL_RPC_GET, "/a");
+        look(s.one, ZKL_RPC_SYNC, "/a");
+        create(s.one, ZKL_PERSISTENT, "/b");
         CHECK_IS(s.answer.results[0].stat.czxid, first + 2);
         zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now);
         zkl_tree_close(s.tree, s.two);
-        create(&s, s.one, ZKL_PERSISTENT, "/c");
+        create(s.one, ZKL_PERSISTENT, "/c");
         CHECK_IS(s.answer.results[0].stat.czxid, first + 5);
-        scene_close(&s);
     }
     TEST("a change raises the version, and is not made to another version") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/a");
         int64_t made = s.answer.results[0].stat.czxid;
-        CHECK_IS(set(&s, s.one, "/a", "x", 0), 0);
+        CHECK_IS(set(s.one, "/a", "x", 0), 0);
         CHECK_IS(s.answer.results[0].stat.version, 1);
-        CHECK_IS(set(&s, s.one, "/a", "y", 0), ZKL_ERROR_BAD_VERSION);
-        CHECK_IS(set(&s, s.one, "/a", "z", -1), 0);
-        CHECK_IS(look(&s, s.one, ZKL_RPC_EXISTS, "/a"), 0);
+        CHECK_IS(set(s.one, "/a", "y", 0), ZKL_ERROR_BAD_VERSION);
+        CHECK_IS(set(s.one, "/a", "z", -1), 0);
+        CHECK_IS(look(s.one, ZKL_RPC_EXISTS, "/a"), 0);
         CHECK_IS(s.answer.stat->czxid, made);
         CHECK_IS(s.answer.stat->mzxid, made + 3);
         CHECK_IS(s.answer.stat->version, 2);
         CHECK_IS(s.answer.stat->aversion, 0);
-        CHECK_IS(erase(&s, s.one, "/a", 1), ZKL_ERROR_BAD_VERSION);
-        CHECK_IS(erase(&s, s.one, "/a", 2), 0);
-        CHECK_IS(set(&s, s.one, "/a", "x", -1), ZKL_ERROR_NO_NODE);
-        scene_close(&s);
+        CHECK_IS(erase(s.one, "/a", 1), ZKL_ERROR_BAD_VERSION);
+        CHECK_IS(erase(s.one, "/a", 2), 0);
+        CHECK_IS(set(s.one, "/a", "x", -1), ZKL_ERROR_NO_NODE);
     }
     TEST("a check is of a version, or of the node alone") {
-        scene_open(&s);
+        scene_open();
         struct zkl_op op = {.kind = ZKL_OP_CHECK, .version = -1, .path = "/a"};
-        CHECK_IS(write_one(&s, s.one, op), ZKL_ERROR_NO_NODE);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        CHECK_IS(write_one(&s, s.one, op), 0);
+        CHECK_IS(write_one(s.one, op), ZKL_ERROR_NO_NODE);
+        create(s.one, ZKL_PERSISTENT, "/a");
+        CHECK_IS(write_one(s.one, op), 0);
         op.version = 1;
-        CHECK_IS(write_one(&s, s.one, op), ZKL_ERROR_BAD_VERSION);
-        scene_close(&s);
+        CHECK_IS(write_one(s.one, op), ZKL_ERROR_BAD_VERSION);
     }
     TEST("a stat names the session that owns an ephemeral node; other nodes have no owner") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/p");
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/p");
         CHECK(s.answer.results[0].stat.owner == 0);
-        create(&s, s.two, ZKL_EPHEMERAL, "/p/e");
+        create(s.two, ZKL_EPHEMERAL, "/p/e");
         CHECK(s.answer.results[0].stat.owner == s.two);
-        create(&s, s.two, ZKL_SEQUENTIAL, "/p/s-");
+        create(s.two, ZKL_SEQUENTIAL, "/p/s-");
         CHECK(s.answer.results[0].stat.owner == s.two);
-        create(&s, s.two, ZKL_CONTAINER, "/p/c");
+        create(s.two, ZKL_CONTAINER, "/p/c");
         CHECK(s.answer.results[0].stat.owner == 0);
-        scene_close(&s);
     }
 }
 
 static void numbers(void) {
-    struct scene s;
     TEST("the number of a sequential node counts all creates in its parent, and no delete") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/q");
-        create(&s, s.one, ZKL_SEQUENTIAL, "/q/n-");
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/q");
+        create(s.one, ZKL_SEQUENTIAL, "/q/n-");
         CHECK_TEXT(s.answer.results[0].created, "/q/n-0000000000");
-        create(&s, s.one, ZKL_PERSISTENT, "/q/other");
-        erase(&s, s.one, "/q/other", -1);
-        create(&s, s.two, ZKL_SEQUENTIAL, "/q/");
+        create(s.one, ZKL_PERSISTENT, "/q/other");
+        erase(s.one, "/q/other", -1);
+        create(s.two, ZKL_SEQUENTIAL, "/q/");
         CHECK_TEXT(s.answer.results[0].created, "/q/0000000002");
-        create(&s, s.two, ZKL_SEQUENTIAL, "/none/n-");
+        create(s.two, ZKL_SEQUENTIAL, "/none/n-");
         CHECK_IS(s.answer.error, ZKL_ERROR_NO_NODE);
-        create(&s, s.two, ZKL_SEQUENTIAL, "/q/n-");
+        create(s.two, ZKL_SEQUENTIAL, "/q/n-");
         CHECK_TEXT(s.answer.results[0].created, "/q/n-0000000003");
-        scene_close(&s);
     }
     TEST("a parent that was made again counts anew") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/q");
-        create(&s, s.one, ZKL_PERSISTENT, "/q/a");
-        erase(&s, s.one, "/q/a", -1);
-        erase(&s, s.one, "/q", -1);
-        create(&s, s.one, ZKL_PERSISTENT, "/q");
-        create(&s, s.one, ZKL_SEQUENTIAL, "/q/n-");
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/q");
+        create(s.one, ZKL_PERSISTENT, "/q/a");
+        erase(s.one, "/q/a", -1);
+        erase(s.one, "/q", -1);
+        create(s.one, ZKL_PERSISTENT, "/q");
+        create(s.one, ZKL_SEQUENTIAL, "/q/n-");
         CHECK_TEXT(s.answer.results[0].created, "/q/n-0000000000");
-        scene_close(&s);
     }
     TEST("at its end the counter stays, but for creates of one transaction (Q-02)") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/q");
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/q");
         CHECK(zkl_tree_set_counter(s.tree, "/q", INT32_MAX - 1));
         CHECK(!zkl_tree_set_counter(s.tree, "/none", 1));
-        create(&s, s.one, ZKL_SEQUENTIAL, "/q/n-");
+        create(s.one, ZKL_SEQUENTIAL, "/q/n-");
         CHECK_TEXT(s.answer.results[0].created, "/q/n-2147483646");
         struct zkl_op op = {.kind = ZKL_OP_CREATE, .mode = ZKL_SEQUENTIAL, .path = "/q/m-"};
-        CHECK_IS(MULTI(&s, s.one, op, op, op), 0);
+        CHECK_IS(MULTI(s.one, op, op, op), 0);
         CHECK_TEXT(s.answer.results[0].created, "/q/m-2147483647");
         CHECK_TEXT(s.answer.results[1].created, "/q/m--2147483648");
         CHECK_TEXT(s.answer.results[2].created, "/q/m--2147483647");
-        create(&s, s.one, ZKL_SEQUENTIAL, "/q/n-");
+        create(s.one, ZKL_SEQUENTIAL, "/q/n-");
         CHECK_TEXT(s.answer.results[0].created, "/q/n-2147483647");
-        CHECK_IS(create(&s, s.one, ZKL_SEQUENTIAL, "/q/n-"), ZKL_ERROR_NODE_EXISTS);
-        scene_close(&s);
+        CHECK_IS(create(s.one, ZKL_SEQUENTIAL, "/q/n-"), ZKL_ERROR_NODE_EXISTS);
     }
 }
 
@@ -250,10 +232,9 @@ static void numbers(void) {
     ((struct zkl_op){.kind = ZKL_OP_CHECK, .version = (version_), .path = (path_)})
 
 static void transactions(void) {
-    struct scene s;
     TEST("a transaction does all, in order, with one zxid") {
-        scene_open(&s);
-        CHECK_IS(MULTI(&s, s.one, CREATE("/a"), CREATE("/a/b"), SET("/a", 0), TEST_VERSION("/a", 1),
+        scene_open();
+        CHECK_IS(MULTI(s.one, CREATE("/a"), CREATE("/a/b"), SET("/a", 0), TEST_VERSION("/a", 1),
                        CREATE("/c"), DELETE("/c")),
                  0);
         CHECK_TEXT(s.answer.results[1].created, "/a/b");
@@ -262,22 +243,21 @@ static void transactions(void) {
         CHECK_TEXT(s.answer.results[4].created, "/c");
         int64_t zxid = s.answer.results[2].stat.czxid;
         CHECK_IS(s.answer.results[2].stat.mzxid, zxid);
-        look(&s, s.one, ZKL_RPC_GET, "/a/b");
+        look(s.one, ZKL_RPC_GET, "/a/b");
         CHECK_IS(s.answer.stat->czxid, zxid);
-        CHECK(!is_there(&s, "/c"));
-        create(&s, s.one, ZKL_PERSISTENT, "/d");
+        CHECK(!is_there("/c"));
+        create(s.one, ZKL_PERSISTENT, "/d");
         CHECK_IS(s.answer.results[0].stat.czxid, zxid + 1);
-        scene_close(&s);
     }
     TEST("one that fails does nothing, and says which failed: 0 before it, -2 behind") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        set(&s, s.one, "/a", "older", -1);
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/a");
+        set(s.one, "/a", "older", -1);
         int64_t zxid = s.answer.results[0].stat.mzxid;
-        create(&s, s.one, ZKL_EPHEMERAL, "/a/b");
-        create(&s, s.one, ZKL_EPHEMERAL, "/a/c");
-        watch(&s, s.two, ZKL_RPC_GET, "/a/b");
-        CHECK_IS(MULTI(&s, s.one, SET("/a", 1), DELETE("/a/b"), DELETE("/a/c"), CREATE("/a/b"),
+        create(s.one, ZKL_EPHEMERAL, "/a/b");
+        create(s.one, ZKL_EPHEMERAL, "/a/c");
+        watch(s.two, ZKL_RPC_GET, "/a/b");
+        CHECK_IS(MULTI(s.one, SET("/a", 1), DELETE("/a/b"), DELETE("/a/c"), CREATE("/a/b"),
                        SET("/a", 1), DELETE("/a")),
                  ZKL_ERROR_BAD_VERSION);
         CHECK_IS(s.answer.results[0].error, 0);
@@ -286,160 +266,146 @@ static void transactions(void) {
         CHECK(!s.answer.results[3].created);
         CHECK_IS(s.answer.results[4].error, ZKL_ERROR_BAD_VERSION);
         CHECK_IS(s.answer.results[5].error, ZKL_ERROR_RUNTIME_INCONSISTENCY);
-        look(&s, s.one, ZKL_RPC_GET, "/a");
+        look(s.one, ZKL_RPC_GET, "/a");
         CHECK_IS(s.answer.stat->version, 1);
         CHECK_IS(s.answer.stat->mzxid, zxid);
         CHECK_IS(s.answer.size, 5);
         CHECK(memcmp(s.answer.data, "older", 5) == 0);
-        look(&s, s.one, ZKL_RPC_LIST, "/a");
+        look(s.one, ZKL_RPC_LIST, "/a");
         CHECK_IS(s.answer.count, 2);
         CHECK_TEXT(s.answer.names[0], "b");
         CHECK_TEXT(s.answer.names[1], "c");
-        CHECK_TEXT(event(&s), "");
-        create(&s, s.one, ZKL_SEQUENTIAL, "/a/n-");
+        CHECK_TEXT(event(), "");
+        create(s.one, ZKL_SEQUENTIAL, "/a/n-");
         CHECK_TEXT(s.answer.results[0].created, "/a/n-0000000002");
         zkl_tree_close(s.tree, s.one);
-        CHECK_TEXT(event(&s), "two deleted /a/b");
-        scene_close(&s);
+        CHECK_TEXT(event(), "two deleted /a/b");
     }
     TEST("a transaction of nothing is carried out") {
-        scene_open(&s);
-        CHECK_IS(multi(&s, s.one, NULL, 0), 0);
-        scene_close(&s);
+        scene_open();
+        CHECK_IS(multi(s.one, NULL, 0), 0);
     }
     TEST("watches are told of a transaction's steps in order, each once") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        watch(&s, s.two, ZKL_RPC_GET, "/a");
-        watch(&s, s.two, ZKL_RPC_EXISTS, "/b");
-        watch(&s, s.one, ZKL_RPC_EXISTS, "/c");
-        CHECK_IS(
-            MULTI(&s, s.one, CREATE("/b"), SET("/a", 0), CREATE("/c"), DELETE("/a"), DELETE("/c")),
-            0);
-        CHECK_TEXT(event(&s), "two created /b");
-        CHECK_TEXT(event(&s), "two changed /a");
-        CHECK_TEXT(event(&s), "one created /c");
-        CHECK_TEXT(event(&s), "");
-        scene_close(&s);
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/a");
+        watch(s.two, ZKL_RPC_GET, "/a");
+        watch(s.two, ZKL_RPC_EXISTS, "/b");
+        watch(s.one, ZKL_RPC_EXISTS, "/c");
+        CHECK_IS(MULTI(s.one, CREATE("/b"), SET("/a", 0), CREATE("/c"), DELETE("/a"), DELETE("/c")),
+                 0);
+        CHECK_TEXT(event(), "two created /b");
+        CHECK_TEXT(event(), "two changed /a");
+        CHECK_TEXT(event(), "one created /c");
+        CHECK_TEXT(event(), "");
     }
 }
 
 static void watches(void) {
-    struct scene s;
     TEST("a watch of a node is told of its next change, once") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        CHECK_IS(watch(&s, s.one, ZKL_RPC_GET, "/a"), 0);
-        CHECK_IS(watch(&s, s.one, ZKL_RPC_EXISTS, "/a"), 0);
-        CHECK_IS(watch(&s, s.two, ZKL_RPC_EXISTS, "/a"), 0);
-        create(&s, s.one, ZKL_PERSISTENT, "/a/child");
-        CHECK_IS(set(&s, s.one, "/a", "x", 7), ZKL_ERROR_BAD_VERSION);
-        CHECK_TEXT(event(&s), "");
-        set(&s, s.two, "/a", "x", -1);
-        const char *first = event(&s);
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/a");
+        CHECK_IS(watch(s.one, ZKL_RPC_GET, "/a"), 0);
+        CHECK_IS(watch(s.one, ZKL_RPC_EXISTS, "/a"), 0);
+        CHECK_IS(watch(s.two, ZKL_RPC_EXISTS, "/a"), 0);
+        create(s.one, ZKL_PERSISTENT, "/a/child");
+        CHECK_IS(set(s.one, "/a", "x", 7), ZKL_ERROR_BAD_VERSION);
+        CHECK_TEXT(event(), "");
+        set(s.two, "/a", "x", -1);
+        const char *first = event();
         bool one_first = strcmp(first, "one changed /a") == 0;
         CHECK(one_first || strcmp(first, "two changed /a") == 0);
-        CHECK_TEXT(event(&s), one_first ? "two changed /a" : "one changed /a");
-        set(&s, s.two, "/a", "y", -1);
-        CHECK_TEXT(event(&s), "");
-        scene_close(&s);
+        CHECK_TEXT(event(), one_first ? "two changed /a" : "one changed /a");
+        set(s.two, "/a", "y", -1);
+        CHECK_TEXT(event(), "");
     }
     TEST("a watch of a node is told of its end") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        watch(&s, s.two, ZKL_RPC_GET, "/a");
-        erase(&s, s.one, "/a", -1);
-        CHECK_TEXT(event(&s), "two deleted /a");
-        scene_close(&s);
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/a");
+        watch(s.two, ZKL_RPC_GET, "/a");
+        erase(s.one, "/a", -1);
+        CHECK_TEXT(event(), "two deleted /a");
     }
     TEST("exists leaves a watch of what is not there, get does not") {
-        scene_open(&s);
-        CHECK_IS(watch(&s, s.one, ZKL_RPC_EXISTS, "/a"), ZKL_ERROR_NO_NODE);
+        scene_open();
+        CHECK_IS(watch(s.one, ZKL_RPC_EXISTS, "/a"), ZKL_ERROR_NO_NODE);
         CHECK(!s.answer.stat);
-        CHECK_IS(watch(&s, s.two, ZKL_RPC_GET, "/a"), ZKL_ERROR_NO_NODE);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        CHECK_TEXT(event(&s), "one created /a");
-        CHECK_TEXT(event(&s), "");
-        scene_close(&s);
+        CHECK_IS(watch(s.two, ZKL_RPC_GET, "/a"), ZKL_ERROR_NO_NODE);
+        create(s.one, ZKL_PERSISTENT, "/a");
+        CHECK_TEXT(event(), "one created /a");
+        CHECK_TEXT(event(), "");
     }
     TEST("a watch is taken back, once") {
-        scene_open(&s);
-        CHECK_IS(look(&s, s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
-        watch(&s, s.one, ZKL_RPC_EXISTS, "/a");
-        watch(&s, s.two, ZKL_RPC_EXISTS, "/a");
-        CHECK_IS(look(&s, s.one, ZKL_RPC_UNWATCH, "/a"), 0);
-        CHECK_IS(look(&s, s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        CHECK_TEXT(event(&s), "two created /a");
-        CHECK_TEXT(event(&s), "");
-        scene_close(&s);
+        scene_open();
+        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
+        watch(s.one, ZKL_RPC_EXISTS, "/a");
+        watch(s.two, ZKL_RPC_EXISTS, "/a");
+        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH, "/a"), 0);
+        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
+        create(s.one, ZKL_PERSISTENT, "/a");
+        CHECK_TEXT(event(), "two created /a");
+        CHECK_TEXT(event(), "");
     }
 }
 
 static void sessions(void) {
-    struct scene s;
     TEST("a session takes its ephemerals and its watches with it, in one transaction") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/a");
-        create(&s, s.one, ZKL_EPHEMERAL, "/a/x");
-        create(&s, s.two, ZKL_EPHEMERAL, "/a/y");
-        create(&s, s.one, ZKL_SEQUENTIAL, "/a/z-");
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/a");
+        create(s.one, ZKL_EPHEMERAL, "/a/x");
+        create(s.two, ZKL_EPHEMERAL, "/a/y");
+        create(s.one, ZKL_SEQUENTIAL, "/a/z-");
         int64_t zxid = s.answer.results[0].stat.czxid;
-        watch(&s, s.two, ZKL_RPC_GET, "/a/x");
-        watch(&s, s.two, ZKL_RPC_GET, "/a/z-0000000002");
-        watch(&s, s.one, ZKL_RPC_GET, "/a/x");
-        watch(&s, s.one, ZKL_RPC_GET, "/a");
+        watch(s.two, ZKL_RPC_GET, "/a/x");
+        watch(s.two, ZKL_RPC_GET, "/a/z-0000000002");
+        watch(s.one, ZKL_RPC_GET, "/a/x");
+        watch(s.one, ZKL_RPC_GET, "/a");
         zkl_tree_close(s.tree, s.one);
-        CHECK_TEXT(event(&s), "two deleted /a/x");
-        CHECK_TEXT(event(&s), "two deleted /a/z-0000000002");
-        set(&s, s.two, "/a", "x", -1);
+        CHECK_TEXT(event(), "two deleted /a/x");
+        CHECK_TEXT(event(), "two deleted /a/z-0000000002");
+        set(s.two, "/a", "x", -1);
         CHECK_IS(s.answer.results[0].stat.mzxid, zxid + 2);
-        CHECK_TEXT(event(&s), "");
-        look(&s, s.two, ZKL_RPC_LIST, "/a");
+        CHECK_TEXT(event(), "");
+        look(s.two, ZKL_RPC_LIST, "/a");
         CHECK_IS(s.answer.count, 1);
         CHECK(!zkl_tree_alive(s.tree, s.one) && zkl_tree_alive(s.tree, s.two));
         zkl_tree_close(s.tree, s.one);
-        scene_close(&s);
     }
     TEST("a session that has ended is told that it expired, whatever it asks") {
-        scene_open(&s);
+        scene_open();
         zkl_tree_expire(s.tree, s.one);
-        CHECK_TEXT(event(&s), "one expired");
-        CHECK_IS(create(&s, s.one, ZKL_PERSISTENT, "/a"), ZKL_ERROR_SESSION_EXPIRED);
+        CHECK_TEXT(event(), "one expired");
+        CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a"), ZKL_ERROR_SESSION_EXPIRED);
         CHECK(!s.answer.results);
-        CHECK_IS(look(&s, s.one, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
+        CHECK_IS(look(s.one, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
         CHECK(!zkl_tree_touch(s.tree, s.one, s.now));
-        CHECK(!is_there(&s, "/a"));
-        scene_close(&s);
+        CHECK(!is_there("/a"));
     }
     TEST("a session expires when nothing was heard of it for its timeout") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_EPHEMERAL, "/a");
-        watch(&s, s.two, ZKL_RPC_GET, "/a");
+        scene_open();
+        create(s.one, ZKL_EPHEMERAL, "/a");
+        watch(s.two, ZKL_RPC_GET, "/a");
         CHECK_IS(zkl_tree_due(s.tree), s.now + MEMORY_TIMEOUT);
         s.now += MEMORY_TIMEOUT - 1;
         CHECK(zkl_tree_touch(s.tree, s.two, s.now));
         zkl_tree_tick(s.tree, s.now);
         CHECK(zkl_tree_alive(s.tree, s.one));
         s.now++;
-        CHECK_IS(look(&s, s.one, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
-        CHECK_TEXT(event(&s), "one expired");
-        CHECK_TEXT(event(&s), "two deleted /a");
+        CHECK_IS(look(s.one, ZKL_RPC_SYNC, "/"), ZKL_ERROR_SESSION_EXPIRED);
+        CHECK_TEXT(event(), "one expired");
+        CHECK_TEXT(event(), "two deleted /a");
         CHECK_IS(zkl_tree_due(s.tree), s.now - 1 + MEMORY_TIMEOUT);
-        scene_close(&s);
     }
     TEST("any request of a session keeps it, also one that fails") {
-        scene_open(&s);
+        scene_open();
         for (int i = 0; i < 5; i++) {
             s.now += MEMORY_TIMEOUT - 1;
-            CHECK_IS(look(&s, s.one, ZKL_RPC_GET, "/none"), ZKL_ERROR_NO_NODE);
+            CHECK_IS(look(s.one, ZKL_RPC_GET, "/none"), ZKL_ERROR_NO_NODE);
         }
-        CHECK_TEXT(event(&s), "two expired");
-        CHECK_TEXT(event(&s), "");
-        scene_close(&s);
+        CHECK_TEXT(event(), "two expired");
+        CHECK_TEXT(event(), "");
     }
     TEST("ids of sessions grow, and none comes twice") {
-        scene_open(&s);
+        scene_open();
         CHECK(s.one > 0 && s.two > s.one);
         zkl_tree_close(s.tree, s.two);
         uint64_t three = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
@@ -449,96 +415,89 @@ static void sessions(void) {
         CHECK_IS(zkl_tree_due(s.tree), ZKL_NEVER);
         zkl_tree_tick(s.tree, ZKL_NEVER - 1);
         CHECK(zkl_tree_alive(s.tree, three));
-        scene_close(&s);
     }
     TEST("a reset leaves the root alone, as new, and no session; zxids go on") {
-        scene_open(&s);
-        create(&s, s.one, ZKL_CONTAINER, "/a");
-        create(&s, s.one, ZKL_PERSISTENT, "/a/b");
-        create(&s, s.two, ZKL_EPHEMERAL, "/a/b/c");
-        create(&s, s.one, ZKL_CONTAINER, "/e");
-        create(&s, s.one, ZKL_PERSISTENT, "/e/f");
-        erase(&s, s.one, "/e/f", -1);
-        set(&s, s.one, "/", "root", -1);
+        scene_open();
+        create(s.one, ZKL_CONTAINER, "/a");
+        create(s.one, ZKL_PERSISTENT, "/a/b");
+        create(s.two, ZKL_EPHEMERAL, "/a/b/c");
+        create(s.one, ZKL_CONTAINER, "/e");
+        create(s.one, ZKL_PERSISTENT, "/e/f");
+        erase(s.one, "/e/f", -1);
+        set(s.one, "/", "root", -1);
         int64_t zxid = s.answer.results[0].stat.mzxid;
-        watch(&s, s.one, ZKL_RPC_EXISTS, "/a/b/c");
+        watch(s.one, ZKL_RPC_EXISTS, "/a/b/c");
         zkl_tree_reset(s.tree);
-        CHECK_TEXT(event(&s), "one expired");
-        CHECK_TEXT(event(&s), "two expired");
-        CHECK_TEXT(event(&s), "");
+        CHECK_TEXT(event(), "one expired");
+        CHECK_TEXT(event(), "two expired");
+        CHECK_TEXT(event(), "");
         CHECK_IS(zkl_tree_due(s.tree), ZKL_NEVER);
         uint64_t three = zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now);
         CHECK(three > s.two);
-        look(&s, three, ZKL_RPC_GET, "/");
+        look(three, ZKL_RPC_GET, "/");
         CHECK_IS(s.answer.stat->version, 0);
         CHECK_IS(s.answer.size, 0);
-        look(&s, three, ZKL_RPC_LIST, "/");
+        look(three, ZKL_RPC_LIST, "/");
         CHECK_IS(s.answer.count, 0);
-        create(&s, three, ZKL_SEQUENTIAL, "/n-");
+        create(three, ZKL_SEQUENTIAL, "/n-");
         CHECK_TEXT(s.answer.results[0].created, "/n-0000000000");
         CHECK(s.answer.results[0].stat.czxid > zxid);
-        scene_close(&s);
     }
 }
 
 static void containers(void) {
-    struct scene s;
     TEST("a container that had a child and has none is removed by the next check") {
-        scene_open(&s);
+        scene_open();
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
-        create(&s, s.one, ZKL_CONTAINER, "/c");
-        create(&s, s.one, ZKL_CONTAINER, "/new");
-        create(&s, s.one, ZKL_EPHEMERAL, "/c/x");
-        watch(&s, keeper, ZKL_RPC_GET, "/c");
+        create(s.one, ZKL_CONTAINER, "/c");
+        create(s.one, ZKL_CONTAINER, "/new");
+        create(s.one, ZKL_EPHEMERAL, "/c/x");
+        watch(keeper, ZKL_RPC_GET, "/c");
         s.now += MEMORY_TIMEOUT; /* the sessions expire */
         zkl_tree_tick(s.tree, s.now);
-        CHECK(is_there(&s, "/c"));
+        CHECK(is_there("/c"));
         CHECK_IS(zkl_tree_due(s.tree), s.now + MEMORY_CHECK);
         s.now += MEMORY_CHECK;
-        CHECK_IS(create(&s, keeper, ZKL_PERSISTENT, "/c/y"), ZKL_ERROR_NO_NODE);
-        CHECK_TEXT(event(&s), "one expired");
-        CHECK_TEXT(event(&s), "two expired");
-        CHECK_TEXT(event(&s), "another deleted /c");
-        CHECK(is_there(&s, "/new"));
+        CHECK_IS(create(keeper, ZKL_PERSISTENT, "/c/y"), ZKL_ERROR_NO_NODE);
+        CHECK_TEXT(event(), "one expired");
+        CHECK_TEXT(event(), "two expired");
+        CHECK_TEXT(event(), "another deleted /c");
+        CHECK(is_there("/new"));
         CHECK_IS(zkl_tree_due(s.tree), ZKL_NEVER);
-        scene_close(&s);
     }
     TEST("a container that got a child in time stays") {
-        scene_open(&s);
+        scene_open();
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
-        create(&s, keeper, ZKL_CONTAINER, "/c");
-        create(&s, keeper, ZKL_PERSISTENT, "/c/x");
-        erase(&s, keeper, "/c/x", -1);
-        create(&s, keeper, ZKL_PERSISTENT, "/c/y");
+        create(keeper, ZKL_CONTAINER, "/c");
+        create(keeper, ZKL_PERSISTENT, "/c/x");
+        erase(keeper, "/c/x", -1);
+        create(keeper, ZKL_PERSISTENT, "/c/y");
         zkl_tree_tick(s.tree, s.now + 2 * MEMORY_CHECK);
-        CHECK(is_there(&s, "/c"));
+        CHECK(is_there("/c"));
         CHECK_IS(zkl_tree_due(s.tree), ZKL_NEVER);
-        scene_close(&s);
     }
     TEST("a container that was deleted is not removed again") {
-        scene_open(&s);
+        scene_open();
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
-        create(&s, keeper, ZKL_CONTAINER, "/c");
-        CHECK_IS(MULTI(&s, keeper, CREATE("/c/x"), DELETE("/c/x"), DELETE("/c")), 0);
-        create(&s, keeper, ZKL_CONTAINER, "/c");
+        create(keeper, ZKL_CONTAINER, "/c");
+        CHECK_IS(MULTI(keeper, CREATE("/c/x"), DELETE("/c/x"), DELETE("/c")), 0);
+        create(keeper, ZKL_CONTAINER, "/c");
         zkl_tree_tick(s.tree, s.now + 2 * MEMORY_CHECK);
-        CHECK(is_there(&s, "/c"));
-        scene_close(&s);
+        CHECK(is_there("/c"));
     }
     TEST("a container in a container goes first, and that one with a later check") {
-        scene_open(&s);
+        scene_open();
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
-        create(&s, keeper, ZKL_CONTAINER, "/c");
-        create(&s, keeper, ZKL_CONTAINER, "/c/d");
-        create(&s, keeper, ZKL_PERSISTENT, "/c/d/x");
-        erase(&s, keeper, "/c/d/x", -1);
+        create(keeper, ZKL_CONTAINER, "/c");
+        create(keeper, ZKL_CONTAINER, "/c/d");
+        create(keeper, ZKL_PERSISTENT, "/c/d/x");
+        erase(keeper, "/c/d/x", -1);
         s.now += MEMORY_CHECK;
         zkl_tree_tick(s.tree, s.now);
-        CHECK(!is_there(&s, "/c/d") && is_there(&s, "/c"));
+        CHECK(!is_there("/c/d") && is_there("/c"));
         s.now += MEMORY_CHECK;
         zkl_tree_tick(s.tree, s.now);
-        CHECK(!is_there(&s, "/c"));
-        scene_close(&s);
+        CHECK(!is_there("/c"));
     }
 }
 
@@ -549,33 +508,31 @@ static const char *numbered(const char *format, int number) {
 }
 
 static void crowds(void) {
-    struct scene s;
     TEST("a hundred thousand nodes are made, listed, found and removed") {
         enum { NODES = 100000 };
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/q");
-        for (int i = 0; i < NODES; i++) create(&s, s.two, ZKL_SEQUENTIAL, "/q/lock-");
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/q");
+        for (int i = 0; i < NODES; i++) create(s.two, ZKL_SEQUENTIAL, "/q/lock-");
         CHECK_TEXT(s.answer.results[0].created, "/q/lock-0000099999");
-        look(&s, s.one, ZKL_RPC_LIST, "/q");
+        look(s.one, ZKL_RPC_LIST, "/q");
         CHECK_IS(s.answer.count, NODES);
         CHECK_TEXT(s.answer.names[NODES - 1], "lock-0000099999");
         int found = 0;
-        for (int i = 0; i < NODES; i++) found += is_there(&s, numbered("/q/lock-%010d", i));
+        for (int i = 0; i < NODES; i++) found += is_there(numbered("/q/lock-%010d", i));
         CHECK_IS(found, NODES);
         zkl_tree_close(s.tree, s.two);
-        look(&s, s.one, ZKL_RPC_LIST, "/q");
+        look(s.one, ZKL_RPC_LIST, "/q");
         CHECK_IS(s.answer.count, 0);
-        scene_close(&s);
     }
     TEST("a thousand waiters, each behind another, are told each of its own") {
         enum { WAITERS = 1000 };
         static uint64_t waiters[WAITERS];
-        scene_open(&s);
-        create(&s, s.one, ZKL_PERSISTENT, "/q");
+        scene_open();
+        create(s.one, ZKL_PERSISTENT, "/q");
         for (int i = 0; i < WAITERS; i++) {
             waiters[i] = zkl_tree_open(s.tree, MEMORY_TIMEOUT, s.now);
-            create(&s, waiters[i], ZKL_SEQUENTIAL, "/q/lock-");
-            if (i > 0) watch(&s, waiters[i], ZKL_RPC_GET, numbered("/q/lock-%010d", i - 1));
+            create(waiters[i], ZKL_SEQUENTIAL, "/q/lock-");
+            if (i > 0) watch(waiters[i], ZKL_RPC_GET, numbered("/q/lock-%010d", i - 1));
         }
         for (int i = 0; i < WAITERS; i++) {
             zkl_tree_close(s.tree, waiters[i]);
@@ -586,7 +543,6 @@ static void crowds(void) {
             CHECK_TEXT(s.event.path, numbered("/q/lock-%010d", i));
             CHECK(!zkl_tree_next_event(s.tree, &s.event));
         }
-        scene_close(&s);
     }
 }
 

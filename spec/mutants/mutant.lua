@@ -2,14 +2,13 @@
 --
 -- A mutant is a row of core.lua, zookeeper.lua or memory.lua:
 --
---   name     of its tree, build/mutants/<name>, and in the table that is printed
---   what     it does wrong
---   at       where: the name of a function, macro, table or struct of src; see place.lua
---   find     text that is there exactly once, however it is wrapped; if several have that name,
---            in one of them ...
---   replace  ... and what stands there instead
---   also     optional: more of these, { at =, find =, replace = }, `at` as above if not given
---   catch    how it is caught; see catch.lua
+--   { "BUG-07", "names are compared as text",  its tree is build/mutants/BUG-07; what is wrong
+--     at = "compare",                          a function, macro, table or struct: place.lua
+--     find = "return one < other;",            is there exactly once, however it is wrapped; if
+--                                              several have that name, in one of them
+--     replace = "return text_below(one);",     stands there instead; nothing, if left out
+--     also = { { at =, find =, replace = } },  optional: more changes; `at` as above if left out
+--     catch = }                                how the mutant is caught: catch.lua
 
 local place = require "spec.mutants.place"
 local shell = require "spec.mutants.shell"
@@ -24,6 +23,22 @@ mutant.BASE = FOLDER .. "base" -- the tree as it is
 --- Where the mutant's tree is.
 function mutant.tree(row)
     return FOLDER .. row.name
+end
+
+
+--- The rows of all tables, in order and by name; each has `name` and `what`, too.
+function mutant.rows()
+    local rows = {}
+    for _, file in ipairs{ "core", "zookeeper", "memory" } do
+        for _, row in ipairs(require("spec.mutants." .. file)) do
+            row.name, row.what = row[1], row[2]
+            assert(row.name:match("^[%w-]+$"), "a bad name: " .. row.name)
+            assert(not rows[row.name], "two mutants of one name: " .. row.name)
+            rows[#rows + 1] = row
+            rows[row.name] = row
+        end
+    end
+    return rows
 end
 
 
@@ -75,11 +90,12 @@ local function locate(edit)
 end
 
 
+-- The changes of a row, each { at =, find =, replace = }.
 local function edits_of(row)
-    local edits = { row }
-    for _, each in ipairs(row.also or {}) do
-        edits[#edits + 1] =
-            { at = each.at or row.at, find = each.find, replace = each.replace }
+    local edits = {}
+    for _, each in ipairs{ row, table.unpack(row.also or {}) } do
+        edits[#edits + 1] = { at = each.at or row.at, find = each.find,
+                              replace = each.replace or "" }
     end
     return edits
 end
@@ -87,7 +103,7 @@ end
 
 --- The file that a row changes first.
 function mutant.file(row)
-    return assert(locate(row)).file
+    return assert(locate(edits_of(row)[1])).file
 end
 
 

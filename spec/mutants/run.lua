@@ -18,21 +18,6 @@ local brief = PARTS[arg[3]] -- one catch of a mutant is enough
 
 -- --- which ----------------------------------------------------------------------------
 
--- The rows of all tables, by name and in order.
-local function all_rows()
-    local rows = {}
-    for _, file in ipairs{ "core", "zookeeper", "memory" } do
-        for _, row in ipairs(require("spec.mutants." .. file)) do
-            assert(row.name:match("^[%w-]+$"), "a bad name: " .. row.name)
-            assert(not rows[row.name], "two mutants of one name: " .. row.name)
-            rows[#rows + 1] = row
-            rows[row.name] = row
-        end
-    end
-    return rows
-end
-
-
 -- Which of so many parts of the rows; the same as long as the sources are.
 local function part_of(parts)
     local sum = shell.must("cat src/*/*.[ch] spec/sim/* | cksum"):match "^%d+"
@@ -210,7 +195,7 @@ end
 
 
 local function main()
-    local rows = all_rows()
+    local rows = mutant.rows()
     if arg[1] == "--judge" then
         if brief then catch.schedules = 20000 end
         local row = rows[arg[2]] or controls(chosen(rows, { table.unpack(arg, 3) }))[arg[2]]

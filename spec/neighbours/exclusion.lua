@@ -2,6 +2,7 @@
 -- which order, and what lock:queue() shows. Not one of the specs that run with every build:
 -- `make test-neighbours` runs it.
 
+local markdown = require "spec.markdown"
 local neighbour = require "spec.neighbours.neighbour"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -133,23 +134,14 @@ end
 
 -- --- the tables of the documentation ------------------------------------------------------
 
-local function cells(line)
-    local list = {}
-    for cell in line:gmatch("|%s*([^|]-)%s*%f[|]") do list[#list + 1] = cell end
-    return list
-end
-
-
 --- The rows of the table whose first cell is `title`: { { holder, waiter, expected }, … }.
 local function read_table(title)
-    local header, found = nil, {}
-    for line in io.lines("docs/neighbours.md") do
-        local row = cells(line)
-        if header and #row == 0 then break end
-        if header and not row[1]:find("^%-+$") then
-            for i = 2, #header do found[#found + 1] = { row[1], header[i], row[i] } end
+    local found = {}
+    for _, lines in ipairs(markdown.tables(rig.shell("cat docs/neighbours.md"))) do
+        local head = lines[1]
+        for i = 2, head[1] == title and #head > 3 and #lines or 0 do
+            for j = 2, #head do found[#found + 1] = { lines[i][1], head[j], lines[i][j] } end
         end
-        if row[1] == title and #row > 3 then header = row end
     end
     assert(#found >= 36, "no table " .. title)
     return found

@@ -1,5 +1,5 @@
-// gozk.go - go-zookeeper as a neighbour; see neighbour.lua for the commands and for what the
-// loop does. Its Lock waits for ever: there is no try and no timeout.
+// gozk.go - go-zookeeper as a neighbour; see neighbour.lua for the commands. Its Lock waits for
+// ever: there is no try and no timeout.
 
 package main
 
@@ -7,16 +7,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"math/rand"
 	"os"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
-	"unsafe"
 
 	"github.com/samuel/go-zookeeper/zk"
 )
@@ -145,153 +140,6 @@ func commands(hosts string) {
 	fmt.Println("ok")
 }
 
-// --- the loop ----------------------------------------------------------------------------
-
-const clockBoottime = 7
-
-func now() float64 {
-	var spec syscall.Timespec
-	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockBoottime, uintptr(unsafe.Pointer(&spec)), 0)
-	return float64(spec.Nano()) / 1e9
-}
-
-// Without its last event: the checker misses it.
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-// What this process did and saw; see spec/torture/history.lua.
-type history struct {
-	file    *os.File
-	process string
-}
-
-var escape = strings.NewReplacer("%", "%25", "\t", "%09", "\n", "%0A")
-
-func (h *history) record(at float64, claim, event string, fields ...interface{}) {
-	line := fmt.Sprintf("%.6f\t%s\t%s\t%s", at, h.process, claim, event)
-	for i := 0; i < len(fields); i += 2 {
-		value := fields[i+1]
-		if moment, ok := value.(float64); ok {
-			value = strconv.FormatFloat(moment, 'f', 6, 64)
-		}
-		line += fmt.Sprintf("\t%s=%s", fields[i], escape.Replace(fmt.Sprint(value)))
-	}
-	_, err := h.file.WriteString(line + "\n")
-	check(err)
-}
-
-// The protected counter; see counter.lua. Gives the words of the last line.
-func readCounter(path string) []string {
-	file, err := os.Open(path)
-	check(err)
-	defer file.Close()
-	stat, err := file.Stat()
-	check(err)
-	tail := make([]byte, 512)
-	start := stat.Size() - int64(len(tail))
-	if start < 0 {
-		start = 0
-	}
-	count, _ := file.ReadAt(tail, start)
-	lines := strings.Split(strings.TrimRight(string(tail[:count]), "\n"), "\n")
-	return strings.Split(lines[len(lines)-1], " ")
-}
-
-func writeCounter(path string, read []string, element string, token int64) {
-	count, err := strconv.Atoi(read[0])
-	check(err)
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	check(err)
-	_, err = file.WriteString(fmt.Sprintf("%d %s %s %d\n", count+1, element, read[1], token))
-	check(err)
-	check(file.Close())
-}
-
-type loop struct {
-	conn    *zk.Conn
-	folder  string
-	paths   []string
-	history history
-	claims  int32
-}
-
-func pause(longest time.Duration) {
-	time.Sleep(time.Duration(rand.Int63n(int64(longest))))
-}
-
-func (l *loop) cycle() {
-	claim := fmt.Sprintf("%s-%d", l.history.process, atomic.AddInt32(&l.claims, 1))
-	path := l.paths[rand.Intn(len(l.paths))]
-	lock := zk.NewLock(l.conn, path, zk.WorldACL(zk.PermAll))
-	begun := now()
-	l.history.record(begun, claim, "invoked", "path", path, "kind", "mutex", "way", "acquire")
-	check(lock.Lock())
-	at := now()
-	number, err := token(l.conn, lock)
-	check(err)
-	l.history.record(at, claim, "granted", "token", number, "state", "held", "begun", begun)
-
-	file := l.folder + "/store/" + strings.ReplaceAll(path, "/", "_")
-	read := readCounter(file)
-	pause(4 * time.Millisecond)
-	writeCounter(file, read, claim, number)
-	l.history.record(now(), claim, "wrote", "element", claim, "read", read[1], "token", number,
-		"accepted", "true")
-
-	begun = now()
-	check(lock.Unlock())
-	l.history.record(now(), claim, "released", "result", "ok", "begun", begun)
-}
-
-func (l *loop) calm() bool {
-	_, err := os.Stat(l.folder + "/calm")
-	return err == nil
-}
-
-func (l *loop) work(workers int) {
-	var working sync.WaitGroup
-	for i := 0; i < workers; i++ {
-		working.Add(1)
-		go func() {
-			for !l.calm() {
-				l.cycle()
-				pause(10 * time.Millisecond)
-			}
-			working.Done()
-		}()
-	}
-	working.Wait()
-}
-
-// PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS
-func run(args []string) {
-	process, hosts, folder, paths := args[0], args[1], args[2], strings.Split(args[5], ",")
-	seed, err := strconv.ParseInt(args[3], 10, 64)
-	check(err)
-	workers, err := strconv.Atoi(args[4])
-	check(err)
-	rand.Seed(seed)
-	file, err := os.OpenFile(folder+"/history/"+process,
-		os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0666)
-	check(err)
-	conn, err := connect(hosts)
-	check(err)
-	l := loop{conn: conn, folder: folder, paths: paths, history: history{file, process}}
-	l.history.record(now(), "-", "connected", "session", session(conn),
-		"timeout", int(sessionTimeout.Seconds()))
-	l.work(workers)
-	l.history.record(now(), "-", "closing", "session", session(conn))
-	conn.Close()
-	l.history.record(now(), "-", "ended")
-}
-
 func main() {
-	if os.Args[1] == "loop" {
-		run(os.Args[2:])
-	} else {
-		commands(os.Args[1])
-	}
+	commands(os.Args[1])
 }

@@ -1,17 +1,13 @@
 #!/usr/bin/python3
-"""kazoo as a neighbour; see neighbour.lua for the commands and for what the loop does.
+"""kazoo as a neighbour; see neighbour.lua for the commands.
 
 Its locks are those that docs/neighbours.md gives: the Python in there is what runs here.
 Kinds besides: "stock" is kazoo's own Lock, "extra" the same that also sees "-lock-".
 """
 
-import os
-import random
 import re
 import sys
 import threading
-import time
-import traceback
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import LockTimeout
@@ -124,117 +120,4 @@ def commands(hosts):
     print("ok", flush=True)
 
 
-# --- the loop ----------------------------------------------------------------------------
-
-
-def now():
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
-
-
-class History:
-    """What this process did and saw; see spec/torture/history.lua."""
-
-    def __init__(self, path, process):
-        self.file = open(path, "a", buffering=1)
-        self.process = process
-        self.mutex = threading.Lock()
-
-    def record(self, at, claim, event, **fields):
-        line = "%.6f\t%s\t%s\t%s" % (at, self.process, claim, event)
-        for name, value in fields.items():
-            text = str(value).replace("%", "%25").replace("\t", "%09").replace("\n", "%0A")
-            line += "\t%s=%s" % (name, text)
-        with self.mutex:
-            self.file.write(line + "\n")
-
-
-class Counter:
-    """The protected counter; see counter.lua."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def read(self):
-        """The words of the last line."""
-        with open(self.path, "rb") as file:
-            file.seek(max(0, os.path.getsize(self.path) - 512))
-            return file.read().decode().split("\n")[-2].split()
-
-    def write(self, read, element, its_token):
-        line = "%d %s %s %d\n" % (int(read[0]) + 1, element, read[1], its_token)
-        with open(self.path, "ab", buffering=0) as file:
-            file.write(line.encode())
-
-
-class Loop:
-    def __init__(self, process, hosts, folder, seed, workers, mutexes, rwlocks):
-        self.process, self.hosts, self.folder = process, hosts, folder
-        self.workers = int(workers)
-        self.mutexes, self.rwlocks = mutexes.split(","), rwlocks.split(",")
-        self.random = random.Random(int(seed))
-        self.history = History(folder + "/history/" + process, process)
-        self.claims = 0
-        self.mutex = threading.Lock()
-        self.client = None
-
-    def new_claim(self):
-        with self.mutex:
-            self.claims += 1
-            return "%s-%d" % (self.process, self.claims)
-
-    def work(self, claim, path, its_token):
-        """Adds to the counter."""
-        counter = Counter(self.folder + "/store/" + path.replace("/", "_"))
-        read = counter.read()
-        time.sleep(self.random.uniform(0, 0.004))
-        counter.write(read, claim, its_token)
-        self.history.record(now(), claim, "wrote", element=claim, read=read[1], token=its_token,
-                            accepted="true")
-
-    def cycle(self):
-        claim = self.new_claim()
-        path = self.random.choice(self.mutexes + self.rwlocks)
-        # No readers: those of kazoo before 2.9 wait also for writers behind them (kazoo-649).
-        kind = "mutex" if path in self.mutexes else "write"
-        limit = self.random.choice([0, 0.03] + [None] * 18)
-        lock = make_lock(self.client, kind, path, self.process + "\n" + claim)
-        begun = now()
-        self.history.record(begun, claim, "invoked", path=path, kind=kind,
-                            way="acquire" if limit is None else "try")
-        if not acquire(lock, limit):
-            self.history.record(now(), claim, "failed", code="timeout", begun=begun)
-            return
-        at, its_token = now(), token(self.client, lock)
-        self.history.record(at, claim, "granted", token=its_token, state="held", begun=begun)
-        self.work(claim, path, its_token)
-        begun = now()
-        lock.release()
-        self.history.record(now(), claim, "released", result="ok", begun=begun)
-
-    def worker(self):
-        try:
-            while not os.path.exists(self.folder + "/calm"):
-                self.cycle()
-                time.sleep(self.random.uniform(0, 0.01))
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)  # without its last event: the checker misses it
-
-    def run(self):
-        self.client = connect(self.hosts)
-        self.history.record(now(), "-", "connected", session=session(self.client),
-                            timeout=SESSION_TIMEOUT)
-        threads = [threading.Thread(target=self.worker, daemon=True) for _ in range(self.workers)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.history.record(now(), "-", "closing", session=session(self.client))
-        self.client.stop()
-        self.history.record(now(), "-", "ended")
-
-
-if sys.argv[1] == "loop":
-    Loop(*sys.argv[2:]).run()
-else:
-    commands(sys.argv[1])
+commands(sys.argv[1])

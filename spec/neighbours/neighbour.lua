@@ -1,10 +1,10 @@
 --- The neighbours: programs of ours, each in the language of a ZooKeeper client and with that
--- client's own locks. Each can be told every step, or left to itself in a loop.
+-- client's own locks, which is told every step: by the tests of exclusion.lua, or by loop.lua.
 --
 --   neighbour.start(NAME, HOSTS)   NAME: "Curator", "kazoo", "go-zookeeper"
 --
--- Step by step (PROGRAM HOSTS), a hand is one session, opened when it is first named, which has
--- one lock at a time. Commands are lines, and each is answered at once by "ok …" or "error: …":
+-- A hand is one session, opened when it is first named, which has one lock at a time. Commands are
+-- lines, and each is answered at once by "ok …" or "error: …":
 --
 --   take HAND KIND PATH LIMIT DATA   begins to acquire. KIND: mutex, read, write (kazoo: also
 --                       stock and extra, see there); LIMIT: seconds, 0 to try, "-" for ever;
@@ -15,13 +15,6 @@
 --   session HAND        its session, in hexadecimal
 --   drop HAND           closes its session, whatever it does
 --   quit                closes all sessions and ends
---
--- In the loop (PROGRAM loop PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS) some workers share
--- one session. Until the file FOLDER/calm is there, each acquires a lock chosen at random (most
--- wait for ever; one of ten tries or gives up soon, where the client can); who holds a mutex or
--- writes adds one to the counter of its path (FOLDER/store, counter.lua), who reads looks twice;
--- then it gives the lock up. What it does is written to FOLDER/history/PROCESS, as
--- spec/torture/history.lua says.
 
 local rig = require "spec.rig"
 
@@ -61,14 +54,6 @@ local PROGRAMS = {
     ["go-zookeeper"] = function() return BUILD .. "/neighbours/gozk" end,
 }
 
-
---- The command that runs a neighbour's program, without its arguments.
-function neighbour.program(name)
-    return PROGRAMS[name]()
-end
-
-
--- --- step by step -----------------------------------------------------------------------
 
 local Neighbour, Hand = {}, {}
 Neighbour.__index, Hand.__index = Neighbour, Hand

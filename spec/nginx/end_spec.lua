@@ -7,9 +7,7 @@ local rig = require "spec.rig"
 local server, host, path, lock
 
 
-local function contenders(count)
-    rig.wait_for(count .. " contenders", function() return #server:nodes(path) == count end)
-end
+local function contenders(count) server:wait_for_nodes(path, count) end
 
 -- Who comes from elsewhere gets the lock, though no session ends.
 local function is_free()
@@ -19,29 +17,19 @@ end
 
 describe("an end in nginx #nginx", function()
     local RELEASE = 'log_by_lua_block { require("spec.nginx.app").release_all() }'
-    local folder
 
     setup(function() server = rig.shared() end)
     before_each(function()
         path = rig.path()
         lock = rig.session(server.hosts):mutex(path)
-        folder = rig.shell("mktemp -d"):match("[^\n]+")
+        host = nil
     end)
     after_each(function()
-        local troubles = host and host:troubles() or {}
-        nginx.stop_all()
         rig.close_sessions()
-        host = nil
-        assert.same({}, troubles)
-        assert.equal("", rig.shell("ls -A %s", folder))
-        rig.shell("rm -rf %s", folder)
+        nginx.stop_all(host)
     end)
 
-    local function start(options)
-        options = options or {}
-        options.environment = "TMPDIR=" .. folder
-        host = nginx.start(options)
-    end
+    local function start(options) host = nginx.start(options) end
 
     describe("of a light thread that waits", function()
         local ways = {

@@ -5,25 +5,15 @@ local rig = require "spec.rig"
 
 
 describe("a server in memory, in nginx #nginx", function()
-    local host, folder, about -- about: of each request, the server and the lock
+    local host, about -- about: of each request, the server and the lock
 
     before_each(function()
         about = "hosts=memory:shop&path=" .. rig.path()
-        folder = rig.shell("mktemp -d"):match("[^\n]+")
         host = nil
     end)
-    after_each(function()
-        local troubles = host and host:troubles() or {}
-        nginx.stop_all()
-        assert.same({}, troubles)
-        assert.equal("", rig.shell("ls -A %s", folder))
-        rig.shell("rm -rf %s", folder)
-    end)
+    after_each(function() nginx.stop_all(host) end)
 
-    local function start(options)
-        options.environment = "TMPDIR=" .. folder
-        host = nginx.start(options)
-    end
+    local function start(options) host = nginx.start(options) end
 
     local function get(what)
         return host:get(what .. about).body

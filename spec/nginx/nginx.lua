@@ -45,6 +45,14 @@ local FREE_PORT = [[perl -MIO::Socket::INET -e '
 function nginx.free_port() return tonumber(rig.shell("%s", FREE_PORT)) end
 
 
+function nginx.two_ports()
+    local first = nginx.free_port()
+    local second
+    repeat second = nginx.free_port() until second ~= first
+    return first, second
+end
+
+
 -- Where the Lua module is not compiled in it is loaded.
 local function load_modules()
     local lines = {}
@@ -96,9 +104,18 @@ local defaults = {
 }
 
 
+local function new()
+    local dir = rig.shell("mktemp -d"):match("[^\n]+")
+    rig.shell("chmod 755 %s; mkdir -m 1777 %s/tmp", dir, dir)
+    return setmetatable({ port = nginx.free_port(), dir = dir }, nginx)
+end
+
+
 local function launch(self, environment, path)
-    local command = "exec env %s setpriv --pdeathsig TERM %s -p %s -c conf >%s/output 2>&1"
-    self.output = assert(io.popen(command:format(environment or "", NGINX, self.dir, self.dir)))
+    local command = "exec env TMPDIR=%s/tmp %s setpriv --pdeathsig TERM %s -p %s -c conf "
+        .. ">%s/output 2>&1"
+    self.output = assert(io.popen(command:format(self.dir, environment or "", NGINX, self.dir,
+                                                 self.dir)))
     started[#started + 1] = self
     local answers = rig.eventually(function()
         return self:master() and self:get(path or "/ping").status > 0
@@ -111,10 +128,8 @@ end
 --- Starts one: { workers, user, main, events, http, server, location: configuration;
 -- code_cache = "off", app = module that it serves, environment = "NAME=value" }.
 function nginx.start(options)
+    local self = new()
     options = options or {}
-    local self = setmetatable({ port = nginx.free_port() }, nginx)
-    self.dir = rig.shell("mktemp -d"):match("[^\n]+")
-    rig.shell("chmod 755 %s", self.dir)
     local values = { modules = load_modules(), here = here, dir = self.dir, port = self.port }
     write(self.dir .. "/conf", (template:gsub("@([%w_]+)", function(name)
         return values[name] or options[name] or defaults[name]
@@ -125,8 +140,7 @@ end
 
 --- Starts the example of the documentation, on another port and with files of its own.
 function nginx.example()
-    local self = setmetatable({ port = nginx.free_port() }, nginx)
-    self.dir = rig.shell("mktemp -d"):match("[^\n]+")
+    local self = new()
     rig.shell("cp docs/nginx/shop.lua %s", self.dir)
     local text = read("docs/nginx/nginx.conf"):gsub("127.0.0.1:8080", "127.0.0.1:" .. self.port)
         :gsub("error_log stderr", "error_log error.log"):gsub("/tmp/zklock%-nginx.pid", "pid")
@@ -199,18 +213,25 @@ function nginx:troubles()
 end
 
 
-function nginx:stop()
-    if self.stopped then return end
-    self.stopped = true
+--- Temporary files that its processes have now.
+function nginx:temporary() return rig.shell("ls -A %s/tmp", self.dir) end
+
+
+local function stop(self)
     if self:master() then self:signal("TERM") end
     self.output:close()
+    local left = self:temporary()
     rig.shell("rm -rf %s", self.dir)
+    return left ~= "" and "left behind: " .. left or nil
 end
 
 
-function nginx.stop_all()
-    for _, each in ipairs(started) do each:stop() end
+--- Ends all; fails if one leaves a temporary file, or `host` tells of trouble.
+function nginx.stop_all(host)
+    local troubles = host and host:troubles() or {}
+    for _, each in ipairs(started) do troubles[#troubles + 1] = stop(each) end
     started = {}
+    if troubles[1] then error(table.concat(troubles, "\n"), 2) end
 end
 
 

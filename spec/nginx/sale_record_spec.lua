@@ -26,10 +26,8 @@ describe("the record of a sale over HTTP #nginx", function()
 
     local function open(options)
         number = number + 1
-        local first, second = nginx.free_port(), nginx.free_port()
-        if second == first then second = first + 1 end
         run = runs.open("record" .. number, {
-            ports = { first, second }, store = "sqlite", pause = options.pause or 0.02,
+            ports = { nginx.two_ports() }, store = "sqlite", pause = options.pause or 0.02,
             session = options.session or 20, zookeeper = server.hosts,
         }, reaper)
     end

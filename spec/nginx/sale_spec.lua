@@ -4,11 +4,11 @@
 local client = require "zklock.seckill.http.client"
 local database = require "zklock.seckill.database"
 local dkjson = require "dkjson"
-local laboratory = require "zklock.seckill.laboratory"
 local reapers = require "zklock.seckill.reaper"
 local mariadb = require "zklock.seckill.mariadb"
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
+local run_demo = require "spec.seckill.demo"
 local sale = require "zklock.seckill.http.sale"
 local environment = require "zklock.seckill.http.environment"
 local runs = require "zklock.seckill.http.run"
@@ -28,30 +28,11 @@ local ONE = of(1)
 local reaper, store, server
 
 
-local function two_ports()
-    local first = nginx.free_port()
-    local second
-    repeat second = nginx.free_port() until second ~= first
-    return first, second
-end
-
-
--- A file that keeps what is written to it.
-local function memory()
-    local file = { text = "" }
-    function file:write(...) self.text = self.text .. table.concat{ ... } end
-    function file.flush() end
-    return file
-end
-
-
 -- Runs the demo; gives its exit status, what it printed, its complaints.
 local function demo(arguments, scenarios)
-    local out, err = memory(), memory()
-    local words = { "--ports", ("%d,%d"):format(two_ports()), "--store", store }
+    local words = { "--ports", ("%d,%d"):format(nginx.two_ports()), "--store", store }
     for _, word in ipairs(arguments) do words[#words + 1] = word end
-    local status = laboratory.main(words, out, err, scenarios or sale.scenarios, environment)
-    return status, out.text, err.text
+    return run_demo(words, scenarios or sale.scenarios, environment)
 end
 
 
@@ -76,7 +57,7 @@ describe("the sale over HTTP #nginx", function()
     local function open(words)
         number = number + 1
         run = runs.open("spec" .. number, {
-            ports = { two_ports() }, store = store, pause = 0, session = words.session or 20,
+            ports = { nginx.two_ports() }, store = store, pause = 0, session = words.session or 20,
             zookeeper = words.zookeeper or server.hosts,
         }, reaper)
         words.strategy = words.strategy or "zookeeper"
@@ -241,49 +222,35 @@ describe("the sale over HTTP #nginx", function()
     end)
 
     describe("comes to a verdict", function()
-        local function as_expected(id, pattern)
-            local status, out = demo{ "--only", id }
-            out = out:gsub(" %(try %d%)", "") -- a slow machine may need a second time
-            assert.matches("\n" .. id:gsub("%-", "%%-") .. " .* " .. pattern .. "\n", out)
-            assert.equal(0, status)
-            assert.matches("\n" .. id:gsub("%-", "%%-") .. " [^\n]*  +%d+%.%d +%d+%.%d\n", out)
+        for _, row in ipairs{
+            { "wrong without a lock",
+                "HTTP-01", "10 sold and 9%d left of 100 +wrong, as expected" },
+            { "right with a local lock on one server",
+                "HTTP-02", "10 sold, 90 left +right" },
+            { "wrong with a local lock on two servers (PIT-11)",
+                "HTTP-03", "10 sold and 9%d left of 100 +wrong, as expected" },
+            { "right with zklock on two servers",
+                "HTTP-04", "10 sold, 90 left +right" },
+            { "right when a server is killed in the middle",
+                "HTTP-05", "100 sold, 0 left, %d+ answers lost +right" },
+            { "wrong for 200 connections without a lock",
+                "HTTP-06", "%d+ sold and %-?%d+ left of 400 +wrong, as expected" },
+            { "wrong for 200 connections with a local lock",
+                "HTTP-07", "%d+ sold and %-?%d+ left of 400 +wrong, as expected" },
+            { "right for 200 connections with zklock: no more is sold than there is",
+                "HTTP-08", "%d+ sold, %d+ left +right" },
+            { "right for 200 connections with zklock, the servers in turns",
+                "HTTP-09", "%d+ sold, %d+ left +right" },
+        } do
+            it(row[1], function()
+                local status, out = demo{ "--only", row[2] }
+                out = out:gsub(" %(try %d%)", "") -- a slow machine may need a second time
+                local id = "\n" .. row[2]:gsub("%-", "%%-")
+                assert.matches(("%s .* %s\n"):format(id, row[3]), out)
+                assert.equal(0, status)
+                assert.matches(id .. " [^\n]*  +%d+%.%d +%d+%.%d\n", out)
+            end)
         end
-
-        it("wrong without a lock", function()
-            as_expected("HTTP-01", "10 sold and 9%d left of 100 +wrong, as expected")
-        end)
-
-        it("right with a local lock on one server", function()
-            as_expected("HTTP-02", "10 sold, 90 left +right")
-        end)
-
-        it("wrong with a local lock on two servers (PIT-11)", function()
-            as_expected("HTTP-03", "10 sold and 9%d left of 100 +wrong, as expected")
-        end)
-
-        it("right with zklock on two servers", function()
-            as_expected("HTTP-04", "10 sold, 90 left +right")
-        end)
-
-        it("right when a server is killed in the middle", function()
-            as_expected("HTTP-05", "100 sold, 0 left, %d+ answers lost +right")
-        end)
-
-        it("wrong for 200 connections without a lock", function()
-            as_expected("HTTP-06", "%d+ sold and %-?%d+ left of 400 +wrong, as expected")
-        end)
-
-        it("wrong for 200 connections with a local lock", function()
-            as_expected("HTTP-07", "%d+ sold and %-?%d+ left of 400 +wrong, as expected")
-        end)
-
-        it("right for 200 connections with zklock: no more is sold than there is", function()
-            as_expected("HTTP-08", "%d+ sold, %d+ left +right")
-        end)
-
-        it("right for 200 connections with zklock, the servers in turns", function()
-            as_expected("HTTP-09", "%d+ sold, %d+ left +right")
-        end)
 
         it("and fails when what must be right is not", function()
             local wrong = {}
@@ -319,7 +286,7 @@ describe("the sale over HTTP #nginx", function()
     describe("leaves nothing behind", function()
         -- The demo as a process of its own, in the middle of a sale; gives what is to go.
         local function begin()
-            local first, second = two_ports()
+            local first, second = nginx.two_ports()
             local folder = rig.shell("mktemp -d"):match("[^\n]+")
             local pid = rig.shell(("TMPDIR=%s ${ZKLOCK_LUA:-lua5.4} "
                 .. "lua/zklock/seckill/http/demo.lua --only HTTP-05 --pause 1 --ports %d,%d "

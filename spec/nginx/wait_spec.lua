@@ -1,39 +1,38 @@
 --- Waits in nginx: where they can be, what goes on meanwhile, whose a lock is.
 
 local nginx = require "spec.nginx.nginx"
-local pause = require "spec.fault.pause"
+local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local server
+local server, path
 
 
-local function hold(path)
-    return rig.hold(rig.session(server.hosts):mutex(path))
-end
+local function hold() return rig.hold(rig.session(server.hosts):mutex(path)) end
 
 -- Nobody has it, sooner or later.
-local function free(path)
-    rig.released(rig.hold(rig.session(server.hosts):mutex(path)))
-end
+local function free() rig.released(hold()) end
 
--- Waits until that many contend for the path.
-local function contenders(path, count)
-    rig.wait_for(count .. " contenders", function() return #server:nodes(path) == count end)
+local function contenders(count) server:wait_for_nodes(path, count) end
+
+-- What so many requests for the lock are answered that begin behind its holder.
+local function answers_behind(lease, host, count, request)
+    local begun = host:begin(count .. " " .. request .. "?path=" .. path)
+    contenders(count + 1)
+    lease:release()
+    return nginx.bodies(nginx.finish(begun))
 end
 
 
 describe("in nginx #nginx", function()
     local host
     setup(function() server = rig.shared() end)
-    before_each(function() host = nil end)
+    before_each(function() host, path = nil, rig.path() end)
     after_each(function()
         rig.close_sessions()
-        local troubles = host and host:troubles() or {}
-        nginx.stop_all()
         zklock.driver(nil)
-        assert.same({}, troubles)
+        nginx.stop_all(host)
     end)
 
     it("alone the driver works", function()
@@ -56,12 +55,7 @@ describe("in nginx #nginx", function()
             it("is possible in " .. phase, function()
                 host = nginx.start{ server = "location = /phase {" .. location ..
                     ' content_by_lua_block { require("spec.nginx.app").with() } }' }
-                local path = rig.path()
-                local lease = hold(path)
-                local begun = host:begin("/phase?path=" .. path)
-                contenders(path, 2)
-                lease:release()
-                assert.equal("held", nginx.finish(begun)[1].body)
+                assert.same({ held = 1 }, answers_behind(hold(), host, 1, "/phase"))
             end)
         end
 
@@ -72,8 +66,7 @@ describe("in nginx #nginx", function()
 
         it("ends at its deadline", function()
             host = nginx.start()
-            local path = rig.path()
-            local lease = hold(path)
+            local lease = hold()
             local answer = host:get("/with?timeout=0.3&path=" .. path)
             assert.equal("timeout", answer.body:match("^%w+"))
             assert.is_true(answer.seconds >= 0.3 and answer.seconds < 10, answer.seconds)
@@ -84,10 +77,9 @@ describe("in nginx #nginx", function()
 
         it("suspends its light thread alone: others are served while 300 wait", function()
             host = nginx.start()
-            local path = rig.path()
-            local lease = hold(path)
+            local lease = hold()
             local begun = host:begin("300 /with?hold=0.001&path=" .. path)
-            contenders(path, 301)
+            contenders(301)
             local answers = nginx.finish(host:begin("20 /ping"))
             assert.same({ pong = 20 }, nginx.bodies(answers))
             assert.equal(301, #server:nodes(path))
@@ -140,9 +132,8 @@ describe("in nginx #nginx", function()
                     content_by_lua_block { require("spec.nginx.app").hand_over() }
                     %s_by_lua_block { require("spec.nginx.app").release_here() } }]])
                     :format(phase) }
-                local path = rig.path()
                 assert.equal("acquired", host:get("/there?path=" .. path).body)
-                free(path)
+                free()
             end)
         end
     end)
@@ -180,7 +171,6 @@ describe("in nginx #nginx", function()
 
         it("is needed once a worker: all requests share the session", function()
             host = nginx.start()
-            local path = rig.path()
             local first = host:get("/session").body:match("^%x+")
             nginx.finish(host:begin("20 /with?path=" .. path))
             local id, waits, grants = host:get("/session").body:match(
@@ -194,12 +184,11 @@ describe("in nginx #nginx", function()
     describe("an owner", function()
         it("is the light thread: it enters again, another one waits", function()
             host = nginx.start()
-            assert.equal("true timeout", host:get("/reenter?path=" .. rig.path()).body)
+            assert.equal("true timeout", host:get("/reenter?path=" .. path).body)
         end)
 
         it("is of its request: the next one on the same coroutine is another", function()
             host = nginx.start()
-            local path = rig.path()
             local coroutine = host:get("/keep?path=" .. path).body
             local again
             for _ = 1, 10 do -- until nginx uses it again
@@ -209,22 +198,20 @@ describe("in nginx #nginx", function()
             end
             assert.is_true(again)
             host:get("/drop?path=" .. path)
-            free(path)
+            free()
         end)
     end)
 
     it("a callback may wait for a lock: whoever wakes waits does not call it", function()
         host = nginx.start()
-        local path = rig.path()
         host:get("/keep?path=" .. path)
         assert.equal(1, rig.session(server.hosts):mutex(path):revoke())
-        free(path)
+        free()
     end)
 
     it("several workers exclude each other", function()
         host = nginx.start{ workers = 3, http = "lua_shared_dict inside 1m;" }
         rig.wait_for("three workers", function() return #host:workers() == 3 end)
-        local path = rig.path()
         local answers = nginx.finish(host:begin("120 /alone?path=" .. path))
         assert.same({ alone = 120 }, nginx.bodies(answers))
         local sessions = {}
@@ -235,27 +222,18 @@ describe("in nginx #nginx", function()
     end)
 
     it("the worker may be nobody, and its socket leaves no trace", function()
-        local folder = rig.shell("mktemp -d"):match("[^\n]+")
-        rig.shell("chmod 1777 %s", folder)
-        host = nginx.start{ user = "nobody nogroup", environment = "TMPDIR=" .. folder }
+        host = nginx.start{ user = "nobody nogroup" }
         assert.equal("held", host:get("/with?path=" .. rig.path()).body)
-        assert.equal("", rig.shell("ls -A %s", folder))
-        local peers = rig.shell("grep -c '%s/zklock-.*/bell$' /proc/net/unix", folder)
+        assert.equal("", host:temporary())
+        local peers = rig.shell("grep -c '%s/tmp/zklock-.*/bell$' /proc/net/unix", host.dir)
         assert.equal(1, tonumber(peers)) -- its end of the connection; the door is closed
-        rig.shell("rm -rf %s", folder)
     end)
 
     it("without a socket it looks by itself, and says so once", function()
         local library = program.library("worker")
         local mute = nginx.start{ environment = "NO_FOLDER=1 LD_PRELOAD=" .. library }
-        local path = rig.path()
-        local lease = hold(path)
-        local begun = mute:begin("30 /with?path=" .. path)
-        contenders(path, 31)
-        lease:release()
-        assert.same({ held = 30 }, nginx.bodies(nginx.finish(begun)))
-        assert.equal("timeout", mute:get("/with?timeout=0.2&path=" .. path).body == "held"
-            and "timeout" or "held")
+        assert.same({ held = 30 }, answers_behind(hold(), mute, 30, "/with"))
+        assert.equal("held", mute:get("/with?timeout=0.2&path=" .. path).body)
         assert.equal(1, #mute:troubles())
         assert.truthy(mute:troubles()[1]:find("no socket in $TMPDIR or /tmp", 1, true))
         os.remove(library)
@@ -263,13 +241,9 @@ describe("in nginx #nginx", function()
 
     it("without a timer to be had each wait looks by itself", function()
         local narrow = nginx.start{ http = "lua_max_running_timers 1;" }
-        local path = rig.path()
-        local lease = hold(path)
+        local lease = hold()
         narrow:get("/long_timer?seconds=3")
-        local begun = narrow:begin("30 /with?path=" .. path)
-        contenders(path, 31)
-        lease:release()
-        assert.same({ held = 30 }, nginx.bodies(nginx.finish(begun)))
+        assert.same({ held = 30 }, answers_behind(lease, narrow, 30, "/with"))
         for _, line in ipairs(narrow:troubles()) do
             assert.truthy(line:find("lua_max_running_timers are not enough", 1, true), line)
         end
@@ -308,7 +282,7 @@ describe("in nginx #nginx", function()
         local own = rig.server()
         host = nginx.start{ environment = "ZK_HOSTS=" .. own.hosts }
         host:get("/keep?path=" .. rig.path())
-        pause(own)
+        fault.pause(own)
         local begun = host:begin("/close")
         rig.wait_for("the close", function() return host:get("/session").body:find("closed") end)
         local ping = host:get("/ping")
@@ -325,7 +299,6 @@ describe("in nginx #nginx", function()
 
     it("a node is watched: each request has its latest data at hand, and asks nobody", function()
         host = nginx.start()
-        local path = rig.path()
         host:get("/with?path=" .. path .. "-lock") -- the folder
         assert.equal("watched", host:get("/watch?path=" .. path).body)
         local function shows(text)
@@ -343,7 +316,6 @@ describe("in nginx #nginx", function()
     it("a session that expires is opened anew; callbacks run, and may wait", function()
         local proxy = rig.proxy(server.hosts)
         host = nginx.start{ environment = "ZK_HOSTS=" .. proxy.hosts }
-        local path = rig.path()
         local function ask(what)
             return host:get(what .. "?session_timeout=4&path=" .. path).body
         end
@@ -352,7 +324,7 @@ describe("in nginx #nginx", function()
         proxy:command("blackhole")
         rig.wait_for("suspect", function() return ask("/state") == "suspect" end)
         rig.wait_for("lost", function() return ask("/state") == "lost" end)
-        contenders(path, 0)
+        contenders(0)
         proxy:command("flow")
         rig.wait_for("another session", function()
             local now, state = ask("/session"):match("^(%x+) (%w+)")

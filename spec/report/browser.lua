@@ -21,12 +21,7 @@ addEventListener("securitypolicyviolation", event => problems.push("loads " + ev
 local ENTITIES = { lt = "<", gt = ">", amp = "&", quot = '"', nbsp = " " }
 
 
-local function contents(path)
-    local file = assert(io.open(path, "rb"))
-    local text = file:read "*a"
-    file:close()
-    return text
-end
+local function contents(path) return rig.shell("cat %s", path) end
 
 
 -- The page with a listener at its beginning and the script at its end.

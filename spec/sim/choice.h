@@ -28,8 +28,7 @@ void choose_by_tape(const struct tape *tape);
 
 /*
  * The first tape that begins with the `pinned` one, then, by choose_next(), each
- * other: false when there is none left. What the run did not reach, or what
- * choose_abandon() cut short, is not explored.
+ * other: false when there is none left. What the run did not reach is not explored.
  */
 void choose_all(const struct tape *pinned);
 bool choose_next(void);

@@ -28,8 +28,7 @@ void client_begin(struct client *client) {
                                           .overhead = overhead(),
                                           .containers = true,
                                           .reopen = true,
-                                          .seed = (uint64_t)index_of(client),
-                                          .owner = client};
+                                          .seed = (uint64_t)index_of(client)};
     shortage_end(); /* else there is no client */
     client->zk = zkl_session_new(&settings);
     client->expiring = client->closing = false;
@@ -65,9 +64,9 @@ static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *
     if (rpc->kind != ZKL_RPC_UNWATCH) return false;
     int datum = datum_at(rpc->path);
     if (datum != NOBODY)
-        return !((world.data[datum].kept | world.data[datum].awaited) & 1U << index_of(client));
+        return !((world.data[datum].kept | world.data[datum].awaited) & bit_of(client));
     EACH_NODE(node) {
-        bool kept = node->kept & 1U << index_of(client);
+        bool kept = node->kept & bit_of(client);
         if (kept && strcmp(node->name, name_in(rpc->path)) == 0) return false;
     }
     return true;

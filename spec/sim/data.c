@@ -103,7 +103,7 @@ static enum what what_happened(const struct fact *fact) {
     return fact->at == fact->born ? CREATED : CHANGED;
 }
 
-/* Who may not read it is told nothing, and has no watch any more (ZOOKEEPER-4799). */
+/* A client that may not read it is told nothing, and has no watch any more (ZOOKEEPER-4799). */
 static bool is_kept_back(void) {
     return world.setting.refusals && choose(6) == 5;
 }
@@ -113,7 +113,7 @@ void data_tell(int server, zxid at) {
         const struct fact *fact = fact_at(datum, at);
         if (!datum->watched || fact->at != at) continue;
         EACH_CLIENT(c) {
-            uint8_t bit = (uint8_t)(1U << index_of(c));
+            uint8_t bit = bit_of(c);
             if (c->server != server || !(datum->watched & bit)) continue;
             datum->watched &= (uint8_t)~bit;
             if (!is_kept_back())
@@ -124,7 +124,7 @@ void data_tell(int server, zxid at) {
 
 /* As DataTree.setWatches() does it, and libzookeeper's lists of watches. */
 void data_set_watches(const struct client *client, zxid view) {
-    uint8_t bit = (uint8_t)(1U << index_of(client));
+    uint8_t bit = bit_of(client);
     EACH_DATUM(datum) {
         const struct fact *fact = fact_at(datum, view);
         int index = NODES + (int)(datum - world.data), who = index_of(client);
@@ -139,7 +139,7 @@ void data_set_watches(const struct client *client, zxid view) {
 }
 
 void data_unwatch(const struct client *client, bool everywhere) {
-    uint8_t others = (uint8_t) ~(1U << index_of(client));
+    uint8_t others = (uint8_t)~bit_of(client);
     EACH_DATUM(datum) {
         datum->watched &= others;
         if (everywhere) datum->kept &= others;

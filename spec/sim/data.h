@@ -28,7 +28,7 @@ const char *fact_text(const struct fact *fact, char text[WORD]);
 int datum_test(int datum, const struct zkl_op *op);
 void datum_apply(int datum, const struct zkl_op *op, zxid at);
 
-/* A server that comes to see a commit tells whoever watches. */
+/* A server that comes to see a commit tells the clients that watch. */
 zxid data_next(zxid from, zxid otherwise);
 void data_tell(int server, zxid at);
 void data_set_watches(const struct client *client, zxid view); /* after a reconnect */

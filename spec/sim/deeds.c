@@ -10,16 +10,6 @@
 
 /* --- beginnings ------------------------------------------------------------------------------ */
 
-/* A holder; one that waits in the condition, or leaves, is asked nothing. */
-static struct wish *some_holder(const struct client *client) {
-    struct wish *found[ROOM];
-    unsigned count = 0;
-    EACH_WISH(client, wish) {
-        if (has_lease(wish)) found[count++] = wish;
-    }
-    return count ? found[count > 1 ? choose(count) : 0] : NULL;
-}
-
 static struct deed *new_deed(struct client *client, enum deed_kind kind) {
     struct deed *deed = client->deeds;
     while (deed->used) deed++;
@@ -72,7 +62,7 @@ static size_t some_writes(struct zkl_op ops[DATA], char texts[DATA][WORD]) {
 static void guard(struct client *client) {
     char texts[DATA][WORD];
     struct zkl_op ops[DATA];
-    struct wish *wish = some_holder(client);
+    struct wish *wish = user_some(client, has_lease);
     struct deed *deed = new_deed(client, DEED_GUARD);
     deed->guard = ++world.guard_count;
     size_t count = some_writes(ops, texts);
@@ -81,7 +71,7 @@ static void guard(struct client *client) {
 }
 
 static void check(struct client *client) {
-    struct wish *wish = some_holder(client);
+    struct wish *wish = user_some(client, has_lease);
     struct deed *deed = new_deed(client, DEED_CHECK);
     tell("%s asks whether its lease stands", story_client(client));
     deed->request = zkl_check(wish->lease, some_timeout(client, deed));
@@ -103,35 +93,23 @@ static void queue(struct client *client) {
     deed->request = zkl_queue(client->zk, line_path(deed->line), kind, some_timeout(client, deed));
 }
 
-/* --- a word to a holder ------------------------------------------------------------------------
- */
+/* --- a word to a holder ------------------------------------------------------------------- */
 
-/* Also the session has to have room to mark it. */
 static bool may_be_asked(const struct node *node) {
-    return alive(node) && node->contender && node->change_count < CHANGES / 3;
+    return node->contender && node_may_be_written(node);
 }
 
-static unsigned count_to_ask(void) {
-    unsigned count = 0;
-    EACH_NODE(node) count += may_be_asked(node);
-    return count;
-}
-
-/* Whoever has the node, and whether or not it holds. */
+/* Any contender's client, whether or not its claim holds. */
 static void revoke(struct client *client) {
     char path[ZKL_NAME_SIZE + 4];
-    unsigned left = choose(count_to_ask());
+    const struct node *node = node_some(may_be_asked);
     struct deed *deed = new_deed(client, DEED_REVOKE);
-    EACH_NODE(node) {
-        if (may_be_asked(node) && left-- == 0) deed->node = (int)(node - world.nodes);
-    }
+    deed->node = (int)(node - world.nodes);
     tell("%s asks %s to give way", story_client(client), story_node(deed->node));
-    deed->request =
-        zkl_revoke(client->zk, path_to(&world.nodes[deed->node], path), some_timeout(client, deed));
+    deed->request = zkl_revoke(client->zk, path_to(node, path), some_timeout(client, deed));
 }
 
-/* --- watchers ----------------------------------------------------------------------------------
- */
+/* --- watchers ----------------------------------------------------------------------------- */
 
 static void watch(struct client *client) {
     enum zkl_code why = ZKL_OK;
@@ -153,8 +131,7 @@ void deed_hear_watcher(const struct client *client, uint64_t id) {
     }
 }
 
-/* --- all of them ---------------------------------------------------------------------------------
- */
+/* --- all of them -------------------------------------------------------------------------- */
 
 void deed_drop(struct deed *deed) {
     if (deed->request) zkl_request_drop(deed->request);
@@ -191,12 +168,11 @@ enum { IS_HELD = 1U << DEED_GUARD | 1U << DEED_CHECK };
 
 /* Which can be begun now, a bit each. */
 static unsigned possible(const struct client *client) {
-    unsigned kinds = world.setting.deeds, holders = 0;
+    unsigned kinds = world.setting.deeds;
     if (count_deeds(client) == DEEDS) return 0;
-    EACH_WISH(client, wish) holders += has_lease(wish);
-    if (!holders) kinds &= ~IS_HELD;
+    if (!user_has(client, has_lease)) kinds &= ~IS_HELD;
     if (world.guard_count == GUARDS) kinds &= ~(1U << DEED_GUARD);
-    if (kinds & 1U << DEED_REVOKE && !count_to_ask()) kinds &= ~(1U << DEED_REVOKE);
+    if (kinds & 1U << DEED_REVOKE && !nodes_have(may_be_asked)) kinds &= ~(1U << DEED_REVOKE);
     return kinds;
 }
 
@@ -239,8 +215,7 @@ void deed_begin(struct client *client) {
     client_settle(client);
 }
 
-/* --- other people --------------------------------------------------------------------------------
- */
+/* --- other people ------------------------------------------------------------------------- */
 
 bool deed_may_touch(void) {
     EACH_DATUM(datum) {
@@ -269,8 +244,7 @@ void deed_touch(void) {
     if (how == 1) touch(which, ZKL_OP_CREATE);
 }
 
-/* --- what is sent, and what is told
- * ---------------------------------------------------------------- */
+/* --- what is sent, and what is told ------------------------------------------------------- */
 
 unsigned guard_sent(const struct client *client, const struct call *call) {
     EACH_DEED(client, deed) {

@@ -162,7 +162,7 @@ static uint64_t place_of(const struct zkl_session *session, const struct stake *
 
 static void mix_stakes(const struct zkl_session *session, const struct stakes *stakes) {
     mix(stakes->count);
-    for (size_t i = 0; i < stakes->count; i++) mix(place_of(session, zkl_stakes_at(stakes, i)));
+    EACH_PART(stakes, part) mix(place_of(session, part));
 }
 
 static void mix_stake(const struct stake *stake, zkl_time now) {

@@ -19,8 +19,7 @@ const char *const move_names[MOVES] = {
 
 uint64_t moves_made[MOVES];
 
-/* --- which are possible ------------------------------------------------------------------------
- */
+/* --- which are possible ------------------------------------------------------------------- */
 
 static const unsigned weights[MOVES] = {
     [MOVE_CARRY] = 24,  [MOVE_DELIVER] = 24, [MOVE_KEEP] = 12,     [MOVE_SEE] = 10,
@@ -59,11 +58,6 @@ static void add(enum move move, int who) {
 /* Whether it is possible is asked only if the setting has it. */
 #define allow(move, who, when) (is_enabled(move) && (when) ? add(move, who) : (void)0)
 
-/* Also the session has to have room to. */
-static bool may_write_to(const struct node *node) {
-    return node && alive(node) && node->change_count < CHANGES / 3;
-}
-
 static bool is_awaited(const struct wish *wish) {
     return wish->request || wish->doing == WAITS;
 }
@@ -72,7 +66,7 @@ static bool is_free(const struct wish *wish) {
     return wish->lease && wish->doing == NOTHING;
 }
 
-/* Of who waits in the condition, if others have handles, too, somebody may give up the handle. */
+/* A handle whose user waits in the condition may be given up if its grant has others. */
 static bool may_release(const struct wish *wish) {
     bool waits = wish->doing == WAITS && !wish->parted;
     return has_lease(wish) || wish->away || (waits && stake_of(wish)->handles > 1);
@@ -84,9 +78,11 @@ static bool may_share(const struct wish *wish) {
     return claim->state == ZKL_HELD && zkl_claim_may_downgrade(claim);
 }
 
-/* Somebody asks its holder to give way: who takes turns ends his. */
+/* Somebody asks its holder to give way: in turns that ends the turn. */
 static bool may_yield(const struct wish *wish) {
-    if (!has_lease(wish) || !may_write_to(node_find(stake_of(wish)->claim.name))) return false;
+    if (!has_lease(wish)) return false;
+    const struct node *node = node_find(stake_of(wish)->claim.name);
+    if (!node || !node_may_be_written(node)) return false;
     return !world.setting.plain || wish->batch;
 }
 
@@ -95,22 +91,6 @@ static bool may_use_condition(const struct wish *wish) {
     if (world.setting.mix != MIX_CONDITION || !is_free(wish)) return false;
     bool alone = wish->kind == ZKL_MUTEX || wish->kind == ZKL_WRITE;
     return stake_of(wish)->claim.state == ZKL_HELD && alone;
-}
-
-static struct wish *some_wish(const struct client *client, bool (*fits)(const struct wish *wish)) {
-    struct wish *found[ROOM];
-    unsigned count = 0;
-    EACH_WISH(client, wish) {
-        if (fits(wish)) found[count++] = wish;
-    }
-    return count ? found[count > 1 ? choose(count) : 0] : NULL;
-}
-
-static bool has_wish(const struct client *client, bool (*fits)(const struct wish *wish)) {
-    EACH_WISH(client, wish) {
-        if (fits(wish)) return true;
-    }
-    return false;
 }
 
 static bool is_any(const struct wish *wish) {
@@ -131,15 +111,15 @@ static bool is_living(const struct client *client) {
 
 static void allow_users_of(struct client *c) {
     int who = index_of(c);
-    if (!has_wish(c, is_any)) return;
-    allow(MOVE_CANCEL, who, has_wish(c, is_awaited));
-    allow(MOVE_RELEASE, who, has_wish(c, may_release));
-    allow(MOVE_DOWNGRADE, who, has_wish(c, may_share) && !nodes_full());
-    allow(MOVE_YIELD, who, has_wish(c, may_yield));
-    allow(MOVE_WAIT, who, has_wish(c, may_use_condition) && user_may_wait(c));
-    allow(MOVE_SIGNAL, who, !(world.setting.plain && c->signals) && has_wish(c, may_use_condition));
+    if (!user_has(c, is_any)) return;
+    allow(MOVE_CANCEL, who, user_has(c, is_awaited));
+    allow(MOVE_RELEASE, who, user_has(c, may_release));
+    allow(MOVE_DOWNGRADE, who, user_has(c, may_share) && !nodes_full());
+    allow(MOVE_YIELD, who, user_has(c, may_yield));
+    allow(MOVE_WAIT, who, user_has(c, may_use_condition) && user_may_wait(c));
+    allow(MOVE_SIGNAL, who, !(world.setting.plain && c->signals) && user_has(c, may_use_condition));
     allow(MOVE_INTERRUPT, who, true);
-    allow(MOVE_RELEASE_ALL, who, has_wish(c, has_lease));
+    allow(MOVE_RELEASE_ALL, who, user_has(c, has_lease));
 }
 
 static void allow_of(struct client *c) {
@@ -163,37 +143,16 @@ static void allow_of(struct client *c) {
     allow(MOVE_LAND, who, c->late.count > 0);
 }
 
-static unsigned count_nodes(bool (*fits)(const struct node *node)) {
-    unsigned count = 0;
-    EACH_NODE(node) count += fits(node);
-    return count;
-}
-
-static bool has_node(bool (*fits)(const struct node *node)) {
-    EACH_NODE(node) {
-        if (fits(node)) return true;
-    }
-    return false;
-}
-
 static bool is_ours(const struct node *node) {
     return alive(node) && node->session != NOBODY;
 }
 
 static bool is_ours_to_write(const struct node *node) {
-    return is_ours(node) && may_write_to(node);
+    return is_ours(node) && node_may_be_written(node);
 }
 
 static bool is_others(const struct node *node) {
     return alive(node) && node->session == NOBODY;
-}
-
-static struct node *some_node(bool (*fits)(const struct node *node)) {
-    unsigned left = choose(count_nodes(fits));
-    EACH_NODE(node) {
-        if (fits(node) && left-- == 0) return node;
-    }
-    return NULL;
 }
 
 static void find_possible(void) {
@@ -207,12 +166,12 @@ static void find_possible(void) {
         allow(MOVE_REJOIN, (int)i, s->apart);
     }
     allow(MOVE_PASS, NOBODY, true);
-    allow(MOVE_REAP, NOBODY, path && world.path_count < PATHS && !has_node(alive));
+    allow(MOVE_REAP, NOBODY, path && world.path_count < PATHS && !nodes_have(alive));
     allow(MOVE_CLEAR, NOBODY, path && world.path_count < PATHS && !nodes_full());
     allow(MOVE_ENTER, NOBODY, path && !nodes_full());
-    allow(MOVE_LEAVE, NOBODY, has_node(is_others));
-    allow(MOVE_ROB, NOBODY, !nodes_full() && has_node(is_ours));
-    allow(MOVE_CHANGE, NOBODY, has_node(is_ours_to_write));
+    allow(MOVE_LEAVE, NOBODY, nodes_have(is_others));
+    allow(MOVE_ROB, NOBODY, !nodes_full() && nodes_have(is_ours));
+    allow(MOVE_CHANGE, NOBODY, nodes_have(is_ours_to_write));
     allow(MOVE_TOUCH, NOBODY, deed_may_touch());
 }
 
@@ -275,14 +234,12 @@ static struct desire some_desire(const struct client *c) {
 /* On one path, or on both. */
 static void want(struct client *c, zkl_time timeout, bool trying) {
     bool multi = world.setting.mix == MIX_MULTI;
-    if (!multi || (!world.setting.plain && choose(2))) {
-        int line = multi ? (int)choose(LINES) : 0;
-        user_wish(c, line, some_desire(c), timeout, trying);
-        return;
-    }
+    bool both = multi && (world.setting.plain || !choose(2));
+    int line = multi && !both ? (int)choose(LINES) : 0;
+    unsigned count = both ? LINES : 1;
     struct desire desires[LINES];
-    for (int i = 0; i < LINES; i++) desires[i] = some_desire(c);
-    user_wish_all(c, desires, timeout, trying);
+    for (unsigned i = 0; i < count; i++) desires[i] = some_desire(c);
+    user_wish(c, line, desires, count, timeout, trying);
 }
 
 static void wish(struct client *c) {
@@ -323,7 +280,7 @@ static void pass(void) {
 static void wait_in_condition(struct client *c) {
     zkl_time timeout = ZKL_NEVER;
     if (!world.setting.plain && choose(2)) timeout = choose(20) * (TIMEOUT / 10);
-    user_wait(c, some_wish(c, may_use_condition), timeout);
+    user_wait(c, user_some(c, may_use_condition), timeout);
 }
 
 static void stop_for_good(struct client *c) {
@@ -343,7 +300,7 @@ static void downgrade(const struct node *node) {
 }
 
 static void leave(void) {
-    struct node *node = some_node(is_others);
+    struct node *node = node_some(is_others);
     tell("%s goes", story_node((int)(node - world.nodes)));
     if (!nodes_full()) downgrade(node);
     node_remove(node);
@@ -397,14 +354,14 @@ static void clear_path(void) {
 }
 
 static void change(void) {
-    struct node *node = some_node(is_ours_to_write);
+    struct node *node = node_some(is_ours_to_write);
     tell("somebody writes to %s", story_node((int)(node - world.nodes)));
     node_write(node, OTHER);
 }
 
 /* A word of Curator's in the holder's node. */
 static void revoke(const struct client *c) {
-    const struct wish *wish = some_wish(c, may_yield);
+    const struct wish *wish = user_some(c, may_yield);
     tell("somebody asks %s to give way", story_client(c));
     node_write(node_find(stake_of(wish)->claim.name), REVOKE);
 }
@@ -420,14 +377,14 @@ static void make(enum move move, int who) {
     case MOVE_CONNECT: connect_somewhere(c); break;
     case MOVE_PASS: pass(); break;
     case MOVE_WISH: wish(c); break;
-    case MOVE_CANCEL: user_cancel(c, some_wish(c, is_awaited)); break;
-    case MOVE_RELEASE: user_release(c, some_wish(c, may_release)); break;
-    case MOVE_DOWNGRADE: user_downgrade(c, some_wish(c, may_share)); break;
+    case MOVE_CANCEL: user_cancel(c, user_some(c, is_awaited)); break;
+    case MOVE_RELEASE: user_release(c, user_some(c, may_release)); break;
+    case MOVE_DOWNGRADE: user_downgrade(c, user_some(c, may_share)); break;
     case MOVE_YIELD: revoke(c); break;
     case MOVE_WAIT: wait_in_condition(c); break;
-    case MOVE_SIGNAL: user_signal(c, some_wish(c, may_use_condition)); break;
-    case MOVE_INTERRUPT: user_interrupt(c, some_wish(c, is_any)->owner); break;
-    case MOVE_RELEASE_ALL: user_release_all(c, some_wish(c, has_lease)->owner); break;
+    case MOVE_SIGNAL: user_signal(c, user_some(c, may_use_condition)); break;
+    case MOVE_INTERRUPT: user_interrupt(c, user_some(c, is_any)->owner); break;
+    case MOVE_RELEASE_ALL: user_release_all(c, user_some(c, has_lease)->owner); break;
     case MOVE_DEED: deed_begin(c); break;
     case MOVE_CLOSE: client_close(c); break;
     case MOVE_SEVER: network_sever(c); break;
@@ -456,7 +413,7 @@ static void make(enum move move, int who) {
         break;
     case MOVE_ENTER: enter(); break;
     case MOVE_LEAVE: leave(); break;
-    case MOVE_ROB: rob(some_node(is_ours)); break;
+    case MOVE_ROB: rob(node_some(is_ours)); break;
     case MOVE_CHANGE: change(); break;
     case MOVE_CLEAR: clear_path(); break;
     case MOVE_TOUCH: deed_touch(); break;

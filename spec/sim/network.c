@@ -38,8 +38,7 @@ bool queue_pull(struct queue *queue, struct item *item) {
     return true;
 }
 
-/* --- while connected ---------------------------------------------------------------------------
- */
+/* --- while connected ---------------------------------------------------------------------- */
 
 static void push(struct client *client, enum what what, int node) {
     struct item item = {.what = what, .node = node};
@@ -83,7 +82,7 @@ static void note_watch_of_datum(const struct item *item, struct datum *datum, ui
 
 /* What the library does with an answer: it keeps a watch, or gives it up. */
 static void note_watch(struct client *client, const struct item *item) {
-    uint8_t bit = (uint8_t)(1U << index_of(client));
+    uint8_t bit = bit_of(client);
     if (!item->rpc.watch && item->rpc.kind != ZKL_RPC_UNWATCH) return;
     int datum = datum_at(item->rpc.path);
     if (datum != NOBODY) {
@@ -111,11 +110,10 @@ void network_arrive(struct client *client, struct item *item) {
     if (item->error != ZKL_ERROR_CONNECTION_LOSS && !is_event(item) && item->view > client->last)
         client->last = item->view;
     if (item->what == REQUEST) note_watch(client, item);
-    else if (is_event(item)) note_event(item->node, (uint8_t)(1U << index_of(client)));
+    else if (is_event(item)) note_event(item->node, bit_of(client));
 }
 
-/* --- a cut -------------------------------------------------------------------------------------
- */
+/* --- a cut -------------------------------------------------------------------------------- */
 
 /*
  * The client looks for it a session timeout later, by its clock. One that runs too fast for
@@ -210,7 +208,7 @@ static void notice_cut(struct client *client) {
 }
 
 void network_sever(struct client *client) {
-    uint8_t bit = (uint8_t)(1U << index_of(client));
+    uint8_t bit = bit_of(client);
     int server = client->server;
     if (server == NOBODY) return;
     tell("%s's connection to server %d is cut", story_client(client), server);
@@ -233,7 +231,7 @@ bool network_can_connect(const struct client *client, int server) {
 
 /* The library sends its watches; the server tells at once which of the nodes are gone. */
 static void set_watches(struct client *client) {
-    uint8_t bit = (uint8_t)(1U << index_of(client));
+    uint8_t bit = bit_of(client);
     zxid view = world.servers[client->server].seen;
     rules_on_set_watches(client);
     EACH_NODE(node) {
@@ -273,7 +271,7 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     client->server = server;
     if (client->session == NOBODY) {
         client->session = session_open(timeout);
-        EACH_NODE(node) node->kept &= (uint8_t) ~(1U << index_of(client));
+        EACH_NODE(node) node->kept &= (uint8_t)~bit_of(client);
         data_unwatch(client, true);
     }
     world.sessions[client->session].timeout = timeout;

@@ -48,7 +48,7 @@ static size_t count_had(const struct client *client, int owner) {
     return count;
 }
 
-/* Who asks for its state after that hears that it is over. */
+/* A user that asks for the lease's state after that hears that it is over. */
 static void part(const struct client *client, struct wish *wish, bool had) {
     enum zkl_lease_state state = zkl_lease_state(wish->lease);
     require(state == ZKL_LEASE_RELEASED || (state == ZKL_LEASE_LOST && !had),

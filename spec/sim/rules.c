@@ -26,8 +26,8 @@ struct node *node_of(const struct zkl_claim *claim) {
 /* --- what the user is told ---------------------------------------------------------- */
 
 /*
- * Tokens only grow. Readers may be granted in any order, but none after whoever excludes
- * it and came later: that one had to wait for the reader's node.
+ * Tokens only grow. Readers may be granted in any order, but none after a contender that excludes
+ * the reader and came later: that one had to wait for the reader's node.
  */
 static void note_token(const struct node *node, int32_t served) {
     int64_t *token = &world.token[node->line], *read_token = &world.read_token[node->line];
@@ -88,14 +88,12 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     tell("%s HOLDS, token %lld", story_client(client), (long long)token);
     require(token == zkl_claim_token(&zkl_stakes_at(stakes, 0)->claim),
             "the token is that of the grant");
-    for (size_t i = 0; i < stakes->count; i++)
-        check_part_of_grant(client, &zkl_stakes_at(stakes, i)->claim);
+    EACH_PART(stakes, part) check_part_of_grant(client, &part->claim);
 }
 
 void rules_on_untaken(const struct wish *wish) {
-    const struct stakes *stakes = stakes_of(wish);
-    for (size_t i = 0; i < stakes->count; i++) {
-        struct node *node = node_of(&zkl_stakes_at(stakes, i)->claim);
+    EACH_PART(stakes_of(wish), part) {
+        struct node *node = node_of(&part->claim);
         if (node) node->grants++;
     }
 }
@@ -114,11 +112,10 @@ void rules_on_entry(const struct client *client, const struct wish *wish) {
 
 /* That of a turn is the last of its node. */
 void rules_on_revoked(const struct client *client, const struct wish *wish) {
-    const struct stakes *stakes = &wish->lease->stakes;
     bool asked = false;
     tell("%s hears that somebody wants it", story_client(client));
-    for (size_t i = 0; i < stakes->count; i++) {
-        struct node *node = node_of(&zkl_stakes_at(stakes, i)->claim);
+    EACH_PART(&wish->lease->stakes, part) {
+        struct node *node = node_of(&part->claim);
         asked = asked || (node && node_is_asked(node));
         if (node && wish->batch) node->yields = true;
     }
@@ -140,9 +137,8 @@ static bool was_in_conflict(const struct wish *wish) {
 
 /* The node of a part is gone, or was never made. */
 static bool lost_its_place(const struct wish *wish) {
-    const struct stakes *stakes = stakes_of(wish);
-    for (size_t i = 0; i < stakes->count; i++) {
-        const struct node *own = node_of(&zkl_stakes_at(stakes, i)->claim);
+    EACH_PART(stakes_of(wish), part) {
+        const struct node *own = node_of(&part->claim);
         if (!own || !alive(own)) return true;
     }
     return false;
@@ -175,17 +171,16 @@ void rules_on_loss(const struct client *client, const struct wish *wish) {
     bool over = zkl_session_id(client->zk) == 0 || ran_out(client) || wish->ended;
     tell("%s LOST it", story_client(client));
     require(over || lost_its_place(wish), "what is lost is gone, or may be");
-    const struct stakes *stakes = stakes_of(wish);
-    for (size_t i = 0; i < stakes->count; i++)
-        require(!zkl_claim_holds(&zkl_stakes_at(stakes, i)->claim) ||
-                    verdict_fellow(client, wish, zkl_stakes_at(stakes, i)),
+    EACH_PART(stakes_of(wish), part) {
+        require(!zkl_claim_holds(&part->claim) || verdict_fellow(client, wish, part),
                 "with a part all is lost");
+    }
 }
 
 bool rules_has_run_out(const struct client *client, const struct wish *wish) {
-    const struct stakes *stakes = stakes_of(wish);
-    for (size_t i = 0; i < stakes->count; i++)
-        if (!verdict_lasts(client, &zkl_stakes_at(stakes, i)->claim)) return true;
+    EACH_PART(stakes_of(wish), part) {
+        if (!verdict_lasts(client, &part->claim)) return true;
+    }
     return false;
 }
 
@@ -201,11 +196,9 @@ void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
 
 /* In turns the node is another's now; or another handle has it. */
 void rules_on_left(const struct client *client, const struct wish *wish) {
-    const struct stakes *stakes = stakes_of(wish);
-    for (size_t i = 0; i < stakes->count && !wish->batch; i++) {
-        const struct stake *stake = zkl_stakes_at(stakes, i);
-        const struct node *node = node_of(&stake->claim);
-        require(!node || !alive(node) || verdict_fellow(client, wish, stake),
+    EACH_PART(stakes_of(wish), part) {
+        const struct node *node = node_of(&part->claim);
+        require(wish->batch || !node || !alive(node) || verdict_fellow(client, wish, part),
                 "who waited for the end hears when the node is gone");
     }
 }
@@ -238,8 +231,8 @@ void rules_on_stay(const struct wish *wish, enum zkl_code code) {
 }
 
 /*
- * A signal is taken or passed on. Its node goes alone only when nobody is left who waited at
- * the signal and has none; whom it may not signal cannot have it.
+ * A signal is taken or passed on. Its node goes alone only when no waiter is left that waited at
+ * the signal and has none; a waiter that it may not signal cannot have it.
  */
 void rules_on_remove(const struct node *own, bool taken) {
     if (world.setting.mix != MIX_CONDITION || own->line != CONDITION || !own->change_count) return;
@@ -318,18 +311,16 @@ void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim)
 
 /* Of a node of its own a session may always watch. The server ends one that asks for too much. */
 void rules_on_set_watches(const struct client *client) {
-    uint8_t bit = (uint8_t)(1U << index_of(client));
     unsigned others = 0;
     if (!world.setting.room) return;
     EACH_NODE(node) {
         bool other = node->session != client->session && !is_fixed(node->name);
-        others += node->kept & bit && other;
+        others += node->kept & bit_of(client) && other;
     }
     require(others <= world.setting.room, "a session has no more watches than it may set again");
 }
 
-/* --- time ---------------------------------------------------------------------------------------
- */
+/* --- time --------------------------------------------------------------------------------- */
 
 /* What the own clock ended stays ended, whatever is learned later. */
 static void note_ends(const struct client *client) {
@@ -358,8 +349,7 @@ void rules_on_tick(const struct client *client, zkl_time now) {
     EACH_DEED(client, deed) rules_on_open_deed(client, deed, now);
 }
 
-/* --- any time ------------------------------------------------------------------------------------
- */
+/* --- any time ----------------------------------------------------------------------------- */
 
 /* Its node, unless a stranger removed that. */
 static const struct node *check_holder(const struct client *client, const struct zkl_claim *claim) {
@@ -376,7 +366,7 @@ static const struct node *check_holder(const struct client *client, const struct
     return node;
 }
 
-/* Those who hold for certain, at one moment. */
+/* The nodes that are held for certain, at one moment. */
 struct tally {
     unsigned alone, readers, sharers; /* sharers: of permits */
     int64_t permits;
@@ -419,10 +409,9 @@ static bool is_counted(const struct client *client, const struct wish *wish,
 
 static void check_lease(const struct client *client, const struct wish *wish,
                         struct tally tallies[LINES]) {
-    const struct stakes *stakes = &wish->lease->stakes;
     const struct zkl_clock *clock = &client->zk->common.clock;
-    for (size_t i = 0; i < stakes->count; i++) {
-        const struct zkl_claim *claim = &zkl_stakes_at(stakes, i)->claim;
+    EACH_PART(&wish->lease->stakes, part) {
+        const struct zkl_claim *claim = &part->claim;
         require(zkl_claim_holds(claim), "a grant is not taken back");
         if (zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_HELD) continue;
         require(!wish->ended, "what the clock ended never comes back");
@@ -434,12 +423,13 @@ static void check_lease(const struct client *client, const struct wish *wish,
 }
 
 static bool is_awaited(const struct stakes *stakes) {
-    for (size_t i = 0; i < stakes->count; i++)
-        if (zkl_stakes_at(stakes, i)->claim.state != ZKL_GONE) return true;
+    EACH_PART(stakes, part) {
+        if (part->claim.state != ZKL_GONE) return true;
+    }
     return false;
 }
 
-/* A refusal, or a number near the end, leaves a writer's node to who only reads. */
+/* A refusal, or a number near the end, leaves a writer's node to a user that only reads. */
 static void check_hold(const struct client *client, const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (!zkl_claim_holds(claim)) return;
@@ -477,34 +467,32 @@ void rules_at_any_time(void) {
 /* --- in calm, and at rest ----------------------------------------------------------- */
 
 /*
- * Who fits does not wait; the first that does not watches each holder, who is behind it
+ * A claim that fits does not wait; the first that does not watches each holder, a claim behind it
  * only the one before. A mark that was refused cannot tell.
  */
 static void check_permits(const struct client *client, const struct zkl_claim *claim,
                           const struct node *own) {
-    uint8_t bit = (uint8_t)(1U << index_of(client));
     int64_t taken = node_taken(own);
     const struct node *nearest = node_before(own, ZKL_PERMIT);
     if (!world.setting.refusals)
         require(taken + own->permits > own->limit, "who has its permits does not wait");
     require(nearest != NULL, "who waits is behind somebody");
     if (!nearest) return;
-    require(nearest->watched & bit, "who waits watches the nearest");
+    require(nearest->watched & bit_of(client), "who waits watches the nearest");
     if (taken > own->limit || world.setting.refusals) return;
     require(claim->heading, "who is the first that does not fit knows it");
     EACH_NODE(node) {
         bool ahead =
             alive(node) && node->contender && node->place < own->place && node->line == own->line;
-        if (ahead) require(node->watched & bit, "who heads watches each holder");
+        if (ahead) require(node->watched & bit_of(client), "who heads watches each holder");
     }
 }
 
-/* Whoever was signalled is on its way back. */
+/* A waiter that was signalled is on its way back. */
 static void check_in_condition(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_find(claim->name);
-    uint8_t bit = (uint8_t)(1U << index_of(client));
     require(own && alive(own), "who waits in the condition has its node");
-    require(own && own->watched & bit, "who waits in the condition watches its node");
+    require(own && own->watched & bit_of(client), "who waits in the condition watches its node");
     require(own && !own->change_count, "who was signalled does not wait");
     require(claim->partner && claim->partner->state == ZKL_IN_CONDITION,
             "who waits in the condition does not have its lock");
@@ -515,36 +503,33 @@ static void check_lookahead(const struct client *client, const struct zkl_claim 
                             const struct node *ahead) {
     const struct node *before = node_before(ahead, ahead->kind);
     const struct node *seen = claim->lookahead ? node_find(claim->lookahead->name) : NULL;
-    uint8_t bit = (uint8_t)(1U << index_of(client));
     if (claim->kind != ZKL_MUTEX || ahead->kind != ZKL_MUTEX || claim->line->exhausted) return;
     if (world.setting.refusals || world.setting.room || world.shortages) return;
     require(seen == before, "a waiting claim looks ahead to the nearest before its predecessor");
-    require(!before || before->watched & bit, "what a claim looks ahead to is watched");
+    require(!before || before->watched & bit_of(client), "what a claim looks ahead to is watched");
 }
 
 /* Nobody waits for nothing: its predecessor lives, is the nearest, and is watched. */
 static void check_waiter(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim), *ahead = node_find(claim->ahead->name);
-    uint8_t bit = (uint8_t)(1U << index_of(client));
     require(own && alive(own), "who waits has its node");
-    require(own && own->watched & bit, "who waits watches its own node");
+    require(own && own->watched & bit_of(client), "who waits watches its own node");
     if (own && own->kind == ZKL_PERMIT) {
         check_permits(client, claim, own);
         return;
     }
     require(ahead && alive(ahead), "who waits is behind somebody");
-    require(ahead && ahead->watched & bit, "who waits watches whom it waits for");
+    require(ahead && ahead->watched & bit_of(client), "who waits watches whom it waits for");
     if (!own || !ahead) return;
     require(node_before(own, own->kind) == ahead, "who waits watches the nearest");
     check_lookahead(client, claim, ahead);
 }
 
-/* Whoever has the name is watched. */
+/* The node of the name is watched. */
 static void check_unfair_waiter(const struct client *client) {
     const struct node *node = node_at(ZKL_NAME_FIXED, world.zxid);
-    uint8_t bit = (uint8_t)(1U << index_of(client));
     require(node, "who waits waits for somebody");
-    require(node && node->watched & bit, "who waits watches whom it waits for");
+    require(node && node->watched & bit_of(client), "who waits watches whom it waits for");
 }
 
 static const struct zkl_claim *claim_of(const struct node *node) {
@@ -556,7 +541,7 @@ static const struct zkl_claim *claim_of(const struct node *node) {
     return NULL;
 }
 
-/* Whom it waits for: its predecessor, or that of the part that is not the first. */
+/* What it waits for: its predecessor, or that of the part that is not the first. */
 static const struct node *waited_for(const struct zkl_claim *claim) {
     if (claim->state == ZKL_FIRST) claim = claim->next_part;
     const struct node *own = claim->state == ZKL_WAIT ? node_of(claim) : NULL;
@@ -576,9 +561,8 @@ static bool comes_to_a_holder(const struct zkl_claim *claim) {
 /* First in its line; some other part is not. */
 static void check_part(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
-    uint8_t bit = (uint8_t)(1U << index_of(client));
     require(own && alive(own) && !node_before(own, own->kind), "who is first in line is");
-    require(own && own->watched & bit, "who is first in line watches its own node");
+    require(own && own->watched & bit_of(client), "who is first in line watches its own node");
     require(claim->next_part->state == ZKL_WAIT, "a multi-lock whose parts are first is granted");
 }
 
@@ -592,7 +576,6 @@ static bool has_way(const struct zkl_claim *claim) {
 }
 
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
-    uint8_t bit = (uint8_t)(1U << index_of(client));
     if (claim->state == ZKL_WAIT && claim->waits) check_in_condition(client, claim);
     else if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind))
         check_unfair_waiter(client);
@@ -603,16 +586,16 @@ static void check_calm(const struct client *client, const struct zkl_claim *clai
     require(comes_to_a_holder(claim), "nobody waits for itself, by way of others");
     if (claim->state != ZKL_HELD) return;
     const struct node *own = node_of(claim);
-    require(own && (own->watched & bit || world.setting.refusals),
+    require(own && (own->watched & bit_of(client) || world.setting.refusals),
             "who holds watches its own node, if it may");
     check_holder(client, claim);
 }
 
 /* If it may read its node. */
 static void check_told(const struct wish *wish) {
-    const struct stakes *stakes = stakes_of(wish);
-    for (size_t i = 0; has_lease(wish) && i < stakes->count; i++) {
-        const struct node *own = node_of(&zkl_stakes_at(stakes, i)->claim);
+    if (!has_lease(wish)) return;
+    EACH_PART(stakes_of(wish), part) {
+        const struct node *own = node_of(&part->claim);
         bool untold = own && alive(own) && node_is_urged(own) && !wish->revoked;
         require(!untold || world.setting.refusals, "in a calm who was asked to give way knows it");
     }

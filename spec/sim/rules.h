@@ -14,7 +14,6 @@ void rules_on_untaken(const struct wish *wish); /* a grant: there is no memory f
 void rules_on_fail(const struct client *client, const struct wish *wish, enum zkl_code code);
 void rules_on_revoked(const struct client *client, const struct wish *wish);
 void rules_on_loss(const struct client *client, const struct wish *wish);
-void rules_on_untaken(const struct wish *wish);                            /* of a grant */
 void rules_on_entry(const struct client *client, const struct wish *wish); /* its owner had it */
 void rules_on_downgraded(const struct client *client, const struct wish *wish, enum zkl_code code);
 /* A handle was given up; `lost`: by the own clock, before. */
@@ -54,8 +53,6 @@ void rules_on_set_watches(const struct client *client);
 void rules_on_remove(const struct node *own, bool taken);
 
 extern uint64_t rules_grants; /* so far, in all runs */
-
-/* Before the clock has another timeout. */
 
 /* Before the clock hears of a proof that was issued then. */
 void rules_on_proof(struct client *client, zkl_time issued);

@@ -91,10 +91,9 @@ static void check_guard(const struct deed *deed) {
 
 /* The node was there when the question was asked, or later. */
 static void check_check(const struct deed *deed) {
-    const struct stakes *stakes = &deed->request->stakes;
     if (zkl_request_code(deed->request) != ZKL_OK) return;
-    for (size_t i = 0; i < stakes->count; i++) {
-        const struct node *own = node_of(&zkl_stakes_at(stakes, i)->claim);
+    EACH_PART(&deed->request->stakes, part) {
+        const struct node *own = node_of(&part->claim);
         require(own && own->died > deed->asked, "a lease that stands had its node at the question");
     }
 }
@@ -153,7 +152,7 @@ static bool is_told(const struct zkl_queued *queue, size_t count, const struct n
     return false;
 }
 
-/* Whom any server would have shown all the time. */
+/* Any server would have shown the contender all the time. */
 static bool stayed(const struct deed *deed, const struct node *node) {
     bool fixed = deed->request->asked == ZKL_UNFAIR;
     bool counts = node->contender && fixed == is_fixed(node->name);
@@ -248,9 +247,8 @@ void rules_on_deed(const struct client *client, const struct deed *deed) {
 
 /* To the holder's own knowledge. */
 static bool is_lost(const struct stakes *stakes) {
-    for (size_t i = 0; i < stakes->count; i++) {
-        const struct stake *stake = zkl_stakes_at(stakes, i);
-        if (stake->handles && stake->claim.code == ZKL_LOST) return true;
+    EACH_PART(stakes, part) {
+        if (part->handles && part->claim.code == ZKL_LOST) return true;
     }
     return false;
 }

@@ -115,7 +115,7 @@ static void remove_others(void) {
     }
 }
 
-/* In a calm time nobody is forgotten: whoever waits in the condition returns. */
+/* In a calm time nobody is forgotten: each waiter in the condition returns. */
 static void signal_all(void) {
     struct node *waiter;
     while ((waiter = node_unsignalled())) node_write(waiter, SIGNAL);

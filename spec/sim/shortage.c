@@ -6,6 +6,9 @@
 #include "story.h"
 #include "world.h"
 
+/* The linker's names: nobody else declares them. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
 static unsigned left; /* allocations to the one that fails; 0: none does */
 
 void shortage_begin(unsigned n) {
@@ -27,10 +30,6 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *text);
 
 void *__wrap_malloc(size_t size) {
     return fails() ? NULL : __real_malloc(size);

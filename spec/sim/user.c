@@ -9,6 +9,24 @@
 #include "verdict.h"
 #include "world.h"
 
+/* --- which of them --------------------------------------------------------------------- */
+
+struct wish *user_some(const struct client *client, bool (*fits)(const struct wish *wish)) {
+    struct wish *found[ROOM];
+    unsigned count = 0;
+    EACH_WISH(client, wish) {
+        if (fits(wish)) found[count++] = wish;
+    }
+    return count ? found[count > 1 ? choose(count) : 0] : NULL;
+}
+
+bool user_has(const struct client *client, bool (*fits)(const struct wish *wish)) {
+    EACH_WISH(client, wish) {
+        if (fits(wish)) return true;
+    }
+    return false;
+}
+
 /* --- without memory -------------------------------------------------------------------- */
 
 static void check_memory(const void *made) {
@@ -98,25 +116,21 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
     return wish;
 }
 
-void user_wish(struct client *client, int line, struct desire desire, zkl_time timeout,
-               bool trying) {
-    struct wish *wish = new_wish(client, desire, timeout, trying);
-    struct zkl_acquire_options asked = put(client, wish, line, desire, timeout);
-    struct verdict verdict = verdict_of(client, wish, &asked, 1);
-    tell("%s wants %s%s%s", story_owner(client, wish->owner), story_desire(&desire),
-         trying ? ", now or never" : "", verdict.again ? ", which it has" : "");
-    begin_wish(client, wish, zkl_acquire(client->zk, &asked), &verdict, 1);
-}
-
-void user_wish_all(struct client *client, const struct desire desires[LINES], zkl_time timeout,
-                   bool trying) {
+void user_wish(struct client *client, int line, const struct desire *desires, unsigned count,
+               zkl_time timeout, bool trying) {
     struct wish *wish = new_wish(client, desires[0], timeout, trying);
     struct zkl_acquire_options asked[LINES];
-    for (int i = 0; i < LINES; i++) asked[i] = put(client, wish, i, desires[i], timeout);
-    struct verdict verdict = verdict_of(client, wish, asked, LINES);
-    tell("%s wants both: %s, and %s%s", story_owner(client, wish->owner), story_desire(&desires[0]),
-         story_desire(&desires[1]), trying ? ", now or never" : "");
-    begin_wish(client, wish, zkl_acquire_all(client->zk, asked, LINES), &verdict, LINES);
+    for (unsigned i = 0; i < count; i++)
+        asked[i] = put(client, wish, line + (int)i, desires[i], timeout);
+    struct verdict verdict = verdict_of(client, wish, asked, count);
+    tell("%s wants %s%s%s%s%s%s", story_owner(client, wish->owner), count > 1 ? "both: " : "",
+         story_desire(desires), count > 1 ? ", and " : "",
+         count > 1 ? story_desire(desires + 1) : "", trying ? ", now or never" : "",
+         count == 1 && verdict.again ? ", which it has" : "");
+    begin_wish(client, wish,
+               count == 1 ? zkl_acquire(client->zk, asked)
+                          : zkl_acquire_all(client->zk, asked, count),
+               &verdict, count);
 }
 
 /* --- what is given back -------------------------------------------------------------- */
@@ -217,7 +231,7 @@ void user_signal(struct client *client, struct wish *wish) {
 
 /* --- what users are told ------------------------------------------------------------- */
 
-/* Those who give way listen. */
+/* Users that give way listen. */
 static void hear_revocation(const struct client *client, struct wish *wish) {
     if (wish->revoked || !zkl_lease_revoked(wish->lease)) return;
     wish->revoked = true;
@@ -345,7 +359,7 @@ static void hear_request(struct client *client, uint64_t id) {
     }
 }
 
-/* Who waits in the condition, or for the end, hears from its request; so do its fellows. */
+/* A user that waits in the condition, or for the end, hears from its request; so do its fellows. */
 static bool is_away(const struct wish *wish) {
     bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
     return waits || wish->doing == LEAVES || wish->away;

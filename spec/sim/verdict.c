@@ -12,10 +12,8 @@ static bool is_wanted(const struct wish *wish) {
 
 /* Its stake on that path; NULL: none. */
 static const struct stake *stake_on(const struct wish *wish, const char *path) {
-    const struct stakes *stakes = stakes_of(wish);
-    for (size_t i = 0; i < stakes->count; i++) {
-        const struct stake *stake = zkl_stakes_at(stakes, i);
-        if (stake->path && strcmp(stake->path->text, path) == 0) return stake;
+    EACH_PART(stakes_of(wish), part) {
+        if (part->path && strcmp(part->path->text, path) == 0) return part;
     }
     return NULL;
 }
@@ -54,7 +52,7 @@ static bool is_had_by(const struct client *client, int owner, const struct stake
     return false;
 }
 
-/* Who waited with several wishes may have several grants: the first that came. */
+/* An owner that waited with several wishes may have several grants: the first that came. */
 static const struct stake *held(const struct client *client, int owner, const char *path) {
     EACH_STAKE(client, stake) {
         bool here = strcmp(stake->path->text, path) == 0;

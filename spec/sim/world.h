@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "../../src/session/call.h" /* to look, never to change */
-#include "../../src/session/path.h"
 
 enum {
     CLIENTS = 8,
@@ -77,7 +76,7 @@ struct node {
 struct server {
     zxid seen;
     bool apart;      /* cut off from the leader; still answers reads */
-    zkl_time report; /* when it tells the leader next whom it heard */
+    zkl_time report; /* when it tells the leader next which sessions it heard */
 };
 
 struct session {
@@ -164,7 +163,7 @@ struct queue {
 
 enum doing { NOTHING, SHARES, WAITS, SIGNALS, LEAVES };
 
-/* A user who wants the lock, or has it. */
+/* A user that wants the lock, or has it. */
 struct wish {
     bool used;
     struct zkl_request *request; /* until it is answered */
@@ -279,7 +278,7 @@ enum mix {
     MIX_DOWNGRADE, /* the first client's are writers, all others' readers or writers */
     MIX_UNFAIR,
     MIX_MULTI,     /* of all kinds, on two paths: on one of them, or on both at once */
-    MIX_CONDITION, /* of all kinds; who waits in the condition is on the second path */
+    MIX_CONDITION, /* of all kinds; waiters in the condition are on the second path */
     MIX_TURNS,     /* mutexes that are handed on within a client */
     MIX_PERMITS,
     MIX_QUARREL, /* permits; now and then somebody has another limit, or wants a mutex */
@@ -363,6 +362,11 @@ static inline int index_of(const struct client *client) {
     return (int)(client - world.clients);
 }
 
+/* For it in `watched` and `kept`. */
+static inline uint8_t bit_of(const struct client *client) {
+    return (uint8_t)(1U << index_of(client));
+}
+
 /* The time by a client's own clock. */
 static inline zkl_time clock_of(const struct client *client) {
     return world.now / 1000 * client->rate + client->offset;
@@ -395,12 +399,15 @@ struct node *node_at(const char *name, zxid view); /* of a name that many have h
 struct node *node_born(zxid born);
 struct node *node_make(const char *prefix, int session, int line, bool contender); /* sequential */
 struct node *node_add(const char *name, int session, int line, bool contender);
-struct node *node_unsignalled(void); /* the first who waits in the condition for a signal */
+struct node *node_unsignalled(void); /* the first waiter in the condition without a signal */
 void node_remove(struct node *node);
 void node_write(struct node *node, enum content content);
 bool nodes_full(void);
-bool node_is_asked(const struct node *node); /* to give way, ever */
-bool node_is_urged(const struct node *node); /* and nothing was written since */
+bool node_may_be_written(const struct node *node);
+bool nodes_have(bool (*fits)(const struct node *node));        /* one such node at least */
+struct node *node_some(bool (*fits)(const struct node *node)); /* any of them, there is one */
+bool node_is_asked(const struct node *node);                   /* to give way, ever */
+bool node_is_urged(const struct node *node);                   /* and nothing was written since */
 
 /* When it was written to: first and last up to that view, how often; 0: never. */
 zxid node_changed(const struct node *node, zxid view);
@@ -418,7 +425,7 @@ struct node *node_before(const struct node *node, enum zkl_kind kind);
  */
 int64_t node_taken(const struct node *node);
 
-/* A server learns of commits up to `view`, and tells whoever watches. */
+/* A server learns of commits up to `view`, and tells the clients that watch. */
 void server_see(int server, zxid view);
 void server_report(int server);
 void server_rejoin(int server);
@@ -486,11 +493,13 @@ struct desire {
     int32_t batch;
 };
 enum { OWNERS = 50 };
+/* One such wish at least; any of them, or NULL. */
+bool user_has(const struct client *client, bool (*fits)(const struct wish *wish));
+struct wish *user_some(const struct client *client, bool (*fits)(const struct wish *wish));
 bool user_may_wish(const struct client *client);
-void user_wish(struct client *client, int line, struct desire desire, zkl_time timeout,
-               bool trying);
-void user_wish_all(struct client *client, const struct desire desires[LINES], zkl_time timeout,
-                   bool trying);
+/* For one path, or for as many as there are desires. */
+void user_wish(struct client *client, int line, const struct desire *desires, unsigned count,
+               zkl_time timeout, bool trying);
 void user_cancel(struct client *client, struct wish *wish);
 void user_release(struct client *client, struct wish *wish);
 void user_downgrade(struct client *client, struct wish *wish);
@@ -505,6 +514,14 @@ bool user_hear(struct client *client);
 static inline const struct stakes *stakes_of(const struct wish *wish) {
     return wish->lease ? &wish->lease->stakes : &wish->request->stakes;
 }
+
+static inline struct stake *const *parts_of(const struct stakes *stakes) {
+    return stakes->many ? stakes->many : &stakes->one;
+}
+
+#define EACH_PART(stakes, part) /* a stake each */                                                 \
+    for (struct stake *const *part##_at = parts_of(stakes), *part;                                 \
+         part##_at < parts_of(stakes) + (stakes)->count && (part = *part##_at, true); part##_at++)
 
 static inline struct stake *stake_of(const struct wish *wish) {
     const struct stakes *stakes = stakes_of(wish);
@@ -538,9 +555,10 @@ static inline bool has_handle(const struct wish *wish) {
 
 /* Another handle of its grant, or of a part of it, which is not being given up. */
 static inline bool is_fellow(const struct wish *wish, const struct wish *of) {
-    for (size_t i = 0; wish != of && has_handle(wish) && i < of->lease->stakes.count; i++)
-        if (zkl_stakes_have(&wish->lease->stakes, zkl_stakes_at(&of->lease->stakes, i)))
-            return true;
+    if (wish == of || !has_handle(wish)) return false;
+    EACH_PART(&of->lease->stakes, part) {
+        if (zkl_stakes_have(&wish->lease->stakes, part)) return true;
+    }
     return false;
 }
 

@@ -78,7 +78,29 @@ struct node *node_born(zxid born) {
 }
 
 bool nodes_full(void) {
-    return world.node_count > NODES - 40; /* whoever is robbed makes another */
+    return world.node_count > NODES - 40; /* a claim that is robbed makes another */
+}
+
+/* Also the session has to have room to mark it. */
+bool node_may_be_written(const struct node *node) {
+    return alive(node) && node->change_count < CHANGES / 3;
+}
+
+bool nodes_have(bool (*fits)(const struct node *node)) {
+    EACH_NODE(node) {
+        if (fits(node)) return true;
+    }
+    return false;
+}
+
+struct node *node_some(bool (*fits)(const struct node *node)) {
+    unsigned count = 0;
+    EACH_NODE(node) count += fits(node);
+    unsigned left = choose(count);
+    EACH_NODE(node) {
+        if (fits(node) && left-- == 0) return node;
+    }
+    return NULL;
 }
 
 static struct node *new_node(const char *name, int session, int line, bool contender, zxid born) {
@@ -198,7 +220,7 @@ int64_t node_taken(const struct node *behind) {
 
 static void tell_watchers(int server, struct node *node, enum what what) {
     EACH_CLIENT(c) {
-        uint8_t bit = (uint8_t)(1U << index_of(c));
+        uint8_t bit = bit_of(c);
         if (c->server != server || !(node->watched & bit)) continue;
         node->watched &= (uint8_t)~bit;
         network_tell(index_of(c), what, (int)(node - world.nodes));
@@ -273,7 +295,7 @@ void session_heard(const struct client *client) {
     if (client->server == 0) world.sessions[client->session].touched = world.now;
 }
 
-/* Every half tick a follower tells the leader whom it heard since the last time. */
+/* Every half tick a follower tells the leader which sessions it heard since the last time. */
 void server_report(int index) {
     world.servers[index].report = world.now + world.setting.tick / 2;
     if (world.servers[index].apart) return;
@@ -285,7 +307,7 @@ void server_report(int index) {
     }
 }
 
-/* What piled up in between comes first: the leader's question whom it heard. */
+/* What piled up in between comes first: the leader's question which sessions it heard. */
 void server_rejoin(int server) {
     if (!world.servers[server].apart) return;
     tell("server %d is back with the leader", server);
@@ -398,8 +420,7 @@ static struct node *create(const struct zkl_op *op, int session, zxid at) {
     return node;
 }
 
-/* Of whoever has the name now: a stranger's delete of the own is what no client can know in time.
- */
+/* The node that has the name now: of a stranger's delete of the own no client can know in time. */
 static void remove_fixed(struct node *node, int session, const struct item *item) {
     const struct node *own = node_born(item->czxid);
     require(node == own || (own && own->robbed), "a name's node is removed by its own claim");
@@ -483,7 +504,7 @@ void request_transact(int session, struct item *item) {
 static void get_datum(const struct client *client, zxid view, struct item *item, int which) {
     struct datum *datum = &world.data[which];
     item->node = NODES + which;
-    if (item->rpc.watch) datum->watched |= (uint8_t)(1U << index_of(client));
+    if (item->rpc.watch) datum->watched |= bit_of(client);
     if (!fact_at(datum, view)->word) item->error = ZKL_ERROR_NO_NODE;
 }
 
@@ -496,11 +517,11 @@ static void get(const struct client *client, zxid view, struct item *item) {
     struct node *node = node_at(name_in(item->rpc.path), view);
     item->node = node ? (int)(node - world.nodes) : NOBODY;
     if (!node) item->error = ZKL_ERROR_NO_NODE;
-    else if (item->rpc.watch) node->watched |= (uint8_t)(1U << index_of(client));
+    else if (item->rpc.watch) node->watched |= bit_of(client);
 }
 
 static void unwatch(const struct client *client, struct item *item) {
-    uint8_t bit = (uint8_t)(1U << index_of(client));
+    uint8_t bit = bit_of(client);
     const char *name = name_in(item->rpc.path);
     int which = datum_at(item->rpc.path);
     struct datum *datum = which == NOBODY ? NULL : &world.data[which];

@@ -6,13 +6,9 @@
 -- what it reports: violations, and what looks like one and is explained by a fault on record.
 --
 -- options, all seconds:
---   settle = session timeout   how long a fault is felt after its end
 --   bound = session timeout    for a hand-off, and for a node to go, while nothing disturbs
 --   slack = 0.5                what a call may take beyond its deadline, a notice beyond
 --                              its own; a busy machine needs some
---   skew = 0.005               between the clocks of servers and clients; both are this
---                              machine's, one is read in milliseconds
---   margin = 0.5               the session option
 --
 -- report: { violations = { { rule=, at=, text=, claim= }, … }, explained = { the same },
 --           rules = { { name=, text=, violations = count }, … }, model = …,
@@ -25,6 +21,9 @@ local reports = require "spec.torture.report"
 local turns = require "spec.torture.turns"
 
 local huge, max, min = math.huge, math.max, math.min
+
+local MARGIN = 0.5 -- the session option
+local SKEW = model.SKEW
 
 local rules = {}
 
@@ -97,7 +96,7 @@ local function made_by(m, node, claim)
 end
 
 
-local function check_turn(m, report, claim, options)
+local function check_turn(m, report, claim)
     local at, node = claim.granted, claim.node
     if not node then
         report:violation(at, claim, "token %d is of no lock node", claim.token)
@@ -108,25 +107,25 @@ local function check_turn(m, report, claim, options)
         report:violation(at, claim, "wants to %s, by the node %s", claim.kind, node.name)
     elseif not node.turn then
         report:violation(at, claim, "granted, and it was never its turn")
-    elseif at < node.turn - options.skew then
+    elseif at < node.turn - SKEW then
         report:violation(at, claim, "granted %.3f s before it was its turn", node.turn - at)
     end
 end
 
 
 rule("order", "who is granted has its turn in ZooKeeper's order: alone, with readers, or as many"
-     .. " as there are permits", function(m, report, options)
+     .. " as there are permits", function(m, report)
     for _, claim in ipairs(m.claims) do
-        if claim.granted then check_turn(m, report, claim, options) end
+        if claim.granted then check_turn(m, report, claim) end
     end
 end)
 
 
 -- Why `newer` may have been granted while `older` still thought that it held the lock.
-local function why_overlap(m, older, newer, options)
+local function why_overlap(m, older, newer)
     local start = max(older.granted, newer.granted)
     local taken = older.node and older.node.deleted and older.node.deleted <= start
-        and m:taken(older.node, options.skew)
+        and m:taken(older.node)
     if taken then return taken end
     local certain = older.held_until or older.granted
     if start < certain then return nil end
@@ -139,11 +138,11 @@ end
 local function was_had(claim) return claim.state ~= "released" end
 
 
-local function judge_overlap(m, report, a, b, options)
+local function judge_overlap(m, report, a, b)
     if not (was_had(a) and was_had(b)) then return end
     local older, newer = a, b
     if a.token > b.token then older, newer = b, a end
-    local why = why_overlap(m, older, newer, options)
+    local why = why_overlap(m, older, newer)
     local at = max(a.granted, b.granted)
     if why then
         report:explain(at, older, "%s was granted in its time: %s", newer.id, why)
@@ -167,18 +166,18 @@ end
 
 -- Who holds alone is compared with everybody; readers, who may be many, only when somebody
 -- comes who excludes them. So each step is an overlap, or the last one for some claim.
-local function judge_overlaps(m, report, grants, options)
+local function judge_overlaps(m, report, grants)
     local alone, readers = {}, {}
     for _, claim in ipairs(grants) do
         local still, ended = part(alone, "alone_until", claim.granted)
         alone = still
         for _, other in ipairs(ended) do readers[#readers + 1] = other end -- some read on
-        for _, other in ipairs(alone) do judge_overlap(m, report, other, claim, options) end
+        for _, other in ipairs(alone) do judge_overlap(m, report, other, claim) end
         if claim.kind == "read" then
             readers[#readers + 1] = claim
         else
             readers = part(readers, "over", claim.granted)
-            for _, other in ipairs(readers) do judge_overlap(m, report, other, claim, options) end
+            for _, other in ipairs(readers) do judge_overlap(m, report, other, claim) end
             alone[#alone + 1] = claim
         end
         if report:full() then return end
@@ -187,12 +186,12 @@ end
 
 
 -- More permits at once than there are: somebody of those who still hold is to explain it.
-local function judge_sum(m, report, still, newer, options)
+local function judge_sum(m, report, still, newer)
     local sum, limit = 0, newer.node and newer.node.limit or 0
     for _, claim in ipairs(still) do sum = sum + claim.permits end
     if sum <= limit then return end
     for _, older in ipairs(still) do
-        local why = older ~= newer and why_overlap(m, older, newer, options)
+        local why = older ~= newer and why_overlap(m, older, newer)
         if why then
             return report:explain(newer.granted, older, "%s was granted in its time: %s",
                                   newer.id, why)
@@ -203,20 +202,20 @@ local function judge_sum(m, report, still, newer, options)
 end
 
 
-local function judge_permits(m, report, grants, options)
+local function judge_permits(m, report, grants)
     local still = {}
     for _, claim in ipairs(grants) do
         still = part(still, "over", claim.granted)
         still[#still + 1] = claim
-        judge_sum(m, report, still, claim, options)
+        judge_sum(m, report, still, claim)
     end
 end
 
 
-rule("overlap", "overlaps in client time are explained by a fault", function(m, report, options)
+rule("overlap", "overlaps in client time are explained by a fault", function(m, report)
     for _, grants in pairs(grants_by_path(m, by_grant)) do
         local judge = grants[1].kind == "permit" and judge_permits or judge_overlaps
-        judge(m, report, grants, options)
+        judge(m, report, grants)
     end
 end)
 
@@ -275,7 +274,7 @@ local function ordered(grants)
 end
 
 
-rule("fifo", "locks are granted in order of arrival", function(m, report, options)
+rule("fifo", "locks are granted in order of arrival", function(m, report)
     for _, all in pairs(grants_by_path(m, by_token)) do
         local grants = ordered(all) and all or {}
         local behind = most(by_grant)
@@ -283,7 +282,7 @@ rule("fifo", "locks are granted in order of arrival", function(m, report, option
             local claim = grants[i]
             local earliest = behind:excluding(claim)
             if earliest and earliest.granted < claim.granted and earliest.token > claim.token
-                and claim.state == "held" and not m:taken(claim.node, options.skew) then
+                and claim.state == "held" and not m:taken(claim.node) then
                 report:violation(claim.granted, claim, "%s came later and was granted before",
                                  earliest.id)
             end
@@ -359,16 +358,16 @@ end)
 -- clock was to know before. Of one that was taken, until the news arrives; if nothing can
 -- arrive, until its clock runs out.
 local function may_be_certain(m, claim, taken, options)
-    if not taken then return options.skew end
+    if not taken then return SKEW end
     local gone = claim.node.deleted
     local trouble = m.trouble[claim.place]:overlapping(gone, gone + options.slack)
-    return (trouble and options.margin * m.timeout or 0) + options.slack
+    return (trouble and MARGIN * m.timeout or 0) + options.slack
 end
 
 
 -- A node that is gone before the claim gave it up: the holder was to know.
 local function check_notice(m, report, claim, options)
-    local gone, taken = claim.node.deleted, m:taken(claim.node, options.skew)
+    local gone, taken = claim.node.deleted, m:taken(claim.node)
     local allowed = may_be_certain(m, claim, taken, options)
     local stopped = m.stops[claim.process]
     local certain = claim.held_until or claim.granted
@@ -393,7 +392,7 @@ rule("notice", "a holder notices its loss in time", function(m, report, options)
     for _, claim in ipairs(m.claims) do
         local node = claim.node
         local gone = node and not claim.second and node.deleted
-        if gone and gone + options.skew < claim.given_up and was_had(claim) then
+        if gone and gone + SKEW < claim.given_up and was_had(claim) then
             check_notice(m, report, claim, options)
         end
     end
@@ -405,7 +404,7 @@ rule("handoff", "who has its turn gets the lock", function(m, report, options)
         local node = claim.nodes[#claim.nodes]
         local turn = node and node.turn
         local over = min(claim.granted or huge, claim.given_up)
-        if turn and turn > node.created and not claim.batch and not m:taken(node, options.skew) then
+        if turn and turn > node.created and not claim.batch and not m:taken(node) then
             -- Who has a permit's turn is told by the one ahead, who may be in trouble.
             local trouble = claim.kind == "permit" and m.any_trouble or m.trouble[claim.place]
             local latest = trouble:undisturbed(turn, options.bound)
@@ -426,9 +425,9 @@ end)
 rule("downgrade", "a writer becomes a reader in its place, and reads", downgrade)
 
 
-rule("steady", "what a reader reads stays the same while it holds", function(m, report, options)
+rule("steady", "what a reader reads stays the same while it holds", function(m, report)
     for _, claim in ipairs(m.claims) do
-        local taken = claim.node and m:taken(claim.node, options.skew)
+        local taken = claim.node and m:taken(claim.node)
         local gone, before = taken and claim.node.deleted or huge, nil
         for _, read in ipairs(claim.reads) do
             if read.certain and read.at < gone then
@@ -497,10 +496,10 @@ rule("update", "no update of a holder is lost", function(m, report)
 end)
 
 
-rule("own", "nobody takes another's node", function(m, report, options)
+rule("own", "nobody takes another's node", function(m, report)
     for _, node in pairs(m.nodes) do
         local by_other = node.cause == "delete" and node.by ~= node.session
-        if by_other and not m:taken(node, options.skew) then
+        if by_other and not m:taken(node) then
             report:violation(node.deleted, node.claim, "%s/%s of session %s was deleted by %s",
                              node.path, node.name, node.session, node.by)
         end
@@ -551,21 +550,10 @@ local function mark_second_handles(m)
 end
 
 
-local function settings(options, m)
-    options = options or {}
-    return {
-        bound = options.bound or m.timeout,
-        slack = options.slack or 0.5,
-        skew = options.skew or 0.005,
-        margin = options.margin or 0.5,
-    }
-end
-
-
 return function(events, options)
-    local m = model.build(events, options and options.settle)
-    local set = settings(options, m)
-    local found = reports.new(m)
+    local m, given = model.build(events), options or {}
+    local found, set = reports.new(m), { slack = given.slack or 0.5 }
+    set.bound = given.bound or m.timeout
     mark_second_handles(m)
     for _, each in ipairs(rules) do
         found:begin(each.name, each.text)

@@ -502,8 +502,7 @@ end
 local function open_stores()
     for path in (MUTEXES .. "," .. RWLOCKS .. "," .. UNFAIR .. "," .. TURNS):gmatch("[^,]+") do
         paths[#paths + 1] = path
-        stores[path] = store.open(FOLDER .. "/store/" .. path:gsub("/", "_"),
-                                  function() zklock.sleep(0.002) end)
+        stores[path] = store.open(FOLDER, path, function() zklock.sleep(0.002) end)
     end
     for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do lines[#lines + 1] = path end
     for path in RWLOCKS:gmatch("[^,]+") do is_rwlock[path] = true end
@@ -533,11 +532,4 @@ end
 
 
 math.randomseed(tonumber(SEED))
-local ok, problem = xpcall(run, debug.traceback)
-if not ok then
-    writer:record("error", nil, { message = problem })
-    os.exit(1)
-end
-writer:record("ended")
-writer:close()
-os.exit(0)
+writer:run(run)

@@ -2,6 +2,8 @@
 -- passes to a reader's node, when it asked for that and not otherwise; what it was told is so;
 -- it takes no longer than the connection; and it does not write.
 
+local SKEW = require("spec.torture.model").SKEW
+
 local huge, max, min = math.huge, math.max, math.min
 
 -- From this number on a writer cannot become a reader: numbers end soon.
@@ -29,8 +31,8 @@ end
 
 
 -- What it was told is what happened.
-local function check_answer(report, claim, node, options)
-    if claim.answer == "ok" and (node.shared or huge) > claim.downgraded + options.skew then
+local function check_answer(report, claim, node)
+    if claim.answer == "ok" and (node.shared or huge) > claim.downgraded + SKEW then
         report:violation(claim.downgraded, claim, "was told that it reads, by the node %s",
                          node.name)
     elseif claim.answer == "unsupported" and may_share(node.name) then
@@ -58,7 +60,7 @@ return function(m, report, options)
         local node = not claim.second and claim.node
         if node and node.shared then check_place(report, claim, node) end
         if node and claim.downgrading then check_end(m, report, claim, node, options) end
-        if node and claim.downgraded then check_answer(report, claim, node, options) end
+        if node and claim.downgraded then check_answer(report, claim, node) end
         for _, write in ipairs(claim.writes) do
             if write.at > claim.reads_only then
                 report:violation(write.at, claim, "a reader wrote %s", write.element)

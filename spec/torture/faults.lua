@@ -227,7 +227,7 @@ end)
 -- By a second connection with the same session id and password.
 holder_fault("session expired", function(world, holder, fault)
     fault.session = holder.session
-    local answer = rig.shell("timeout 2 perl spec/torture/expire.pl %s %s 2>&1",
+    local answer = rig.shell("timeout 2 perl spec/fault/raw.pl %s@%s 2>&1",
                              world.server:host(random(3)), holder.session)
     if answer:find("refused") then return false end
 end)
@@ -241,32 +241,27 @@ end)
 
 -- --- the servers ------------------------------------------------------------------------
 
-local function server_fault(name, which, begin, finish, shortest, longest)
+-- Methods of the server that begin and end it, and what the first one is told besides.
+local function server_fault(name, first, last, shortest, longest, how)
+    local of_leader = name:find("^leader") ~= nil
     kinds[#kinds + 1] = { name = name, needs = "server", begin = function(world)
         local server = world.server
         local leader = server:leader()
         if not leader then return false end
-        local n = which == "leader" and leader or (leader + random(2) - 1) % 3 + 1
-        begin(server, n)
-        return { seconds = between(shortest, longest), finish = function() finish(server, n) end }
+        local n = of_leader and leader or (leader + random(2) - 1) % 3 + 1
+        server[first](server, n, how)
+        return { seconds = between(shortest, longest),
+                 finish = function() server[last](server, n) end }
     end }
 end
 
-local function pause(server, n) server:pause(n) end
-local function resume(server, n) server:resume(n) end
-local function kill(server, n) server:kill(n) end
-local function restart(server, n) server:restart(n) end
-local function cut(server, n) server:isolate(n) end
-local function silence(server, n) server:isolate(n, "silence") end
-local function rejoin(server, n) server:rejoin(n) end
-
-server_fault("leader stopped", "leader", pause, resume, 0.2, 2.5)
-server_fault("follower stopped", "follower", pause, resume, 0.2, 4)
-server_fault("leader killed", "leader", kill, restart, 0.1, 1)
-server_fault("follower killed", "follower", kill, restart, 0.1, 1)
-server_fault("leader cut off", "leader", cut, rejoin, 0.5, 3)
-server_fault("follower cut off", "follower", cut, rejoin, 0.5, 4)
-server_fault("follower silenced", "follower", silence, rejoin, 0.5, 4)
+server_fault("leader stopped", "pause", "resume", 0.2, 2.5)
+server_fault("follower stopped", "pause", "resume", 0.2, 4)
+server_fault("leader killed", "kill", "restart", 0.1, 1)
+server_fault("follower killed", "kill", "restart", 0.1, 1)
+server_fault("leader cut off", "isolate", "rejoin", 0.5, 3)
+server_fault("follower cut off", "isolate", "rejoin", 0.5, 4)
+server_fault("follower silenced", "isolate", "rejoin", 0.5, 4, "silence")
 
 
 -- --- somebody else at the nodes ---------------------------------------------------------

@@ -48,23 +48,7 @@ local function count_turns(m, counts)
 end
 
 
--- Middle, last percent and worst of the measures, in seconds.
-local function summarize(measures)
-    local summary = {}
-    for name, all in pairs(measures) do
-        table.sort(all)
-        summary[name] = {
-            count = #all,
-            middle = all[math.ceil(#all / 2)],
-            high = all[math.ceil(#all * 0.99)],
-            worst = all[#all],
-        }
-    end
-    return summary
-end
-
-
---- The figures of a report; measures in seconds: count, middle, high (99 %), worst.
+--- The figures of a report; measures are distributions of seconds.
 function figures.count(m, report)
     local counts = {
         minutes = (m.finished - m.began) / 60,
@@ -80,7 +64,7 @@ function figures.count(m, report)
         processes = 0,
         explained = #report.explained,
         violations = 0,
-        measures = summarize(report.measures),
+        measures = report.measures,
     }
     count_outcomes(m, counts)
     count_turns(m, counts)
@@ -99,8 +83,8 @@ end
 
 local function milliseconds(measure)
     if not measure then return "none" end
-    return ("%.0f ms (middle %.1f, 99%% within %.0f, of %d)"):format(
-        measure.worst * 1000, measure.middle * 1000, measure.high * 1000, measure.count)
+    return ("%.0f ms (middle %.1f, 99%% within %.0f, of %d)"):format(measure:max() * 1000,
+        measure:quantile(0.5) * 1000, measure:quantile(0.99) * 1000, measure:count())
 end
 
 
@@ -116,7 +100,7 @@ local function counted(counts)
 end
 
 
---- Rows { name, text, list? }, for print and page.
+--- Rows { name, text, list? }.
 function figures.rows(report, facts)
     local f = report.figures
     local faults, by_kind = counted(f.faults)
@@ -181,11 +165,16 @@ function figures.print(report, facts)
 end
 
 
---- Prints how many rules hold; true if all do.
+--- Prints the rules that do not hold, and how many do; true if all do.
 function figures.verdict(report)
     local passed, failed = 0, 0
     for _, rule in ipairs(report.rules) do
-        if rule.violations == 0 then passed = passed + 1 else failed = failed + 1 end
+        if rule.violations == 0 then
+            passed = passed + 1
+        else
+            failed = failed + 1
+            print(("VIOLATED %s: %s"):format(rule.name, rule.text))
+        end
     end
     print(("%d passed, %d failed"):format(passed, failed))
     return failed == 0

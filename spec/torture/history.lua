@@ -125,17 +125,33 @@ function Writer:close()
 end
 
 
+--- Runs fn, records how it ended, and ends the process: with status 1 after an error.
+function Writer:run(fn)
+    local ok, problem = xpcall(fn, debug.traceback)
+    self:record(ok and "ended" or "error", nil, not ok and { message = problem } or nil)
+    self:close()
+    os.exit(ok and 0 or 1)
+end
+
+
 -- --- reading ------------------------------------------------------------------------
 
 local function read_into(events, path)
     local file = assert(io.open(path))
     local text = file:read("*a")
     file:close()
-    for line in text:gmatch("([^\n]*)\n") do
-        local event = history.parse(line)
-        event.order = #events + 1
-        events[#events + 1] = event
-    end
+    for line in text:gmatch("([^\n]*)\n") do events[#events + 1] = history.parse(line) end
+end
+
+
+--- Sorts events by time, those of one moment in the order in which they are.
+function history.sort(events)
+    for i, event in ipairs(events) do event.order = i end
+    table.sort(events, function(a, b)
+        if a.at ~= b.at then return a.at < b.at end
+        return a.order < b.order
+    end)
+    return events
 end
 
 
@@ -143,11 +159,7 @@ end
 function history.read(paths)
     local events = {}
     for _, path in ipairs(paths) do read_into(events, path) end
-    table.sort(events, function(a, b)
-        if a.at ~= b.at then return a.at < b.at end
-        return a.order < b.order
-    end)
-    return events
+    return history.sort(events)
 end
 
 

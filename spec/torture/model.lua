@@ -4,9 +4,8 @@
 -- claims   in the order in which they were invoked; each has
 --   id path kind process place (where its process ran) inside (re-entry: the outer claim)
 --   invoked, queued, granted, failed, held_until, noticed, over   moments
---   token (number), state (right after the grant), code, result, writes
---   czxid    of its node, and where processes take turns batch (grants of a turn), count (of those
---            before it)
+--   token (number), state (right after the grant), code, writes
+--   batch, count   where processes take turns: grants of a turn, and of those before it
 --   reads    what a reader read: { at, element, certain (it held then) }
 --   downgrading, downgraded (moments), answer   of a writer that went on to read only
 --     reads_only   since when it acts as a reader; a reader always (0), others never (huge)
@@ -36,7 +35,11 @@ local huge, max, min = math.huge, math.max, math.min
 local GRANTS = 1024 -- where processes take turns a token counts the grants of its node, so many
 local ROUNDED = 0.001 -- seconds: ZooKeeper's times are rounded down to that
 
-local model = {}
+-- Seconds between the clocks of servers and clients: both are this machine's, one is read in
+-- milliseconds.
+local SKEW = 0.005
+
+local model = { SKEW = SKEW }
 
 local Model = {}
 Model.__index = Model
@@ -152,7 +155,7 @@ end
 
 function take.released(_, event, claim)
     took_held(claim, event)
-    claim.released, claim.result = tonumber(event.begun), event.result
+    claim.released = tonumber(event.begun)
 end
 
 
@@ -367,11 +370,11 @@ end
 
 local function find_node(self, claim)
     if not claim.token then return end
-    claim.czxid = claim.token
+    local czxid = claim.token
     if claim.batch then
-        claim.czxid, claim.count = math.floor(claim.token / GRANTS), claim.token % GRANTS
+        czxid, claim.count = math.floor(claim.token / GRANTS), claim.token % GRANTS
     end
-    local made = self.made[claim.czxid] or {}
+    local made = self.made[czxid] or {}
     claim.node = made[claim.path] or select(2, next(made))
 end
 
@@ -385,8 +388,8 @@ local function end_claim(self, claim)
     find_node(self, claim)
     local killed = self.killed[claim.process]
     if killed then killed = max(killed, self.last[claim.process]) end
-    claim.closed = first_behind(self.closings[claim.process], claim.granted or claim.invoked)
-    claim.given_up = min(claim.failed or huge, claim.released or huge, claim.closed or huge,
+    local closed = first_behind(self.closings[claim.process], claim.granted or claim.invoked)
+    claim.given_up = min(claim.failed or huge, claim.released or huge, closed or huge,
                          killed or huge)
     claim.over = min(claim.given_up, claim.noticed or huge)
     claim.reads_only = reads_only(claim)
@@ -427,14 +430,14 @@ local function find_stops(self)
 end
 
 
---- While a place is in trouble, and for `settle` seconds after, nothing is to be expected
+--- While a place is in trouble, and for a session timeout after, nothing is to be expected
 -- of it: its connection is not well, or it does not run.
-local function find_trouble(self, settle)
+local function find_trouble(self)
     local lists, suspended = {}, {}
     for place in pairs(self.places) do
         for _, fault in ipairs(self.faults) do
             if fault.scope == "all" or fault.scope == place then
-                add(lists, place, fault.from, fault.to + settle, fault.name)
+                add(lists, place, fault.from, fault.to + self.timeout, fault.name)
             end
         end
     end
@@ -472,7 +475,7 @@ end
 
 
 --- The fault that took a node from its owner, if it was one: its name.
-function Model:taken(node, skew)
+function Model:taken(node)
     if not node or not node.deleted then return nil end
     if node.misled then return "the delete of another node of the name" end
     local spans
@@ -481,14 +484,13 @@ function Model:taken(node, skew)
     elseif node.by ~= node.session then
         spans = self.meddling[node.path]
     end
-    local span = spans and spans:overlapping(node.deleted - skew, node.deleted + skew)
+    local span = spans and spans:overlapping(node.deleted - SKEW, node.deleted + SKEW)
     return span and span.what
 end
 
 
---- Puts a history together: events in order of time; settle in seconds (default: the
--- session timeout).
-function model.build(events, settle)
+--- Puts a history together: events in order of time.
+function model.build(events)
     local self = setmetatable({
         claims = {}, claim = {},
         nodes = {}, made = {}, node_events = {}, robbed = {},
@@ -514,7 +516,7 @@ function model.build(events, settle)
     stand_in_line(self)
     for _, claim in ipairs(self.claims) do end_claim(self, claim) end
     find_stops(self)
-    find_trouble(self, settle or self.timeout)
+    find_trouble(self)
     find_meddling(self)
     return self
 end

@@ -10,6 +10,8 @@ local overlaps = require "zklock.seckill.overlaps"
 
 local huge, max, min = math.huge, math.max, math.min
 
+local SHOWN = 5 -- violations that are told in words
+
 local record = {}
 
 
@@ -103,24 +105,29 @@ local function faults_of(m, path)
 end
 
 
-local function violations_of(report, path)
-    local count = 0
+-- What the rules say of a path: a verdict, and the first violations in words.
+local function judgement_of(report, path)
+    local texts = {}
     for _, each in ipairs(report.violations) do
-        if not each.path or each.path == path then count = count + 1 end
+        if not each.path or each.path == path then
+            texts[#texts + 1] = ("; %s at %.3f s, %s: %s"):format(each.rule,
+                each.at - report.model.began, each.claim or "all", each.text)
+        end
     end
-    return count
+    if #texts == 0 then return "right", ("%d rules hold"):format(#report.rules) end
+    return "wrong", ("%d violations of rules"):format(#texts)
+        .. table.concat(texts, "", 1, min(#texts, SHOWN))
 end
 
 
 local function record_of(report, path, claims)
     local m = report.model
     local places, place_index = places_of(m)
-    local violations, purchases = violations_of(report, path), {}
+    local verdict, finding = judgement_of(report, path)
+    local purchases = {}
     for i, claim in ipairs(claims) do purchases[i] = purchase_of(m, claim, place_index) end
     return {
-        name = path, strategy = claims[1].kind, verdict = violations == 0 and "right" or "wrong",
-        finding = violations == 0 and ("%d rules hold"):format(#report.rules)
-            or ("%d violations of rules"):format(violations),
+        name = path, strategy = claims[1].kind, verdict = verdict, finding = finding,
         buyers = #claims, seconds = moment(m, m.finished), servers = places,
         faults = faults_of(m, path), purchases = purchases,
         overlaps = overlaps.of(exclusions_of(m, claims)),

@@ -1,5 +1,7 @@
 --- What the rules of the checker find: violations, what is explained by a fault, measures.
 
+local distributions = require "zklock.seckill.distribution"
+
 local report = {}
 
 local MANY = 200 -- violations of one rule; what is wrong all the time need not be listed
@@ -40,11 +42,9 @@ function Report:explain(...)
 end
 
 
---- Keeps the worst of a measure, and all of them for the middle.
 function Report:measure(name, seconds)
-    local all = self.measures[name] or {}
-    self.measures[name] = all
-    all[#all + 1] = seconds
+    self.measures[name] = self.measures[name] or distributions.new()
+    self.measures[name]:add(seconds)
 end
 
 

@@ -7,6 +7,7 @@
 -- elements that came meanwhile; the store does nothing against that, the lock has to.
 -- A journal, kept by a trigger, has all writes in the order of their transactions.
 
+local history = require "spec.torture.history"
 local sqlite = require "luasql.sqlite3"
 
 local store = {}
@@ -25,18 +26,18 @@ local SCHEMA = {
 }
 
 
---- Opens the store of a file that exists. pause() is called, again and again, while
--- another process writes.
-function store.open(path, pause)
+--- Opens the store of a lock path that create() made, below FOLDER/store. pause() is called,
+-- again and again, while another process writes.
+function store.open(folder, path, pause)
     local self = setmetatable({ pause = pause, environment = sqlite.sqlite3() }, Store)
-    self.connection = assert(self.environment:connect(path))
+    self.connection = assert(self.environment:connect(folder .. "/store/" .. path:gsub("/", "_")))
     self:execute("PRAGMA synchronous = OFF") -- processes are killed, the machine is not
     return self
 end
 
 
-function store.create(path)
-    local self = store.open(path)
+function store.create(folder, path)
+    local self = store.open(folder, path)
     for _, statement in ipairs(SCHEMA) do self:execute(statement) end
     self:close()
 end
@@ -84,17 +85,23 @@ function Store:write(element, read, token)
 end
 
 
---- All writes in their order: { { element=, read=, token= (text) }, … }.
-function Store:journal()
-    local cursor = assert(self.connection:execute(
-        "SELECT element, read, CAST(token AS TEXT) AS token FROM journal ORDER BY id"))
-    local entries = {}
-    repeat
-        local entry = cursor:fetch({}, "a")
-        entries[#entries + 1] = entry
-    until not entry
-    cursor:close()
-    return entries
+--- All writes to these lock paths in their order, as history.
+function store.record(folder, paths)
+    local writer = history.writer(folder .. "/history/store", "store")
+    for _, path in ipairs(paths) do
+        local self = store.open(folder, path)
+        local cursor = assert(self.connection:execute(
+            "SELECT element, read, CAST(token AS TEXT) AS token FROM journal ORDER BY id"))
+        local write = cursor:fetch({}, "a")
+        while write do
+            write.path = path
+            writer:record("stored", nil, write)
+            write = cursor:fetch({}, "a")
+        end
+        cursor:close()
+        self:close()
+    end
+    writer:close()
 end
 
 

@@ -1,13 +1,12 @@
 --- make torture: clients on an ensemble while the nemesis inflicts faults, then a check
 -- of what they wrote down.
 --
---   torture.lua MINUTES SEED OUTPUT [report]   MINUTES "" = 1; SEED "" = one of its own
---   torture.lua check OUTPUT [report]          only the check, of the history in OUTPUT
+--   torture.lua MINUTES SEED OUTPUT   MINUTES "" = 1; SEED "" = one of its own
+--   torture.lua check OUTPUT          only the check, of the history in OUTPUT
 --
--- OUTPUT gets history (one file, all events by time) and index.html; with "report" the same
--- page as sales have, too: report.html. The last line is
--- "N passed, N failed", in rules of the checker; the exit status is 1 on a violation.
--- Everything that it starts ends with it, however it ends.
+-- OUTPUT gets history (one file, all events by time) and index.html, the page that sales have,
+-- too. The last line is "N passed, N failed", in rules of the checker; the exit status is 1 on a
+-- violation. Everything that it starts ends with it, however it ends.
 
 local aftermath = require "spec.torture.aftermath"
 local check = require "spec.torture.checker"
@@ -15,12 +14,11 @@ local core = require "zklock.core"
 local figures = require "spec.torture.figures"
 local history = require "spec.torture.history"
 local nemesis = require "spec.torture.nemesis"
-local page = require "spec.torture.page"
 local record = require "spec.torture.record"
+local report_page = require "zklock.seckill.report"
 local rig = require "spec.rig"
-local sale_report = require "zklock.seckill.report"
+local shell = require "zklock.seckill.shell"
 local store = require "spec.torture.store"
-local zklock = require "zklock"
 
 local PLACES = 5
 local COUNTER_PATH = "/counter" -- its sequence numbers end soon; it has no parent to be made
@@ -94,11 +92,6 @@ end
 
 -- --- clients --------------------------------------------------------------------------
 
-local function quote(text)
-    return "'" .. text .. "'"
-end
-
-
 local function start_client(world, place)
     place.number = place.number + 1
     place.process = ("%s.%d"):format(place.name, place.number)
@@ -107,10 +100,10 @@ local function start_client(world, place)
         lua, module = LUAS[2][1], LUAS[2][2]
     end
     place.output = assert(io.popen(table.concat({
-        "echo $$; exec setpriv --pdeathsig KILL env", quote("LUA_CPATH=" .. module .. ";;"),
+        "echo $$; exec setpriv --pdeathsig KILL env", shell.quote("LUA_CPATH=" .. module .. ";;"),
         "WALL_CLOCK=" .. place.clock, "LD_PRELOAD=" .. CLOCK, lua,
         "spec/torture/client.lua", place.process, place.hosts,
-        world.seed * 1000 + place.index * 100 + place.number, quote(world.folder), TIMEOUT,
+        world.seed * 1000 + place.index * 100 + place.number, shell.quote(world.folder), TIMEOUT,
         table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), UNFAIR_PATH, TURNS_PATH,
         GATE_PATH, "2>&1" }, " ")))
     place.pid = place.output:read("*n", "*l")
@@ -176,9 +169,7 @@ local function make_world(seed)
         places = {},
     }
     rig.shell("mkdir -p %s/history %s/store", world.folder, world.folder)
-    for _, path in ipairs(paths) do
-        store.create(world.folder .. "/store/" .. path:gsub("/", "_"))
-    end
+    for _, path in ipairs(paths) do store.create(world.folder, path) end
     for index = 1, PLACES do world.places[index] = make_place(world, index) end
     function world.session_of(place) return session_of(world, place) end
     function world.replace(place)
@@ -196,22 +187,6 @@ local function end_clients(world)
         rig.eventually(function() return not is_running(place.pid) end, 20)
         kill_client(place)
     end
-end
-
-
---- What the stores hold, as history.
-local function write_stored(world)
-    local writer = history.writer(world.folder .. "/history/store", "store")
-    for _, path in ipairs(world.paths) do
-        local set = store.open(world.folder .. "/store/" .. path:gsub("/", "_"),
-                               function() zklock.sleep(0.01) end)
-        for _, write in ipairs(set:journal()) do
-            write.path = path
-            writer:record("stored", nil, write)
-        end
-        set:close()
-    end
-    writer:close()
 end
 
 
@@ -235,39 +210,31 @@ local function torture(minutes, seed, output)
     aftermath.residue(world.server, writer, 3 * TIMEOUT + 5)
     writer:close()
     aftermath.truth(world.server, world.folder)
-    write_stored(world)
+    store.record(world.folder, world.paths)
     aftermath.gather(world.folder, output)
     end_servers(world)
 end
 
 
-local function write_sale_report(file_name, report)
-    local title = "zklock: torture, lock by lock"
-    assert(sale_report.write(file_name, { title = title, sales = {},
-                                          histories = record.of(report) }))
-    print(file_name)
-end
-
-
 local function judge(output, facts)
     local report = check(history.read{ output .. "/history" }, BUSY)
-    page.write(output .. "/index.html", report, facts)
+    local page = output .. "/index.html"
+    assert(report_page.write(page, { title = "zklock: torture", histories = record.of(report) }))
     figures.print(report, facts)
-    print(("%s/index.html"):format(output))
-    if facts.report then write_sale_report(output .. "/report.html", report) end
+    print(page)
     return figures.verdict(report)
 end
 
 
-local function main(first, second, third, fourth)
-    if first == "check" then return judge(second, { report = third == "report" }) end
+local function main(first, second, output)
+    if first == "check" then return judge(second, {}) end
     local minutes = tonumber(first ~= "" and first or 1) or error("MINUTES is a number", 0)
     local seed = tonumber(second ~= "" and second or math.floor(core.now() * 1000) % 1000000)
         or error("SEED is a number", 0)
     print(("torture: MINUTES=%g SEED=%d"):format(minutes, seed))
     io.stdout:flush()
-    torture(minutes, seed, third)
-    return judge(third, { minutes = minutes, seed = seed, report = fourth == "report" })
+    torture(minutes, seed, output)
+    return judge(output, { minutes = minutes, seed = seed })
 end
 
 

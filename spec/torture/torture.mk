@@ -2,14 +2,12 @@
 # Included by the top Makefile; all paths are from the top of the tree.
 #
 #   make torture MINUTES=5 SEED=17     the page is $(TORTURE)/index.html
-#   make torture REPORT=yes            $(TORTURE)/report.html, too: lock by lock
 #   make torture-check                 checks the last history once more
 #   make test-torture                  the short form
 
 MINUTES ?= 1
 SEED ?=
 TORTURE ?= $(BUILD)/torture
-REPORT ?=
 
 .PHONY: torture torture-check test-torture
 
@@ -22,11 +20,10 @@ torture: setup
 		$(RIG) $(BUILD)/rig/clock.so
 	@mkdir -p $(TORTURE)
 	@$(call with,$(ABI)) ZKLOCK_BUILD=$(BUILD) $(LUA) spec/torture/torture.lua \
-		"$(MINUTES)" "$(SEED)" "$(TORTURE)" $(if $(REPORT),report)
+		"$(MINUTES)" "$(SEED)" "$(TORTURE)"
 
 test-torture:
 	@$(MAKE) --no-print-directory torture MINUTES=0.5 SEED=17
 
 torture-check:
-	@$(call with,$(ABI)) $(LUA) spec/torture/torture.lua check "$(TORTURE)" \
-		$(if $(REPORT),report)
+	@$(call with,$(ABI)) $(LUA) spec/torture/torture.lua check "$(TORTURE)"

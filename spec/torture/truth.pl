@@ -67,7 +67,7 @@ sub created {
     my $node = text($body);
     my $data = text($body);
     # Ours is the holder's identity, then on a line of its own the lock's data.
-    $claim{$node} = $1 if $data =~ /\n([\w.-]+)$/;
+    $claim{$node} = $1 if $data =~ /(?:^|\n)([\w.-]+)$/;
     $owner{$node} = $txn->[0];
     event('created', $txn, $zxid, $node, '');
 }

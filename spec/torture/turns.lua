@@ -115,7 +115,7 @@ function turns.hand_over(m, report, options)
     local _, by_node = turns.of(m)
     for _, node in ipairs(m.nodes) do
         local mine = node.claim and node.claim.batch and node.turn
-        if mine and not m:taken(node, options.skew) then
+        if mine and not m:taken(node) then
             local grants = by_node[node] and by_node[node].grants or {}
             for _, gap in ipairs(gaps_of(node, grants)) do check_gap(m, report, gap, options) end
         end

@@ -3,8 +3,8 @@
  * have it until nothing of it is left in ZooKeeper.
  *
  * Events go in as calls, actions come out as a set of bits: what the owner of
- * the claim now has to do, in the order of the bits. A machine does no I/O,
- * reads no clock, allocates nothing. The owner
+ * the claim now has to do, in an order that session/stake_actions.c has. A machine
+ * does no I/O, reads no clock, allocates nothing. The owner
  *   - serialises calls, and feeds replies in the order of the requests;
  *   - calls zkl_clock_prove() before it feeds the reply that is the proof;
  *   - replaces the line before it feeds a list, and looks for orphans after; feeds it to the claim
@@ -17,34 +17,6 @@
  *     an orphan (zkl_line_fixed_orphan), and with DO_DOUBT gets that node, too;
  *   - of a lock's claim with a waiter: with DO_GRANT feeds the waiter zkl_claim_release(),
  *     with DO_FAIL zkl_claim_cancel(), before anything else.
- *
- * The life of a claim:
- *
- *   NEW           nothing was asked: there is no connection, or an earlier claim is finding out
- *                 whether the path exists, and would lose its place, or has a node that this one
- *                 will have after it
- *   TRY           a list is out: is the lock free? (a try writes nothing if not)
- *   CREATE        create and list are out, in one flight
- *   RECOVER_SYNC  the create's outcome is unknown: sync and list are out, the sync not yet
- *                 answered
- *   RECOVER_LIST  the sync is answered; the list will tell whether the node is there
- *   RECOVER_STAT  the node was found; a get is out for its czxid
- *   LIST          the node exists; a list is out
- *   RANK          gets are out for contenders ahead: for their czxids, when numbers are
- *                 exhausted; or to see which of them are still there
- *   WAIT          another contender is ahead, and is watched
- *   PROVE         first in line, but the lease clock is not certain: a sync is out
- *   FIRST         first in line, but not every part of the multi-lock is; or it has the node
- *                 that another claim held, and was not granted yet
- *   HELD          granted
- *   DOWNGRADE     a writer becomes a reader; create and delete are out, in one transaction. It
- *                 holds meanwhile.
- *   IN_CONDITION  its user waits in a condition
- *   SIGNALLED     a waiter: its signal came, and the lock's claim contends
- *   FORWARD       a waiter that passes its signal on to another one: a list, or the transaction
- *                 that passes it on, is out
- *   LEAVE         not wanted any more; the node is being removed
- *   GONE          nothing of it is left
  *
  * An outcome-unknown create or delete stays with its claim, after its user was
  * answered, until it is certain: RECOVER_SYNC, RECOVER_LIST, DOWNGRADE and LEAVE are the janitor.
@@ -80,66 +52,78 @@
 #include "code.h"
 #include "line.h"
 
-/* What the owner has to do, lowest bit first. */
+/* A set of what the owner has to do: bits of enum zkl_action. */
 typedef uint32_t zkl_actions;
 
-enum {
-    ZKL_DO_PARENTS = 1 << 0,       /* create the missing parents of the path */
-    ZKL_DO_CREATE = 1 << 1,        /* create2, ephemeral: claim->name; sequential, unless
-                                      zkl_kind_is_fixed(claim->kind); of a multi-lock every
-                                      part's at once, in one transaction of creates; of a
-                                      waiter in one with the delete of partner->name */
-    ZKL_DO_SYNC = 1 << 2,          /* sync the path */
-    ZKL_DO_LIST = 1 << 3,          /* get_children of the path; of a claim in LIST only if no other
-                                      list of the path is out */
-    ZKL_DO_RANK = 1 << 4,          /* get of each zkl_line_unranked() */
-    ZKL_DO_WATCH_OWN = 1 << 5,     /* get with watch: claim->name */
-    ZKL_DO_WATCH_AHEAD = 1 << 6,   /* get with watch: claim->ahead */
-    ZKL_DO_REMOVE = 1 << 7,        /* delete claim->name; of a waiter that is not `settled`
-                                      only while nobody has written to it (version 0) */
-    ZKL_DO_DOWNGRADE = 1 << 8,     /* one transaction: create zkl_name_downgrade(claim->name),
-                                  ephemeral, and delete claim->name */
-    ZKL_DO_FORWARD = 1 << 9,       /* one transaction: delete claim->name, and write to
-                                   claim->ahead while nobody has (version 0) */
-    ZKL_DO_DOUBT = 1 << 10,        /* sync and list the path once more, a session timeout
-                                      from now, for zkl_line_orphan() */
-    ZKL_DO_FOLLOW = 1 << 11,       /* resume the claims of the line that zkl_claim_follows(), in
-                                      order */
-    ZKL_DO_QUEUED = 1 << 12,       /* tell the user: waiting in line */
-    ZKL_DO_GRANT = 1 << 13,        /* tell the user: granted, token zkl_claim_token() */
-    ZKL_DO_FAIL = 1 << 14,         /* tell the user: not granted, claim->code; cancel the other
-                                      parts of a multi-lock before anything else */
-    ZKL_DO_LOSE = 1 << 15,         /* tell the holder: lost; release the other parts */
-    ZKL_DO_DOWNGRADED = 1 << 16,   /* tell the holder: it is a reader now, or claim->refusal */
-    ZKL_DO_STAYED = 1 << 17,       /* tell the holder: it could not wait, for claim->refusal */
-    ZKL_DO_TELL_PARTNER = 1 << 18, /* of a waiter: zkl_claim_partner_changed() */
-    ZKL_DO_FORGET = 1 << 19,       /* GONE: free it when none of its requests is out */
-    ZKL_DO_PAUSE = 1 << 20,        /* zkl_claim_wake() after a pause of any length, or none */
-    ZKL_DO_HOLDERS = 1 << 21,      /* WAIT: get with watch: each that zkl_line_precedes() */
-    ZKL_DO_MARK = 1 << 22,         /* HELD: write to claim->name, the same data again */
+enum zkl_action {
+    ZKL_DO_PARENTS = 1 << 0, /* create the missing parents of the path */
+    ZKL_DO_CREATE = 1 << 1,  /* create2, ephemeral: claim->name; sequential, unless
+                                zkl_kind_is_fixed(claim->kind); of a multi-lock every
+                                part's at once, in one transaction of creates; of a
+                                waiter in one with the delete of partner->name */
+    ZKL_DO_SYNC = 1 << 2,    /* sync the path */
+    ZKL_DO_LIST = 1 << 3, /* get_children of the path; in LIST, and to look ahead, only if no other
+                             list of the path is out */
+    ZKL_DO_RANK = 1 << 4, /* get of each zkl_line_unranked() */
+    ZKL_DO_WATCH_OWN = 1 << 5,       /* get with watch: claim->name */
+    ZKL_DO_WATCH_AHEAD = 1 << 6,     /* get with watch: claim->ahead */
+    ZKL_DO_REMOVE = 1 << 7,          /* delete claim->name; of a waiter that is not `settled`
+                                        only while nobody has written to it (version 0) */
+    ZKL_DO_DOWNGRADE = 1 << 8,       /* one transaction: create zkl_name_downgrade(claim->name),
+                                    ephemeral, and delete claim->name */
+    ZKL_DO_FORWARD = 1 << 9,         /* one transaction: delete claim->name, and write to
+                                     claim->ahead while nobody has (version 0) */
+    ZKL_DO_DOUBT = 1 << 10,          /* sync and list the path once more, a session timeout
+                                        from now, for zkl_line_orphan() */
+    ZKL_DO_FOLLOW = 1 << 11,         /* resume the claims of the line that zkl_claim_follows(), in
+                                        order */
+    ZKL_DO_QUEUED = 1 << 12,         /* tell the user: waiting in line */
+    ZKL_DO_GRANT = 1 << 13,          /* tell the user: granted, token zkl_claim_token() */
+    ZKL_DO_FAIL = 1 << 14,           /* tell the user: not granted, claim->code; cancel the other
+                                        parts of a multi-lock before anything else */
+    ZKL_DO_LOSE = 1 << 15,           /* tell the holder: lost; release the other parts */
+    ZKL_DO_DOWNGRADED = 1 << 16,     /* tell the holder: it is a reader now, or claim->refusal */
+    ZKL_DO_STAYED = 1 << 17,         /* tell the holder: it could not wait, for claim->refusal */
+    ZKL_DO_TELL_PARTNER = 1 << 18,   /* of a waiter: zkl_claim_partner_changed() */
+    ZKL_DO_FORGET = 1 << 19,         /* GONE: free it when none of its requests is out */
+    ZKL_DO_PAUSE = 1 << 20,          /* zkl_claim_wake() after a pause of any length, or none */
+    ZKL_DO_HOLDERS = 1 << 21,        /* WAIT: get with watch: each that zkl_line_precedes() */
+    ZKL_DO_MARK = 1 << 22,           /* HELD: write to claim->name, the same data again */
     ZKL_DO_WATCH_LOOKAHEAD = 1 << 23 /* get with watch: claim->lookahead; or, if there is no room
                                         for it, zkl_claim_overlook() */
 };
 
+#define ZKL_ALL_ACTIONS ((zkl_actions)(ZKL_DO_WATCH_LOOKAHEAD << 1) - 1)
+
+/* The life of a claim. */
 enum zkl_claim_state {
+    /*
+     * Nothing was asked: there is no connection, or an earlier claim is finding out whether the
+     * path exists, and would lose its place, or has a node that this one will have after it.
+     */
     ZKL_NEW,
-    ZKL_TRY,
-    ZKL_CREATE,
-    ZKL_RECOVER_SYNC,
-    ZKL_RECOVER_LIST,
-    ZKL_RECOVER_STAT,
-    ZKL_LIST,
-    ZKL_RANK,
-    ZKL_WAIT,
-    ZKL_PROVE,
-    ZKL_FIRST,
-    ZKL_HELD,
-    ZKL_DOWNGRADE,
-    ZKL_IN_CONDITION,
-    ZKL_SIGNALLED,
-    ZKL_FORWARD,
-    ZKL_LEAVE,
-    ZKL_GONE
+    ZKL_TRY,          /* a list is out: is the lock free? (a try writes nothing if not) */
+    ZKL_CREATE,       /* create and list are out, in one flight */
+    ZKL_RECOVER_SYNC, /* the create's outcome is unknown: sync and list are out, the sync is not
+                         yet answered */
+    ZKL_RECOVER_LIST, /* the sync is answered; the list will tell whether the node is there */
+    ZKL_RECOVER_STAT, /* the node was found; a get is out for its czxid */
+    ZKL_LIST,         /* the node exists; a list is out */
+    ZKL_RANK,         /* gets are out for contenders ahead: for their czxids, when numbers are
+                         exhausted; or to see which of them are still there */
+    ZKL_WAIT,         /* another contender is ahead, and is watched */
+    ZKL_PROVE,        /* first in line, but the lease clock is not certain: a sync is out */
+    ZKL_FIRST,        /* first in line, but not every part of the multi-lock is; or it has the node
+                         that another claim held, and was not granted yet */
+    ZKL_HELD,         /* granted */
+    ZKL_DOWNGRADE,    /* a writer becomes a reader; create and delete are out, in one transaction.
+                         It holds meanwhile. */
+    ZKL_IN_CONDITION, /* its user waits in a condition */
+    ZKL_SIGNALLED,    /* a waiter: its signal came, and the lock's claim contends */
+    ZKL_FORWARD,      /* a waiter that passes its signal on to another one: a list, or the
+                         transaction that passes it on, is out */
+    ZKL_LEAVE,        /* not wanted any more; the node is being removed */
+    ZKL_GONE          /* nothing of it is left */
 };
 
 /* How the server answered a request. */

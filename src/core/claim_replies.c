@@ -34,7 +34,7 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
     assert(reply != ZKL_DONE || strlen(name) < ZKL_NAME_SIZE);
     assert(reply != ZKL_DONE || czxid > 0 || is_part(claim) || claim->waits);
     if (claim->state != ZKL_CREATE) return 0;
-    if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_created(claim, reply, why);
+    if (zkl_kind_is_fixed(claim->kind)) return not_created(claim, reply, why, zkl_unfair_enter);
     zkl_actions actions = create_answered(claim, reply, why, name, czxid);
     if (claim->line->opened || claim->state == ZKL_CREATE) return actions;
     claim->line->opened = reply == ZKL_DONE;
@@ -116,22 +116,8 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
     case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);
-    case ZKL_FIRST:
-    /* Not asked for in this state: it came with a create that failed, or late. */
-    case ZKL_NEW:
-    case ZKL_CREATE:
-    case ZKL_RECOVER_SYNC:
-    case ZKL_RECOVER_STAT:
-    case ZKL_RANK:
-    case ZKL_PROVE:
-    case ZKL_HELD:
-    case ZKL_DOWNGRADE:
-    case ZKL_IN_CONDITION:
-    case ZKL_SIGNALLED:
-    case ZKL_LEAVE:
-    case ZKL_GONE: break;
+    default: return 0; /* not asked for in this state: it came with a create that failed, or late */
     }
-    return 0;
 }
 
 zkl_actions zkl_claim_synced(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
@@ -151,29 +137,15 @@ static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner,
     return listed ? zkl_claim_advance(claim, now) : 0;
 }
 
-/* The own node is known to be gone, by a reply or by an event. */
+/*
+ * The own node is known to be gone, by a reply or by an event. In other states the reply to what is
+ * out about the node decides: of DOWNGRADE, LEAVE and FORWARD its own, of IN_CONDITION its
+ * waiter's.
+ */
 static zkl_actions own_gone(struct zkl_claim *claim) {
-    switch (claim->state) {
-    case ZKL_FIRST:
-    case ZKL_RECOVER_STAT:
-    case ZKL_LIST:
-    case ZKL_RANK:
-    case ZKL_WAIT:
-    case ZKL_PROVE: return zkl_claim_requeue(claim);
-    case ZKL_HELD: return lose(claim) | gone(claim);
-    case ZKL_SIGNALLED: return gone(claim); /* the lock's claim goes on */
-    case ZKL_NEW:
-    case ZKL_TRY:
-    case ZKL_CREATE:
-    case ZKL_RECOVER_SYNC:
-    case ZKL_RECOVER_LIST:
-    case ZKL_DOWNGRADE:    /* the transaction's own reply decides */
-    case ZKL_IN_CONDITION: /* likewise, its waiter's */
-    case ZKL_FORWARD:      /* likewise */
-    case ZKL_LEAVE:        /* the delete's */
-    case ZKL_GONE: break;
-    }
-    return 0;
+    if (is_in_line(claim)) return zkl_claim_requeue(claim);
+    if (claim->state == ZKL_HELD) return lose(claim) | gone(claim);
+    return claim->state == ZKL_SIGNALLED ? gone(claim) : 0; /* the lock's claim goes on */
 }
 
 zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,

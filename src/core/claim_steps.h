@@ -27,17 +27,12 @@ static inline void forget_own(struct zkl_claim *claim) {
     if (own) zkl_line_forget(claim->line, own);
 }
 
-/* Others of the session have not begun: they wait for a sign from those that have. */
-static inline bool has_followers(const struct zkl_claim *claim) {
-    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        if (each != claim && each->state == ZKL_NEW) return true;
-    }
-    return false;
-}
-
-/* No claim waits for this one any more: those that followed it go on. */
+/* Claims of the session that have not begun, and waited for this one, go on. */
 static inline zkl_actions make_way(const struct zkl_claim *claim) {
-    return has_followers(claim) ? ZKL_DO_FOLLOW : 0;
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        if (each != claim && each->state == ZKL_NEW) return ZKL_DO_FOLLOW;
+    }
+    return 0;
 }
 
 static inline zkl_actions gone(struct zkl_claim *claim) {
@@ -97,27 +92,9 @@ static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
 
 /* Its node is there, and it has not been granted. */
 static inline bool is_in_line(const struct zkl_claim *claim) {
-    switch (claim->state) {
-    case ZKL_RECOVER_STAT:
-    case ZKL_LIST:
-    case ZKL_RANK:
-    case ZKL_WAIT:
-    case ZKL_PROVE:
-    case ZKL_FIRST: return true;
-    case ZKL_NEW:
-    case ZKL_TRY:
-    case ZKL_CREATE:
-    case ZKL_RECOVER_SYNC:
-    case ZKL_RECOVER_LIST:
-    case ZKL_HELD:
-    case ZKL_DOWNGRADE:
-    case ZKL_IN_CONDITION:
-    case ZKL_SIGNALLED:
-    case ZKL_FORWARD:
-    case ZKL_LEAVE:
-    case ZKL_GONE: break;
-    }
-    return false;
+    enum zkl_claim_state state = claim->state;
+    return state == ZKL_RECOVER_STAT || state == ZKL_LIST || state == ZKL_RANK ||
+           state == ZKL_WAIT || state == ZKL_PROVE || state == ZKL_FIRST;
 }
 
 /* Its node is being made, or looked for. */
@@ -234,7 +211,7 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply);
 /* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */
 
 zkl_actions zkl_unfair_start(struct zkl_claim *claim);
-zkl_actions zkl_unfair_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why);
+zkl_actions zkl_unfair_enter(struct zkl_claim *claim); /* another attempt */
 zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
                                int64_t czxid, uint64_t owner, zkl_time now);
 zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim);

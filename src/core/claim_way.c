@@ -106,7 +106,7 @@ zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contend
 
 /* The first that does not fit: any claim ahead that goes may let it in. */
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
-    zkl_actions actions = wait_for(claim, zkl_permits_before(claim->line, claim));
+    zkl_actions actions = wait_for(claim, zkl_line_ahead(claim->line, claim));
     claim->heading = true;
     claim->headed = claim->line->serial;
     return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;
@@ -121,7 +121,7 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
     }
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
     if (zkl_permits_head(claim->line, claim)) return wait_for_any(claim);
-    return wait_for(claim, zkl_permits_before(claim->line, claim));
+    return wait_for(claim, zkl_line_ahead(claim->line, claim));
 }
 
 /* A claim that was behind another, and hears that it was granted, heads now, or fits. */

@@ -38,8 +38,7 @@ static zkl_actions stay(struct zkl_claim *lock, enum zkl_code why) {
     return ZKL_DO_STAYED;
 }
 
-/* Nothing was carried out, for certain: an earlier attempt may have been, and its node gone since.
- */
+/* Nothing was carried out, for certain: by no earlier attempt either. */
 static bool was_refused(const struct zkl_claim *waiter) {
     return waiter->refusal != ZKL_OK && !waiter->left && !waiter->doubted;
 }

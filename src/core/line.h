@@ -79,7 +79,7 @@ struct zkl_contender *zkl_line_unranked(const struct zkl_line *line, const struc
 
 /*
  * The nearest contender ahead of the claim that excludes it, or NULL: it may hold.
- * A reader passes over readers.
+ * A reader passes over readers, a PERMIT over none.
  */
 struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct zkl_claim *claim);
 

@@ -22,23 +22,6 @@ bool zkl_permits_head(const struct zkl_line *line, const struct zkl_claim *claim
     return taken(line, claim) <= claim->limit;
 }
 
-static bool is_nearer(const struct zkl_line *line, const struct zkl_contender *contender,
-                      const struct zkl_contender *other) {
-    if (line->exhausted) return contender->czxid > other->czxid;
-    return contender->sequence > other->sequence;
-}
-
-struct zkl_contender *zkl_permits_before(const struct zkl_line *line,
-                                         const struct zkl_claim *claim) {
-    struct zkl_contender *nearest = NULL;
-    for (size_t i = 0; i < line->count; i++) {
-        struct zkl_contender *contender = line->contenders[i];
-        if (!zkl_line_precedes(line, contender, claim)) continue;
-        if (!nearest || is_nearer(line, contender, nearest)) nearest = contender;
-    }
-    return nearest;
-}
-
 const struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
                                                  const struct zkl_claim *claim) {
     for (size_t i = 0; i < line->count; i++) {

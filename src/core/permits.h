@@ -26,10 +26,6 @@ bool zkl_permits_fit(const struct zkl_line *line, const struct zkl_claim *claim)
 
 bool zkl_permits_head(const struct zkl_line *line, const struct zkl_claim *claim);
 
-/* The nearest contender ahead, of any kind; NULL: it is the first. */
-struct zkl_contender *zkl_permits_before(const struct zkl_line *line,
-                                         const struct zkl_claim *claim);
-
 /* A contender ahead that is no PERMIT of this limit, or NULL. */
 const struct zkl_contender *zkl_permits_stranger(const struct zkl_line *line,
                                                  const struct zkl_claim *claim);

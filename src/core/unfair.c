@@ -77,7 +77,7 @@ zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     return connected(claim) && !claim->trying ? announce(claim) : 0;
 }
 
-static zkl_actions enter_again(struct zkl_claim *claim) {
+zkl_actions zkl_unfair_enter(struct zkl_claim *claim) {
     if (!zkl_claim_tires(claim)) return enter(claim);
     claim->state = ZKL_NEW;
     claim->name[0] = '\0';
@@ -111,10 +111,6 @@ zkl_actions zkl_claim_taken(struct zkl_claim *claim) {
     if (claim->state != ZKL_WAIT) return actions;
     claim->own_watched = true;
     return actions | ZKL_DO_WATCH_OWN;
-}
-
-zkl_actions zkl_unfair_created(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
-    return not_created(claim, reply, why, enter_again); /* it was: zkl_claim_placed() */
 }
 
 /* RECOVER_LIST: the get follows a sync, so it tells of the node after all that was in doubt. */
@@ -164,8 +160,7 @@ zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, en
     return 0;
 }
 
-/* --- events ------------------------------------------------------------------------------------
- */
+/* --- events ---------------------------------------------------------------------------------- */
 
 zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim) {
     switch (claim->state) {
@@ -179,23 +174,8 @@ zkl_actions zkl_unfair_own_gone(struct zkl_claim *claim) {
         if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
         return zkl_unfair_start(claim);
     case ZKL_HELD: return lose(claim) | gone(claim);
-    case ZKL_NEW:
-    case ZKL_TRY:
-    case ZKL_CREATE:
-    case ZKL_RECOVER_SYNC:
-    case ZKL_RECOVER_LIST: /* the get's reply decides */
-    case ZKL_RECOVER_STAT:
-    case ZKL_LIST:
-    case ZKL_RANK:
-    case ZKL_FIRST:
-    case ZKL_DOWNGRADE:
-    case ZKL_IN_CONDITION:
-    case ZKL_SIGNALLED:
-    case ZKL_FORWARD:
-    case ZKL_LEAVE: /* the delete's */
-    case ZKL_GONE: break;
+    default: return 0; /* the reply decides: RECOVER_LIST's to the get, LEAVE's to the delete */
     }
-    return 0;
 }
 
 zkl_actions zkl_claim_wake(struct zkl_claim *claim) {

@@ -8,23 +8,72 @@
 
 /* --- boxes ------------------------------------------------------------------------------ */
 
+void zkl_lua_set_functions(lua_State *L, const luaL_Reg *functions) {
+    for (; functions->name; functions++) {
+        lua_pushcfunction(L, functions->func);
+        lua_setfield(L, -2, functions->name);
+    }
+}
+
 void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods) {
     luaL_newmetatable(L, name);
-    for (; methods->name; methods++) {
-        lua_pushcfunction(L, methods->func);
-        lua_setfield(L, -2, methods->name);
-    }
+    zkl_lua_set_functions(L, methods);
     lua_pushvalue(L, -1);
     lua_setfield(L, -2, "__index");
     lua_pop(L, 1);
 }
 
-void **zkl_lua_box(lua_State *L, const char *name) {
-    void **box = lua_newuserdata(L, sizeof *box);
-    *box = NULL;
+struct zkl_box *zkl_lua_box(lua_State *L, const char *name) {
+    struct zkl_box *box = lua_newuserdata(L, sizeof *box);
+    *box = (struct zkl_box){0};
     luaL_getmetatable(L, name);
     lua_setmetatable(L, -2);
     return box;
+}
+
+void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *held) {
+    box->client = zkl_client_hold(client);
+    box->held = held;
+}
+
+const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name) {
+    const struct zkl_box *box = luaL_checkudata(L, index, name);
+    if (!box->client) luaL_argerror(L, index, "it was dropped, or never opened");
+    if (zkl_client_foreign(box->client)) zkl_lua_raise_forked(L);
+    return box;
+}
+
+void *zkl_lua_enter(lua_State *L, const char *name) {
+    const struct zkl_box *box = zkl_lua_check(L, 1, name);
+    zkl_client_enter(box->client);
+    return box->held;
+}
+
+void zkl_lua_leave(lua_State *L) {
+    const struct zkl_box *box = lua_touserdata(L, 1);
+    zkl_client_leave(box->client);
+}
+
+int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held)) {
+    struct zkl_box *box = luaL_checkudata(L, 1, name), full = *box;
+    *box = (struct zkl_box){0};
+    if (!full.client || zkl_client_foreign(full.client)) return 0;
+    zkl_client_enter(full.client);
+    drop(full.held);
+    zkl_client_leave(full.client);
+    zkl_client_drop(full.client);
+    return 0;
+}
+
+zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client) {
+    zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_client_enter(client);
+}
+
+int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request) {
+    if (request) zkl_lua_fill(lua_touserdata(L, -1), client, request);
+    zkl_client_leave(client);
+    return request ? 1 : luaL_error(L, "not enough memory");
 }
 
 /* --- misuse ----------------------------------------------------------------------------- */
@@ -54,6 +103,12 @@ int zkl_lua_raise_forked(lua_State *L) {
 }
 
 /* --- values ----------------------------------------------------------------------------- */
+
+int zkl_lua_fail(lua_State *L, const char *why) {
+    lua_pushnil(L);
+    lua_pushstring(L, why);
+    return 2;
+}
 
 size_t zkl_lua_length(lua_State *L, int index) {
 #if LUA_VERSION_NUM >= 502

@@ -1,11 +1,11 @@
 /*
  * binding.h - the Lua face of src/session and src/shell: verbs without policy.
  *
- * Userdata are boxes with a pointer: `session`, `request`, `lease`, `watcher`. A box is
- * made empty and filled after, so that an error in between leaves a box that
- * can be collected. Nothing here blocks but session:wait(), session:close()
- * and poll(); nothing yields. No mutex is held while Lua is called, so any of
- * it may run from a finalizer. What a user sees is in lua/zklock.
+ * Userdata are boxes: `session`, `request`, `lease`, `watcher`. A box is made empty and
+ * filled after, so that an error in between leaves a box that can be collected; what is
+ * to be in it is made when nothing can raise any more. Nothing here blocks but session:wait(),
+ * session:close() and poll(); nothing yields. No mutex is held while Lua is called, so any of it
+ * may run from a finalizer. What a user sees is in lua/zklock.
  *
  * Works with Lua 5.1 to 5.4 and LuaJIT: only what all of them have is used.
  */
@@ -32,20 +32,35 @@ int zkl_lua_poll(lua_State *L);    /* the function core.poll(sessions, seconds) 
 
 void zkl_lua_push_memory(lua_State *L); /* the table core.memory */
 
+/* Sets the functions in the table at the top. */
+void zkl_lua_set_functions(lua_State *L, const luaL_Reg *functions);
 /* A metatable whose methods are its own __index. */
 void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods);
 
+struct zkl_box {
+    zkl_client *client; /* it is of; counted. NULL: the box is empty */
+    void *held;         /* the request, lease or watcher; of a session nothing */
+};
+
 /* Pushes an empty box. */
-void **zkl_lua_box(lua_State *L, const char *name);
+struct zkl_box *zkl_lua_box(lua_State *L, const char *name);
+void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *held);
+/* Raises if it is another type, empty, or the process was forked. */
+const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name);
+/* The first argument's content, for the caller alone until it leaves. */
+void *zkl_lua_enter(lua_State *L, const char *name);
+void zkl_lua_leave(lua_State *L);
+/* The first argument's content is given back; of an empty box, or in a forked child, nothing. */
+int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held));
 
-/* The content of a box; raises if it is another type, empty, or the process was forked. */
-zkl_client *zkl_lua_check_client(lua_State *L, int index);
+zkl_client *zkl_lua_check_client(lua_State *L, int index); /* a session's */
 
-/*
- * Leaves the client, and pushes a box with the new request, which keeps a count of the client;
- * raises when there is no memory (request NULL).
- */
-int zkl_lua_push_request(lua_State *L, zkl_client *client, void **box, zkl_request *request);
+/* Pushes an empty box for a request, and enters the client. */
+zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client);
+/* Fills that box, and leaves the client; raises when there is no memory (request NULL). */
+int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request);
+
+int zkl_lua_fail(lua_State *L, const char *why); /* returns nil, why */
 
 /* Of a list. */
 size_t zkl_lua_length(lua_State *L, int index);

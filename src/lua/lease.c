@@ -4,37 +4,22 @@
 
 #include "binding.h"
 
-static zkl_client *client_of(const zkl_lease *lease) {
-    return zkl_client_of(zkl_lease_session(lease));
-}
-
-static zkl_lease *check_lease(lua_State *L) {
-    zkl_lease **box = luaL_checkudata(L, 1, ZKL_LEASE_BOX);
-    if (!*box) luaL_argerror(L, 1, "the lease was dropped");
-    if (zkl_client_foreign(client_of(*box))) zkl_lua_raise_forked(L);
-    return *box;
-}
-
-/* The same, for the caller alone until it leaves. */
 static zkl_lease *enter(lua_State *L) {
-    zkl_lease *lease = check_lease(L);
-    zkl_client_enter(client_of(lease));
-    return lease;
+    return zkl_lua_enter(L, ZKL_LEASE_BOX);
 }
 
-static void leave(const zkl_lease *lease) {
-    zkl_client_leave(client_of(lease));
+static const struct zkl_box *check_box(lua_State *L) {
+    return zkl_lua_check(L, 1, ZKL_LEASE_BOX);
 }
 
 static int id(lua_State *L) {
-    lua_pushnumber(L, (lua_Number)zkl_lease_id(check_lease(L)));
+    lua_pushnumber(L, (lua_Number)zkl_lease_id(check_box(L)->held));
     return 1;
 }
 
 static int64_t read_token(lua_State *L) {
-    zkl_lease *lease = enter(L);
-    int64_t value = zkl_lease_token(lease);
-    leave(lease);
+    int64_t value = zkl_lease_token(enter(L));
+    zkl_lua_leave(L);
     return value;
 }
 
@@ -56,37 +41,33 @@ static int state(lua_State *L) {
                                         [ZKL_LEASE_SUSPECT] = "suspect",
                                         [ZKL_LEASE_LOST] = "lost",
                                         [ZKL_LEASE_RELEASED] = "released"};
-    zkl_lease *lease = enter(L);
-    enum zkl_lease_state now = zkl_lease_state(lease);
-    leave(lease);
+    enum zkl_lease_state now = zkl_lease_state(enter(L));
+    zkl_lua_leave(L);
     lua_pushstring(L, names[now]);
     return 1;
 }
 
 static int remaining(lua_State *L) {
-    zkl_lease *lease = enter(L);
-    zkl_time time = zkl_lease_remaining(lease);
-    leave(lease);
+    zkl_time time = zkl_lease_remaining(enter(L));
+    zkl_lua_leave(L);
     zkl_lua_push_time(L, time);
     return 1;
 }
 
 /* lease:release() -> "ok" | "lost" | "released" */
 static int release(lua_State *L) {
-    zkl_lease *lease = enter(L);
-    enum zkl_code code = zkl_lease_release(lease);
-    leave(lease);
+    enum zkl_code code = zkl_lease_release(enter(L));
+    zkl_lua_leave(L);
     lua_pushstring(L, zkl_code_name(code));
     return 1;
 }
 
 /* lease:...(timeout) -> request */
 static int begin(lua_State *L, zkl_request *(*begin_it)(zkl_lease *lease, zkl_time timeout)) {
-    zkl_lease *lease = check_lease(L);
+    const struct zkl_box *lease = check_box(L);
     zkl_time limit = zkl_lua_time(L, 2);
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    enter(L);
-    return zkl_lua_push_request(L, client_of(lease), box, begin_it(lease, limit));
+    zkl_lua_begin(L, lease->client);
+    return zkl_lua_begun(L, lease->client, begin_it(lease->held, limit));
 }
 
 static int release_wait(lua_State *L) {
@@ -111,7 +92,7 @@ static struct zkl_op to_op(lua_State *L) {
 
 /* lease:guard({ { kind, path, data, version }, ... }, timeout) -> request */
 static int guard(lua_State *L) {
-    zkl_lease *lease = check_lease(L);
+    const struct zkl_box *lease = check_box(L);
     luaL_checktype(L, 2, LUA_TTABLE);
     zkl_time limit = zkl_lua_time(L, 3);
     size_t count = zkl_lua_length(L, 2);
@@ -121,44 +102,39 @@ static int guard(lua_State *L) {
         ops[i] = to_op(L);
         lua_pop(L, 1);
     }
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    enter(L);
-    return zkl_lua_push_request(L, client_of(lease), box, zkl_guard(lease, ops, count, limit));
+    zkl_lua_begin(L, lease->client);
+    return zkl_lua_begun(L, lease->client, zkl_guard(lease->held, ops, count, limit));
 }
 
 /* lease:signal(folder, all, timeout) -> request */
 static int signal(lua_State *L) {
-    zkl_lease *lease = check_lease(L);
+    const struct zkl_box *lease = check_box(L);
     const char *folder = luaL_checkstring(L, 2);
     bool all = lua_toboolean(L, 3);
     zkl_time limit = zkl_lua_time(L, 4);
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    enter(L);
-    return zkl_lua_push_request(L, client_of(lease), box, zkl_signal(lease, folder, all, limit));
+    zkl_lua_begin(L, lease->client);
+    return zkl_lua_begun(L, lease->client, zkl_signal(lease->held, folder, all, limit));
 }
 
 /* lease:wait(folder, timeout) -> request */
 static int wait(lua_State *L) {
-    zkl_lease *lease = check_lease(L);
+    const struct zkl_box *lease = check_box(L);
     const char *folder = luaL_checkstring(L, 2);
     zkl_time limit = zkl_lua_time(L, 3);
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    enter(L);
-    return zkl_lua_push_request(L, client_of(lease), box, zkl_wait(lease, folder, limit));
+    zkl_lua_begin(L, lease->client);
+    return zkl_lua_begun(L, lease->client, zkl_wait(lease->held, folder, limit));
 }
 
 static int revoked(lua_State *L) {
-    zkl_lease *lease = enter(L);
-    bool asked = zkl_lease_revoked(lease);
-    leave(lease);
+    bool asked = zkl_lease_revoked(enter(L));
+    zkl_lua_leave(L);
     lua_pushboolean(L, asked);
     return 1;
 }
 
 static int listen(lua_State *L) {
-    zkl_lease *lease = enter(L);
-    zkl_lease_listen(lease);
-    leave(lease);
+    zkl_lease_listen(enter(L));
+    zkl_lua_leave(L);
     return 0;
 }
 
@@ -166,17 +142,12 @@ static int check(lua_State *L) {
     return begin(L, zkl_check);
 }
 
-static int drop(lua_State *L) {
-    zkl_lease **box = luaL_checkudata(L, 1, ZKL_LEASE_BOX);
-    zkl_lease *lease = *box;
-    *box = NULL;
-    if (!lease || zkl_client_foreign(client_of(lease))) return 0;
-    zkl_client *client = client_of(lease);
-    zkl_client_enter(client);
+static void drop_held(void *lease) {
     zkl_lease_drop(lease);
-    zkl_client_leave(client);
-    zkl_client_drop(client);
-    return 0;
+}
+
+static int drop(lua_State *L) {
+    return zkl_lua_drop(L, ZKL_LEASE_BOX, drop_held);
 }
 
 void zkl_lua_open_lease(lua_State *L) {

@@ -32,8 +32,7 @@ static int name(lua_State *L) {
     return 1;
 }
 
-/* --- of a server: verb(name, ...) ---------------------------------------------------------------
- */
+/* --- of a server: verb(name, ...) ----------------------------------------------------------- */
 
 static int delay(lua_State *L) {
     const char *server = luaL_checkstring(L, 1);
@@ -85,8 +84,5 @@ void zkl_lua_push_memory(lua_State *L) {
                                          {"name", name},         {"delay", delay}, {"reset", reset},
                                          {"children", children}, {NULL, NULL}};
     lua_newtable(L);
-    for (const luaL_Reg *each = functions; each->name; each++) {
-        lua_pushcfunction(L, each->func);
-        lua_setfield(L, -2, each->name);
-    }
+    zkl_lua_set_functions(L, functions);
 }

@@ -94,6 +94,15 @@ static void set_constants(lua_State *L) {
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
+    static const luaL_Reg functions[] = {{"session", zkl_lua_session},
+                                         {"poll", zkl_lua_poll},
+                                         {"now", now},
+                                         {"thread", thread},
+                                         {"identity", identity},
+                                         {"isyieldable", isyieldable},
+                                         {"on_misuse", zkl_lua_on_misuse},
+                                         {"states", count_states},
+                                         {NULL, NULL}};
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif
@@ -103,22 +112,7 @@ int luaopen_zklock_core(lua_State *L) {
     zkl_lua_open_lease(L);
     zkl_lua_open_watcher(L);
     lua_newtable(L);
-    lua_pushcfunction(L, zkl_lua_session);
-    lua_setfield(L, -2, "session");
-    lua_pushcfunction(L, zkl_lua_poll);
-    lua_setfield(L, -2, "poll");
-    lua_pushcfunction(L, now);
-    lua_setfield(L, -2, "now");
-    lua_pushcfunction(L, thread);
-    lua_setfield(L, -2, "thread");
-    lua_pushcfunction(L, identity);
-    lua_setfield(L, -2, "identity");
-    lua_pushcfunction(L, isyieldable);
-    lua_setfield(L, -2, "isyieldable");
-    lua_pushcfunction(L, zkl_lua_on_misuse);
-    lua_setfield(L, -2, "on_misuse");
-    lua_pushcfunction(L, count_states);
-    lua_setfield(L, -2, "states");
+    zkl_lua_set_functions(L, functions);
     zkl_lua_push_memory(L);
     lua_setfield(L, -2, "memory");
     set_constants(L);

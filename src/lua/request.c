@@ -1,34 +1,8 @@
 /* request.c - the request box: what a driver waits for. */
 #include "binding.h"
 
-int zkl_lua_push_request(lua_State *L, zkl_client *client, void **box, zkl_request *request) {
-    if (request) zkl_client_hold(client);
-    zkl_client_leave(client);
-    if (!request) return luaL_error(L, "not enough memory");
-    *box = request;
-    return 1;
-}
-
-static zkl_client *client_of(const zkl_request *request) {
-    return zkl_client_of(zkl_request_session(request));
-}
-
-static zkl_request *check_request(lua_State *L) {
-    zkl_request **box = luaL_checkudata(L, 1, ZKL_REQUEST_BOX);
-    if (!*box) luaL_argerror(L, 1, "the request was dropped");
-    if (zkl_client_foreign(client_of(*box))) zkl_lua_raise_forked(L);
-    return *box;
-}
-
-/* The same, for the caller alone until it leaves. */
-static zkl_request *enter(lua_State *L) {
-    zkl_request *request = check_request(L);
-    zkl_client_enter(client_of(request));
-    return request;
-}
-
-static void leave(const zkl_request *request) {
-    zkl_client_leave(client_of(request));
+static const zkl_request *check_request(lua_State *L) {
+    return zkl_lua_check(L, 1, ZKL_REQUEST_BOX)->held;
 }
 
 static int id(lua_State *L) {
@@ -37,41 +11,41 @@ static int id(lua_State *L) {
 }
 
 static int done(lua_State *L) {
-    zkl_request *request = enter(L);
-    bool is_done = zkl_request_done(request);
-    leave(request);
+    bool is_done = zkl_request_done(zkl_lua_enter(L, ZKL_REQUEST_BOX));
+    zkl_lua_leave(L);
     lua_pushboolean(L, is_done);
     return 1;
 }
 
 /* request:result() -> code, the server's reason or nil; when done */
 static int result(lua_State *L) {
-    zkl_request *request = enter(L);
+    const zkl_request *request = zkl_lua_enter(L, ZKL_REQUEST_BOX);
     const char *detail = zkl_request_detail(request);
     enum zkl_code code = zkl_request_code(request);
-    leave(request);
+    zkl_lua_leave(L);
     lua_pushstring(L, zkl_code_name(code));
-    if (detail) lua_pushstring(L, detail);
-    else lua_pushnil(L);
+    lua_pushstring(L, detail); /* NULL: nil */
     return 2;
 }
 
 /* request:lease() -> lease; when the request is done with "ok" */
 static int lease(lua_State *L) {
-    zkl_request *request = check_request(L);
-    void **box = zkl_lua_box(L, ZKL_LEASE_BOX);
-    enter(L);
-    *box = zkl_request_lease(request);
-    leave(request);
-    if (!*box) return luaL_error(L, "not enough memory");
-    zkl_client_hold(client_of(request));
-    return 1;
+    zkl_client *client = zkl_lua_check(L, 1, ZKL_REQUEST_BOX)->client;
+    struct zkl_box *box = zkl_lua_box(L, ZKL_LEASE_BOX);
+    zkl_lease *taken = zkl_request_lease(zkl_lua_enter(L, ZKL_REQUEST_BOX));
+    if (taken) zkl_lua_fill(box, client, taken);
+    zkl_lua_leave(L);
+    return taken ? 1 : luaL_error(L, "not enough memory");
+}
+
+static void set_integer(lua_State *L, const char *name, lua_Integer value) {
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, name);
 }
 
 static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t position) {
     lua_createtable(L, 0, 11);
-    lua_pushinteger(L, (lua_Integer)position);
-    lua_setfield(L, -2, "position");
+    set_integer(L, "position", (lua_Integer)position);
     lua_pushstring(L, entry->name);
     lua_setfield(L, -2, "name");
     lua_pushstring(L, zkl_kind_names[entry->kind]);
@@ -82,14 +56,9 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
     lua_setfield(L, -2, "data");
     zkl_lua_push_hex(L, entry->session);
     lua_setfield(L, -2, "session");
-    if (entry->kind == ZKL_PERMIT) {
-        lua_pushinteger(L, entry->permits);
-        lua_setfield(L, -2, "permits");
-        lua_pushinteger(L, entry->limit);
-        lua_setfield(L, -2, "limit");
-    }
-    lua_pushinteger(L, entry->served);
-    lua_setfield(L, -2, "served");
+    if (entry->kind == ZKL_PERMIT) set_integer(L, "permits", entry->permits);
+    if (entry->kind == ZKL_PERMIT) set_integer(L, "limit", entry->limit);
+    set_integer(L, "served", entry->served);
     if (zkl_lua_push_int64(L, entry->czxid)) lua_setfield(L, -2, "token");
 }
 
@@ -116,9 +85,8 @@ static int data(lua_State *L) {
 }
 
 static int sent(lua_State *L) {
-    zkl_request *request = enter(L);
-    bool is_sent = zkl_request_sent(request);
-    leave(request);
+    bool is_sent = zkl_request_sent(zkl_lua_enter(L, ZKL_REQUEST_BOX));
+    zkl_lua_leave(L);
     lua_pushboolean(L, is_sent);
     return 1;
 }
@@ -137,7 +105,7 @@ static int signalled(lua_State *L) {
 
 /* request:version(place) -> of the node, after that write of a guard */
 static int version(lua_State *L) {
-    zkl_request *request = check_request(L);
+    const zkl_request *request = check_request(L);
     lua_pushinteger(L, zkl_request_version(request, (size_t)luaL_checkinteger(L, 2)));
     return 1;
 }
@@ -146,24 +114,18 @@ static int cancel(lua_State *L) {
     static const char *const names[] = {"interrupted", "timeout", NULL};
     static const enum zkl_code codes[] = {ZKL_INTERRUPTED, ZKL_TIMEOUT};
     enum zkl_code why = codes[luaL_checkoption(L, 2, "interrupted", names)];
-    zkl_request *request = enter(L);
-    zkl_request_cancel(request, why);
-    leave(request);
+    zkl_request_cancel(zkl_lua_enter(L, ZKL_REQUEST_BOX), why);
+    zkl_lua_leave(L);
     return 0;
+}
+
+static void drop_held(void *request) {
+    zkl_request_drop(request);
 }
 
 /* Ends the request if it is not done, and gives up a lease that was not taken. */
 static int drop(lua_State *L) {
-    zkl_request **box = luaL_checkudata(L, 1, ZKL_REQUEST_BOX);
-    zkl_request *request = *box;
-    *box = NULL;
-    if (!request || zkl_client_foreign(client_of(request))) return 0;
-    zkl_client *client = client_of(request);
-    zkl_client_enter(client);
-    zkl_request_drop(request);
-    zkl_client_leave(client);
-    zkl_client_drop(client);
-    return 0;
+    return zkl_lua_drop(L, ZKL_REQUEST_BOX, drop_held);
 }
 
 void zkl_lua_open_request(lua_State *L) {

@@ -10,65 +10,13 @@
 #include "binding.h"
 
 zkl_client *zkl_lua_check_client(lua_State *L, int index) {
-    zkl_client **box = luaL_checkudata(L, index, ZKL_SESSION_BOX);
-    if (!*box) luaL_argerror(L, index, "the session was never opened");
-    if (zkl_client_foreign(*box)) zkl_lua_raise_forked(L);
-    return *box;
+    return zkl_lua_check(L, index, ZKL_SESSION_BOX)->client;
 }
 
-/* --- tables of options ------------------------------------------------------------------- */
-
-/* Fields of the table at that index. The table keeps the texts. */
-
-static const char *text_field(lua_State *L, int table, const char *name) {
+/* Pushes a field of the table at that index; returns where it is. */
+static int field(lua_State *L, int table, const char *name) {
     lua_getfield(L, table, name);
-    const char *text = luaL_optstring(L, -1, NULL);
-    lua_pop(L, 1);
-    return text;
-}
-
-static bool has_field(lua_State *L, int table, const char *name) {
-    lua_getfield(L, table, name);
-    bool has = !lua_isnil(L, -1);
-    lua_pop(L, 1);
-    return has;
-}
-
-static zkl_time time_field(lua_State *L, int table, const char *name) {
-    lua_getfield(L, table, name);
-    zkl_time time = zkl_lua_time(L, -1);
-    lua_pop(L, 1);
-    return time;
-}
-
-static bool flag_field(lua_State *L, int table, const char *name) {
-    lua_getfield(L, table, name);
-    bool flag = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return flag;
-}
-
-static double number_field(lua_State *L, int table, const char *name) {
-    lua_getfield(L, table, name);
-    double number = luaL_checknumber(L, -1);
-    lua_pop(L, 1);
-    return number;
-}
-
-/* 0: there is none. */
-static int32_t count_field(lua_State *L, int table, const char *name) {
-    lua_getfield(L, table, name);
-    int32_t count = (int32_t)luaL_optinteger(L, -1, 0);
-    lua_pop(L, 1);
-    return count;
-}
-
-/* The place in the list. */
-static int word_field(lua_State *L, int table, const char *name, const char *const words[]) {
-    lua_getfield(L, table, name);
-    int place = luaL_checkoption(L, -1, NULL, words);
-    lua_pop(L, 1);
-    return place;
+    return lua_gettop(L);
 }
 
 /* --- opening ---------------------------------------------------------------------------- */
@@ -78,31 +26,27 @@ int zkl_lua_session(lua_State *L) {
     static const char *const acls[] = {"open", "creator", "read", NULL};
     luaL_checktype(L, 1, LUA_TTABLE);
     struct zkl_options options = {
-        .timeout = time_field(L, 1, "timeout"),
-        .margin = number_field(L, 1, "margin"),
-        .acl = (enum zkl_acl)word_field(L, 1, "acl", acls),
-        .containers = flag_field(L, 1, "containers"),
-        .reopen = flag_field(L, 1, "reopen"),
-        .hosts = text_field(L, 1, "hosts"),
-        .chroot = text_field(L, 1, "chroot"),
-        .auth_scheme = text_field(L, 1, "auth_scheme"),
-        .auth = text_field(L, 1, "auth"),
-        .identity = text_field(L, 1, "identity"),
+        .timeout = zkl_lua_time(L, field(L, 1, "timeout")),
+        .margin = luaL_checknumber(L, field(L, 1, "margin")),
+        .acl = (enum zkl_acl)luaL_checkoption(L, field(L, 1, "acl"), NULL, acls),
+        .containers = lua_toboolean(L, field(L, 1, "containers")),
+        .reopen = lua_toboolean(L, field(L, 1, "reopen")),
+        .hosts = luaL_optstring(L, field(L, 1, "hosts"), NULL),
+        .chroot = luaL_optstring(L, field(L, 1, "chroot"), NULL),
+        .auth_scheme = luaL_optstring(L, field(L, 1, "auth_scheme"), NULL),
+        .auth = luaL_optstring(L, field(L, 1, "auth"), NULL),
+        .identity = luaL_optstring(L, field(L, 1, "identity"), NULL),
     };
-    const struct zkl_link_class *class =
-        flag_field(L, 1, "in_memory") ? &zkl_memory : &zkl_zookeeper;
-    void **box = zkl_lua_box(L, ZKL_SESSION_BOX);
-    *box = zkl_client_new(class, &options);
-    if (*box) return 1;
-    lua_pushnil(L);
-    lua_pushstring(L, strerror(errno));
-    return 2;
+    bool in_memory = lua_toboolean(L, field(L, 1, "in_memory"));
+    struct zkl_box *box = zkl_lua_box(L, ZKL_SESSION_BOX);
+    box->client = zkl_client_new(in_memory ? &zkl_memory : &zkl_zookeeper, &options);
+    return box->client ? 1 : zkl_lua_fail(L, strerror(errno));
 }
 
 static int collect(lua_State *L) {
-    zkl_client **box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
-    zkl_client *client = *box;
-    *box = NULL;
+    struct zkl_box *box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
+    zkl_client *client = box->client;
+    box->client = NULL;
     if (!client || zkl_client_foreign(client)) return 0;
     /* A finalizer does not wait: the session closes in the background. */
     zkl_client_close_soon(client, ZKL_SECOND);
@@ -112,20 +56,15 @@ static int collect(lua_State *L) {
 
 /* --- what it tells ------------------------------------------------------------------------ */
 
-static const char *state_name(enum zkl_session_state state) {
-    switch (state) {
-    case ZKL_SESSION_CONNECTING: return "connecting";
-    case ZKL_SESSION_CONNECTED: return "connected";
-    case ZKL_SESSION_SUSPENDED: return "suspended";
-    case ZKL_SESSION_EXPIRED: return "expired";
-    case ZKL_SESSION_CLOSED: return "closed";
-    }
-    return "unknown";
-}
+static const char *const state_names[] = {[ZKL_SESSION_CONNECTING] = "connecting",
+                                          [ZKL_SESSION_CONNECTED] = "connected",
+                                          [ZKL_SESSION_SUSPENDED] = "suspended",
+                                          [ZKL_SESSION_EXPIRED] = "expired",
+                                          [ZKL_SESSION_CLOSED] = "closed"};
 
 static int foreign(lua_State *L) {
-    zkl_client **box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
-    lua_pushboolean(L, *box && zkl_client_foreign(*box));
+    const struct zkl_box *box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
+    lua_pushboolean(L, box->client && zkl_client_foreign(box->client));
     return 1;
 }
 
@@ -133,7 +72,7 @@ static int state(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     enum zkl_session_state now = zkl_session_state(zkl_client_enter(client));
     zkl_client_leave(client);
-    lua_pushstring(L, state_name(now));
+    lua_pushstring(L, state_names[now]);
     return 1;
 }
 
@@ -163,23 +102,16 @@ static void push_denial(lua_State *L, zkl_time timeout) {
 
 /* Why there is no connection: text, or nil. */
 static int trouble(lua_State *L) {
-    zkl_client *client = zkl_lua_check_client(L, 1);
-    int error = zkl_client_trouble(client);
-    zkl_time denied = zkl_client_denial(client);
-    if (denied != ZKL_NEVER) push_denial(L, denied);
-    else if (error < 0) lua_pushstring(L, gai_strerror(error));
-    else if (error > 0) lua_pushstring(L, strerror(error));
+    struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
+    if (why.denied != ZKL_NEVER) push_denial(L, why.denied);
+    else if (why.error < 0) lua_pushstring(L, gai_strerror(why.error));
+    else if (why.error > 0) lua_pushstring(L, strerror(why.error));
     else lua_pushnil(L);
     return 1;
 }
 
 static void set_count(lua_State *L, const char *name, uint64_t value) {
-    lua_pushnumber(L, (lua_Number)value);
-#if LUA_VERSION_NUM >= 503
-    lua_pop(L, 1);
-    lua_pushinteger(L, (lua_Integer)value);
-#endif
-    lua_setfield(L, -2, name);
+    if (zkl_lua_push_int64(L, (int64_t)value)) lua_setfield(L, -2, name);
 }
 
 static int stats(lua_State *L) {
@@ -215,47 +147,26 @@ static int stats(lua_State *L) {
 
 /* --- the inbox ------------------------------------------------------------------------------ */
 
-static const char *phase_name(enum zkl_phase phase) {
-    switch (phase) {
-    case ZKL_PHASE_HELD: return "held";
-    case ZKL_PHASE_SUSPECT: return "suspect";
-    case ZKL_PHASE_LOST: return "lost";
-    }
-    return "unknown";
-}
-
 /* session:next() -> nothing | kind, id or state, position or phase */
 static int next_event(lua_State *L) {
+    static const char *const kinds[] = {[ZKL_EVENT_REQUEST] = "request",
+                                        [ZKL_EVENT_QUEUED] = "queued",
+                                        [ZKL_EVENT_LEASE] = "lease",
+                                        [ZKL_EVENT_STATE] = "state",
+                                        [ZKL_EVENT_WATCHER] = "watcher"};
+    static const char *const phases[] = {
+        [ZKL_PHASE_HELD] = "held", [ZKL_PHASE_SUSPECT] = "suspect", [ZKL_PHASE_LOST] = "lost"};
     struct zkl_event event;
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checkstack(L, 3, NULL);
     if (!zkl_client_next(client, &event)) return 0;
-    switch (event.kind) {
-    case ZKL_EVENT_REQUEST:
-        lua_pushliteral(L, "request");
-        lua_pushnumber(L, (lua_Number)event.id);
-        return 2;
-    case ZKL_EVENT_QUEUED:
-        lua_pushliteral(L, "queued");
-        lua_pushnumber(L, (lua_Number)event.id);
-        lua_pushinteger(L, (lua_Integer)event.position);
-        return 3;
-    case ZKL_EVENT_LEASE:
-        lua_pushliteral(L, "lease");
-        lua_pushnumber(L, (lua_Number)event.id);
-        lua_pushstring(L, phase_name(event.phase));
-        return 3;
-    case ZKL_EVENT_WATCHER:
-        lua_pushliteral(L, "watcher");
-        lua_pushnumber(L, (lua_Number)event.id);
-        return 2;
-    case ZKL_EVENT_STATE:
-        lua_pushliteral(L, "state");
-        lua_pushstring(L, state_name(event.state));
-        return 2;
-    case ZKL_EVENT_NONE: break;
-    }
-    return 0;
+    lua_pushstring(L, kinds[event.kind]);
+    if (event.kind == ZKL_EVENT_STATE) lua_pushstring(L, state_names[event.state]);
+    else lua_pushnumber(L, (lua_Number)event.id);
+    if (event.kind == ZKL_EVENT_QUEUED) lua_pushinteger(L, (lua_Integer)event.position);
+    else if (event.kind == ZKL_EVENT_LEASE) lua_pushstring(L, phases[event.phase]);
+    else return 2;
+    return 3;
 }
 
 static int wait_for_news(lua_State *L) {
@@ -267,26 +178,18 @@ static int wait_for_news(lua_State *L) {
 /* session:fd() -> descriptor; nil, reason */
 static int fd(lua_State *L) {
     int descriptor = zkl_client_fd(zkl_lua_check_client(L, 1));
-    if (descriptor >= 0) {
-        lua_pushinteger(L, descriptor);
-        return 1;
-    }
-    lua_pushnil(L);
-    lua_pushstring(L, strerror(errno));
-    return 2;
+    if (descriptor < 0) return zkl_lua_fail(L, strerror(errno));
+    lua_pushinteger(L, descriptor);
+    return 1;
 }
 
 /* session:listen() -> path of a unix socket to connect to; nil, reason */
 static int listen_for_host(lua_State *L) {
     char path[ZKL_SOCKET_PATH];
     int error = zkl_client_listen(zkl_lua_check_client(L, 1), path);
-    if (!error) {
-        lua_pushstring(L, path);
-        return 1;
-    }
-    lua_pushnil(L);
-    lua_pushstring(L, strerror(error));
-    return 2;
+    if (error) return zkl_lua_fail(L, strerror(error));
+    lua_pushstring(L, path);
+    return 1;
 }
 
 static int accept_host(lua_State *L) {
@@ -350,26 +253,29 @@ static int release_all(lua_State *L) {
 static int ready(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     zkl_time limit = zkl_lua_time(L, 2);
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    return zkl_lua_push_request(L, client, box, zkl_session_ready(zkl_client_enter(client), limit));
+    zkl_session *session = zkl_lua_begin(L, client);
+    return zkl_lua_begun(L, client, zkl_session_ready(session, limit));
 }
 
 /*
- * What a lock wants each time: a table { path, kind, reentrant, data, jitter, limit, batch }, by
- * name; jitter of kind "unfair" only, limit of "permit", batch of "mutex".
+ * What a lock wants each time, with texts that the table keeps: a table { path, kind, reentrant,
+ * data, jitter, limit, batch }, by name; jitter of kind "unfair" only, limit of "permit", batch of
+ * "mutex".
  */
 static struct zkl_acquire_options to_options(lua_State *L, int table) {
     luaL_checktype(L, table, LUA_TTABLE);
+    int top = lua_gettop(L), jitter = field(L, table, "jitter");
     struct zkl_acquire_options options = {
-        .path = text_field(L, table, "path"),
-        .kind = (enum zkl_kind)word_field(L, table, "kind", zkl_kind_names),
-        .reentrant = flag_field(L, table, "reentrant"),
-        .data = text_field(L, table, "data"),
-        .jitter = has_field(L, table, "jitter") ? time_field(L, table, "jitter") : 0,
-        .limit = count_field(L, table, "limit"),
-        .batch = count_field(L, table, "batch"),
+        .path = luaL_optstring(L, field(L, table, "path"), NULL),
+        .kind = (enum zkl_kind)luaL_checkoption(L, field(L, table, "kind"), NULL, zkl_kind_names),
+        .reentrant = lua_toboolean(L, field(L, table, "reentrant")),
+        .data = luaL_optstring(L, field(L, table, "data"), NULL),
+        .jitter = lua_isnil(L, jitter) ? 0 : zkl_lua_time(L, jitter),
+        .limit = (int32_t)luaL_optinteger(L, field(L, table, "limit"), 0),
+        .batch = (int32_t)luaL_optinteger(L, field(L, table, "batch"), 0),
     };
     luaL_argcheck(L, options.path, table, "no path");
+    lua_settop(L, top);
     return options;
 }
 
@@ -381,9 +287,8 @@ static int acquire(lua_State *L) {
     options.timeout = zkl_lua_time(L, 4);
     options.trying = lua_toboolean(L, 5);
     options.permits = (int32_t)luaL_optinteger(L, 6, 0);
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    zkl_session *session = zkl_client_enter(client);
-    return zkl_lua_push_request(L, client, box, zkl_acquire(session, &options));
+    zkl_session *session = zkl_lua_begin(L, client);
+    return zkl_lua_begun(L, client, zkl_acquire(session, &options));
 }
 
 /* session:acquire_all({ options, ... }, owner, timeout, trying) -> request */
@@ -404,9 +309,8 @@ static int acquire_all(lua_State *L) {
         options[i].trying = trying;
         lua_pop(L, 1);
     }
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    zkl_session *session = zkl_client_enter(client);
-    return zkl_lua_push_request(L, client, box, zkl_acquire_all(session, options, count));
+    zkl_session *session = zkl_lua_begin(L, client);
+    return zkl_lua_begun(L, client, zkl_acquire_all(session, options, count));
 }
 
 /* session:queue(path, kind, timeout) -> request */
@@ -415,9 +319,8 @@ static int queue(lua_State *L) {
     const char *path = luaL_checkstring(L, 2);
     enum zkl_kind kind = (enum zkl_kind)luaL_checkoption(L, 3, NULL, zkl_kind_names);
     zkl_time limit = zkl_lua_time(L, 4);
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    zkl_session *session = zkl_client_enter(client);
-    return zkl_lua_push_request(L, client, box, zkl_queue(session, path, kind, limit));
+    zkl_session *session = zkl_lua_begin(L, client);
+    return zkl_lua_begun(L, client, zkl_queue(session, path, kind, limit));
 }
 
 static int begin_about(lua_State *L, zkl_request *(*begin)(zkl_session *session, const char *node,
@@ -425,9 +328,8 @@ static int begin_about(lua_State *L, zkl_request *(*begin)(zkl_session *session,
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *node = luaL_checkstring(L, 2);
     zkl_time limit = zkl_lua_time(L, 3);
-    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
-    zkl_session *session = zkl_client_enter(client);
-    return zkl_lua_push_request(L, client, box, begin(session, node, limit));
+    zkl_session *session = zkl_lua_begin(L, client);
+    return zkl_lua_begun(L, client, begin(session, node, limit));
 }
 
 /* session:get(path, timeout) -> request */
@@ -445,15 +347,13 @@ static int watch(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     const char *path = luaL_checkstring(L, 2);
     enum zkl_code why;
-    void **box = zkl_lua_box(L, ZKL_WATCHER_BOX);
-    *box = zkl_watch(zkl_client_enter(client), path, &why);
-    if (*box) zkl_client_hold(client);
+    struct zkl_box *box = zkl_lua_box(L, ZKL_WATCHER_BOX);
+    zkl_watcher *watcher = zkl_watch(zkl_client_enter(client), path, &why);
+    if (watcher) zkl_lua_fill(box, client, watcher);
     zkl_client_leave(client);
-    if (*box) return 1;
+    if (watcher) return 1;
     if (why == ZKL_OK) return luaL_error(L, "not enough memory");
-    lua_pushnil(L);
-    lua_pushstring(L, zkl_code_name(why));
-    return 2;
+    return zkl_lua_fail(L, zkl_code_name(why));
 }
 
 void zkl_lua_open_session(lua_State *L) {

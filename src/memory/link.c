@@ -225,16 +225,8 @@ static zkl_time due(struct zkl_link *link, zkl_time now) {
     return link->opening && !link->cut ? link->open_at : ZKL_NEVER;
 }
 
-/* --- why there is no connection ------------------------------------------------------------- */
-
-static int trouble(const struct zkl_link *link) {
-    return link->error;
+static struct zkl_trouble trouble(const struct zkl_link *link) {
+    return (struct zkl_trouble){.error = link->error, .denied = ZKL_NEVER};
 }
 
-static zkl_time denial(const struct zkl_link *link) {
-    (void)link;
-    return ZKL_NEVER;
-}
-
-const struct zkl_link_class zkl_memory = {create, destroy, send,    retire,
-                                          work,   due,     trouble, denial};
+const struct zkl_link_class zkl_memory = {create, destroy, send, retire, work, due, trouble};

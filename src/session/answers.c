@@ -8,14 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "answers.h"
-#include "call.h"
-#include "guard.h"
-#include "multi.h"
-#include "path.h"
-#include "query.h"
-#include "reply.h"
-#include "stake_news.h"
+#include "request.h"
+#include "stake.h"
 #include "watcher.h"
 
 /* --- what an answer means -------------------------------------------------------------------- */
@@ -55,40 +49,14 @@ static enum zkl_code code_of(int rc) {
     }
 }
 
-/* A write or a sync that the leader carried out shows that the session lives. */
-static bool is_proof(enum call_kind kind) {
-    switch (kind) {
-    case CALL_CREATE:
-    case CALL_CREATE_ALL:
-    case CALL_SYNC:
-    case CALL_DOWNGRADE:
-    case CALL_WAIT:
-    case CALL_FORWARD:
-    case CALL_MARK:
-    case CALL_REMOVE:
-    case CALL_BEAT:
-    case CALL_LOOK_SYNC:
-    case CALL_CHECK_SYNC:
-    case CALL_REVOKE:
-    case CALL_GUARD: return true;
-    case CALL_PARENT:
-    case CALL_LIST:
-    case CALL_GET_OWN:
-    case CALL_GET_AHEAD:
-    case CALL_RANK:
-    case CALL_REVISE:
-    case CALL_LOOK_FIXED:
-    case CALL_LOOK:
-    case CALL_READY:
-    case CALL_CHECK_GET:
-    case CALL_QUEUE_LIST:
-    case CALL_QUEUE_GET:
-    case CALL_GET:
-    case CALL_WATCHER_EXISTS:
-    case CALL_WATCHER_GET:
-    case CALL_UNWATCH: break;
-    }
-    return false;
+/*
+ * A write or a sync that the leader carried out shows that the session lives. A parent's create
+ * counts for nothing.
+ */
+static bool is_proof(const struct call *call) {
+    enum zkl_rpc_kind kind = call->rpc.kind;
+    bool by_leader = kind == ZKL_RPC_WRITE || kind == ZKL_RPC_MULTI || kind == ZKL_RPC_SYNC;
+    return by_leader && call->kind != CALL_PARENT;
 }
 
 /* --- to the part that asked ----------------------------------------------------------------- */
@@ -130,40 +98,21 @@ static void answer_look_fixed(const struct call *call, const struct answer *answ
         zkl_stake_look_for_fixed_orphan(path, call->session, answer->stat);
 }
 
+static void answer_unwatch(const struct call *call, const struct answer *answer) {
+    if (call->node) zkl_watches_removed(&call->session->watches, call->node, answer);
+}
+
+/* To the stake, request or watcher that asked, or to the session. */
 static void deliver(struct call *call, const struct answer *answer) {
-    switch (call->kind) {
-    case CALL_PARENT:
-    case CALL_CREATE:
-    case CALL_LIST:
-    case CALL_SYNC:
-    case CALL_GET_OWN:
-    case CALL_GET_AHEAD:
-    case CALL_RANK:
-    case CALL_DOWNGRADE:
-    case CALL_WAIT:
-    case CALL_FORWARD:
-    case CALL_REVISE:
-    case CALL_MARK:
-    case CALL_REMOVE: zkl_stake_answer(call, answer); break;
-    case CALL_CREATE_ALL: zkl_multi_created(call, answer); break;
-    case CALL_LOOK: answer_look(call, answer); break;
-    case CALL_LOOK_FIXED: answer_look_fixed(call, answer); break;
-    case CALL_LOOK_SYNC: answer_look_sync(call, answer); break;
-    case CALL_BEAT: break;
-    case CALL_READY:
-    case CALL_CHECK_SYNC:
-    case CALL_CHECK_GET:
-    case CALL_QUEUE_LIST:
-    case CALL_QUEUE_GET:
-    case CALL_GET:
-    case CALL_REVOKE: zkl_query_answer(call, answer); break;
-    case CALL_GUARD: zkl_guard_answer(call, answer); break;
-    case CALL_WATCHER_EXISTS:
-    case CALL_WATCHER_GET: zkl_watcher_answer(call, answer); break;
-    case CALL_UNWATCH:
-        if (call->node) zkl_watches_removed(&call->session->watches, call->node, answer);
-        break;
-    }
+    if (call->stake) zkl_stake_answer(call, answer);
+    else if (call->kind == CALL_GUARD) zkl_guard_answer(call, answer);
+    else if (call->request) zkl_query_answer(call, answer);
+    else if (call->watcher) zkl_watcher_answer(call, answer);
+    else if (call->kind == CALL_LOOK) answer_look(call, answer);
+    else if (call->kind == CALL_LOOK_FIXED) answer_look_fixed(call, answer);
+    else if (call->kind == CALL_LOOK_SYNC) answer_look_sync(call, answer);
+    else if (call->kind == CALL_UNWATCH) answer_unwatch(call, answer);
+    else assert(call->kind == CALL_BEAT);
 }
 
 /* The watch that came with it is set; also if the answer is not understood. */
@@ -180,7 +129,7 @@ static void complete(struct call *call, struct answer answer) {
     answer.reply = reply_of(answer.rc);
     answer.why = code_of(answer.rc);
     zkl_call_unlink(call);
-    if (answer.rc == ZKL_ERROR_NONE && is_proof(call->kind))
+    if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);
     if (call->watching) zkl_watches_answer(&session->watches, call->node, watched);
     deliver(call, &answer);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "call.h"
-#include "path.h"
 
 struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, struct stake *stake,
                           struct zkl_request *request) {

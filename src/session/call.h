@@ -97,4 +97,9 @@ void zkl_call_free(struct call *call);
 /* Which operation the server refused, from 0; the count: it does not say. */
 size_t zkl_call_refused(const struct call *call, const struct answer *answer);
 
+/* reply.c: leaves of an answer what may be believed. */
+void zkl_reply_sift(const struct call *call, struct answer *answer);
+/* answers.c: none will be answered, so each is, as unknown. */
+void zkl_call_answer_all(struct zkl_session *session);
+
 #endif

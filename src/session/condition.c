@@ -4,11 +4,7 @@
  */
 #include <string.h>
 
-#include "call.h"
-#include "condition.h"
-#include "path.h"
 #include "stake.h"
-#include "stake_actions.h"
 
 static struct stake *partner_of(const struct stake *stake) {
     return (struct stake *)stake->claim.partner;
@@ -74,7 +70,7 @@ bool zkl_condition_granted(struct stake *stake) {
     if (stake->handles == 0) return false;
     stake->phase = ZKL_PHASE_HELD;
     stake->token = zkl_claim_token(&stake->claim);
-    zkl_stake_finish(stake, ZKL_OK, 0);
+    zkl_stake_finish(stake, ZKL_OK);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim));
     zkl_stake_writers_gone(stake); /* who wrote may have given up meanwhile */
     return true;

@@ -3,14 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answers.h"
-#include "call.h"
-#include "events.h"
-#include "path.h"
-#include "query.h"
 #include "request.h"
 #include "stake.h"
-#include "stake_news.h"
 #include "watcher.h"
 
 /* --- life ------------------------------------------------------------------------------ */
@@ -23,7 +17,6 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
         free(session);
         return NULL;
     }
-    session->owner = settings->owner;
     session->margin = settings->margin;
     session->containers = settings->containers;
     session->reopen = settings->reopen;
@@ -33,7 +26,7 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
     session->due = ZKL_NEVER;
     session->stakes_end = &session->stakes;
     session->calls_end = &session->calls;
-    zkl_events_init(session);
+    session->inbox_end = &session->inbox;
     return session;
 }
 
@@ -48,16 +41,55 @@ void zkl_session_free(zkl_session *session) {
     free(session);
 }
 
-void *zkl_session_owner(const zkl_session *session) {
-    return session->owner;
-}
-
 /* --- time ------------------------------------------------------------------------------ */
 
 void zkl_session_at(zkl_session *session, zkl_time now) {
     assert(now >= session->now);
     session->now = now;
     zkl_path_tidy(session);
+}
+
+/* --- what each claim is fed ------------------------------------------------------------------- */
+
+static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
+    (void)now;
+    return zkl_claim_suspend(claim);
+}
+
+static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
+    (void)now;
+    return zkl_claim_expire(claim);
+}
+
+/* Nobody is to come after those that go. */
+static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
+    (void)now;
+    return claim->batch && claim->state == ZKL_NEW ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
+}
+
+/* The session closes: holders give up, waiters are told. */
+static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
+    (void)now;
+    if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
+    ((struct stake *)claim)->handles = 0;
+    return zkl_claim_release(claim);
+}
+
+static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
+    bool over = claim->pausing && now >= ((struct stake *)claim)->wake_at;
+    return over ? zkl_claim_wake(claim) : 0;
+}
+
+/* A holder waits for no other node any more. */
+static zkl_actions beat_claim(struct zkl_claim *claim, zkl_time now) {
+    if (zkl_claim_holds(claim)) zkl_watches_drop_others((struct stake *)claim);
+    return zkl_claim_beat(claim, now);
+}
+
+static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
+    enum zkl_phase phase = zkl_clock_phase(&claim->common->clock, claim->epoch, now);
+    if (zkl_claim_holds(claim)) zkl_stake_notice((struct stake *)claim, phase);
+    return 0;
 }
 
 /* --- states ------------------------------------------------------------------------------ */
@@ -72,7 +104,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     assert(id != 0 && timeout > 0);
     if (session->common.session == id) {
         session->stats.reconnects++;
-        zkl_stake_tick_all(session, now); /* what ran out by the old timeout is lost */
+        zkl_stakes_feed(session, zkl_claim_tick); /* what ran out by the old timeout is lost */
         zkl_clock_retime(&session->common.clock, timeout, session->margin, now);
     } else {
         zkl_clock_start(&session->common.clock, timeout, session->margin, now);
@@ -81,7 +113,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     session->common.clock.connected = true;
     change(session, ZKL_SESSION_CONNECTED);
     zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
-    zkl_stake_resume_all(session, now);
+    zkl_stakes_feed(session, zkl_claim_resume);
     zkl_query_start_all(session);
     zkl_watcher_start_all(session);
     session->last_beat = 0; /* a proof at once, for leases that are suspect */
@@ -98,8 +130,8 @@ void zkl_session_suspended(zkl_session *session) {
     if (session->state != ZKL_SESSION_CONNECTED) return;
     session->common.clock.connected = false;
     change(session, ZKL_SESSION_SUSPENDED);
-    zkl_stake_suspend_all(session);
-    zkl_stake_notice_all(session, session->now);
+    zkl_stakes_feed(session, suspend);
+    zkl_stakes_feed(session, take_notice);
     zkl_session_wake(session, 0);
 }
 
@@ -114,7 +146,7 @@ static void forget_all(struct zkl_session *session, enum zkl_session_state state
         zkl_path_idle(session, path);
     }
     change(session, state);
-    zkl_stake_expire_all(session);
+    zkl_stakes_feed(session, expire);
     zkl_call_answer_all(session);
     zkl_watches_clear(&session->watches);
 }
@@ -145,7 +177,8 @@ void zkl_session_reopening(zkl_session *session) {
 void zkl_session_close(zkl_session *session) {
     if (session->closing) return;
     session->closing = true;
-    zkl_stake_close_all(session);
+    zkl_stakes_feed(session, end_new);
+    zkl_stakes_feed(session, end);
     zkl_request_fail_all(session, ZKL_CLOSED);
     zkl_watcher_end_all(session);
     zkl_session_wake(session, 0);
@@ -182,7 +215,7 @@ static void beat(struct zkl_session *session) {
     session->last_beat = session->now;
     struct call *call = zkl_call_new(session, CALL_BEAT, NULL, NULL);
     if (call) zkl_call_sync(call, "/");
-    zkl_stake_beat_all(session, session->now);
+    zkl_stakes_feed(session, beat_claim);
     zkl_watches_remove_unwanted(session);
 }
 
@@ -198,17 +231,21 @@ static zkl_time look_due(struct zkl_session *session) {
     return due;
 }
 
+static struct call *call_for(struct zkl_session *session, const struct path *path,
+                             enum call_kind kind) {
+    struct call *call = zkl_call_new(session, kind, NULL, NULL);
+    if (call) call->look_at = path->look_at;
+    return call;
+}
+
 /* A sync and a list; the answer ends the doubt (answers.c). */
 static void look_at(struct zkl_session *session, struct path *path) {
-    struct call *sync = zkl_call_new(session, CALL_LOOK_SYNC, NULL, NULL);
-    struct call *fixed = path->fixed ? zkl_call_new(session, CALL_LOOK_FIXED, NULL, NULL) : NULL;
-    bool enough = sync && (fixed || !path->fixed);
-    struct call *list = enough ? zkl_call_new(session, CALL_LOOK, NULL, NULL) : NULL;
     path->look_at = session->now + session->common.clock.timeout; /* if there is no answer */
     path->fixed_seen = false;
-    if (sync) sync->look_at = path->look_at;
-    if (fixed) fixed->look_at = path->look_at;
-    if (list) list->look_at = path->look_at;
+    struct call *sync = call_for(session, path, CALL_LOOK_SYNC);
+    struct call *fixed = path->fixed ? call_for(session, path, CALL_LOOK_FIXED) : NULL;
+    bool enough = sync && (fixed || !path->fixed);
+    struct call *list = enough ? call_for(session, path, CALL_LOOK) : NULL;
     if (sync) zkl_call_sync(sync, path->text);
     if (fixed) zkl_call_get(fixed, path->text, ZKL_NAME_FIXED);
     if (list) zkl_call_list(list, path->text);
@@ -225,24 +262,32 @@ static void look(struct zkl_session *session) {
 /* --- ticks --------------------------------------------------------------------------------- */
 
 void zkl_session_tick(zkl_session *session) {
-    zkl_time now = session->now;
     session->due = ZKL_NEVER;
-    zkl_clock_attend(&session->common.clock, now);
-    zkl_request_overdue(session, now);
-    zkl_stake_tick_all(session, now);
-    zkl_stake_wake_all(session, now);
-    zkl_stake_notice_all(session, now);
+    zkl_clock_attend(&session->common.clock, session->now);
+    zkl_request_overdue(session);
+    zkl_stakes_feed(session, zkl_claim_tick);
+    zkl_stakes_feed(session, wake);
+    zkl_stakes_feed(session, take_notice);
     beat(session);
     look(session);
     zkl_query_start_all(session);
     zkl_watcher_start_all(session);
 }
 
+/* The end of the first pause. */
+static zkl_time wake_due(const struct zkl_session *session) {
+    zkl_time due = ZKL_NEVER;
+    for (const struct stake *stake = session->stakes; stake; stake = stake->next) {
+        if (stake->claim.pausing && stake->wake_at < due) due = stake->wake_at;
+    }
+    return due;
+}
+
 zkl_time zkl_session_due(zkl_session *session) {
     zkl_time due = zkl_earlier(beat_due(session), look_due(session));
     if (session->stakes)
         due = zkl_earlier(due, zkl_clock_next(&session->common.clock, session->now));
-    due = zkl_earlier(due, zkl_stake_wake_due(session));
+    due = zkl_earlier(due, wake_due(session));
     due = zkl_earlier(due, zkl_watcher_due(session));
     due = zkl_earlier(due, zkl_request_due(session));
     if (session->first_question_at > session->now)
@@ -277,7 +322,7 @@ bool zkl_session_has_claims(const zkl_session *session) {
 static bool is_outdated(struct zkl_session *session) {
     const struct zkl_clock *clock = &session->common.clock;
     if (zkl_clock_phase(clock, clock->epoch, session->now) != ZKL_PHASE_LOST) return false;
-    zkl_stake_tick_all(session, session->now);
+    zkl_stakes_feed(session, zkl_claim_tick);
     const struct stake *stake = session->stakes;
     while (stake && stake->claim.code != ZKL_LOST) stake = stake->next;
     return stake != NULL;

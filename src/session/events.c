@@ -4,11 +4,7 @@
  * A note is part of the request, stake or watcher it is about, so posting cannot fail; state
  * changes, of which a reader needs the latest few, have a ring of their own.
  */
-#include "events.h"
-
-void zkl_events_init(struct zkl_session *session) {
-    session->inbox_end = &session->inbox;
-}
+#include "records.h"
 
 bool zkl_session_has_events(const zkl_session *session) {
     return session->inbox || session->change_count > 0;

@@ -9,14 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
-#include "guard.h"
-#include "lease.h"
-#include "path.h"
-#include "query.h"
-#include "signal.h"
+#include "request.h"
 #include "stake.h"
-#include "stake_news.h"
 
 const char *const zkl_op_names[] = {[ZKL_OP_SET] = "set",
                                     [ZKL_OP_CREATE] = "create",

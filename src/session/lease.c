@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lease.h"
-#include "path.h"
+#include "request.h"
 #include "stake.h"
-#include "stake_actions.h"
 
 /* --- acquire --------------------------------------------------------------------------- */
 
@@ -46,30 +44,22 @@ static bool is_read_write(enum zkl_kind kind) {
     return kind == ZKL_READ || kind == ZKL_WRITE;
 }
 
-/*
- * One path is a mutex of one order, a read-write lock, or a semaphore of one limit: a claim
- * of this session that uses it otherwise, or NULL.
- */
-static const struct zkl_claim *other_use(const struct path *path,
-                                         const struct zkl_acquire_options *options) {
-    if (!path) return NULL;
-    for (const struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
-        bool same = claim->kind == options->kind ||
-                    (is_read_write(claim->kind) && is_read_write(options->kind));
-        same = same && claim->limit == options->limit && !claim->batch == !options->batch;
-        if (claim->wanted && !same) return claim;
-    }
-    return NULL;
+/* One path is a mutex of one order, a read-write lock, or a semaphore of one limit. */
+static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_options *options) {
+    bool same = claim->kind == options->kind ||
+                (is_read_write(claim->kind) && is_read_write(options->kind));
+    return same && claim->limit == options->limit && !claim->batch == !options->batch;
 }
 
-/* True: the request is answered, this session uses the path otherwise. */
+/* True: the request is answered, a claim of this session uses the path otherwise. */
 static bool is_mixed(struct zkl_request *request, const struct path *path,
                      const struct zkl_acquire_options *options) {
-    const struct zkl_claim *other = other_use(path, options);
-    if (other)
-        zkl_request_conflict(request, "this session uses it as", other->kind,
-                             other->batch ? other->batch : other->limit);
-    return other != NULL;
+    const struct zkl_claim *claim = path ? path->line.claims : NULL;
+    while (claim && (!claim->wanted || is_same_use(claim, options))) claim = claim->next;
+    if (claim)
+        zkl_request_conflict(request, "this session uses it as", claim->kind,
+                             claim->batch ? claim->batch : claim->limit);
+    return claim != NULL;
 }
 
 static bool is_too_much(const struct zkl_session *session,
@@ -79,7 +69,8 @@ static bool is_too_much(const struct zkl_session *session,
     return bytes > ZKL_PATHS_MAX;
 }
 
-enum zkl_code zkl_lease_refusal(const struct zkl_session *session,
+/* Why the session takes no acquire now, or not so many; ZKL_OK: it does. */
+static enum zkl_code refusal_of(const struct zkl_session *session,
                                 const struct zkl_acquire_options *options, size_t count) {
     enum zkl_code code = zkl_request_refusal(session);
     if (code != ZKL_OK) return code;
@@ -87,7 +78,8 @@ enum zkl_code zkl_lease_refusal(const struct zkl_session *session,
     return is_too_much(session, options, count) ? ZKL_TOO_MANY : ZKL_OK;
 }
 
-void zkl_lease_attend(struct zkl_request *request, struct stake *stake) {
+/* Has the request wait for the stake's grant. */
+static void attend(struct zkl_request *request, struct stake *stake) {
     zkl_request_hold(request);
     stake->request = request;
 }
@@ -98,7 +90,7 @@ static bool contend(struct zkl_request *request, struct path *path,
     struct stake *stake = zkl_stake_new(request->session, path, options, request->deadline);
     if (!stake) return false;
     zkl_stakes_set(&request->stakes, stake);
-    zkl_lease_attend(request, stake);
+    attend(request, stake);
     zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
     return true;
 }
@@ -133,7 +125,7 @@ static bool is_new(struct zkl_request *request, struct path *path,
 static bool begin(struct zkl_request *request, const struct zkl_acquire_options *options) {
     struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
-    enum zkl_code code = zkl_lease_refusal(request->session, options, 1);
+    enum zkl_code code = refusal_of(request->session, options, 1);
     if (code != ZKL_CLOSED && (is_mixed(request, path, options) || !is_new(request, path, options)))
         return true;
     if (code == ZKL_OK) return contend(request, path, options);
@@ -171,7 +163,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     part->part = true;
     zkl_stake_hold(part);
     stakes->many[stakes->count++] = part;
-    zkl_lease_attend(request, part);
+    attend(request, part);
     if (stakes->count == 1) return true;
     part->id = stakes->many[0]->id; /* it is one grant */
     zkl_claim_join(&part->claim, &stakes->many[stakes->count - 2]->claim);
@@ -222,7 +214,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
     for (size_t i = 0; i < count; i++) check_options(&options[i]);
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options[0].timeout);
     if (request) {
-        enum zkl_code code = zkl_lease_refusal(session, options, count);
+        enum zkl_code code = refusal_of(session, options, count);
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
         else if (are_new(request, options, count)) contend_all(request, options, count);
     }
@@ -231,18 +223,28 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
 
 /* --- handles ------------------------------------------------------------------------------ */
 
+/* LOST, RELEASED, or OK: it has not. */
+static enum zkl_code end_of(const zkl_lease *lease) {
+    if (lease->lost) return ZKL_LOST;
+    return lease->released ? ZKL_RELEASED : zkl_stakes_ended(&lease->stakes);
+}
+
+static zkl_session *session_of(const zkl_lease *lease) {
+    return zkl_stakes_at(&lease->stakes, 0)->session;
+}
+
 struct zkl_request *zkl_request_of(const zkl_lease *lease, enum request_kind kind,
                                    zkl_time timeout) {
     struct stakes stakes;
     if (!zkl_stakes_copy(&stakes, &lease->stakes)) return NULL;
-    struct zkl_request *request = zkl_request_new(zkl_lease_session(lease), kind, timeout);
+    struct zkl_request *request = zkl_request_new(session_of(lease), kind, timeout);
     if (!request) {
         zkl_stakes_drop(&stakes);
         return NULL;
     }
     request->stakes = stakes;
     /* A release has its own answer, and gives up what is lost, too. */
-    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : zkl_lease_ended(lease);
+    enum zkl_code ended = kind == REQUEST_RELEASE ? ZKL_OK : end_of(lease);
     if (ended != ZKL_OK) zkl_request_finish(request, ended, 0);
     return request;
 }
@@ -259,7 +261,7 @@ void zkl_lease_give_up_all(const struct stakes *stakes, enum zkl_kind kind) {
 
 enum zkl_code zkl_lease_release(zkl_lease *lease) {
     if (lease->released) return ZKL_RELEASED;
-    enum zkl_code ended = zkl_lease_ended(lease);
+    enum zkl_code ended = end_of(lease);
     lease->released = true; /* also while it is away */
     lease->lost = ended == ZKL_LOST;
     zkl_lease_give_up_all(&lease->stakes, lease->kind);
@@ -272,11 +274,6 @@ zkl_request *zkl_release_wait(zkl_lease *lease, zkl_time timeout) {
     if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
     else if (request && !request->done) zkl_stake_await_end(request);
     return request;
-}
-
-enum zkl_code zkl_lease_ended(const zkl_lease *lease) {
-    if (lease->lost) return ZKL_LOST;
-    return lease->released ? ZKL_RELEASED : zkl_stakes_ended(&lease->stakes);
 }
 
 /* The one that can be downgraded; NULL: it is a multi-lock's, or no writer's. */
@@ -334,11 +331,11 @@ static size_t take_handles(zkl_session *session, const char *owner) {
 }
 
 /*
- * What the clock has ended is lost, and not given up. What is given up another options of the owner
+ * What the clock has ended is lost, and not given up. What is given up another acquire of the owner
  * may be granted: that one keeps it.
  */
 size_t zkl_session_release_all(zkl_session *session, const char *owner) {
-    zkl_stake_tick_all(session, session->now);
+    zkl_stakes_feed(session, zkl_claim_tick);
     size_t released = take_handles(session, owner);
     for (struct stake *stake = session->stakes; stake; stake = session->fed) {
         bool was_granted = stake->token != 0 && strcmp(stake->owner, owner) == 0;
@@ -367,7 +364,7 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
     const char *data = strchr(stake->data, '\n');
     struct zkl_acquire_options options = {
         .path = folder, .kind = ZKL_MUTEX, .owner = stake->owner, .data = data ? data + 1 : NULL};
-    enum zkl_code code = zkl_lease_refusal(request->session, &options, 1);
+    enum zkl_code code = refusal_of(request->session, &options, 1);
     if (code != ZKL_OK) {
         zkl_request_finish(request, code, 0);
         return true;
@@ -375,7 +372,7 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
     struct path *path = zkl_path_use(request->session, folder);
     struct stake *waiter = path ? zkl_stake_new(request->session, path, &options, ZKL_NEVER) : NULL;
     if (!waiter) return false;
-    zkl_lease_attend(request, stake);
+    attend(request, stake);
     zkl_stake_perform(waiter, zkl_claim_await(&waiter->claim, &stake->claim, request->deadline));
     return true;
 }
@@ -392,10 +389,6 @@ zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout) {
 
 /* --- what a handle tells --------------------------------------------------------------------- */
 
-zkl_session *zkl_lease_session(const zkl_lease *lease) {
-    return zkl_stakes_at(&lease->stakes, 0)->session;
-}
-
 uint64_t zkl_lease_id(const zkl_lease *lease) {
     return zkl_stakes_at(&lease->stakes, 0)->id;
 }
@@ -411,7 +404,7 @@ bool zkl_lease_revoked(const zkl_lease *lease) {
 }
 
 void zkl_lease_listen(zkl_lease *lease) {
-    const struct zkl_session *session = zkl_lease_session(lease);
+    const struct zkl_session *session = session_of(lease);
     for (size_t i = 0; i < lease->stakes.count; i++) {
         struct stake *stake = zkl_stakes_at(&lease->stakes, i);
         if (session->state == ZKL_SESSION_CONNECTED)
@@ -421,8 +414,8 @@ void zkl_lease_listen(zkl_lease *lease) {
 
 /* Its parts were granted at one moment. */
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
-    const struct zkl_session *session = zkl_lease_session(lease);
-    enum zkl_code ended = zkl_lease_ended(lease);
+    const struct zkl_session *session = session_of(lease);
+    enum zkl_code ended = end_of(lease);
     if (ended != ZKL_OK) return ended == ZKL_LOST ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
     enum zkl_phase phase = zkl_clock_phase(&session->common.clock, epoch, session->now);
@@ -430,8 +423,8 @@ enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
 }
 
 zkl_time zkl_lease_remaining(zkl_lease *lease) {
-    const struct zkl_session *session = zkl_lease_session(lease);
-    if (zkl_lease_ended(lease) != ZKL_OK) return 0;
+    const struct zkl_session *session = session_of(lease);
+    if (end_of(lease) != ZKL_OK) return 0;
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
     return zkl_clock_remaining(&session->common.clock, epoch, session->now);
 }

@@ -5,12 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "multi.h"
-#include "path.h"
 #include "stake.h"
-#include "stake_actions.h"
-
-/* --- one stake, or several ------------------------------------------------------------- */
 
 /* --- the ring --------------------------------------------------------------------------- */
 
@@ -53,7 +48,7 @@ static void part_created(struct stake *part, const struct answer *answer, const 
 }
 
 /* What one part does with it may end it, and cancel the others; they keep their places. */
-void zkl_multi_created(struct call *call, const struct answer *answer) {
+void zkl_multi_created(const struct call *call, const struct answer *answer) {
     struct stake *part = call->stake;
     size_t count = count_parts(part);
     zkl_stake_hold(part);
@@ -77,7 +72,7 @@ void zkl_multi_grant(struct stake *stake) {
         part->phase = ZKL_PHASE_HELD;
         part->token = zkl_claim_token(&part->claim);
         part->joint = zkl_multi_is_part(part);
-        zkl_stake_finish(part, ZKL_OK, 0);
+        zkl_stake_finish(part, ZKL_OK);
         part = next_part(part);
     } while (part != stake);
 }

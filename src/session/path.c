@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../core/hash.h"
-#include "path.h"
+#include "records.h"
 
 static struct path **bucket(struct zkl_session *session, const char *text, size_t length) {
     return &session->paths[zkl_hash(text, length) % PATH_BUCKETS];

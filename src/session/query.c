@@ -7,14 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
-#include "guard.h"
-#include "lease.h"
-#include "query.h"
-#include "signal.h"
+#include "request.h"
 #include "stake.h"
-#include "stake_actions.h"
-#include "stake_news.h"
 
 /*
  * A part of the answer was lost: all of it is asked again, a moment after the last of the
@@ -76,7 +70,7 @@ static void ask_to_give_way(struct zkl_request *request) {
 
 static void ask_fixed(struct zkl_request *request); /* below, with the line */
 
-void zkl_query_start(struct zkl_request *request) {
+static void start(struct zkl_request *request) {
     struct zkl_session *session = request->session;
     if (request->done || request->calls || session->state != ZKL_SESSION_CONNECTED) return;
     if (session->now < request->ask_at) return;
@@ -107,7 +101,7 @@ void zkl_query_start(struct zkl_request *request) {
 void zkl_query_start_all(struct zkl_session *session) {
     for (struct zkl_request *request = session->requests, *next; request; request = next) {
         next = request->next;
-        zkl_query_start(request);
+        start(request);
     }
 }
 
@@ -302,13 +296,12 @@ void zkl_query_answer(struct call *call, const struct answer *answer) {
     }
 }
 
-/* --- the ways in ---------------------------------------------------------------------------------
- */
+/* --- the ways in ------------------------------------------------------------------------------ */
 
 void zkl_query_begin(struct zkl_request *request) {
     enum zkl_code code = zkl_request_refusal(request->session);
     if (code != ZKL_OK) zkl_request_finish(request, code, 0);
-    else zkl_query_start(request);
+    else start(request);
 }
 
 zkl_request *zkl_session_ready(zkl_session *session, zkl_time timeout) {
@@ -323,33 +316,26 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-static void begin_about(struct zkl_request *request, const char *path) {
+static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
+                              enum zkl_kind asked, zkl_time timeout) {
+    struct zkl_request *request = zkl_request_new(session, kind, timeout);
+    if (!request) return NULL;
+    request->asked = asked;
     request->path = strdup(path);
     if (request->path) zkl_query_begin(request);
     else zkl_request_finish(request, ZKL_NO_MEMORY, 0);
-}
-
-static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
-                              zkl_time timeout) {
-    struct zkl_request *request = zkl_request_new(session, kind, timeout);
-    if (request) begin_about(request, path);
     return request;
 }
 
 zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
                        zkl_time timeout) {
-    struct zkl_request *request = zkl_request_new(session, REQUEST_QUEUE, timeout);
-    if (request) {
-        request->asked = kind;
-        begin_about(request, path);
-    }
-    return request;
+    return ask_about(session, REQUEST_QUEUE, path, kind, timeout);
 }
 
 zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout) {
-    return ask_about(session, REQUEST_GET, path, timeout);
+    return ask_about(session, REQUEST_GET, path, ZKL_MUTEX, timeout);
 }
 
 zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout) {
-    return ask_about(session, REQUEST_REVOKE, node, timeout);
+    return ask_about(session, REQUEST_REVOKE, node, ZKL_MUTEX, timeout);
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "events.h"
 #include "records.h"
 
 /* --- time -------------------------------------------------------------------------------- */

@@ -99,6 +99,11 @@ enum request_kind {
     REQUEST_GET
 };
 
+/* It is asked while the lease stands: one that is lost answers it. */
+static inline bool zkl_request_needs_lease(enum request_kind kind) {
+    return kind == REQUEST_CHECK || kind == REQUEST_GUARD || kind == REQUEST_SIGNAL;
+}
+
 struct zkl_request {
     struct zkl_session *session;
     struct zkl_request *next, **link; /* in session->requests, until done */
@@ -175,7 +180,6 @@ struct zkl_watcher {
 #define STATE_NEWS 16 /* state changes kept for a reader that does not come */
 
 struct zkl_session {
-    void *owner;
     char *identity;
     double margin;
     zkl_time now; /* as the shell said last */
@@ -211,6 +215,21 @@ struct zkl_session {
     size_t change_first, change_count;
     bool news; /* events were added, and the shell was not told */
 };
+
+/* --- path.c: lock paths in use --------------------------------------------------------------- */
+
+struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t length);
+struct path *zkl_path_use(struct zkl_session *session, const char *text);   /* NULL: no memory */
+struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* NULL: first, last */
+void zkl_path_idle(struct zkl_session *session, struct path *path); /* nothing keeps it now */
+void zkl_path_tidy(struct zkl_session *session); /* frees the idle ones, unless used again */
+char *zkl_path_join(const char *parent, const char *name); /* NULL: no memory */
+
+/* --- events.c: notes for the users ---------------------------------------------------------- */
+
+void zkl_events_post(struct zkl_session *session, struct news *news, enum zkl_event_kind kind);
+void zkl_events_remove(struct zkl_session *session, struct news *news);
+void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state state);
 
 /* --- records.c ------------------------------------------------------------------------------ */
 

@@ -22,7 +22,7 @@
  */
 #include <string.h>
 
-#include "reply.h"
+#include "call.h"
 
 /* libzookeeper's own word for it. */
 #define NOT_UNDERSTOOD ZKL_ERROR_MARSHALLING

@@ -2,10 +2,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "events.h"
-#include "lease.h"
 #include "request.h"
-#include "stake_actions.h"
+#include "stake.h"
 
 /* Its user hears from its claim. */
 static bool contends(const struct zkl_request *request) {
@@ -13,7 +11,7 @@ static bool contends(const struct zkl_request *request) {
 }
 
 /* Ends a request before its answer. */
-static void end(struct zkl_request *request, enum zkl_code why) {
+void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
     if (request->done) return;
     struct stake *stake = zkl_stakes_at(&request->stakes, 0);
     if (contends(request)) zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, why));
@@ -32,19 +30,16 @@ zkl_time zkl_request_due(const struct zkl_session *session) {
     return due;
 }
 
-void zkl_request_overdue(struct zkl_session *session, zkl_time now) {
-    struct zkl_request *request = session->requests;
-    while (request) {
-        struct zkl_request *next = request->next;
-        if (now >= request->deadline) end(request, ZKL_TIMEOUT);
-        request = next;
+void zkl_request_overdue(struct zkl_session *session) {
+    for (struct zkl_request *request = session->requests, *next; request; request = next) {
+        next = request->next;
+        if (session->now >= request->deadline) zkl_request_cancel(request, ZKL_TIMEOUT);
     }
 }
 
 /* What a request ends with when the session does, for `code`. */
 static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code code) {
-    bool of_lease = request->kind == REQUEST_CHECK || request->kind == REQUEST_DOWNGRADE ||
-                    request->kind == REQUEST_GUARD || request->kind == REQUEST_SIGNAL;
+    bool of_lease = zkl_request_needs_lease(request->kind) || request->kind == REQUEST_DOWNGRADE;
     return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
 }
 
@@ -55,16 +50,10 @@ static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
 }
 
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
-    struct zkl_request *request = session->requests;
-    while (request) {
-        struct zkl_request *next = request->next;
+    for (struct zkl_request *request = session->requests, *next; request; request = next) {
+        next = request->next;
         if (!goes_on(request, code)) zkl_request_finish(request, verdict(request, code), 0);
-        request = next;
     }
-}
-
-zkl_session *zkl_request_session(const zkl_request *request) {
-    return request->session;
 }
 
 uint64_t zkl_request_id(const zkl_request *request) {
@@ -85,15 +74,13 @@ const char *zkl_request_detail(const zkl_request *request) {
 }
 
 zkl_lease *zkl_request_lease(zkl_request *request) {
-    zkl_lease *lease = NULL;
-    if (request->lease) lease = calloc(1, sizeof *lease);
-    if (lease && zkl_stakes_copy(&lease->stakes, &request->stakes)) {
-        request->lease = false;
-        lease->kind = request->lease_kind;
-    } else {
+    zkl_lease *lease = request->lease ? calloc(1, sizeof *lease) : NULL;
+    if (!lease || !zkl_stakes_copy(&lease->stakes, &request->stakes)) {
         free(lease);
-        lease = NULL;
+        return NULL;
     }
+    request->lease = false;
+    lease->kind = request->lease_kind;
     return lease;
 }
 
@@ -108,10 +95,6 @@ const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *c
     return request->queue;
 }
 
-void zkl_request_cancel(zkl_request *request, enum zkl_code why) {
-    end(request, why);
-}
-
 /* Nobody will ask what this note is about. */
 static void unpost(struct zkl_request *request, struct news *news) {
     if (!news->posted) return;
@@ -120,7 +103,7 @@ static void unpost(struct zkl_request *request, struct news *news) {
 }
 
 void zkl_request_drop(zkl_request *request) {
-    end(request, ZKL_INTERRUPTED);
+    zkl_request_cancel(request, ZKL_INTERRUPTED);
     if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
     request->lease = false;
     unpost(request, &request->queued_news);

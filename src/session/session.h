@@ -54,13 +54,11 @@ struct zkl_settings {
     bool containers;      /* make missing parents as containers, else persistent */
     bool reopen;          /* after an expiry there will be a new session */
     uint64_t seed;        /* of random pauses */
-    void *owner;          /* the shell's, for zkl_session_owner() */
 };
 
 /* The identity is copied. NULL: out of memory. */
 zkl_session *zkl_session_new(const struct zkl_settings *settings);
 void zkl_session_free(zkl_session *session); /* one that is closed */
-void *zkl_session_owner(const zkl_session *session);
 
 /* --- what the shell puts in ------------------------------------------------------------ */
 
@@ -253,7 +251,6 @@ extern const char *const zkl_op_names[];
  */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout);
 
-zkl_session *zkl_request_session(const zkl_request *request);
 uint64_t zkl_request_id(const zkl_request *request);
 bool zkl_request_done(const zkl_request *request);
 enum zkl_code zkl_request_code(const zkl_request *request); /* when done */
@@ -276,7 +273,6 @@ enum zkl_lease_state { ZKL_LEASE_HELD, ZKL_LEASE_SUSPECT, ZKL_LEASE_LOST, ZKL_LE
 
 uint64_t zkl_lease_id(const zkl_lease *lease); /* of the grant: shared by its handles */
 int64_t zkl_lease_token(const zkl_lease *lease);
-zkl_session *zkl_lease_session(const zkl_lease *lease);
 enum zkl_lease_state zkl_lease_state(zkl_lease *lease);
 zkl_time zkl_lease_remaining(zkl_lease *lease);
 bool zkl_lease_revoked(const zkl_lease *lease); /* somebody asked for the lock */
@@ -306,7 +302,6 @@ struct zkl_sight {
 };
 
 uint64_t zkl_watcher_id(const zkl_watcher *watcher);
-zkl_session *zkl_watcher_session(const zkl_watcher *watcher);
 /*
  * What there is to tell, until zkl_watcher_told(): what it points to is constant until the next
  * call of this. False: nothing that differs from what was told last.

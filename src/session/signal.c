@@ -9,11 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guard.h"
-#include "lease.h"
-#include "path.h"
-#include "query.h"
-#include "signal.h"
+#include "request.h"
 #include "stake.h"
 
 /* Writes in one transaction. */

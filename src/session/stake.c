@@ -3,12 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "condition.h"
-#include "events.h"
-#include "multi.h"
-#include "path.h"
 #include "stake.h"
-#include "stake_actions.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 
@@ -72,13 +67,21 @@ static bool is_refusal(enum zkl_code code) {
            code == ZKL_UNSUPPORTED;
 }
 
-/* The downgrade that waits for the grant to be a reader's, if there is one. */
-void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code) {
-    struct zkl_request *request = stake->downgrading;
+/* Ends the request that waits for the stake, if there is one. */
+static void finish(const struct stake *stake, struct zkl_request **waiting, enum zkl_code code) {
+    struct zkl_request *request = *waiting;
     if (!request) return;
-    stake->downgrading = NULL;
+    *waiting = NULL;
     zkl_request_finish(request, code, is_refusal(code) ? stake->error : 0);
     zkl_request_unhold(request);
+}
+
+void zkl_stake_finish(struct stake *stake, enum zkl_code code) {
+    finish(stake, &stake->request, code);
+}
+
+void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code) {
+    finish(stake, &stake->downgrading, code);
 }
 
 void zkl_stake_await_end(struct zkl_request *request) {
@@ -93,7 +96,6 @@ void zkl_stake_await_end(struct zkl_request *request) {
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
-/* GONE: the line and the session forget it; handles may still ask for its state. */
 void zkl_stake_forget(struct stake *stake) {
     struct zkl_session *session = stake->session;
     assert(stake->claim.state == ZKL_GONE);
@@ -119,32 +121,19 @@ void zkl_stake_forget(struct stake *stake) {
 
 /* --- what the user is told --------------------------------------------------------------- */
 
-void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error) {
-    struct zkl_request *request = stake->request;
-    if (!request) return;
-    stake->request = NULL;
-    zkl_request_finish(request, code, error);
-    zkl_request_unhold(request);
-}
-
-void zkl_stake_refuse(struct stake *stake, enum zkl_code code) {
-    zkl_stake_finish(stake, code, is_refusal(code) ? stake->error : 0);
-}
-
 static void post_notice(struct stake *stake) {
     if (stake->handles == 0 || stake->notice.posted) return;
     zkl_stake_hold(stake);
     zkl_events_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
 }
 
-/* Not granted: claim->code. */
 void zkl_stake_failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct zkl_request *request = stake->request;
     zkl_condition_failed(stake);
     if (request && claim->found)
         zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
-    zkl_stake_refuse(stake, claim->code);
+    zkl_stake_finish(stake, claim->code);
     post_notice(stake); /* it may be lost, for the handles that had it before */
     zkl_multi_failed(stake);
 }
@@ -185,7 +174,7 @@ void zkl_stake_queued(struct stake *stake) {
     zkl_events_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
 }
 
-static void notice(struct stake *stake, enum zkl_phase phase) {
+void zkl_stake_notice(struct stake *stake, enum zkl_phase phase) {
     if (stake->phase == phase) return;
     stake->phase = phase;
     post_notice(stake);
@@ -195,10 +184,9 @@ static void notice(struct stake *stake, enum zkl_phase phase) {
 static void end_questions(struct stake *stake) {
     for (struct zkl_request *request = stake->session->requests, *next; request; request = next) {
         next = request->next;
-        bool about_it = request->kind == REQUEST_CHECK || request->kind == REQUEST_GUARD ||
-                        request->kind == REQUEST_SIGNAL;
-        if (about_it && !request->calls && zkl_stakes_have(&request->stakes, stake))
-            zkl_request_finish(request, ZKL_LOST, 0);
+        bool needs_it =
+            zkl_request_needs_lease(request->kind) && zkl_stakes_have(&request->stakes, stake);
+        if (needs_it && !request->calls) zkl_request_finish(request, ZKL_LOST, 0);
     }
 }
 
@@ -207,7 +195,7 @@ void zkl_stake_tell_loss(struct stake *stake) {
     zkl_stake_finish_downgrade(stake, ZKL_LOST);
     zkl_multi_lost(stake);
     end_questions(stake);
-    notice(stake, ZKL_PHASE_LOST);
+    zkl_stake_notice(stake, ZKL_PHASE_LOST);
 }
 
 /* A lease that the clock ended is lost, whether or not anybody was told yet. */
@@ -217,13 +205,13 @@ bool zkl_stake_lost(struct stake *stake, zkl_time now) {
     return claim->code == ZKL_LOST;
 }
 
-enum zkl_code zkl_stake_ended(struct stake *stake) {
+static enum zkl_code end_of(struct stake *stake) {
     if (stake->handles == 0) return ZKL_RELEASED;
     if (zkl_stake_lost(stake, stake->session->now)) return ZKL_LOST;
     return zkl_claim_holds(&stake->claim) ? ZKL_OK : ZKL_RELEASED; /* away, or it did not return */
 }
 
-/* The own node's data, each time that it is seen; the mark stays, whatever is written later. */
+/* The mark stays, whatever is written later. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     static const char mark[] = ZKL_REVOKE_DATA;
     bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* it may be another's by this name */
@@ -242,7 +230,7 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
 enum zkl_code zkl_stakes_ended(const struct stakes *stakes) {
     enum zkl_code ended = ZKL_OK;
     for (size_t i = 0; i < stakes->count; i++) {
-        enum zkl_code code = zkl_stake_ended(zkl_stakes_at(stakes, i));
+        enum zkl_code code = end_of(zkl_stakes_at(stakes, i));
         if (code == ZKL_LOST) return code;
         if (code != ZKL_OK) ended = code;
     }
@@ -271,93 +259,10 @@ void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind) {
 
 /* --- all of a session ----------------------------------------------------------------------- */
 
-/* Feeds an event to every claim; it may be gone after that, and with it others (multi.c). */
-static void feed_all(struct zkl_session *session,
-                     zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now), zkl_time now) {
+void zkl_stakes_feed(struct zkl_session *session,
+                     zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now)) {
     for (struct stake *stake = session->stakes; stake; stake = session->fed) {
         session->fed = stake->next;
-        zkl_stake_perform(stake, feed(&stake->claim, now));
+        zkl_stake_perform(stake, feed(&stake->claim, session->now));
     }
-}
-
-static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
-    return zkl_claim_suspend(claim);
-}
-
-static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
-    return zkl_claim_expire(claim);
-}
-
-/* Nobody is to come after those that go. */
-static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
-    return claim->batch && claim->state == ZKL_NEW ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
-}
-
-/* The session closes: holders give up, waiters are told. */
-static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
-    if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
-    ((struct stake *)claim)->handles = 0;
-    return zkl_claim_release(claim);
-}
-
-static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
-    bool over = claim->pausing && now >= ((struct stake *)claim)->wake_at;
-    return over ? zkl_claim_wake(claim) : 0;
-}
-
-/* A holder waits for no other node any more. */
-static zkl_actions beat(struct zkl_claim *claim, zkl_time now) {
-    if (zkl_claim_holds(claim)) zkl_watches_drop_others((struct stake *)claim);
-    return zkl_claim_beat(claim, now);
-}
-
-static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
-    if (zkl_claim_holds(claim))
-        notice((struct stake *)claim, zkl_clock_phase(&claim->common->clock, claim->epoch, now));
-    return 0;
-}
-
-void zkl_stake_resume_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, zkl_claim_resume, now);
-}
-
-void zkl_stake_suspend_all(struct zkl_session *session) {
-    feed_all(session, suspend, 0);
-}
-
-void zkl_stake_expire_all(struct zkl_session *session) {
-    feed_all(session, expire, 0);
-}
-
-void zkl_stake_close_all(struct zkl_session *session) {
-    feed_all(session, end_new, 0);
-    feed_all(session, end, 0);
-}
-
-void zkl_stake_tick_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, zkl_claim_tick, now);
-}
-
-void zkl_stake_beat_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, beat, now);
-}
-
-void zkl_stake_wake_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, wake, now);
-}
-
-zkl_time zkl_stake_wake_due(const struct zkl_session *session) {
-    zkl_time due = ZKL_NEVER;
-    for (const struct stake *stake = session->stakes; stake; stake = stake->next) {
-        if (stake->claim.pausing && stake->wake_at < due) due = stake->wake_at;
-    }
-    return due;
-}
-
-void zkl_stake_notice_all(struct zkl_session *session, zkl_time now) {
-    feed_all(session, take_notice, now);
 }

@@ -4,23 +4,24 @@
 
 #include "call.h"
 
+/* --- stake.c: its life, and what its user is told ------------------------------------------- */
+
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options,
                             zkl_time deadline); /* NULL: no memory */
 void zkl_stake_forget(struct stake *stake);     /* GONE; handles may still ask for its state */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
-enum zkl_code zkl_stake_ended(struct stake *stake); /* RELEASED, LOST, or OK: it has not */
-void zkl_stake_writers_gone(struct stake *stake);   /* if it is so: the readers stay */
+/* Of any of them: LOST, RELEASED, or OK, it has not ended. */
+enum zkl_code zkl_stakes_ended(const struct stakes *stakes);
+void zkl_stake_writers_gone(struct stake *stake);                /* if it is so: the readers stay */
 void zkl_stake_give_up(struct stake *stake, enum zkl_kind kind); /* one handle of it */
 void zkl_stake_handles_gone(struct stake *stake);                /* all of them were given up */
 /* The request to release ends when the stakes that nobody holds any more are gone. */
 void zkl_stake_await_end(struct zkl_request *request);
-/* Tells the acquire that waits for the grant. */
-void zkl_stake_finish(struct stake *stake, enum zkl_code code, int error);
-/* The same, with the server's reason if it refused. */
-void zkl_stake_refuse(struct stake *stake, enum zkl_code code);
-/* Tells the downgrade that waits for the grant to be a reader's, if there is one. */
+/* Tells the acquire that waits for the grant; with the server's reason if it refused. */
+void zkl_stake_finish(struct stake *stake, enum zkl_code code);
+/* The same of the downgrade that waits for the grant to be a reader's, if there is one. */
 void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code);
 void zkl_stake_granted(struct stake *stake);
 void zkl_stake_failed(struct stake *stake); /* claim->code */
@@ -28,15 +29,60 @@ void zkl_stake_queued(struct stake *stake);
 void zkl_stake_tell_loss(struct stake *stake);
 /* The own node's data, each time that it is seen. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer);
-void zkl_stake_resume_all(struct zkl_session *session, zkl_time now);
-void zkl_stake_suspend_all(struct zkl_session *session);
-void zkl_stake_expire_all(struct zkl_session *session);
-void zkl_stake_close_all(struct zkl_session *session);
-void zkl_stake_tick_all(struct zkl_session *session, zkl_time now);
-void zkl_stake_beat_all(struct zkl_session *session, zkl_time now);
-void zkl_stake_wake_all(struct zkl_session *session, zkl_time now); /* pauses that are over */
-zkl_time zkl_stake_wake_due(const struct zkl_session *session);     /* the end of the first */
-void zkl_stake_notice_all(struct zkl_session *session, zkl_time now);
-enum zkl_code zkl_stakes_ended(const struct stakes *stakes); /* of any, as zkl_stake_ended() */
+void zkl_stake_notice(struct stake *stake, enum zkl_phase phase); /* what the lease is worth */
+/* An event for every claim. It may be gone after that, and with it others (multi.c). */
+void zkl_stakes_feed(struct zkl_session *session,
+                     zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now));
+
+/* --- stake_actions.c: carries out what the claim asks for ---------------------------------------
+ */
+
+void zkl_stake_perform(struct stake *stake, zkl_actions actions);
+/*
+ * All or none, about the stake. The paths of the ops are the function's from now on; where one is
+ * NULL, or `ops` is, there was no memory for it.
+ */
+void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct zkl_op *ops,
+                        size_t count);
+void zkl_stake_downgrade(struct stake *stake);
+void zkl_stake_mark(struct stake *stake);
+void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */
+void zkl_stake_look_later(struct zkl_session *session, struct path *path);
+
+/* --- stake_news.c: feeds the claim what was heard -----------------------------------------------
+ */
+
+void zkl_stake_answer(const struct call *call, const struct answer *answer);
+void zkl_stake_answer_starved(struct zkl_session *session);
+void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
+void zkl_stake_look_for_orphans(struct path *path, struct zkl_session *session);
+/* The same after a get of the node of the fixed name. */
+void zkl_stake_look_for_fixed_orphan(struct path *path, struct zkl_session *session,
+                                     const struct zkl_stat *stat);
+/* The stake that has that node; NULL: none. */
+struct stake *zkl_stake_of(struct zkl_session *session, const char *node);
+/* That node is not there: takes note if it is the stake's. False: it has another name now. */
+bool zkl_stake_absent(struct stake *stake, const char *node);
+
+/* --- multi.c: several stakes granted as one ------------------------------------------------------
+ */
+
+bool zkl_multi_is_part(const struct stake *stake);
+void zkl_multi_create(struct stake *stake); /* the nodes of all parts */
+void zkl_multi_created(const struct call *call, const struct answer *answer);
+void zkl_multi_grant(struct stake *stake); /* the first handle on each part, or on a single stake */
+void zkl_multi_failed(struct stake *stake); /* a part: the others need not wait */
+void zkl_multi_lost(struct stake *stake);   /* a part: the others are given up */
+
+/* --- condition.c: waiting in a condition ---------------------------------------------------------
+ */
+
+void zkl_condition_create(struct stake *waiter);
+void zkl_condition_forward(struct stake *waiter);
+void zkl_condition_tell_partner(struct stake *waiter); /* it matters to the lock's stake */
+void zkl_condition_failed(struct stake *stake);        /* its waiter, if any, need not go on */
+bool zkl_condition_granted(struct stake *stake);       /* false: it was not away */
+zkl_actions zkl_condition_waited(const struct call *call, const struct answer *answer);
+zkl_actions zkl_condition_forwarded(const struct call *call, const struct answer *answer);
 
 #endif

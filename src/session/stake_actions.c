@@ -1,13 +1,9 @@
 /* stake_actions.c - carries out what the claim machine asks for. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
-#include "condition.h"
-#include "multi.h"
-#include "path.h"
 #include "stake.h"
-#include "stake_actions.h"
 
 /* --- requests ------------------------------------------------------------------------------ */
 
@@ -238,7 +234,54 @@ static zkl_actions pause_claim(struct stake *stake) {
     return 0;
 }
 
-static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
+/* --- the actions, and their order ---------------------------------------------------------- */
+
+static const enum zkl_action in_order[] = {
+    /*
+     * Requests. A create comes after the parents that it needs, and before the list that is to
+     * show its node. A list or a get that follows a sync shows all that was done before the sync.
+     */
+    ZKL_DO_PARENTS,
+    ZKL_DO_CREATE,
+    ZKL_DO_SYNC,
+    ZKL_DO_LIST,
+    ZKL_DO_RANK,
+    ZKL_DO_WATCH_OWN,
+    ZKL_DO_WATCH_AHEAD,
+    ZKL_DO_WATCH_LOOKAHEAD, /* what has to be watched has its room before */
+    ZKL_DO_HOLDERS,
+    ZKL_DO_REMOVE,
+    ZKL_DO_DOWNGRADE,
+    ZKL_DO_FORWARD,
+    ZKL_DO_MARK,
+    /* What is due later. */
+    ZKL_DO_DOUBT,
+    ZKL_DO_PAUSE,
+    /* Other claims. A create of theirs comes after the delete that makes room for it. */
+    ZKL_DO_FOLLOW,
+    /* Users, after the requests: what they are told may make other claims ask for something. */
+    ZKL_DO_QUEUED,
+    ZKL_DO_GRANT,
+    ZKL_DO_FAIL,
+    ZKL_DO_LOSE,
+    ZKL_DO_DOWNGRADED,
+    ZKL_DO_STAYED,
+    ZKL_DO_TELL_PARTNER, /* while there is still a waiter to look at */
+    /* Last: the stake may be gone after it. */
+    ZKL_DO_FORGET,
+};
+
+enum { ACTIONS = sizeof in_order / sizeof *in_order };
+_Static_assert(ZKL_ALL_ACTIONS == (UINT32_C(1) << ACTIONS) - 1, "each action has its place");
+
+static enum zkl_action first_of(zkl_actions actions) {
+    size_t i = 0;
+    while (i < ACTIONS && !(actions & in_order[i])) i++;
+    assert(i < ACTIONS);
+    return in_order[i];
+}
+
+static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     switch (action) {
     case ZKL_DO_PARENTS: create_parents(stake); break;
     case ZKL_DO_CREATE: create_node(stake); break;
@@ -247,32 +290,31 @@ static zkl_actions perform_one(struct stake *stake, zkl_actions action) {
     case ZKL_DO_RANK: rank(stake); break;
     case ZKL_DO_WATCH_OWN: watch_own(stake); break;
     case ZKL_DO_WATCH_AHEAD: return watch_ahead(stake);
+    case ZKL_DO_WATCH_LOOKAHEAD: watch_lookahead(stake); break;
+    case ZKL_DO_HOLDERS: return watch_holders(stake);
     case ZKL_DO_REMOVE: remove_node(stake); break;
     case ZKL_DO_DOWNGRADE: zkl_stake_downgrade(stake); break;
+    case ZKL_DO_FORWARD: zkl_condition_forward(stake); break;
+    case ZKL_DO_MARK: zkl_stake_mark(stake); break;
     case ZKL_DO_DOUBT: zkl_stake_look_later(stake->session, stake->path); break;
+    case ZKL_DO_PAUSE: return pause_claim(stake);
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: zkl_stake_queued(stake); break;
     case ZKL_DO_GRANT: zkl_stake_granted(stake); break;
     case ZKL_DO_FAIL: zkl_stake_failed(stake); break;
     case ZKL_DO_LOSE: zkl_stake_tell_loss(stake); break;
     case ZKL_DO_DOWNGRADED: zkl_stake_finish_downgrade(stake, stake->claim.refusal); break;
-    case ZKL_DO_STAYED: zkl_stake_refuse(stake, stake->claim.refusal); break;
-    case ZKL_DO_FORWARD: zkl_condition_forward(stake); break;
+    case ZKL_DO_STAYED: zkl_stake_finish(stake, stake->claim.refusal); break;
     case ZKL_DO_TELL_PARTNER: zkl_condition_tell_partner(stake); break;
     case ZKL_DO_FORGET: zkl_stake_forget(stake); break;
-    case ZKL_DO_PAUSE: return pause_claim(stake);
-    case ZKL_DO_HOLDERS: return watch_holders(stake);
-    case ZKL_DO_MARK: zkl_stake_mark(stake); break;
-    case ZKL_DO_WATCH_LOOKAHEAD: watch_lookahead(stake); break;
-    default: break;
     }
     return 0;
 }
 
 void zkl_stake_perform(struct stake *stake, zkl_actions actions) {
     while (actions) {
-        zkl_actions lowest = actions & -actions;
-        actions &= ~lowest;
-        actions |= perform_one(stake, lowest);
+        enum zkl_action first = first_of(actions);
+        actions &= ~(zkl_actions)first;
+        actions |= perform_one(stake, first);
     }
 }

@@ -1,12 +1,7 @@
 /* stake_news.c - feeds the claim machine replies and watch events. */
 #include <string.h>
 
-#include "condition.h"
-#include "multi.h"
-#include "path.h"
 #include "stake.h"
-#include "stake_actions.h"
-#include "stake_news.h"
 
 /* --- replies --------------------------------------------------------------------------------- */
 
@@ -155,7 +150,7 @@ static zkl_actions answer_ahead(const struct call *call, const struct answer *an
     return did;
 }
 
-static zkl_actions answer_stake(struct call *call, const struct answer *answer) {
+static zkl_actions feed(const struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &call->stake->claim;
     const struct zkl_stat *stat = answer->stat;
     switch (call->kind) {
@@ -192,18 +187,17 @@ static void answer_heir(const struct call *call, const struct answer *answer) {
     if (heir) zkl_stake_perform(heir, answer_own(heir, answer));
 }
 
-void zkl_stake_answer(struct call *call, const struct answer *answer) {
-    if (call->kind == CALL_LIST) {
-        answer_list(call, answer);
-        return;
-    }
-    if (call->stake->claim.state == ZKL_GONE) {
-        answer_heir(call, answer);
-        return;
-    }
+static void answer_one(const struct call *call, const struct answer *answer) {
     if (answer->reply == ZKL_REFUSED && answer->rc != ZKL_ERROR_NODE_EXISTS)
         call->stake->error = answer->rc;
-    zkl_stake_perform(call->stake, answer_stake(call, answer));
+    zkl_stake_perform(call->stake, feed(call, answer));
+}
+
+void zkl_stake_answer(const struct call *call, const struct answer *answer) {
+    if (call->kind == CALL_LIST) answer_list(call, answer);
+    else if (call->kind == CALL_CREATE_ALL) zkl_multi_created(call, answer);
+    else if (call->stake->claim.state == ZKL_GONE) answer_heir(call, answer);
+    else answer_one(call, answer);
 }
 
 /* --- requests for which there was no memory ------------------------------------------------- */
@@ -228,9 +222,7 @@ static void answer_starved(struct stake *stake) {
                             .kind = in_order[i],
                             .stake = stake,
                             .contender = stake->claim.ahead};
-        if (!(starved & UINT32_C(1) << call.kind)) continue;
-        if (call.kind == CALL_CREATE_ALL) zkl_multi_created(&call, &lost);
-        else zkl_stake_answer(&call, &lost);
+        if (starved & UINT32_C(1) << call.kind) zkl_stake_answer(&call, &lost);
     }
 }
 

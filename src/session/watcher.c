@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
-#include "events.h"
 #include "watcher.h"
 
 /* Before the next look, after an answer that was lost. */
@@ -151,8 +149,7 @@ zkl_time zkl_watcher_due(const struct zkl_session *session) {
     return first;
 }
 
-/* --- what the server says ----------------------------------------------------------------------
- */
+/* --- what the server says --------------------------------------------------------------------- */
 
 /* After what was seen before and is not being told yet. */
 static void see(struct zkl_watcher *watcher, const struct answer *answer) {
@@ -192,8 +189,7 @@ void zkl_watcher_event(struct zkl_session *session, const char *node) {
     }
 }
 
-/* --- the ways in ---------------------------------------------------------------------------------
- */
+/* --- the ways in ------------------------------------------------------------------------------ */
 
 /* NULL: out of memory, or `why`. */
 static struct zkl_watcher *new_watcher(struct zkl_session *session, const char *path,
@@ -228,10 +224,6 @@ zkl_watcher *zkl_watch(zkl_session *session, const char *path, enum zkl_code *wh
 
 uint64_t zkl_watcher_id(const zkl_watcher *watcher) {
     return watcher->id;
-}
-
-zkl_session *zkl_watcher_session(const zkl_watcher *watcher) {
-    return watcher->session;
 }
 
 /* What was seen is what is to be told, unless it is what was told last. */

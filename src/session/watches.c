@@ -10,7 +10,7 @@
  * before anything else is asked for.
  *
  * A claim's own node may always be watched: own nodes have their limit as nodes
- * (zkl_lease_refusal). The watched nodes of others are limited to ZKL_WATCHES_MAX.
+ * (refusal_of, lease.c). The watched nodes of others are limited to ZKL_WATCHES_MAX.
  *
  * A claim wants its watches until it is gone. What a claim leaves that failed is removed
  * at once: the node may stay for long. What a claim leaves that held is removed at the next
@@ -25,7 +25,6 @@
 
 #include "../core/hash.h"
 #include "call.h"
-#include "watches.h"
 
 /* --- the table ------------------------------------------------------------------------------ */
 

@@ -32,33 +32,17 @@ bool zkl_client_foreign(const zkl_client *client) {
     return !zkl_process_is(client->process);
 }
 
-zkl_client *zkl_client_of(const zkl_session *session) {
-    return zkl_session_owner(session);
-}
-
-/* Of a path in the server's lists: its length field, and the chroot. */
-static size_t overhead(const char *chroot) {
-    return strlen(chroot) + 4;
-}
-
 static zkl_session *new_session(struct zkl_client *client, const struct zkl_options *options) {
     const struct zkl_settings settings = {
         .identity = options->identity,
         .patience = options->timeout / 12,
         .margin = options->margin,
-        .overhead = overhead(options->chroot),
+        .overhead = strlen(options->chroot) + 4, /* and a path's length field */
         .containers = options->containers,
         .reopen = options->reopen,
         .seed = (uint64_t)zkl_now() ^ (uint64_t)client->process << 40,
-        .owner = client,
     };
     return zkl_session_new(&settings);
-}
-
-static void init_threading(struct zkl_client *client) {
-    pthread_mutex_init(&client->mutex, NULL);
-    zkl_condition_init(&client->news);
-    zkl_condition_init(&client->alarm);
 }
 
 zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options) {
@@ -68,7 +52,9 @@ zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_
     client->process = getpid();
     client->class = class;
     client->close_by = client->timer_due = ZKL_NEVER;
-    init_threading(client);
+    pthread_mutex_init(&client->mutex, NULL);
+    zkl_condition_init(&client->news);
+    zkl_condition_init(&client->alarm);
     zkl_inbox_init(client);
     client->session = new_session(client, options);
     client->link = client->session ? class->create(client, options) : NULL;
@@ -149,20 +135,11 @@ bool zkl_client_close(zkl_client *client, zkl_time bound) {
     return closed;
 }
 
-/* --- why there is no connection ------------------------------------------------------------- */
-
-int zkl_client_trouble(zkl_client *client) {
+struct zkl_trouble zkl_client_trouble(zkl_client *client) {
     zkl_lock(client);
-    int error = client->class->trouble(client->link);
+    struct zkl_trouble trouble = client->class->trouble(client->link);
     zkl_unlock(client);
-    return error;
-}
-
-zkl_time zkl_client_denial(zkl_client *client) {
-    zkl_lock(client);
-    zkl_time timeout = client->class->denial(client->link);
-    zkl_unlock(client);
-    return timeout;
+    return trouble;
 }
 
 /* --- for links ------------------------------------------------------------------------------ */

@@ -47,7 +47,6 @@ struct zkl_options {
 zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options);
 zkl_client *zkl_client_hold(zkl_client *client); /* one count more */
 void zkl_client_drop(zkl_client *client);
-zkl_client *zkl_client_of(const zkl_session *session); /* not counted */
 
 /* True in a process that did not open the client. */
 bool zkl_client_foreign(const zkl_client *client);
@@ -56,13 +55,15 @@ bool zkl_client_foreign(const zkl_client *client);
 zkl_session *zkl_client_enter(zkl_client *client);
 void zkl_client_leave(zkl_client *client);
 
-/* Why no connection can be tried: 0, an EAI_ code (negative) or an errno value. */
-int zkl_client_trouble(zkl_client *client);
-
 /* What is too short for a session timeout, for any server. */
 #define ZKL_TIMEOUT_LEAST (ZKL_SECOND / 10)
-/* The session timeout that a server granted, and that is too short; ZKL_NEVER: none did. */
-zkl_time zkl_client_denial(zkl_client *client);
+
+/* Why there is no connection. */
+struct zkl_trouble {
+    int error;       /* why none can be tried: 0, an EAI_ code (negative) or an errno value */
+    zkl_time denied; /* a server granted that session timeout, too short; ZKL_NEVER: none did */
+};
+struct zkl_trouble zkl_client_trouble(zkl_client *client);
 
 /*
  * Releases everything, ends every wait with ZKL_CLOSED and closes the session

@@ -33,9 +33,7 @@ struct zkl_link_class {
      */
     void (*work)(struct zkl_link *link, zkl_time now);
     zkl_time (*due)(struct zkl_link *link, zkl_time now);
-    /* As zkl_client_trouble(), zkl_client_denial(). */
-    int (*trouble)(const struct zkl_link *link);
-    zkl_time (*denial)(const struct zkl_link *link);
+    struct zkl_trouble (*trouble)(const struct zkl_link *link);
 };
 
 /* --- for links; the mutex is held ---------------------------------------------------------- */

@@ -5,11 +5,6 @@
  */
 #include "internal.h"
 
-static zkl_time next_due(struct zkl_client *client, zkl_time now) {
-    zkl_time due = zkl_session_due(client->session), links = client->class->due(client->link, now);
-    return due < links ? due : links;
-}
-
 static void work(struct zkl_client *client, zkl_time now) {
     zkl_session_at(client->session, now);
     zkl_session_tick(client->session);
@@ -26,7 +21,8 @@ static void *run(void *argument) {
     while (zkl_session_connection(client->session) != ZKL_SESSION_CLOSED) {
         zkl_time now = zkl_now();
         work(client, now);
-        zkl_time due = next_due(client, now);
+        zkl_time due =
+            zkl_earlier(zkl_session_due(client->session), client->class->due(client->link, now));
         client->timer_due = due < now + REST ? now + REST : due;
         zkl_wait_until(client, &client->alarm, client->timer_due);
     }

@@ -37,15 +37,11 @@ static void on_credentials(int rc, const void *context) {
     zkl_client_leave(link->client);
 }
 
-/*
- * With the first connection of a handle, which repeats them at each later one; between two
- * attempts to connect it takes none.
- */
-static void give_credentials(struct zkl_link *link, zhandle_t *handle) {
-    if (!link->auth_scheme || link->credentials_given) return;
-    int rc = zoo_add_auth(handle, link->auth_scheme, link->auth, (int)strlen(link->auth),
-                          on_credentials, link);
-    link->credentials_given = rc == ZOK;
+void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool *given,
+                                 void_completion_t heard) {
+    if (!link->auth_scheme || *given) return;
+    *given = zoo_add_auth(handle, link->auth_scheme, link->auth, (int)strlen(link->auth), heard,
+                          link) == ZOK;
 }
 
 /*
@@ -67,12 +63,13 @@ zkl_time zkl_handle_timeout(zhandle_t *handle) {
 static void on_connected(struct zkl_link *link, zhandle_t *handle) {
     zkl_time timeout = zkl_handle_timeout(handle);
     if (timeout < ZKL_TIMEOUT_LEAST) {
-        link->denied = timeout;
+        link->trouble.denied = timeout;
         zkl_session_expired(link->session);
         return;
     }
-    link->denied = ZKL_NEVER;
-    give_credentials(link, handle); /* ahead of all that is asked */
+    link->trouble.denied = ZKL_NEVER;
+    /* Ahead of all that is asked. */
+    zkl_handle_give_credentials(link, handle, &link->credentials_given, on_credentials);
     postpone_first_question(link);
     zkl_descriptors_sockets(&link->servers);
     zkl_session_connected(link->session, (uint64_t)zoo_client_id(handle)->client_id, timeout);
@@ -202,7 +199,7 @@ static void open_new(struct zkl_link *link) {
     zkl_client_leave(link->client);
     int error = open_handle(link, &link->handle, &link->servers);
     zkl_client_enter(link->client);
-    link->open_error = error;
+    link->trouble.error = error;
     link->unconnected_since = zkl_now();
     link->open_at = zkl_now() + RETRY;
     if (error) link->opening = true;
@@ -272,7 +269,7 @@ void zkl_handle_work(struct zkl_link *link, zkl_time now) {
     int error = zkl_thread_start(work, link);
     if (!error) return;
     link->working = false; /* no thread to be had: try again */
-    if (link->opening) link->open_error = error;
+    if (link->opening) link->trouble.error = error;
     link->work_at = now + RETRY;
     zkl_client_drop(link->client);
 }

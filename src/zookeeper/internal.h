@@ -61,8 +61,7 @@ struct zkl_link {
     bool credentials_given;          /* to this handle */
     atomic_bool credentials_unheard; /* the answer to them was lost; handle.c */
     zkl_time first_pause;            /* ahead of the first question, with the last connection */
-    int open_error;                  /* why no handle could be opened: an EAI_ or errno value */
-    zkl_time denied;                 /* a server granted that timeout, too short; ZKL_NEVER: none */
+    struct zkl_trouble trouble;
 
     zkl_time work_at;  /* when to try to have a worker again */
     zkl_time open_at;  /* when to try to open again */
@@ -79,6 +78,12 @@ void zkl_handle_retire(struct zkl_link *link); /* its session is over */
 void zkl_handle_work(struct zkl_link *link, zkl_time now);
 zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now); /* for a worker */
 zkl_time zkl_handle_timeout(zhandle_t *handle);                     /* negotiated */
+/*
+ * With the first connection of a handle, which repeats them at each later one; between two
+ * attempts to connect it takes none.
+ */
+void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool *given,
+                                 void_completion_t heard);
 
 /* probe.c; the mutex is held */
 bool zkl_probe_wanted(const struct zkl_link *link, zkl_time now);

@@ -35,7 +35,7 @@ static struct zkl_link *create(struct zkl_client *client, const struct zkl_optio
     link->client = client;
     link->session = zkl_client_session(client);
     link->opening = true;
-    link->denied = ZKL_NEVER;
+    link->trouble.denied = ZKL_NEVER;
     if (copy_options(link, options)) return link;
     destroy(link);
     return NULL;
@@ -77,15 +77,9 @@ static zkl_time due(struct zkl_link *link, zkl_time now) {
     return zkl_earlier(sweeps, zkl_earlier(zkl_handle_due(link, now), zkl_probe_ask_due(link)));
 }
 
-/* --- why there is no connection ------------------------------------------------------------- */
-
-static int trouble(const struct zkl_link *link) {
-    return link->open_error;
-}
-
-static zkl_time denial(const struct zkl_link *link) {
-    return link->denied;
+static struct zkl_trouble trouble(const struct zkl_link *link) {
+    return link->trouble;
 }
 
 const struct zkl_link_class zkl_zookeeper = {create, destroy, zkl_rpc_send, zkl_handle_retire,
-                                             work,   due,     trouble,      denial};
+                                             work,   due,     trouble};

@@ -20,8 +20,6 @@
  * requests of its own; so it is closed in this one, too. The worker opens and closes it
  * (handle.c).
  */
-#include <string.h>
-
 #include "internal.h"
 
 static zkl_time wanted_at(const struct zkl_link *link) {
@@ -48,20 +46,12 @@ static void on_credentials(int rc, const void *context) {
     (void)context;
 }
 
-/* There are servers that answer nobody without. It repeats them with each connection. */
-static void give_credentials(struct zkl_link *link) {
-    struct probe *probe = &link->probe;
-    if (!link->auth_scheme || probe->credentials_given) return;
-    int rc = zoo_add_auth(probe->handle, link->auth_scheme, link->auth, (int)strlen(link->auth),
-                          on_credentials, NULL);
-    probe->credentials_given = rc == ZOK;
-}
-
 static void on_connected(struct zkl_link *link) {
     struct probe *probe = &link->probe;
     probe->since = zkl_now();
     probe->dead = zkl_handle_timeout(probe->handle) < ZKL_TIMEOUT_LEAST;
-    give_credentials(link);
+    /* There are servers that answer nobody without. */
+    zkl_handle_give_credentials(link, probe->handle, &probe->credentials_given, on_credentials);
     zkl_descriptors_sockets(&probe->servers);
 }
 

@@ -93,11 +93,6 @@ static void on_deleted(int rc, const void *data) {
     complete_write(data, rc, NULL, NULL);
 }
 
-static void on_exists(int rc, const struct Stat *stat, const void *data) {
-    struct zkl_stat told = stat ? to_stat(stat) : (struct zkl_stat){0};
-    complete(data, (struct zkl_answer){.error = rc, .stat = stat ? &told : NULL});
-}
-
 static void on_void(int rc, const void *data) {
     complete(data, (struct zkl_answer){.error = rc});
 }
@@ -119,6 +114,10 @@ static void on_data(int rc, const char *text, int size, const struct Stat *stat,
     struct zkl_answer answer = {
         .error = rc, .data = text, .size = size, .stat = stat ? &told : NULL};
     complete(data, answer);
+}
+
+static void on_exists(int rc, const struct Stat *stat, const void *data) {
+    on_data(rc, NULL, 0, stat, data);
 }
 
 static void on_multi(int rc, const void *data) {

@@ -1,0 +1,108 @@
+--- What the specs of faults share: how a server stops, how a session loses its connection or its
+-- life, and what its calls give then.
+
+local assert = require "luassert"
+local rig = require "spec.rig"
+
+local fault = {}
+
+
+--- What another program may do to nodes; see raw.pl.
+function fault.foreign(server, command, ...)
+    return rig.shell("perl spec/fault/raw.pl %s " .. command, server:host(), ...)
+end
+
+
+--- The czxid of a node, as text; nil: there is no such node.
+function fault.czxid(server, node)
+    return fault.foreign(server, "stat %s", node):match("czxid=(%d+)")
+end
+
+
+--- Stops a server, number n of an ensemble, and waits until every thread of it has stopped: the
+-- signal alone may let it answer one request more.
+function fault.pause(server, n)
+    server:pause(n)
+    rig.wait_for("the server to stop", function()
+        local states = rig.shell("sed 's/.*) //' /proc/%d/task/*/stat | cut -c 1", server:pid(n))
+        return states:find("T") and not states:find("[^T\n]")
+    end)
+end
+
+
+--- Has a server lose its data, and come back.
+function fault.wipe(server)
+    server:kill()
+    rig.shell("rm -rf %s/1/data/version-2", server.dir)
+    server:restart()
+end
+
+
+--- Waits until the session is in that state.
+function fault.state_is(session, state, seconds)
+    rig.wait_for(state, function() return session:state() == state end, seconds)
+end
+
+
+--- Waits until the session is connected, for the count-th time again or a later one.
+function fault.reconnected(session, count)
+    rig.wait_for("a reconnect", function()
+        return session:stats().reconnects >= count and session:state() == "connected"
+    end)
+end
+
+
+--- Cuts the proxy's connections, and refuses new ones, until heal(); the session knows.
+function fault.suspend(proxy, session)
+    proxy:command("refuse")
+    proxy:command("cut")
+    fault.state_is(session, "suspended")
+end
+
+
+--- Undoes what a proxy does to all that passes.
+function fault.heal(proxy)
+    for _, command in ipairs{ "accept", "flow", "delay 0" } do proxy:command(command) end
+end
+
+
+--- Cuts the session off until the shared server has ended it; then meanwhile(), if given; then
+-- the session hears of its end.
+function fault.expire(proxy, session, meanwhile)
+    local expiries, id = session:stats().expiries, "0x" .. session:id()
+    proxy:command("blackhole")
+    rig.wait_for("its end", function() -- its connection may be listed for longer
+        return not rig.shared():ask("dump"):match("(.-)Connections dump"):find(id, 1, true)
+    end)
+    if meanwhile then meanwhile() end
+    proxy:command("flow")
+    rig.wait_for("the expiry", function()
+        session:dispatch()
+        return session:stats().expiries > expiries
+    end)
+end
+
+
+--- How many sockets and pipes a command inherits that is started now. Its own output is one.
+function fault.inherited()
+    local _, count = rig.shell("exec ls -l /proc/self/fd"):gsub("%-> %a+:%[", "")
+    return count
+end
+
+
+--- Asserts that a call failed so: fails("lost", lease:check(20)).
+function fault.fails(code, result, message, got)
+    assert.is_nil(result)
+    assert.equal(code, got, message)
+end
+
+
+--- Asserts that fn(...) fails with timeout after these seconds: no sooner, and not much later.
+function fault.times_out(seconds, fn, ...)
+    local took, result, message, code = rig.timed(fn, ...)
+    fault.fails("timeout", result, message, code)
+    assert.is_true(took >= seconds - 0.01 and took < seconds + 5, ("took %.2f s"):format(took))
+end
+
+
+return fault

@@ -1,0 +1,28 @@
+--- Tables in Markdown.
+
+local markdown = {}
+
+
+--- The tables of a text: each a list of lines, the first one its head, of cells.
+---@param text string
+---@return string[][][]
+function markdown.tables(text)
+    local found, current = {}, nil
+    for line in (text .. "\n"):gmatch "([^\n]*)\n" do
+        if not line:find "^|" then
+            current = nil
+        elseif not line:find "^|[%s|:-]*$" then
+            if not current then
+                current = {}
+                found[#found + 1] = current
+            end
+            local cells = {}
+            for cell in line:sub(2):gmatch "%s*(.-)%s*|" do cells[#cells + 1] = cell end
+            current[#current + 1] = cells
+        end
+    end
+    return found
+end
+
+
+return markdown

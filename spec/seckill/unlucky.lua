@@ -1,0 +1,3 @@
+--- A purchase that fails.
+
+return function() error "no luck" end
