@@ -163,6 +163,15 @@ static void overtaken(void) {
         CHECK_IS(s.claim.state, ZKL_RANK);
         CHECK_IS(scene_ranked("lock-0000000001", ZKL_ABSENT, 0), ZKL_DO_GRANT);
     }
+    TEST("a lookahead that is the predecessor now is watched already, or the get for it is out") {
+        REACH(FIRST);
+        CHECK_IS(scene_ahead_deleted(), 0);
+        CHECK_TEXT(s.claim.ahead->name, FIRST);
+        CHECK(s.claim.state == ZKL_WAIT && !s.claim.lookahead);
+        CHECK_IS(scene_got_ahead(ZKL_UNKNOWN), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_WATCH_AHEAD);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
+    }
     TEST("after a look that was lost, or refused, the claim asks at the hand-off") {
         static const enum zkl_reply replies[] = {ZKL_UNKNOWN, ZKL_REFUSED, ZKL_ABSENT};
         for (size_t i = 0; i < 3; i++) {

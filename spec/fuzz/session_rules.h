@@ -318,6 +318,8 @@ static void check_stake(const struct stake *stake) {
     require(has_alarm(stake));
     require(!zkl_claim_holds(claim) || is_had_by_any(stake));
     require(claim->ahead == NULL || claim->state == ZKL_WAIT || claim->state == ZKL_FORWARD);
+    require(!claim->lookahead || (claim->ahead && watches(stake, claim->lookahead)));
+    require(!claim->looking || (claim->ahead && !claim->lookahead));
     EACH_STAKE(other) {
         bool apart = other == stake || other->path != stake->path || is_fixed(claim);
         require(apart || !*claim->name || strcmp(claim->name, other->claim.name) != 0);

@@ -294,6 +294,12 @@ return {
 
     -- --- our own: the lease clock -----------------------------------------------------
 
+    { "ping-as-proof", "while the connection lives the lease does: pings are enough",
+      at = "zkl_session_tick", find = "zkl_clock_attend(&session->common.clock, session->now);",
+      replace = [[
+    zkl_clock_attend(&session->common.clock, session->now);
+    if (session->state == ZKL_SESSION_CONNECTED)
+        zkl_clock_prove(&session->common.clock, session->now, session->now);]] },
     { "proof-at-reply", "a proof counts from its reply, not from its request",
       at = "zkl_clock_prove", find = "if (issued <= clock->proof) return;",
       replace = [[

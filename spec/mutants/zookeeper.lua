@@ -79,13 +79,6 @@ return {
       at = "is_proof", find = "return by_leader && call->kind != CALL_PARENT;",
       replace = "return true || by_leader;",
       catch = by("lease", "counts down while others are looked at") },
-    { "ping-as-proof", "while the connection lives the lease does: pings are enough",
-      at = "zkl_session_tick", find = "zkl_clock_attend(&session->common.clock, session->now);",
-      replace = [[
-    zkl_clock_attend(&session->common.clock, session->now);
-    if (session->state == ZKL_SESSION_CONNECTED)
-        zkl_clock_prove(&session->common.clock, session->now, session->now);]],
-      catch = by("fault/traps", "does not keep a lease alive: it is suspect, then lost") },
     { "proof-at-answer",
       "a proof counts from its answer: who was stopped meanwhile believes too long",
       at = "complete", find = "call->issued", replace = "answer.now",

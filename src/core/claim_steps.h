@@ -181,7 +181,7 @@ zkl_actions zkl_claim_requeue(struct zkl_claim *claim); /* the own node is gone:
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
 /* To a claim that is to recheck those ahead. False: gets do, if any are to be sent. */
 bool zkl_claim_rechecks_by_list(struct zkl_claim *claim);
-/* Finds its place in the line, as far as that is known. */
+/* Finds its place in the line, as far as that is known. Its lookahead is watched already. */
 zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now);
 /* Somebody uses the path for something else. */
 zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contender *stranger);

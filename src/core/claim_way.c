@@ -132,11 +132,8 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
-/*
- * Finds the place in the line, as far as that is known. A list that another claim asked
- * for may have shown that the own node is gone.
- */
-zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
+/* A list that another claim asked for may have shown that the own node is gone. */
+static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
     struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
     drop_ahead(claim);
     claim->stalled = false;
@@ -159,4 +156,12 @@ zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
     if (!ahead) return admit(claim, now);
     if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
     return wait_for(claim, ahead);
+}
+
+zkl_actions zkl_claim_advance(struct zkl_claim *claim, zkl_time now) {
+    struct zkl_contender *watched = claim->lookahead ? zkl_contender_hold(claim->lookahead) : NULL;
+    zkl_actions actions = advance(claim, now);
+    if (watched && claim->ahead == watched) actions &= ~(zkl_actions)ZKL_DO_WATCH_AHEAD;
+    zkl_contender_drop(watched);
+    return actions;
 }
