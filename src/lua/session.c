@@ -354,6 +354,24 @@ static int ready(lua_State *L) {
     return zkl_lua_push_request(L, client, box, zkl_session_ready(zkl_client_enter(client), limit));
 }
 
+/* session:pause(timeout) -> request */
+static int pause_host(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    zkl_time limit = zkl_lua_time(L, 2);
+    void **box = zkl_lua_box(L, ZKL_REQUEST_BOX);
+    return zkl_lua_push_request(L, client, box, zkl_pause(zkl_client_enter(client), limit));
+}
+
+/* session:holds(path, owner) -> true if that owner has it */
+static int holds(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    const char *path = luaL_checkstring(L, 2), *owner = luaL_checkstring(L, 3);
+    bool has = zkl_session_holds(zkl_client_enter(client), path, owner);
+    zkl_client_leave(client);
+    lua_pushboolean(L, has);
+    return 1;
+}
+
 /*
  * What a lock wants each time: a table { path, kind, reentrant, data, jitter, limit, batch }, by
  * name; jitter of kind "unfair" only, limit of "permit", batch of "mutex".
@@ -468,9 +486,11 @@ void zkl_lua_open_session(lua_State *L) {
         {"foreign", foreign},
         {"get", get},
         {"heard", heard},
+        {"holds", holds},
         {"id", id},
         {"listen", listen_for_host},
         {"next", next_event},
+        {"pause", pause_host},
         {"poke", poke},
         {"queue", queue},
         {"ready", ready},

@@ -100,7 +100,8 @@ void zkl_query_start(struct zkl_request *request) {
     case REQUEST_ACQUIRE:
     case REQUEST_DOWNGRADE:
     case REQUEST_WAIT:
-    case REQUEST_RELEASE: break;
+    case REQUEST_RELEASE:
+    case REQUEST_PAUSE: break;
     }
 }
 
