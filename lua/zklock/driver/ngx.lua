@@ -310,6 +310,12 @@ function _M.call(...)
 end
 
 
+--- Starts fn() in a timer: no client takes it along.
+function _M.spawn(fn)
+    return timer_at(0, function() fn() end) ~= nil
+end
+
+
 -- --- the end of a session, sleep --------------------------------------------------------
 
 --- Closes a session without blocking the worker; where nothing can wait, in the background.

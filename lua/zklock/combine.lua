@@ -1,0 +1,162 @@
+--- Combining: what the coroutines of a process want of a lock is gathered, and carried out in one
+-- hold (flat combining; group commit). Submitters put entries into a queue and pause; a runner
+-- takes the lock for them. Where nothing can run beside the caller, a submitter takes the lock for
+-- its own item alone.
+
+local carry_out = require "zklock.combine.batch"
+local current_task = require "zklock.host_task"
+local entries = require "zklock.combine.entry"
+local failure = require "zklock.failure"
+local misuse = require "zklock.misuse"
+local options = require "zklock.options"
+local owner_key = require "zklock.owner"
+local runners = require "zklock.combine.runner"
+local scope = require "zklock.scope"
+local wait = require "zklock.wait"
+
+local ipairs, pairs, setmetatable = ipairs, pairs, setmetatable
+local brief = misuse.brief
+local status = coroutine.status
+
+---@class zklock.Combiner
+---@field lock zklock.Lock
+---@field fn fun(lease: zklock.Lease, items: any[]): any[]
+---@field most integer
+---@field queue zklock.Entry[] from `head` to `tail`; weak: an entry goes with its submitter
+---@field weak { runner: zklock.Runner? }
+---@field inside table the coroutines that run fn, as a set
+local Combiner = {}
+Combiner.__index = Combiner
+
+
+--- The first entry that waits to be taken.
+---@return zklock.Entry?
+function Combiner:first()
+    while self.head <= self.tail do
+        local entry = self.queue[self.head]
+        if entry and entry:lives() then return entry end
+        self.queue[self.head] = nil
+        self.head = self.head + 1
+    end
+end
+
+
+--- Takes what the next batch is of.
+---@return zklock.Entry[] entries
+---@return any[] items
+function Combiner:take()
+    local taken, items = {}, {}
+    while #taken < self.most do
+        local entry = self:first()
+        if not entry then break end
+        self.queue[self.head] = nil
+        self.head = self.head + 1
+        entry.taken = true
+        taken[#taken + 1], items[#items + 1] = entry, entry.item
+    end
+    return taken, items
+end
+
+
+--- Answers all that wait to be taken.
+---@param answer zklock.Answer
+function Combiner:refuse(answer)
+    for entry in self.first, self do entry:settle(answer) end
+end
+
+
+-- The caller is a part of a call of fn, which waits for it.
+local function is_inside(self)
+    local runner, task = runners.of(self), current_task()
+    if task and runner and runner.task == task then return true end
+    for thread in pairs(self.inside) do
+        local state = thread ~= "main" and status(thread)
+        if not state or state == "running" or state == "normal" then return true end
+    end
+    return false
+end
+
+
+local function is_held_by(self, owner)
+    for _, part in ipairs(self.lock.parts or { self.lock }) do
+        if part.session.handle:holds(part.path, owner) then return true end
+    end
+    return false
+end
+
+
+local function carry_out_one(self, lease, item)
+    local results, answer = carry_out(self.fn, self.inside, lease, { item })
+    return entries.give(answer or { value = results[1] })
+end
+
+
+-- Carries out one item in the caller's coroutine, which may hold the lock already.
+local function alone(self, item, timeout)
+    local lease, message, code = self.lock:acquire(timeout)
+    if not lease then return nil, message, code end
+    return scope(lease, carry_out_one, self, lease, item)
+end
+
+
+local function attend(entry, self, timeout)
+    self.tail = self.tail + 1
+    self.queue[self.tail] = entry
+    if not runners.of(self) and not runners.start(self) then
+        entry:close()
+        return alone(self, entry.item, timeout)
+    end
+    local session, path = self.lock.session, self.lock.path
+    return wait.wait(session, entry.request, timeout, entries.take, entry, path, timeout)
+end
+
+
+-- When the last submitter leaves, nobody needs the lock.
+local function submit_together(self, item, owner, timeout)
+    local entry = entries.new(self.lock.session, item, owner, timeout, function()
+        local runner = runners.of(self)
+        if runner and not self:first() then runner:stop_waiting() end
+    end)
+    return scope(entry, attend, entry, self, timeout)
+end
+
+
+local function submit(self, item, timeout)
+    local session, path = self.lock.session, self.lock.path
+    if item == nil then misuse.refuse("submit takes an item, not nil") end
+    options.timeout(timeout)
+    if session:forked() then return failure("forked", path) end
+    local refusal, why = wait.refusal(session)
+    if refusal then return nil, refusal, why end
+    if is_inside(self) then return failure("would_deadlock", path, "submit inside its fn") end
+    local owner = owner_key()
+    if is_held_by(self, owner) then return alone(self, item, timeout) end
+    if timeout == 0 then
+        if runners.of(self) then return failure("timeout", path, "taken") end
+        return alone(self, item, timeout)
+    end
+    return submit_together(self, item, owner, timeout)
+end
+
+
+--- See lock:combine.
+---@param lock zklock.Lock
+return function(lock, fn, opts)
+    options.callable(fn, "what combine runs")
+    opts = options.combine(opts)
+    if lock.claim == "read" or lock.claim == "permit" then
+        misuse.refuse("combine needs a lock that one has alone, not the %s lock %s",
+                      lock.claim, brief(lock.path))
+    end
+    local self = setmetatable({
+        lock = lock,
+        fn = fn,
+        most = opts.most,
+        queue = setmetatable({}, { __mode = "v" }),
+        head = 1,
+        tail = 0,
+        weak = setmetatable({}, { __mode = "v" }),
+        inside = setmetatable({}, { __mode = "k" }),
+    }, Combiner)
+    return function(item, timeout) return submit(self, item, timeout) end
+end
