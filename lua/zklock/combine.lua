@@ -16,7 +16,7 @@ local wait = require "zklock.wait"
 
 local ipairs, pairs, setmetatable = ipairs, pairs, setmetatable
 local brief = misuse.brief
-local status = coroutine.status
+local running, status = coroutine.running, coroutine.status
 
 ---@class zklock.Combiner
 ---@field lock zklock.Lock
@@ -65,10 +65,14 @@ function Combiner:refuse(answer)
 end
 
 
--- The caller is a part of a call of fn, which waits for it.
+-- The caller is a part of a call of fn, which waits for it. (What nginx says of the status of
+-- another request's coroutine is not so; but there the runner's task is its own.)
 local function is_inside(self)
-    local runner, task = runners.of(self), current_task()
-    if task and runner and runner.task == task then return true end
+    local task = current_task()
+    if task then
+        local runner = runners.of(self)
+        return self.inside[running()] or runner ~= nil and runner.task == task
+    end
     for thread in pairs(self.inside) do
         local state = thread ~= "main" and status(thread)
         if not state or state == "running" or state == "normal" then return true end
