@@ -218,6 +218,7 @@ build = {
       ["zklock.seckill.fault"] = "lua/zklock/seckill/fault.lua",
       ["zklock.seckill.http.app"] = "lua/zklock/seckill/http/app.lua",
       ["zklock.seckill.http.client"] = "lua/zklock/seckill/http/client.lua",
+      ["zklock.seckill.http.combined"] = "lua/zklock/seckill/http/combined.lua",
       ["zklock.seckill.http.conf"] = "lua/zklock/seckill/http/conf.lua",
       ["zklock.seckill.http.demo"] = "lua/zklock/seckill/http/demo.lua",
       ["zklock.seckill.http.environment"] = "lua/zklock/seckill/http/environment.lua",
