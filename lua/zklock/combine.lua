@@ -24,7 +24,7 @@ local running, status = coroutine.running, coroutine.status
 ---@field most integer
 ---@field queue zklock.Entry[] from `head` to `tail`; weak: an entry goes with its submitter
 ---@field weak { runner: zklock.Runner? }
----@field inside table the coroutines that run fn, as a set
+---@field inside table<thread, zklock.Lease> coroutines that run fn; weak
 local Combiner = {}
 Combiner.__index = Combiner
 
@@ -65,17 +65,17 @@ function Combiner:refuse(answer)
 end
 
 
--- The caller is a part of a call of fn, which waits for it. (What nginx says of the status of
--- another request's coroutine is not so; but there the runner's task is its own.)
+-- The caller is a part of a call of fn, which waits for it. What nginx says of the status of
+-- another request's coroutine is not so, but there the runner's task is its own. A call that was
+-- interrupted leaves its lease here, which is released, or collected.
 local function is_inside(self)
-    local task = current_task()
-    if task then
-        local runner = runners.of(self)
-        return self.inside[running()] or runner ~= nil and runner.task == task
-    end
-    for thread in pairs(self.inside) do
-        local state = thread ~= "main" and status(thread)
-        if not state or state == "running" or state == "normal" then return true end
+    local runner, task, own = runners.of(self), current_task(), running() or "main"
+    if runner and (runner.thread == own or task and runner.task == task) then return true end
+    for thread, lease in pairs(self.inside) do
+        local known = thread == own or thread == "main"
+        local state = known and "running" or not task and status(thread)
+        local calls = state == "running" or state == "normal"
+        if calls and lease:state() ~= "released" then return true end
     end
     return false
 end
@@ -160,7 +160,7 @@ return function(lock, fn, opts)
         head = 1,
         tail = 0,
         weak = setmetatable({}, { __mode = "v" }),
-        inside = setmetatable({}, { __mode = "k" }),
+        inside = setmetatable({}, { __mode = "kv" }),
     }, Combiner)
     return function(item, timeout) return submit(self, item, timeout) end
 end

@@ -26,12 +26,12 @@ end
 
 --- Calls fn(lease, items).
 ---@param fn function
----@param inside table the coroutines that run fn, as a set
+---@param inside table<thread, zklock.Lease> coroutines that run fn
 ---@return table? results as many as there are items
 ---@return zklock.Answer? answer the one to all items, if there are no results
 return function(fn, inside, lease, items)
     local count, thread = #items, running() or "main" -- Lua 5.1 has no thread for main
-    inside[thread] = true
+    inside[thread] = lease
     local ok, results = pcall(fn, lease, items)
     inside[thread] = nil
     if not ok then return nil, { value = results, raised = true } end

@@ -8,11 +8,14 @@ local scope = require "zklock.scope"
 local wait = require "zklock.wait"
 
 local ipairs, setmetatable = ipairs, setmetatable
+local running = coroutine.running
 
 ---@class zklock.Runner
 ---@field combiner zklock.Combiner which knows the runner weakly: it goes with its coroutine
 ---@field waiting? string for the lock, as this owner
 ---@field idle? boolean that wait was ended, because no entry lived
+---@field begun? boolean it runs, or will; an interrupt may come before that
+---@field thread? thread|"main"
 ---@field task? zklock.Task
 ---@field is_gone? fun(): boolean nothing will resume it
 local Runner = {}
@@ -46,7 +49,7 @@ end
 
 local function work(self)
     local combiner = self.combiner
-    self.task = current_task()
+    self.begun, self.thread, self.task = true, running() or "main", current_task()
     while combiner.weak.runner == self and combiner:first() do
         self.waiting = owner_key()
         local lease, message, code = combiner.lock:acquire()
@@ -69,7 +72,7 @@ local _M = {}
 ---@return zklock.Runner?
 function _M.of(combiner)
     local self = combiner.weak.runner
-    if self and not (self.is_gone and self.is_gone()) then return self end
+    if self and self.begun and not (self.is_gone and self.is_gone()) then return self end
 end
 
 
@@ -79,10 +82,8 @@ end
 function _M.start(combiner)
     local self = setmetatable({ combiner = combiner }, Runner)
     combiner.weak.runner = self
-    local begun
-    begun, self.is_gone = wait.spawn(function() scope(self, work, self) end)
-    if not begun then self:close() end
-    return begun
+    self.begun, self.is_gone = wait.spawn(function() scope(self, work, self) end)
+    return self.begun
 end
 
 
