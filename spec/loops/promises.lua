@@ -399,12 +399,15 @@ return function(loop, it, before_each, after_each)
         local library = program.library("forker")
         local forker = assert(package.loadlib(library, "luaopen_forker"))()
         local lease = rig.hold(lock)
+        local submit = lock:combine(print)
         io.stdout:flush()
         local pid = forker.fork(60)
         if pid == 0 then
-            local code
-            local ok = pcall(run, function() code = select(3, lock:acquire(20)) end)
-            forker.exit(ok and code == "forked" and 0 or 1)
+            local code, refused
+            local ok = pcall(run, function()
+                code, refused = select(3, lock:acquire(20)), select(3, submit(1, 20))
+            end)
+            forker.exit(ok and code == "forked" and refused == "forked" and 0 or 1)
         end
         assert.equal(0, forker.wait(pid))
         os.remove(library)

@@ -310,9 +310,14 @@ function _M.call(...)
 end
 
 
---- Starts fn() in a timer: no client takes it along.
+--- Starts fn() in a timer: no client takes it along. nginx may not run a timer when it runs many.
 function _M.spawn(fn)
-    return timer_at(0, function() fn() end) ~= nil
+    local began, runs = now(), false
+    local pends = timer_at(0, function()
+        runs = true
+        fn()
+    end)
+    return pends ~= nil, function() return not runs and now() > began + 1 end
 end
 
 
