@@ -124,6 +124,7 @@ build = {
       ["zklock.combine"] = "lua/zklock/combine.lua",
       ["zklock.combine.batch"] = "lua/zklock/combine/batch.lua",
       ["zklock.combine.entry"] = "lua/zklock/combine/entry.lua",
+      ["zklock.combine.queue"] = "lua/zklock/combine/queue.lua",
       ["zklock.combine.runner"] = "lua/zklock/combine/runner.lua",
       ["zklock.condition"] = "lua/zklock/condition.lua",
       ["zklock.driver.block"] = "lua/zklock/driver/block.lua",

@@ -8,13 +8,15 @@ local current_task = require "zklock.host_task"
 local entries = require "zklock.combine.entry"
 local failure = require "zklock.failure"
 local misuse = require "zklock.misuse"
+local new_queue = require "zklock.combine.queue"
 local options = require "zklock.options"
 local owner_key = require "zklock.owner"
 local runners = require "zklock.combine.runner"
 local scope = require "zklock.scope"
 local wait = require "zklock.wait"
 
-local ipairs, pairs, setmetatable = ipairs, pairs, setmetatable
+local ipairs, pairs = ipairs, pairs
+local setmetatable, tostring = setmetatable, tostring
 local brief = misuse.brief
 local running, status = coroutine.running, coroutine.status
 
@@ -22,47 +24,9 @@ local running, status = coroutine.running, coroutine.status
 ---@field lock zklock.Lock
 ---@field fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@field most integer
----@field queue zklock.Entry[] from `head` to `tail`; weak: an entry goes with its submitter
+---@field queue zklock.EntryQueue
 ---@field weak { runner: zklock.Runner? }
 ---@field inside table<thread, zklock.Lease> coroutines that run fn; weak
-local Combiner = {}
-Combiner.__index = Combiner
-
-
---- The first entry that waits to be taken.
----@return zklock.Entry?
-function Combiner:first()
-    while self.head <= self.tail do
-        local entry = self.queue[self.head]
-        if entry and entry:lives() then return entry end
-        self.queue[self.head] = nil
-        self.head = self.head + 1
-    end
-end
-
-
---- Takes what the next batch is of.
----@return zklock.Entry[] entries
----@return any[] items
-function Combiner:take()
-    local taken, items = {}, {}
-    while #taken < self.most do
-        local entry = self:first()
-        if not entry then break end
-        self.queue[self.head] = nil
-        self.head = self.head + 1
-        entry.taken = true
-        taken[#taken + 1], items[#items + 1] = entry, entry.item
-    end
-    return taken, items
-end
-
-
---- Answers all that wait to be taken.
----@param answer zklock.Answer
-function Combiner:refuse(answer)
-    for entry in self.first, self do entry:settle(answer) end
-end
 
 
 -- The caller is a part of a call of fn, which waits for it. What nginx says of the status of
@@ -104,8 +68,7 @@ end
 
 
 local function attend(entry, self, timeout)
-    self.tail = self.tail + 1
-    self.queue[self.tail] = entry
+    self.queue:add(entry)
     if not runners.of(self) and not runners.start(self) then
         entry:close()
         return alone(self, entry.item, timeout)
@@ -119,7 +82,7 @@ end
 local function submit_together(self, item, owner, timeout)
     local entry = entries.new(self.lock.session, item, owner, timeout, function()
         local runner = runners.of(self)
-        if runner and not self:first() then runner:stop_waiting() end
+        if runner and not self.queue:first() then runner:stop_waiting() end
     end)
     return scope(entry, attend, entry, self, timeout)
 end
@@ -149,18 +112,15 @@ return function(lock, fn, opts)
     options.callable(fn, "what combine runs")
     opts = options.combine(opts)
     if lock.claim == "read" or lock.claim == "permit" then
-        misuse.refuse("combine needs a lock that one has alone, not the %s lock %s",
-                      lock.claim, brief(lock.path))
+        misuse.refuse("combine needs a lock that one has alone, not %s", brief(tostring(lock)))
     end
-    local self = setmetatable({
+    local self = {
         lock = lock,
         fn = fn,
         most = opts.most,
-        queue = setmetatable({}, { __mode = "v" }),
-        head = 1,
-        tail = 0,
+        queue = new_queue(),
         weak = setmetatable({}, { __mode = "v" }),
         inside = setmetatable({}, { __mode = "kv" }),
-    }, Combiner)
+    }
     return function(item, timeout) return submit(self, item, timeout) end
 end

@@ -40,7 +40,7 @@ end
 
 
 local function carry_out_batch(combiner, lease)
-    local entries, items = combiner:take()
+    local entries, items = combiner.queue:take(combiner.most)
     if #entries == 0 then return end
     local results, answer = carry_out(combiner.fn, combiner.inside, lease, items)
     for i, entry in ipairs(entries) do entry:settle(answer or { value = results[i] }) end
@@ -50,14 +50,14 @@ end
 local function work(self)
     local combiner = self.combiner
     self.begun, self.thread, self.task = true, running() or "main", current_task()
-    while combiner.weak.runner == self and combiner:first() do
+    while combiner.weak.runner == self and combiner.queue:first() do
         self.waiting = owner_key()
         local lease, message, code = combiner.lock:acquire()
         self.waiting = nil
         if lease then
             scope(lease, carry_out_batch, combiner, lease)
         elseif not self.idle then
-            combiner:refuse{ message = message, code = code }
+            combiner.queue:refuse{ message = message, code = code }
         end
         self.idle = nil
     end
