@@ -112,6 +112,11 @@ describe("an interrupt", function()
         if ok and hook.fired and session:stats().callback_error ~= hook.trouble then
             error(("at %d it was swallowed"):format(n))
         end
+        if operation.after and setting.submit then
+            collectgarbage() -- what the interrupted call had
+            collectgarbage()
+            operation.after(setting)
+        end
         if setting.holder then setting.holder:release() end
         if setting.lease then setting.lease:release() end
         local own = setting.own
@@ -253,6 +258,30 @@ describe("an interrupt", function()
             return zklock.run(take_it, function() enter() zklock.sleep(0.001) end)
         end, take_it))
     end, nil, { tasks = true })
+
+    local function combine(setting)
+        return setting.lock:combine(function(_, items)
+            zklock.sleep(0.0005)
+            return items
+        end, { most = 2 })
+    end
+
+    operation("combine", function(setting)
+        setting.submit = setting.submit or combine(setting)
+        assert(setting.submit(1, 5) == 1)
+    end, nil, { after = function(setting) assert(setting.submit(2, 10) == 2) end })
+
+    operation("combine, many", function(setting)
+        setting.submit = setting.submit or combine(setting)
+        local function submit()
+            enter()
+            return assert(setting.submit(1, 5))
+        end
+        zklock.run(submit, submit, submit)
+    end, nil, { tasks = true, after = function(setting)
+        zklock.run(function() assert(setting.submit(2, 10) == 2) end)
+        assert(setting.submit(3, 10) == 3)
+    end })
 
     operation("condition", function(setting)
         local condition, signalled = setting.lock:condition("it"), false

@@ -35,6 +35,27 @@ describe("the store of the sale over HTTP", function()
         assert.same({ 97, 3 }, { store:stock(PRODUCT), store:ordered(PRODUCT) })
     end)
 
+    it("writes all orders of a batch, and the stock after the last, or none", function()
+        local function batch(token, ...)
+            local orders = {}
+            for i, left in ipairs{ ... } do
+                orders[i] = { product = PRODUCT, quantity = 1, left = left, buyer = i,
+                              server = "8080", token = token }
+            end
+            return store:sell_all(orders)
+        end
+        assert.is_true(batch("5", 99, 98, 97))
+        assert.is_false(batch("4", 96, 95))
+        assert.is_false(batch("5", 96, 95))
+        assert.same({ 97, 3 }, { store:stock(PRODUCT), store:ordered(PRODUCT) })
+        assert.is_true(batch("6", 96))
+        assert.is_true(sale.judge(store, 100, { sold = 4, lost = 0 }, true).right)
+        assert.is_false(sale.judge(store, 100, { sold = 4, lost = 0 }).right) -- a hold, an order
+        store:execute "DROP TABLE tb_order"
+        assert.has_error(function() batch("7", 95, 94) end)
+        assert.equal(96, store:stock(PRODUCT))
+    end)
+
     it("writes neither when the order fails", function()
         store:execute "DROP TABLE tb_order"
         assert.has_error(function() sell(99) end)
@@ -82,6 +103,12 @@ describe("the store of the sale over HTTP", function()
         sell(98, "3")
         store:execute "UPDATE tb_order SET token = 2"
         assert.same({ false, "tokens do not grow" }, { verdict(2) })
+        local function of_batches()
+            return sale.judge(store, 100, { sold = 2, lost = 0 }, true).right
+        end
+        assert.is_true(of_batches())
+        store:execute "UPDATE tb_order SET token = 3 WHERE token = 2 AND id = 1"
+        assert.is_false(of_batches())
     end)
 end)
 

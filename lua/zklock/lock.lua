@@ -4,6 +4,7 @@
 local Condition = require "zklock.condition"
 local Lease = require "zklock.lease"
 local Request = require "zklock.request"
+local combine = require "zklock.combine"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
 local misuse = require "zklock.misuse"
@@ -222,6 +223,17 @@ function Lock:condition(name)
                        'only a mutex with order = "fifo" or a write lock has conditions')
     end
     return Condition.new(self, name)
+end
+
+
+--- Gathers what the coroutines of this process want of the lock, and carries it out in one hold:
+-- fn(lease, items) is given items in order of arrival, and gives a list of as many results.
+---@param fn fun(lease: zklock.Lease, items: any[]): any[]
+---@param opts? { most?: integer } items of one hold, default 100
+---@return fun(item: any, timeout?: number): any, string?, string? submit gives the item's result;
+-- nil, message, code if it was not carried out, or nobody knows
+function Lock:combine(fn, opts)
+    return combine(self, fn, opts)
 end
 
 

@@ -35,6 +35,14 @@ local function users_line()
 end
 
 
+--- "file:line: " of where a function of the user's is defined; "" of what is called otherwise.
+function _M.place_of(fn)
+    if type(fn) ~= "function" then return "" end
+    local info = getinfo(fn, "S")
+    return info.linedefined > 0 and format("%s:%d: ", info.short_src, info.linedefined) or ""
+end
+
+
 --- Raises the error.
 ---@param text string for string.format
 function _M.refuse(text, ...)

@@ -7,7 +7,7 @@ local path_rules = require "zklock.path"
 local sorted_names = require "zklock.sorted_names"
 
 local huge = math.huge
-local ipairs, pairs = ipairs, pairs
+local getmetatable, ipairs, pairs = getmetatable, ipairs, pairs
 local tonumber, type = tonumber, type
 local concat = table.concat
 local flaw = path_rules.flaw
@@ -330,6 +330,17 @@ function _M.acquire(given)
 end
 
 
+local combine_fields = {
+    most = function(value, name) check_count(value, name, 2147483647) end,
+}
+
+local combine_defaults = { most = 100 }
+
+function _M.combine(given)
+    return complete(given, combine_fields, combine_defaults, "the options of combine")
+end
+
+
 local permits_fields = { permits = check.anything } -- the limit is known below
 for name, checker in pairs(acquire_fields) do permits_fields[name] = checker end
 
@@ -470,6 +481,14 @@ local release_fields = { wait = check.duration }
 
 function _M.release(given)
     return complete(given, release_fields, {}, "the options of release")
+end
+
+
+--- A function, or what can be called like one.
+function _M.callable(fn, what)
+    local class = type(fn) == "table" and getmetatable(fn)
+    if type(class) ~= "table" or not class.__call then _M.callback(fn, what) end
+    return fn
 end
 
 

@@ -190,15 +190,21 @@ function Session:__close()
 end
 
 
---- Ends the owner's waits with "interrupted".
----@return integer count
-function Session:interrupt(owner)
-    if self:forked() then return failure("forked", self.hosts) end
-    local key, count = owner_key(owner), 0
+-- Ends the waits of the owner with that text.
+function Session:interrupt_key(key)
+    local count = 0
     for _, request in pairs(self.requests) do
         if request.owner == key and request:interrupt() then count = count + 1 end
     end
     return count
+end
+
+
+--- Ends the owner's waits with "interrupted".
+---@return integer count
+function Session:interrupt(owner)
+    if self:forked() then return failure("forked", self.hosts) end
+    return self:interrupt_key(owner_key(owner))
 end
 
 

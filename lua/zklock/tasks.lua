@@ -120,6 +120,18 @@ function _M.wait(_, request)
 end
 
 
+--- Starts fn as a task of the outermost run around.
+---@return true
+---@return fun(): boolean is_gone
+function _M.spawn(fn)
+    local scheduler = driving()
+    local run = scheduler.run_of[this_thread()] or scheduler.run_of[scheduler.resumed]
+    while run.outer do run = run.outer end
+    run:start(fn)
+    return true, function() return run:is_over() end
+end
+
+
 --- Sleeps, while others go on.
 function _M.sleep(seconds)
     local scheduler = driving()

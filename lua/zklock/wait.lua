@@ -29,7 +29,16 @@ local chosen -- by the user; nil: by ourselves
 local usual = require(ngx and built.ngx or built.block)
 
 
---- zklock.driver(name | { wait = fn } | nil)
+-- The user's spawn(fn), as ours.
+local function starter(spawn)
+    return function(fn)
+        spawn(fn)
+        return true
+    end
+end
+
+
+--- zklock.driver(name | { wait = fn, spawn = fn } | nil)
 function _M.use(driver)
     if driver == nil then
         chosen = nil
@@ -39,7 +48,10 @@ function _M.use(driver)
         if type(driver.wait) ~= "function" then
             misuse.refuse("a driver is a table with a function wait(session, request, deadline)")
         end
-        chosen = { wait = driver.wait } -- what else is in it is not for us
+        if driver.spawn ~= nil and type(driver.spawn) ~= "function" then
+            misuse.refuse("a driver's spawn must be a function, not %s", misuse.show(driver.spawn))
+        end
+        chosen = { wait = driver.wait, spawn = driver.spawn and starter(driver.spawn) }
         return true
     end
     if not built[driver] then
@@ -146,6 +158,16 @@ function _M.refusal(session)
     local refusal = driver().refusal
     if not refusal and ngx and ngx.get_phase() == "init" then refusal = usual.refusal end
     if refusal then return refusal(session) end
+end
+
+
+--- Starts fn() beside the caller. False: nothing can run there.
+---@return boolean begun
+---@return (fun(): boolean)? is_gone nothing will resume it
+function _M.spawn(fn)
+    local spawn = driver().spawn
+    if not spawn then return false end
+    return spawn(fn)
 end
 
 

@@ -329,6 +329,32 @@ return function(loop, it, before_each, after_each)
         nothing_left()
     end)
 
+    it("combines what its coroutines want; each is told by its deadline", function()
+        local holder, over, arrived, sizes, late = held_by_another(), false, 0, {}, nil
+        local submit = lock:combine(function(_, items)
+            sizes[#sizes + 1] = #items
+            while not over do sleep(0.01) end
+            return items
+        end, { most = 50 })
+        local function want()
+            arrived = arrived + 1
+            local place = arrived
+            if place > 1 then return assert(submit(place) == place) end
+            late = { submit(place, 2) }
+            over = true -- fn returns after that
+        end
+        local wants = { times(120, want) }
+        wants[#wants + 1] = function()
+            loop:wait_for("all", function() return arrived == 120 end)
+            holder:release()
+        end
+        run(unpack(wants))
+        assert.same({ 50, 50, 20 }, sizes)
+        assert.equal("timeout", late[3])
+        assert.is_truthy(late[2]:find("may have been carried out", 1, true), late[2])
+        nothing_left()
+    end)
+
     it("leaves nothing when a coroutine that holds a lock ends by an error", function()
         local holder, other = held_by_another(), session:mutex(rig.path())
         local ended = pcall(run, function()
@@ -358,12 +384,15 @@ return function(loop, it, before_each, after_each)
         if program.sanitizer == "tsan" then return end -- it allows no thread after a fork
         local system = program.system()
         local lease = rig.hold(lock)
+        local submit = lock:combine(print)
         io.stdout:flush()
         local pid = system.fork(60)
         if pid == 0 then
-            local code
-            local ok = pcall(run, function() code = select(3, lock:acquire(20)) end)
-            system.exit(ok and code == "forked" and 0 or 1)
+            local code, refused
+            local ok = pcall(run, function()
+                code, refused = select(3, lock:acquire(20)), select(3, submit(1, 20))
+            end)
+            system.exit(ok and code == "forked" and refused == "forked" and 0 or 1)
         end
         assert.equal(0, system.wait(pid))
         run(function() assert(lease:check(20)) end)

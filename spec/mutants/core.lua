@@ -56,7 +56,7 @@ return {
       at = "zkl_claim_got_ahead", find = "case ZKL_DONE: break;",
       replace = "case ZKL_DONE: return ZKL_DO_WATCH_AHEAD;" },
     { "BUG-03-try", "a failed try leaves its node in the line",
-      at = "zkl_claim_advance",
+      at = "advance",
       find = "if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);",
       replace = "if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);" },
     { "BUG-03-deadline", "a wait that ends by its deadline leaves its node in the line",
@@ -71,7 +71,7 @@ return {
       at = "compare",
       find = "if (sequence != other->sequence) return sequence < other->sequence ? -1 : 1;" },
     { "BUG-11-missing", "the own node is not in the list: taken for the lock",
-      at = "zkl_claim_advance", find = "zkl_claim_requeue(claim)", replace = "admit(claim, now)" },
+      at = "advance", find = "zkl_claim_requeue(claim)", replace = "admit(claim, now)" },
     { "BUG-11-vanished", "the predecessor vanished before it could be watched: taken for the lock",
       at = "zkl_claim_got_ahead",
       find = "case ZKL_ABSENT: return ahead_gone(claim, contender, now);",
@@ -581,7 +581,7 @@ return {
     { "batch-token-czxid", "all grants of a node have one token",
       at = "zkl_claim_token", find = "+ claim->served" },
     { "batch-token-overflow", "tokens of a very large czxid overflow",
-      at = "zkl_claim_advance", find = "ZKL_BATCH_CZXID_MAX", replace = "INT64_MAX - 1" },
+      at = "advance", find = "ZKL_BATCH_CZXID_MAX", replace = "INT64_MAX - 1" },
 
     -- --- guards, questions, watchers, revocations ----------------------------------------
 
@@ -715,7 +715,7 @@ size_t drop_repeated(]] } } },
 
     { "waiting-try", "a try waits while the session is suspended",
       at = "refusal_of",
-      find = "    if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;" },
+      find = "options->trying && session->state == ZKL_SESSION_SUSPENDED", replace = "false" },
     { "dropped-wait", "a wait whose request was dropped goes on",
       at = "zkl_request_drop", find = "zkl_request_cancel(request, ZKL_INTERRUPTED);" },
     { "dropped-lease", "a grant that nobody took when its request was dropped is kept",

@@ -10,7 +10,8 @@ return {
     -- --- one list for all that need one -----------------------------------------------------
 
     { "list-each", "each claim lists for itself, though a list of the path is out",
-      at = "list", find = "if (shared && stake->path->lists > 0) return;", replace = "(void)shared;",
+      at = "list", find = "if (shared && stake->path->lists > 0) return;",
+      replace = "(void)shared;",
       catch = by("requests",
                  "of three readers of a session behind a writer are one list, for all of them") },
     { "list-one", "a list is for the claim that asked alone",
@@ -193,7 +194,8 @@ return {
       replace = [[
     if (session->state == ZKL_SESSION_CONNECTED) zkl_request_overdue(session);
     if (session->state == ZKL_SESSION_CONNECTED) zkl_stakes_feed(session, zkl_claim_tick);]],
-      also = { { at = "zkl_request_due", find = "if (each->deadline < due) due = each->deadline;", replace = "if (connected && each->deadline < due) due = each->deadline;" } },
+      also = { { at = "zkl_request_due", find = "if (each->deadline < due) due = each->deadline;",
+                 replace = "if (connected && each->deadline < due) due = each->deadline;" } },
       catch = by("lock", "ends at its deadline by itself while the session is suspended") },
     { "hasty-close", "close does not wait for a lost connection: nodes stay for a session timeout",
       at = "zkl_client_may_close", find = "!zkl_session_has_claims(client->session)",

@@ -163,6 +163,62 @@ function app.collect()
 end
 
 
+-- --- combining ----------------------------------------------------------------------------
+
+local combined = {} -- submit(), by path
+local submitters = {} -- how many have come, by path
+local batches = {} -- their sizes, in order
+
+local function carry_out(_, items)
+    batches[#batches + 1] = #items
+    local results = {}
+    for i, item in ipairs(items) do
+        ngx.sleep(item.hold)
+        if item.fails then error("it fails", 0) end
+        results[i] = "done " .. item.number
+    end
+    return results
+end
+
+
+-- One that has light threads of its own, which submit.
+local function spawn_inside(_, items)
+    local thread = ngx.thread.spawn(function() return select(3, items[1].submit(1)) end)
+    local _, code = ngx.thread.wait(thread)
+    return { code }
+end
+
+
+--- Submits the request's `number`, whose part of a batch takes `hold` seconds.
+function app.combine()
+    local path = arg("path")
+    combined[path] = combined[path] or lock():combine(carry_out)
+    submitters[path] = (submitters[path] or 0) + 1
+    local ok, result, message, code = pcall(combined[path], {
+        number = arg("number", "0"), hold = tonumber(arg("hold", 0)), fails = arg("fails"),
+    }, tonumber(arg("timeout")))
+    if not ok then return say("raised ", result) end
+    if not result then return failed(nil, message, code) end
+    return say(result)
+end
+
+
+function app.submitters()
+    return say(submitters[arg("path")] or 0)
+end
+
+
+function app.combine_inside()
+    local submit = lock():combine(spawn_inside)
+    return say((submit{ submit = submit }))
+end
+
+
+function app.batches()
+    return say(table.concat(batches, " "))
+end
+
+
 -- --- ends that run nothing more -----------------------------------------------------
 
 function app.exit_inside()

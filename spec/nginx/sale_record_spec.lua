@@ -170,6 +170,19 @@ describe("the record of a sale over HTTP #nginx", function()
         assert.is_true(second.told > second.asked)
     end)
 
+    it("has a hold for each batch when purchases are combined, and none overlap", function()
+        local _, told = play("HTTP-11", { session = 4 })
+        assert.same({}, told.overlaps)
+        assert.equal("right", told.verdict)
+        local written = count(told.purchases, function(p) return p.written end)
+        local holds = count(told.purchases, function(p) return p.granted end)
+        assert.is_true(holds >= 1 and holds < written)
+        assert.is_true(written >= told.sold)
+        for _, purchase in ipairs(told.purchases) do
+            if purchase.outcome == "sold" and purchase.granted then check_sold(purchase) end
+        end
+    end)
+
     it("has numbers of its own for who says none, and no two have the same", function()
         local _, told = play "HTTP-08"
         assert.same({}, told.overlaps)

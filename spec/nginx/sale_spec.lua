@@ -79,7 +79,7 @@ describe("the sale over HTTP #nginx", function()
     end
 
     describe("answers a purchase", function()
-        for _, strategy in ipairs{ "none", "shared", "zookeeper" } do
+        for _, strategy in ipairs{ "none", "shared", "zookeeper", "combined" } do
             it("with what is left and writes an order: " .. strategy, function()
                 local one = open{ strategy = strategy }
                 local status, answer, head = request(one, of(3))
@@ -88,7 +88,8 @@ describe("the sale over HTTP #nginx", function()
                 assert.equal(97, answer.left)
                 assert.matches("application/json", head)
                 assert.same({ 97, 3 }, { left(), ordered() })
-                assert.equal(strategy == "zookeeper", answer.token ~= nil)
+                assert.equal(strategy == "zookeeper" or strategy == "combined",
+                    answer.token ~= nil)
             end)
         end
 
@@ -162,6 +163,37 @@ describe("the sale over HTTP #nginx", function()
             assert.equal(200, (request(one, ONE)))
         end)
 
+        it("with 504 when it was taken and its time is over: it may be carried out", function()
+            local one = open{ strategy = "combined", timeout = 0.5, pause = 1.5 }
+            local status, answer = request(one, ONE)
+            assert.same({ 504, "timeout" }, { status, answer.error })
+            assert.matches("may have been carried out", answer.message)
+            rig.wait_for("the purchase", function() return left() == 99 end)
+            assert.equal(1, ordered())
+        end)
+
+        it("of which many wait in one hold, in the order of their arrival", function()
+            local one = open{ strategy = "combined", stock = 5 }
+            local lease, buys, statuses = hold_the_lock(), {}, {}
+            for i = 1, 8 do
+                buys[i] = function()
+                    local status = client.request(one.port, "POST", ONE)
+                    statuses[status] = (statuses[status] or 0) + 1
+                end
+            end
+            buys[9] = function()
+                repeat
+                    local _, state = client.request(one.port, "GET", "/mall/state")
+                until dkjson.decode(state).inside == 8
+                lease:release()
+            end
+            client.run(buys)
+            assert.same({ [200] = 5, [409] = 3 }, statuses)
+            assert.same({ 0, 5 }, { left(), ordered() })
+            local workers = run.store:number "SELECT count(DISTINCT token) FROM tb_order"
+            assert.is_true(workers <= 2) -- one hold of each worker
+        end)
+
         it("with 503 as long as there is no ZooKeeper", function()
             local one = open{ zookeeper = "127.0.0.1:1", start = true }
             local answer
@@ -204,6 +236,50 @@ describe("the sale over HTTP #nginx", function()
             assert.same({ 100, 0 }, { left(), ordered() })
         end)
 
+        it("when a server is killed in the middle of a batch: it is sold as a whole, or not",
+            function()
+                local one = open{ strategy = "combined", pause = 30, session = 3 }
+                local status, problem = meanwhile(one, function() one:kill() end)
+                assert.same({ nil, "lost" }, { status, problem })
+                server:wait_for_nodes(run.root .. LOCK, 0)
+                assert.same({ 100, 0 }, { left(), ordered() })
+            end)
+
+        it("when a ZooKeeper server is killed in the middle of a combined sale", function()
+            local ensemble = rig.server{ n = 3 }
+            local leader = rig.wait_for("a leader", function() return ensemble:leader() end)
+            open{ strategy = "combined", servers = 2, pause = 0.005, session = 8,
+                  zookeeper = ensemble.hosts }
+            local told = { sold = 0, lost = 0 }
+            local shoppers = {}
+            local function shop(i)
+                repeat
+                    local status, body = run:buy(i)
+                    if status == 200 then told.sold = told.sold + 1
+                    elseif status ~= 409 then
+                        -- Not now, or nobody knows: the next one, elsewhere.
+                        assert(status == 503 or status == 504, body)
+                        if status == 504 then told.lost = told.lost + 1 end
+                    end
+                    if told.sold >= 30 and leader then
+                        ensemble:kill(leader)
+                        leader = nil
+                    end
+                    i = i + 1
+                until status == 409
+            end
+            for i = 1, 20 do shoppers[i] = function() shop(i) end end
+            client.run(shoppers)
+            run:settle()
+            assert.is_nil(leader)
+            local outcome = sale.judge(run.store, 100, told, true)
+            assert.is_true(outcome.right, outcome.finding)
+            assert.equal(0, left())
+            run:close()
+            run = nil
+            ensemble:stop()
+        end)
+
         it("when a server stops so long that it loses the lock: its late write is refused",
             function()
                 local one = open{ pause = 10, session = 3 }
@@ -241,6 +317,10 @@ describe("the sale over HTTP #nginx", function()
                 "HTTP-08", "%d+ sold, %d+ left +right" },
             { "right for 200 connections with zklock, the servers in turns",
                 "HTTP-09", "%d+ sold, %d+ left +right" },
+            { "right for 200 connections, combined: a hold is many purchases",
+                "HTTP-10", "%d+ sold, %d+ left +right" },
+            { "right when a server is killed in the middle, combined",
+                "HTTP-11", "100 sold, 0 left, %d+ answers lost +right" },
         } do
             it(row[1], function()
                 local status, out = demo{ "--only", row[2] }

@@ -110,9 +110,10 @@ static int version(lua_State *L) {
     return 1;
 }
 
+/* request:cancel(code); "ok" is for pauses */
 static int cancel(lua_State *L) {
-    static const char *const names[] = {"interrupted", "timeout", NULL};
-    static const enum zkl_code codes[] = {ZKL_INTERRUPTED, ZKL_TIMEOUT};
+    static const char *const names[] = {"interrupted", "timeout", "ok", NULL};
+    static const enum zkl_code codes[] = {ZKL_INTERRUPTED, ZKL_TIMEOUT, ZKL_OK};
     enum zkl_code why = codes[luaL_checkoption(L, 2, "interrupted", names)];
     zkl_request_cancel(zkl_lua_enter(L, ZKL_REQUEST_BOX), why);
     zkl_lua_leave(L);

@@ -257,6 +257,24 @@ static int ready(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_session_ready(session, limit));
 }
 
+/* session:pause(timeout) -> request */
+static int pause_host(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    zkl_time limit = zkl_lua_time(L, 2);
+    zkl_session *session = zkl_lua_begin(L, client);
+    return zkl_lua_begun(L, client, zkl_pause(session, limit));
+}
+
+/* session:holds(path, owner) -> true if that owner has it */
+static int holds(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    const char *path = luaL_checkstring(L, 2), *owner = luaL_checkstring(L, 3);
+    bool has = zkl_session_holds(zkl_client_enter(client), path, owner);
+    zkl_client_leave(client);
+    lua_pushboolean(L, has);
+    return 1;
+}
+
 /*
  * What a lock wants each time, with texts that the table keeps: a table { path, kind, reentrant,
  * data, jitter, limit, batch }, by name; jitter of kind "unfair" only, limit of "permit", batch of
@@ -368,9 +386,11 @@ void zkl_lua_open_session(lua_State *L) {
         {"foreign", foreign},
         {"get", get},
         {"heard", heard},
+        {"holds", holds},
         {"id", id},
         {"listen", listen_for_host},
         {"next", next_event},
+        {"pause", pause_host},
         {"poke", poke},
         {"queue", queue},
         {"ready", ready},

@@ -19,6 +19,11 @@ static struct stake *held_by(const struct zkl_session *session, struct path *pat
     return NULL;
 }
 
+bool zkl_session_holds(zkl_session *session, const char *path, const char *owner) {
+    struct path *used = zkl_path_find(session, path, strlen(path));
+    return used && held_by(session, used, owner);
+}
+
 /* A reader that wants to write would wait for itself. */
 static bool may_enter_again(const struct stake *stake, const struct zkl_acquire_options *options) {
     const struct zkl_claim *claim = &stake->claim;

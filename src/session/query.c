@@ -94,7 +94,8 @@ static void start(struct zkl_request *request) {
     case REQUEST_ACQUIRE:
     case REQUEST_DOWNGRADE:
     case REQUEST_WAIT:
-    case REQUEST_RELEASE: break;
+    case REQUEST_RELEASE:
+    case REQUEST_PAUSE: break;
     }
 }
 

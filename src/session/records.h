@@ -96,7 +96,8 @@ enum request_kind {
     REQUEST_GUARD,
     REQUEST_SIGNAL,
     REQUEST_REVOKE,
-    REQUEST_GET
+    REQUEST_GET,
+    REQUEST_PAUSE
 };
 
 /* It is asked while the lease stands: one that is lost answers it. */

@@ -43,9 +43,13 @@ static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code co
     return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
 }
 
-/* Its user hears from its claim, or from its own answer: it may have been carried out. */
+/*
+ * Its user hears from its claim, from its own answer (it may have been carried out), or from the
+ * caller who ends the pause.
+ */
 static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
     if (contends(request)) return true;
+    if (request->kind == REQUEST_PAUSE) return code == ZKL_EXPIRED;
     return request->kind == REQUEST_GUARD && request->calls && code == ZKL_EXPIRED;
 }
 
@@ -54,6 +58,13 @@ void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {
         next = request->next;
         if (!goes_on(request, code)) zkl_request_finish(request, verdict(request, code), 0);
     }
+}
+
+zkl_request *zkl_pause(zkl_session *session, zkl_time timeout) {
+    struct zkl_request *request = zkl_request_new(session, REQUEST_PAUSE, timeout);
+    enum zkl_code code = zkl_request_refusal(session);
+    if (request && code != ZKL_OK) zkl_request_finish(request, code, 0);
+    return request;
 }
 
 uint64_t zkl_request_id(const zkl_request *request) {

@@ -129,6 +129,9 @@ enum zkl_session_state zkl_session_state(zkl_session *session); /* as its users 
 uint64_t zkl_session_id(const zkl_session *session);            /* 0: none */
 zkl_time zkl_session_timeout(const zkl_session *session);       /* negotiated; 0: none */
 
+/* A live claim on the path is the owner's. */
+bool zkl_session_holds(zkl_session *session, const char *path, const char *owner);
+
 /* Gives up every lease of an owner, with all their handles; how many. */
 size_t zkl_session_release_all(zkl_session *session, const char *owner);
 
@@ -250,6 +253,12 @@ extern const char *const zkl_op_names[];
  * there is a connection: without an answer it is open whether it was carried out.
  */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout);
+
+/*
+ * Asks for nothing: done when zkl_request_cancel() says so, with ZKL_OK for what came to be as it
+ * was waited for. An expiry does not end it.
+ */
+zkl_request *zkl_pause(zkl_session *session, zkl_time timeout);
 
 uint64_t zkl_request_id(const zkl_request *request);
 bool zkl_request_done(const zkl_request *request);

@@ -114,6 +114,13 @@ local function suspend(waiter)
 end
 
 
+--- Starts fn() beside the caller.
+function _M.spawn(fn)
+    copas.addthread(fn)
+    return true
+end
+
+
 function _M.wait(session, request)
     waiters.wait(session, request, copas, driver, suspend)
 end

@@ -72,6 +72,13 @@ local function suspend(waiter)
 end
 
 
+--- Starts fn() beside the caller.
+function _M.spawn(fn)
+    running():wrap(fn)
+    return true
+end
+
+
 function _M.wait(session, request)
     waiters.wait(session, request, running(), driver, suspend)
 end

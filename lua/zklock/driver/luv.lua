@@ -4,7 +4,8 @@ local uv = require "luv"
 local waiters = require "zklock.waiters"
 
 local error, ipairs, type = error, ipairs, type
-local resume, status, yield = coroutine.resume, coroutine.status, coroutine.yield
+local resume, status = coroutine.resume, coroutine.status
+local wrap, yield = coroutine.wrap, coroutine.yield
 local running, yieldable = coroutine.running, coroutine.isyieldable
 local loop_mode = uv.loop_mode or function() end -- before luv 1.40
 local traceback = debug.traceback
@@ -89,6 +90,13 @@ local function suspend(waiter)
     waiter.thread = running()
     yield()
     waiter.thread = nil -- also if other code than wake_up() resumed it
+end
+
+
+--- Starts fn() beside the caller.
+function _M.spawn(fn)
+    wrap(fn)()
+    return true
 end
 
 

@@ -310,6 +310,17 @@ function _M.call(...)
 end
 
 
+--- Starts fn() in a timer: no client takes it along. nginx may not run a timer when it runs many.
+function _M.spawn(fn)
+    local began, runs = now(), false
+    local pends = timer_at(0, function()
+        runs = true
+        fn()
+    end)
+    return pends ~= nil, function() return not runs and now() > began + 1 end
+end
+
+
 -- --- the end of a session, sleep --------------------------------------------------------
 
 --- Closes a session without blocking the worker; where nothing can wait, in the background.

@@ -107,9 +107,11 @@ function Buyer:pause() zklock.sleep(self.server.plan.pause) end
 function Buyer:may_buy(stock) return stock > 0 and self.quantity <= stock end
 
 
--- What is written for it when that much will be left. The token goes along where the plan wants
--- late writes refused.
-local function order_of(self, left)
+--- What is written for it when that much will be left. The token goes along where the plan wants
+--- late writes refused.
+---@param left integer
+---@return zklock.seckill.Order
+function Buyer:order(left)
     return {
         product = self.product, quantity = self.quantity, left = left, buyer = self.number,
         server = self.server.name, token = self.server.plan.fenced and self.token or nil,
@@ -125,7 +127,7 @@ end
 ---@return boolean written  false: the store refuses it
 function Buyer:write(left, write)
     write = write or self.store.sell
-    local written = write(self.store, order_of(self, left))
+    local written = write(self.store, self:order(left))
     if written then self:record("written", left) end
     return written
 end

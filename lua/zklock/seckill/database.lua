@@ -252,17 +252,29 @@ function database.literal_token(token)
 end
 
 
+-- Is no token of the table's rows, compared with the one before it, so?
+local function none_is(self, comparison, table_name, condition)
+    return self:number(([[WITH numbered AS (
+            SELECT token, lag(token) OVER (ORDER BY id) AS earlier FROM %s
+            WHERE token IS NOT NULL AND (%s))
+        SELECT count(*) FROM numbered WHERE token %s earlier]])
+        :format(table_name, condition or "1", comparison)) == 0
+end
+
+
 --- Does every token of the table's rows exceed the one before it?
 ---@param table_name string
 ---@param condition string?  which rows
 ---@return boolean
 function Database:tokens_grow(table_name, condition)
-    return self:number(([[WITH numbered AS (
-            SELECT token, lag(token) OVER (ORDER BY id) AS earlier FROM %s
-            WHERE token IS NOT NULL AND (%s))
-        SELECT count(*) FROM numbered WHERE token <= earlier]])
-        :format(table_name, condition or "1")) == 0
+    return none_is(self, "<=", table_name, condition)
 end
+
+
+--- Is none less than the one before it? (The rows of one transaction have one token.)
+---@param table_name string
+---@return boolean
+function Database:tokens_never_fall(table_name) return none_is(self, "<", table_name) end
 
 
 -- transactions -------------------------------------------------------------------------------

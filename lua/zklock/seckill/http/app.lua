@@ -3,7 +3,8 @@
 ---     POST /mall/commodity/purchase?commodityId=ID&number=N[&buyer=B]
 ---
 --- answers in JSON: 200 sold; 409 sold out, or fewer left than wanted; 400, 404, 405 a request
---- that is no purchase; 503 not now: the lock was not to be had, and nothing was sold.
+--- that is no purchase; 503 not now: the lock was not to be had, and nothing was sold; 504 the
+--- outcome is unknown.
 ---
 --- Each worker writes into a record of its own what happens to which buyer. A request that does
 --- not say which buyer it is gets a number from its server.
@@ -105,29 +106,66 @@ local function refuse(buyer, left)
 end
 
 
+local function sold(buyer, left)
+    return 200, { sold = true, left = left, token = buyer.token, server = server.name }
+end
+
+
+local function come_late()
+    return refusal(503, "lost", "the lock was lost before the purchase, and another has bought")
+end
+
+
 -- Between reading and writing only the lock keeps others out (S0's rule).
 local function buy(buyer)
     local left = buyer:stock()
     if not buyer:may_buy(left) then return refuse(buyer, left) end
     buyer:pause()
     left = left - buyer.quantity
-    if not buyer:buy(left) then
-        return refusal(503, "lost", "the lock was lost before the purchase, and another has bought")
-    end
-    return 200, { sold = true, left = left, token = buyer.token, server = server.name }
+    if not buyer:buy(left) then return come_late() end
+    return sold(buyer, left)
+end
+
+
+local function finish_hold(ok, ...)
+    ngx.shared.mall:incr("holding", -1)
+    if not ok then error((...), 0) end
+    return ...
+end
+
+
+-- Calls fn while this server counts as one that holds the lock.
+function server.holding(fn, ...)
+    ngx.shared.mall:incr("holding", 1, 0)
+    return finish_hold(pcall(fn, ...))
+end
+
+
+local function leave(buyer, ok, ...)
+    buyer:leave()
+    if not ok then error((...), 0) end
+    return ...
 end
 
 
 local function buy_in_turn(buyer)
     local hold, message, code = buyer:enter()
     if not hold then return refusal(503, code, message) end
-    local mall = ngx.shared.mall
-    mall:incr("holding", 1, 0)
-    local ok, status, content = pcall(buy, buyer)
-    mall:incr("holding", -1)
-    buyer:leave()
-    if not ok then error(status, 0) end
-    return status, content
+    return leave(buyer, pcall(server.holding, buy, buyer))
+end
+
+
+-- What was taken may have been bought, though nobody knows.
+local function buy_together(buyer)
+    local result, message, code = server.strategy:buy(buyer)
+    if not result then
+        buyer:tell(code)
+        return refusal(buyer.taken and 504 or 503, code, message)
+    end
+    if not result.sold then return refuse(buyer, result.left) end
+    buyer:tell(result.late and "late" or "sold")
+    if result.late then return come_late() end
+    return sold(buyer, result.left)
 end
 
 
@@ -148,6 +186,7 @@ local function serve()
     local buyer = buyers.new(server, wanted)
     ngx.ctx.buyer = buyer
     if left <= 0 then return refuse(buyer, left) end
+    if server.strategy.buy then return buy_together(buyer) end
     return buy_in_turn(buyer)
 end
 
@@ -218,9 +257,15 @@ local function open(premature)
 end
 
 
--- A lock of one server alone is in its shared memory; a file would be one of the machine.
+-- Those of nginx alone. (A lock of one server is in its shared memory; a file would be one of the
+-- machine.)
+local own = {
+    combined = "zklock.seckill.http.combined",
+    shared = "zklock.seckill.http.shared_memory",
+}
+
 local function load_strategy(name)
-    if name == "shared" then return require "zklock.seckill.http.shared_memory" end
+    if own[name] then return require(own[name]) end
     return assert(strategies.load(name))
 end
 

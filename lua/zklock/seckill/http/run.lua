@@ -129,7 +129,8 @@ function Run:server_of(i) return self.servers[number_of(self, i)] end
 
 -- By status, or by what became of the answer.
 local OUTCOMES = {
-    [200] = "sold", [409] = "refused", lost = "unanswered", refused = "unreachable",
+    [200] = "sold", [409] = "refused", [504] = "unanswered", lost = "unanswered",
+    refused = "unreachable",
 }
 
 

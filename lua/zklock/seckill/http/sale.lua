@@ -13,6 +13,7 @@ local wrk_load = require "zklock.seckill.http.wrk_load"
 -- Under wrk: a pause that nginx's timers can keep, and a stock that lasts a while.
 local CROWD_PAUSE = 0.001
 local CROWD_STOCK = 400
+local COMBINED_STOCK = 8000 -- where a hold is many purchases
 
 -- A server is killed when so many are sold at least, and so many wait for its answer.
 local SHOPPERS = 20
@@ -31,7 +32,7 @@ local function new_tally()
 end
 
 
-local KINDS = { [200] = "sold", [409] = "sold_out" }
+local KINDS = { [200] = "sold", [409] = "sold_out", [504] = "lost" }
 
 -- One purchase, and what came of it.
 local function buy(run, i, told)
@@ -47,7 +48,7 @@ end
 
 -- Why it is wrong; nil: it is right. A buyer that was told "sold" has an order; a buyer that was
 -- told nothing may have one.
-local function fault(store, stock, left, ordered, told)
+local function fault(store, stock, left, ordered, told, combined)
     if left + ordered ~= stock or left < 0 then
         return ("%d sold and %d left of %d"):format(ordered, left, stock)
     end
@@ -55,7 +56,8 @@ local function fault(store, stock, left, ordered, told)
     if ordered > told.sold + told.lost then
         return ("%d orders, only %d sold"):format(ordered, told.sold)
     end
-    if not store:tokens_grow "tb_order" then return "tokens do not grow" end
+    local grow = combined and store.tokens_never_fall or store.tokens_grow
+    if not grow(store, "tb_order") then return "tokens do not grow" end
 end
 
 
@@ -63,10 +65,11 @@ end
 ---@param store zklock.seckill.Sql
 ---@param stock integer  at first
 ---@param told { sold: integer, lost: integer }  what buyers know
+---@param combined boolean?  one hold may have several orders
 ---@return zklock.seckill.Outcome
-function sale.judge(store, stock, told)
+function sale.judge(store, stock, told, combined)
     local left, ordered = store:stock(seed.PRODUCT), store:ordered(seed.PRODUCT)
-    local problem = fault(store, stock, left, ordered, told)
+    local problem = fault(store, stock, left, ordered, told, combined)
     if problem then return { right = false, finding = problem } end
     return { right = true, finding = ("%d sold, %d left"):format(ordered, left) }
 end
@@ -88,7 +91,8 @@ end
 -- The outcome, with the run's only sale. The verdict of both is sale.judge's, which also looks at
 -- tokens and at answers that were lost.
 local function judged(scenario, run, told, remark)
-    local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], told)
+    local outcome = sale.judge(run.store, run.place.products[seed.PRODUCT], told,
+        scenario.strategy == "combined")
     outcome.finding = outcome.finding .. (remark or "")
     local made = account(scenario, run)
     made.verdict, made.finding = outcome.right and "right" or "wrong", outcome.finding
@@ -176,7 +180,8 @@ end
 --- A scenario of this kind.
 ---@class zklock.seckill.http.Scenario: zklock.seckill.Scenario
 ---@field servers integer
----@field strategy string   "shared": a lock of each nginx; else one of zklock.seckill.strategies
+---@field strategy string   "shared": a lock of each nginx; "combined": zklock's, a batch a hold;
+--- else one of zklock.seckill.strategies
 ---@field stock integer?    default: the seed's
 ---@field pause number?     default: that of the options
 ---@field wrk boolean?      needs wrk
@@ -184,6 +189,7 @@ end
 ---@param scenario zklock.seckill.http.Scenario
 function sale.scenario(scenario)
     scenario.zookeeper = scenario.strategy:find "^zookeeper" ~= nil
+        or scenario.strategy == "combined"
     scenario.race = scenario.expect == "wrong"
     return scenario
 end
@@ -191,7 +197,8 @@ end
 
 local function crowd_of(scenario)
     scenario.play, scenario.wrk = crowd, true
-    scenario.servers, scenario.stock, scenario.pause = 2, CROWD_STOCK, CROWD_PAUSE
+    scenario.servers, scenario.pause = 2, CROWD_PAUSE
+    scenario.stock = scenario.stock or CROWD_STOCK
     return sale.scenario(scenario)
 end
 
@@ -243,6 +250,18 @@ sale.scenarios = {
         strategy = "zookeeper-turns",
         explanation = "The same with order = \"turns\": a worker hands the lock on to its own "
             .. "next request a few times, which takes no round trip.",
+    },
+    crowd_of{
+        id = "HTTP-10", title = "wrk, zklock, combined", expect = "right",
+        strategy = "combined", stock = COMBINED_STOCK,
+        explanation = "The same with lock:combine: what the requests of a worker want is bought "
+            .. "in one hold, with one transaction.",
+    },
+    sale.scenario{
+        id = "HTTP-11", title = "combined, one server killed", expect = "right",
+        servers = 2, strategy = "combined", play = kill_one,
+        explanation = "One nginx is killed in the middle of its batches. A batch is in the store "
+            .. "as a whole, or not at all; the other server sells the rest.",
     },
 }
 

@@ -129,17 +129,28 @@ end
 ---@field token string?   digits; with it, the write of a younger holder is not overwritten
 ---@field version integer?  with it, no write since that was read is overwritten
 
+local function row_of(self, order)
+    return ("(%s, %d, %s, %s, %s)"):format(self:text(order.product), order.quantity,
+        self:text(tostring(order.buyer or "")), self:text(order.server),
+        literal_token(order.token))
+end
+
+
+-- The stock is the one after the last order.
+local function write_all(self, orders)
+    if self:execute(update_of(self, orders[#orders])) ~= 1 then return false end
+    local rows = {}
+    for i, order in ipairs(orders) do rows[i] = row_of(self, order) end
+    self:execute("INSERT INTO tb_order (commodity_id, number, buyer, server, token) VALUES "
+        .. table.concat(rows, ", "))
+    return true
+end
+
+
 --- The writes of a sale, in a transaction of the caller's.
 ---@param order zklock.seckill.Order
 ---@return boolean written  false: a younger holder of the lock came before
-function Sql:write(order)
-    if self:execute(update_of(self, order)) ~= 1 then return false end
-    self:execute(("INSERT INTO tb_order (commodity_id, number, buyer, server, token) "
-        .. "VALUES (%s, %d, %s, %s, %s)"):format(self:text(order.product), order.quantity,
-        self:text(tostring(order.buyer or "")), self:text(order.server),
-        literal_token(order.token)))
-    return true
-end
+function Sql:write(order) return write_all(self, { order }) end
 
 
 --- Writes the stock and the order, both or none.
@@ -147,6 +158,14 @@ end
 ---@return boolean written  false: a younger holder of the lock came before
 function Sql:sell(order)
     return self:transaction(function() return self:write(order) end)
+end
+
+
+--- Writes the stock and several orders of one holder, all or none.
+---@param orders zklock.seckill.Order[]  of one product, in order
+---@return boolean written  false: a younger holder of the lock came before
+function Sql:sell_all(orders)
+    return self:transaction(function() return write_all(self, orders) end)
 end
 
 

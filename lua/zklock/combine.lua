@@ -1,0 +1,126 @@
+--- Combining: what the coroutines of a process want of a lock is gathered, and carried out in one
+-- hold (flat combining; group commit). Submitters put entries into a queue and pause; a runner
+-- takes the lock for them. Where nothing can run beside the caller, a submitter takes the lock for
+-- its own item alone.
+
+local carry_out = require "zklock.combine.batch"
+local current_task = require "zklock.host_task"
+local entries = require "zklock.combine.entry"
+local failure = require "zklock.failure"
+local misuse = require "zklock.misuse"
+local new_queue = require "zklock.combine.queue"
+local options = require "zklock.options"
+local owner_key = require "zklock.owner"
+local runners = require "zklock.combine.runner"
+local scope = require "zklock.scope"
+local wait = require "zklock.wait"
+
+local ipairs, pairs = ipairs, pairs
+local setmetatable, tostring = setmetatable, tostring
+local brief = misuse.brief
+local running, status = coroutine.running, coroutine.status
+
+---@class zklock.Combiner
+---@field lock zklock.Lock
+---@field fn fun(lease: zklock.Lease, items: any[]): any[]
+---@field most integer
+---@field queue zklock.EntryQueue
+---@field weak { runner: zklock.Runner? }
+---@field inside table<thread, zklock.Lease> coroutines that run fn; weak
+
+
+-- The caller is a part of a call of fn, which waits for it. What nginx says of the status of
+-- another request's coroutine is not so, but there the runner's task is its own. A call that was
+-- interrupted leaves its lease here, which is released, or collected.
+local function is_inside(self)
+    local runner, task, own = runners.of(self), current_task(), running() or "main"
+    if runner and (runner.thread == own or task and runner.task == task) then return true end
+    for thread, lease in pairs(self.inside) do
+        local known = thread == own or thread == "main"
+        local state = known and "running" or not task and status(thread)
+        local calls = state == "running" or state == "normal"
+        if calls and lease:state() ~= "released" then return true end
+    end
+    return false
+end
+
+
+local function is_held_by(self, owner)
+    for _, part in ipairs(self.lock.parts or { self.lock }) do
+        if part.session.handle:holds(part.path, owner) then return true end
+    end
+    return false
+end
+
+
+local function carry_out_one(self, lease, item)
+    local results, answer = carry_out(self.fn, self.inside, lease, { item })
+    return entries.give(answer or { value = results[1] })
+end
+
+
+-- Carries out one item in the caller's coroutine, which may hold the lock already.
+local function alone(self, item, timeout)
+    local lease, message, code = self.lock:acquire(timeout)
+    if not lease then return nil, message, code end
+    return scope(lease, carry_out_one, self, lease, item)
+end
+
+
+local function attend(entry, self, timeout)
+    self.queue:add(entry)
+    if not runners.of(self) and not runners.start(self) then
+        entry:close()
+        return alone(self, entry.item, timeout)
+    end
+    local session, path = self.lock.session, self.lock.path
+    return wait.wait(session, entry.request, timeout, entries.take, entry, path, timeout)
+end
+
+
+-- When the last submitter leaves, nobody needs the lock.
+local function submit_together(self, item, owner, timeout)
+    local entry = entries.new(self.lock.session, item, owner, timeout, function()
+        local runner = runners.of(self)
+        if runner and not self.queue:first() then runner:stop_waiting() end
+    end)
+    return scope(entry, attend, entry, self, timeout)
+end
+
+
+local function submit(self, item, timeout)
+    local session, path = self.lock.session, self.lock.path
+    if item == nil then misuse.refuse("submit takes an item, not nil") end
+    options.timeout(timeout)
+    if session:forked() then return failure("forked", path) end
+    local refusal, why = wait.refusal(session)
+    if refusal then return nil, refusal, why end
+    if is_inside(self) then return failure("would_deadlock", path, "submit inside its fn") end
+    local owner = owner_key()
+    if is_held_by(self, owner) then return alone(self, item, timeout) end
+    if timeout == 0 then
+        if runners.of(self) then return failure("timeout", path, "taken") end
+        return alone(self, item, timeout)
+    end
+    return submit_together(self, item, owner, timeout)
+end
+
+
+--- See lock:combine.
+---@param lock zklock.Lock
+return function(lock, fn, opts)
+    options.callable(fn, "what combine runs")
+    opts = options.combine(opts)
+    if lock.claim == "read" or lock.claim == "permit" then
+        misuse.refuse("combine needs a lock that one has alone, not %s", brief(tostring(lock)))
+    end
+    local self = {
+        lock = lock,
+        fn = fn,
+        most = opts.most,
+        queue = new_queue(),
+        weak = setmetatable({}, { __mode = "v" }),
+        inside = setmetatable({}, { __mode = "kv" }),
+    }
+    return function(item, timeout) return submit(self, item, timeout) end
+end

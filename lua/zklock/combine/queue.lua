@@ -1,0 +1,59 @@
+--- The entries that wait to be taken, in order of arrival. It refers to them weakly: an entry goes
+-- with its submitter.
+
+local setmetatable = setmetatable
+
+---@class zklock.EntryQueue
+---@field entries zklock.Entry[] from `head` to `tail`, with gaps
+local Queue = {}
+Queue.__index = Queue
+
+
+---@param entry zklock.Entry
+function Queue:add(entry)
+    self.tail = self.tail + 1
+    self.entries[self.tail] = entry
+end
+
+
+--- The first that still waits.
+---@return zklock.Entry?
+function Queue:first()
+    while self.head <= self.tail do
+        local entry = self.entries[self.head]
+        if entry and entry:lives() then return entry end
+        self.entries[self.head] = nil
+        self.head = self.head + 1
+    end
+end
+
+
+--- Takes the first ones.
+---@param most integer
+---@return zklock.Entry[] taken
+---@return any[] items
+function Queue:take(most)
+    local taken, items = {}, {}
+    while #taken < most do
+        local entry = self:first()
+        if not entry then break end
+        self.entries[self.head] = nil
+        self.head = self.head + 1
+        entry.taken = true
+        taken[#taken + 1], items[#items + 1] = entry, entry.item
+    end
+    return taken, items
+end
+
+
+--- Gives all one answer.
+---@param answer zklock.Answer
+function Queue:refuse(answer)
+    for entry in self.first, self do entry:settle(answer) end
+end
+
+
+---@return zklock.EntryQueue
+return function()
+    return setmetatable({ entries = setmetatable({}, { __mode = "v" }), head = 1, tail = 0 }, Queue)
+end

@@ -1,0 +1,77 @@
+--- Strategy "combined" of an nginx: what the requests of a worker want of a product is bought in
+--- one hold of zklock's lock, with one read, one pause and one transaction for all of them.
+---
+--- The first buyer of a batch stands for its hold in the record.
+
+
+local MOST = 100 -- purchases of one hold
+
+
+local Combined = {}
+Combined.__index = Combined
+
+
+function Combined.open(server)
+    return setmetatable({ server = server, session = server:session(), submits = {} }, Combined)
+end
+
+
+-- What each gets, in their order, and what is left then (S0's rule); nil: nobody gets anything.
+local function share_out(buyers, left)
+    local orders, results = {}, {}
+    for i, buyer in ipairs(buyers) do
+        local sold = buyer:may_buy(left)
+        if sold then
+            left = left - buyer.quantity
+            orders[#orders + 1] = buyer:order(left)
+        end
+        results[i] = { sold = sold, left = left }
+    end
+    return orders, results
+end
+
+
+local function buy_all(self, lease, buyers)
+    local token, first, store = lease:token_string(), buyers[1], self.server.store
+    for _, buyer in ipairs(buyers) do buyer.token, buyer.taken = token, true end
+    first:record("granted", token)
+    local stock = first:stock()
+    first:pause()
+    local orders, results = share_out(buyers, stock)
+    local written = #orders == 0 or store:sell_all(orders)
+    for i, buyer in ipairs(buyers) do
+        results[i].late = not written
+        if written and results[i].sold then buyer:record("written", results[i].left) end
+    end
+    first:record "released"
+    return results
+end
+
+
+-- Each product has a lock of its own.
+function Combined:submit_of(name)
+    local submit = self.submits[name]
+    if not submit then
+        local server = self.server
+        local lock = self.session:mutex(server:path("lock/" .. name))
+        submit = lock:combine(function(lease, buyers)
+            return server.holding(buy_all, self, lease, buyers)
+        end, { most = MOST })
+        self.submits[name] = submit
+    end
+    return submit
+end
+
+
+--- Buys together with others.
+---@param buyer zklock.seckill.Buyer
+---@return { sold: boolean, left: integer, late: boolean }? result  late: the store refused all
+---@return string? message
+---@return string? code
+function Combined:buy(buyer)
+    buyer:record("asked", buyer.lock)
+    return self:submit_of(buyer.lock)(buyer, self.server.timeout)
+end
+
+
+return Combined
