@@ -170,6 +170,14 @@ static void ending(void) {
         entered();
         CHECK_IS(LISTED(AHEAD), ZKL_DO_FAIL | ZKL_DO_FORGET);
     }
+    TEST("a part whose node a later list lacks grants nothing: the last part fails (BUG-11)") {
+        half();
+        LINE(BEHIND); /* another claim's list, of the line in which the first part is first */
+        struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
+        CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(s.part.code, ZKL_LOST);
+        zkl_contender_drop(ahead);
+    }
     TEST("a part that was first, and may not watch its node any more, fails") {
         half();
         CHECK_IS(scene_got_own(ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);

@@ -241,6 +241,10 @@ return {
     { "always-one-by-one", "a path is never known to exist: claims enter one after the other",
       at = "zkl_claim_created", find = "claim->line->opened = reply == ZKL_DONE;" },
 
+    { "part-unlisted", "a multi-lock is granted though a list lacks the node of one of its parts",
+      at = "admit", find = "is_part(claim) && !all_have_nodes(claim)",
+      replace = "0 && !all_have_nodes(claim)" },
+
     -- --- our own: readers and writers -------------------------------------------------
 
     { "reader-behind-readers", "a reader waits for the readers ahead of it",

@@ -187,8 +187,10 @@ static void connect_somewhere(struct client *c) {
     int server = (int)choose(world.setting.servers);
     while (!network_can_connect(c, server)) server = (server + 1) % (int)world.setting.servers;
     bool shorter = !world.setting.plain && choose(8) == 7;
+    zkl_time least = 2 * world.setting.tick, shortened = TIMEOUT / 4 * 3;
+    if (shortened < least) shortened = least; /* no server grants less */
     tell("%s connects to server %d", story_client(c), server);
-    network_connect(c, server, shorter ? TIMEOUT / 4 * 3 : TIMEOUT);
+    network_connect(c, server, shorter ? shortened : TIMEOUT);
 }
 
 /* One session uses a path as one kind of lock; now and then it tries another, and is refused. */

@@ -118,6 +118,16 @@ static inline bool all_are(const struct zkl_claim *claim, enum zkl_claim_state s
     return true;
 }
 
+/* As far as the lists have shown: a part that is first takes none any more. */
+static inline bool all_have_nodes(const struct zkl_claim *claim) {
+    const struct zkl_claim *part = claim;
+    do {
+        if (!zkl_line_find(part->line, part->name)) return false;
+        part = part->next_part;
+    } while (part != claim);
+    return true;
+}
+
 /* It is not told of its end before it holds, unless it watches. */
 static inline zkl_actions watch_own(struct zkl_claim *claim) {
     if (claim->own_watched) return 0;
@@ -144,6 +154,7 @@ static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     }
     claim->state = ZKL_FIRST;
     if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
+    if (is_part(claim) && !all_have_nodes(claim)) return fail(claim, ZKL_LOST) | leave(claim);
     hold(claim);
     return ZKL_DO_GRANT | (ends_batch(claim) ? make_way_in_batch(claim) : 0);
 }
