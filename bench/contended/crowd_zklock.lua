@@ -20,7 +20,8 @@ local LOCKS = {
     semaphore = function(session, path) return session:semaphore(path, 1) end,
 }
 
-local AT_ONCE = 64 -- locks that are asked for together
+local AT_ONCE = 256 -- locks that are asked for together
+local LEAST_RATE = 100 -- of them, a second
 
 local sessions = {} -- the waiters', from 1; number 0 is the first holder's
 local kind, path, laps
@@ -29,8 +30,8 @@ local waiting, queued = 0, 0 -- waiters that have not ended; those that have bee
 local last = 0 -- when the latest of them was served, or gave up
 
 
-local function await(what, condition)
-    local deadline = core.now() + PATIENCE
+local function await(what, condition, patience)
+    local deadline = core.now() + (patience or PATIENCE)
     while not condition() do
         if core.now() > deadline then error("waited in vain: " .. what, 2) end
         zklock.sleep(0.002)
@@ -195,16 +196,18 @@ end
 -- Some at a time: a session has one request out for each.
 function commands.keep(below, count)
     local next_one = 0
+    count = tonumber(count)
     local function take_some()
-        while next_one < tonumber(count) do
+        while next_one < count do
             next_one = next_one + 1
             local number = next_one
             local session = sessions[number % #sessions + 1]
-            kept[#kept + 1] = assert(session:mutex(below .. "/" .. number):acquire(PATIENCE))
+            local lease = assert(session:mutex(below .. "/" .. number):acquire(PATIENCE))
+            kept[#kept + 1] = lease
         end
     end
     for _ = 1, AT_ONCE do start(take_some) end
-    await("so many locks", function() return waiting == 0 end)
+    await("so many locks", function() return waiting == 0 end, PATIENCE + count / LEAST_RATE)
 end
 
 

@@ -47,14 +47,16 @@ local function of_parts(results, ...)
 end
 
 
+local function ratio_of(figures, base) return range(rounds.ratio(figures, base)) end
+
+
+local function median_of(figures) return number((rounds.middle(figures, "ms"))) end
+
+
 local function print_times(results, names)
     if not results[1] then return end
-    print_grid("time / zklock's", results, peers(names), function(figures, base)
-        return range(rounds.ratio(figures, base))
-    end)
-    print_grid("ms", results, names, function(figures)
-        return range(rounds.middle(figures, "ms"))
-    end)
+    print_grid("time / zklock's", results, peers(names), ratio_of)
+    print_grid("ms", results, names, median_of)
 end
 
 
@@ -91,12 +93,8 @@ end
 
 local function print_memory(result, names)
     local list = by_unit(result)
-    print_grid("memory / zklock's", list, peers(names), function(figures, base)
-        return range(rounds.ratio(figures, base))
-    end)
-    print_grid("kB of the client", list, names, function(figures)
-        return range(rounds.middle(figures, "ms"))
-    end)
+    print_grid("memory / zklock's", list, peers(names), ratio_of)
+    print_grid("kB of the client", list, names, median_of)
 end
 
 
