@@ -43,7 +43,10 @@ return function(rows, path)
     local lines = {}
     for _, label in ipairs(labels) do
         local was, is = before[label] or {}, now[label]
-        for name in pairs(is) do
+        local names = {}
+        for name in pairs(is) do names[#names + 1] = name end
+        table.sort(names)
+        for _, name in ipairs(names) do
             if was[name] and was[BASE] then
                 lines[#lines + 1] = { label, name, ratio(was, name), ratio(is, name),
                     markdown.number((rounds.middle(was[name], "ms"))),
