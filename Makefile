@@ -5,8 +5,9 @@
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
 # make bench     speed, against the same requests made one after the other; bench-contended: many
-#                who want one lock, beside Curator; bench-engines: the engines side by side;
-#                bench-nginx in nginx
+#                who want one lock, beside Curator; bench-peers: all that a lock costs, beside
+#                Curator, kazoo, go-zookeeper and bare libzookeeper; bench-engines: the engines
+#                side by side; bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
 # make dist      the source archive and the rockspec that names it, in build
 # make lint, format, coverage, install, clean
@@ -40,7 +41,7 @@ LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
-.PHONY: bench-engines soak lint lint-actions
+.PHONY: bench-peers bench-engines soak lint lint-actions
 .PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
 .PHONY: test-lua-servers test-lua-links test-lua-others test-lua-laboratory
@@ -167,6 +168,19 @@ $(BUILD)/bench/CrowdCurator.class: bench/contended/CrowdCurator.java
 	mkdir -p $(@D)
 	javac -Xlint:all,-path -Werror -d $(@D) -cp '/usr/share/java/*' $<
 
+# Clients of other languages: what is not installed and cannot be is told as missing.
+PEERS = $(BUILD)/bench/CrowdCurator.class $(BUILD)/bench/gozk_crowd
+
+$(BUILD)/bench/gozk_crowd: bench/peers/gozk_crowd.go
+	mkdir -p $(@D)
+	GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$(abspath $(BUILD))/go go build -o $@ $<
+
+bench-peers: setup
+	-@rig/packages peers
+	@$(MAKE) --no-print-directory -s all $(RIG)
+	-@$(MAKE) --no-print-directory -s -k $(PEERS)
+	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) $(LUA) bench/peers.lua $(BENCH)
+
 bench-contended:
 	@rig/packages $(if $(PEER),curator)
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG) \
@@ -205,7 +219,7 @@ include spec/nginx/nginx.mk
 test: setup-tests
 	@.ci/suite
 
-build-tests: all $(RIG) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua \
+build-tests: all $(RIG) $(PEERS) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua \
 	$(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
 
 test-soak: $(BUILD)/5.1/zklock/core.so
@@ -255,7 +269,7 @@ test-lua-memory-5.1:
 	$(call in-memory,5.1,$(LUAJIT))
 
 # Flash sales, and the engines of other servers.
-laboratory = $(wildcard spec/bench_engines_spec.lua spec/cerberus*_spec.lua spec/checker_spec.lua \
+laboratory = $(wildcard spec/bench_*_spec.lua spec/cerberus*_spec.lua spec/checker_spec.lua \
 	spec/engine*_spec.lua spec/report_spec.lua spec/seckill*_spec.lua docs/seckill/*_spec.lua)
 documents = $(wildcard docs/testing-your-code/*_spec.lua)
 faults = $(wildcard spec/fault/*_spec.lua)
@@ -292,8 +306,8 @@ LUA_SPECS = $(laboratory) \
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
-# The benchmark runs on Lua 5.4.
-JIT_SPECS = $(filter-out spec/bench_engines_spec.lua,$(wildcard spec/*_spec.lua \
+# The benchmarks run on Lua 5.4.
+JIT_SPECS = $(filter-out spec/bench_%_spec.lua,$(wildcard spec/*_spec.lua \
 	spec/loops/*_spec.lua docs/*/*_spec.lua))
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module

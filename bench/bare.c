@@ -1,18 +1,36 @@
 /*
- * bare.c - the yardstick: the three requests of an uncontended lock, made one
- * after the other with libzookeeper's own synchronous calls.
+ * bare.c - the yardstick: the three requests of an uncontended lock (create, get_children, delete),
+ * made with libzookeeper alone.
  *
- *   bare HOSTS PATH    reads a count from each line of standard input, makes
- *                      that many cycles of create, get_children and delete,
- *                      and answers with their duration in seconds
+ *   bare PROXY SERVER    greets with "ready", and obeys commands, one a line:
+ *
+ *   cycles WHERE serial PATH COUNT 1
+ *       COUNT cycles on the server at PROXY or at SERVER (WHERE: proxy, server), by synchronous
+ *       calls, one after the other
+ *   cycles WHERE pipelined PATH COUNT TASKS
+ *       TASKS times COUNT cycles at the same time, each on a path of its own below PATH, by
+ *       asynchronous calls: the delete of a cycle goes out with the create and the list of the next
+ *
+ *   Each is answered with "ok SECONDS CPU": time, and processor time of this process.
  */
-#include <inttypes.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define THREADED
 #include <zookeeper/zookeeper.h>
+
+enum { PATH_SIZE = 256, NODE_SIZE = 320, TIMEOUT_MS = 30000 };
+
+struct task {
+    zhandle_t *handle;
+    char path[PATH_SIZE];
+    char node[NODE_SIZE];
+    unsigned left; /* cycles */
+    sem_t *done;
+};
 
 static void discard(const char *message) {
     (void)message;
@@ -24,11 +42,28 @@ static void check(int rc, const char *what) {
     exit(1);
 }
 
+static double seconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void ensure(zhandle_t *handle, const char *path) {
+    int rc = zoo_create(handle, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0);
+    if (rc != ZNODEEXISTS) check(rc, "create of the parent");
+}
+
+static void print_prefix(char *prefix, const char *path) {
+    snprintf(prefix, NODE_SIZE, "%s/_c_00000000-0000-0000-0000-000000000000-lock-", path);
+}
+
+/* --- serial --- */
+
 static void cycle(zhandle_t *handle, const char *path) {
-    char prefix[256], node[300];
+    char prefix[NODE_SIZE], node[NODE_SIZE + 20];
     struct String_vector names;
     struct Stat stat;
-    snprintf(prefix, sizeof prefix, "%s/_c_00000000-0000-0000-0000-000000000000-lock-", path);
+    print_prefix(prefix, path);
     check(zoo_create2(handle, prefix, "bare", 4, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL,
                       node, sizeof node, &stat),
           "create");
@@ -37,29 +72,115 @@ static void cycle(zhandle_t *handle, const char *path) {
     check(zoo_delete(handle, node, -1), "delete");
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+/* --- pipelined: by libzookeeper's completion thread, but for the first requests --- */
+
+static void begin_cycle(struct task *task);
+
+static void on_created(int rc, const char *node, const void *data) {
+    struct task *task = (struct task *)data;
+    check(rc, "create");
+    snprintf(task->node, sizeof task->node, "%s", node);
+}
+
+/* While `left` is above 0, another cycle's list is still to come. */
+static void on_deleted(int rc, const void *data) {
+    const struct task *task = data;
+    check(rc, "delete");
+    if (task->left == 0) sem_post(task->done);
+}
+
+/* Comes after on_created: the server answers in order. */
+static void on_listed(int rc, const struct String_vector *names, const void *data) {
+    struct task *task = (struct task *)data;
+    (void)names;
+    check(rc, "get_children");
+    task->left--;
+    check(zoo_adelete(task->handle, task->node, -1, on_deleted, task), "delete");
+    if (task->left > 0) begin_cycle(task);
+}
+
+static void begin_cycle(struct task *task) {
+    char prefix[NODE_SIZE];
+    print_prefix(prefix, task->path);
+    check(zoo_acreate(task->handle, prefix, "bare", 4, &ZOO_OPEN_ACL_UNSAFE,
+                      ZOO_EPHEMERAL_SEQUENTIAL, on_created, task),
+          "create");
+    check(zoo_aget_children(task->handle, task->path, 0, on_listed, task), "get_children");
+}
+
+/* --- commands --- */
+
+struct measure {
+    double begin, cpu;
+};
+
+static struct measure measure_begin(void) {
+    return (struct measure){seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+static void answer(struct measure since) {
+    struct measure now = measure_begin();
+    printf("ok %.6f %.6f\n", now.begin - since.begin, now.cpu - since.cpu);
+}
+
+static void run_serial(zhandle_t *handle, const char *path, unsigned count) {
+    ensure(handle, path);
+    struct measure begin = measure_begin();
+    for (unsigned i = 0; i < count; i++) cycle(handle, path);
+    answer(begin);
+}
+
+static void run_pipelined(zhandle_t *handle, const char *path, unsigned count,
+                          unsigned task_count) {
+    struct task *tasks = calloc(task_count, sizeof *tasks);
+    sem_t done;
+    if (tasks == NULL || sem_init(&done, 0, 0) != 0) exit(1);
+    ensure(handle, path);
+    for (unsigned i = 0; i < task_count; i++) {
+        tasks[i] = (struct task){.handle = handle, .left = count, .done = &done};
+        snprintf(tasks[i].path, sizeof tasks[i].path, "%s/%u", path, i);
+        ensure(handle, tasks[i].path);
+    }
+    struct measure begin = measure_begin();
+    for (unsigned i = 0; i < task_count; i++) begin_cycle(&tasks[i]);
+    for (unsigned i = 0; i < task_count; i++) sem_wait(&done);
+    answer(begin);
+    sem_destroy(&done);
+    free(tasks);
+}
+
+static zhandle_t *open_handle(const char *hosts) {
+    zhandle_t *handle = zookeeper_init2(hosts, NULL, TIMEOUT_MS, NULL, NULL, 0, discard);
+    if (handle == NULL) exit(1);
+    zoo_set_servers_resolution_delay(handle, -1); /* the fastest it can be */
+    return handle;
+}
+
+static void obey(zhandle_t *handle, const char *kind, const char *path, unsigned count,
+                 unsigned tasks) {
+    if (strcmp(kind, "serial") == 0 && tasks == 1) run_serial(handle, path, count);
+    else if (strcmp(kind, "pipelined") == 0) run_pipelined(handle, path, count, tasks);
+    else puts("error: unknown command");
 }
 
 int main(int argc, char **argv) {
-    unsigned count;
-    if (argc != 3) {
-        fprintf(stderr, "usage: bare HOSTS PATH\n");
+    char line[256], where[8], kind[16], path[128];
+    unsigned count, tasks;
+    if (argc < 3) {
+        fprintf(stderr, "usage: bare PROXY SERVER\n");
         return 2;
     }
-    zhandle_t *handle = zookeeper_init2(argv[1], NULL, 10000, NULL, NULL, 0, discard);
-    if (!handle) return 1;
-    zoo_set_servers_resolution_delay(handle, -1); /* the fastest it can be */
-    int rc = zoo_create(handle, argv[2], "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0);
-    if (rc != ZNODEEXISTS) check(rc, "create of the parent");
-    while (scanf("%u", &count) == 1) {
-        double begin = seconds();
-        for (unsigned i = 0; i < count; i++) cycle(handle, argv[2]);
-        printf("%.6f\n", seconds() - begin);
+    zhandle_t *proxy = open_handle(argv[1]), *server = open_handle(argv[2]);
+    puts("ready");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin) != NULL && strcmp(line, "quit\n") != 0) {
+        if (sscanf(line, "cycles %7s %15s %127s %u %u", where, kind, path, &count, &tasks) == 5)
+            obey(strcmp(where, "proxy") == 0 ? proxy : server, kind, path, count, tasks);
+        else puts("error: unknown command");
         fflush(stdout);
     }
-    zookeeper_close(handle);
+    zookeeper_close(proxy);
+    zookeeper_close(server);
+    puts("ok");
     return 0;
 }

@@ -22,18 +22,13 @@ end
 
 -- The yardstick, in a process of its own: bare(count) gives seconds.
 local function start_bare(hosts)
-    local fifo = os.tmpname()
-    os.remove(fifo)
-    rig.shell("mkfifo %s", fifo)
-    local output = assert(io.popen(("build/rig/bare %s /bench-bare < %s"):format(hosts, fifo)))
-    local input = assert(io.open(fifo, "w"))
-    input:setvbuf("no")
-    os.remove(fifo)
+    local servant = rig.servant(("build/rig/bare %s %s"):format(hosts, hosts))
+    servant:greet()
     local function bare(count)
-        input:write(count, "\n")
-        return assert(output:read("*n"), "the yardstick ended")
+        local answer = servant:command("cycles server serial /bench-bare %d 1", count)
+        return tonumber(answer:match("^%S+"))
     end
-    return bare, function() input:close() output:close() end
+    return bare, function() servant:stop() end
 end
 
 

@@ -1,4 +1,5 @@
---- What nginx serves to bench/nginx.lua: /NAME runs app.NAME. It runs in nginx.
+--- What nginx serves to bench/nginx.lua and bench/peers/nginx.lua: /NAME runs app.NAME. It runs in
+-- nginx.
 
 local core = require "zklock.core"
 local ffi = require "ffi"
@@ -8,12 +9,17 @@ ffi.cdef "double last_ring(void);"
 
 local app = {}
 local session, parked
+local OWN = 1024 -- locks, one after the other
+local cycles = 0
 
 
-local function the_lock()
+local function lock_of(path, options)
     session = session or assert(zklock.connect(os.getenv("ZK_HOSTS"), { timeout = 30 }))
-    return session:mutex(ngx.var.arg_path)
+    return session:mutex(path, options)
 end
+
+
+local function the_lock() return lock_of(ngx.var.arg_path) end
 
 
 local function number(name)
@@ -41,6 +47,16 @@ end
 
 function app.parked()
     ngx.say(parked or 0)
+end
+
+
+--- Acquires and releases: a lock that no other request wants now (`own`), or one for all.
+function app.cycle()
+    local path = ngx.var.arg_path
+    cycles = cycles + 1
+    if ngx.var.arg_own then path = path .. "/" .. cycles % OWN end
+    assert(lock_of(path, { order = ngx.var.arg_order }):acquire(10)):release()
+    ngx.say("done")
 end
 
 

@@ -1,16 +1,22 @@
 // CrowdCurator.java - the process of a crowd that has Apache Curator; crowd.lua says which commands
 // it obeys.
 //
-//   CrowdCurator HOSTS SERVER      SERVER: where the server itself listens, to be asked for nodes
+//   CrowdCurator PROXY SERVER      SERVER: where the server itself listens
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -43,7 +49,7 @@ public final class CrowdCurator {
         void run() throws Exception;
     }
 
-    private final String hosts;
+    private final String proxy;
     private final String server;
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final double offset = Double.parseDouble(System.getProperty("clock.offset"));
@@ -54,8 +60,8 @@ public final class CrowdCurator {
     private int laps;
     private double last; // when the latest waiter was served, or gave up
 
-    private CrowdCurator(String hosts, String server) throws Exception {
-        this.hosts = hosts;
+    private CrowdCurator(String proxy, String server) throws Exception {
+        this.proxy = proxy;
         this.server = server;
         open(0);
     }
@@ -86,6 +92,16 @@ public final class CrowdCurator {
             case "semaphore": return semaphore(new InterProcessSemaphoreV2(client, path, 1));
             default: throw new IllegalArgumentException("no such lock: " + kind);
         }
+    }
+
+    private static CuratorFramework connect(String hosts, int timeout) throws Exception {
+        CuratorFramework client = CuratorFrameworkFactory.newClient(
+                hosts, timeout, 15_000, new RetryOneTime(1000));
+        client.start();
+        if (!client.blockUntilConnected(15, TimeUnit.SECONDS)) {
+            throw new IOException("no connection to " + hosts);
+        }
+        return client;
     }
 
     // --- waiters -------------------------------------------------------------------------
@@ -144,13 +160,7 @@ public final class CrowdCurator {
 
     private void open(int count) throws Exception {
         while (sessions.size() <= count) {
-            CuratorFramework client = CuratorFrameworkFactory.newClient(
-                    hosts, SESSION_TIMEOUT, 15_000, new RetryOneTime(1000));
-            sessions.add(client);
-            client.start();
-            if (!client.blockUntilConnected(15, TimeUnit.SECONDS)) {
-                throw new IOException("no connection to " + hosts);
-            }
+            sessions.add(connect(proxy, SESSION_TIMEOUT));
         }
     }
 
@@ -185,6 +195,113 @@ public final class CrowdCurator {
         return String.format(Locale.ROOT, "%.6f", last);
     }
 
+    // --- for bench/peers.lua -------------------------------------------------------------
+
+    private final Map<String, CuratorFramework> cyclers = new HashMap<>(); // by WHERE
+    private final List<InterProcessMutex> kept = new ArrayList<>();
+    private CuratorFramework spare; // of `connect`
+
+    private CuratorFramework cycler(String where) throws Exception {
+        if (!cyclers.containsKey(where)) {
+            cyclers.put(where, connect(where.equals("proxy") ? proxy : server, SESSION_TIMEOUT));
+        }
+        return cyclers.get(where);
+    }
+
+    private static InterProcessMutex cycled(CuratorFramework client, String kind, String path) {
+        return kind.equals("read") ? new InterProcessReadWriteLock(client, path).readLock()
+                : new InterProcessMutex(client, path);
+    }
+
+    private static void cycle(InterProcessMutex mutex, boolean isTry, int count) throws Exception {
+        for (int i = 0; i < count; i++) {
+            if (!isTry) {
+                mutex.acquire();
+                mutex.release();
+            } else if (mutex.acquire(0, TimeUnit.MILLISECONDS)) {
+                throw new IllegalStateException("it was granted");
+            }
+        }
+    }
+
+    private static long processorTime() {
+        return ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
+                .getProcessCpuTime();
+    }
+
+    private String cycles(CuratorFramework client, String kind, String path, int count, int tasks)
+            throws Exception {
+        InterProcessMutex holder = kind.equals("free") ? null : cycled(sessions.get(0), kind, path);
+        InterProcessMutex own = cycled(client, kind, path);
+        if (kind.equals("reentry")) {
+            holder = own;
+        }
+        if (holder != null) {
+            holder.acquire();
+        }
+        long cpu = processorTime();
+        long begin = System.nanoTime();
+        if (tasks == 1) {
+            cycle(own, kind.equals("try"), count);
+        } else {
+            List<Future<?>> all = new ArrayList<>();
+            for (int i = 0; i < tasks; i++) {
+                InterProcessMutex mutex = cycled(client, kind, path + "/" + i);
+                all.add(threads.submit(() -> {
+                    cycle(mutex, false, count);
+                    return null;
+                }));
+            }
+            for (Future<?> each : all) {
+                each.get();
+            }
+        }
+        long end = System.nanoTime();
+        cpu = processorTime() - cpu;
+        if (holder != null) {
+            holder.release();
+        }
+        return String.format(Locale.ROOT, "%.6f %.6f", (end - begin) / 1e9, cpu / 1e9);
+    }
+
+    private void keep(String path, int count) throws Exception {
+        for (int i = 0; i < count; i++) {
+            CuratorFramework client = sessions.get(i % (sessions.size() - 1) + 1);
+            InterProcessMutex mutex = new InterProcessMutex(client, path + "/" + i);
+            kept.add(mutex);
+            mutex.acquire();
+        }
+    }
+
+    /** Resident, but of the heap, which is resident as a whole (see world.lua), what is in use. */
+    private static String memory() throws IOException {
+        System.gc();
+        Runtime runtime = Runtime.getRuntime();
+        String status = Files.readString(Path.of("/proc/self/status"));
+        Matcher matcher = Pattern.compile("VmRSS:\\s+(\\d+) kB").matcher(status);
+        if (!matcher.find()) {
+            throw new IOException("no VmRSS");
+        }
+        return String.valueOf(1024 * Long.parseLong(matcher.group(1)) - runtime.freeMemory());
+    }
+
+    private String waitFor(String path, double limit) {
+        long begin = System.nanoTime();
+        String what;
+        try {
+            boolean had = new InterProcessMutex(spare, path)
+                    .acquire((long) (limit * 1000), TimeUnit.MILLISECONDS);
+            what = had ? "granted" : "timeout";
+        } catch (Exception e) {
+            what = e.getClass().getSimpleName();
+        }
+        double seconds = (System.nanoTime() - begin) / 1e9;
+        threads.submit(spare::close);
+        return String.format(Locale.ROOT, "%.6f %s", seconds, what);
+    }
+
+    // --- commands are lines --------------------------------------------------------------
+
     private String obey(String[] words) throws Exception {
         switch (words[0]) {
             case "open": open(Integer.parseInt(words[1])); return "";
@@ -196,6 +313,15 @@ public final class CrowdCurator {
                 return "";
             case "release": held.release(); return "";
             case "serve": return serve();
+            case "cycles":
+                return cycles(cycler(words[1]), words[2], words[3], Integer.parseInt(words[4]),
+                        Integer.parseInt(words[5]));
+            case "keep": keep(words[1], Integer.parseInt(words[2])); return "";
+            case "memory": return memory();
+            case "connect":
+                spare = connect(server, (int) (1000 * Double.parseDouble(words[1])));
+                return "";
+            case "wait": return waitFor(words[1], Double.parseDouble(words[2]));
             default: throw new IllegalArgumentException("unknown command");
         }
     }
@@ -212,6 +338,7 @@ public final class CrowdCurator {
             }
         }
         sessions.forEach(CuratorFramework::close);
+        cyclers.values().forEach(CuratorFramework::close);
         System.out.println("ok");
     }
 

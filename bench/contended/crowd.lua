@@ -12,6 +12,22 @@
 --   release               the first holder lets go
 --   serve                 answers when its waiters have been served, or have given up, with the
 --                         time at which the last had
+--
+-- For bench/peers.lua it also obeys these, or answers "error: …" where its client cannot:
+--
+--   cycles WHERE KIND PATH COUNT TASKS
+--                         COUNT cycles, or TASKS times as many at the same time, then each task on
+--                         a path of its own below PATH; to the server through the proxy or directly
+--                         (WHERE: proxy, server). Answers with seconds, and with processor seconds
+--                         of the process. KIND: free (acquire and release), try (of a lock that
+--                         another session has), reentry (by the holder), read (while another
+--                         session reads)
+--   keep PATH COUNT       its sessions take so many locks more, of paths below PATH, and keep them
+--   memory                answers with the bytes that it occupies
+--   connect TIMEOUT       a session more, with that timeout, directly to the server
+--   wait PATH SECONDS     it acquires with that limit; answers with the seconds until it knew, and
+--                         what: granted, timeout, or an error
+--
 --   quit
 --
 -- Times are seconds of CLOCK_BOOTTIME. A process that waits for a command may be deaf to its
@@ -26,9 +42,10 @@ local Crowd = {}
 Crowd.__index = Crowd
 
 
---- Starts a crowd of so many processes; await() waits until it has begun.
-function crowd.start(name, program, count)
-    local self = setmetatable({ name = name, processes = {}, sessions = 0 }, Crowd)
+--- Starts a crowd of so many processes of a client (clients.lua); await() waits for their start.
+function crowd.start(client, program, count)
+    local self = setmetatable({ client = client, name = client.name, processes = {}, sessions = 0 },
+                              Crowd)
     -- In a session of their own: Ctrl-C is for the benchmark, and they end with it.
     for i = 1, count do self.processes[i] = rig.servant("setsid " .. program) end
     return self
@@ -111,6 +128,16 @@ function Crowd:give_up()
     local last = last_end(self)
     self.processes[1]:command("release")
     return last
+end
+
+
+--- Cycles of the first process (see above): seconds, and its processor seconds.
+function Crowd:cycles(where, kind, count, tasks)
+    local own_kind = self.client.kinds and self.client.kinds[kind] or kind
+    local answer = self.processes[1]:command("cycles %s %s /%s-%s-%d %d %d", where, own_kind,
+                                             kind, self.name, tasks, count, tasks)
+    local seconds, cpu = answer:match("^(%S+) (%S+)$")
+    return tonumber(seconds), tonumber(cpu)
 end
 
 

@@ -1,11 +1,13 @@
 --- The zklock process of a crowd; crowd.lua says which commands it obeys.
 --
---   crowd_zklock.lua HOSTS BATCH      BATCH: grants of a turn, of the kind "turns"
+--   crowd_zklock.lua PROXY SERVER BATCH      BATCH: grants of a turn, of the kind "turns"
 
 local core = require "zklock.core"
 local zklock = require "zklock"
 
-local HOSTS, BATCH = arg[1], tonumber(arg[2])
+local unpack = table.unpack or unpack -- luacheck: std max
+
+local PROXY, SERVER, BATCH = arg[1], arg[2], tonumber(arg[3])
 local TIMEOUT = 30 -- seconds, of the sessions
 local PATIENCE = 300 -- seconds
 
@@ -18,6 +20,9 @@ local LOCKS = {
     semaphore = function(session, path) return session:semaphore(path, 1) end,
 }
 
+local AT_ONCE = 256 -- locks that are asked for together
+local LEAST_RATE = 100 -- of them, a second
+
 local sessions = {} -- the waiters', from 1; number 0 is the first holder's
 local kind, path, laps
 local held -- by the first holder
@@ -25,8 +30,8 @@ local waiting, queued = 0, 0 -- waiters that have not ended; those that have bee
 local last = 0 -- when the latest of them was served, or gave up
 
 
-local function await(what, condition)
-    local deadline = core.now() + PATIENCE
+local function await(what, condition, patience)
+    local deadline = core.now() + (patience or PATIENCE)
     while not condition() do
         if core.now() > deadline then error("waited in vain: " .. what, 2) end
         zklock.sleep(0.002)
@@ -73,7 +78,7 @@ local commands = {}
 
 function commands.open(count)
     for number = #sessions + 1, tonumber(count) do
-        sessions[number] = assert(zklock.connect(HOSTS, { timeout = TIMEOUT }))
+        sessions[number] = assert(zklock.connect(PROXY, { timeout = TIMEOUT }))
     end
 end
 
@@ -118,15 +123,129 @@ function commands.serve()
 end
 
 
+-- --- for bench/peers.lua -------------------------------------------------------------------
+
+local cyclers = {} -- sessions, by WHERE
+local kept = {}    -- leases
+local spare        -- the session of `connect`
+
+
+local function cycler(where)
+    if not cyclers[where] then
+        local hosts = where == "proxy" and PROXY or SERVER
+        cyclers[where] = assert(zklock.connect(hosts, { timeout = TIMEOUT }))
+    end
+    return cyclers[where]
+end
+
+
+-- The last release is waited for: all the work is within the time.
+local function acquire_and_release(lock, is_last)
+    assert(lock:acquire(PATIENCE)):release(is_last and { wait = PATIENCE } or nil)
+end
+
+
+local function try(lock)
+    local lease, message, code = lock:acquire(0)
+    assert(not lease and code == "timeout", message)
+end
+
+
+local function read_side(session, below) return session:rwlock(below):read() end
+
+
+-- Of each kind: its lock, a cycle, who holds the lock meanwhile.
+local CYCLES = {
+    free = { lock = LOCKS.mutex, cycle = acquire_and_release },
+    try = { lock = LOCKS.mutex, cycle = try, holder = "other" },
+    reentry = { lock = LOCKS.mutex, cycle = acquire_and_release, holder = "self" },
+    read = { lock = read_side, cycle = acquire_and_release, holder = "other" },
+}
+
+
+local function run_cycles(row, session, below, count)
+    local lock, lease = row.lock(session, below), nil
+    if row.holder == "other" then lease = assert(row.lock(sessions[0], below):acquire(PATIENCE)) end
+    if row.holder == "self" then lease = assert(lock:acquire(PATIENCE)) end
+    local begin, cpu = core.now(), os.clock()
+    for i = 1, count do row.cycle(lock, i == count) end
+    local seconds = core.now() - begin
+    cpu = os.clock() - cpu
+    if lease then lease:release{ wait = PATIENCE } end
+    return seconds, cpu
+end
+
+
+local function run_tasks(row, session, below, count, tasks)
+    local begin, cpu = core.now(), os.clock()
+    for task = 1, tasks do
+        start(run_cycles, row, session, below .. "/" .. task, count)
+    end
+    await("the end of the cycles", function() return waiting == 0 end)
+    return last - begin, os.clock() - cpu
+end
+
+
+function commands.cycles(where, name, below, count, tasks)
+    local run = tonumber(tasks) == 1 and run_cycles or run_tasks
+    return ("%.6f %.6f"):format(run(CYCLES[name], cycler(where), below, tonumber(count),
+                                    tonumber(tasks)))
+end
+
+
+-- Some at a time: a session has one request out for each.
+function commands.keep(below, count)
+    local next_one = 0
+    count = tonumber(count)
+    local function take_some()
+        while next_one < count do
+            next_one = next_one + 1
+            local number = next_one
+            local session = sessions[number % #sessions + 1]
+            local lease = assert(session:mutex(below .. "/" .. number):acquire(PATIENCE))
+            kept[#kept + 1] = lease
+        end
+    end
+    for _ = 1, AT_ONCE do start(take_some) end
+    await("so many locks", function() return waiting == 0 end, PATIENCE + count / LEAST_RATE)
+end
+
+
+function commands.memory()
+    collectgarbage()
+    collectgarbage()
+    for line in io.lines("/proc/self/status") do
+        local kilobytes = line:match("^VmRSS:%s+(%d+) kB")
+        if kilobytes then return ("%d"):format(1024 * kilobytes) end
+    end
+end
+
+
+function commands.connect(timeout)
+    spare = assert(zklock.connect(SERVER, { timeout = tonumber(timeout) }))
+end
+
+
+function commands.wait(below, seconds)
+    local begin = core.now()
+    local lease, _, code = spare:mutex(below):acquire(tonumber(seconds))
+    local took = core.now() - begin
+    spare:close()
+    return ("%.6f %s"):format(took, lease and "granted" or code)
+end
+
+
+-- --- commands are lines ---------------------------------------------------------------------
+
 local function obey(line)
     local words = {}
     for word in line:gmatch("%S+") do words[#words + 1] = word end
-    return commands[table.remove(words, 1)](table.unpack(words))
+    return commands[table.remove(words, 1)](unpack(words))
 end
 
 
 zklock.run(function()
-    sessions[0] = assert(zklock.connect(HOSTS, { timeout = TIMEOUT }))
+    sessions[0] = assert(zklock.connect(PROXY, { timeout = TIMEOUT }))
     print("ready")
     io.stdout:flush()
     for line in io.lines() do
@@ -135,5 +254,6 @@ zklock.run(function()
         io.stdout:flush()
     end
     for number = 0, #sessions do sessions[number]:close() end
+    for _, session in pairs(cyclers) do session:close() end
     print("ok")
 end)

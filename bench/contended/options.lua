@@ -33,5 +33,7 @@ end
 
 
 return function(words)
-    return describe():parse(words)
+    local options = describe():parse(words)
+    options.clients = { "zklock", not options.alone and "Curator" or nil }
+    return options
 end

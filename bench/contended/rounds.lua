@@ -15,7 +15,10 @@ function rounds.run(options, contenders, measure)
     local figures, begin = {}, core.now()
     for i = 1, #contenders do figures[i] = {} end
     for round = 1, options.rounds do
-        for i, contender in ipairs(contenders) do figures[i][round] = measure(contender) end
+        for k = 1, #contenders do -- each is the first, in turn
+            local i = (round + k - 2) % #contenders + 1
+            figures[i][round] = measure(contenders[i])
+        end
         if round >= LEAST and core.now() - begin > options.patience then break end
     end
     return figures

@@ -1,13 +1,12 @@
 --- Where clients contend: a server, a proxy before it, a crowd of each client; and the figures of
 -- all rounds.
 
+local clients = require "bench.contended.clients"
 local crowd = require "bench.contended.crowd"
-local neighbour = require "spec.neighbours.neighbour"
 local rig = require "spec.rig"
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
 local HEAP = 1024 -- megabytes, of Curator's processes at most: each of its waiters has a list
-local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 
 local world = {}
 
@@ -16,9 +15,18 @@ World.__index = World
 
 
 -- The server's log is on the disk of the tree: folders for temporary files may be in memory.
-local function start_server(fsync)
+local function start_server(options)
     local folder = rig.shell("realpath %s", BUILD):match("[^\n]+")
-    return rig.server{ fsync = fsync, environment = ("TMPDIR='%s'"):format(folder) }
+    local heap = options.heap and ("JVMFLAGS='-Xmx%dm'"):format(options.heap) or ""
+    return rig.server{ fsync = not options.no_fsync, n = options.servers,
+                       environment = ("TMPDIR='%s' %s"):format(folder, heap) }
+end
+
+
+-- The server that clients are connected to. Of an ensemble it is one that follows.
+local function address_of(server, count)
+    local leader = count == 3 and server:leader()
+    return server:host(leader == 1 and 2 or 1)
 end
 
 
@@ -34,25 +42,32 @@ local function describe_disk(server)
 end
 
 
+--- Starts processes of a client: their number; flags and heap of Java's. See crowd.start.
+function World:start_crowd(name, count, flags, heap)
+    local client = clients[name]
+    return crowd.start(client, ("%s %s %s %d"):format(client.program(heap or HEAP, flags),
+                       self.proxy.hosts, self.address, self.options.batch or 0), count)
+end
+
+
 local function start_crowds(self)
-    local options, hosts = self.options, self.proxy.hosts
-    local zklock = ("%s bench/contended/crowd_zklock.lua %s %d"):format(LUA, hosts, options.batch)
-    local crowds = { crowd.start("zklock", zklock, options.processes) }
-    if not options.alone then
-        local curator = ("%s %s %s"):format(neighbour.java("bench", "CrowdCurator", HEAP),
-                                            hosts, self.server.hosts)
-        crowds[2] = crowd.start("Curator", curator, options.processes)
+    local crowds = {}
+    for i, name in ipairs(self.options.clients) do
+        crowds[i] = self:start_crowd(name, clients[name].kinds and 1 or self.options.processes)
     end
     for _, each in ipairs(crowds) do each:await() end
     return crowds
 end
 
 
+--- Options: clients (names), processes (of each), batch (grants of a turn), no_fsync; servers (1 or
+-- 3), heap (megabytes, of a server).
 function world.start(options)
     local self = setmetatable({ options = options, rows = {} }, World)
-    self.server = start_server(not options.no_fsync)
+    self.server = start_server(options)
     self.disk = describe_disk(self.server)
-    self.proxy = rig.proxy(self.server.hosts)
+    self.address = address_of(self.server, options.servers)
+    self.proxy = rig.proxy(self.address)
     self.crowds = start_crowds(self)
     return self
 end
@@ -68,15 +83,35 @@ function World:contenders(kind)
 end
 
 
+--- All that can do this; see clients.lua.
+function World:able(what)
+    local list = {}
+    for _, each in ipairs(self.crowds) do
+        if each.client.can[what] then list[#list + 1] = { crowd = each, kind = "mutex" } end
+    end
+    return list
+end
+
+
 --- Keeps the figures of a row, as rounds.run gives them.
 function World:note(part, list, shape, delay, figures)
     for i, contender in ipairs(list) do
         self.rows[#self.rows + 1] = {
-            part = part, client = contender.crowd.name, lock = contender.kind, delay_ms = delay,
+            part = part, name = shape.label,
+            client = contender.crowd.name, lock = contender.kind, delay_ms = delay,
             sessions = shape.sessions, waiters = shape.waiters, laps = shape.laps,
             rounds = figures[i],
         }
     end
+end
+
+
+--- Keeps them too, of a row of bench/peers: gives what its tables are made of.
+function World:result(row, part, list, figures)
+    self:note(part, list, row, row.delay, figures)
+    local result = { row = row, part = part, figures = {} }
+    for i, contender in ipairs(list) do result.figures[contender.crowd.name] = figures[i] end
+    return result
 end
 
 

@@ -17,6 +17,7 @@ end
 --- A number with three digits that count, or as many as it has before its point.
 function markdown.number(value)
     local size = math.abs(value)
+    if size > 0 and size < 0.1 then return ("%.2g"):format(value) end
     if size >= 100 then return ("%.0f"):format(value) end
     return (size >= 10 and "%.1f" or "%.2f"):format(value)
 end

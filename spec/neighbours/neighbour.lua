@@ -34,13 +34,13 @@ end
 
 
 --- The command that runs a Java program of ours with Curator: its folder in the build, its class,
--- its heap in megabytes.
-function neighbour.java(folder, class, heap)
+-- its heap in megabytes, more flags.
+function neighbour.java(folder, class, heap, flags)
     local jars = {}
     for i, name in ipairs(JARS) do jars[i] = ("/usr/share/java/%s.jar"):format(name) end
     return table.concat({
         "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData",
-        ("-Xmx%dm"):format(heap),
+        ("-Xmx%dm %s"):format(heap, flags or ""),
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
         "-Dclock.offset=" .. clock_offset(),
         ("-cp %s/%s:%s"):format(BUILD, folder, table.concat(jars, ":")), class,

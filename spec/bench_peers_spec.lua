@@ -1,0 +1,101 @@
+--- make bench-peers --quick: one short round of each row, with the peers that are installed. What
+-- it prints makes sense, whatever the speed of the machine.
+
+local clients = require "bench.contended.clients"
+local dkjson = require "dkjson"
+local rig = require "spec.rig"
+
+local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
+
+
+-- Cells of all lines of tables, by the first of them; those of the tables' heads, too.
+local function lines_of(text)
+    local lines = {}
+    for line in text:gmatch "[^\n]+" do
+        local label, rest = line:match "^| ([^|]+) |(.*)$"
+        if label then
+            local cells = {}
+            for cell in rest:gmatch " (.-) |" do cells[#cells + 1] = cell end
+            lines[label] = lines[label] or {}
+            table.insert(lines[label], cells)
+        end
+    end
+    return lines
+end
+
+
+local function bench(words)
+    local text = rig.shell("%s bench/peers.lua --quick %s 2>/dev/null; echo status $?", LUA, words)
+    assert.matches("status 0\n$", text)
+    return lines_of(text)
+end
+
+
+-- The cell of a client in a table of times: nil if there is no such column.
+local function cell_of(lines, label, head, name)
+    for i, title in ipairs(lines[head][1]) do
+        if title == clients[name].label then
+            return lines[label][head == "ms" and 2 or 1][i]
+        end
+    end
+end
+
+
+local function numbers(cell)
+    local list = {}
+    for number in cell:gmatch "[%d.e-]+" do list[#list + 1] = tonumber(number) end
+    return list
+end
+
+
+local function assert_measured(lines, label, name)
+    local ratio = cell_of(lines, label, "time / zklock's", name)
+    if clients[name].missing() then
+        assert.equal("missing", ratio)
+    else
+        assert.is_true(numbers(ratio)[1] > 0, label .. ", " .. name)
+        assert.is_true(numbers(cell_of(lines, label, "ms", name))[1] > 0, label .. ", " .. name)
+    end
+end
+
+
+describe("make bench-peers", function()
+    it("measures cycles, with each client that can do them, and keeps the figures", function()
+        local path = os.tmpname()
+        local lines = bench("--rows free,many,try,reentry --delays 0 --json " .. path)
+        for _, name in ipairs{ "LuaJIT", "Curator", "kazoo", "go-zookeeper", "serial",
+                               "pipelined" } do
+            assert_measured(lines, "free", name)
+        end
+        assert_measured(lines, "16 free at once", "pipelined")
+        assert.equal("—", cell_of(lines, "16 free at once", "ms", "serial"))
+        assert_measured(lines, "try, taken", "Curator")
+        assert_measured(lines, "re-entry", "LuaJIT")
+        assert.matches("^%S+ %+ %S+$", lines.free[3][1]) -- of processors: client, server
+        local file = assert(io.open(path))
+        local rows = dkjson.decode(file:read "*a").rows
+        file:close()
+        assert.equal("free", rows[1].name)
+        assert.is_true(rows[1].rounds[1].ms > 0)
+        local compared = bench("--rows free --delays 0 --against " .. path)
+        os.remove(path)
+        assert.is_not_nil(compared["against " .. path])
+    end)
+
+    it("measures grants, memory, locks that are held, and an outage", function()
+        local lines = bench "--rows handoff,8x8,memory,held,outage --sessions 2 --delays 1"
+        for _, name in ipairs{ "LuaJIT", "Curator", "kazoo", "go-zookeeper" } do
+            assert_measured(lines, "hand-off, S = 2, 1 ms round trip", name)
+            assert_measured(lines, "3 × 3, 1 ms round trip", name)
+        end
+        assert.is_not_nil(lines["a waiter"])
+        assert.is_not_nil(lines["200"]) -- locks that are held
+        assert.matches("timeout$", lines.outage[1][1])
+        assert.is_true(numbers(lines.outage[1][1])[1] >= 0.5)
+    end)
+
+    it("measures an ensemble", function()
+        local lines = bench "--rows ensemble"
+        assert_measured(lines, "hand-off, S = 3, ensemble", "LuaJIT")
+    end)
+end)
