@@ -158,27 +158,25 @@ end
 -- Some clients wait for a lock; it is released, and who has it then keeps it. How many ask? (The
 -- next one need not: it may know that it is the next.)
 local function clients_that_ask(name)
-    local lock, tasks, over, number = new_name(), {}, false, nil
+    local lock, over, number = new_name(), false, nil
     local clients, counters = {}, {}
     local lease = assert(open(name):mutex(lock):acquire(PATIENT))
     for i = 1, MANY do
-        local it_is = open(name)
-        clients[i], counters[i] = it_is, counter_of(it_is)
-        tasks[i] = function()
-            local got = assert(it_is:mutex(lock):acquire(4 * PATIENT))
-            while not over do zklock.sleep(SOON) end
-            got:release()
-        end
+        clients[i] = open(name)
+        counters[i] = counter_of(clients[i])
     end
-    tasks[MANY + 1] = function()
+    rig.run(MANY, function(i)
+        local got = assert(clients[i]:mutex(lock):acquire(4 * PATIENT))
+        while not over do zklock.sleep(SOON) end
+        got:release()
+    end, function()
         rest(clients, counters)
         local before = {}
         for i, count in ipairs(counters) do before[i] = count() end
         lease:release()
         number = number_that_ask(counters, before)
         over = true
-    end
-    zklock.run(unpack(tasks))
+    end)
     return number
 end
 

@@ -12,8 +12,6 @@ local rig = require "spec.rig"
 local socket = require "socket"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: std max
-
 local HOSTS = os.getenv "ZK_HOSTS"
 local SOON = 0.05    -- seconds for which something is waited for that does not come
 local PATIENT = 20   -- seconds for which something is waited for that does: less than any lease
@@ -667,26 +665,22 @@ describe("a fair lock of redisson", function()
     it("is had in the order in which it was asked for", function()
         local mine, name = open "redisson", new_name()
         local lease = assert(mine:mutex(name, { fair = true }):acquire(0))
-        local order, tasks, queue = {}, {}, ("redisson_lock_queue:{%s}"):format(name)
-        for i = 1, 5 do
-            tasks[i] = function()
-                local lock = open("redisson"):mutex(name, { fair = true })
-                rig.wait_for("its turn", function()
-                    return ask(redis, "llen", queue) == i - 1
-                end)
-                local got = assert(lock:acquire(PATIENT))
-                order[#order + 1] = i
-                zklock.sleep(0.01)
-                got:release()
-            end
-        end
-        tasks[6] = function()
+        local order, queue = {}, ("redisson_lock_queue:{%s}"):format(name)
+        rig.run(5, function(i)
+            local lock = open("redisson"):mutex(name, { fair = true })
+            rig.wait_for("its turn", function()
+                return ask(redis, "llen", queue) == i - 1
+            end)
+            local got = assert(lock:acquire(PATIENT))
+            order[#order + 1] = i
+            zklock.sleep(0.01)
+            got:release()
+        end, function()
             rig.wait_for("all", function()
                 return ask(redis, "llen", queue) == 5
             end)
             lease:release()
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.same({ 1, 2, 3, 4, 5 }, order)
     end)
 

@@ -12,9 +12,9 @@ local UNFAIR = { order = "none" }
 local server, path, a, b
 
 
--- What another program may do to nodes; see raw.pl.
-local function foreign(command, ...)
-    return rig.shell("perl spec/fault/raw.pl %s " .. command, server:host(1), ...)
+-- What another program may do to nodes; see foreign.pl.
+local function foreign(...)
+    return rig.foreign(server:host(1), ...)
 end
 
 local function czxid(node)
@@ -196,7 +196,7 @@ describe("an unfair mutex", function()
 
     it("waits for a node of the name that another program made #server", function()
         used(one)
-        foreign("create 0 %s/lock", path) -- persistent, nobody's
+        foreign("create %s/lock ''", path) -- persistent, nobody's
         assert.equal("timeout", code_of(one, 0))
         local lease = wait_while(one, { timeout = 10 }, function()
             foreign("delete %s/lock", path)
@@ -408,8 +408,8 @@ describe("a lost reply of an unfair mutex #server", function()
     -- A create of the session that nobody knows of.
     local function land(who)
         proxy:command("refuse") -- or it would reconnect at once, and end the other connection
-        local answer = rig.shell("perl spec/fault/raw.pl %s@%s create 1 %s/lock 2>&1",
-                                 server:host(1), who:id(), path)
+        local host = server:host(1) .. "@" .. who:id()
+        local answer = rig.foreign(host, "ephemeral %s/lock ''", path)
         proxy:command("accept")
         assert.matches("^ok ", answer)
         rig.wait_for("the reconnect", function()

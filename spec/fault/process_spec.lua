@@ -478,21 +478,16 @@ describe("a server that is stopped #server", function()
         local session = rig.session(own.hosts, { timeout = 20 })
         local path = rig.path()
         local lease = assert(session:mutex(path):acquire(20))
-        local woken, codes = {}, {}
-        local tasks, begin = {}, nil
-        for i = 1, 5 do
-            tasks[i] = function()
-                codes[i] = rig.code_of(session:mutex(path), { owner = i })
-                woken[i] = core.now() - begin
-            end
-        end
-        tasks[6] = function()
+        local woken, codes, begin = {}, {}, nil
+        rig.run(5, function(i)
+            codes[i] = rig.code_of(session:mutex(path), { owner = i })
+            woken[i] = core.now() - begin
+        end, function()
             own:wait_for_nodes(path, 6)
             fault.pause(own)
             begin = core.now()
             session:close()
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.same({ "closed", "closed", "closed", "closed", "closed" }, codes)
         for i = 1, 5 do assert.is_true(woken[i] < 10, ("%.2f s"):format(woken[i])) end
         assert.are_not.equal("held", lease:state())

@@ -7,8 +7,6 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: globals unpack
-
 local at_rest, fails, foreign, times_out = rig.at_rest, fault.fails, fault.foreign, fault.times_out
 
 local server, proxy = rig.shared(), nil
@@ -240,8 +238,8 @@ describe("a lost reply", function()
     -- A stranger makes a node of that session, by its name, in the lock's line.
     local function plant(id)
         id = ("0"):rep(16 - #id) .. id
-        return assert(foreign(server, "create 2 %s/_c_%s-%s-%s-0000-0000deadbeef-lock-", lock.path,
-                              id:sub(1, 8), id:sub(9, 12), id:sub(13, 16)):match("^ok (%S+)"))
+        return (server:foreign("numbered %s/_c_%s-%s-%s-0000-0000deadbeef-lock- ''", lock.path,
+                               id:sub(1, 8), id:sub(9, 12), id:sub(13, 16)))
     end
 
     it("that left a node of this session that nobody knows: it is removed as an orphan", function()
@@ -314,24 +312,21 @@ describe("a storm of faults", function()
     it("leaves one holder at a time, growing tokens, and nothing behind", function()
         local stormy, path, seed = rig.proxy(server.hosts), rig.path(), os.time() % 100000
         local log = { held = {}, token = 0, grants = 0 }
-        local running, sessions, tasks = true, {}, {}
+        local running, sessions = true, {}
         local function goes_on() return running end
-        for i = 1, 5 do
-            sessions[i] = rig.session(stormy.hosts, { timeout = 4 })
-            tasks[i] = function() contend(sessions[i], path, log, goes_on) end
-        end
+        for i = 1, 5 do sessions[i] = rig.session(stormy.hosts, { timeout = 4 }) end
         local function reconnects()
             local sum = 0
             for _, session in ipairs(sessions) do sum = sum + session:stats().reconnects end
             return sum
         end
-        tasks[#tasks + 1] = function() weather(stormy, seed, goes_on) end
-        tasks[#tasks + 1] = function()
+        local ok, problem = pcall(rig.run, 5, function(i)
+            contend(sessions[i], path, log, goes_on)
+        end, function() weather(stormy, seed, goes_on) end, function()
             zklock.sleep(4)
             rig.eventually(function() return log.grants > 20 and reconnects() > 10 end)
             running = false
-        end
-        local ok, problem = pcall(zklock.run, unpack(tasks))
+        end)
         assert.is_true(ok, ("seed %d: %s"):format(seed, tostring(problem)))
         assert.is_true(log.grants > 20, ("seed %d: only %d grants"):format(seed, log.grants))
         -- What was not met stays in the proxy: end it, as if the network came back elsewhere.
@@ -496,17 +491,12 @@ describe("a session that expires", function()
         local kept = assert(holder:mutex(waited.path):acquire(20))
         local id, lease = session:id(), assert(held:acquire(20))
         lease:on_lost(function(_, state) told[#told + 1] = state end)
-        local tasks = {}
-        for i = 1, 5 do
-            tasks[i] = function()
-                codes[i] = rig.code_of(waited, { timeout = 30, owner = i })
-            end
-        end
-        tasks[6] = function()
+        rig.run(5, function(i)
+            codes[i] = rig.code_of(waited, { timeout = 30, owner = i })
+        end, function()
             rig.wait_for("five in line", function() return #server:nodes(waited.path) >= 5 end)
             fault.expire(proxy, session)
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.equal("held", kept:state())
         assert.same({ "expired", "expired", "expired", "expired", "expired" }, codes)
         session:dispatch()
