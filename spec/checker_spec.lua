@@ -10,6 +10,7 @@
 
 local check = require "spec.torture.checker"
 local figures = require "spec.torture.figures"
+local files = require "spec.files"
 local history = require "spec.torture.history"
 local intervals = require "spec.torture.intervals"
 local program = require "spec.fault.program"
@@ -923,9 +924,7 @@ describe("a history as a file", function()
     end)
 
     it("ends where its process was killed", function()
-        local file = assert(io.open(path, "w"))
-        file:write("1.5\tc1.1\t-\tended\n2.5\tc1.1\tc1.1-1\tgran")
-        file:close()
+        files.write(path, "1.5\tc1.1\t-\tended\n2.5\tc1.1\tc1.1-1\tgran")
         assert.equal(1, #history.read{ path })
     end)
 end)
@@ -1065,10 +1064,7 @@ describe("a long history", function()
     end
 
     local function events_of_long(grants, readers)
-        local path = os.tmpname()
-        local file = assert(io.open(path, "w"))
-        file:write(long_history(grants, readers))
-        file:close()
+        local path = files.write(os.tmpname(), long_history(grants, readers))
         local events = history.read{ path }
         os.remove(path)
         return events

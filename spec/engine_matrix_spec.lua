@@ -4,6 +4,7 @@
 local dkjson = require "dkjson"
 local engine = require "zklock.engine"
 local engines = require "spec.engines"
+local files = require "spec.files"
 local markdown = require "spec.markdown"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -353,9 +354,7 @@ describe("the matrix of docs/engines.md", function()
             local path, test = (tests[column] or ""):match '^`(.-)` ?"?(.-)"?$'
             assert.is_string(path, column .. " has no test")
             if path ~= OWN_PATH then
-                local file = assert(io.open(path))
-                local there = file:read("*a"):find(('it("%s'):format(test), 1, true)
-                file:close()
+                local there = assert(files.read(path)):find(('it("%s'):format(test), 1, true)
                 assert.is_truthy(there and test ~= "", ("%s has no test %q"):format(path, test))
             end
         end

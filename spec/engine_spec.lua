@@ -6,6 +6,7 @@ local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local engine = require "zklock.engine"
 local engines = require "spec.engines"
+local files = require "spec.files"
 local is_refused = require "spec.seckill.refused"
 local redis_servers = require "zklock.seckill.redis"
 local rig = require "spec.rig"
@@ -122,19 +123,15 @@ local LOCKS = {
 
 -- Reads a number from a file, waits a moment, and writes one more; so many times.
 local COUNT = [[
-local engine, zklock = require "zklock.engine", require "zklock"
+local engine, files, zklock = require "zklock.engine", require "spec.files", require "zklock"
 local lock = %s
 say "ready"
 while not io.open(%q) do zklock.sleep(0.001) end
 for _ = 1, %d do
     assert(lock:with(20, function()
-        local file = io.open(%q)
-        local number = tonumber(file:read "*a") or 0
-        file:close()
+        local number = tonumber(files.read(%q)) or 0
         zklock.sleep(0.002)
-        file = io.open(%q, "w")
-        file:write(number + 1)
-        file:close()
+        files.write(%q, number + 1)
     end))
 end
 say "done"
@@ -158,9 +155,7 @@ local function count_together(lock, many)
     assert(io.open(go, "w")):close()
     for _, child in ipairs(children) do assert.equal("done", child:line()) child:finish() end
     os.remove(go)
-    local file = assert(io.open(path))
-    local number = tonumber(file:read "*a")
-    file:close()
+    local number = tonumber(files.read(path))
     os.remove(path)
     return number
 end

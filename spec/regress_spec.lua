@@ -75,9 +75,7 @@ describe("a lease", function()
     after_each(rig.close_sessions)
 
     it("tells every handle the state as it is, also when a callback waits", function()
-        local proxy = rig.proxy(rig.shared().hosts)
-        finally(function() rig.close_sessions() proxy:stop() end)
-        local session = rig.session(proxy.hosts, { timeout = 2 })
+        local session, proxy = rig.behind_proxy(rig.shared().hosts, { timeout = 2 })
         local lock, told = session:mutex(rig.path()), { {}, {} }
         local leases = { assert(lock:acquire(20)), assert(lock:acquire(20)) }
         for i, lease in ipairs(leases) do
@@ -100,8 +98,7 @@ describe("a lease", function()
     end)
 
     it("that was released while a check waited is released, not lost", function()
-        local proxy = rig.proxy(rig.shared().hosts)
-        finally(function() rig.close_sessions() proxy:stop() end)
+        local proxy = rig.proxy_for_test(rig.shared().hosts)
         local lock = rig.session(proxy.hosts, { timeout = 10 }):mutex(rig.path())
         local lease, code = assert(lock:acquire(20)), nil
         proxy:command("blackhole")

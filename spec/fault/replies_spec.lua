@@ -11,12 +11,8 @@ local at_rest, fails, foreign, times_out = rig.at_rest, fault.fails, fault.forei
 
 local server, proxy = rig.shared(), nil
 
-setup(function() proxy = rig.proxy(server.hosts) end)
-teardown(function() proxy:stop() end)
-after_each(function()
-    fault.heal(proxy)
-    rig.close_sessions()
-end)
+before_each(function() proxy = rig.proxy_for_test(server.hosts) end)
+after_each(rig.close_sessions)
 
 
 describe("a lost reply", function()
@@ -67,19 +63,17 @@ describe("a lost reply", function()
         -- The same for each request of a path's first use.
         for count = 1, 2 do
             it(("to a create of a parent (%s %d)"):format(kind, count), function()
-                local own = rig.proxy(server.hosts) -- of what the rules do not meet nothing stays
-                finally(function() own:stop() end)
-                local first = rig.session(own.hosts, { timeout = 20 })
+                local first = rig.session(proxy.hosts, { timeout = 20 })
                 local fresh = first:mutex(rig.path() .. "/a/b")
-                own:command("%s createContainer %d", kind, count)
-                own:command("%s create2 3", kind)
+                proxy:command("%s createContainer %d", kind, count)
+                proxy:command("%s create2 3", kind)
                 local lease = assert(fresh:acquire(20))
                 assert.equal(1, #server:nodes(fresh.path))
                 assert.is_true(first:stats().reconnects >= 1, "no fault happened")
                 assert.is_true(lease:release{ wait = 20 })
                 server:wait_for_nodes(fresh.path, 0)
                 at_rest(first)
-                assert.equal(0, own:counts().multi)
+                assert.equal(0, proxy:counts().multi)
             end)
         end
 
@@ -275,15 +269,15 @@ describe("a storm of faults", function()
     local FAULTS = { "drop-reply", "drop-request", "cut-after" }
     local WHAT = { "create2", "getChildren", "getData", "delete", "sync", "connect" }
 
-    local function weather(stormy, seed, goes_on)
+    local function weather(seed, goes_on)
         local state = seed
         local function random(n) -- the same on every Lua
             state = (state * 16807) % 2147483647
             return state % n + 1
         end
         while goes_on() do
-            stormy:command("%s %s %d", FAULTS[random(#FAULTS)], WHAT[random(#WHAT)], random(4))
-            if random(8) == 1 then stormy:command("cut") end
+            proxy:command("%s %s %d", FAULTS[random(#FAULTS)], WHAT[random(#WHAT)], random(4))
+            if random(8) == 1 then proxy:command("cut") end
             zklock.sleep(0.01 * random(6))
         end
     end
@@ -310,11 +304,11 @@ describe("a storm of faults", function()
     end
 
     it("leaves one holder at a time, growing tokens, and nothing behind", function()
-        local stormy, path, seed = rig.proxy(server.hosts), rig.path(), os.time() % 100000
+        local path, seed = rig.path(), os.time() % 100000
         local log = { held = {}, token = 0, grants = 0 }
         local running, sessions = true, {}
         local function goes_on() return running end
-        for i = 1, 5 do sessions[i] = rig.session(stormy.hosts, { timeout = 4 }) end
+        for i = 1, 5 do sessions[i] = rig.session(proxy.hosts, { timeout = 4 }) end
         local function reconnects()
             local sum = 0
             for _, session in ipairs(sessions) do sum = sum + session:stats().reconnects end
@@ -322,7 +316,7 @@ describe("a storm of faults", function()
         end
         local ok, problem = pcall(rig.run, 5, function(i)
             contend(sessions[i], path, log, goes_on)
-        end, function() weather(stormy, seed, goes_on) end, function()
+        end, function() weather(seed, goes_on) end, function()
             zklock.sleep(4)
             rig.eventually(function() return log.grants > 20 and reconnects() > 10 end)
             running = false
@@ -330,11 +324,10 @@ describe("a storm of faults", function()
         assert.is_true(ok, ("seed %d: %s"):format(seed, tostring(problem)))
         assert.is_true(log.grants > 20, ("seed %d: only %d grants"):format(seed, log.grants))
         -- What was not met stays in the proxy: end it, as if the network came back elsewhere.
-        stormy:command("reset")
+        proxy:command("reset")
         assert.is_true(reconnects() > 10)
         for _, session in ipairs(sessions) do session:close() end
         server:wait_for_nodes(path, 0)
-        stormy:stop()
     end)
 end)
 
@@ -342,14 +335,9 @@ end)
 describe("a server that goes away", function()
     local own, link -- the server, and a proxy before it
 
-    setup(function()
-        own = rig.server()
-        link = rig.proxy(own.hosts)
-    end)
-    teardown(function()
-        link:stop()
-        own:stop()
-    end)
+    setup(function() own = rig.server() end)
+    before_each(function() link = rig.proxy_for_test(own.hosts) end)
+    teardown(function() own:stop() end)
     after_each(function() own:resume() end)
 
     -- A server that still loads its data may take a connection and forget it: 2/3 of the

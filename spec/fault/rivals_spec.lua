@@ -100,21 +100,15 @@ local function behind_another(count, fn)
 end
 
 -- `session` is behind the proxy, `other` is not.
-setup(function()
-    server = rig.shared()
-    proxy = rig.proxy(server.hosts)
-end)
-teardown(function() proxy:stop() end)
 before_each(function()
+    server = rig.shared()
+    proxy = rig.proxy_for_test(server.hosts)
     session = rig.session(proxy.hosts, { timeout = 20 }) -- no outage here is as long
     other = rig.session(server.hosts, { timeout = 20 })
     lock = session:mutex(rig.path())
     assert(lock:acquire(20)):release{ wait = 20 } -- makes the path
 end)
-after_each(function()
-    fault.heal(proxy)
-    rig.close_sessions()
-end)
+after_each(rig.close_sessions)
 
 describe("after the end of its session", function()
     before_each(function()

@@ -11,12 +11,8 @@ local at_rest, foreign = rig.at_rest, fault.foreign
 
 local server, proxy = rig.shared(), nil
 
-setup(function() proxy = rig.proxy(server.hosts) end)
-teardown(function() proxy:stop() end)
-after_each(function()
-    fault.heal(proxy)
-    rig.close_sessions()
-end)
+before_each(function() proxy = rig.proxy_for_test(server.hosts) end)
+after_each(rig.close_sessions)
 
 
 -- ZOOKEEPER-1998: libzookeeper resolves names on every turn of its loop; while it cannot,
@@ -106,10 +102,9 @@ describe("trap 2: an even number of addresses", function()
                             "dead,dead,live,dead", "dead,live,dead,dead",
                             "live,dead,dead,dead" } do
         it(("does not keep a session from the live one of %s, ever"):format(order), function()
-            local live, proxies = nil, {}
+            local live
             local hosts = order:gsub("%a+", function(word)
-                local each = rig.proxy(server.hosts)
-                proxies[#proxies + 1] = each
+                local each = rig.proxy_for_test(server.hosts)
                 if word == "live" then live = each else each:command("refuse") end
                 return each.hosts
             end)
@@ -121,9 +116,6 @@ describe("trap 2: an even number of addresses", function()
                 fault.reconnected(session, i)
             end
             assert.equal(0, session:stats().expiries)
-            session:close()
-            -- The later ones inherited the inputs of the earlier ones.
-            for i = #proxies, 1, -1 do proxies[i]:stop() end
         end)
     end
 end)
@@ -315,14 +307,9 @@ describe("traps 6 and 7: a session with many long paths", function()
     local LONG = ("x"):rep(2000)
     local own, link -- the server, and a proxy before it
 
-    setup(function()
-        own = rig.server()
-        link = rig.proxy(own.hosts)
-    end)
-    teardown(function()
-        link:stop()
-        own:stop()
-    end)
+    setup(function() own = rig.server() end)
+    before_each(function() link = rig.proxy_for_test(own.hosts) end)
+    teardown(function() own:stop() end)
 
     -- Waits that timed out do not count, those in line do; leases take what is left for nodes.
     it("is refused more watches than it could set again, and reconnects", function()
@@ -426,8 +413,7 @@ describe("trap 8: containers (Curator, kazoo-563)", function()
     end
 
     it("are what parents are made as, never in a multi, and go when empty", function()
-        local link = rig.proxy(own.hosts)
-        local session = rig.session(link.hosts, { timeout = 10 })
+        local session, link = rig.behind_proxy(own.hosts, { timeout = 10 })
         local lock = session:mutex(rig.path() .. "/a/b")
         for _ = 1, 3 do
             local lease = assert(lock:acquire(20))
@@ -437,7 +423,6 @@ describe("trap 8: containers (Curator, kazoo-563)", function()
         end
         assert.equal(12, link:counts().createContainer) -- 4 parents, 3 times
         assert.equal(0, link:counts().multi)
-        link:stop()
     end)
 
     it("that are reaped all the time cost no acquire and no waiter", function()
