@@ -689,7 +689,8 @@ size_t drop_repeated(]] } } },
 
     { "waiting-try", "a try waits while the session is suspended",
       at = "refusal_of",
-      find = "    if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;" },
+      find = "if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;"
+    },
     { "dropped-wait", "a wait whose request was dropped goes on",
       at = "zkl_request_drop", find = "zkl_request_cancel(request, ZKL_INTERRUPTED);" },
     { "dropped-lease", "a grant that nobody took when its request was dropped is kept",

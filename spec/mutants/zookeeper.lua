@@ -199,7 +199,8 @@ return {
       replace = [[
     if (session->state == ZKL_SESSION_CONNECTED) zkl_request_overdue(session);
     if (session->state == ZKL_SESSION_CONNECTED) zkl_stakes_feed(session, zkl_claim_tick);]],
-      also = { { at = "zkl_request_due", find = "if (each->deadline < due) due = each->deadline;", replace = "if (connected && each->deadline < due) due = each->deadline;" } },
+      also = { { at = "zkl_request_due", find = "if (each->deadline < due) due = each->deadline;",
+                 replace = "if (connected && each->deadline < due) due = each->deadline;" } },
       catch = by("lock", "ends at its deadline by itself while the session is suspended") },
     { "hasty-close", "close does not wait for a lost connection: nodes stay for a session timeout",
       at = "zkl_client_may_close", find = "!zkl_session_has_claims(client->session)",
