@@ -10,6 +10,7 @@
 
 local check = require "spec.torture.checker"
 local figures = require "spec.torture.figures"
+local files = require "spec.files"
 local history = require "spec.torture.history"
 local intervals = require "spec.torture.intervals"
 local program = require "spec.fault.program"
@@ -175,10 +176,10 @@ local CONDITION = told(2, [[
 ]])
 
 
--- The history with the changes: { of = SHARED (default: LAWFUL), without = a pattern or several,
--- of lines; change = { from, to, … }, plus = lines }.
-local function changed(changes)
-    local text, without = changes.of or LAWFUL, changes.without or {}
+-- The history with the changes: { from, to, …, without = a pattern or several, of lines,
+-- plus = lines }.
+local function changed(text, changes)
+    local without = changes.without or {}
     for _, pattern in ipairs(type(without) == "table" and without or { without }) do
         local kept = {}
         for line in text:gmatch("[^\n]+\n") do
@@ -186,10 +187,10 @@ local function changed(changes)
         end
         text = table.concat(kept)
     end
-    for i = 1, #(changes.change or {}), 2 do
+    for i = 1, #changes, 2 do
         local count
-        text, count = text:gsub(changes.change[i], changes.change[i + 1])
-        assert(count > 0, "not in the history: " .. changes.change[i])
+        text, count = text:gsub(changes[i], changes[i + 1])
+        assert(count > 0, "not in the history: " .. changes[i])
     end
     return text .. (changes.plus or "")
 end
@@ -229,10 +230,14 @@ local function texts(report)
 end
 
 
+local lawful -- what the histories of a group begin with
+
+
 -- These rules are violated, and no others; of one rule the first violation says that.
 local function breaks(names, test, changes, text)
+    local before = lawful
     it(test, function()
-        local report = check_text(changed(changes))
+        local report = check_text(changed(before, changes))
         assert.same(names, violated(report), texts(report))
         assert.matches(text or "", #names == 1 and report.violations[1].text or texts(report))
     end)
@@ -240,8 +245,9 @@ end
 
 
 local function passes(name, changes, more)
+    local before = lawful
     it(name, function()
-        local report = check_text(changed(changes))
+        local report = check_text(changed(before, changes))
         assert.same({}, violated(report), texts(report))
         if more then more(report) end
     end)
@@ -260,20 +266,18 @@ end
 
 
 describe("a history of an unfair lock", function()
-    passes("whose node a stranger deleted, so that its holder deletes the next one's", {
-        of = UNFAIR,
-    })
+    lawful = UNFAIR
+
+    passes("whose node a stranger deleted, so that its holder deletes the next one's", {})
 
     passes("that was not granted in order of arrival", {
-        of = UNFAIR,
-        change = { "2.10 c2.1", "2.30 c2.1", "2.11 c2.1 c2.1%-1", "2.25 c2.1 c2.1-2",
-                   "begun=2.1 ", "begun=2.3 " },
+        "2.10 c2.1", "2.30 c2.1", "2.11 c2.1 c2.1%-1", "2.25 c2.1 c2.1-2",
+        "begun=2.1 ", "begun=2.3 ",
     })
 
     fails("own", "once more, without a reason", {
-        of = UNFAIR,
         without = "5.00 c2.1",
-        change = { "5.01 (z.-)session=b2", "4.01 %1session=a1" },
+        "5.01 (z.-)session=b2", "4.01 %1session=a1",
         plus = "4.015 c2.1 c2.1-2 noticed state=lost held=4.012\n"
             .. "4.02 c2.1 c2.1-2 released result=lost begun limit=1\n",
     }, "lock of session b2 was deleted by a1")
@@ -281,63 +285,61 @@ end)
 
 
 describe("a history of a condition", function()
-    passes("in which one waits, is signalled, and is back", { of = CONDITION })
+    lawful = CONDITION
+
+    passes("in which one waits, is signalled, and is back", {})
 
     passes("in which one waits in vain, and the first of those who wait is nobody's turn", {
-        of = CONDITION,
         without = { "=103", "6.0[01] " },
         plus = "5.02 c1.1 c1.1-2 failed code=timeout begun=3 limit=2\n",
     })
 
-    fails_with_order("gone", "who has another's node, and did not wait", {
-        of = CONDITION,
-        change = { " after=c1.1%-1", "" },
-    }, "token 103 is of somebody else's node")
+    fails_with_order("gone", "who has another's node, and did not wait", { " after=c1.1%-1", "" },
+                     "token 103 is of somebody else's node")
 
     fails_with_order("overlap", "who is back before the other has let go", {
-        of = CONDITION,
-        change = { "5.02 c1.1", "4.90 c1.1" },
+        "5.02 c1.1", "4.90 c1.1",
     }, "c1.1%-2 was granted 0.100 s before its end")
 
     fails("gone", "whose node stays with those who wait", {
-        of = CONDITION,
         without = { "=103", "6.0[01] " },
-        change = { "5.03 zookeeper", "8.50 zookeeper" },
+        "5.03 zookeeper", "8.50 zookeeper",
         plus = "5.02 c1.1 c1.1-2 failed code=timeout begun=3 limit=2\n",
     }, "its node x%-lock%-0 stayed")
 end)
 
 
 describe("a history that breaks one rule", function()
-    fails("order", "a grant before its turn", {
-        change = { "4.02 c2.1", "4.00 c2.1" },
-    }, "granted 0.010 s before it was its turn")
+    lawful = LAWFUL
+
+    fails("order", "a grant before its turn", { "4.02 c2.1", "4.00 c2.1" },
+          "granted 0.010 s before it was its turn")
 
     fails("order", "a grant that was never first in line", {
         without = { "5.00 c2.1", "10.2 " },
-        change = { "5.51 (z.-)zxid=103 cause=delete", "3.90 %1zxid=101.5 cause=close",
-                   "4.02 (c2.1.-)state=held held", "4.10 %1state=lost",
-                   "5.50 (.-)result=ok(.-) held\n", "5.50 %1result=lost%2\n" },
+        "5.51 (z.-)zxid=103 cause=delete", "3.90 %1zxid=101.5 cause=close",
+        "4.02 (c2.1.-)state=held held", "4.10 %1state=lost",
+        "5.50 (.-)result=ok(.-) held\n", "5.50 %1result=lost%2\n",
         plus = fault("3.80", "3.95", "name=expire scope=c2 session=b2"),
     }, "never its turn")
 
     fails("order", "a token of somebody else's node", {
-        change = { "2.01 zookeeper c1.1%-1", "2.01 zookeeper c1.1-7" },
+        "2.01 zookeeper c1.1%-1", "2.01 zookeeper c1.1-7",
     }, "somebody else's node")
 
     fails("order", "a token of no node", {
         without = { "5.00 c2.1", "10.2 " },
-        change = { "token=101 state", "token=777 state" },
+        "token=101 state", "token=777 state",
     }, "no lock node")
 
     -- The node goes by its own session, as if the library let go too early.
     fails("overlap", "two that are certain", {
-        change = { "4.00 c1.1", "4.014 c1.1", "4.02 c2.1", "4.012 c2.1" },
+        "4.00 c1.1", "4.014 c1.1", "4.02 c2.1", "4.012 c2.1",
     }, "before its end")
 
     fails("overlap", "a holder that ran on, with no fault on record", {
         without = "c1.1%-1 released",
-        change = { "4.01 (zookeeper.-)cause=delete", "4.01 %1cause=close" },
+        "4.01 (zookeeper.-)cause=delete", "4.01 %1cause=close",
         plus = "4.40 c1.1 c1.1-1 noticed state=lost\n",
     }, "no fault explains it")
 
@@ -384,9 +386,8 @@ describe("a history that breaks one rule", function()
         ]],
     }, "failed after 1.200 s, limit 0.5")
 
-    fails("deadline", "a release that waits", {
-        change = { "5.50 (c2.1.-)begun", "5.50 %1begun=4.6" },
-    }, "released after 0.900 s")
+    fails("deadline", "a release that waits", { "5.50 (c2.1.-)begun", "5.50 %1begun=4.6" },
+          "released after 0.900 s")
 
     fails("gone", "a node that stays after a wait that timed out", {
         plus = [[
@@ -400,12 +401,12 @@ describe("a history that breaks one rule", function()
     -- The node goes by an expiry, and the holder is certain a second longer.
     fails("notice", "a holder that is certain after its session expired", {
         without = { "c2.1%-1", "10.2 " },
-        change = { "4.00 c1.1", "5.00 c1.1", "cause=delete", "cause=close" },
+        "4.00 c1.1", "5.00 c1.1", "cause=delete", "cause=close",
     }, "certain of its lock 0.990 s after")
 
     fails("notice", "a watch that never told that the node was deleted", {
         without = { "c2.1%-1", "10.2 " },
-        change = { "4.00 c1.1", "5.00 c1.1", "session=a1 zxid=102", "session=ff zxid=102" },
+        "4.00 c1.1", "5.00 c1.1", "session=a1 zxid=102", "session=ff zxid=102",
         plus = fault("4.00", "4.02", "name=node_deleted scope=path path=/l"),
     }, "certain of its lock")
 
@@ -428,11 +429,11 @@ describe("a history that breaks one rule", function()
 
     fails("fence", "a holder's write that was refused", {
         without = "10.2 ",
-        change = { "token=101 accepted=true", "token=101 accepted=false" },
+        "token=101 accepted=true", "token=101 accepted=false",
     }, "the holder's write e2 was refused")
 
     fails("update", "an element that another's write has lost", {
-        change = { "element=e2 read=e1", "element=e2 read=-" },
+        "element=e2 read=e1", "element=e2 read=-",
     }, "e1 was added and is lost")
 
     -- c3 is nobody of ours: it deletes the node of a waiter.
@@ -444,13 +445,9 @@ describe("a history that breaks one rule", function()
         ]],
     }, "of session b2 was deleted by c3")
 
-    fails("residue", "a node that is left", {
-        change = { "nodes=0", "nodes=1" },
-    }, "1 lock nodes")
+    fails("residue", "a node that is left", { "nodes=0", "nodes=1" }, "1 lock nodes")
 
-    fails("residue", "a watch that is left", {
-        change = { "watches=0", "watches=3" },
-    }, "3 watches")
+    fails("residue", "a watch that is left", { "watches=0", "watches=3" }, "3 watches")
 
     fails("sound", "an error in a client", {
         plus = "8.00 c1.1 - error message=attempt%20to\n",
@@ -466,11 +463,11 @@ describe("a history that breaks one rule", function()
 
     fails("sound", "clients that get nothing", {
         without = { "zookeeper", "wrote", "released", "10.[12] " },
-        change = { " granted token=%d+ state=held", " failed code=timeout" },
+        " granted token=%d+ state=held", " failed code=timeout",
     }, "nobody was ever granted")
 
     it("is not lost among the lawful", function()
-        local report = check_text(changed{})
+        local report = check_text(LAWFUL)
         assert.same({}, violated(report), texts(report))
         assert.equal(17, #report.rules)
     end)
@@ -478,83 +475,64 @@ end)
 
 
 describe("a history of a semaphore", function()
-    passes("is lawful", { of = PERMITS })
+    lawful = PERMITS
 
-    passes("is lawful though the one behind is told first", {
-        of = PERMITS,
-        change = { "3%.03 c3", "3.015 c3" },
-    })
+    passes("is lawful", {})
 
-    fails_with_order("overlap", "more permits than there are", {
-        of = PERMITS,
-        change = { "3%.02 c2", "2.50 c2" },
-    }, "before it was its turn")
+    passes("is lawful though the one behind is told first", { "3%.03 c3", "3.015 c3" })
 
-    fails("order", "a small request passes a big one that waits", {
-        of = PERMITS,
-        change = { "3%.03 c3", "2.50 c3" },
-    }, "before it was its turn")
+    fails_with_order("overlap", "more permits than there are", { "3%.02 c2", "2.50 c2" },
+                     "before it was its turn")
 
-    fails_with_order("overlap", "a node of another kind", {
-        of = PERMITS,
-        change = { "x%-permit%-1%-of%-3%-2", "x-lock-2" },
-    }, "wants to permit, by the node")
+    fails("order", "a small request passes a big one that waits", { "3%.03 c3", "2.50 c3" },
+          "before it was its turn")
+
+    fails_with_order("overlap", "a node of another kind", { "x%-permit%-1%-of%-3%-2", "x-lock-2" },
+                     "wants to permit, by the node")
 
     fails("handoff", "who has its permits is not served", {
-        of = PERMITS,
-        change = { "3%.03 c3", "8.03 c3", "5%.00 c3", "8.50 c3", "5%.01 zoo", "8.51 zoo" },
+        "3%.03 c3", "8.03 c3", "5%.00 c3", "8.50 c3", "5%.01 zoo", "8.51 zoo",
     }, "and it was not served")
 end)
 
 
 describe("a history of turns", function()
-    passes("is lawful", { of = TURNS }, function(report)
+    lawful = TURNS
+
+    passes("is lawful", {}, function(report)
         assert.same({ 3, 2, 1 }, { report.figures.turns, report.figures.longest,
                                    report.figures.handed })
         assert.equal(1, report.figures.measures.handover:count())
     end)
 
     passes("in which a waiter gives up, and the next one of its process has its node", {
-        of = TURNS,
-        change = { "([56].0[02] c1.1 c1.1)%-3", "%1-4", "begun=2.3 ", "begun=2.4 " },
+        "([56].0[02] c1.1 c1.1)%-3", "%1-4", "begun=2.3 ", "begun=2.4 ",
         plus = [[
             2.40 c1.1 c1.1-4 invoked path=/l kind=mutex way=acquire limit=9 batch=2
             3.20 c1.1 c1.1-3 failed code=timeout begun=2.3 limit=0.9
         ]],
     })
 
-    fails("token", "two grants of a turn with one token", {
-        of = TURNS,
-        change = { "102401", "102400" },
-    }, "token 102400 after a grant with 102400")
+    fails("token", "two grants of a turn with one token", { "102401", "102400" },
+          "token 102400 after a grant with 102400")
 
-    fails("turns", "more grants than a batch", {
-        of = TURNS,
-        change = { "batch=2", "batch=1" },
-    }, "grant 2 of a turn of 1")
+    fails("turns", "more grants than a batch", { "batch=2", "batch=1" }, "grant 2 of a turn of 1")
 
-    fails("turns", "a grant that is left out", {
-        of = TURNS,
-        change = { "102401", "102402", "batch=2", "batch=3" },
-    }, "grant 3 of its turn, after grant 1")
+    fails("turns", "a grant that is left out", { "102401", "102402", "batch=2", "batch=3" },
+          "grant 3 of its turn, after grant 1")
 
-    fails("turns", "a turn that does not begin with its first grant", {
-        of = TURNS,
-        change = { "104448", "104449" },
-    }, "grant 2 of its turn, after none")
+    fails("turns", "a turn that does not begin with its first grant", { "104448", "104449" },
+          "grant 2 of its turn, after none")
 
     fails("turns", "who asked later is served before, in one turn", {
-        of = TURNS,
-        change = { "2.20 (c1.1 c1.1%-2 inv)", "1.90 %1" },
+        "2.20 (c1.1 c1.1%-2 inv)", "1.90 %1",
     }, "asked before c1.1%-1 and came after it")
 
     fails("order", "a turn by the node of another session", {
-        of = TURNS,
-        change = { "lock%-2 session=a1", "lock-2 session=b2" },
+        "lock%-2 session=a1", "lock-2 session=b2",
     }, "token 104448 is of somebody else's node")
 
     fails_with_order("notice", "a turn by a node that was gone when the claim asked", {
-        of = TURNS,
         plus = [[
             6.10 c1.1 c1.1-4 invoked path=/l kind=mutex way=acquire limit=9 batch=2
             6.11 c1.1 c1.1-4 granted token=104449 state=lost begun=6.1 limit=9
@@ -562,74 +540,60 @@ describe("a history of turns", function()
         ]],
     }, "token 104449 is of somebody else's node")
 
-    fails("order", "a turn by no node", {
-        of = TURNS,
-        change = { "token=104448", "token=1044480" },
-    }, "token 1044480 is of no lock node")
+    fails("order", "a turn by no node", { "token=104448", "token=1044480" },
+          "token 1044480 is of no lock node")
 
     fails("overlap", "a hand-over before the holder has let go", {
-        of = TURNS,
-        change = { "3.00 c1.1 c1.1%-2 granted(.-) held", "2.90 c1.1 c1.1-2 granted%1 held=3.00" },
+        "3.00 c1.1 c1.1%-2 granted(.-) held", "2.90 c1.1 c1.1-2 granted%1 held=3.00",
     }, "c1.1%-2 was granted 0.100 s before its end")
 
     -- The second of c1 waits in vain beside the first one's node.
     fails("handoff", "a turn that is handed to nobody", {
-        of = TURNS,
         without = { "c1.1%-2 granted", "4.00 c1.1" },
-        change = { "6%.(0%d)", "8.%1", "5%.(0%d)", "7.%1", "4%.02", "6.52",
-                   "4.01 zoo", "6.51 zoo" },
+        "6%.(0%d)", "8.%1", "5%.(0%d)", "7.%1", "4%.02", "6.52",
+        "4.01 zoo", "6.51 zoo",
         plus = "6.50 c1.1 c1.1-2 failed code=timeout begun=2.2 limit=4.3\n",
     }, "its turn, x%-lock%-0, was nobody's for 3.510 s")
 
-    fails("handoff", "a turn that does not begin", {
-        of = TURNS,
-        change = { "6%.(0%d)", "8.%1", "5.02 c1.1", "7.52 c1.1" },
-    }, "its turn, x%-lock%-2, was nobody's for 2.510 s")
+    fails("handoff", "a turn that does not begin", { "6%.(0%d)", "8.%1", "5.02 c1.1", "7.52 c1.1" },
+          "its turn, x%-lock%-2, was nobody's for 2.510 s")
 
     fails("gone", "a node that stays when nobody of its process waits", {
-        of = TURNS,
         without = { "5.02 c1.1", "6.00 " },
-        change = { "5%.(0%d)", "8.%1", "6.01 zoo", "7.90 zoo" },
+        "5%.(0%d)", "8.%1", "6.01 zoo", "7.90 zoo",
         plus = "4.80 c1.1 c1.1-3 failed code=timeout begun=2.3 limit=2.5\n",
     }, "its node x%-lock%-2 stayed 3.100 s")
 end)
 
 
 describe("a history of a read-write lock that breaks a rule", function()
-    fails_with_order("overlap", "a reader beside a writer", {
-        of = SHARED,
-        change = { "3.03 c2.1", "2.90 c2.1" },
-    }, "c2.1%-1 was granted 0.700 s before its end")
+    lawful = SHARED
+
+    fails_with_order("overlap", "a reader beside a writer", { "3.03 c2.1", "2.90 c2.1" },
+                     "c2.1%-1 was granted 0.700 s before its end")
 
     fails_with_order("overlap", "two writers", {
-        of = SHARED,
         without = "c2.1%-1",
-        change = { "4.02 c3.1", "2.60 c3.1" },
+        "4.02 c3.1", "2.60 c3.1",
     }, "c3.1%-1 was granted 1.000 s before its end")
 
     -- It lets go too early, by its own session: in ZooKeeper's order all is well.
     fails("overlap", "a reader that is certain beside a writer", {
-        of = SHARED,
-        change = { "4.00 c2.1", "4.014 c2.1", "4.02 c3.1", "4.012 c3.1" },
+        "4.00 c2.1", "4.014 c2.1", "4.02 c3.1", "4.012 c3.1",
     }, "c3.1%-1 was granted 0.002 s before its end")
 
     fails_with_order("overlap", "a writer that was granted while a reader ahead holds", {
-        of = SHARED,
-        change = { "4.02 c3.1", "3.90 c3.1" },
+        "4.02 c3.1", "3.90 c3.1",
     }, "granted 0.110 s before it was its turn")
 
     fails("order", "a writer that was granted while a reader's node ahead lives", {
-        of = SHARED,
-        change = { "4.02 c3.1", "4.002 c3.1" },
+        "4.02 c3.1", "4.002 c3.1",
     }, "granted 0.008 s before it was its turn")
 
-    fails("order", "a reader by a writer's node", {
-        of = SHARED,
-        change = { "x%-__READ__1", "x-__WRIT__1" },
-    }, "wants to read, by the node x%-__WRIT__1")
+    fails("order", "a reader by a writer's node", { "x%-__READ__1", "x-__WRIT__1" },
+          "wants to read, by the node x%-__WRIT__1")
 
     fails_with_order("fifo", "a reader that overtook a waiting writer", {
-        of = SHARED,
         plus = [[
             3.20 c2.1 c2.1-2 invoked path=/l kind=read way=acquire limit=5
             3.21 zookeeper c2.1-2 created path=/l name=x-__READ__3 session=b2 zxid=103.5
@@ -640,7 +604,6 @@ describe("a history of a read-write lock that breaks a rule", function()
     }, "c2.1%-2 came later and was granted before")
 
     fails_with_order("token", "a reader with the token of a writer before", {
-        of = SHARED,
         plus = [[
             5.001 c2.1 c2.1-2 invoked path=/l kind=read way=acquire limit=5
             5.002 c2.1 c2.1-2 granted token=102 state=held held begun=5.001 limit=5
@@ -649,7 +612,6 @@ describe("a history of a read-write lock that breaks a rule", function()
     }, "token 102 after a grant with 102")
 
     fails("reentry", "a reader that was let in to write", {
-        of = SHARED,
         plus = [[
             3.20 c2.1 c2.1-2 invoked path=/l kind=write way=reenter limit=5 inside=c2.1-1
             3.21 c2.1 c2.1-2 granted token=101 state=held held begun=3.2 limit=5
@@ -658,75 +620,65 @@ describe("a history of a read-write lock that breaks a rule", function()
     }, "a writer inside of a hold to read")
 
     fails("handoff", "a downgrade that lets nobody in", {
-        of = SHARED,
         without = "c2.1%-1 read",
-        change = { "3.03 c2.1", "6.03 c2.1", "4.02 c3.1", "6.12 c3.1", "4.00 c2.1", "6.10 c2.1",
-                   "4.01 z", "6.11 z", "4.50 c3.1", "6.50 c3.1", "5.00 c3.1", "7.00 c3.1",
-                   "5.01 z", "7.01 z" },
+        "3.03 c2.1", "6.03 c2.1", "4.02 c3.1", "6.12 c3.1", "4.00 c2.1", "6.10 c2.1",
+        "4.01 z", "6.11 z", "4.50 c3.1", "6.50 c3.1", "5.00 c3.1", "7.00 c3.1",
+        "5.01 z", "7.01 z",
     }, "its turn for 3.020 s, and it was not served")
 
-    fails("downgrade", "it lost its place", {
-        of = SHARED,
-        change = { "x%-__READ__0", "x-__READ__7" },
-    }, "x%-__WRIT__0 lost its place: it became x%-__READ__7")
+    fails("downgrade", "it lost its place", { "x%-__READ__0", "x-__READ__7" },
+          "x%-__WRIT__0 lost its place: it became x%-__READ__7")
 
     fails("downgrade", "it is a writer's node still", {
-        of = SHARED,
         without = { "became", "c2.1%-1 read" },
-        change = { "x%-__READ__0", "x-__WRIT__0", "3.03 c2.1", "3.62 c2.1" },
+        "x%-__READ__0", "x-__WRIT__0", "3.03 c2.1", "3.62 c2.1",
     }, "was told that it reads, by the node x%-__WRIT__0")
 
-    fails("downgrade", "it is told before it is so", {
-        of = SHARED,
-        change = { "3.02 c1.1", "3.002 c1.1" },
-    }, "was told that it reads")
+    fails("downgrade", "it is told before it is so", { "3.02 c1.1", "3.002 c1.1" },
+          "was told that it reads")
 
     fails("downgrade", "it is not carried out", {
-        of = SHARED,
         without = { "became", "c2.1%-1 re" },
-        change = { "x%-__READ__0", "x-__WRIT__0", "downgraded result=ok",
-                   "downgraded result=timeout",
-                   "c2.1%-1 granted.-\n", "c2.1-1 failed code=timeout begun=2.1 limit=9\n",
-                   "4.01 z", "3.04 z", "zxid=105", "zxid=103.5", "3.60 c1.1", "6.00 c1.1",
-                   "3.61 z", "6.01 z", "4.02 c3.1", "6.02 c3.1", "4.50 c3.1", "6.50 c3.1",
-                   "5.00 c3.1", "7.00 c3.1", "5.01 z", "7.01 z" },
+        "x%-__READ__0", "x-__WRIT__0", "downgraded result=ok",
+        "downgraded result=timeout",
+        "c2.1%-1 granted.-\n", "c2.1-1 failed code=timeout begun=2.1 limit=9\n",
+        "4.01 z", "3.04 z", "zxid=105", "zxid=103.5", "3.60 c1.1", "6.00 c1.1",
+        "3.61 z", "6.01 z", "4.02 c3.1", "6.02 c3.1", "4.50 c3.1", "6.50 c3.1",
+        "5.00 c3.1", "7.00 c3.1", "5.01 z", "7.01 z",
     }, "was a writer still after 3.000 s")
 
     fails("downgrade", "it is refused, without a reason", {
-        of = SHARED,
         without = { "became", "%-1 read" },
-        change = { "x%-__READ__0", "x-__WRIT__0", "downgraded result=ok",
-                   "downgraded result=unsupported", "3.03 c2.1", "3.62 c2.1" },
+        "x%-__READ__0", "x-__WRIT__0", "downgraded result=ok",
+        "downgraded result=unsupported", "3.03 c2.1", "3.62 c2.1",
     }, "was refused, as x%-__WRIT__0")
 
     fails("downgrade", "nobody asked for it", {
-        of = SHARED,
         without = { "downgrad", "c2.1%-1 read" },
-        change = { "3.03 c2.1", "3.62 c2.1" },
+        "3.03 c2.1", "3.62 c2.1",
     }, "did not ask for it")
 
     fails("downgrade", "a reader that was a writer writes", {
-        of = SHARED,
-        change = { "element=e2 read=e1", "element=e2 read=e9" },
+        "element=e2 read=e1", "element=e2 read=e9",
         plus = [[
             3.30 c1.1 c1.1-1 wrote element=e9 read=e1 token=100 accepted=true held
             10.15 store - stored path=/l element=e9 read=e1 token=100
         ]],
     }, "a reader wrote e9")
 
-    fails("steady", "a value that changes under a reader", {
-        of = SHARED,
-        change = { "(3.50 c2.1.-)=e1", "%1=e2" },
-    }, "e1 became e2 while it held")
+    fails("steady", "a value that changes under a reader", { "(3.50 c2.1.-)=e1", "%1=e2" },
+          "e1 became e2 while it held")
 end)
 
 
 describe("a lawful history of a read-write lock", function()
+    lawful = SHARED
+
     passes("with a multi-lock, which waits in one line while it is first in another", {
         plus = SECOND_PATH,
     })
 
-    passes("with a downgrade: a waiting reader comes in, a waiting writer stays", { of = SHARED },
+    passes("with a downgrade: a waiting reader comes in, a waiting writer stays", {},
            function(report)
         assert.same({ mutex = 0, read = 1, write = 2, permit = 0 }, report.figures.granted)
         assert.equal(1, report.figures.downgrades)
@@ -737,7 +689,6 @@ describe("a lawful history of a read-write lock", function()
     end)
 
     passes("with two readers together, who need not be granted in their order", {
-        of = SHARED,
         plus = [[
             6.00 c1.1 c1.1-2 invoked path=/l kind=read way=acquire limit=5
             6.01 zookeeper c1.1-2 created path=/l name=x-__READ__3 session=a1 zxid=110
@@ -753,7 +704,6 @@ describe("a lawful history of a read-write lock", function()
     })
 
     passes("with a writer that re-enters to read, and goes on reading without a question", {
-        of = SHARED,
         without = "downgraded",
         plus = [[
             2.60 c1.1 c1.1-2 invoked path=/l kind=read way=reenter limit=2 inside=c1.1-1
@@ -766,18 +716,16 @@ describe("a lawful history of a read-write lock", function()
     end)
 
     passes("of a writer that was killed while it became a reader", {
-        of = SHARED,
         without = { "3.02 c1.1", "3.[26]0 c1.1", "9.01 c1.1" },
-        change = { "zxid=104 cause=delete", "zxid=104 cause=close" },
+        "zxid=104 cause=delete", "zxid=104 cause=close",
         plus = fault("3.015", "3.016", "name=kill scope=c1 victim=c1.1"),
     })
 
     -- It gave up the handle that writes, and is a writer still.
     passes("of a writer that cannot become a reader, and re-enters to write", {
-        of = SHARED,
         without = { "became", "downgraded", "c2.1%-1 read" },
-        change = { "x%-__READ__0", "x-__WRIT__0", "x%-__WRIT__0", "x-__WRIT__2147483647",
-                   "3.03 c2.1", "3.62 c2.1" },
+        "x%-__READ__0", "x-__WRIT__0", "x%-__WRIT__0", "x-__WRIT__2147483647",
+        "3.03 c2.1", "3.62 c2.1",
         plus = [[
             3.30 c1.1 c1.1-2 invoked path=/l kind=write way=reenter limit=5 inside=c1.1-1
             3.31 c1.1 c1.1-2 granted token=100 state=held held begun=3.3 limit=5
@@ -787,11 +735,10 @@ describe("a lawful history of a read-write lock", function()
 
     for _, number in ipairs{ "2130706431", "2147483647", "-2147483648" } do
         passes("of a writer that is refused where numbers end, and writes again: " .. number, {
-            of = SHARED,
-            without = { "became", "%-1 read" },
-            change = { "x%-__READ__0", "x-__WRIT__0", "x%-__WRIT__0", "x-__WRIT__" .. number,
-                       "downgraded result=ok", "downgraded result=unsupported",
-                       "3.03 c2.1", "3.62 c2.1", "element=e2 read=e1", "element=e2 read=e9" },
+                without = { "became", "%-1 read" },
+            "x%-__READ__0", "x-__WRIT__0", "x%-__WRIT__0", "x-__WRIT__" .. number,
+            "downgraded result=ok", "downgraded result=unsupported",
+            "3.03 c2.1", "3.62 c2.1", "element=e2 read=e1", "element=e2 read=e9",
             plus = [[
                 3.30 c1.1 c1.1-1 wrote element=e9 read=e1 token=100 accepted=true held
                 10.15 store - stored path=/l element=e9 read=e1 token=100
@@ -801,9 +748,8 @@ describe("a lawful history of a read-write lock", function()
 
     -- By the operator's fault: it is told at once, and until then takes c3's value for stable.
     passes("of a reader whose node was deleted, and who sees what a later writer wrote", {
-        of = SHARED,
-        change = { "4.00 c2.1(.-)result=ok(.-) held\n", "4.30 c2.1%1result=lost%2\n",
-                   "4.01 (z.-)session=b2", "4.01 %1session=ff" },
+        "4.00 c2.1(.-)result=ok(.-) held\n", "4.30 c2.1%1result=lost%2\n",
+        "4.01 (z.-)session=b2", "4.01 %1session=ff",
         plus = fault("4.00", "4.015", "name=node_deleted scope=path path=/l")
             .. "4.10 c2.1 c2.1-1 read element=e2 held\n"
             .. "4.11 c2.1 c2.1-1 noticed state=lost\n",
@@ -812,9 +758,8 @@ describe("a lawful history of a read-write lock", function()
     end)
 
     passes("of a reader that was stopped, and sees another value when it is not certain", {
-        of = SHARED,
         without = "4.00 c2.1",
-        change = { "cause=delete\n4.02", "cause=close\n4.02" },
+        "cause=delete\n4.02", "cause=close\n4.02",
         plus = fault("3.55", "5.20", "name=stop,_long scope=c2")
             .. "5.21 c2.1 c2.1-1 read element=e2\n"
             .. "5.22 c2.1 c2.1-1 noticed state=lost\n",
@@ -825,6 +770,8 @@ end)
 
 
 describe("a lawful history", function()
+    lawful = LAWFUL
+
     passes("with a re-entry: the same token", {
         plus = [[
             2.10 c1.1 c1.1-2 invoked path=/l kind=mutex way=reenter limit=5 inside=c1.1-1
@@ -849,7 +796,7 @@ describe("a lawful history", function()
 
     passes("of an expiry that the holder saw coming", {
         without = "c1.1%-1 released",
-        change = { "cause=delete\n4", "cause=close\n4" },
+        "cause=delete\n4", "cause=close\n4",
         plus = fault("3.60", "5.00", "name=blackhole scope=c1")
             .. "3.90 c1.1 c1.1-1 noticed state=suspect\n"
             .. "4.90 c1.1 c1.1-1 noticed state=lost\n",
@@ -861,15 +808,15 @@ describe("a lawful history", function()
 
     passes("of a grant that its closing session gave up before its user had it", {
         without = "e1 read=%-",
-        change = { "2.02 c1.1(.-)held held", "4.03 c1.1%1released",
-                   "4.00 c1.1(.-)ok(.-) held\n", "4.04 c1.1%1released%2\n",
-                   "9.00 c1.1", "4.00 c1.1", "read=e1", "read=-" },
+        "2.02 c1.1(.-)held held", "4.03 c1.1%1released",
+        "4.00 c1.1(.-)ok(.-) held\n", "4.04 c1.1%1released%2\n",
+        "9.00 c1.1", "4.00 c1.1", "read=e1", "read=-",
     })
 
     -- It was stopped in the middle, the next was granted, it woke up and knew.
     passes("of a holder that was stopped, and overlaps in client time", {
         without = "c1.1%-1 released",
-        change = { "cause=delete\n4", "cause=close\n4" },
+        "cause=delete\n4", "cause=close\n4",
         plus = fault("3.55", "5.20", "name=stop,_long scope=c1")
             .. "5.21 c1.1 c1.1-1 noticed state=lost\n"
             .. "5.22 c1.1 c1.1-1 wrote element=e9 read=e1 token=100 accepted=false\n",
@@ -880,8 +827,8 @@ describe("a lawful history", function()
     end)
 
     passes("of a holder whose node was deleted by an operator, and who notices at once", {
-        change = { "4.00 c1.1(.-) held\n", "4.10 c1.1%1 held=4.03\n",
-                   "session=a1 zxid=102", "session=ff zxid=102" },
+        "4.00 c1.1(.-) held\n", "4.10 c1.1%1 held=4.03\n",
+        "session=a1 zxid=102", "session=ff zxid=102",
         plus = fault("4.00", "4.015", "name=node_deleted scope=path path=/l")
             .. "4.04 c1.1 c1.1-1 noticed state=lost\n",
     }, function(report)
@@ -892,7 +839,7 @@ describe("a lawful history", function()
 
     passes("of a process that was killed while it held", {
         without = { "4.00 c1.1", "9.0[01] c1.1" },
-        change = { "cause=delete\n4", "cause=close\n4" },
+        "cause=delete\n4", "cause=close\n4",
         plus = fault("3.60", "3.61", "name=kill scope=c1 victim=c1.1"),
     })
 
@@ -903,8 +850,8 @@ describe("a lawful history", function()
     })
 
     passes("of a hand-off that had to wait for the end of a fault", {
-        change = { "4.02 c2.1", "7.90 c2.1", "5.00 c2.1", "8.00 c2.1",
-                   "5.5([01]) ", "8.5%1 " },
+        "4.02 c2.1", "7.90 c2.1", "5.00 c2.1", "8.00 c2.1",
+        "5.5([01]) ", "8.5%1 ",
         plus = fault("3.90", "5.95", "name=blackhole scope=c2"),
     })
 
@@ -932,24 +879,26 @@ end)
 
 
 describe("the bounds of an excuse", function()
+    lawful = LAWFUL
+
     -- An operator deleted the node; that does not excuse a second of certainty.
     breaks({ "overlap", "own" }, "a fault on another path excuses nothing", {
-        change = { "session=a1 zxid=102", "session=ff zxid=102",
-                   "4.00 c1.1(.-) held\n", "4.10 c1.1%1 held=4\n" },
+        "session=a1 zxid=102", "session=ff zxid=102",
+        "4.00 c1.1(.-) held\n", "4.10 c1.1%1 held=4\n",
         plus = fault("4.00", "4.02", "name=node_deleted scope=path path=/other")
             .. "4.04 c1.1 c1.1-1 noticed state=lost\n",
     })
 
     breaks({ "overlap" }, "a stop of another process excuses nothing", {
         without = "c1.1%-1 released",
-        change = { "cause=delete\n4", "cause=close\n4" },
+        "cause=delete\n4", "cause=close\n4",
         plus = fault("3.55", "4.015", "name=stop,_long scope=c2")
             .. "4.21 c1.1 c1.1-1 noticed state=lost\n",
     })
 
     breaks({ "overlap", "notice" }, "a stop does not excuse a holder that was certain after it", {
         without = "c1.1%-1 released",
-        change = { "cause=delete\n4", "cause=close\n4" },
+        "cause=delete\n4", "cause=close\n4",
         plus = fault("3.55", "4.10", "name=stop,_long scope=c1")
             .. "4.20 c1.1 c1.1-1 wrote element=e9 read=e1 token=100 accepted=false held=4.19\n"
             .. "4.21 c1.1 c1.1-1 noticed state=lost\n",
@@ -975,9 +924,7 @@ describe("a history as a file", function()
     end)
 
     it("ends where its process was killed", function()
-        local file = assert(io.open(path, "w"))
-        file:write("1.5\tc1.1\t-\tended\n2.5\tc1.1\tc1.1-1\tgran")
-        file:close()
+        files.write(path, "1.5\tc1.1\t-\tended\n2.5\tc1.1\tc1.1-1\tgran")
         assert.equal(1, #history.read{ path })
     end)
 end)
@@ -1117,10 +1064,7 @@ describe("a long history", function()
     end
 
     local function events_of_long(grants, readers)
-        local path = os.tmpname()
-        local file = assert(io.open(path, "w"))
-        file:write(long_history(grants, readers))
-        file:close()
+        local path = files.write(os.tmpname(), long_history(grants, readers))
         local events = history.read{ path }
         os.remove(path)
         return events

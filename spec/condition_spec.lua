@@ -2,6 +2,7 @@
 -- Cerberus' Condition of the seeds (S4); the faults are those of Menagerie's ZkCondition.
 
 local conditions = require "spec.conditions"
+local files = require "spec.files"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -231,9 +232,8 @@ describe("a condition", function()
     end)
 
     it("is as the reference shows it", function()
-        local file = assert(io.open("docs/reference.md"))
-        local example = file:read("*a"):match('\n(local lock = session:mutex%("/locks/jobs.-)```')
-        file:close()
+        local page = assert(files.read("docs/reference.md"))
+        local example = page:match('\n(local lock = session:mutex%("/locks/jobs.-)```')
         local jobs = "/jobs" .. path:match("[^/]*$")
         server:foreign("create %s x", jobs)
         example = example:gsub("/locks/jobs", path):gsub("/jobs", jobs)

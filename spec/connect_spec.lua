@@ -7,8 +7,8 @@ local server = rig.shared()
 local hosts = server.hosts
 
 
-local function foreign(command, ...)
-    return rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", hosts, ...)
+local function foreign(...)
+    return rig.foreign(hosts, ...)
 end
 
 

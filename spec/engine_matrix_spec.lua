@@ -4,6 +4,7 @@
 local dkjson = require "dkjson"
 local engine = require "zklock.engine"
 local engines = require "spec.engines"
+local files = require "spec.files"
 local markdown = require "spec.markdown"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -158,27 +159,25 @@ end
 -- Some clients wait for a lock; it is released, and who has it then keeps it. How many ask? (The
 -- next one need not: it may know that it is the next.)
 local function clients_that_ask(name)
-    local lock, tasks, over, number = new_name(), {}, false, nil
+    local lock, over, number = new_name(), false, nil
     local clients, counters = {}, {}
     local lease = assert(open(name):mutex(lock):acquire(PATIENT))
     for i = 1, MANY do
-        local it_is = open(name)
-        clients[i], counters[i] = it_is, counter_of(it_is)
-        tasks[i] = function()
-            local got = assert(it_is:mutex(lock):acquire(4 * PATIENT))
-            while not over do zklock.sleep(SOON) end
-            got:release()
-        end
+        clients[i] = open(name)
+        counters[i] = counter_of(clients[i])
     end
-    tasks[MANY + 1] = function()
+    rig.run(MANY, function(i)
+        local got = assert(clients[i]:mutex(lock):acquire(4 * PATIENT))
+        while not over do zklock.sleep(SOON) end
+        got:release()
+    end, function()
         rest(clients, counters)
         local before = {}
         for i, count in ipairs(counters) do before[i] = count() end
         lease:release()
         number = number_that_ask(counters, before)
         over = true
-    end
-    zklock.run(unpack(tasks))
+    end)
     return number
 end
 
@@ -355,9 +354,7 @@ describe("the matrix of docs/engines.md", function()
             local path, test = (tests[column] or ""):match '^`(.-)` ?"?(.-)"?$'
             assert.is_string(path, column .. " has no test")
             if path ~= OWN_PATH then
-                local file = assert(io.open(path))
-                local there = file:read("*a"):find(('it("%s'):format(test), 1, true)
-                file:close()
+                local there = assert(files.read(path)):find(('it("%s'):format(test), 1, true)
                 assert.is_truthy(there and test ~= "", ("%s has no test %q"):format(path, test))
             end
         end

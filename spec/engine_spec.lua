@@ -6,13 +6,12 @@ local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local engine = require "zklock.engine"
 local engines = require "spec.engines"
+local files = require "spec.files"
 local is_refused = require "spec.seckill.refused"
 local redis_servers = require "zklock.seckill.redis"
 local rig = require "spec.rig"
 local socket = require "socket"
 local zklock = require "zklock"
-
-local unpack = table.unpack or unpack -- luacheck: std max
 
 local HOSTS = os.getenv "ZK_HOSTS"
 local SOON = 0.05    -- seconds for which something is waited for that does not come
@@ -124,19 +123,15 @@ local LOCKS = {
 
 -- Reads a number from a file, waits a moment, and writes one more; so many times.
 local COUNT = [[
-local engine, zklock = require "zklock.engine", require "zklock"
+local engine, files, zklock = require "zklock.engine", require "spec.files", require "zklock"
 local lock = %s
 say "ready"
 while not io.open(%q) do zklock.sleep(0.001) end
 for _ = 1, %d do
     assert(lock:with(20, function()
-        local file = io.open(%q)
-        local number = tonumber(file:read "*a") or 0
-        file:close()
+        local number = tonumber(files.read(%q)) or 0
         zklock.sleep(0.002)
-        file = io.open(%q, "w")
-        file:write(number + 1)
-        file:close()
+        files.write(%q, number + 1)
     end))
 end
 say "done"
@@ -160,9 +155,7 @@ local function count_together(lock, many)
     assert(io.open(go, "w")):close()
     for _, child in ipairs(children) do assert.equal("done", child:line()) child:finish() end
     os.remove(go)
-    local file = assert(io.open(path))
-    local number = tonumber(file:read "*a")
-    file:close()
+    local number = tonumber(files.read(path))
     os.remove(path)
     return number
 end
@@ -667,26 +660,22 @@ describe("a fair lock of redisson", function()
     it("is had in the order in which it was asked for", function()
         local mine, name = open "redisson", new_name()
         local lease = assert(mine:mutex(name, { fair = true }):acquire(0))
-        local order, tasks, queue = {}, {}, ("redisson_lock_queue:{%s}"):format(name)
-        for i = 1, 5 do
-            tasks[i] = function()
-                local lock = open("redisson"):mutex(name, { fair = true })
-                rig.wait_for("its turn", function()
-                    return ask(redis, "llen", queue) == i - 1
-                end)
-                local got = assert(lock:acquire(PATIENT))
-                order[#order + 1] = i
-                zklock.sleep(0.01)
-                got:release()
-            end
-        end
-        tasks[6] = function()
+        local order, queue = {}, ("redisson_lock_queue:{%s}"):format(name)
+        rig.run(5, function(i)
+            local lock = open("redisson"):mutex(name, { fair = true })
+            rig.wait_for("its turn", function()
+                return ask(redis, "llen", queue) == i - 1
+            end)
+            local got = assert(lock:acquire(PATIENT))
+            order[#order + 1] = i
+            zklock.sleep(0.01)
+            got:release()
+        end, function()
             rig.wait_for("all", function()
                 return ask(redis, "llen", queue) == 5
             end)
             lease:release()
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.same({ 1, 2, 3, 4, 5 }, order)
     end)
 

@@ -1,4 +1,5 @@
 --- What an expiry does: to what was held, to what was waiting, and to the session.
+local files = require "spec.files"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -103,16 +104,13 @@ describe("a standby", function()
 
     -- The reference's own loop.
     local function lead_of_reference()
-        local file = assert(io.open("docs/reference.md"))
-        local text = file:read("*a")
-        file:close()
+        local text = assert(files.read("docs/reference.md"))
         local code = assert(text:match("```lua\n(local function lead%(lock%).-)```"))
         return assert((loadstring or load)(code .. "return lead"))() -- luacheck: ignore
     end
 
     it("whose session expires asks again, and has the lock when it is its turn", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local session = rig.session(proxy.hosts, { timeout = 3 })
+        local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
         local path, lead = rig.path(), lead_of_reference()
         local held = assert(rig.session(server.hosts):mutex(path):acquire(20))
         local lease

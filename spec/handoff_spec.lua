@@ -2,7 +2,6 @@
 -- Requests are counted, not time.
 
 local rig = require "spec.rig"
-local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
@@ -35,7 +34,7 @@ local function serve_line(hosts, lock_of, count)
     local path = rig.path()
     local holder = rig.session(hosts, { timeout = TIMEOUT })
     local lease = assert(lock_of(holder, path):acquire(PATIENCE))
-    local sessions, before, tasks, queued = {}, {}, {}, 0
+    local sessions, before, queued = {}, {}, 0
 
     local function in_line(number)
         return function()
@@ -45,18 +44,16 @@ local function serve_line(hosts, lock_of, count)
     for i = 1, count do
         sessions[i] = rig.session(hosts, { timeout = TIMEOUT })
         before[i] = count_requests(sessions[i])
-        tasks[i] = function()
-            if i > 1 then rig.wait_for("the one ahead in line", in_line(i - 1), PATIENCE) end
-            local lock = lock_of(sessions[i], path)
-            local options = { timeout = PATIENCE, on_queued = function() queued = i end }
-            assert(lock:acquire(options)):release()
-        end
     end
-    tasks[count + 1] = function()
+    rig.run(count, function(i)
+        if i > 1 then rig.wait_for("the one ahead in line", in_line(i - 1), PATIENCE) end
+        local lock = lock_of(sessions[i], path)
+        local options = { timeout = PATIENCE, on_queued = function() queued = i end }
+        assert(lock:acquire(options)):release()
+    end, function()
         rig.wait_for("the whole line", in_line(count), PATIENCE)
         lease:release()
-    end
-    zklock.run(unpack(tasks))
+    end)
     rig.at_rest(unpack(sessions))
 
     local requests = {}

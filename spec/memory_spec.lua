@@ -1,5 +1,6 @@
 --- zklock.connect("memory:name"): a server inside the process, and faults as a tester wants them.
 local core = require "zklock.core"
+local files = require "spec.files"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -332,12 +333,7 @@ end)
 
 describe("docs/testing-your-code.md", function()
     it("shows the example as it runs", function()
-        local function read(path)
-            local file = assert(io.open("docs/" .. path))
-            local text = file:read("*a")
-            file:close()
-            return text
-        end
+        local function read(path) return assert(files.read("docs/" .. path)) end
         local page = read("testing-your-code.md")
         for _, name in ipairs{ "sale.lua", "sale_spec.lua" } do
             local source = read("testing-your-code/" .. name)

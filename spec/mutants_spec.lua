@@ -1,5 +1,6 @@
 --- Mutants: where the defect of a row goes, and which rows are refused.
 
+local files = require "spec.files"
 local mutant = require "spec.mutants.mutant"
 local shell = require "spec.mutants.shell"
 
@@ -16,7 +17,7 @@ end)
 local function tree(sources)
     for name, text in pairs(sources) do
         shell.must("mkdir -p %s/src/%s", folder, name:match("^(.*)/"))
-        shell.write(folder .. "/src/" .. name, text)
+        files.write(folder .. "/src/" .. name, text)
     end
     mutant.BASE = folder
 end

@@ -203,8 +203,7 @@ describe("interrupt", function()
     end)
 
     it("ends a wait that is no acquire, too #server", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local far = rig.session(proxy.hosts, { timeout = 10 })
+        local far, proxy = rig.behind_proxy(server.hosts, { timeout = 10 })
         local thread, code
         proxy:command("blackhole")
         zklock.run(

@@ -36,16 +36,13 @@ describe("a session", function()
     it("counts the chroot in what it watches, too", function()
         local server, COUNT, LIMIT = rig.shared(), 100, 256 * 1024
         local chroot = "/" .. ("x"):rep(4000)
-        local holder, codes, tasks = rig.session(server.hosts), {}, {}
+        local holder, codes = rig.session(server.hosts), {}
         for i = 1, COUNT do rig.hold(holder:mutex(("%s/%d"):format(chroot, i))) end
         local session = rig.session(server.hosts .. chroot)
-        for i = 1, COUNT do
-            tasks[i] = function()
-                local code = rig.code_of(session:mutex("/" .. i))
-                codes[code] = (codes[code] or 0) + 1
-            end
-        end
-        tasks[COUNT + 1] = function()
+        rig.run(COUNT, function(i)
+            local code = rig.code_of(session:mutex("/" .. i))
+            codes[code] = (codes[code] or 0) + 1
+        end, function()
             rig.wait_for("all in line or refused", function()
                 local stats = session:stats()
                 return stats.in_flight == 0 and stats.claims + (codes.too_many or 0) == COUNT
@@ -54,8 +51,7 @@ describe("a session", function()
             assert.is_true(stats.watch_bytes > stats.claims * #chroot, stats.watch_bytes)
             assert.is_true(stats.watch_bytes <= LIMIT, stats.watch_bytes)
             session:close()
-        end
-        zklock.run((table.unpack or unpack)(tasks))
+        end)
         assert.is_true((codes.closed or 0) > 0 and (codes.too_many or 0) > 0, "no limit was met")
         assert.equal(COUNT, codes.closed + codes.too_many)
     end)
@@ -79,9 +75,7 @@ describe("a lease", function()
     after_each(rig.close_sessions)
 
     it("tells every handle the state as it is, also when a callback waits", function()
-        local proxy = rig.proxy(rig.shared().hosts)
-        finally(function() rig.close_sessions() proxy:stop() end)
-        local session = rig.session(proxy.hosts, { timeout = 2 })
+        local session, proxy = rig.behind_proxy(rig.shared().hosts, { timeout = 2 })
         local lock, told = session:mutex(rig.path()), { {}, {} }
         local leases = { assert(lock:acquire(20)), assert(lock:acquire(20)) }
         for i, lease in ipairs(leases) do
@@ -104,8 +98,7 @@ describe("a lease", function()
     end)
 
     it("that was released while a check waited is released, not lost", function()
-        local proxy = rig.proxy(rig.shared().hosts)
-        finally(function() rig.close_sessions() proxy:stop() end)
+        local proxy = rig.proxy_for_test(rig.shared().hosts)
         local lock = rig.session(proxy.hosts, { timeout = 10 }):mutex(rig.path())
         local lease, code = assert(lock:acquire(20)), nil
         proxy:command("blackhole")

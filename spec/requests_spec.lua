@@ -2,6 +2,7 @@
 -- Requirements PIT-01, PIT-19, REQ-10, BUG-01, BUG-03.
 
 local core = require "zklock.core"
+local files = require "spec.files"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -488,9 +489,7 @@ describe("memory", function()
     -- kB that this process has in memory. Where a sanitizer keeps what was freed, nil.
     local function resident()
         if (os.getenv("ZKLOCK_LUA") or ""):find("san/") then return nil end
-        local status = assert(io.open("/proc/self/status"))
-        local text = status:read("*a")
-        status:close()
+        local text = assert(files.read("/proc/self/status"))
         collectgarbage()
         collectgarbage()
         return tonumber(text:match("VmRSS:%s*(%d+) kB"))

@@ -3,6 +3,7 @@
 -- with this process, however it ends.
 
 local core = require "zklock.core"
+local files = require "spec.files"
 local zklock = require "zklock"
 
 local rig = {}
@@ -330,11 +331,17 @@ function Server:wait_for_nodes(path, count)
 end
 
 
---- What another client does (see foreign.pl); gives the last node made, if any: path, name.
+--- What another client does, which may be refused: a line for each command; see foreign.pl.
+function rig.foreign(host, command, ...)
+    return rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", host, ...)
+end
+
+
+--- The same, and nothing is refused; gives the last node made, if any: path, name.
 function Server:foreign(command, ...)
-    local output = rig.shell("perl spec/foreign.pl %s " .. command .. " 2>&1", self.hosts, ...)
-    assert(not output:find("error"), output)
-    return output:match("([^\n]-([^\n/]*))\n$")
+    local output = rig.foreign(self:host(), command, ...)
+    assert(not ("\n" .. output):find("\n[^o]"), output)
+    return output:match(".*ok (/[^\n]-([^\n/]*))\n")
 end
 
 
@@ -522,10 +529,7 @@ end
 function rig.child(hosts, source)
     local prelude = ("local HOSTS = %q\nlocal zklock = require 'zklock'\n" ..
                      "local function say(...) print(...) io.stdout:flush() end\n"):format(hosts)
-    local path = os.tmpname()
-    local file = assert(io.open(path, "w"))
-    file:write(prelude, source)
-    file:close()
+    local path = files.write(os.tmpname(), prelude .. source)
     local self = setmetatable({ path = path }, Child)
     self.output = assert(io.popen(
         ("echo $$; exec setpriv --pdeathsig KILL %s %s 2>&1"):format(LUA, path)))
@@ -563,6 +567,13 @@ function rig.session(hosts, options)
     local session = assert(zklock.connect(hosts, options))
     opened[#opened + 1] = session
     return session
+end
+
+
+--- A session behind a proxy of the test's own; and the proxy.
+function rig.behind_proxy(hosts, options)
+    local proxy = rig.proxy_for_test(hosts)
+    return rig.session(proxy.hosts, options), proxy
 end
 
 

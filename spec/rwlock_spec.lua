@@ -208,8 +208,7 @@ describe("a read-write lock", function()
     end)
 
     it("is lost to all its holders when the session expires #server", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local session = rig.session(proxy.hosts, { timeout = 3 })
+        local session, proxy = rig.behind_proxy(server.hosts, { timeout = 3 })
         local rw, told = session:rwlock(path), {}
         for _, owner in ipairs{ "x", "y" } do
             local lease = hold(rw:read(), { owner = owner })
@@ -269,8 +268,7 @@ end)
 describe("a downgrade", function()
     -- A write lease by way of a proxy; both, and the session.
     local function far_writer(timeout)
-        local proxy = rig.proxy_for_test(server.hosts)
-        local session = rig.session(proxy.hosts, { timeout = timeout })
+        local session, proxy = rig.behind_proxy(server.hosts, { timeout = timeout })
         return hold(session:rwlock(path):write()), proxy, session
     end
 
@@ -389,8 +387,7 @@ describe("a downgrade", function()
     end)
 
     it("in the middle of which the lease is released leaves nothing #server", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local session = rig.session(proxy.hosts, { timeout = 6 })
+        local session, proxy = rig.behind_proxy(server.hosts, { timeout = 6 })
         for _, fault in ipairs{ "hold multi 1", "drop-reply multi 1", "drop-request multi 1" } do
             local lease = hold(session:rwlock(path):write())
             proxy:reset()

@@ -4,6 +4,7 @@ local core = require "zklock.core"
 local database = require "zklock.seckill.database"
 local distributions = require "zklock.seckill.distribution"
 local fairness = require "zklock.seckill.fairness"
+local files = require "spec.files"
 local overlaps = require "zklock.seckill.overlaps"
 local records = require "zklock.seckill.record"
 local is_refused = require "spec.seckill.refused"
@@ -614,9 +615,7 @@ describe("a script with a sale", function()
         local script = {
             folder = rig.shell("mktemp -d /tmp/zklock-sale.XXXXXX"):match "%S+",
         }
-        local file = assert(io.open(script.folder .. "/script.lua", "w"))
-        file:write(SCRIPT:format(strategy, store, more or ""))
-        file:close()
+        files.write(script.folder .. "/script.lua", SCRIPT:format(strategy, store, more or ""))
         script.pid = rig.shell("cd . && TMPDIR=%s setsid %s %s/script.lua >%s/output 2>&1 "
             .. "</dev/null & echo $!", script.folder, LUA, script.folder, script.folder)
             :match "%d+"

@@ -587,7 +587,7 @@ describe("permits, when something fails, #server", function()
             nodes_are(2)
             for _, node in ipairs(server:nodes(path)) do
                 if node:find("permit-2", 1, true) then
-                    rig.shell("perl spec/fault/raw.pl %s delete %s", server.hosts, node)
+                    server:foreign("delete %s", node)
                 end
             end
             nodes_are(2) -- it queues again

@@ -1,6 +1,7 @@
 -- order = "turns": processes take turns, and in a turn a process hands the lock to its own
 -- next waiter without a request; the node stays. Seeds S1, Q-02.
 
+local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
@@ -132,9 +133,7 @@ describe("a mutex of turns", function()
        function()
         local lock = turns(a, 2)
         local first = take_first(lock)
-        local stat = rig.shell("perl spec/fault/raw.pl %s stat %s", server:host(1),
-                               server:nodes(path)[1])
-        local czxid = stat:match("czxid=(%d+)")
+        local czxid = fault.czxid(server, server:nodes(path)[1])
         assert.equal(tonumber(czxid) * 1024, first.token)
         assert.equal(("%.0f"):format(first.token), first:token_string())
         local second = rig.wait_while(lock, { timeout = 5, owner = "second" }, function()
@@ -357,8 +356,7 @@ describe("a turn that ends otherwise", function()
     end)
 
     it("when it is revoked while it goes from hand to hand #server", function()
-        local proxy = rig.proxy_for_test(server.hosts)
-        local far = rig.session(proxy.hosts, { timeout = LONG })
+        local far, proxy = rig.behind_proxy(server.hosts, { timeout = LONG })
         local one, other = turns(far, 1024), turns(b)
         local begun, served, had = nil, 0, false
         local function go_on()

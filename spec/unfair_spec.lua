@@ -2,6 +2,7 @@
 -- Seeds S1, ALG-05, PIT-01, BUG-03, DEMO-17.
 
 local core = require "zklock.core"
+local fault = require "spec.fault.fault"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
@@ -11,15 +12,6 @@ local UNFAIR = { order = "none" }
 
 local server, path, a, b
 
-
--- What another program may do to nodes; see raw.pl.
-local function foreign(command, ...)
-    return rig.shell("perl spec/fault/raw.pl %s " .. command, server:host(1), ...)
-end
-
-local function czxid(node)
-    return foreign("stat %s", node):match("czxid=(%d+)")
-end
 
 local keep, hold, code_of, released = rig.keep, rig.hold, rig.code_of, rig.released
 local at_rest, used, wait_while = rig.at_rest, rig.used, rig.wait_while
@@ -41,7 +33,7 @@ describe("an unfair mutex", function()
     it("is one node of a fixed name (ALG-05) #server", function()
         local lease = hold(one)
         assert.same({ path .. "/lock" }, server:nodes(path))
-        assert.equal(czxid(path .. "/lock"), lease:token_string())
+        assert.equal(fault.czxid(server, path .. "/lock"), lease:token_string())
         assert.equal("held", lease:state())
         assert.is_true(lease:check(20))
         released(lease)
@@ -173,7 +165,7 @@ describe("an unfair mutex", function()
         for _, again in ipairs{ false, true } do
             local lease, told = hold(one), nil
             lease:on_lost(function(_, state) told = state end)
-            foreign("delete %s/lock", path)
+            server:foreign("delete %s/lock", path)
             local next_lease = again and hold(other)
             assert.equal("lost", select(3, lease:check(20)))
             assert.equal("lost", lease:state())
@@ -189,17 +181,17 @@ describe("an unfair mutex", function()
 
     it("whose node somebody wrote to stays held #server", function()
         local lease = hold(one)
-        foreign("set %s/lock x", path)
+        server:foreign("set %s/lock x", path)
         assert.is_true(lease:check(20))
         assert.equal("held", lease:state())
     end)
 
     it("waits for a node of the name that another program made #server", function()
         used(one)
-        foreign("create 0 %s/lock", path) -- persistent, nobody's
+        server:foreign("create %s/lock ''", path) -- persistent, nobody's
         assert.equal("timeout", code_of(one, 0))
         local lease = wait_while(one, { timeout = 10 }, function()
-            foreign("delete %s/lock", path)
+            server:foreign("delete %s/lock", path)
         end)
         assert.equal("held", lease:state())
     end)
@@ -301,8 +293,8 @@ describe("a lost reply of an unfair mutex #server", function()
         lock, others = used(session:mutex(path, UNFAIR)), a:mutex(path, UNFAIR)
     end)
 
-    local function cut(fault)
-        proxy:command(fault)
+    local function cut(loss)
+        proxy:command(loss)
         return session:stats().reconnects
     end
 
@@ -315,7 +307,7 @@ describe("a lost reply of an unfair mutex #server", function()
         local lease = hold(lock)
         was_cut(before)
         assert.equal(creates + 1, session:stats().creates)
-        assert.equal(czxid(path .. "/lock"), lease:token_string())
+        assert.equal(fault.czxid(server, path .. "/lock"), lease:token_string())
         assert.is_true(lease:check(20))
         released(lease)
         no_node()
@@ -347,9 +339,9 @@ describe("a lost reply of an unfair mutex #server", function()
     end)
 
     -- Between the cut and the look another client has the lock.
-    local function taken_meanwhile(fault, begin)
+    local function taken_meanwhile(loss, begin)
         local theirs, mine
-        cut(fault)
+        cut(loss)
         proxy:command("refuse")
         zklock.run(function() mine = begin() end, function()
             rig.wait_for("the cut", function() return session:state() == "suspended" end)
@@ -408,8 +400,8 @@ describe("a lost reply of an unfair mutex #server", function()
     -- A create of the session that nobody knows of.
     local function land(who)
         proxy:command("refuse") -- or it would reconnect at once, and end the other connection
-        local answer = rig.shell("perl spec/fault/raw.pl %s@%s create 1 %s/lock 2>&1",
-                                 server:host(1), who:id(), path)
+        local host = server:host(1) .. "@" .. who:id()
+        local answer = rig.foreign(host, "ephemeral %s/lock ''", path)
         proxy:command("accept")
         assert.matches("^ok ", answer)
         rig.wait_for("the reconnect", function()
@@ -419,7 +411,7 @@ describe("a lost reply of an unfair mutex #server", function()
 
     it("to a create that landed late: who comes next removes that node, and has its own", function()
         land(session)
-        local stray = czxid(path .. "/lock")
+        local stray = fault.czxid(server, path .. "/lock")
         local lease = hold(lock)
         assert.equal(1, session:stats().orphans)
         assert.is_true(tonumber(lease:token_string()) > tonumber(stray))

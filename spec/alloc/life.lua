@@ -262,8 +262,7 @@ function chapters.orphan(book)
     use(lock)
     local node = ("%s/_c_%s-%s-%s-ffff-ffffffffffff-lock-0000000000"):format(
         lock.path, id:sub(1, 8), id:sub(9, 12), id:sub(13))
-    local made = rig.shell("perl spec/fault/raw.pl %s create 0 %s", server:host(), node)
-    assert(made:find("^ok"), made)
+    server:foreign("create %s ''", node)
     book.arm()
     try_once(lock, PATIENCE)
 end
@@ -417,8 +416,8 @@ chapters.unfair_look = unfair(look, 1)
 chapters.unfair_stray = unfair(function(book)
     use(book.lock)
     proxy:command("refuse")
-    local made = rig.shell("perl spec/fault/raw.pl %s@%s create 1 %s/lock 2>&1", server:host(),
-                           book.session:id(), book.lock.path)
+    local made = rig.foreign(server:host() .. "@" .. book.session:id(), "ephemeral %s/lock ''",
+                             book.lock.path)
     proxy:command("accept")
     assert(made:find("^ok "), made)
     wait_for(book.session, "the reconnect", function()

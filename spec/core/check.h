@@ -9,6 +9,7 @@
  * A failed check prints one line, `file:line: promise: what failed`, and the
  * test goes on; check_report() prints the totals and gives the exit status.
  * CHECK_CASE() names the row of a table, for the line that a failure prints.
+ * check_before(begin) has each test from there on begin with begin().
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -22,15 +23,21 @@
 enum { CHECK_SHOWN = 50 }; /* failed checks printed of one test */
 
 static struct {
+    void (*begin)(void); /* or NULL */
     const char *promise;
     char row[160]; /* the case of a table, if any */
     unsigned complaints, passed, failed;
 } check;
 
+static inline void check_before(void (*begin)(void)) {
+    check.begin = begin;
+}
+
 static inline bool check_begin(const char *promise) {
     check.promise = promise;
     check.row[0] = '\0';
     check.complaints = 0;
+    if (check.begin) check.begin();
     return true;
 }
 

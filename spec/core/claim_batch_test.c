@@ -109,7 +109,6 @@ static void following(void) {
 
 static void not_following(void) {
     TEST("a try asks the server, whoever holds or waits") {
-        hold(3);
         scene_detach(&s.third);
         CHECK_IS(join(&s.third, 3, true), ZKL_DO_LIST);
         CHECK_IS(s.third.state, ZKL_TRY);
@@ -158,7 +157,6 @@ static void not_following(void) {
 
 static void handing_over(void) {
     TEST("who holds hands its node to the next, which holds without a request") {
-        hold(3);
         s.claim.own_watched = true;
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&s.second, &s.claim, 1);
@@ -172,7 +170,6 @@ static void handing_over(void) {
         CHECK_IS(zkl_claim_beat(&s.second, s.now), ZKL_DO_WATCH_OWN);
     }
     TEST("so the node goes from one to the next, and the last one removes it") {
-        hold(3);
         scene_release();
         resume(&s.second);
         CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
@@ -189,7 +186,6 @@ static void handing_over(void) {
         CHECK(!zkl_line_orphan(&s.line, SESSION));
     }
     TEST("when the clock is not certain the heir proves first that the session lives") {
-        hold(3);
         s.now += T * 6 / 10;
         scene_release();
         CHECK_IS(resume(&s.second), ZKL_DO_SYNC);
@@ -207,7 +203,6 @@ static void handing_over(void) {
         CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_REMOVE | ZKL_DO_LIST);
     }
     TEST("a holder that a list did not show gives its node to nobody") {
-        hold(3);
         LINE(AHEAD);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second), ENTERS);
@@ -217,7 +212,6 @@ static void handing_over(void) {
 
 static void without_connection(void) {
     TEST("released without a connection, the heir lists before it holds") {
-        hold(3);
         s.claim.doubted = true;
         scene_cut();
         CHECK_IS(scene_release(), ZKL_DO_FORGET);
@@ -246,7 +240,6 @@ static void without_connection(void) {
         CHECK_IS(resume(&s.second), ZKL_DO_LIST);
     }
     TEST("a node that went meanwhile is never granted; the next one counts from 0") {
-        hold(3);
         scene_cut();
         scene_release();
         s.common.clock.connected = true;
@@ -306,7 +299,6 @@ static void batch_ends(void) {
 
 static void yielding(void) {
     TEST("who yields keeps its token, lets the next one enter, and hands nothing on") {
-        hold(3);
         int64_t token = zkl_claim_token(&s.claim);
         CHECK_IS(zkl_claim_yield(&s.claim), ZKL_DO_FOLLOW);
         CHECK(zkl_claim_holds(&s.claim));
@@ -402,7 +394,6 @@ static void giving_up(void) {
         }
     }
     TEST("who gives up while it follows leaves nothing; the others wait on") {
-        hold(3);
         CHECK_IS(zkl_claim_cancel(&s.second, ZKL_TIMEOUT),
                  ZKL_DO_FAIL | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), 0);
@@ -424,7 +415,6 @@ static void ends(void) {
         }
     }
     TEST("the end of the session ends all of them") {
-        hold(3);
         CHECK_IS(scene_expire(), ZKL_DO_LOSE | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second) | resume(&s.third), 0);
         CHECK_IS(zkl_claim_expire(&s.second), ZKL_DO_FAIL | ZKL_DO_FORGET | ZKL_DO_FOLLOW);
@@ -436,7 +426,6 @@ static void ends(void) {
 
 static void tokens(void) {
     TEST("tokens grow from grant to grant of a node") {
-        hold(3);
         CHECK_IS(zkl_claim_token(&s.claim), 1042 * ZKL_BATCH_MAX);
         scene_release();
         resume(&s.second);
@@ -460,7 +449,13 @@ static void tokens(void) {
     }
 }
 
+/* Each test begins so, if it does not begin otherwise. */
+static void hold_three(void) {
+    hold(3);
+}
+
 int main(void) {
+    check_before(hold_three);
     following();
     not_following();
     handing_over();

@@ -137,13 +137,11 @@ static void reach_long_line(int ahead, int behind) {
 
 static void waiting(void) {
     TEST("a claim watches the nearest contender ahead, and its own node (PIT-01)") {
-        scene_reach(ZKL_LIST);
         CHECK_IS(LISTED("lock-0000000007", WRITER, s.claim.name, BEHIND),
                  ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN | ZKL_DO_QUEUED);
         CHECK_TEXT(s.claim.ahead->name, WRITER);
     }
     TEST("foreign children and those behind keep nobody waiting") {
-        scene_reach(ZKL_LIST);
         CHECK_IS(LISTED("ex0000000001", s.claim.name, "-foreign", BEHIND), ZKL_DO_GRANT);
     }
     TEST("the second in line is granted when the first goes, without a request") {
@@ -157,7 +155,6 @@ static void waiting(void) {
         CHECK_IS(scene_got_ahead(ZKL_ABSENT), ZKL_DO_GRANT);
     }
     TEST("a predecessor that was only waiting lets nobody in (BUG-12)") {
-        scene_reach(ZKL_LIST);
         LISTED("lock-0000000007", AHEAD, s.claim.name);
         CHECK_IS(scene_ahead_deleted(), 0); /* it is watched already: lookahead_test.c */
         CHECK_TEXT(s.claim.ahead->name, "lock-0000000007");
@@ -165,7 +162,6 @@ static void waiting(void) {
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
     TEST("behind two that may be gone there is one look at both, not a walk") {
-        scene_reach(ZKL_LIST);
         LISTED("lock-0000000006", "lock-0000000007", AHEAD, s.claim.name);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_LIST);
         CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
@@ -209,7 +205,6 @@ static void waiting(void) {
         CHECK_IS(scene_resume(), ZKL_DO_LIST);
     }
     TEST("behind a writer there is always a list: it may have left a reader behind") {
-        scene_reach(ZKL_LIST);
         LISTED(WRITER, s.claim.name);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_LIST);
         CHECK_IS(s.claim.state, ZKL_LIST);
@@ -234,7 +229,6 @@ static void waiting(void) {
         CHECK_IS(s.claim.state, ZKL_WAIT);
     }
     TEST("news of a contender further ahead wakes nobody (PIT-01)") {
-        scene_reach(ZKL_LIST);
         LISTED("lock-0000000006", "lock-0000000007", AHEAD, s.claim.name); /* s.other is 6 */
         CHECK_IS(zkl_claim_ahead_changed(&s.claim, s.other), 0);
         CHECK_IS(zkl_claim_got_ahead(&s.claim, s.other, ZKL_ABSENT, ZKL_OK, s.now), 0);
@@ -281,7 +275,6 @@ static void waiting(void) {
         }
     }
     TEST("a list without the own node queues again, never a grant (BUG-11)") {
-        scene_reach(ZKL_LIST);
         CHECK_IS(LISTED("config"), ZKL_DO_CREATE | ZKL_DO_LIST);
         scene_reach(ZKL_LIST);
         LINE(s.claim.name); /* an older list, another claim's */
@@ -341,7 +334,6 @@ static void counters(void) {
         CHECK_IS(s.line.count, 1);
     }
     TEST("a place is taken only when the last czxid has come") {
-        scene_reach(ZKL_LIST);
         s.claim.sequence = -5;
         CHECK_IS(LISTED("lock--000000007", "lock--000000006", "lock-0000000001", s.claim.name),
                  ZKL_DO_RANK);
@@ -352,7 +344,6 @@ static void counters(void) {
         CHECK_TEXT(s.claim.ahead->name, "lock--000000006");
     }
     TEST("a czxid that was lost is asked for again, one that is known is not") {
-        scene_reach(ZKL_LIST);
         LISTED(LIMITED, "a-lock-2147483647", s.claim.name);
         CHECK_IS(scene_ranked(LIMITED, ZKL_UNKNOWN, 0), 0);
         CHECK_IS(scene_ranked("a-lock-2147483647", ZKL_DONE, 5), 0);
@@ -369,14 +360,12 @@ static void counters(void) {
         CHECK(scene_resume() & ZKL_DO_WATCH_AHEAD);
     }
     TEST("a czxid that may not be read fails the claim; replies after that are harmless") {
-        scene_reach(ZKL_LIST);
         LISTED(LIMITED, "a-lock-2147483647", s.claim.name);
         CHECK_IS(scene_ranked(LIMITED, ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(scene_ranked("a-lock-2147483647", ZKL_ABSENT, 0), 0);
         CHECK_IS(s.claim.ranks, 0);
     }
     TEST("a line that runs past the end while a claim waits still hands off in order") {
-        scene_reach(ZKL_LIST);
         LISTED("lock-0000000007", AHEAD, s.claim.name);
         LINE("lock-0000000007", AHEAD, s.claim.name, LIMITED, "a-lock-2147483647");
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
@@ -450,7 +439,13 @@ static void first_use_of_a_path(void) {
     }
 }
 
+/* Each test begins so, if it does not begin otherwise. */
+static void list_is_out(void) {
+    scene_reach(ZKL_LIST);
+}
+
 int main(void) {
+    check_before(list_is_out);
     first_use_of_a_path();
     entering();
     tries();

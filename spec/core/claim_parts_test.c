@@ -16,6 +16,10 @@ static void pair(bool trying) {
     scene_join();
 }
 
+static void open_pair(void) {
+    pair(false);
+}
+
 static zkl_actions part_created(void) {
     return zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, part_name(), 0);
 }
@@ -52,7 +56,6 @@ static void half(void) {
 
 static void entering(void) {
     TEST("the last part that is ready sends the creates of all, and no list") {
-        pair(false);
         CHECK_IS(scene_start(), 0);
         CHECK(s.claim.awaits_parts);
         CHECK_IS(zkl_claim_start(&s.part), ZKL_DO_CREATE);
@@ -61,7 +64,6 @@ static void entering(void) {
         CHECK_IS(part_created(), ZKL_DO_LIST | ZKL_DO_WATCH_OWN);
     }
     TEST("missing parents are made, and the creates sent again, once") {
-        pair(false);
         scene_start();
         zkl_claim_start(&s.part);
         uint64_t nonce = s.claim.nonce;
@@ -71,7 +73,6 @@ static void entering(void) {
         CHECK(s.claim.nonce > nonce);
     }
     TEST("a part that follows another claim keeps the others back") {
-        pair(false);
         zkl_claim_init(&s.second, &s.common, &s.part_line, ZKL_MUTEX, ZKL_NEVER, false);
         /* In order of arrival, the other one is first. */
         scene_detach(&s.part);
@@ -103,7 +104,6 @@ static void entering(void) {
 
 static void granting(void) {
     TEST("all are granted with the last that is first in line, with one token") {
-        entered();
         CHECK_IS(LISTED(s.claim.name), 0); /* whose czxid is not known yet */
         CHECK_IS(s.claim.state, ZKL_RECOVER_STAT);
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), 0);
@@ -116,13 +116,11 @@ static void granting(void) {
         CHECK_IS(s.claim.epoch, s.common.clock.epoch);
     }
     TEST("a get that is answered before the list counts too") {
-        entered();
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), 0);
         CHECK_IS(LISTED(s.claim.name), 0);
         CHECK_IS(s.claim.state, ZKL_FIRST);
     }
     TEST("a get that was lost is asked again") {
-        entered();
         CHECK_IS(scene_got_own(ZKL_UNKNOWN, 0), 0);
         CHECK_IS(LISTED(s.claim.name), ZKL_DO_WATCH_OWN);
         CHECK_IS(scene_got_own(ZKL_DONE, 1042), 0);
@@ -159,7 +157,6 @@ static void granting(void) {
 
 static void ending(void) {
     TEST("a part whose node is gone fails, wherever it is, and does not queue again") {
-        half();
         CHECK_IS(scene_own_deleted(), ZKL_DO_FAIL | ZKL_DO_FORGET);
         CHECK_IS(s.claim.code, ZKL_LOST);
         CHECK_IS(zkl_claim_cancel(&s.part, ZKL_LOST), ZKL_DO_FAIL | ZKL_DO_REMOVE);
@@ -179,12 +176,10 @@ static void ending(void) {
         zkl_contender_drop(ahead);
     }
     TEST("a part that was first, and may not watch its node any more, fails") {
-        half();
         CHECK_IS(scene_got_own(ZKL_REFUSED, 0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_AUTH);
     }
     TEST("nor does it wait to be first") {
-        half();
         struct zkl_contender *ahead = zkl_contender_hold(s.part.ahead);
         s.now += T * 6 / 10;
         CHECK_IS(zkl_claim_ahead_deleted(&s.part, ahead, s.now), ZKL_DO_SYNC);
@@ -193,7 +188,6 @@ static void ending(void) {
                  ZKL_DO_FAIL | ZKL_DO_REMOVE);
     }
     TEST("a part that was first, and lost the answer of its watch, asks again at a heartbeat") {
-        half();
         CHECK_IS(scene_got_own(ZKL_UNKNOWN, 0), 0);
         CHECK_IS(scene_beat(), ZKL_DO_WATCH_OWN);
         CHECK_IS(s.claim.state, ZKL_FIRST);
@@ -239,8 +233,11 @@ static void ending(void) {
 }
 
 int main(void) {
+    check_before(open_pair);
     entering();
+    check_before(entered);
     granting();
+    check_before(half);
     ending();
     return check_report();
 }

@@ -24,6 +24,10 @@ static void reach(enum zkl_claim_state state) {
     scene_reach_as(ZKL_PERMIT, state, ZKL_NEVER);
 }
 
+static void list_is_out(void) {
+    reach(ZKL_LIST);
+}
+
 /* Two others hold one each: the claim does not fit, and is the first that waits. */
 static void head(void) {
     reach(ZKL_LIST);
@@ -61,34 +65,28 @@ static zkl_actions marked(const char *name, int64_t zxid) {
 
 static void places(void) {
     TEST("a claim holds while the permits ahead and its own are no more than the limit") {
-        reach(ZKL_LIST);
         CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
         reach(ZKL_LIST);
         CHECK_IS(LISTED(ONE41, s.claim.name), ZKL_DO_GRANT);
     }
     TEST("one permit too many, and it heads: it watches each that is ahead") {
-        reach(ZKL_LIST);
         CHECK_IS(LISTED(ONE40, ONE41, s.claim.name), HEADS);
         CHECK_IS(s.claim.state, ZKL_WAIT);
         CHECK(s.claim.heading);
     }
     TEST("who is behind one that does not fit watches that one only") {
-        reach(ZKL_LIST);
         CHECK_IS(LISTED(ONE40, ALL41, s.claim.name), BEHIND_ONE);
         CHECK(!s.claim.heading);
         CHECK_TEXT(s.claim.ahead->name, ALL41);
     }
     TEST("a small request behind a big one that waits, waits, though it would fit") {
-        reach(ZKL_LIST);
         s.claim.permits = 1;
         CHECK_IS(LISTED(ONE40, ALL41, s.claim.name), BEHIND_ONE);
     }
     TEST("who comes behind counts for nothing") {
-        reach(ZKL_LIST);
         CHECK(LISTED(ONE41, s.claim.name, ONE43) & ZKL_DO_GRANT);
     }
     TEST("permits are counted beyond 31 bits") {
-        reach(ZKL_LIST);
         s.claim.permits = 1;
         s.claim.limit = INT32_MAX;
         CHECK_IS(LISTED(PERMIT("40", "2147483647-of-2147483647", "0000000040"),
@@ -121,7 +119,6 @@ static void conflicts(void) {
         }
     }
     TEST("one behind is its own matter") {
-        reach(ZKL_LIST);
         CHECK(LISTED(s.claim.name, BEHIND) & ZKL_DO_GRANT);
     }
     TEST("a mutex, a reader and a writer wait for a permit ahead") {
@@ -171,12 +168,10 @@ static void heads(void) {
         CHECK_IS(deleted(ONE41), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a get that finds a holder gone counts like its event") {
-        head();
         CHECK_IS(got(ONE41, ZKL_DONE), 0);
         CHECK_IS(got(ONE40, ZKL_ABSENT), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a holder's mark uses its watch up: that one is watched again, and no other") {
-        head();
         CHECK_IS(changed(ONE40), ZKL_DO_WATCH_AHEAD);
         CHECK_TEXT(s.claim.ahead->name, ONE40);
         CHECK_IS(got(ONE40, ZKL_DONE), 0);
@@ -185,14 +180,12 @@ static void heads(void) {
         CHECK_IS(deleted(ONE41), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a lost get is asked again, and those of the others with it") {
-        head();
         CHECK_IS(got(ONE40, ZKL_UNKNOWN), 0);
         CHECK(s.claim.stalled);
         CHECK_IS(scene_resume(), ZKL_DO_HOLDERS);
         CHECK(!s.claim.stalled);
     }
     TEST("another claim's list has shown the holder's end before its event comes") {
-        head();
         LINE(ONE41, s.claim.name);
         CHECK_IS(deleted(NULL), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
@@ -206,13 +199,11 @@ static void heads(void) {
         CHECK_IS(deleted(ONE40), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a newer list that shows more ahead has it watch all of them") {
-        head();
         LINE(ONE39, ONE40, ONE41, s.claim.name);
         CHECK_IS(deleted(ONE40), ZKL_DO_HOLDERS);
         CHECK_IS(deleted(ONE39), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("after a reconnect it lists before it is granted: its own node may be gone") {
-        head();
         scene_cut();
         CHECK_IS(scene_resume(), 0); /* its watches are set again by the library */
         CHECK_IS(deleted(ONE40), ZKL_DO_LIST);
@@ -220,7 +211,6 @@ static void heads(void) {
         CHECK_IS(s.grants, 0);
     }
     TEST("without a certain clock it syncs first, and marks with the grant") {
-        head();
         s.now += T * 6 / 10;
         CHECK_IS(deleted(ONE40), ZKL_DO_SYNC);
         CHECK_IS(scene_synced(ZKL_DONE), ZKL_DO_GRANT | ZKL_DO_MARK);
@@ -231,14 +221,12 @@ static void heads(void) {
 
 static void behind(void) {
     TEST("the mark of the one before makes it list; then it heads") {
-        follow_one();
         CHECK_IS(changed(ALL41), ZKL_DO_LIST);
         CHECK_IS(LISTED(ALL41, s.claim.name), ZKL_DO_HOLDERS);
         CHECK(s.claim.heading);
         CHECK_IS(s.queued, 1);
     }
     TEST("a mark that came before the watch is seen by the get, once") {
-        follow_one();
         CHECK_IS(got(ALL41, ZKL_DONE), 0);
         CHECK_IS(marked(ALL41, 2000), ZKL_DO_LIST);
         CHECK_IS(LISTED(ONE39, ALL41, s.claim.name), ZKL_DO_WATCH_AHEAD); /* a stranger's */
@@ -258,7 +246,6 @@ static void behind(void) {
         CHECK_IS(deleted(ALL41), ZKL_DO_HOLDERS);
     }
     TEST("the end of another than the one before is not its matter") {
-        follow_one();
         CHECK_IS(deleted(ONE39), 0);
         CHECK_IS(changed(ONE39), 0);
         CHECK_IS(deleted(NULL), 0);
@@ -275,11 +262,9 @@ static void grant_late(void) {
 
 static void marks(void) {
     TEST("who is granted by its first list, with nobody behind, marks nothing") {
-        reach(ZKL_LIST);
         CHECK_IS(LISTED(ONE41, s.claim.name), ZKL_DO_GRANT);
     }
     TEST("with somebody behind it marks: that one may have seen it wait") {
-        reach(ZKL_LIST);
         CHECK_IS(LISTED(ONE41, s.claim.name, ONE43), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("so it does after a create whose reply was lost: the list is older than the grant") {
@@ -313,7 +298,6 @@ static void marks(void) {
 
 static void exhausted(void) {
     TEST("where numbers are exhausted czxids tell who is ahead, and who is the nearest") {
-        reach(ZKL_LIST);
         CHECK_IS(LISTED(LIMIT_ONE, LIMIT_TWO, s.claim.name), ZKL_DO_RANK);
         scene_ranked(LIMIT_ONE, ZKL_DONE, 1000);
         CHECK_IS(scene_ranked(LIMIT_TWO, ZKL_DONE, 990), HEADS);
@@ -322,7 +306,6 @@ static void exhausted(void) {
         CHECK_IS(deleted(LIMIT_TWO), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("who ranks as behind is passed over, and told: it may have seen the claim wait") {
-        reach(ZKL_LIST);
         LISTED(LIMIT_ONE, LIMIT_TWO, s.claim.name);
         scene_ranked(LIMIT_ONE, ZKL_DONE, 1000);
         CHECK_IS(scene_ranked(LIMIT_TWO, ZKL_DONE, 1050), ZKL_DO_GRANT | ZKL_DO_MARK);
@@ -335,18 +318,21 @@ static void exhausted(void) {
         CHECK_IS(scene_ranked(ONE41, ZKL_DONE, 1000), ZKL_DO_GRANT | ZKL_DO_MARK);
     }
     TEST("a line without contenders has shown nothing") {
-        reach(ZKL_LIST);
         CHECK(!zkl_permits_unseen(&s.line, &s.claim));
         CHECK(!zkl_line_ahead(&s.line, &s.claim));
     }
 }
 
 int main(void) {
+    check_before(list_is_out);
     places();
     conflicts();
     tries();
+    check_before(head);
     heads();
+    check_before(follow_one);
     behind();
+    check_before(list_is_out);
     marks();
     exhausted();
     return check_report();

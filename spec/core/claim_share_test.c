@@ -150,7 +150,6 @@ static void asking(void) {
 
 static void answered(void) {
     TEST("done: it is a reader, with the writer's number and token") {
-        scene_reach(ZKL_DOWNGRADE);
         s.claim.own_watched = true;
         CHECK_IS(scene_shared(ZKL_DONE), ZKL_DO_DOWNGRADED);
         CHECK_IS(s.claim.state, ZKL_HELD);
@@ -164,7 +163,6 @@ static void answered(void) {
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
     }
     TEST("the line does not know the reader yet: a list comes before the next grant") {
-        scene_reach(ZKL_DOWNGRADE);
         zkl_claim_start(scene_add(&s.second, ZKL_WRITE));
         zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
         LINE(s.claim.name, s.second.name);
@@ -180,7 +178,6 @@ static void answered(void) {
         zkl_contender_drop(writer);
     }
     TEST("refused: it stays a writer, says why, and may ask again") {
-        scene_reach(ZKL_DOWNGRADE);
         s.claim.own_watched = true;
         CHECK_IS(scene_shared(ZKL_REFUSED), ZKL_DO_DOWNGRADED);
         CHECK_IS(s.claim.state, ZKL_HELD);
@@ -193,14 +190,12 @@ static void answered(void) {
         CHECK_IS(s.claim.refusal, ZKL_OK);
     }
     TEST("absent: somebody removed the writer's node, so it has lost") {
-        scene_reach(ZKL_DOWNGRADE);
         CHECK_IS(scene_shared(ZKL_ABSENT), ZKL_DO_LOSE | ZKL_DO_FORGET);
         CHECK_IS(s.claim.code, ZKL_LOST);
         CHECK_IS(s.line.count, 0);
         CHECK_IS(scene_shared(ZKL_DONE), 0);
     }
     TEST("unknown: it holds on, and asks again until it is known") {
-        scene_reach(ZKL_DOWNGRADE);
         for (int i = 0; i < 3; i++) {
             CHECK_IS(scene_shared(ZKL_UNKNOWN), 0);
             CHECK(zkl_claim_holds(&s.claim) && s.claim.stalled);
@@ -211,7 +206,6 @@ static void answered(void) {
         CHECK_IS(s.claim.kind, ZKL_READ);
     }
     TEST("refused, after one of unknown outcome: that may be a reader's node, so it asks again") {
-        scene_reach(ZKL_DOWNGRADE);
         scene_shared(ZKL_UNKNOWN);
         scene_resume();
         CHECK_IS(scene_shared(ZKL_REFUSED), 0);
@@ -257,7 +251,6 @@ static void given_up(void) {
         }
     }
     TEST("what is given up while nothing is known asks again, then removes") {
-        scene_reach(ZKL_DOWNGRADE);
         scene_cut();
         scene_shared(ZKL_UNKNOWN);
         CHECK_IS(scene_release(), 0);
@@ -268,7 +261,6 @@ static void given_up(void) {
         CHECK_TEXT(s.claim.name, node(ZKL_READ));
     }
     TEST("without a connection the removal waits for it") {
-        scene_reach(ZKL_DOWNGRADE);
         scene_release();
         scene_cut();
         CHECK_IS(scene_shared(ZKL_DONE), 0); /* on its way before the cut */
@@ -279,7 +271,6 @@ static void given_up(void) {
 
 static void interrupted(void) {
     TEST("the clock's end is a loss at once; the node is removed when its name is known") {
-        scene_reach(ZKL_DOWNGRADE);
         CHECK_IS(scene_tick(T - 1), 0);
         CHECK_IS(scene_tick(1), ZKL_DO_LOSE);
         CHECK_IS(s.claim.state, ZKL_DOWNGRADE);
@@ -290,7 +281,6 @@ static void interrupted(void) {
         CHECK_IS(s.losses, 1);
     }
     TEST("the writer's node is to go: its events and gets say nothing") {
-        scene_reach(ZKL_DOWNGRADE);
         s.claim.own_watched = true;
         CHECK_IS(scene_own_deleted(), 0);
         CHECK_IS(scene_own_changed(), 0);
@@ -313,7 +303,13 @@ static void interrupted(void) {
     }
 }
 
+/* Each test begins so, if it does not begin otherwise. */
+static void downgrade_is_out(void) {
+    scene_reach(ZKL_DOWNGRADE);
+}
+
 int main(void) {
+    check_before(downgrade_is_out);
     readers();
     tries();
     asking();

@@ -98,87 +98,20 @@ static void build(int state, int setting) {
 
 /* --- what can happen ---------------------------------------------------------------------- */
 
-enum event {
-    START,
-    CANCEL,
-    RELEASE,
-    DOWNGRADE,
-    YIELD,
-    TURN,
-    TAKEN_OVER,
-    LEFT_NOTHING,
-    PARENTS,
-    CREATED,
-    LISTED_OWN,
-    LISTED_FIRST,
-    LISTED_NONE,
-    LISTED_LIMIT,
-    SYNCED,
-    GOT_OWN,
-    GOT_FOREIGN,
-    GOT_AHEAD,
-    GOT_OTHER,
-    RANKED,
-    SHARED,
-    MARKED,
-    PASSED,
-    PASSED_NEXT,
-    REMOVED,
-    SIGNALLED,
-    OWN_DELETED,
-    OWN_CHANGED,
-    AHEAD_DELETED,
-    AHEAD_CHANGED,
-    AHEAD_MARKED,
-    OTHER_DELETED,
-    OTHER_CHANGED,
-    RESUME,
-    SUSPEND,
-    EXPIRE,
-    TICK,
-    TICK_LATE,
-    BEAT,
-    EVENTS
-};
-static const char *const events[] = {"start",
-                                     "cancel",
-                                     "release",
-                                     "downgrade",
-                                     "yield",
-                                     "partner changed",
-                                     "changed: signalled",
-                                     "left nothing",
-                                     "parents",
-                                     "created",
-                                     "listed own",
-                                     "listed first",
-                                     "listed none",
-                                     "listed limit",
-                                     "synced",
-                                     "got own",
-                                     "got foreign",
-                                     "got ahead",
-                                     "got other",
-                                     "ranked",
-                                     "downgraded",
-                                     "marked",
-                                     "forwarded",
-                                     "passed next",
-                                     "removed",
-                                     "signalled",
-                                     "own deleted",
-                                     "own changed",
-                                     "ahead deleted",
-                                     "ahead changed",
-                                     "ahead marked",
-                                     "other deleted",
-                                     "other changed",
-                                     "resume",
-                                     "suspend",
-                                     "expire",
-                                     "tick",
-                                     "tick late",
-                                     "beat"};
+#define EACH_EVENT(X)                                                                              \
+    X(START), X(CANCEL), X(RELEASE), X(DOWNGRADE), X(YIELD), X(TURN), X(TAKEN_OVER),               \
+        X(LEFT_NOTHING), X(PARENTS), X(CREATED), X(LISTED_OWN), X(LISTED_FIRST), X(LISTED_NONE),   \
+        X(LISTED_LIMIT), X(SYNCED), X(GOT_OWN), X(GOT_FOREIGN), X(GOT_AHEAD), X(GOT_OTHER),        \
+        X(RANKED), X(SHARED), X(MARKED), X(PASSED), X(PASSED_NEXT), X(REMOVED), X(SIGNALLED),      \
+        X(OWN_DELETED), X(OWN_CHANGED), X(AHEAD_DELETED), X(AHEAD_CHANGED), X(AHEAD_MARKED),       \
+        X(OTHER_DELETED), X(OTHER_CHANGED), X(RESUME), X(SUSPEND), X(EXPIRE), X(TICK),             \
+        X(TICK_LATE), X(BEAT)
+
+#define AS_NUMBER(event) event
+#define AS_TEXT(event) #event
+
+enum event { EACH_EVENT(AS_NUMBER), EVENTS };
+static const char *const events[] = {EACH_EVENT(AS_TEXT)};
 static const char *const replies[] = {"", " absent", " refused", " unknown"};
 
 static zkl_actions list_event(int event, enum zkl_reply reply) {

@@ -11,6 +11,7 @@
 #define START (1000 * ZKL_SECOND)
 
 static struct zkl_clock clock;
+static zkl_time proof; /* the time of the last one */
 
 /* A connected session that asked for its handle at START and proved nothing. */
 static void begin(double margin) {
@@ -42,6 +43,14 @@ static zkl_time beat(int beats) {
 static zkl_time steady(void) {
     begin(0.5);
     return beat(6);
+}
+
+static void begin_steady(void) {
+    proof = steady();
+}
+
+static void begin_fresh(void) {
+    begin(0.5);
 }
 
 /* Of what is granted now. */
@@ -81,7 +90,7 @@ static void beginnings(void) {
         CHECK(clock.epoch > epoch);
     }
     TEST("what was proved of one session says nothing of the next") {
-        zkl_time proof = steady();
+        proof = steady();
         zkl_clock_stop(&clock);
         zkl_clock_start(&clock, T, 0.5, proof + 1);
         clock.connected = true;
@@ -105,7 +114,6 @@ static void beginnings(void) {
 
 static void phases(void) {
     TEST("held, suspect and lost follow one another at the instants of clock.h") {
-        zkl_time proof = steady();
         CHECK_IS(phase(proof), ZKL_PHASE_HELD);
         CHECK_IS(phase(proof + T / 2 - 1), ZKL_PHASE_HELD);
         CHECK_IS(phase(proof + T / 2), ZKL_PHASE_SUSPECT);
@@ -114,7 +122,6 @@ static void phases(void) {
         CHECK_IS(phase(proof + 1000 * T), ZKL_PHASE_LOST);
     }
     TEST("remaining counts down to the end of held, and is 0 after") {
-        zkl_time proof = steady();
         CHECK_IS(remaining(proof), T / 2);
         CHECK_IS(remaining(proof + T / 2 - 1), 1);
         CHECK_IS(remaining(proof + T / 2), 0);
@@ -123,7 +130,6 @@ static void phases(void) {
         CHECK_IS(remaining(proof), 0);
     }
     TEST("next is the instant at which time alone changes the phase") {
-        zkl_time proof = steady();
         CHECK_IS(zkl_clock_next(&clock, proof), proof + T / 2);
         CHECK_IS(zkl_clock_next(&clock, proof + T / 2 - 1), proof + T / 2);
         CHECK_IS(zkl_clock_next(&clock, proof + T / 2), proof + T);
@@ -132,7 +138,6 @@ static void phases(void) {
         CHECK_IS(zkl_clock_next(&clock, proof), proof + T);
     }
     TEST("without a connection nothing is certain, with it the proof still counts") {
-        zkl_time proof = steady();
         clock.connected = false;
         CHECK_IS(phase(proof), ZKL_PHASE_SUSPECT);
         CHECK_IS(phase(proof + T), ZKL_PHASE_LOST);
@@ -140,7 +145,6 @@ static void phases(void) {
         CHECK_IS(phase(proof + 1), ZKL_PHASE_HELD);
     }
     TEST("a suspect lease is held again after a proof in the same session") {
-        zkl_time proof = steady();
         uint32_t epoch = clock.epoch;
         prove(proof + T * 7 / 10);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T * 7 / 10), ZKL_PHASE_HELD);
@@ -149,21 +153,19 @@ static void phases(void) {
         begin(0.25);
         prove(START);
         CHECK_IS(remaining(START), T / 4);
-        zkl_time proof = beat(6);
+        proof = beat(6);
         CHECK_IS(remaining(proof), T / 4);
     }
 }
 
 static void proofs(void) {
     TEST("a proof counts from the time of asking, not of the answer (Q-03)") {
-        zkl_time proof = steady();
         run(proof + T / 6 + T / 24);
         zkl_clock_prove(&clock, proof + T / 6, proof + T / 6 + T / 24);
         CHECK_IS(clock.proof, proof + T / 6);
         CHECK_IS(remaining(proof + T / 2), T / 6);
     }
     TEST("an older proof that is answered late changes nothing") {
-        zkl_time proof = steady();
         struct zkl_clock before = clock;
         zkl_clock_prove(&clock, proof, proof + 1);
         zkl_clock_prove(&clock, proof - 1, proof + 1);
@@ -172,7 +174,6 @@ static void proofs(void) {
         CHECK(clock.epoch == before.epoch);
     }
     TEST("a clock that ran out never revives what was granted before (Q-01, PIT-09)") {
-        zkl_time proof = steady();
         uint32_t epoch = clock.epoch;
         prove(proof + T);
         CHECK(clock.epoch != epoch);
@@ -182,7 +183,6 @@ static void proofs(void) {
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T + 1), ZKL_PHASE_LOST);
     }
     TEST("nor does a proof that was asked for in time and answered after the end") {
-        zkl_time proof = steady();
         uint32_t epoch = clock.epoch;
         run(proof + T);
         zkl_clock_prove(&clock, proof + T - 1, proof + T);
@@ -190,31 +190,26 @@ static void proofs(void) {
         CHECK_IS(phase(proof + T), ZKL_PHASE_HELD);
     }
     TEST("a late answer that proves nothing new still ends what ran out") {
-        zkl_time proof = steady();
         uint32_t epoch = clock.epoch;
         zkl_clock_prove(&clock, proof, proof + T);
         CHECK(clock.epoch != epoch);
     }
     TEST("one tick before the end a proof saves the lease") {
-        zkl_time proof = steady();
         uint32_t epoch = clock.epoch;
         prove(proof + T - 1);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T), ZKL_PHASE_HELD);
     }
     TEST("a shorter timeout, negotiated at a reconnect, counts at once") {
-        zkl_time proof = steady();
         zkl_clock_retime(&clock, T / 10, 0.5, proof);
         CHECK_IS(phase(proof + T / 20 - 1), ZKL_PHASE_HELD);
         CHECK_IS(phase(proof + T / 20), ZKL_PHASE_SUSPECT);
         CHECK_IS(phase(proof + T / 10), ZKL_PHASE_LOST);
     }
     TEST("a longer timeout needs a longer chain of proofs") {
-        zkl_time proof = steady();
         zkl_clock_retime(&clock, 10 * T, 0.5, proof);
         CHECK_IS(phase(proof + 10 * T / 16 * 5), ZKL_PHASE_SUSPECT);
     }
     TEST("what ran out by the old timeout is lost, whatever the new one is") {
-        zkl_time proof = steady();
         uint32_t epoch = clock.epoch;
         zkl_clock_retime(&clock, 2 * T, 0.5, proof + T - 1);
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T - 1), ZKL_PHASE_SUSPECT);
@@ -226,14 +221,12 @@ static void proofs(void) {
         CHECK_IS(zkl_clock_phase(&clock, epoch, proof + T), ZKL_PHASE_LOST);
     }
     TEST("it begins the chain anew; the same timeout goes on with it") {
-        zkl_time proof = steady();
         zkl_clock_retime(&clock, T, 0.5, proof);
         CHECK_IS(remaining(proof), T / 2);
         zkl_clock_retime(&clock, 2 * T, 0.5, proof);
         CHECK_IS(remaining(proof), 2 * T * 5 / 16);
     }
     TEST("no phase comes back by time alone") {
-        zkl_time proof = steady();
         int worst = ZKL_PHASE_HELD;
         for (zkl_time now = proof; now < proof + 2 * T; now += T / 1000) {
             CHECK(phase(now) >= worst);
@@ -251,7 +244,8 @@ static void proofs(void) {
  */
 static void never_too_long(const zkl_time *packets, int count, int proofs_) {
     begin(0.5);
-    zkl_time proof = packets[count - 1], touch = packets[0];
+    proof = packets[count - 1];
+    zkl_time touch = packets[0];
     for (int i = count - proofs_; i < count; i++) prove(packets[i]);
     for (int i = 0; i < count; i++)
         if (packets[i] <= proof - T / 4) touch = packets[i];
@@ -266,7 +260,6 @@ static void never_too_long(const zkl_time *packets, int count, int proofs_) {
 static void drift(void) {
     const zkl_time ping = START + T, idle = ping + T / 3;
     TEST("a lone proof after an idle ping is certain for 5/16 T at most") {
-        begin(0.5);
         prove(idle);
         CHECK(remaining(idle) <= T * 5 / 16);
         never_too_long((zkl_time[]){ping, idle}, 2, 1);
@@ -278,19 +271,17 @@ static void drift(void) {
         never_too_long((zkl_time[]){ping, idle + T / 12, idle + T / 12 + T / 4 - 1}, 3, 1);
     }
     TEST("steady heartbeats are certain for the whole margin") {
-        begin(0.5);
-        zkl_time proof = beat(3);
+        proof = beat(3);
         CHECK_IS(remaining(proof), T / 2);
         never_too_long((zkl_time[]){idle, idle + T / 5, idle + T / 5 * 2, idle + T / 5 * 3}, 4, 4);
         never_too_long((zkl_time[]){idle, idle + T / 6, idle + T / 6 * 2, idle + T / 6 * 3}, 4, 4);
     }
     TEST("a proof that is more than T/5 after the one before stands alone") {
-        zkl_time proof = steady();
+        proof = steady();
         prove(proof + T / 5 + 1);
         CHECK_IS(remaining(proof + T / 5 + 1), T * 5 / 16);
     }
     TEST("proofs that are T/5 apart are a chain, and 4/15 T of it is enough") {
-        begin(0.5);
         prove(START);
         prove(START + T / 5);
         CHECK_IS(remaining(START + T / 5), T * 5 / 16);
@@ -300,7 +291,6 @@ static void drift(void) {
         CHECK_IS(remaining(START + T / 15 * 4), T / 2);
     }
     TEST("what one proof made certain a weaker one does not take back") {
-        begin(0.5);
         zkl_time woke = START + T / 8;
         prove(START);
         zkl_clock_prove(&clock, woke - 1, woke); /* after a stop: worth nothing by itself */
@@ -308,7 +298,6 @@ static void drift(void) {
         CHECK_IS(remaining(woke), T * 5 / 16 - T / 8);
     }
     TEST("a proof soon after a stop makes nothing certain, unless proofs were steady") {
-        begin(0.5);
         zkl_time woke = START + T;
         zkl_clock_attend(&clock, START);
         zkl_clock_prove(&clock, woke, woke);
@@ -321,7 +310,8 @@ static void drift(void) {
         CHECK_IS(remaining(woke + T / 15 * 4), T * 5 / 16);
     }
     TEST("a deposed leader's late answers carry no chain of proofs") {
-        zkl_time proof = steady(), stopped = proof + T / 6, answered = proof + T / 3 * 2;
+        proof = steady();
+        zkl_time stopped = proof + T / 6, answered = proof + T / 3 * 2;
         run(answered);
         for (int i = 0; i < 3; i++) zkl_clock_prove(&clock, stopped + i * (T / 6), answered);
         CHECK_IS(remaining(stopped + T / 3), T * 5 / 16);
@@ -329,7 +319,8 @@ static void drift(void) {
         CHECK(remaining(answered) + answered < proof + T);
     }
     TEST("after a late answer the chain begins anew, with the answer") {
-        zkl_time proof = steady(), issued = proof + T / 6, answered = issued + T / 4 + 1;
+        proof = steady();
+        zkl_time issued = proof + T / 6, answered = issued + T / 4 + 1;
         run(answered);
         zkl_clock_prove(&clock, issued, answered);
         zkl_clock_prove(&clock, answered - 1, answered); /* promptly, but it waited with it */
@@ -340,20 +331,19 @@ static void drift(void) {
         CHECK_IS(remaining(answered + T / 3), T / 2);
     }
     TEST("an answer within a quarter of the timeout is in time") {
-        zkl_time proof = steady(), issued = proof + T / 6;
+        proof = steady();
+        zkl_time issued = proof + T / 6;
         run(issued + T / 4);
         zkl_clock_prove(&clock, issued, issued + T / 4);
         CHECK_IS(remaining(issued + T / 4), T / 4);
     }
     TEST("the answer itself shows that the process was stopped") {
-        begin(0.5);
         zkl_clock_attend(&clock, START);
         zkl_clock_prove(&clock, START + 1, START + T / 2);
         CHECK_IS(clock.awake_since, START + T / 2);
         CHECK_IS(phase(START + T / 2), ZKL_PHASE_SUSPECT);
     }
     TEST("a twelfth of the timeout between two looks is no stop, a little more is one") {
-        begin(0.5);
         zkl_clock_attend(&clock, START);
         zkl_clock_attend(&clock, START + T / 12);
         CHECK_IS(clock.awake_since, 0);
@@ -391,8 +381,10 @@ static void codes(void) {
 
 int main(void) {
     beginnings();
+    check_before(begin_steady);
     phases();
     proofs();
+    check_before(begin_fresh);
     drift();
     codes();
     return check_report();

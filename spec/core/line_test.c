@@ -8,6 +8,11 @@
 
 #define FOREIGN(number) "_c_11111111-2222-3333-4444-5555555555" number
 
+/* Each test begins so, if it does not open another scene. */
+static void open_mutex(void) {
+    scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+}
+
 /* A claim of the scene's session that has node `sequence`, seen by the newest list. */
 static struct zkl_claim *placed(int32_t sequence, int64_t czxid) {
     s.claim.sequence = sequence;
@@ -29,7 +34,6 @@ static const char *ahead_of(void) {
 
 static void lists(void) {
     TEST("an empty list is a line without contenders") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         CHECK(zkl_line_replace(&s.line, NULL, 0));
         CHECK_IS(s.line.count, 0);
         CHECK_IS(s.line.serial, 1);
@@ -37,7 +41,6 @@ static void lists(void) {
         CHECK(!zkl_line_ahead(&s.line, placed(42, 1)));
     }
     TEST("children that are no contenders are ignored") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("config", AHEAD, "-foreign", "ex0000000001", "lock-1", "x-1-0000000001");
         CHECK_IS(s.line.count, 1);
         CHECK_TEXT(s.line.contenders[0]->name, AHEAD);
@@ -45,7 +48,6 @@ static void lists(void) {
         CHECK_IS(s.line.count, 0);
     }
     TEST("the line is sorted by number, whatever client made the node (BUG-07)") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("zz__lock__0000000010", "lock-0000000009", "aa-lock-1000000000",
              "__rlock__0000000100");
         CHECK_TEXT(s.line.contenders[0]->name, "lock-0000000009");
@@ -55,7 +57,6 @@ static void lists(void) {
         CHECK(!s.line.exhausted);
     }
     TEST("a contender keeps its czxid and first sight over new lists") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE(AHEAD);
         struct zkl_contender *ahead = s.line.contenders[0];
         ahead->czxid = 7;
@@ -66,7 +67,6 @@ static void lists(void) {
         CHECK_IS(ahead->czxid, 7);
     }
     TEST("a contender that is referred to outlives its line") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE(AHEAD);
         CHECK(s.other && s.other->listed);
         LINE(BEHIND);
@@ -84,7 +84,6 @@ static void lists(void) {
         CHECK_TEXT(s.other->name, AHEAD);
     }
     TEST("none of the old list is listed but what the new one has") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE(AHEAD, "lock-0000000042", BEHIND);
         struct zkl_contender *old[3];
         for (int i = 0; i < 3; i++) old[i] = zkl_contender_hold(s.line.contenders[i]);
@@ -95,7 +94,6 @@ static void lists(void) {
         }
     }
     TEST("what was forgotten is not in the line, and is forgotten once") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE(AHEAD, "lock-0000000042", BEHIND);
         zkl_line_forget(&s.line, s.other);
         zkl_line_forget(&s.line, s.other);
@@ -104,7 +102,6 @@ static void lists(void) {
         CHECK(zkl_line_find(&s.line, "lock-0000000042") && zkl_line_find(&s.line, BEHIND));
     }
     TEST("a name is found only if it is the whole name") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE(AHEAD);
         CHECK(zkl_line_find(&s.line, AHEAD) != NULL);
         CHECK(!zkl_line_find(&s.line, "lock-0000000041"));
@@ -115,7 +112,6 @@ static void lists(void) {
 
 static void numbers(void) {
     TEST("the nearest smaller number is ahead; equal and larger ones are not") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("lock-0000000007", "lock-0000000040", "__READ__0000000042", BEHIND);
         placed(42, 1042);
         CHECK_TEXT(ahead_of(), "lock-0000000040");
@@ -137,7 +133,6 @@ static void numbers(void) {
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 2);
     }
     TEST("the last number in range still tells the order") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("lock-0000000000", "lock-2147483646");
         CHECK(!s.line.exhausted);
         placed(2147483646, 9);
@@ -172,7 +167,6 @@ static void kinds(void) {
         CHECK_TEXT(ahead_of_kind(ZKL_WRITE), "b__READ__2147483647");
     }
     TEST("a line is free for a reader if there are readers only, for others if it is empty") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("config");
         for (int kind = ZKL_MUTEX; kind <= ZKL_WRITE; kind++)
             CHECK(zkl_line_is_free(&s.line, (enum zkl_kind)kind));
@@ -204,12 +198,10 @@ static void exhausted(void) {
         }
     }
     TEST("two equal writers are noticed with a reader of that number between them") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("a__WRIT__0000000007", "b__READ__0000000007", "c__WRIT__0000000007");
         CHECK(s.line.exhausted);
     }
     TEST("then every czxid is asked for that the claim's own list needs, and no other") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock-2147483647");
         placed(INT32_MAX, 100);
         rank("b-lock-2147483647", 100);
@@ -221,7 +213,6 @@ static void exhausted(void) {
         CHECK(!zkl_line_unranked(&s.line, &s.claim, second));
     }
     TEST("then the nearest smaller czxid is ahead") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("a-lock-2147483647", "b-lock-2147483647", "c-lock--2147483647", "lock-0000000001");
         placed(INT32_MAX, 100);
         rank("a-lock-2147483647", 101);
@@ -232,7 +223,6 @@ static void exhausted(void) {
         CHECK_IS(zkl_line_count_ahead(&s.line, &s.claim), 3);
     }
     TEST("a contender first listed after the claim's own list is behind it, unasked") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("b-lock-2147483647");
         placed(INT32_MAX, 100);
         rank("b-lock-2147483647", 100);
@@ -241,7 +231,6 @@ static void exhausted(void) {
         CHECK_TEXT(ahead_of(), "");
     }
     TEST("numbers count again when those out of range are gone") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("lock-0000000001", LIMITED);
         CHECK(s.line.exhausted);
         LINE("lock-0000000001", "lock-0000000002");
@@ -251,7 +240,6 @@ static void exhausted(void) {
 
 static void repeated(void) {
     TEST("a name that a list has twice is in the line once") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE(AHEAD, BEHIND, AHEAD, AHEAD, BEHIND);
         CHECK(s.line.count == 2);
         CHECK(!s.line.exhausted);
@@ -310,7 +298,6 @@ static void orphans(void) {
         CHECK(!zkl_line_find_nonce(&s.line, SESSION, 0x63));
     }
     TEST("without a session nothing is an orphan: foreign names have no session either") {
-        scene_open(ZKL_MUTEX, ZKL_NEVER, false);
         LINE("0123456789abcdef0123456789abcdef__lock__0000000007");
         CHECK(!zkl_line_orphan(&s.line, 0));
     }
@@ -358,6 +345,7 @@ static void claims(void) {
 }
 
 int main(void) {
+    check_before(open_mutex);
     lists();
     claims();
     numbers();

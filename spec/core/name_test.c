@@ -17,6 +17,16 @@ struct row {
 #define UUID "_c_550e8400-e29b-41d4-a716-446655440000-"
 #define HEX "550e8400e29b41d4a716446655440000"
 
+static void check_rows(const struct row *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct zkl_name name;
+        CHECK_CASE("%s", rows[i].text);
+        CHECK(zkl_name_parse(rows[i].text, &name));
+        CHECK_IS(name.kind, rows[i].kind);
+        CHECK_IS(name.sequence, rows[i].sequence);
+    }
+}
+
 static void contenders(void) {
     static const struct row rows[] = {
         {UUID "lock-0000000042", ZKL_MUTEX, 42},                 /* Curator mutex, vostok, kezhuw */
@@ -35,13 +45,7 @@ static void contenders(void) {
         {"x-__READ__0000000001__WRIT__0000000002", ZKL_WRITE, 2},
     };
     TEST("the contender of every known client is recognised") {
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-            struct zkl_name name;
-            CHECK_CASE("%s", rows[i].text);
-            CHECK(zkl_name_parse(rows[i].text, &name));
-            CHECK_IS(name.kind, rows[i].kind);
-            CHECK_IS(name.sequence, rows[i].sequence);
-        }
+        check_rows(rows, sizeof rows / sizeof *rows);
     }
 }
 
@@ -197,13 +201,7 @@ static void counters(void) {
         {UUID "__READ__-000000042", ZKL_READ, -42},
     };
     TEST("the counter is read as a signed number of 32 bits (Q-02, PIT-22)") {
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-            struct zkl_name name;
-            CHECK_CASE("%s", rows[i].text);
-            CHECK(zkl_name_parse(rows[i].text, &name));
-            CHECK_IS(name.kind, rows[i].kind);
-            CHECK_IS(name.sequence, rows[i].sequence);
-        }
+        check_rows(rows, sizeof rows / sizeof *rows);
     }
     TEST("a number that says nothing about the order is exhausted") {
         struct zkl_name name;

@@ -340,29 +340,16 @@ static void fixed_orphans(void) {
 
 /* --- every event in every state --------------------------------------------------------------- */
 
-enum event {
-    CANCEL,
-    RELEASE,
-    CREATED,
-    PLACED,
-    TAKEN,
-    SYNCED,
-    LISTED_ANY,
-    GOT_OWN,
-    GOT_OTHER,
-    GOT_FOREIGN,
-    REMOVED,
-    DELETED,
-    CHANGED,
-    WAKE,
-    RESUME,
-    SUSPEND,
-    EXPIRE,
-    TICK,
-    TICK_LATE,
-    BEAT,
-    EVENTS
-};
+#define EACH_EVENT(X)                                                                              \
+    X(CANCEL), X(RELEASE), X(CREATED), X(PLACED), X(TAKEN), X(SYNCED), X(LISTED_ANY), X(GOT_OWN),  \
+        X(GOT_OTHER), X(GOT_FOREIGN), X(REMOVED), X(DELETED), X(CHANGED), X(WAKE), X(RESUME),      \
+        X(SUSPEND), X(EXPIRE), X(TICK), X(TICK_LATE), X(BEAT)
+
+#define AS_NUMBER(event) event
+#define AS_TEXT(event) #event
+
+enum event { EACH_EVENT(AS_NUMBER), EVENTS };
+static const char *const events[] = {EACH_EVENT(AS_TEXT)};
 
 static zkl_actions happen(int event, enum zkl_reply reply) {
     struct zkl_claim *claim = &s.claim;
@@ -428,8 +415,8 @@ static void every_pair(enum zkl_claim_state state, int setting) {
     enum { TOTAL = 4 * EVENTS };
     for (int pair = 0; pair < TOTAL * TOTAL; pair++) {
         int steps[] = {pair / TOTAL, pair % TOTAL};
-        CHECK_CASE("%s (%d): %d/%d, %d/%d", scene_states[state], setting, steps[0] / 4,
-                   steps[0] % 4, steps[1] / 4, steps[1] % 4);
+        CHECK_CASE("%s (%d): %s/%d, %s/%d", scene_states[state], setting, events[steps[0] / 4],
+                   steps[0] % 4, events[steps[1] / 4], steps[1] % 4);
         reach(state, 2000 * ZKL_SECOND, setting == 3);
         if (setting == 1) scene_cancel(ZKL_INTERRUPTED);
         if (setting == 2) s.common.clock.connected = false;

@@ -183,7 +183,7 @@ describe("the wall clock of a server", function()
     -- The server's clock, by the date of a node that it makes now.
     local function server_time()
         local path = "/now" .. rig.path():gsub("/", "-")
-        local answer = fault.foreign(own, "create 1 %s stat %s", path, path)
+        local answer = fault.foreign(own, "ephemeral %s '' stat %s", path, path)
         return tonumber(answer:match("ctime=(%d+)")) / 1000
     end
 

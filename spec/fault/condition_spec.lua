@@ -14,15 +14,12 @@ before_each(function()
     server = rig.shared()
     scene = conditions(server)
     path = scene.path
-    proxy = rig.proxy(server.hosts)
+    proxy = rig.proxy_for_test(server.hosts)
     a = rig.session(proxy.hosts)
     b, c = rig.session(server.hosts), rig.session(server.hosts)
 end)
 
-after_each(function()
-    proxy:stop()
-    rig.close_sessions()
-end)
+after_each(rig.close_sessions)
 
 -- What a asked for before is answered.
 local function quiet()

@@ -8,8 +8,6 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: globals unpack
-
 local ensemble
 
 local function leader()
@@ -207,31 +205,27 @@ describe("a line of waiters", function()
     -- strike(lease, order, release).
     local function is_granted_in_order(strike)
         local lock = rig.session(ensemble.hosts, { timeout = 40 }):mutex(rig.path())
-        local leases, order, tasks, queued = { [0] = assert(lock:acquire(20)) }, {}, {}, 0
+        local leases, order, queued = { [0] = assert(lock:acquire(20)) }, {}, 0
         local function release(i)
             local lease = leases[i]
             leases[i] = nil
             lease:release()
         end
-        for i = 1, 5 do
+        rig.run(5, function(i)
             local session = rig.session(ensemble.hosts, { timeout = 40 })
-            tasks[i] = function()
-                rig.wait_for("my turn to queue", function() return queued == i - 1 end)
-                local lease, message = session:mutex(lock.path):acquire{
-                    timeout = 90, on_queued = function() queued = i end }
-                assert(lease, message)
-                for _, other in pairs(leases) do assert.is_false(other:held()) end
-                order[#order + 1] = i
-                leases[i] = lease
-                zklock.sleep(0.05)
-                release(i)
-            end
-        end
-        tasks[6] = function()
+            rig.wait_for("my turn to queue", function() return queued == i - 1 end)
+            local lease, message = session:mutex(lock.path):acquire{
+                timeout = 90, on_queued = function() queued = i end }
+            assert(lease, message)
+            for _, other in pairs(leases) do assert.is_false(other:held()) end
+            order[#order + 1] = i
+            leases[i] = lease
+            zklock.sleep(0.05)
+            release(i)
+        end, function()
             rig.wait_for("five in line", function() return queued == 5 end)
             strike(leases[0], order, function() release(0) end)
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.same({ 1, 2, 3, 4, 5 }, order)
         nobody_in(lock)
     end

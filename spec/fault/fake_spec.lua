@@ -145,8 +145,7 @@ describe("a server that", function()
 
     it('refuses credentials is told as "auth", also when its first answer was lost', function()
         fake:command("distrust 0.2")
-        local proxy = rig.proxy(fake.hosts)
-        finally(function() proxy:stop() end)
+        local proxy = rig.proxy_for_test(fake.hosts)
         proxy:command("drop-reply auth 1")
         fault.fails("auth", zklock.connect(proxy.hosts, { auth = "digest:ann:a",
                                                           connect_timeout = 20 }))

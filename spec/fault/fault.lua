@@ -7,9 +7,9 @@ local rig = require "spec.rig"
 local fault = {}
 
 
---- What another program may do to nodes; see raw.pl.
-function fault.foreign(server, command, ...)
-    return rig.shell("perl spec/fault/raw.pl %s " .. command, server:host(), ...)
+--- What another program may do to nodes; see foreign.pl.
+function fault.foreign(server, ...)
+    return rig.foreign(server:host(), ...)
 end
 
 

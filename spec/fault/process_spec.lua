@@ -33,13 +33,6 @@ local function entries(what)
     return set, count
 end
 
--- A proxy before the server, for the rest of the test.
-local function proxy_of_test()
-    local proxy = rig.proxy(server.hosts)
-    finally(function() proxy:stop() end)
-    return proxy
-end
-
 
 describe("signals", function()
     it("are blocked in every thread of the library", function()
@@ -71,7 +64,7 @@ describe("signals", function()
 
     for name, wait in pairs(WAITS) do
         it(("interrupt %s at once, and no node is left (BUG-06) #server"):format(name), function()
-            local proxy = proxy_of_test()
+            local proxy = rig.proxy_for_test(server.hosts)
             local holder, path = rig.session(server.hosts), rig.path()
             local lease = assert(holder:mutex(path):acquire(20))
             local child = program.start(proxy.hosts, ([[
@@ -334,7 +327,7 @@ describe("descriptors", function()
     local inherited = fault.inherited
 
     it("do not leak into programs that are started #server", function()
-        local proxy = proxy_of_test()
+        local proxy = rig.proxy_for_test(server.hosts)
         local before = inherited()
         local session = rig.session(proxy.hosts)
         assert.equal(before, inherited())
@@ -369,8 +362,7 @@ describe("descriptors", function()
 
     -- libzookeeper connects without close-on-exec: the keeper looks for such sockets.
     it("do not leak while a connection is being made #server", function()
-        local proxy = proxy_of_test()
-        local session = rig.session(proxy.hosts, { timeout = 8 })
+        local session, proxy = rig.behind_proxy(server.hosts, { timeout = 8 })
         local before = inherited()
         proxy:command("blackhole")
         proxy:command("cut")
@@ -393,8 +385,7 @@ describe("descriptors", function()
     end)
 
     it("and threads are all given back when a session expires and reopens #server", function()
-        local proxy = proxy_of_test()
-        local session = rig.session(proxy.hosts, { timeout = 0.6 })
+        local session, proxy = rig.behind_proxy(server.hosts, { timeout = 0.6 })
         local function count(what) return (select(2, entries(what))) end
         local lock = session:mutex(rig.path())
         session:fd() -- a sleep opens it, too
@@ -414,7 +405,7 @@ end)
 
 describe("output", function()
     it("is silent in use, outage, expiry, refusal and close #server", function()
-        local proxy, path = proxy_of_test(), rig.path()
+        local proxy, path = rig.proxy_for_test(server.hosts), rig.path()
         local child = program.start(proxy.hosts, ([[
             local PATH = %q
             local session = assert(zklock.connect(HOSTS, { timeout = 4 }))
@@ -478,21 +469,16 @@ describe("a server that is stopped #server", function()
         local session = rig.session(own.hosts, { timeout = 20 })
         local path = rig.path()
         local lease = assert(session:mutex(path):acquire(20))
-        local woken, codes = {}, {}
-        local tasks, begin = {}, nil
-        for i = 1, 5 do
-            tasks[i] = function()
-                codes[i] = rig.code_of(session:mutex(path), { owner = i })
-                woken[i] = core.now() - begin
-            end
-        end
-        tasks[6] = function()
+        local woken, codes, begin = {}, {}, nil
+        rig.run(5, function(i)
+            codes[i] = rig.code_of(session:mutex(path), { owner = i })
+            woken[i] = core.now() - begin
+        end, function()
             own:wait_for_nodes(path, 6)
             fault.pause(own)
             begin = core.now()
             session:close()
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.same({ "closed", "closed", "closed", "closed", "closed" }, codes)
         for i = 1, 5 do assert.is_true(woken[i] < 10, ("%.2f s"):format(woken[i])) end
         assert.are_not.equal("held", lease:state())

@@ -4,6 +4,7 @@
 -- A program that hangs is killed: no spec waits for one for ever.
 
 local assert = require "luassert"
+local files = require "spec.files"
 local rig = require "spec.rig"
 
 local program = {}
@@ -47,24 +48,11 @@ Program.__index = Program
 
 
 --- Writes a file: a program looks at it, or what is preloaded. Gives its path.
-function program.write(path, content)
-    local file = assert(io.open(path, "w"))
-    file:write(content)
-    file:close()
-    return path
-end
+program.write = files.write
 
 
 local function temporary(content)
     return program.write(os.tmpname(), content)
-end
-
-
-local function content(path)
-    local file = assert(io.open(path))
-    local text = file:read("*a")
-    file:close()
-    return text
 end
 
 
@@ -123,7 +111,7 @@ end
 function Program:finish()
     local rest = self.output:read("*a")
     self.output:close()
-    local errors, status = content(self.stderr), tonumber(content(self.status))
+    local errors, status = assert(files.read(self.stderr)), tonumber(files.read(self.status))
     os.remove(self.source)
     os.remove(self.stderr)
     os.remove(self.status)

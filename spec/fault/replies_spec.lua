@@ -7,18 +7,12 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: globals unpack
-
 local at_rest, fails, foreign, times_out = rig.at_rest, fault.fails, fault.foreign, fault.times_out
 
 local server, proxy = rig.shared(), nil
 
-setup(function() proxy = rig.proxy(server.hosts) end)
-teardown(function() proxy:stop() end)
-after_each(function()
-    fault.heal(proxy)
-    rig.close_sessions()
-end)
+before_each(function() proxy = rig.proxy_for_test(server.hosts) end)
+after_each(rig.close_sessions)
 
 
 describe("a lost reply", function()
@@ -69,19 +63,17 @@ describe("a lost reply", function()
         -- The same for each request of a path's first use.
         for count = 1, 2 do
             it(("to a create of a parent (%s %d)"):format(kind, count), function()
-                local own = rig.proxy(server.hosts) -- of what the rules do not meet nothing stays
-                finally(function() own:stop() end)
-                local first = rig.session(own.hosts, { timeout = 20 })
+                local first = rig.session(proxy.hosts, { timeout = 20 })
                 local fresh = first:mutex(rig.path() .. "/a/b")
-                own:command("%s createContainer %d", kind, count)
-                own:command("%s create2 3", kind)
+                proxy:command("%s createContainer %d", kind, count)
+                proxy:command("%s create2 3", kind)
                 local lease = assert(fresh:acquire(20))
                 assert.equal(1, #server:nodes(fresh.path))
                 assert.is_true(first:stats().reconnects >= 1, "no fault happened")
                 assert.is_true(lease:release{ wait = 20 })
                 server:wait_for_nodes(fresh.path, 0)
                 at_rest(first)
-                assert.equal(0, own:counts().multi)
+                assert.equal(0, proxy:counts().multi)
             end)
         end
 
@@ -240,8 +232,8 @@ describe("a lost reply", function()
     -- A stranger makes a node of that session, by its name, in the lock's line.
     local function plant(id)
         id = ("0"):rep(16 - #id) .. id
-        return assert(foreign(server, "create 2 %s/_c_%s-%s-%s-0000-0000deadbeef-lock-", lock.path,
-                              id:sub(1, 8), id:sub(9, 12), id:sub(13, 16)):match("^ok (%S+)"))
+        return (server:foreign("numbered %s/_c_%s-%s-%s-0000-0000deadbeef-lock- ''", lock.path,
+                               id:sub(1, 8), id:sub(9, 12), id:sub(13, 16)))
     end
 
     it("that left a node of this session that nobody knows: it is removed as an orphan", function()
@@ -277,15 +269,15 @@ describe("a storm of faults", function()
     local FAULTS = { "drop-reply", "drop-request", "cut-after" }
     local WHAT = { "create2", "getChildren", "getData", "delete", "sync", "connect" }
 
-    local function weather(stormy, seed, goes_on)
+    local function weather(seed, goes_on)
         local state = seed
         local function random(n) -- the same on every Lua
             state = (state * 16807) % 2147483647
             return state % n + 1
         end
         while goes_on() do
-            stormy:command("%s %s %d", FAULTS[random(#FAULTS)], WHAT[random(#WHAT)], random(4))
-            if random(8) == 1 then stormy:command("cut") end
+            proxy:command("%s %s %d", FAULTS[random(#FAULTS)], WHAT[random(#WHAT)], random(4))
+            if random(8) == 1 then proxy:command("cut") end
             zklock.sleep(0.01 * random(6))
         end
     end
@@ -312,34 +304,30 @@ describe("a storm of faults", function()
     end
 
     it("leaves one holder at a time, growing tokens, and nothing behind", function()
-        local stormy, path, seed = rig.proxy(server.hosts), rig.path(), os.time() % 100000
+        local path, seed = rig.path(), os.time() % 100000
         local log = { held = {}, token = 0, grants = 0 }
-        local running, sessions, tasks = true, {}, {}
+        local running, sessions = true, {}
         local function goes_on() return running end
-        for i = 1, 5 do
-            sessions[i] = rig.session(stormy.hosts, { timeout = 4 })
-            tasks[i] = function() contend(sessions[i], path, log, goes_on) end
-        end
+        for i = 1, 5 do sessions[i] = rig.session(proxy.hosts, { timeout = 4 }) end
         local function reconnects()
             local sum = 0
             for _, session in ipairs(sessions) do sum = sum + session:stats().reconnects end
             return sum
         end
-        tasks[#tasks + 1] = function() weather(stormy, seed, goes_on) end
-        tasks[#tasks + 1] = function()
+        local ok, problem = pcall(rig.run, 5, function(i)
+            contend(sessions[i], path, log, goes_on)
+        end, function() weather(seed, goes_on) end, function()
             zklock.sleep(4)
             rig.eventually(function() return log.grants > 20 and reconnects() > 10 end)
             running = false
-        end
-        local ok, problem = pcall(zklock.run, unpack(tasks))
+        end)
         assert.is_true(ok, ("seed %d: %s"):format(seed, tostring(problem)))
         assert.is_true(log.grants > 20, ("seed %d: only %d grants"):format(seed, log.grants))
         -- What was not met stays in the proxy: end it, as if the network came back elsewhere.
-        stormy:command("reset")
+        proxy:command("reset")
         assert.is_true(reconnects() > 10)
         for _, session in ipairs(sessions) do session:close() end
         server:wait_for_nodes(path, 0)
-        stormy:stop()
     end)
 end)
 
@@ -347,14 +335,9 @@ end)
 describe("a server that goes away", function()
     local own, link -- the server, and a proxy before it
 
-    setup(function()
-        own = rig.server()
-        link = rig.proxy(own.hosts)
-    end)
-    teardown(function()
-        link:stop()
-        own:stop()
-    end)
+    setup(function() own = rig.server() end)
+    before_each(function() link = rig.proxy_for_test(own.hosts) end)
+    teardown(function() own:stop() end)
     after_each(function() own:resume() end)
 
     -- A server that still loads its data may take a connection and forget it: 2/3 of the
@@ -496,17 +479,12 @@ describe("a session that expires", function()
         local kept = assert(holder:mutex(waited.path):acquire(20))
         local id, lease = session:id(), assert(held:acquire(20))
         lease:on_lost(function(_, state) told[#told + 1] = state end)
-        local tasks = {}
-        for i = 1, 5 do
-            tasks[i] = function()
-                codes[i] = rig.code_of(waited, { timeout = 30, owner = i })
-            end
-        end
-        tasks[6] = function()
+        rig.run(5, function(i)
+            codes[i] = rig.code_of(waited, { timeout = 30, owner = i })
+        end, function()
             rig.wait_for("five in line", function() return #server:nodes(waited.path) >= 5 end)
             fault.expire(proxy, session)
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.equal("held", kept:state())
         assert.same({ "expired", "expired", "expired", "expired", "expired" }, codes)
         session:dispatch()

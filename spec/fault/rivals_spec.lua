@@ -60,8 +60,6 @@ local fault = require "spec.fault.fault"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: globals unpack
-
 local at_rest, fails = rig.at_rest, fault.fails
 
 local server, proxy, session, other, lock
@@ -86,41 +84,31 @@ end
 -- So many waits of the session, in line behind another's lease; then fn(that lease), while the
 -- proxy counts. In the end each of them had the lock.
 local function behind_another(count, fn)
-    local theirs, tasks, granted = assert(other:mutex(lock.path):acquire(20)), {}, 0
-    for i = 1, count do
-        tasks[i] = function()
-            local lease = assert(lock:acquire{ timeout = 30, owner = i })
-            granted = granted + 1
-            lease:release()
-        end
-    end
-    tasks[count + 1] = function()
+    local theirs, granted = assert(other:mutex(lock.path):acquire(20)), 0
+    rig.run(count, function(i)
+        local lease = assert(lock:acquire{ timeout = 30, owner = i })
+        granted = granted + 1
+        lease:release()
+    end, function()
         in_line(count + 1)
         rig.wait_for("all watch", function() return session:stats().in_flight == 0 end)
         proxy:reset()
         fn(theirs)
-    end
-    zklock.run(unpack(tasks))
+    end)
     in_line(0)
     assert.equal(count, granted)
 end
 
 -- `session` is behind the proxy, `other` is not.
-setup(function()
-    server = rig.shared()
-    proxy = rig.proxy(server.hosts)
-end)
-teardown(function() proxy:stop() end)
 before_each(function()
+    server = rig.shared()
+    proxy = rig.proxy_for_test(server.hosts)
     session = rig.session(proxy.hosts, { timeout = 20 }) -- no outage here is as long
     other = rig.session(server.hosts, { timeout = 20 })
     lock = session:mutex(rig.path())
     assert(lock:acquire(20)):release{ wait = 20 } -- makes the path
 end)
-after_each(function()
-    fault.heal(proxy)
-    rig.close_sessions()
-end)
+after_each(rig.close_sessions)
 
 describe("after the end of its session", function()
     before_each(function()
@@ -131,7 +119,7 @@ describe("after the end of its session", function()
     -- A node that the server has not removed yet: the same name, not our session's.
     local function survivor(name)
         local path = lock.path .. "/" .. name
-        assert.matches("^ok", foreign("create 0 %s", path))
+        assert.matches("^ok", foreign("create %s ''", path))
         return path, tonumber(fault.czxid(server, path))
     end
 
@@ -282,27 +270,22 @@ describe("the time of a wait", function()
     -- machine may be, so that a time that is counted anew is far from one that is not.
     it("kazoo, Menagerie: is not counted anew when a predecessor goes", function()
         local theirs = assert(other:mutex(lock.path):acquire(20))
-        local COUNT, APART, TIMEOUT, tasks, seconds = 5, 1.5, 2, {}, nil
-        for i = 1, COUNT do
-            tasks[i] = function()
-                in_line(i)
-                fails("interrupted", other:mutex(lock.path):acquire{ timeout = 60, owner = i })
-            end
-        end
-        tasks[COUNT + 1] = function()
+        local COUNT, APART, TIMEOUT, seconds = 5, 1.5, 2, nil
+        rig.run(COUNT, function(i)
+            in_line(i)
+            fails("interrupted", other:mutex(lock.path):acquire{ timeout = 60, owner = i })
+        end, function()
             in_line(COUNT + 1)
             local lease, code, _
             seconds, lease, _, code = rig.timed(lock.acquire, lock, TIMEOUT)
             fails("timeout", lease, nil, code)
-        end
-        tasks[COUNT + 2] = function()
+        end, function()
             in_line(COUNT + 2)
             for i = COUNT, 1, -1 do
                 other:interrupt(i)
                 rig.eventually(function() return seconds end, APART)
             end
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.is_true(seconds >= TIMEOUT and seconds < COUNT * APART,
                        ("took %.2f s"):format(seconds))
         assert.is_true(theirs:release())
@@ -337,7 +320,7 @@ describe("what else is in the folder", function()
         it(("%s: a child %s neither blocks, nor breaks, nor leaves a node"):format(client, name),
            function()
             local child = lock.path .. "/" .. name
-            assert.matches("^ok", foreign("create 0 %s", child))
+            assert.matches("^ok", foreign("create %s ''", child))
             local mine = assert(lock:acquire(0))
             zklock.run(function()
                 local theirs = assert(other:mutex(lock.path):acquire(20))

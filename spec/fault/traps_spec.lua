@@ -7,18 +7,12 @@ local program = require "spec.fault.program"
 local rig = require "spec.rig"
 local zklock = require "zklock"
 
-local unpack = table.unpack or unpack -- luacheck: globals unpack
-
 local at_rest, foreign = rig.at_rest, fault.foreign
 
 local server, proxy = rig.shared(), nil
 
-setup(function() proxy = rig.proxy(server.hosts) end)
-teardown(function() proxy:stop() end)
-after_each(function()
-    fault.heal(proxy)
-    rig.close_sessions()
-end)
+before_each(function() proxy = rig.proxy_for_test(server.hosts) end)
+after_each(rig.close_sessions)
 
 
 -- ZOOKEEPER-1998: libzookeeper resolves names on every turn of its loop; while it cannot,
@@ -108,10 +102,9 @@ describe("trap 2: an even number of addresses", function()
                             "dead,dead,live,dead", "dead,live,dead,dead",
                             "live,dead,dead,dead" } do
         it(("does not keep a session from the live one of %s, ever"):format(order), function()
-            local live, proxies = nil, {}
+            local live
             local hosts = order:gsub("%a+", function(word)
-                local each = rig.proxy(server.hosts)
-                proxies[#proxies + 1] = each
+                local each = rig.proxy_for_test(server.hosts)
                 if word == "live" then live = each else each:command("refuse") end
                 return each.hosts
             end)
@@ -123,9 +116,6 @@ describe("trap 2: an even number of addresses", function()
                 fault.reconnected(session, i)
             end
             assert.equal(0, session:stats().expiries)
-            session:close()
-            -- The later ones inherited the inputs of the earlier ones.
-            for i = #proxies, 1, -1 do proxies[i]:stop() end
         end)
     end
 end)
@@ -182,30 +172,26 @@ describe("trap 4: completions that are lost at close", function()
     local function close_under_load(hosts, timeout, before_close, before_start)
         local session = rig.session(hosts, { timeout = timeout })
         if before_start then before_start() end
-        local path, ends, count, tasks = rig.path(), {}, 0, {}
+        local path, ends, count = rig.path(), {}, 0
         local function ended(result, code)
             local name = result and "ok" or tostring(code)
             ends[name] = (ends[name] or 0) + 1
             count = count + 1
         end
-        for i = 1, 200 do
-            tasks[i] = function()
-                local lock = session:mutex(path .. i % 20)
-                if i % 4 == 0 then
-                    local queue, _, code = lock:queue()
-                    ended(queue, code)
-                else
-                    local lease, _, code = lock:acquire{ timeout = i % 4 == 1 and 0 or nil }
-                    ended(lease, code)
-                end
+        rig.run(200, function(i)
+            local lock = session:mutex(path .. i % 20)
+            if i % 4 == 0 then
+                local queue, _, code = lock:queue()
+                ended(queue, code)
+            else
+                local lease, _, code = lock:acquire{ timeout = i % 4 == 1 and 0 or nil }
+                ended(lease, code)
             end
-        end
-        tasks[201] = function()
+        end, function()
             if before_close then before_close() end
             session:close()
             assert.equal("closed", session:state())
-        end
-        zklock.run(unpack(tasks))
+        end)
         local stats = session:stats()
         assert.equal(200, count)
         assert.equal(0, stats.in_flight)
@@ -272,9 +258,8 @@ describe("trap 5: what is asked for while a session expires", function()
         -- The callback waits, and holds up all others: none of them may have what it waits for.
         local function on_state(state)
             if state ~= "expired" then return end
-            local waits, folder = {}, "/callback" .. asked
-            for i = 1, 20 do waits[i] = ask(folder) end
-            zklock.run(unpack(waits))
+            local folder = "/callback" .. asked
+            rig.run(20, function() ask(folder)() end)
         end
         zklock.run(function()
             session = rig.session(proxy.hosts, { timeout = 3, on_state = on_state })
@@ -322,14 +307,9 @@ describe("traps 6 and 7: a session with many long paths", function()
     local LONG = ("x"):rep(2000)
     local own, link -- the server, and a proxy before it
 
-    setup(function()
-        own = rig.server()
-        link = rig.proxy(own.hosts)
-    end)
-    teardown(function()
-        link:stop()
-        own:stop()
-    end)
+    setup(function() own = rig.server() end)
+    before_each(function() link = rig.proxy_for_test(own.hosts) end)
+    teardown(function() own:stop() end)
 
     -- Waits that timed out do not count, those in line do; leases take what is left for nodes.
     it("is refused more watches than it could set again, and reconnects", function()
@@ -345,15 +325,10 @@ describe("traps 6 and 7: a session with many long paths", function()
             end
         end
         local function wait_for_all(first, timeout, finally)
-            local tasks = {}
-            for i = first, first + COUNT - 1 do
-                tasks[#tasks + 1] = function()
-                    local _, _, code = session:mutex(leases[i].path):acquire(timeout)
-                    ends[code] = (ends[code] or 0) + 1
-                end
-            end
-            tasks[#tasks + 1] = finally
-            zklock.run(unpack(tasks))
+            rig.run(COUNT, function(i)
+                local code = rig.code_of(session:mutex(leases[first + i].path), timeout)
+                ends[code] = (ends[code] or 0) + 1
+            end, finally)
         end
         -- They watch their nodes at once.
         local function take_leases()
@@ -365,9 +340,9 @@ describe("traps 6 and 7: a session with many long paths", function()
             end
         end
         link:command("delay 200") -- all ask before the first is answered
-        wait_for_all(1, 2)
+        wait_for_all(0, 2)
         at_rest(session)
-        wait_for_all(COUNT + 1, nil, function()
+        wait_for_all(COUNT, nil, function()
             rig.wait_for("all in line or refused", function()
                 local ended = (ends.too_many or 0) + (ends.timeout or 0)
                 local stats = session:stats()
@@ -438,8 +413,7 @@ describe("trap 8: containers (Curator, kazoo-563)", function()
     end
 
     it("are what parents are made as, never in a multi, and go when empty", function()
-        local link = rig.proxy(own.hosts)
-        local session = rig.session(link.hosts, { timeout = 10 })
+        local session, link = rig.behind_proxy(own.hosts, { timeout = 10 })
         local lock = session:mutex(rig.path() .. "/a/b")
         for _ = 1, 3 do
             local lease = assert(lock:acquire(20))
@@ -449,7 +423,6 @@ describe("trap 8: containers (Curator, kazoo-563)", function()
         end
         assert.equal(12, link:counts().createContainer) -- 4 parents, 3 times
         assert.equal(0, link:counts().multi)
-        link:stop()
     end)
 
     it("that are reaped all the time cost no acquire and no waiter", function()
@@ -487,34 +460,25 @@ end)
 describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-65)", function()
     local own, PATH = nil, "/worn"
 
-    setup(function()
-        own = rig.server()
-        own:kill()
-        rig.shell("perl spec/fault/counter.pl %s/1/data %s 2147483640", own.dir, PATH)
-        own:restart()
-    end)
+    setup(function() own = rig.server_at(PATH, 2147483640) end)
     teardown(function() own:stop() end)
 
     it("grants to one at a time, in order, with growing tokens, over and past it", function()
         local SESSIONS, EACH, COUNT = 4, 4, 15
-        local inside, last, grants, tasks = false, 0, 0, {}
-        for _ = 1, SESSIONS do
-            local lock = rig.session(own.hosts, { timeout = 10 }):mutex(PATH)
-            for owner = 1, EACH do
-                tasks[#tasks + 1] = function()
-                    for _ = 1, COUNT do
-                        local lease = assert(lock:acquire{ timeout = 30, owner = owner })
-                        assert.is_false(inside, "two hold the lock")
-                        assert.is_true(lease.token > last, "not in order")
-                        inside, last, grants = true, lease.token, grants + 1
-                        zklock.sleep(0.001)
-                        inside = false
-                        lease:release()
-                    end
-                end
-            end
+        local alone, last, grants, locks = rig.alone(), 0, 0, {}
+        for i = 1, SESSIONS do
+            locks[i] = rig.session(own.hosts, { timeout = 10 }):mutex(PATH)
         end
-        zklock.run(unpack(tasks))
+        rig.run(SESSIONS * EACH, function(owner)
+            for _ = 1, COUNT do
+                local lock = locks[owner % SESSIONS + 1]
+                local lease = assert(lock:acquire{ timeout = 30, owner = owner })
+                assert.is_true(lease.token > last, "not in order")
+                last, grants = lease.token, grants + 1
+                alone()
+                lease:release()
+            end
+        end)
         assert.equal(SESSIONS * EACH * COUNT, grants)
         own:wait_for_nodes(PATH, 0)
     end)
@@ -522,16 +486,13 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
     it("shows a queue in order, and its end is reached", function()
         local holder, session = rig.session(own.hosts), rig.session(own.hosts)
         local lease = assert(holder:mutex(PATH):acquire(20))
-        local order, tasks = {}, {}
-        for i = 1, 6 do
-            tasks[i] = function()
-                zklock.sleep(0.03 * i)
-                local mine = assert(session:mutex(PATH):acquire{ timeout = 10, owner = i })
-                order[#order + 1] = i
-                mine:release()
-            end
-        end
-        tasks[7] = function()
+        local order = {}
+        rig.run(6, function(i)
+            zklock.sleep(0.03 * i)
+            local mine = assert(session:mutex(PATH):acquire{ timeout = 10, owner = i })
+            order[#order + 1] = i
+            mine:release()
+        end, function()
             own:wait_for_nodes(PATH, 7)
             local queue, last = assert(holder:mutex(PATH):queue(20)), 0
             assert.equal(7, #queue)
@@ -544,8 +505,7 @@ describe("trap 9: a counter at its end (Q-02, PIT-22, Curator, kazoo-730, go-zk-
                 last = entry.token
             end
             lease:release()
-        end
-        zklock.run(unpack(tasks))
+        end)
         assert.same({ 1, 2, 3, 4, 5, 6 }, order)
     end)
 end)
@@ -557,17 +517,14 @@ describe("trap 10: two thousand waits", function()
         local COUNT, PATHS = 2000, 100
         local session = rig.session(proxy.hosts, { timeout = 20 })
         local holder = rig.session(server.hosts, { timeout = 20 })
-        local path, leases, granted, queued, tasks = rig.path(), {}, 0, 0, {}
+        local path, leases, granted, queued = rig.path(), {}, 0, 0
         for i = 1, PATHS do leases[i] = assert(holder:mutex(path .. "/" .. i):acquire(20)) end
-        for i = 1, COUNT do
-            tasks[i] = function()
-                local lease = assert(session:mutex(leases[i % PATHS + 1].path):acquire{
-                    timeout = 120, owner = i, on_queued = function() queued = queued + 1 end })
-                granted = granted + 1
-                lease:release()
-            end
-        end
-        tasks[COUNT + 1] = function()
+        rig.run(COUNT, function(i)
+            local lease = assert(session:mutex(leases[i % PATHS + 1].path):acquire{
+                timeout = 120, owner = i, on_queued = function() queued = queued + 1 end })
+            granted = granted + 1
+            lease:release()
+        end, function()
             rig.wait_for("all in line", function() return queued == COUNT end, 30)
             rig.wait_for("all watch", function() return session:stats().in_flight == 0 end, 30)
             local begin = core.now()
@@ -583,8 +540,7 @@ describe("trap 10: two thousand waits", function()
             rig.wait_for("all granted", function() return granted == COUNT end)
             seconds = core.now() - begin
             assert.is_true(seconds < 30, ("all granted after %.2f s"):format(seconds))
-        end
-        zklock.run(unpack(tasks))
+        end)
         at_rest(session)
         assert.equal(0, #server:nodes(path))
         assert.equal(1, session:stats().reconnects)

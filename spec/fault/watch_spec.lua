@@ -35,15 +35,13 @@ end
 
 setup(function()
     server = rig.shared()
-    proxy = rig.proxy(server.hosts)
     pcall(server.foreign, server, "create /spec ''")
 end)
-teardown(function() proxy:stop() end)
-before_each(function() path = rig.path() end)
-after_each(function()
-    fault.heal(proxy)
-    rig.close_sessions()
+before_each(function()
+    path = rig.path()
+    proxy = rig.proxy_for_test(server.hosts)
 end)
+after_each(rig.close_sessions)
 
 
 describe("a watch", function()

@@ -6,7 +6,6 @@
 
 static void nodes(void) {
     TEST("a tree has the root alone, which stays") {
-        scene_open();
         CHECK_IS(look(s.one, ZKL_RPC_LIST, "/"), 0);
         CHECK_IS(s.answer.count, 0);
         CHECK_IS(look(s.one, ZKL_RPC_GET, "/"), 0);
@@ -15,7 +14,6 @@ static void nodes(void) {
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/"), ZKL_ERROR_NODE_EXISTS);
     }
     TEST("a node is made once, below one that is there and is not ephemeral") {
-        scene_open();
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a/b"), ZKL_ERROR_NO_NODE);
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a"), 0);
         CHECK_TEXT(s.answer.results[0].created, "/a");
@@ -25,7 +23,6 @@ static void nodes(void) {
         CHECK_IS(create(s.one, ZKL_EPHEMERAL, "/a/b/c"), ZKL_ERROR_NO_CHILDREN_FOR_EPHEMERALS);
     }
     TEST("a node with children is not deleted") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/a");
         create(s.one, ZKL_PERSISTENT, "/a/b");
         CHECK_IS(erase(s.one, "/a", -1), ZKL_ERROR_NOT_EMPTY);
@@ -35,7 +32,6 @@ static void nodes(void) {
         CHECK(!is_there("/a"));
     }
     TEST("a list has the names of the children, the oldest first") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/a");
         create(s.one, ZKL_PERSISTENT, "/a/z");
         create(s.one, ZKL_PERSISTENT, "/a/b");
@@ -47,7 +43,6 @@ static void nodes(void) {
         CHECK_IS(look(s.one, ZKL_RPC_LIST, "/none"), ZKL_ERROR_NO_NODE);
     }
     TEST("data may have any bytes, none, or not be there") {
-        scene_open();
         struct zkl_op op = {.kind = ZKL_OP_CREATE, .path = "/a", .data = "x\0y", .size = 3};
         CHECK_IS(write_one(s.one, op), 0);
         CHECK_IS(look(s.two, ZKL_RPC_GET, "/a"), 0);
@@ -61,7 +56,6 @@ static void nodes(void) {
         CHECK_IS(s.answer.size, -1);
     }
     TEST("session 0 may look, and do no more") {
-        scene_open();
         CHECK_IS(look(0, ZKL_RPC_LIST, "/"), 0);
         CHECK_IS(watch(0, ZKL_RPC_EXISTS, "/a"), ZKL_ERROR_NO_NODE);
         CHECK_IS(create(0, ZKL_PERSISTENT, "/a"), ZKL_ERROR_SESSION_EXPIRED);
@@ -117,7 +111,6 @@ static void paths(void) {
         }
     }
     TEST("every request refuses a path that is none") {
-        scene_open();
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
         CHECK_IS(set(s.one, "a", "", -1), ZKL_ERROR_BAD_ARGUMENTS);
         CHECK_IS(erase(s.one, "/a//b", -1), ZKL_ERROR_BAD_ARGUMENTS);
@@ -128,7 +121,6 @@ static void paths(void) {
 
 static void versions(void) {
     TEST("every transaction has a zxid, also one that fails") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/a");
         int64_t first = s.answer.results[0].stat.czxid;
         create(s.one, ZKL_PERSISTENT, "/a");
@@ -142,7 +134,6 @@ static void versions(void) {
         CHECK_IS(s.answer.results[0].stat.czxid, first + 5);
     }
     TEST("a change raises the version, and is not made to another version") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/a");
         int64_t made = s.answer.results[0].stat.czxid;
         CHECK_IS(set(s.one, "/a", "x", 0), 0);
@@ -159,7 +150,6 @@ static void versions(void) {
         CHECK_IS(set(s.one, "/a", "x", -1), ZKL_ERROR_NO_NODE);
     }
     TEST("a check is of a version, or of the node alone") {
-        scene_open();
         struct zkl_op op = {.kind = ZKL_OP_CHECK, .version = -1, .path = "/a"};
         CHECK_IS(write_one(s.one, op), ZKL_ERROR_NO_NODE);
         create(s.one, ZKL_PERSISTENT, "/a");
@@ -168,7 +158,6 @@ static void versions(void) {
         CHECK_IS(write_one(s.one, op), ZKL_ERROR_BAD_VERSION);
     }
     TEST("a stat names the session that owns an ephemeral node; other nodes have no owner") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/p");
         CHECK(s.answer.results[0].stat.owner == 0);
         create(s.two, ZKL_EPHEMERAL, "/p/e");
@@ -182,7 +171,6 @@ static void versions(void) {
 
 static void numbers(void) {
     TEST("the number of a sequential node counts all creates in its parent, and no delete") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/q");
         create(s.one, ZKL_SEQUENTIAL, "/q/n-");
         CHECK_TEXT(s.answer.results[0].created, "/q/n-0000000000");
@@ -196,7 +184,6 @@ static void numbers(void) {
         CHECK_TEXT(s.answer.results[0].created, "/q/n-0000000003");
     }
     TEST("a parent that was made again counts anew") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/q");
         create(s.one, ZKL_PERSISTENT, "/q/a");
         erase(s.one, "/q/a", -1);
@@ -206,7 +193,6 @@ static void numbers(void) {
         CHECK_TEXT(s.answer.results[0].created, "/q/n-0000000000");
     }
     TEST("at its end the counter stays, but for creates of one transaction (Q-02)") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/q");
         CHECK(zkl_tree_set_counter(s.tree, "/q", INT32_MAX - 1));
         CHECK(!zkl_tree_set_counter(s.tree, "/none", 1));
@@ -233,7 +219,6 @@ static void numbers(void) {
 
 static void transactions(void) {
     TEST("a transaction does all, in order, with one zxid") {
-        scene_open();
         CHECK_IS(MULTI(s.one, CREATE("/a"), CREATE("/a/b"), SET("/a", 0), TEST_VERSION("/a", 1),
                        CREATE("/c"), DELETE("/c")),
                  0);
@@ -250,7 +235,6 @@ static void transactions(void) {
         CHECK_IS(s.answer.results[0].stat.czxid, zxid + 1);
     }
     TEST("one that fails does nothing, and says which failed: 0 before it, -2 behind") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/a");
         set(s.one, "/a", "older", -1);
         int64_t zxid = s.answer.results[0].stat.mzxid;
@@ -282,11 +266,9 @@ static void transactions(void) {
         CHECK_TEXT(event(), "two deleted /a/b");
     }
     TEST("a transaction of nothing is carried out") {
-        scene_open();
         CHECK_IS(multi(s.one, NULL, 0), 0);
     }
     TEST("watches are told of a transaction's steps in order, each once") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/a");
         watch(s.two, ZKL_RPC_GET, "/a");
         watch(s.two, ZKL_RPC_EXISTS, "/b");
@@ -302,7 +284,6 @@ static void transactions(void) {
 
 static void watches(void) {
     TEST("a watch of a node is told of its next change, once") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/a");
         CHECK_IS(watch(s.one, ZKL_RPC_GET, "/a"), 0);
         CHECK_IS(watch(s.one, ZKL_RPC_EXISTS, "/a"), 0);
@@ -319,14 +300,12 @@ static void watches(void) {
         CHECK_TEXT(event(), "");
     }
     TEST("a watch of a node is told of its end") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/a");
         watch(s.two, ZKL_RPC_GET, "/a");
         erase(s.one, "/a", -1);
         CHECK_TEXT(event(), "two deleted /a");
     }
     TEST("exists leaves a watch of what is not there, get does not") {
-        scene_open();
         CHECK_IS(watch(s.one, ZKL_RPC_EXISTS, "/a"), ZKL_ERROR_NO_NODE);
         CHECK(!s.answer.stat);
         CHECK_IS(watch(s.two, ZKL_RPC_GET, "/a"), ZKL_ERROR_NO_NODE);
@@ -335,7 +314,6 @@ static void watches(void) {
         CHECK_TEXT(event(), "");
     }
     TEST("a watch is taken back, once") {
-        scene_open();
         CHECK_IS(look(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
         watch(s.one, ZKL_RPC_EXISTS, "/a");
         watch(s.two, ZKL_RPC_EXISTS, "/a");
@@ -349,7 +327,6 @@ static void watches(void) {
 
 static void sessions(void) {
     TEST("a session takes its ephemerals and its watches with it, in one transaction") {
-        scene_open();
         create(s.one, ZKL_PERSISTENT, "/a");
         create(s.one, ZKL_EPHEMERAL, "/a/x");
         create(s.two, ZKL_EPHEMERAL, "/a/y");
@@ -371,7 +348,6 @@ static void sessions(void) {
         zkl_tree_close(s.tree, s.one);
     }
     TEST("a session that has ended is told that it expired, whatever it asks") {
-        scene_open();
         zkl_tree_expire(s.tree, s.one);
         CHECK_TEXT(event(), "one expired");
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a"), ZKL_ERROR_SESSION_EXPIRED);
@@ -381,7 +357,6 @@ static void sessions(void) {
         CHECK(!is_there("/a"));
     }
     TEST("a session expires when nothing was heard of it for its timeout") {
-        scene_open();
         create(s.one, ZKL_EPHEMERAL, "/a");
         watch(s.two, ZKL_RPC_GET, "/a");
         CHECK_IS(zkl_tree_due(s.tree), s.now + MEMORY_TIMEOUT);
@@ -396,7 +371,6 @@ static void sessions(void) {
         CHECK_IS(zkl_tree_due(s.tree), s.now - 1 + MEMORY_TIMEOUT);
     }
     TEST("any request of a session keeps it, also one that fails") {
-        scene_open();
         for (int i = 0; i < 5; i++) {
             s.now += MEMORY_TIMEOUT - 1;
             CHECK_IS(look(s.one, ZKL_RPC_GET, "/none"), ZKL_ERROR_NO_NODE);
@@ -405,7 +379,6 @@ static void sessions(void) {
         CHECK_TEXT(event(), "");
     }
     TEST("ids of sessions grow, and none comes twice") {
-        scene_open();
         CHECK(s.one > 0 && s.two > s.one);
         zkl_tree_close(s.tree, s.two);
         uint64_t three = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
@@ -417,7 +390,6 @@ static void sessions(void) {
         CHECK(zkl_tree_alive(s.tree, three));
     }
     TEST("a reset leaves the root alone, as new, and no session; zxids go on") {
-        scene_open();
         create(s.one, ZKL_CONTAINER, "/a");
         create(s.one, ZKL_PERSISTENT, "/a/b");
         create(s.two, ZKL_EPHEMERAL, "/a/b/c");
@@ -447,7 +419,6 @@ static void sessions(void) {
 
 static void containers(void) {
     TEST("a container that had a child and has none is removed by the next check") {
-        scene_open();
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
         create(s.one, ZKL_CONTAINER, "/c");
         create(s.one, ZKL_CONTAINER, "/new");
@@ -466,7 +437,6 @@ static void containers(void) {
         CHECK_IS(zkl_tree_due(s.tree), ZKL_NEVER);
     }
     TEST("a container that got a child in time stays") {
-        scene_open();
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
         create(keeper, ZKL_CONTAINER, "/c");
         create(keeper, ZKL_PERSISTENT, "/c/x");
@@ -477,7 +447,6 @@ static void containers(void) {
         CHECK_IS(zkl_tree_due(s.tree), ZKL_NEVER);
     }
     TEST("a container that was deleted is not removed again") {
-        scene_open();
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
         create(keeper, ZKL_CONTAINER, "/c");
         CHECK_IS(MULTI(keeper, CREATE("/c/x"), DELETE("/c/x"), DELETE("/c")), 0);
@@ -486,7 +455,6 @@ static void containers(void) {
         CHECK(is_there("/c"));
     }
     TEST("a container in a container goes first, and that one with a later check") {
-        scene_open();
         uint64_t keeper = zkl_tree_open(s.tree, ZKL_NEVER, s.now);
         create(keeper, ZKL_CONTAINER, "/c");
         create(keeper, ZKL_CONTAINER, "/c/d");
@@ -547,6 +515,7 @@ static void crowds(void) {
 }
 
 int main(void) {
+    check_before(scene_open);
     nodes();
     paths();
     versions();

@@ -12,6 +12,7 @@
 -- when the program crashes. A build that fails, a server that is missing and a check that
 -- never comes to an end catch nothing.
 
+local files = require "spec.files"
 local mutant = require "spec.mutants.mutant"
 local shell = require "spec.mutants.shell"
 
@@ -109,7 +110,7 @@ local function by_simulator(tree, row)
     if status ~= 0 then return verdict("broken", "does not compile: " .. tail(output)) end
     output, status = shell.run("cd %s && %ssim/sim seeds 1 %d 1", tree, limit(row),
                                catch.schedules)
-    shell.write(tree .. "/sim/log", output)
+    files.write(tree .. "/sim/log", output)
     if status == 0 then
         return verdict("survived", ("in %d schedules"):format(catch.schedules))
     elseif status == 124 and row.find then
@@ -169,7 +170,7 @@ local function by_spec(tree, row)
     local output, status = build(tree, "zklock/core.so")
     if status ~= 0 then return verdict("broken", "does not compile: " .. tail(output)) end
     output, status = run_spec(tree, row)
-    shell.write(("%s/%s.log"):format(tree, row.name), output)
+    files.write(("%s/%s.log"):format(tree, row.name), output)
     if is_missing(output) then return verdict("broken", tail(output)) end
     local failed = output:match("\nnot ok %d+ %- ([^\n]+)") or
                    output:match("^not ok %d+ %- ([^\n]+)")

@@ -7,66 +7,54 @@ local function by(spec, ...)
     return { spec = "spec/" .. spec .. "_spec.lua", tests = { ... }, in_memory = true }
 end
 
-return {
+local rows = {
 
     -- --- sessions of the tree ---------------------------------------------------------------
 
     { "memory-ephemerals-stay", "the ephemerals of a session that expires stay",
       at = "end_session", find = "while (!zkl_list_is_empty(&session->ephemerals))",
-      replace = "while (!expired && !zkl_list_is_empty(&session->ephemerals))",
-      catch = TREE },
+      replace = "while (!expired && !zkl_list_is_empty(&session->ephemerals))" },
     { "memory-immortal", "a session of which nothing is heard does not expire",
-      at = "expire_silent_sessions", find = "session->expiry <= tree->now", replace = "false",
-      catch = TREE },
+      at = "expire_silent_sessions", find = "session->expiry <= tree->now", replace = "false" },
     { "memory-unheard", "a request is no sign of life",
-      at = "zkl_tree_ask", find = "if (session) hear_of(tree, session);",
-      catch = TREE },
+      at = "zkl_tree_ask", find = "if (session) hear_of(tree, session);" },
 
     -- --- watches ------------------------------------------------------------------------------
 
     { "memory-watch-twice", "a watch that is asked for again is told twice",
-      at = "zkl_data_watches_add", find = "if (find(watches, session, path)) return true;",
-      catch = TREE },
+      at = "zkl_data_watches_add", find = "if (find(watches, session, path)) return true;" },
     { "memory-watch-silent", "a node that is written to tells no watch",
       at = "settle",
-      find = "zkl_data_watches_fire(&tree->watches, step->node->path, ZKL_NODE_CHANGED);",
-      catch = TREE },
+      find = "zkl_data_watches_fire(&tree->watches, step->node->path, ZKL_NODE_CHANGED);" },
 
     -- --- writes -------------------------------------------------------------------------------
 
     { "memory-number-again", "the number of a node that is deleted is given again",
       at = "settle_delete", find = "count_children(tree, node->parent);",
       replace = "count_children(tree, node->parent);" ..
-                  "node->parent->counter = --node->parent->cversion;",
-      catch = TREE },
+                  "node->parent->counter = --node->parent->cversion;" },
     { "memory-half-a-transaction", "the first operation is not taken back when another one fails",
       at = "take_back", find = "while (transaction->count > 0)",
-      replace = "while (transaction->count > 1)",
-      catch = TREE },
+      replace = "while (transaction->count > 1)" },
     { "memory-wrong-index", "the error is the first operation's, whichever failed",
       at = "report_failure", find = "results[failed].error = error;",
-      replace = "results[0].error = error;",
-      catch = TREE },
+      replace = "results[0].error = error;" },
     { "memory-any-version", "a version is not looked at",
       at = "is_version", find = "version == -1 || version == node->stat.version",
-      replace = "version >= -1",
-      catch = TREE },
+      replace = "version >= -1" },
 
     -- --- containers ---------------------------------------------------------------------------
 
     { "memory-container-full",
       "a container that was empty for a while is removed with the child that it has",
-      at = "count_children", find = "if (node->count > 0) zkl_list_remove(&node->of_emptied);",
-      catch = TREE },
+      at = "count_children", find = "if (node->count > 0) zkl_list_remove(&node->of_emptied);" },
     { "memory-container-early", "an emptied container is removed at once",
       at = "count_children", find = "zkl_tree_later(tree, tree->container_check)",
-      replace = "tree->now",
-      catch = TREE },
+      replace = "tree->now" },
     { "memory-container-stays", "an emptied container is never removed",
       at = "zkl_tree_tick",
       find = "if (has_emptied(tree) && tree->check <= tree->now) check_containers(tree);",
-      replace = "(void)check_containers;",
-      catch = TREE },
+      replace = "(void)check_containers;" },
 
     -- --- servers ------------------------------------------------------------------------------
 
@@ -124,3 +112,7 @@ return {
       find = "zkl_tree_retime(link->server->tree, link->session, ZKL_NEVER, zkl_now());",
       catch = by("memory", "does not expire when it was healed in time") },
 }
+
+for _, row in ipairs(rows) do row.catch = row.catch or TREE end
+
+return rows

@@ -10,6 +10,7 @@
 --     also = { { at =, find =, replace = } },  optional: more changes; `at` as above if left out
 --     catch = }                                how the mutant is caught: catch.lua
 
+local files = require "spec.files"
 local place = require "spec.mutants.place"
 local shell = require "spec.mutants.shell"
 
@@ -50,7 +51,7 @@ local function originals()
     if sources then return sources end
     sources = {}
     for file in shell.must("cd %s && find src -name '*.[ch]'", mutant.BASE):gmatch("%S+") do
-        sources[file] = assert(shell.read(mutant.BASE .. "/" .. file))
+        sources[file] = assert(files.read(mutant.BASE .. "/" .. file))
     end
     sources_of[mutant.BASE] = sources
     return sources
@@ -145,7 +146,7 @@ function mutant.make(row)
     shell.must("rm -rf %s && cp -Rp %s %s", tree, mutant.BASE, tree)
     for file, text in pairs(assert(mutant.sources(row))) do
         os.remove(tree .. "/" .. file)
-        shell.write(tree .. "/" .. file, text)
+        files.write(tree .. "/" .. file, text)
     end
     return tree
 end

@@ -32,20 +32,4 @@ function shell.now()
 end
 
 
-function shell.read(path)
-    local file, problem = io.open(path)
-    if not file then return nil, problem end
-    local text = file:read("*a")
-    file:close()
-    return text
-end
-
-
-function shell.write(path, text)
-    local file = assert(io.open(path, "w"))
-    assert(file:write(text))
-    assert(file:close())
-end
-
-
 return shell

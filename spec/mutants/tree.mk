@@ -66,7 +66,7 @@ sim/session/%.o: src/session/%.c $(HEADERS)
 	$(CC) $(SIM_FLAGS) -c -o $@ $<
 
 sim/sim: $(SIM)
-	$(CC) $(SIM_FLAGS) -Wl,@spec/sim/feeds.wrap -o $@ $^
+	$(CC) $(SIM_FLAGS) $(shell spec/sim/wraps) -o $@ $^
 
 zklock/core.so: $(MODULE)
 	$(CC) -shared -o $@ $^ $(LIBS)

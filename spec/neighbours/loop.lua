@@ -10,6 +10,7 @@
 -- as spec/torture/history.lua says.
 
 local core = require "zklock.core"
+local files = require "spec.files"
 local history = require "spec.torture.history"
 local neighbour = require "spec.neighbours.neighbour"
 local store = require "spec.torture.store"
@@ -45,9 +46,7 @@ end
 
 
 local function is_calm()
-    local file = io.open(FOLDER .. "/calm")
-    if file then file:close() end
-    return file ~= nil
+    return files.read(FOLDER .. "/calm") ~= nil
 end
 
 

@@ -1,6 +1,7 @@
 --- A throwaway nginx: its own folder, port and configuration, on 127.0.0.1. It ends with
 -- this process, however that ends.
 
+local files = require "spec.files"
 local rig = require "spec.rig"
 
 local nginx = {}
@@ -12,20 +13,9 @@ local here = rig.shell("pwd"):match("[^\n]+")
 local started = {}
 
 
-local function read(path)
-    local file = io.open(path)
-    if not file then return "" end
-    local text = file:read("*a")
-    file:close()
-    return text
-end
+local write = files.write
 
-
-local function write(path, text)
-    local file = assert(io.open(path, "w"))
-    file:write(text)
-    file:close()
-end
+local function read(path) return files.read(path) or "" end
 
 nginx.read, nginx.write = read, write
 

@@ -128,18 +128,24 @@ describe("the record of a sale over HTTP #nginx", function()
         assert.equal(told.buyers, told.sold + told.refused + told.failed)
     end)
 
-    it("ends the hold of a server that is killed with it", function()
-        open{ pause = 30, session = 3 }
-        run:serve(1, { strategy = "zookeeper" })
+    -- A purchase at the first server, which is killed when it has the lock; before that, fn().
+    local function buy_and_kill(fn)
         client.run{
             function() run:buy(1) end,
             function()
                 repeat
                     local _, state = client.request(run.servers[1].port, "GET", "/mall/state")
                 until dkjson.decode(state).holding > 0
+                if fn then fn() end
                 run.servers[1]:kill()
             end,
         }
+    end
+
+    it("ends the hold of a server that is killed with it", function()
+        open{ pause = 30, session = 3 }
+        run:serve(1, { strategy = "zookeeper" })
+        buy_and_kill()
         local known = record.of(run)
         local purchase = known.purchases[1]
         assert.equal("unanswered", purchase.outcome)
@@ -154,16 +160,7 @@ describe("the record of a sale over HTTP #nginx", function()
     it("has the server's word for an answer that is neither sold nor sold out", function()
         open{ pause = 30 }
         run:serve(1, { strategy = "shared", timeout = 0.1 })
-        client.run{
-            function() run:buy(1) end,
-            function()
-                repeat
-                    local _, state = client.request(run.servers[1].port, "GET", "/mall/state")
-                until dkjson.decode(state).holding > 0
-                run:buy(1)
-                run.servers[1]:kill()
-            end,
-        }
+        buy_and_kill(function() run:buy(1) end)
         local first, second = unpack(record.of(run).purchases)
         assert.same({ "unanswered", "timeout" }, { first.outcome, second.outcome })
         assert.is_nil(second.granted)

@@ -1,6 +1,7 @@
 --- Opens a page in headless Chromium, and gives what a script in it has seen.
 
 local dkjson = require "dkjson"
+local files = require "spec.files"
 local rig = require "spec.rig"
 
 local browser = {}
@@ -40,9 +41,7 @@ end
 function browser.look(path, options)
     options = options or {}
     local folder = rig.shell("mktemp -d"):match "[^\n]+"
-    local file = assert(io.open(folder .. "/page.html", "wb"))
-    file:write(instrument(contents(path), contents "spec/report/probe.js"))
-    file:close()
+    files.write(folder .. "/page.html", instrument(contents(path), contents "spec/report/probe.js"))
     local page = rig.shell(COMMAND, folder, (options.width or 1280) .. ",2000",
                            options.dark and 0 or 1, folder .. "/page.html", folder)
     local log = contents(folder .. "/log")

@@ -5,11 +5,10 @@
 -- What came of an event has to be in the table. What is in the table and was not seen is printed:
 -- some of it is rare (spec/core/claim_table_test.c has it), but four fifths have to be there.
 
+local files = require "spec.files"
 local states = require "spec.sim.states"
 
-local file = assert(io.open((assert(arg[1], "usage: compare.lua FILE"))))
-local page = file:read "*a"
-file:close()
+local page = assert(files.read((assert(arg[1], "usage: compare.lua FILE"))))
 
 local read = states.read(page)
 

@@ -11,10 +11,10 @@ FIRST ?= 1
 SIM_SOURCES = $(wildcard spec/sim/*.c)
 SIM_DRIVEN = $(CORE_SOURCES) $(wildcard src/session/*.c)
 SIM_FILES = $(SIM_SOURCES) $(SIM_DRIVEN) $(CORE_HEADERS) $(wildcard src/session/*.h spec/sim/*.h) \
-	spec/sim/feeds.wrap spec/sim/tables.flags
+	spec/sim/tables.flags
 
 # The linker puts spec/sim/feeds.c between the session and its claims.
-SIM_WRAP = -Wl,@spec/sim/feeds.wrap
+SIM_WRAP = $(shell spec/sim/wraps)
 # It has two paths and few nodes: small tables are searched sooner. Few waiters are many.
 SIM_TABLES = @spec/sim/tables.flags
 

@@ -11,6 +11,7 @@
 -- it with status 1.
 
 local core = require "zklock.core"
+local files = require "spec.files"
 local history = require "spec.torture.history"
 local store = require "spec.torture.store"
 local zklock = require "zklock"
@@ -461,9 +462,7 @@ local function watch()
             writer:record("stalled", nil, { seconds = at - last }, at)
         end
         last = at
-        local file = io.open(FOLDER .. "/calm")
-        calm = file ~= nil
-        if file then file:close() end
+        calm = files.read(FOLDER .. "/calm") ~= nil
     until calm
 end
 

@@ -34,9 +34,9 @@ end
 
 -- --- what is there, as another program sees and changes it --------------------------------
 
--- What another program does; see spec/fault/raw.pl. Gives its answer, a line a command.
+-- What another program does; see spec/foreign.pl. Gives its answer, a line a command.
 local function meddle(world, ...)
-    return rig.shell("timeout 2 perl spec/fault/raw.pl %s " .. ("'%s' "):rep(select("#", ...))
+    return rig.shell("timeout 2 perl spec/foreign.pl %s " .. ("'%s' "):rep(select("#", ...))
                      .. "2>&1", world.server:host(random(3)), ...)
 end
 
@@ -227,7 +227,7 @@ end)
 -- By a second connection with the same session id and password.
 holder_fault("session expired", function(world, holder, fault)
     fault.session = holder.session
-    local answer = rig.shell("timeout 2 perl spec/fault/raw.pl %s@%s 2>&1",
+    local answer = rig.shell("timeout 2 perl spec/foreign.pl %s@%s 2>&1",
                              world.server:host(random(3)), holder.session)
     if answer:find("refused") then return false end
 end)
@@ -314,7 +314,7 @@ local JUNK = { "junk", "lock-123456789", "lock-abcdefghij", "read-0000000000", "
 meddling("junk children", function(world, path)
     local create, delete = {}, {}
     for _, name in ipairs(JUNK) do
-        append(create, "create", "0", path .. "/" .. name)
+        append(create, "create", path .. "/" .. name, "")
         append(delete, "delete", path .. "/" .. name)
     end
     meddle(world, unpack(create))

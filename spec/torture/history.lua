@@ -57,6 +57,7 @@
 -- beginning; a last line without its end is no event.
 
 local core = require "zklock.core"
+local files = require "spec.files"
 
 local history = {}
 
@@ -137,9 +138,7 @@ end
 -- --- reading ------------------------------------------------------------------------
 
 local function read_into(events, path)
-    local file = assert(io.open(path))
-    local text = file:read("*a")
-    file:close()
+    local text = assert(files.read(path))
     for line in text:gmatch("([^\n]*)\n") do events[#events + 1] = history.parse(line) end
 end
 

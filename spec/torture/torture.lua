@@ -12,6 +12,7 @@ local aftermath = require "spec.torture.aftermath"
 local check = require "spec.torture.checker"
 local core = require "zklock.core"
 local figures = require "spec.torture.figures"
+local files = require "spec.files"
 local history = require "spec.torture.history"
 local nemesis = require "spec.torture.nemesis"
 local record = require "spec.torture.record"
@@ -36,13 +37,6 @@ local LUAS = {
     { "lua5.4", BUILD .. "/5.4/?.so" },
     { "luajit", BUILD .. "/5.1/?.so" },
 }
-
-
-local function exists(path)
-    local file = io.open(path)
-    if file then file:close() end
-    return file ~= nil
-end
 
 
 local UNFAIR_PATH = "/torture/none"
@@ -96,7 +90,7 @@ local function start_client(world, place)
     place.number = place.number + 1
     place.process = ("%s.%d"):format(place.name, place.number)
     local lua, module = LUAS[1][1], LUAS[1][2]
-    if place.index % 2 == 0 and exists((LUAS[2][2]:gsub("?", "zklock/core"))) then
+    if place.index % 2 == 0 and files.read((LUAS[2][2]:gsub("?", "zklock/core"))) then
         lua, module = LUAS[2][1], LUAS[2][2]
     end
     place.output = assert(io.popen(table.concat({
@@ -111,10 +105,7 @@ end
 
 
 local function is_running(pid)
-    local stat = io.open(("/proc/%d/stat"):format(pid))
-    if not stat then return false end
-    local state = (stat:read("*a") or ""):match("%) (%a)")
-    stat:close()
+    local state = (files.read(("/proc/%d/stat"):format(pid)) or ""):match("%) (%a)")
     return state ~= nil and state ~= "Z"
 end
 
@@ -182,7 +173,7 @@ end
 
 --- The clients end by themselves; one that does not is missed by the checker.
 local function end_clients(world)
-    assert(io.open(world.folder .. "/calm", "w")):close()
+    files.write(world.folder .. "/calm", "")
     for _, place in ipairs(world.places) do
         rig.eventually(function() return not is_running(place.pid) end, 20)
         kill_client(place)

@@ -1,0 +1,25 @@
+--- Whole files.
+
+local files = {}
+
+
+--- All that is in it; or nil, and why it cannot be read.
+function files.read(path)
+    local file, problem = io.open(path, "rb")
+    if not file then return nil, problem end
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+
+--- Makes the file, with that in it. Gives its path.
+function files.write(path, text)
+    local file = assert(io.open(path, "wb"))
+    assert(file:write(text))
+    assert(file:close())
+    return path
+end
+
+
+return files
