@@ -74,6 +74,10 @@ static void watching(void) {
         scene_cut();
         CHECK_IS(got_lookahead(ZKL_UNKNOWN) | scene_got_ahead(ZKL_UNKNOWN), 0);
         CHECK_IS(scene_resume(), ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_LOOKAHEAD);
+        REACH(FIRST);
+        scene_cut();
+        CHECK_IS(got_lookahead(ZKL_UNKNOWN), 0);
+        CHECK_IS(scene_resume(), ZKL_DO_WATCH_LOOKAHEAD);
     }
     TEST("a claim that is given up looks ahead no more") {
         REACH(FIRST);
