@@ -131,6 +131,14 @@ static void looking(void) {
         CHECK_IS(lookahead_deleted(), ZKL_DO_LIST);
         CHECK_IS(LISTED("__READ__0000000008", AHEAD, s.claim.name), ZKL_DO_WATCH_LOOKAHEAD);
     }
+    TEST("so does a get of one of them that is gone") {
+        REACH("lock-0000000000", "__WRIT__0000000001", FIRST, "lock-0000000043", "lock-0000000044",
+              "lock-0000000045", "lock-0000000046", "lock-0000000047", "lock-0000000048");
+        CHECK_IS(lookahead_deleted(), ZKL_DO_RANK);
+        scene_ranked("lock-0000000000", ZKL_ABSENT, 0);
+        CHECK_IS(scene_ranked("__WRIT__0000000001", ZKL_ABSENT, 0), ZKL_DO_LIST);
+        CHECK_IS(LISTED("__READ__0000000001", AHEAD, s.claim.name), ZKL_DO_WATCH_LOOKAHEAD);
+    }
     TEST("a server that contradicts itself is not asked for ever") {
         int asked = 0;
         reach_long_line(9, 0);

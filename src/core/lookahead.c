@@ -46,11 +46,15 @@ zkl_actions zkl_lookahead_gone(struct zkl_claim *claim) {
     return claim->line->exhausted || zkl_claim_tires(claim) ? 0 : look(claim);
 }
 
-/* That the own node or the predecessor is gone, a watch has told, or tells. */
+/*
+ * That the own node or the predecessor is gone, a watch has told, or tells. Of gets one may have
+ * shown that a writer is gone: then a list tells more.
+ */
 zkl_actions zkl_lookahead_looked(struct zkl_claim *claim, enum zkl_reply reply) {
     if (!claim->looking) return 0;
     claim->looking = claim->recheck = false;
-    return reply == ZKL_DONE ? zkl_lookahead_watch(claim) : 0;
+    if (reply != ZKL_DONE) return 0;
+    return claim->line->incomplete ? look(claim) : zkl_lookahead_watch(claim);
 }
 
 void zkl_lookahead_await(struct zkl_claim *claim) {
