@@ -216,11 +216,11 @@ describe("another client's node", function()
             function()
                 rig.wait_for("three", function() return #lock:queue() == 3 end)
                 assert.equal(name, lock:queue()[2].name)
-                rig.wait_for("watched", function() return other.session:stats().watches == 2 end)
+                rig.wait_for("watched", function() return other.session:stats().watches == 3 end)
                 foreign("delete %s/%s", path, name)
                 rig.wait_for("it heard", function()
                     local stats = other.session:stats()
-                    return stats.gets >= 3 and stats.in_flight == 0
+                    return stats.events >= 1 and stats.in_flight == 0
                 end)
                 assert(not got, "two hold")
                 lease:release()

@@ -655,7 +655,7 @@ describe("a foreign hand", function()
             mine:release()
         end, function()
             rig.wait_for("three in line", function()
-                return #server:nodes(lock.path) == 3 and third:stats().watches == 2 and
+                return #server:nodes(lock.path) == 3 and third:stats().watches == 3 and
                        other:stats().watches == 2
             end)
             local before = node_at(2)

@@ -6,7 +6,7 @@
 ---
 ---   none          one node: all eight are woken, and all eight create
 ---   none, jitter  the same number, spread over the time of the pauses
----   fifo          a chain: one is woken, and nobody creates
+---   fifo          a chain: one is woken, one is told that it is next, and nobody creates
 
 local evidence = require "zklock.seckill.scenario.evidence"
 
@@ -110,10 +110,10 @@ herd.scenarios = {
             .. "they do not ask all at once.",
     },
     herd.scenario {
-        id = "DEMO-14c", title = "order of arrival: it wakes one",
-        order = "fifo", woken = 1, created = 0,
-        explanation = "Each waits for the one before it, so the end of the first wakes only the "
-            .. "second.",
+        id = "DEMO-14c", title = "order of arrival: it wakes the next",
+        order = "fifo", woken = 2, created = 0,
+        explanation = "Each waits for the one before it, so the end of the first wakes the second, "
+            .. "which has the lock. One more hears of it: the third, which is next now.",
     },
 }
 
