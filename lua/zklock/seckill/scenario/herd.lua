@@ -113,7 +113,7 @@ herd.scenarios = {
         id = "DEMO-14c", title = "order of arrival: it wakes the next",
         order = "fifo", woken = 2, created = 0,
         explanation = "Each waits for the one before it, so the end of the first wakes the second, "
-            .. "which has the lock. One more hears of it: the third, which is next now.",
+            .. "which has the lock, and tells the third that it is next.",
     },
 }
 
