@@ -9,24 +9,10 @@ local rig = require "spec.rig"
 local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
 
 
--- The rows of all tables, by their first cell: each a list of the other cells.
-local function rows_of(text)
-    local rows = {}
-    for _, lines in ipairs(markdown.tables(text)) do
-        for _, cells in ipairs(lines) do
-            local label = table.remove(cells, 1)
-            rows[label] = rows[label] or {}
-            table.insert(rows[label], cells)
-        end
-    end
-    return rows
-end
-
-
 local function bench(words)
     local text = rig.shell("%s bench/engines.lua %s 2>&1; echo status $?", LUA, words)
     assert.matches("status 0\n$", text)
-    return rows_of(text)
+    return markdown.rows(text)
 end
 
 
@@ -81,7 +67,7 @@ end)
 
 describe("the tables of docs/engines.md (CMP-01)", function()
     it("have all that is measured, and that is each engine", function()
-        local rows, measured = rows_of(rig.shell("cat docs/engines.md")), {}
+        local rows, measured = markdown.rows(rig.shell("cat docs/engines.md")), {}
         for _, contender in ipairs(contenders) do
             measured[contender.engine] = true
             assert.is_true(#(rows[contender.label] or {}) >= 4, contender.label)

@@ -3,31 +3,16 @@
 
 local clients = require "bench.contended.clients"
 local dkjson = require "dkjson"
+local markdown = require "spec.markdown"
 local rig = require "spec.rig"
 
 local LUA = os.getenv "ZKLOCK_LUA" or "lua5.4"
 
 
--- Cells of all lines of tables, by the first of them; those of the tables' heads, too.
-local function lines_of(text)
-    local lines = {}
-    for line in text:gmatch "[^\n]+" do
-        local label, rest = line:match "^| ([^|]+) |(.*)$"
-        if label then
-            local cells = {}
-            for cell in rest:gmatch " (.-) |" do cells[#cells + 1] = cell end
-            lines[label] = lines[label] or {}
-            table.insert(lines[label], cells)
-        end
-    end
-    return lines
-end
-
-
 local function bench(words)
     local text = rig.shell("%s bench/peers.lua --quick %s 2>/dev/null; echo status $?", LUA, words)
     assert.matches("status 0\n$", text)
-    return lines_of(text)
+    return markdown.rows(text)
 end
 
 

@@ -25,4 +25,20 @@ function markdown.tables(text)
 end
 
 
+--- The rows of all tables, heads too, by their first cell: each a list of the other cells.
+---@param text string
+---@return table<string, string[][]>
+function markdown.rows(text)
+    local rows = {}
+    for _, lines in ipairs(markdown.tables(text)) do
+        for _, cells in ipairs(lines) do
+            local label = table.remove(cells, 1)
+            rows[label] = rows[label] or {}
+            table.insert(rows[label], cells)
+        end
+    end
+    return rows
+end
+
+
 return markdown

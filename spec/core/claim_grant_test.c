@@ -118,23 +118,6 @@ static void tries(void) {
     }
 }
 
-/* The claim waits for AHEAD; `ahead` others come before that, `behind` after the claim. */
-static void reach_long_line(int ahead, int behind) {
-    static char texts[64][sizeof "lock-0000000000"];
-    const char *names[66];
-    size_t count = 0;
-    for (int i = 0; i < ahead + behind; i++) {
-        int number = i < ahead ? i : 43 + i;
-        snprintf(texts[i], sizeof texts[i], "lock-%010d", number);
-        names[count++] = texts[i];
-    }
-    scene_reach(ZKL_LIST);
-    names[count++] = AHEAD;
-    names[count++] = s.claim.name;
-    scene_listed(names, count);
-    CHECK_TEXT(s.claim.ahead->name, AHEAD);
-}
-
 static void waiting(void) {
     TEST("a claim watches the nearest contender ahead, and its own node (PIT-01)") {
         CHECK_IS(LISTED("lock-0000000007", WRITER, s.claim.name, BEHIND),
@@ -167,14 +150,14 @@ static void waiting(void) {
         CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
     }
     TEST("in a long line the look at a few is gets in one flight, and all gone is a grant") {
-        reach_long_line(2, 6);
+        scene_long_line(2, 6);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
         CHECK_IS(s.claim.ranks, 2);
         CHECK_IS(scene_ranked("lock-0000000000", ZKL_ABSENT, 0), 0);
         CHECK_IS(scene_ranked("lock-0000000001", ZKL_ABSENT, 0), ZKL_DO_GRANT);
     }
     TEST("of a few that it looked at the nearest that is left is watched, the others are not") {
-        reach_long_line(3, 12);
+        scene_long_line(3, 12);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
         CHECK_IS(scene_ranked("lock-0000000000", ZKL_DONE, 900), 0);
         CHECK_IS(scene_ranked("lock-0000000001", ZKL_REFUSED, 0), 0); /* but it is there */
@@ -185,19 +168,19 @@ static void waiting(void) {
         CHECK_TEXT(s.claim.ahead->name, "lock-0000000000");
     }
     TEST("more than eight are looked at with a list, however long the line is") {
-        reach_long_line(8, 40);
+        scene_long_line(8, 40);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_RANK);
-        reach_long_line(9, 40);
+        scene_long_line(9, 40);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_LIST);
     }
     TEST("a look whose reply is lost is repeated, by a list once the connection was cut") {
-        reach_long_line(2, 6);
+        scene_long_line(2, 6);
         scene_ahead_deleted();
         CHECK_IS(scene_ranked("lock-0000000000", ZKL_ABSENT, 0), 0);
         CHECK_IS(scene_ranked("lock-0000000001", ZKL_UNKNOWN, 0), 0);
         CHECK(s.claim.stalled);
         CHECK_IS(scene_resume(), ZKL_DO_WATCH_AHEAD); /* of one, that tells as well */
-        reach_long_line(2, 6);
+        scene_long_line(2, 6);
         scene_ahead_deleted();
         scene_cut();
         scene_ranked("lock-0000000000", ZKL_UNKNOWN, 0);

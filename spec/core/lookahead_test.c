@@ -21,22 +21,6 @@ static zkl_actions got_lookahead(enum zkl_reply reply) {
     return scene_did(zkl_claim_got_ahead(&s.claim, s.claim.lookahead, reply, ZKL_AUTH, s.now));
 }
 
-/* As REACH(), with so many before AHEAD, and after the claim. */
-static zkl_actions reach_long_line(int ahead, int behind) {
-    static char texts[64][sizeof "lock-0000000000"];
-    const char *names[66];
-    size_t count = 0;
-    scene_reach(ZKL_LIST);
-    s.claim.own_watched = s.claim.announced = true;
-    for (int i = 0; i < ahead + behind; i++) {
-        snprintf(texts[i], sizeof texts[i], "lock-%010d", i < ahead ? i : 43 + i);
-        names[count++] = texts[i];
-    }
-    names[count++] = AHEAD;
-    names[count++] = s.claim.name;
-    return scene_listed(names, count);
-}
-
 static void watching(void) {
     TEST("a claim with two ahead watches both, of three the two that are nearest") {
         CHECK_IS(REACH(FIRST), ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_LOOKAHEAD);
@@ -104,20 +88,20 @@ static void looking(void) {
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
     TEST("with more ahead one list tells, and the hand-off needs none") {
-        reach_long_line(9, 0);
+        scene_long_line(9, 0);
         CHECK_IS(lookahead_deleted(), ZKL_DO_LIST);
         CHECK_IS(s.claim.state, ZKL_WAIT);
         CHECK_IS(LISTED(AHEAD, s.claim.name), 0);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
     TEST("a list that shows another one before the predecessor has it watched") {
-        reach_long_line(9, 0);
+        scene_long_line(9, 0);
         lookahead_deleted();
         CHECK_IS(LISTED(FIRST, AHEAD, s.claim.name), ZKL_DO_WATCH_LOOKAHEAD);
         CHECK_TEXT(s.claim.lookahead->name, FIRST);
     }
     TEST("in a long line gets tell, of all but the predecessor") {
-        reach_long_line(3, 12);
+        scene_long_line(3, 12);
         CHECK_IS(lookahead_deleted(), ZKL_DO_RANK);
         CHECK_IS(s.claim.ranks, 2);
         CHECK_IS(scene_ranked("lock-0000000000", ZKL_DONE, 900), 0);
@@ -141,7 +125,7 @@ static void looking(void) {
     }
     TEST("a server that contradicts itself is not asked for ever") {
         int asked = 0;
-        reach_long_line(9, 0);
+        scene_long_line(9, 0);
         for (int i = 0; i < 100 && s.claim.lookahead; i++) {
             zkl_actions did = got_lookahead(ZKL_ABSENT);
             if (did & ZKL_DO_LIST)
@@ -156,19 +140,19 @@ static void looking(void) {
 
 static void overtaken(void) {
     TEST("a predecessor that goes during a look needs no other: the list decides (BUG-12)") {
-        reach_long_line(9, 0);
+        scene_long_line(9, 0);
         lookahead_deleted();
         CHECK_IS(scene_ahead_deleted(), 0);
         CHECK_IS(s.claim.state, ZKL_LIST);
         CHECK_IS(LISTED(FIRST, s.claim.name), ZKL_DO_WATCH_AHEAD);
         CHECK_IS(s.grants, 0);
-        reach_long_line(9, 0);
+        scene_long_line(9, 0);
         lookahead_deleted();
         scene_got_ahead(ZKL_ABSENT);
         CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
     }
     TEST("nor if the look is gets: the last of them decides") {
-        reach_long_line(3, 12);
+        scene_long_line(3, 12);
         lookahead_deleted();
         CHECK_IS(scene_ranked("lock-0000000000", ZKL_ABSENT, 0), 0);
         CHECK_IS(scene_ahead_deleted(), 0);
@@ -187,7 +171,7 @@ static void overtaken(void) {
     TEST("after a look that was lost, or refused, the claim asks at the hand-off") {
         static const enum zkl_reply replies[] = {ZKL_UNKNOWN, ZKL_REFUSED, ZKL_ABSENT};
         for (size_t i = 0; i < 3; i++) {
-            reach_long_line(9, 0);
+            scene_long_line(9, 0);
             lookahead_deleted();
             CHECK_IS(scene_list_fails(replies[i], ZKL_AUTH), 0);
             CHECK(s.claim.state == ZKL_WAIT && !s.claim.stalled && s.fails == 0);

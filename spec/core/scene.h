@@ -362,6 +362,23 @@ static inline void scene_reach(enum zkl_claim_state state) {
     scene_reach_until(state, ZKL_NEVER);
 }
 
+/* The claim waits for AHEAD; `ahead` others come before that, `behind` after the claim. */
+static inline void scene_long_line(int ahead, int behind) {
+    static char texts[64][sizeof "lock-0000000000"];
+    const char *names[66];
+    size_t count = 0;
+    for (int i = 0; i < ahead + behind; i++) {
+        int number = i < ahead ? i : 43 + i;
+        snprintf(texts[i], sizeof texts[i], "lock-%010d", number);
+        names[count++] = texts[i];
+    }
+    scene_reach(ZKL_LIST);
+    names[count++] = AHEAD;
+    names[count++] = s.claim.name;
+    scene_listed(names, count);
+    CHECK_TEXT(s.claim.ahead->name, AHEAD);
+}
+
 /* The request that the claim has out is answered with ZKL_UNKNOWN. */
 static inline zkl_actions scene_stall(void) {
     switch (s.claim.state) {

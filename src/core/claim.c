@@ -195,8 +195,7 @@ zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
 
 zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now) {
     claim->rounds = 0;
-    if (claim->stalled) return zkl_claim_resume(claim, now);
-    if (claim->state == ZKL_WAIT) return zkl_lookahead_again(claim);
+    if (claim->stalled || claim->state == ZKL_WAIT) return zkl_claim_resume(claim, now);
     if (claim->state != ZKL_HELD || claim->own_watched) return 0;
     claim->own_watched = true;
     return ZKL_DO_WATCH_OWN;
