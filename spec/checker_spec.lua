@@ -532,7 +532,7 @@ describe("a history of turns", function()
         "lock%-2 session=a1", "lock-2 session=b2",
     }, "token 104448 is of somebody else's node")
 
-    fails_with_order("notice", "a turn by a node that was gone when the claim asked", {
+    fails("order", "a turn by a node that was gone when the claim asked", {
         plus = [[
             6.10 c1.1 c1.1-4 invoked path=/l kind=mutex way=acquire limit=9 batch=2
             6.11 c1.1 c1.1-4 granted token=104449 state=lost begun=6.1 limit=9
@@ -812,6 +812,17 @@ describe("a lawful history", function()
         "4.00 c1.1(.-)ok(.-) held\n", "4.04 c1.1%1released%2\n",
         "9.00 c1.1", "4.00 c1.1", "read=e1", "read=-",
     })
+
+    -- It was stopped while it waited; its node went before it heard that it had its turn.
+    passes("of a holder that was stopped, and never knew a lock that was its own", {
+        without = { "e1 read=%-", "c1.1%-1 released" },
+        "2.02 (c1.1.-)state=held held", "5.21 %1state=lost", "cause=delete\n4", "cause=close\n4",
+        "read=e1", "read=-",
+        plus = fault("2.015", "5.20", "name=stop,_long scope=c1")
+            .. "5.22 c1.1 c1.1-1 released result=lost begun limit=0\n",
+    }, function(report)
+        assert.equal(1, report.figures.losses)
+    end)
 
     -- It was stopped in the middle, the next was granted, it woke up and knew.
     passes("of a holder that was stopped, and overlaps in client time", {

@@ -138,8 +138,12 @@ end
 local function was_had(claim) return claim.state ~= "released" end
 
 
+-- Nor does a user hold what was lost when the grant came: its process had been stopped.
+local function was_held(claim) return was_had(claim) and claim.over > claim.granted end
+
+
 local function judge_overlap(m, report, a, b)
-    if not (was_had(a) and was_had(b)) then return end
+    if not (was_held(a) and was_held(b)) then return end
     local older, newer = a, b
     if a.token > b.token then older, newer = b, a end
     local why = why_overlap(m, older, newer)
@@ -370,7 +374,7 @@ local function check_notice(m, report, claim, options)
     local gone, taken = claim.node.deleted, m:taken(claim.node)
     local allowed = may_be_certain(m, claim, taken, options)
     local stopped = m.stops[claim.process]
-    local certain = claim.held_until or claim.granted
+    local certain = claim.held_until or was_held(claim) and claim.granted or gone
     local excused = taken and stopped:covered(gone, certain) or 0
     if certain > gone + allowed + excused then
         report:violation(certain, claim, "certain of its lock %.3f s after its node was gone",

@@ -143,9 +143,10 @@ static bool make_room(struct zkl_session *session, const char *node) {
 }
 
 /* False: one path more would be too many to watch; see ZKL_WATCHES_MAX. */
-static bool may_watch(const struct stake *stake, const char *name) {
+static bool may_watch(struct stake *stake, const char *name) {
     char *node = zkl_path_join(stake->path->text, name);
-    bool may = !node || make_room(stake->session, node); /* NULL: out of memory */
+    if (!node) starve(stake, CALL_GET_AHEAD); /* it watches nothing, so it may */
+    bool may = !node || make_room(stake->session, node);
     free(node);
     return may;
 }
