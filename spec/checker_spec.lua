@@ -941,13 +941,13 @@ describe("a history as a file", function()
 end)
 
 
-describe("what truth.pl reads in a server's log", function()
+describe("what truth.pl reads in the servers' logs", function()
     local folder
 
     before_each(function()
         folder = os.tmpname()
         os.remove(folder)
-        os.execute("mkdir -p " .. folder .. "/data/version-2")
+        for n = 1, 3 do os.execute(("mkdir -p %s/%d/data/version-2"):format(folder, n)) end
     end)
     after_each(function() os.execute("rm -r " .. folder) end)
 
@@ -972,17 +972,23 @@ describe("what truth.pl reads in a server's log", function()
         return table.concat(parts)
     end
 
-    -- Transactions of session a1: type, body, type, body, ...
-    local function events_of_log(...)
-        local file = assert(io.open(folder .. "/data/version-2/log.1", "wb"))
+    -- Transactions of session a1: { zxid, type, body }, ...
+    local function write_log(server, ...)
+        local path = ("%s/%d/data/version-2/log.1"):format(folder, server)
+        local file = assert(io.open(path, "wb"))
         file:write("ZKLG", int(2), long(0))
-        for i = 1, select("#", ...), 2 do
-            local kind, body = select(i, ...)
-            local txn = long(0xa1) .. int(0) .. long((i + 1) / 2) .. long(0) .. int(kind) .. body
+        for _, each in ipairs{ ... } do
+            local zxid, kind, body = each[1], each[2], each[3]
+            local txn = long(0xa1) .. int(0) .. long(zxid) .. long(0) .. int(kind) .. body
             file:write(long(0), int(#txn), txn, "B")
         end
         file:close()
-        local output = assert(io.popen("perl spec/torture/truth.pl " .. folder))
+    end
+
+    local function events_of_logs(servers)
+        local paths = {}
+        for n = 1, servers do paths[n] = folder .. "/" .. n end
+        local output = assert(io.popen("perl spec/torture/truth.pl " .. table.concat(paths, " ")))
         local lines = {}
         for line in output:lines() do
             local event = history.parse(line)
@@ -996,15 +1002,35 @@ describe("what truth.pl reads in a server's log", function()
 
     it("is a downgrade in one transaction, and not one that failed", function()
         local writer, reader = "x-__WRIT__0000000007", "x-__READ__0000000007"
+        write_log(1, { 1, 15, create(writer) },
+                  { 2, 14, multi(1, create(reader), -1, int(-101)) }, -- the second was refused
+                  { 3, 14, multi(-1, int(-110), -1, int(-2)) },
+                  { 4, 14, multi(1, create(reader), 2, delete(writer)) },
+                  { 5, 2, delete(reader) })
         assert.same({
             "1 created " .. writer,
             "4 became " .. reader .. " was " .. writer,
             "5 deleted " .. reader,
-        }, events_of_log(15, create(writer),
-                         14, multi(1, create(reader), -1, int(-101)), -- the second was refused
-                         14, multi(-1, int(-110), -1, int(-2)),
-                         14, multi(1, create(reader), 2, delete(writer)),
-                         2, delete(reader)))
+        }, events_of_logs(1))
+    end)
+
+    local NAME = "x-lock-0000000007"
+    local made, gone = { 1, 15, create(NAME) }, { 2, -11, "" }
+    local made_again, gone_again = { 11, 15, create(NAME) }, { 12, -11, "" }
+
+    it("is what a leader alone has, if it leads again, and others have it by a snapshot", function()
+        write_log(1, made, gone, made_again, gone_again)
+        write_log(2, made, made_again, gone_again)
+        write_log(3, made, gone_again)
+        assert.same({ "1 created " .. NAME, "2 deleted " .. NAME, "11 created " .. NAME,
+                      "12 deleted " .. NAME }, events_of_logs(3))
+    end)
+
+    it("is not what a leader alone has, if others went on without it", function()
+        write_log(1, made, gone, gone_again)
+        write_log(2, made, { 11, 5, "" }, gone_again)
+        write_log(3, made, { 11, 5, "" }, gone_again)
+        assert.same({ "1 created " .. NAME, "12 deleted " .. NAME }, events_of_logs(3))
     end)
 end)
 

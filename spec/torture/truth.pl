@@ -6,10 +6,10 @@
 # A transaction of several (multi) that deletes one lock node and creates another on the
 # same path is a downgrade: "became". Whether the names are right is for the checker.
 #
-# A transaction counts if most of the servers have it in their logs: then it was
-# committed. (A leader that is killed leaves transactions that nobody else has; the others
-# may truncate them.) The servers must not have synchronised by snapshots, which no log
-# shows: start them with a commitLogCount above the number of transactions.
+# A transaction that most of the servers have in their logs was committed. A leader that is
+# killed or cut off leaves some that it alone has. If it is elected again, they are committed,
+# and the others may have them by a snapshot, which no log shows; it logs what comes next, too.
+# Else it is brought up to date without its log, which then lacks what came next.
 #
 # CLOCK is the leader's time of day when it took the request up, by this machine's
 # CLOCK_BOOTTIME; to the millisecond, rounded down.
@@ -120,8 +120,17 @@ sub several {
     -11 => \&closed,
 );
 
-for my $zxid (sort { $a <=> $b } keys %txn) {
-    next if 2 * keys %{ $logs{$zxid} } <= @ARGV;
+my @order = sort { $a <=> $b } keys %txn;
+my ($next, %committed); # the next one behind it that most servers have
+
+for my $zxid (reverse @order) {
+    my @servers = keys %{ $logs{$zxid} };
+    my $most = 2 * @servers > @ARGV;
+    $committed{$zxid} = $most || $next && grep { $logs{$next}{$_} } @servers;
+    $next = $zxid if $most;
+}
+
+for my $zxid (grep { $committed{$_} } @order) {
     my $txn = $txn{$zxid};
     my $apply = $meaning{ $txn->[2] } or next;
     $apply->($txn, $zxid, $txn->[3]);
