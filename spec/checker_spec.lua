@@ -837,6 +837,28 @@ describe("a lawful history", function()
         assert.equal(1, report.figures.fenced)
     end)
 
+    -- c1 comes in on one path before the user of c2 has heard that the other was lost.
+    local robbed = {
+        without = { "c2.1%-1 wrote", "c2.1%-1 released", "5.51 ", "10.2 " },
+        plus = SECOND_PATH:gsub("5.50 [^\n]+\n.+", "")
+            .. fault("4.49", "4.52", "name=node_deleted scope=path path=/m") .. [[
+            4.20 c1.1 c1.1-2 invoked path=/l kind=mutex way=acquire limit=5
+            4.21 zookeeper c1.1-2 created path=/l name=x-lock-2 session=a1 zxid=110
+            4.500 zookeeper c2.1-2 deleted path=/m name=x-lock-7 session=ff zxid=111 cause=delete
+            4.501 zookeeper c2.1-1 deleted path=/l name=x-lock-1 session=b2 zxid=112 cause=delete
+            4.502 c1.1 c1.1-2 granted token=110 state=held held begun=4.2 limit=5
+            4.503 c2.1 c2.1-1 noticed state=lost held=4.49
+            4.503 c2.1 c2.1-2 noticed state=lost held=4.49
+            4.504 c2.1 c2.1-1 released result=lost begun limit=0
+            4.504 c2.1 c2.1-2 released result=lost begun limit=0
+            4.60 c1.1 c1.1-2 released result=ok begun limit=0 held
+            4.61 zookeeper c1.1-2 deleted path=/l name=x-lock-2 session=a1 zxid=113 cause=delete
+        ]],
+    }
+
+    passes("of several locks at once, of which one was taken, and the other is given up", robbed,
+        function(report) assert.equal(1, #report.explained) end)
+
     passes("of a holder whose node was deleted by an operator, and who notices at once", {
         "4.00 c1.1(.-) held\n", "4.10 c1.1%1 held=4.03\n",
         "session=a1 zxid=102", "session=ff zxid=102",

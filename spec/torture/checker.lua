@@ -130,7 +130,7 @@ local function why_overlap(m, older, newer)
     local certain = older.held_until or older.granted
     if start < certain then return nil end
     local stop = m.stops[older.process]:overlapping(certain, start)
-    return stop and stop.what
+    return stop and stop.what or m:taken_part(older.node)
 end
 
 

@@ -489,6 +489,16 @@ function Model:taken(node)
 end
 
 
+--- The same of a multi-lock's node that its owner gave up because of another one.
+function Model:taken_part(node)
+    if not node or not node.deleted or node.by ~= node.session then return nil end
+    for _, part in pairs(self.made[node.zxid]) do
+        local why = part ~= node and (part.deleted or huge) <= node.deleted and self:taken(part)
+        if why then return why end
+    end
+end
+
+
 --- Puts a history together: events in order of time.
 function model.build(events)
     local self = setmetatable({
