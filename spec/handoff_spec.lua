@@ -62,6 +62,18 @@ local function serve_line(hosts, lock_of, count)
 end
 
 
+-- Several waiters of one session, each served several times. Gives the requests of a grant.
+local function serve_crowd(hosts, count, grants)
+    local session = rig.session(hosts, { timeout = TIMEOUT })
+    local lock = session:mutex(rig.path())
+    rig.run(count, function()
+        for _ = 1, grants do assert(lock:acquire(PATIENCE)):release() end
+    end)
+    rig.at_rest(session)
+    return count_requests(session) / (count * grants)
+end
+
+
 describe("a hand-off between sessions", function()
     local server
 
@@ -79,4 +91,15 @@ describe("a hand-off between sessions", function()
             end)
         end
     end
+end)
+
+
+describe("a hand-off within a session", function()
+    after_each(rig.close_sessions)
+
+    -- Create, list, two gets, delete. The nodes ahead are the session's own, and watched already.
+    it("takes five requests, for what it looks ahead to is watched already", function()
+        local requests = serve_crowd(rig.shared().hosts, 8, 20)
+        assert.is_true(requests < 5.5, requests .. " requests a grant")
+    end)
 end)

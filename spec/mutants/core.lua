@@ -29,6 +29,8 @@ return {
     { "look-incomplete", "a look trusts a list that may lack a reader with a writer's number",
       at = "look", find = "claim->recheck = !claim->line->incomplete;",
       replace = "claim->recheck = true;" },
+    { "look-ended-watch", "a claim counts on a watch whose end was asked for, or that has fired",
+      at = "zkl_watches_follow", find = "!watch->set || watch->removing", replace = "0" },
     { "look-never-again", "what was not watched for lack of room, or a reply, is left so",
       at = "zkl_lookahead_again", find = "return missing ? zkl_lookahead_watch(claim) : 0;",
       replace = "return missing && 0 ? zkl_lookahead_watch(claim) : 0;" },

@@ -19,6 +19,10 @@ return {
       catch = by("requests",
                  "of three readers of a session behind a writer are one list, for all of them") },
 
+    { "look-asks-again", "a claim asks for the watch of a node that its session watches",
+      at = "watch_lookahead", find = "node && zkl_watches_follow(stake, node)", replace = "false",
+      catch = by("handoff", "takes five requests, for what it looks ahead to is watched already") },
+
     -- --- one node of a fixed name --------------------------------------------------------
 
     { "unfair-no-stray", "nobody looks whose the node is that a waiter found",

@@ -170,21 +170,21 @@ static zkl_actions watch_ahead(struct stake *stake) {
     return 0;
 }
 
-/* Only if there is room, and memory: nobody is told. The watch of `ahead` may have ended it. */
+/* Only if there is room, and memory. The watch of `ahead` may have ended the lookahead. */
 static void watch_lookahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!claim->lookahead) return;
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
+    bool watched = node && zkl_watches_follow(stake, node);
     bool may = node && !stake->starved && zkl_watches_may(&stake->session->watches, node);
-    struct call *call = may ? zkl_call_new(stake->session, CALL_GET_AHEAD, stake, NULL) : NULL;
+    struct call *call = NULL;
+    if (may && !watched) call = zkl_call_new(stake->session, CALL_GET_AHEAD, stake, NULL);
     free(node);
     zkl_watches_narrow(stake, false);
-    if (!call) {
-        zkl_claim_overlook(claim);
-        return;
-    }
-    call->contender = zkl_contender_hold(claim->lookahead);
-    zkl_call_watch(call, stake->path->text, claim->lookahead->name);
+    if (call) {
+        call->contender = zkl_contender_hold(claim->lookahead);
+        zkl_call_watch(call, stake->path->text, claim->lookahead->name);
+    } else if (!watched) zkl_claim_overlook(claim);
 }
 
 /* The first that does not fit watches each claim ahead. */

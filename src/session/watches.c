@@ -250,6 +250,16 @@ bool zkl_watches_ask(struct stake *stake, const char *path, bool own) {
     return wanted;
 }
 
+bool zkl_watches_follow(struct stake *stake, const char *path) {
+    struct watches *watches = &stake->session->watches;
+    struct watch *watch = *find(watches, path);
+    if (!watch || !watch->set || watch->removing) return false;
+    discount(watches, watch);
+    bool wanted = want(stake, watch);
+    count(watches, watch);
+    return wanted;
+}
+
 struct watch *zkl_watches_keep(struct watches *watches, const char *path) {
     struct watch *watch = find_or_add(watches, path);
     if (!watch) return NULL;

@@ -41,6 +41,8 @@ struct watches {
 bool zkl_watches_may(const struct watches *watches, const char *path);
 /* The stake wants the watch, and asks for it. False: out of memory. */
 bool zkl_watches_ask(struct stake *stake, const char *path, bool own);
+/* The same without a request, for the session has the watch already. False: it has not. */
+bool zkl_watches_follow(struct stake *stake, const char *path);
 void zkl_watches_answer(struct watches *watches, const char *path, bool set);
 void zkl_watches_fired(struct watches *watches, const char *path);
 void zkl_watches_removing(struct watches *watches, const char *path);
