@@ -44,7 +44,7 @@ static const struct row {
     {"synced: unknown", "NELPV", "as for ok"},
     [EVENT_LISTED] = {"listed: ok", "TELSIWBV",
                       "one list is out, and its state is left by its reply"},
-    {"listed: absent", "TELSIBV", "as above; RECOVER_SYNC: it waited for the next connection"},
+    {"listed: absent", "TELSIWBV", "as above; RECOVER_SYNC: it waited for the next connection"},
     {"listed: refused", "TELSIWBV", "as above"},
     {"listed: unknown", "TELSIWBV", "as above"},
     [EVENT_RANKED] = {"ranked: ok", "ELRWV",
