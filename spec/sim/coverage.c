@@ -26,7 +26,7 @@ static const struct row {
     [EVENT_AWAIT] = {"await", "H", "only a holder waits"},
     [EVENT_PARTNER_CHANGED] =
         {"partner changed", "ELSKIRWPAV",
-         "what ends a waiter matters to who is away; else: its node was deleted"},
+         "what ends a waiter matters to the claim that is away; else: its node was deleted"},
 
     [EVENT_PARENTS] = {"parents: ok", "EL",
                        "asked for in CREATE, answered before the create; L: another part had no "
@@ -52,14 +52,15 @@ static const struct row {
     {"ranked: absent", "ELRWV", "as above"},
     {"ranked: refused", "ELRWV", "as above"},
     {"ranked: unknown", "ELRWV", "as above"},
-    [EVENT_GOT_OWN] =
-        {"got own: ok", "NELSKIRWPFHDAV",
-         "only a try is in TRY, and has no node; CB: nothing is asked of who was signalled"},
+    [EVENT_GOT_OWN] = {"got own: ok", "NELSKIRWPFHDAV",
+                       "only a try is in TRY, and has no node; CB: nothing is asked of a waiter "
+                       "that was signalled"},
     {"got own: absent", "NELSKIRWPFHDAV", "as above"},
     {"got own: refused", "NELSKIRWPFHDAV", "as above"},
     {"got own: unknown", "NELSKIRWPFHDAV", "as above"},
-    [EVENT_GOT_AHEAD] = {"got ahead: ok", "ELIRWPFHV",
-                         "asked for in WAIT; replies come in order; who heads asks for several"},
+    [EVENT_GOT_AHEAD] =
+        {"got ahead: ok", "ELIRWPFHV",
+         "asked for in WAIT; replies come in order; a claim that heads asks for several"},
     {"got ahead: absent", "ELIRWPFHDAV", "as above"},
     {"got ahead: refused", "ELIRWPFHDAV", "as above"},
     {"got ahead: unknown", "ELIRWPFHDAV", "as above"},
@@ -92,7 +93,7 @@ static const struct row {
                            "the node's name is not known; ELS: unless it is fixed"},
     [EVENT_OWN_CHANGED] = {"own changed", "ELSKIRWPFHDACBV", "as above"},
     [EVENT_AHEAD_DELETED] = {"ahead deleted", "WB",
-                             "nobody is waited for; B: whoever the signal is for"},
+                             "nobody is waited for; B: the waiter that the signal is for"},
     [EVENT_AHEAD_CHANGED] = {"ahead changed", "WB", "as above"},
     [EVENT_LOOKAHEAD_DELETED] = {"lookahead deleted", "W", "only a claim in WAIT has one"},
     [EVENT_LOOKAHEAD_CHANGED] = {"lookahead changed", "W", "as above"},

@@ -52,9 +52,9 @@ static size_t count_had(const struct client *client, int owner) {
 static void part(const struct client *client, struct wish *wish, bool had) {
     enum zkl_lease_state state = zkl_lease_state(wish->lease);
     require(state == ZKL_LEASE_RELEASED || (state == ZKL_LEASE_LOST && !had),
-            "who gave up all has nothing");
+            "an owner that gave up all has nothing");
     require(wish->doing != WAITS || zkl_request_code(wish->deed) == ZKL_RELEASED,
-            "who gave up all waits in no condition");
+            "an owner that gave up all waits in no condition");
     if (state == ZKL_LEASE_LOST) rules_on_loss(client, wish);
     user_leave(wish);
 }

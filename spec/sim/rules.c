@@ -51,7 +51,8 @@ static void check_turn(const struct zkl_claim *claim, const struct node *node) {
     require(claim->served == node->grants, "the grants of a node are counted");
     require(!node->yields, "a turn that was revoked is not handed on");
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
-        require(!waits_for_its_turn(each) || claim->trying, "in a client who came first is first");
+        require(!waits_for_its_turn(each) || claim->trying,
+                "in a client the wish that came first is first");
 }
 
 static bool may_hold(const struct node *node) {
@@ -68,7 +69,7 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
     if (!node || node->robbed || (world.setting.wild && !alive(node))) return;
     require(alive(node), "a grant is for a node that exists");
     require(node->kind == claim->kind, "a grant is of the kind that was wished for");
-    require(may_hold(node), "who is granted is the first, or there are permits for it");
+    require(may_hold(node), "a claim that is granted is the first, or there are permits for it");
     require(!node->late || claim->doubted, "what landed late is granted to nobody else");
     require(world.sessions[node->session].id == zkl_session_id(client->zk),
             "a grant is for a node of the own session");
@@ -81,7 +82,7 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
 void rules_on_grant(const struct client *client, struct wish *wish) {
     wish->ended = false;
     rules_grants++;
-    require(wish->lease, "who is told of a grant has a lease");
+    require(wish->lease, "a user that is told of a grant has a lease");
     if (!wish->lease) return;
     const struct stakes *stakes = &wish->lease->stakes;
     int64_t token = zkl_lease_token(wish->lease);
@@ -103,11 +104,11 @@ void rules_on_entry(const struct client *client, const struct wish *wish) {
     const struct stake *stake = wish->lease ? stake_of(wish) : NULL;
     const struct wish *fellow = stake ? verdict_fellow(client, wish, stake) : NULL;
     tell("%s HAS it once more", story_client(client));
-    require(fellow, "who enters again has a lease of the grant that it has");
+    require(fellow, "an owner that enters again has a lease of the grant that it has");
     if (!fellow) return;
     require(zkl_lease_id(wish->lease) == zkl_lease_id(fellow->lease) &&
                 zkl_lease_token(wish->lease) == zkl_claim_token(&stake->claim),
-            "who enters again has the grant's token");
+            "an owner that enters again has the grant's token");
 }
 
 /* That of a turn is the last of its node. */
@@ -119,7 +120,7 @@ void rules_on_revoked(const struct client *client, const struct wish *wish) {
         asked = asked || (node && node_is_asked(node));
         if (node && wish->batch) node->yields = true;
     }
-    require(asked, "who is told to give way was asked to");
+    require(asked, "a holder that is told to give way was asked to");
 }
 
 static bool ran_out(const struct client *client) {
@@ -188,7 +189,7 @@ bool rules_has_run_out(const struct client *client, const struct wish *wish) {
 void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
     enum zkl_lease_state state = zkl_lease_state(wish->lease);
     enum zkl_code right = lost ? ZKL_LOST : has_lease(wish) ? ZKL_OK : ZKL_RELEASED;
-    require(code == right, "who gives up what was lost, or is away, is told so");
+    require(code == right, "a user that gives up what was lost, or is away, is told so");
     require(state == (lost ? ZKL_LEASE_LOST : ZKL_LEASE_RELEASED),
             "a handle that was given up is, and stays lost if it was");
     require(zkl_lease_release(wish->lease) == ZKL_RELEASED, "a handle is given up once");
@@ -199,14 +200,14 @@ void rules_on_left(const struct client *client, const struct wish *wish) {
     EACH_PART(stakes_of(wish), part) {
         const struct node *node = node_of(&part->claim);
         require(wish->batch || !node || !alive(node) || verdict_fellow(client, wish, part),
-                "who waited for the end hears when the node is gone");
+                "a user that waited for the end hears when the node is gone");
     }
 }
 
 /* Expiry, or a deletion, is no signal. */
 void rules_on_return(const struct zkl_claim *waiter) {
     const struct node *node = waiter ? node_find(waiter->name) : NULL;
-    require(node && node->change_count, "who returns was signalled");
+    require(node && node->change_count, "a user that returns was signalled");
 }
 
 /*
@@ -217,13 +218,13 @@ void rules_on_signalled(const struct wish *wish) {
     if (!wish->all && zkl_request_signalled(wish->deed)) return;
     EACH_NODE(node) {
         bool waited = node->line == CONDITION && node->contender && node->born <= wish->saw;
-        require(!waited || !alive(node) || node->change_count, "a signal is given to who waits");
+        require(!waited || !alive(node) || node->change_count, "a signal is given to a waiter");
     }
 }
 
 /* Its node may be gone since: then it is told. */
 void rules_on_stay(const struct wish *wish, enum zkl_code code) {
-    require(wish->doing == WAITS, "only who is away stays");
+    require(wish->doing == WAITS, "only a user that is away stays");
     bool refused = code == ZKL_AUTH && world.setting.refusals;
     bool short_of = code == ZKL_NO_MEMORY && world.shortages;
     require(refused || short_of || (code == ZKL_TOO_MANY && world.setting.room),
@@ -261,12 +262,13 @@ void rules_on_downgraded(const struct client *client, const struct wish *wish, e
     const struct node *node = node_of(claim);
     require(zkl_claim_holds(claim), "only a holder becomes a reader");
     if (has_writer(client, stake)) {
-        require(code == ZKL_OK, "who has another handle that writes only reads at once");
+        require(code == ZKL_OK, "a handle beside another one that writes only reads at once");
         return;
     }
     require(code == ZKL_OK || (code == ZKL_AUTH && world.setting.refusals),
             "nobody refused to share");
-    require((claim->kind == ZKL_READ) == (code == ZKL_OK), "who was not refused is a reader");
+    require((claim->kind == ZKL_READ) == (code == ZKL_OK),
+            "a writer that was not refused is a reader");
     require(node && node->kind == claim->kind, "a holder's node is of the kind that it was told");
 }
 
@@ -356,13 +358,13 @@ static const struct node *check_holder(const struct client *client, const struct
     const struct node *node = node_of(claim);
     require(client->zk->common.clock.connected, "nothing is certain without a connection");
     if (node && node->robbed) return NULL;
-    require(node && alive(node), "who holds for certain has its node");
+    require(node && alive(node), "a claim that holds for certain has its node");
     if (!node) return NULL;
-    require(may_hold(node), "who holds for certain is the first, or has its permits");
+    require(may_hold(node), "a claim that holds for certain is the first, or has its permits");
     require(node->kind == claim->kind || claim->state == ZKL_DOWNGRADE,
             "a holder's node is of its kind");
     require(world.sessions[node->session].id == zkl_session_id(client->zk),
-            "who holds for certain has a node of its own session");
+            "a claim that holds for certain has a node of its own session");
     return node;
 }
 
@@ -378,7 +380,8 @@ static void count_holder(struct tally *tally, const struct node *node) {
     else if (node->kind != ZKL_PERMIT) tally->alone++;
     if (node->kind != ZKL_PERMIT) return;
     tally->sharers++;
-    require(tally->limit == 0 || tally->limit == node->limit, "who holds permits has one limit");
+    require(tally->limit == 0 || tally->limit == node->limit,
+            "all that hold permits have one limit");
     tally->limit = node->limit;
     tally->permits += node->permits;
 }
@@ -416,7 +419,7 @@ static void check_lease(const struct client *client, const struct wish *wish,
         if (zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_HELD) continue;
         require(!wish->ended, "what the clock ended never comes back");
         require(!writes(wish) || (claim->kind == ZKL_WRITE && claim->state == ZKL_HELD),
-                "who may write has a writer's node");
+                "a claim that may write has a writer's node");
         const struct node *node = check_holder(client, claim);
         if (node && is_counted(client, wish, claim)) count_holder(&tallies[node->line], node);
     }
@@ -436,7 +439,7 @@ static void check_hold(const struct client *client, const struct stake *stake) {
     require(holder_of(client, stake), "what is held has a user that was told");
     if (claim->state != ZKL_HELD || !zkl_claim_may_downgrade(claim) || world.setting.refusals)
         return;
-    require(has_writer(client, stake), "who only reads is a reader");
+    require(has_writer(client, stake), "a claim that only reads is a reader");
 }
 
 static bool has_users(const struct client *client) {
@@ -475,27 +478,28 @@ static void check_permits(const struct client *client, const struct zkl_claim *c
     int64_t taken = node_taken(own);
     const struct node *nearest = node_before(own, ZKL_PERMIT);
     if (!world.setting.refusals)
-        require(taken + own->permits > own->limit, "who has its permits does not wait");
-    require(nearest != NULL, "who waits is behind somebody");
+        require(taken + own->permits > own->limit, "a claim that has its permits does not wait");
+    require(nearest != NULL, "a claim that waits is behind another node");
     if (!nearest) return;
-    require(nearest->watched & bit_of(client), "who waits watches the nearest");
+    require(nearest->watched & bit_of(client), "a claim that waits watches the nearest");
     if (taken > own->limit || world.setting.refusals) return;
-    require(claim->heading, "who is the first that does not fit knows it");
+    require(claim->heading, "the first claim that does not fit knows it");
     EACH_NODE(node) {
         bool ahead =
             alive(node) && node->contender && node->place < own->place && node->line == own->line;
-        if (ahead) require(node->watched & bit_of(client), "who heads watches each holder");
+        if (ahead)
+            require(node->watched & bit_of(client), "a claim that heads watches each holder");
     }
 }
 
 /* A waiter that was signalled is on its way back. */
 static void check_in_condition(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_find(claim->name);
-    require(own && alive(own), "who waits in the condition has its node");
-    require(own && own->watched & bit_of(client), "who waits in the condition watches its node");
-    require(own && !own->change_count, "who was signalled does not wait");
+    require(own && alive(own), "a waiter in the condition has its node");
+    require(own && own->watched & bit_of(client), "a waiter in the condition watches its node");
+    require(own && !own->change_count, "a waiter that was signalled does not wait");
     require(claim->partner && claim->partner->state == ZKL_IN_CONDITION,
-            "who waits in the condition does not have its lock");
+            "a waiter in the condition does not have its lock");
 }
 
 /* A claim for a mutex watches the predecessor of its predecessor, too, if it may, and has room. */
@@ -512,24 +516,26 @@ static void check_lookahead(const struct client *client, const struct zkl_claim 
 /* Nobody waits for nothing: its predecessor lives, is the nearest, and is watched. */
 static void check_waiter(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim), *ahead = node_find(claim->ahead->name);
-    require(own && alive(own), "who waits has its node");
-    require(own && own->watched & bit_of(client), "who waits watches its own node");
+    require(own && alive(own), "a claim that waits has its node");
+    require(own && own->watched & bit_of(client), "a claim that waits watches its own node");
     if (own && own->kind == ZKL_PERMIT) {
         check_permits(client, claim, own);
         return;
     }
-    require(ahead && alive(ahead), "who waits is behind somebody");
-    require(ahead && ahead->watched & bit_of(client), "who waits watches whom it waits for");
+    require(ahead && alive(ahead), "a claim that waits is behind another node");
+    require(ahead && ahead->watched & bit_of(client),
+            "a claim that waits watches the node that it waits for");
     if (!own || !ahead) return;
-    require(node_before(own, own->kind) == ahead, "who waits watches the nearest");
+    require(node_before(own, own->kind) == ahead, "a claim that waits watches the nearest");
     check_lookahead(client, claim, ahead);
 }
 
 /* The node of the name is watched. */
 static void check_unfair_waiter(const struct client *client) {
     const struct node *node = node_at(ZKL_NAME_FIXED, world.zxid);
-    require(node, "who waits waits for somebody");
-    require(node && node->watched & bit_of(client), "who waits watches whom it waits for");
+    require(node, "a claim that waits waits for a node");
+    require(node && node->watched & bit_of(client),
+            "a claim that waits watches the node that it waits for");
 }
 
 static const struct zkl_claim *claim_of(const struct node *node) {
@@ -561,8 +567,9 @@ static bool comes_to_a_holder(const struct zkl_claim *claim) {
 /* First in its line; some other part is not. */
 static void check_part(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
-    require(own && alive(own) && !node_before(own, own->kind), "who is first in line is");
-    require(own && own->watched & bit_of(client), "who is first in line watches its own node");
+    require(own && alive(own) && !node_before(own, own->kind), "a claim that is first in line is");
+    require(own && own->watched & bit_of(client),
+            "a claim that is first in line watches its own node");
     require(claim->next_part->state == ZKL_WAIT, "a multi-lock whose parts are first is granted");
 }
 
@@ -582,12 +589,13 @@ static void check_calm(const struct client *client, const struct zkl_claim *clai
     else if (claim->state == ZKL_WAIT) check_waiter(client, claim);
     if (claim->state == ZKL_FIRST) check_part(client, claim);
     if (waits_for_its_turn(claim))
-        require(has_way(claim), "who waits for its turn is behind another wish of its client");
+        require(has_way(claim),
+                "a claim that waits for its turn is behind another wish of its client");
     require(comes_to_a_holder(claim), "nobody waits for itself, by way of others");
     if (claim->state != ZKL_HELD) return;
     const struct node *own = node_of(claim);
     require(own && (own->watched & bit_of(client) || world.setting.refusals),
-            "who holds watches its own node, if it may");
+            "a holder watches its own node, if it may");
     check_holder(client, claim);
 }
 
@@ -597,7 +605,8 @@ static void check_told(const struct wish *wish) {
     EACH_PART(stakes_of(wish), part) {
         const struct node *own = node_of(&part->claim);
         bool untold = own && alive(own) && node_is_urged(own) && !wish->revoked;
-        require(!untold || world.setting.refusals, "in a calm who was asked to give way knows it");
+        require(!untold || world.setting.refusals,
+                "in a calm a holder that was asked to give way knows it");
     }
 }
 

@@ -14,7 +14,7 @@ void rules_on_guard(struct guarded *guard, const struct stakes *stakes) {
     for (size_t i = 0; i < stakes->count; i++) {
         const struct stake *stake = zkl_stakes_at(stakes, i);
         const struct node *node = node_of(&stake->claim);
-        require(node, "a guard is sent by whoever has a node");
+        require(node, "a guard is sent by a claim that has a node");
         guard->places[i] = node ? node->place : 0;
         guard->lines[i] = line_of(stake);
         guard->served = stake->claim.served;
@@ -138,12 +138,12 @@ static const struct node *node_told(const struct deed *deed, const struct zkl_qu
 static void check_entry(const struct client *client, const struct deed *deed,
                         const struct zkl_queued *entry) {
     const struct node *node = node_told(deed, entry);
-    require(node && node->died > deed->seen, "who is told to be in the line was in it");
+    require(node && node->died > deed->seen, "a contender that a queue tells was in the line");
     if (!node || !entry->czxid) return;
     uint64_t owner = node->session == NOBODY ? 0 : world.sessions[node->session].id;
-    require(entry->session == owner, "who is in the line has its owner");
+    require(entry->session == owner, "a contender in the line has its owner");
     require(entry->ours == (owner && owner == zkl_session_id(client->zk)),
-            "who is told to be ours is");
+            "a contender that is told to be ours is");
 }
 
 static bool is_told(const struct zkl_queued *queue, size_t count, const struct node *node) {
@@ -184,7 +184,8 @@ static void check_queue(const struct client *client, const struct deed *deed) {
     check_order(deed, queue, count);
     EACH_NODE(node) {
         if (stayed(deed, node))
-            require(is_told(queue, count, node), "who is in the line all the time is told");
+            require(is_told(queue, count, node),
+                    "a contender that is in the line all the time is told");
     }
 }
 
@@ -227,7 +228,8 @@ static void check_revocation(const struct deed *deed) {
     for (int i = 0; i < node->change_count; i++)
         asked = asked || node->changes[i].content == REVOKE;
     if (zkl_request_code(deed->request) == ZKL_OK)
-        require(asked || !alive(node), "whoever is asked to give way has the word, or is gone");
+        require(asked || !alive(node),
+                "a holder that is asked to give way has the word, or is gone");
 }
 
 void rules_on_deed(const struct client *client, const struct deed *deed) {
@@ -287,7 +289,8 @@ void rules_on_sight(const struct client *client, struct deed *deed, const struct
          zkl_code_name(sight->code));
     require(deed->cancelled != ZKL_CLOSED, "a session that is closed tells of no node");
     if (sight->code == ZKL_AUTH) {
-        require(world.setting.refusals && !again, "who may not read a node is told so, once");
+        require(world.setting.refusals && !again,
+                "a user that may not read a node is told so, once");
     } else {
         int fact = fact_told(deed, sight, from + (same_session && again));
         require(fact != NOBODY, "what is told of a node was so, after what was told before");
@@ -311,7 +314,8 @@ void rules_on_unrest(void) {
         if (c->life != RUNS) continue;
         EACH_DEED(c, deed) {
             require(!deed->request, "in a calm time every deed is answered");
-            require(rules_is_up_to_date(deed), "in a calm who watches a node knows how it is");
+            require(rules_is_up_to_date(deed),
+                    "in a calm a user that watches a node knows how it is");
         }
     }
 }

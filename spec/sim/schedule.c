@@ -137,7 +137,7 @@ static bool release_all(void) {
 
 static void answer_all(void) {
     int rounds = 0;
-    tell("-- everybody else leaves; who holds releases --");
+    tell("-- every other claim is given up; each holder releases --");
     remove_others();
     signal_all();
     flow(true);

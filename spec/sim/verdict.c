@@ -160,6 +160,7 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
     require(done != contends, "a wish is answered at once if its session knows the answer");
     require(!done || zkl_request_code(wish->request) == verdict->code,
             "what a wish is told at once is so");
-    require(count_claims(client) == claims, "who enters again, or is refused, does not contend");
-    require(!verdict->again || !client->zk->to_send, "who enters again asks no server");
+    require(count_claims(client) == claims,
+            "an owner that enters again, or is refused, does not contend");
+    require(!verdict->again || !client->zk->to_send, "an owner that enters again asks no server");
 }

@@ -452,8 +452,8 @@ static enum content content_of(const struct zkl_op *op) {
 
 /* With proof of the lock; or in one with the end of the node that had it. */
 static void signal(const struct node *node, const struct zkl_rpc *rpc) {
-    require(node->line == CONDITION, "only who waits in the condition is signalled");
-    require(node->change_count == 0, "who has a signal is given no other");
+    require(node->line == CONDITION, "only a waiter in the condition is signalled");
+    require(node->change_count == 0, "a waiter that has a signal is given no other");
     require(rpc->count > 1 && rpc->ops->kind != ZKL_OP_SET, "only a holder's node signals");
 }
 
