@@ -82,7 +82,9 @@ describe("a server in memory", function()
         local calls = 0
         local stop = assert(inside:watch("/stock", function() calls = calls + 1 end))
         rig.wait_for("the first call", function() return calls == 1 end)
+        local syncs = inside:stats().syncs
         local held = rig.hold(inside:mutex("/sale"))
+        assert.equal(syncs, inside:stats().syncs) -- else a reply was taken for lost
         assert(held:guard{ { "create", "/stock", "3" } })
         rig.wait_for("the change", function() return calls == 2 end)
         assert.same({ "sale", "stock" }, memory:children("/shop/a"))

@@ -386,7 +386,7 @@ describe("the requests of a semaphore #server", function()
     it("are a watch on each holder for the first that does not fit, and none when it is granted",
         function()
             local leases = { hold(holder), hold(holder, { owner = "x" }) }
-            rig.wait_while(gate, { permits = 2, timeout = 30 }, function()
+            rig.wait_while(gate, { permits = 2, timeout = 15 }, function()
                 rig.wait_for("the watches", function() return session:stats().in_flight == 0 end)
                 assert_counts{ create2 = 1, getChildren = 1, getData = 3, flights = 2 }
                 proxy:reset()
