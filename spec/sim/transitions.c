@@ -49,14 +49,15 @@ static void count(const struct kind *kind) {
 
 void transitions_note(const struct zkl_claim *claim, struct before before, enum event event,
                       zkl_actions did) {
+    bool stalled = claim->stalled && claim->state != ZKL_GONE;
+    if (event >= EVENTS || before.state == ZKL_GONE) return;
+    if (claim->state == before.state && stalled == before.stalled && !(did & ~left_out)) return;
     struct kind kind = {.form = form_of(claim),
                         .before = before,
                         .event = event,
                         .state = claim->state,
-                        .stalled = claim->stalled && claim->state != ZKL_GONE,
+                        .stalled = stalled,
                         .did = did & ~left_out};
-    if (event >= EVENTS || before.state == ZKL_GONE) return;
-    if (kind.state == before.state && !kind.did && kind.stalled == before.stalled) return;
     kind.before.stalled = false;
     kind.key = key_of(&kind);
     count(&kind);
