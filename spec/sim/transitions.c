@@ -50,14 +50,15 @@ static void count(const struct kind *kind) {
 void transitions_note(const struct zkl_claim *claim, struct before before, enum event event,
                       zkl_actions did) {
     bool stalled = claim->stalled && claim->state != ZKL_GONE;
+    did &= ~left_out;
     if (event >= EVENTS || before.state == ZKL_GONE) return;
-    if (claim->state == before.state && stalled == before.stalled && !(did & ~left_out)) return;
+    if (claim->state == before.state && stalled == before.stalled && !did) return;
     struct kind kind = {.form = form_of(claim),
                         .before = before,
                         .event = event,
                         .state = claim->state,
                         .stalled = stalled,
-                        .did = did & ~left_out};
+                        .did = did};
     kind.before.stalled = false;
     kind.key = key_of(&kind);
     count(&kind);

@@ -61,7 +61,7 @@ end
 
 -- --- the ensemble ---------------------------------------------------------------------
 
--- Logs tell all: no server is ever brought up to date by a snapshot.
+-- Servers are rarely brought up to date by a snapshot, which no log shows; truth.pl says more.
 local JVMFLAGS = "JVMFLAGS=-Dzookeeper.commitLogCount=1000000"
 
 -- One path whose counter is about to end. The servers must be down for that.
