@@ -26,10 +26,16 @@ void user_interrupt(struct client *client, int owner) {
 
 /* --- release_all ------------------------------------------------------------------------ */
 
-/* It has it, or will have it again, unless the clock has ended it. */
-static bool is_had(const struct client *client, const struct wish *wish, int owner) {
+/* In a condition, or back in line, and in time. */
+static bool is_away(const struct client *client, const struct wish *wish) {
     bool away = wish->away || wish->doing == WAITS;
-    return wish->owner == owner && has_handle(wish) && (away || !rules_has_run_out(client, wish));
+    return away && clock_of(client) < stake_of(wish)->claim.deadline;
+}
+
+/* It has it, or will have it again, unless the clock has ended it, or the wait. */
+static bool is_had(const struct client *client, const struct wish *wish, int owner) {
+    bool had = is_away(client, wish) || !rules_has_run_out(client, wish);
+    return wish->owner == owner && has_handle(wish) && had;
 }
 
 /* Another handle of the grant, which was counted before. */
@@ -53,7 +59,8 @@ static void part(const struct client *client, struct wish *wish, bool had) {
     enum zkl_lease_state state = zkl_lease_state(wish->lease);
     require(state == ZKL_LEASE_RELEASED || (state == ZKL_LEASE_LOST && !had),
             "an owner that gave up all has nothing");
-    require(wish->doing != WAITS || zkl_request_code(wish->deed) == ZKL_RELEASED,
+    enum zkl_code end = clock_of(client) < wish->deadline ? ZKL_RELEASED : ZKL_TIMEOUT;
+    require(wish->doing != WAITS || zkl_request_code(wish->deed) == end,
             "an owner that gave up all waits in no condition");
     if (state == ZKL_LEASE_LOST) rules_on_loss(client, wish);
     user_leave(wish);
