@@ -40,13 +40,23 @@ local function why_not(lock, timeout, begun)
 end
 
 
-local function take_lease(request, lock, timeout, begun)
-    local handle = request.handle
+local function take(handle, owner, lock, timeout, begun)
     local code, detail = handle:result()
-    if code == "ok" then return Lease.new(lock, handle:lease(), request.owner) end
+    if code == "ok" then return Lease.new(lock, handle:lease(), owner) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
     if code == "no_node" then detail = "the chroot does not exist" end
     return failure(code, lock.path, detail)
+end
+
+
+local function take_lease(request, ...)
+    return take(request.handle, request.owner, ...)
+end
+
+
+local function drop(handle, ...)
+    handle:drop()
+    return ...
 end
 
 
@@ -65,6 +75,9 @@ local function attempt(self, opts, limit, begun)
     if refusal then return nil, refusal, code end
     local left = limit and max(limit - (now() - begun), 0)
     local handle = self.way.ask(self, owner, left, opts.timeout == 0, opts.permits)
+    if handle:done() then -- an owner that has the lock already
+        return drop(handle, take(handle, owner, self, opts.timeout, begun))
+    end
     local request = Request.new(session, handle, owner)
     request.on_queued = opts.on_queued
     return wait.wait(session, request, left, take_lease, self, opts.timeout, begun)
