@@ -61,6 +61,21 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     return stake;
 }
 
+void zkl_stake_note_grant(struct stake *stake) {
+    struct stake **first = &stake->path->granted;
+    if (stake->granted_link) return;
+    stake->granted_link = first;
+    stake->next_granted = *first;
+    if (*first) (*first)->granted_link = &stake->next_granted;
+    *first = stake;
+}
+
+static void forget_grant(struct stake *stake) {
+    if (!stake->granted_link) return;
+    *stake->granted_link = stake->next_granted;
+    if (stake->next_granted) stake->next_granted->granted_link = stake->granted_link;
+}
+
 /* The server's word: its reason belongs to it. */
 static bool is_refusal(enum zkl_code code) {
     return code == ZKL_AUTH || code == ZKL_CONFLICT || code == ZKL_NO_NODE ||
@@ -107,6 +122,7 @@ void zkl_stake_forget(struct stake *stake) {
     }
     zkl_stake_finish_downgrade(stake, ZKL_RELEASED);
     zkl_watches_leave(stake);
+    forget_grant(stake);
     zkl_claim_detach(&stake->claim);
     if (session->fed == stake) session->fed = stake->next;
     *stake->link = stake->next;

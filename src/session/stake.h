@@ -10,6 +10,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options,
                             zkl_time deadline); /* NULL: no memory */
 void zkl_stake_forget(struct stake *stake);     /* GONE; handles may still ask for its state */
+void zkl_stake_note_grant(struct stake *stake); /* it may hold from now on, until it is GONE */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
 /* Of any of them: LOST, RELEASED, or OK, it has not ended. */
