@@ -26,9 +26,13 @@ struct path {
     bool idle;              /* perhaps not used any more; zkl_path_tidy() looks */
     struct zkl_line line;   /* its `claims` are the stakes' */
     struct stake *granted;  /* those that were, until GONE; the latest first */
-    bool fixed;             /* there was a claim of ZKL_UNFAIR */
-    bool fixed_seen;        /* the look got an answer about its name */
-    zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
+    const struct stake
+        *told; /* the latest that waits for its turn, and was told its place; or NULL */
+    zkl_time told_at;
+    size_t told_place;
+    bool fixed;       /* there was a claim of ZKL_UNFAIR */
+    bool fixed_seen;  /* the look got an answer about its name */
+    zkl_time look_at; /* when to look for orphans again; 0: no doubt */
     size_t stakes;
     size_t lists; /* CALL_LIST that are out */
     size_t length;
@@ -47,8 +51,8 @@ struct stake {
     struct stake *next, **link; /* in session->stakes, until GONE */
     struct path *path;
     struct stake *next_granted, **granted_link; /* in path->granted; NULL: it was not */
-    struct zkl_request *request;     /* the acquire that waits for it, or NULL */
-    struct zkl_request *leaving;     /* the releases that wait for it to be gone */
+    struct zkl_request *request;                /* the acquire that waits for it, or NULL */
+    struct zkl_request *leaving;                /* the releases that wait for it to be gone */
     struct zkl_request *downgrading; /* the downgrade that waits for it to be a reader, or NULL */
     struct news notice;              /* its phase changed */
     enum zkl_phase phase;            /* as last told */

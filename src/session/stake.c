@@ -125,6 +125,7 @@ void zkl_stake_forget(struct stake *stake) {
     forget_grant(stake);
     zkl_claim_detach(&stake->claim);
     if (session->fed == stake) session->fed = stake->next;
+    if (stake->path->told == stake) stake->path->told = NULL;
     *stake->link = stake->next;
     if (stake->next) stake->next->link = stake->link;
     else session->stakes_end = stake->link;
@@ -171,13 +172,38 @@ void zkl_stake_granted(struct stake *stake) {
     end_turn(stake); /* somebody asked for it before it held */
 }
 
+static bool is_leaving(const struct zkl_claim *claim) {
+    return claim->state == ZKL_GONE || claim->state == ZKL_LEAVE;
+}
+
+/*
+ * Of a claim that waits for its turn: among the session's. It mostly comes last, or right behind
+ * the one that was told before at the same time; so those that wait need not be counted.
+ */
+static size_t place_in_turns(const struct stake *stake) {
+    const struct path *path = stake->path;
+    const struct zkl_claim *claim = &stake->claim, *each = path->line.claims;
+    const struct stake *told = path->told;
+    size_t seen = 0, place = 1;
+    for (; each != claim && !zkl_claims_wait_from(each); each = each->next, seen++)
+        if (!is_leaving(each)) place++;
+    if (each == claim) return place;
+    if (!claim->next) return place + path->stakes - seen - 1;
+    if (told && claim->link == &told->claim.next && path->told_at == stake->session->now)
+        return path->told_place + 1;
+    for (; each != claim; each = each->next) place++;
+    return place;
+}
+
 /* In the line, as far as it is known. */
-static size_t place(const struct zkl_claim *claim) {
-    size_t place = 1;
+static size_t place(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
     if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
     if (claim->state != ZKL_NEW) return zkl_line_count_ahead(claim->line, claim) + 1;
-    for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
-        if (each->state != ZKL_GONE && each->state != ZKL_LEAVE) place++;
+    size_t place = place_in_turns(stake);
+    stake->path->told = stake;
+    stake->path->told_at = stake->session->now;
+    stake->path->told_place = place;
     return place;
 }
 
@@ -185,7 +211,7 @@ void zkl_stake_queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
     stake->session->stats.waits++;
     if (!request || request->position) return;
-    request->position = place(&stake->claim);
+    request->position = place(stake);
     zkl_request_hold(request);
     zkl_events_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
 }

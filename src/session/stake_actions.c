@@ -212,8 +212,9 @@ static void resume_followers(struct stake *stake) {
     zkl_time now = stake->session->now;
     for (; claim; claim = next) {
         next = claim->next;
-        if (zkl_claim_follows(claim))
-            zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
+        if (!zkl_claim_follows(claim)) continue;
+        if (zkl_claim_stays(claim)) return;
+        zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
     }
 }
 
