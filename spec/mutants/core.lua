@@ -714,8 +714,15 @@ size_t drop_repeated(]] } } },
       at = "refusal_of", find = "is_too_much(session, options, count) ? ZKL_TOO_MANY : ZKL_OK",
       replace = "ZKL_OK" },
     { "nodes-counted-on", "a node that is gone counts on in the limit",
-      at = "zkl_stake_forget",
-      find = "session->node_bytes -= zkl_stake_cost(session, stake->path->length);" },
+      at = "uncount_node",
+      find = "stake->session->node_bytes -= zkl_stake_cost(stake->session, stake->path->length);" },
+    { "nodes-inherited", "a node that was inherited does not count",
+      at = "count_next", find = "next->claim.state != ZKL_NEW || !waits_uncounted(next)",
+      replace = "!waits_uncounted(next)" },
+    { "nodes-made-in-turns", "a node that is made for the third claim of a turn does not count",
+      at = "create_node", find = "zkl_stake_count_node(stake);" },
+    { "grants-unknown", "an owner is not known to hold what it was granted",
+      at = "zkl_multi_grant", find = "zkl_stake_note_grant(part);" },
 
     -- --- ends of waits, and of sessions -----------------------------------------------
 

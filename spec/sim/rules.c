@@ -444,6 +444,7 @@ static void check_order(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     if (zkl_claim_holds(claim))
         require(stake->granted_link, "what is held is among what was granted");
+    require(stake->counted || waits_for_its_turn(claim), "what has or makes a node counts");
     if (!waits_for_its_turn(claim)) return;
     for (const struct zkl_claim *each = claim->next; each; each = each->next)
         require(!each->batch || each->trying || each->state == ZKL_NEW,

@@ -34,7 +34,8 @@ struct path {
     bool fixed_seen;  /* the look got an answer about its name */
     zkl_time look_at; /* when to look for orphans again; 0: no doubt */
     size_t stakes;
-    size_t lists; /* CALL_LIST that are out */
+    size_t counted; /* of them, those in session->node_bytes */
+    size_t lists;   /* CALL_LIST that are out */
     size_t length;
     char text[];
 };
@@ -57,6 +58,7 @@ struct stake {
     struct news notice;              /* its phase changed */
     enum zkl_phase phase;            /* as last told */
     int32_t version;                 /* of the own node's data, as last seen */
+    bool counted;                    /* its node is in session->node_bytes */
     bool revoked;                    /* somebody wrote into it that he wants the lock */
     bool part;                       /* of a multi-lock */
     bool joint;                      /* part of a multi-lock, whose lease has not given it up */
@@ -211,7 +213,7 @@ struct zkl_session {
     struct zkl_request *requests;
     struct zkl_watcher *watchers;
     struct watches watches;
-    size_t node_bytes; /* of the stakes' node paths */
+    size_t node_bytes; /* of the paths of nodes that stakes have, or may make; see stake.c */
     uint64_t last_id;
     uint64_t random; /* of pauses */
     int64_t created; /* czxid of the newest create of this ZooKeeper session */

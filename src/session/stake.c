@@ -15,6 +15,46 @@ size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
     return session->watches.overhead + path_length + 1 + USUAL_NAME;
 }
 
+/*
+ * Each claim counts, for the node that it has or makes. But for those that wait for their turn, of
+ * which so many count as may need a node at once: one's own may still be there when the next one
+ * makes its own. The first of the others counts when it inherits a node, or is to make one.
+ */
+enum { NODES_IN_TURNS = 2 };
+
+void zkl_stake_count_node(struct stake *stake) {
+    if (stake->counted) return;
+    stake->counted = true;
+    stake->path->counted++;
+    stake->session->node_bytes += zkl_stake_cost(stake->session, stake->path->length);
+}
+
+static bool waits_uncounted(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    return claim->batch > 0 && !claim->trying && stake->path->counted >= NODES_IN_TURNS;
+}
+
+/* After one that counted: those that do not count are in order, behind the counted ones. */
+static void count_next(const struct path *path) {
+    struct stake *next = (struct stake *)path->line.claims;
+    if (path->counted == path->stakes) return;
+    while (next->counted) next = (struct stake *)next->claim.next;
+    if (next->claim.state != ZKL_NEW || !waits_uncounted(next)) zkl_stake_count_node(next);
+}
+
+static void uncount_node(struct stake *stake) {
+    if (!stake->counted) return;
+    stake->path->counted--;
+    stake->session->node_bytes -= zkl_stake_cost(stake->session, stake->path->length);
+    count_next(stake->path);
+}
+
+bool zkl_stake_lacks_room(const struct stake *stake) {
+    size_t cost = zkl_stake_cost(stake->session, stake->path->length);
+    bool waits = !stake->counted && stake->claim.state == ZKL_NEW;
+    return waits && stake->session->node_bytes + cost > ZKL_PATHS_MAX;
+}
+
 /* The node's data: the session's identity, and on a line of its own the lock's data. */
 static char *node_data(const char *identity, const char *data) {
     size_t size = strlen(identity) + (data ? 1 + strlen(data) : 0) + 1;
@@ -56,8 +96,8 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     *session->stakes_end = stake;
     session->stakes_end = &stake->next;
     session->stats.claims++;
-    session->node_bytes += zkl_stake_cost(session, path->length);
     path->stakes++;
+    if (!waits_uncounted(stake)) zkl_stake_count_node(stake);
     return stake;
 }
 
@@ -130,8 +170,9 @@ void zkl_stake_forget(struct stake *stake) {
     if (stake->next) stake->next->link = stake->link;
     else session->stakes_end = stake->link;
     session->stats.claims--;
-    session->node_bytes -= zkl_stake_cost(session, stake->path->length);
-    if (--stake->path->stakes == 0) zkl_path_idle(session, stake->path);
+    stake->path->stakes--;
+    uncount_node(stake);
+    if (stake->path->stakes == 0) zkl_path_idle(session, stake->path);
     stake->path = NULL;
     zkl_stake_unhold(stake);
 }
