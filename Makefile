@@ -208,6 +208,7 @@ soak: setup
 
 include spec/core/core.mk
 include spec/sim/sim.mk
+include spec/cost/cost.mk
 include spec/torture/torture.mk
 include spec/neighbours/neighbours.mk
 include spec/mutants/mutants.mk

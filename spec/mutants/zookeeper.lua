@@ -5,6 +5,8 @@ local function by(spec, ...)
     return { spec = "spec/" .. spec .. "_spec.lua", tests = { ... } }
 end
 
+local COST = { program = "cost/session_test" }
+
 return {
 
     -- --- one list for all that need one -----------------------------------------------------
@@ -320,6 +322,23 @@ return {
     { "turns-no-batch", "each claim has a node of its own, whatever the order",
       at = "zkl_stake_new", find = "zkl_claim_batch(&stake->claim, options->batch);",
       catch = by("turns", "has one node a process") },
+    { "turns-all-resumed", "a hand-over asks each that waits for its turn",
+      at = "resume_followers", find = "if (zkl_claim_stays(claim)) return;", catch = COST },
+    { "turns-all-asked", "who is first looks at all behind it",
+      at = "zkl_batch_follows", find = "if (claim->line->tries == 0) return false;", catch = COST },
+    { "turns-all-hear", "an event is compared with each that waits for its turn",
+      at = "zkl_stake_event", find = "if (zkl_claims_wait_from(claim)) break;", catch = COST },
+    { "turns-all-listed", "a list is shown to each that waits for its turn",
+      at = "answer_list", find = "if (zkl_claims_wait_from(claim)) break;", catch = COST },
+    { "turns-all-owners", "an owner is looked for among all that wait",
+      at = "is_mixed", find = "if (!claim || is_same_use(claim, options)) return false;",
+      replace = "while (claim && is_same_use(claim, options)) claim = claim->next;\n" ..
+                "    if (!claim) return false;", catch = COST },
+    { "turns-all-counted", "a place is counted from the first on",
+      at = "place_in_turns", find = "if (!claim->next) return place + path->stakes - seen - 1;",
+      catch = COST },
+    { "turns-all-told", "at a connection each place is counted from the first on",
+      at = "place", find = "stake->path->told = stake;", catch = COST },
     { "turns-counted", "who waits for his turn counts for a node that he has not",
       at = "waits_uncounted", find = "return claim->batch > 0 &&",
       replace = "return 0 && claim->batch > 0 &&",
