@@ -213,7 +213,7 @@ static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
  * with a `batch` those in NEW come last, but for tries.
  */
 static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
-    return claim->batch > 0 && claim->state == ZKL_NEW && claim->line->tries == 0;
+    return claim->batch != 0 && claim->state == ZKL_NEW && claim->line->tries == 0;
 }
 
 /* Of a claim that follows: to resume it, or one behind it, would change nothing. */

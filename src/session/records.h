@@ -26,8 +26,8 @@ struct path {
     bool idle;              /* perhaps not used any more; zkl_path_tidy() looks */
     struct zkl_line line;   /* its `claims` are the stakes' */
     struct stake *granted;  /* those that were, until GONE; the latest first */
-    const struct stake
-        *told; /* the latest that waits for its turn, and was told its place; or NULL */
+    /* The latest that waits for its turn, and was told its place; or NULL. */
+    const struct stake *told;
     zkl_time told_at;
     size_t told_place;
     bool fixed;       /* there was a claim of ZKL_UNFAIR */

@@ -31,7 +31,7 @@ void zkl_stake_count_node(struct stake *stake) {
 
 static bool waits_uncounted(const struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
-    return claim->batch > 0 && !claim->trying && stake->path->counted >= NODES_IN_TURNS;
+    return claim->batch != 0 && !claim->trying && stake->path->counted >= NODES_IN_TURNS;
 }
 
 /* After one that counted: those that do not count are in order, behind the counted ones. */
