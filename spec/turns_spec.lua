@@ -192,6 +192,36 @@ describe("a mutex of turns", function()
         assert.same({ 2, 2, 3 }, places)
     end)
 
+    it("has any number of waiters in a session, which count as two nodes", function()
+        local COUNT = 20000
+        local order, codes, place, bytes = {}, {}, nil, nil
+        local lock = turns(a, 1024)
+        local first = take_first(lock)
+        local one_node = a:stats().path_bytes
+        local function comer_of(n)
+            return function()
+                local lease, _, code = lock:acquire{ owner = n, on_queued = function(at)
+                    place = at
+                end }
+                if lease then order[#order + 1] = n else codes[code] = true end
+                if lease then lease:release() end
+            end
+        end
+        zklock.run(function()
+            for n = 1, COUNT do coroutine.wrap(comer_of(n))() end
+            rig.wait_for("all waiting", function() return waits(a) == COUNT or next(codes) end, 300)
+            bytes = a:stats().path_bytes
+            first:release()
+            rig.wait_for("all served", function() return #order == COUNT or next(codes) end, 300)
+        end)
+        assert.same({}, codes)
+        assert.equal(COUNT + 1, place)
+        assert.equal(2 * one_node, bytes)
+        for n = 1, COUNT do assert.equal(n, order[n]) end
+        at_rest(a)
+        assert.equal(0, a:stats().path_bytes)
+    end)
+
     it("re-enters, and hands over with the last handle", function()
         local lock = turns(a)
         local first = hold(lock, { timeout = 5, owner = "me" })

@@ -13,9 +13,15 @@ static void begin(int32_t batch) {
     zkl_claim_batch(&s.claim, batch);
 }
 
+static void make_try(struct zkl_claim *claim) {
+    claim->trying = true;
+    claim->line->tries++;
+}
+
 /* One more comes, as the line's last. */
 static zkl_actions join(struct zkl_claim *claim, int32_t batch, bool trying) {
-    scene_add(claim, ZKL_MUTEX)->trying = trying;
+    scene_add(claim, ZKL_MUTEX);
+    if (trying) make_try(claim);
     if (batch) zkl_claim_batch(claim, batch);
     return zkl_claim_start(claim);
 }
@@ -116,7 +122,8 @@ static void not_following(void) {
     TEST("nobody waits for a try before that has entered") {
         for (int listed = 0; listed < 2; listed++) {
             begin(3);
-            s.line.opened = s.claim.trying = true;
+            make_try(&s.claim);
+            s.line.opened = true;
             CHECK_IS(scene_start(), ZKL_DO_LIST);
             if (listed) CHECK_IS(LISTED("config"), ENTERS);
             CHECK_IS(follow(&s.second), listed ? ZKL_DO_QUEUED : ENTERS);
@@ -124,15 +131,40 @@ static void not_following(void) {
     }
     TEST("nor for a try that has not begun, which is nobody's heir") {
         reach(ZKL_HELD, 3);
-        scene_add(&s.second, ZKL_MUTEX)->trying = true;
+        make_try(scene_add(&s.second, ZKL_MUTEX));
         zkl_claim_batch(&s.second, 3);
         follow(&s.third);
         scene_release();
         CHECK_IS(s.second.state, ZKL_NEW);
         check_heir(&s.third, &s.claim, 1);
         begin(3);
-        s.claim.trying = true;
+        make_try(&s.claim);
         CHECK_IS(follow(&s.second), ENTERS);
+    }
+    TEST("who came before a try waits for it, once that has the lock") {
+        hold(3);
+        make_try(&s.third);
+        s.third.state = ZKL_HELD;
+        s.claim.state = ZKL_LEAVE;
+        CHECK_IS(resume(&s.second), 0);
+        CHECK_IS(s.second.state, ZKL_NEW);
+        s.third.state = ZKL_LEAVE;
+        CHECK_IS(resume(&s.second), ENTERS);
+    }
+    TEST("who waits and was told so stays, and so do all behind; but a try may go on") {
+        hold(3);
+        CHECK(!zkl_claim_stays(&s.claim));
+        CHECK(zkl_claim_stays(&s.second) && zkl_claim_stays(&s.third));
+        s.second.announced = false;
+        CHECK(!zkl_claim_stays(&s.second));
+        s.second.announced = true;
+        make_try(&s.third);
+        CHECK(!zkl_claim_stays(&s.second));
+        hold(3);
+        s.claim.state = ZKL_LEAVE;
+        CHECK(!zkl_claim_stays(&s.second));
+        s.common.clock.connected = false;
+        CHECK(zkl_claim_stays(&s.second));
     }
     TEST("claims without a batch have nothing to do with those that have one") {
         reach(ZKL_HELD, 3);

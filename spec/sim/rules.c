@@ -442,6 +442,18 @@ static void check_hold(const struct client *client, const struct stake *stake) {
     require(has_writer(client, stake), "a claim that only reads is a reader");
 }
 
+/* What a session looks at instead of all its claims on a path. */
+static void check_order(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    if (zkl_claim_holds(claim))
+        require(stake->granted_link, "what is held is among what was granted");
+    require(stake->counted || waits_for_its_turn(claim), "what has or makes a node counts");
+    if (!waits_for_its_turn(claim)) return;
+    for (const struct zkl_claim *each = claim->next; each; each = each->next)
+        require(!each->batch || each->trying || each->state == ZKL_NEW,
+                "those that wait for their turn come last");
+}
+
 static bool has_users(const struct client *client) {
     if (client->zk->stakes) return true;
     EACH_WISH(client, wish) return true;
@@ -455,7 +467,10 @@ static void check_users(const struct client *client, struct tally tallies[LINES]
         if (has_lease(wish)) check_lease(client, wish, tallies);
         else require(is_awaited(stakes_of(wish)), "every wish is answered");
     }
-    EACH_STAKE(client, stake) check_hold(client, stake);
+    EACH_STAKE(client, stake) {
+        check_hold(client, stake);
+        check_order(stake);
+    }
 }
 
 void rules_at_any_time(void) {

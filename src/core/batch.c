@@ -36,13 +36,15 @@ static bool goes_first(const struct zkl_claim *claim, bool earlier) {
     return claim->batch > 0 && (is_under_way(claim) || is_serving(claim));
 }
 
-/* A try asks the server, whatever other claims are there. */
+/* A try asks the server, whatever other claims are there. Those behind only wait, but for tries. */
 bool zkl_batch_follows(const struct zkl_claim *claim) {
     bool earlier = true;
     if (claim->batch == 0 || claim->trying) return false;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        if (each == claim) earlier = false;
-        else if (goes_first(each, earlier)) return true;
+        if (each != claim && goes_first(each, earlier)) return true;
+        if (each != claim) continue;
+        if (claim->line->tries == 0) return false;
+        earlier = false;
     }
     return false;
 }

@@ -19,6 +19,7 @@ void zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common, struct z
                                 .wanted = true};
     *line->claims_end = claim;
     line->claims_end = &claim->next;
+    line->tries += trying;
 }
 
 void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit) {
@@ -33,6 +34,7 @@ void zkl_claim_detach(struct zkl_claim *claim) {
     *claim->link = claim->next;
     if (claim->next) claim->next->link = claim->link;
     else claim->line->claims_end = claim->link;
+    claim->line->tries -= claim->trying;
     drop_ahead(claim);
     if (claim->partner) claim->partner->partner = NULL;
     struct zkl_claim *before = claim;
@@ -66,8 +68,17 @@ static bool follows(const struct zkl_claim *claim) {
     if (claim->line->opened) return false;
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next) {
         if (each->state == ZKL_CREATE) return true;
+        if (zkl_claims_wait_from(each)) return false;
     }
     return false;
+}
+
+/* What is in its way is in the way of those behind it, too; each of them was told that it waits. */
+bool zkl_claim_stays(const struct zkl_claim *claim) {
+    if (claim->state != ZKL_NEW || claim->line->tries > 0) return false;
+    if (!connected(claim)) return true;
+    if (!claim->announced) return false;
+    return zkl_kind_is_fixed(claim->kind) ? zkl_unfair_follows(claim) : zkl_batch_follows(claim);
 }
 
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {

@@ -208,6 +208,17 @@ static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
     return claim->wanted && (claim->state == ZKL_NEW || claim->heir);
 }
 
+/*
+ * From this claim on all wait for their turn: no list and no event is for any of them. Of claims
+ * with a `batch` those in NEW come last, but for tries.
+ */
+static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
+    return claim->batch != 0 && claim->state == ZKL_NEW && claim->line->tries == 0;
+}
+
+/* Of a claim that follows: to resume it, or one behind it, would change nothing. */
+bool zkl_claim_stays(const struct zkl_claim *claim);
+
 /* The fencing token. Of claims with a `batch` it counts the grants of a node, too. */
 #define ZKL_BATCH_MAX 1024
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)

@@ -92,10 +92,9 @@ static bool numbers_exhausted(const struct zkl_line *line) {
 }
 
 static bool is_claimed(const struct zkl_line *line, const struct zkl_contender *contender) {
+    if (!line->claims || line->claims->common->session != contender->session) return false;
     for (const struct zkl_claim *claim = line->claims; claim; claim = claim->next) {
-        if (claim->nonce == contender->nonce && claim->common->session == contender->session &&
-            claim->state != ZKL_GONE)
-            return true;
+        if (claim->nonce == contender->nonce && claim->state != ZKL_GONE) return true;
     }
     return false;
 }

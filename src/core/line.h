@@ -50,6 +50,7 @@ struct zkl_line {
     bool opened;     /* a create succeeded: the path exists */
     bool condition;  /* its contenders wait for a signal */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
+    size_t tries;                           /* of them, those that must not queue */
 };
 
 void zkl_line_clear(struct zkl_line *line);

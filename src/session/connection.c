@@ -80,10 +80,14 @@ static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
     return over ? zkl_claim_wake(claim) : 0;
 }
 
+static zkl_actions resume(struct zkl_claim *claim, zkl_time now) {
+    return zkl_stake_lacks_room((struct stake *)claim) ? 0 : zkl_claim_resume(claim, now);
+}
+
 /* A holder waits for no other node any more. */
 static zkl_actions beat_claim(struct zkl_claim *claim, zkl_time now) {
     if (zkl_claim_holds(claim)) zkl_watches_drop_others((struct stake *)claim);
-    return zkl_claim_beat(claim, now);
+    return zkl_stake_lacks_room((struct stake *)claim) ? 0 : zkl_claim_beat(claim, now);
 }
 
 static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
@@ -113,7 +117,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     session->common.clock.connected = true;
     change(session, ZKL_SESSION_CONNECTED);
     zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
-    zkl_stakes_feed(session, zkl_claim_resume);
+    zkl_stakes_feed(session, resume);
     zkl_query_start_all(session);
     zkl_watcher_start_all(session);
     session->last_beat = 0; /* a proof at once, for leases that are suspect */

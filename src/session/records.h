@@ -25,11 +25,17 @@ struct path {
     struct path *next_idle; /* in session->idle_paths, while `idle` */
     bool idle;              /* perhaps not used any more; zkl_path_tidy() looks */
     struct zkl_line line;   /* its `claims` are the stakes' */
-    bool fixed;             /* there was a claim of ZKL_UNFAIR */
-    bool fixed_seen;        /* the look got an answer about its name */
-    zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
+    struct stake *granted;  /* those that were, until GONE; the latest first */
+    /* The latest that waits for its turn, and was told its place; or NULL. */
+    const struct stake *told;
+    zkl_time told_at;
+    size_t told_place;
+    bool fixed;       /* there was a claim of ZKL_UNFAIR */
+    bool fixed_seen;  /* the look got an answer about its name */
+    zkl_time look_at; /* when to look for orphans again; 0: no doubt */
     size_t stakes;
-    size_t lists; /* CALL_LIST that are out */
+    size_t counted; /* of them, those in session->node_bytes */
+    size_t lists;   /* CALL_LIST that are out */
     size_t length;
     char text[];
 };
@@ -45,12 +51,14 @@ struct stake {
     struct zkl_session *session;
     struct stake *next, **link; /* in session->stakes, until GONE */
     struct path *path;
-    struct zkl_request *request;     /* the acquire that waits for it, or NULL */
-    struct zkl_request *leaving;     /* the releases that wait for it to be gone */
+    struct stake *next_granted, **granted_link; /* in path->granted; NULL: it was not */
+    struct zkl_request *request;                /* the acquire that waits for it, or NULL */
+    struct zkl_request *leaving;                /* the releases that wait for it to be gone */
     struct zkl_request *downgrading; /* the downgrade that waits for it to be a reader, or NULL */
     struct news notice;              /* its phase changed */
     enum zkl_phase phase;            /* as last told */
     int32_t version;                 /* of the own node's data, as last seen */
+    bool counted;                    /* its node is in session->node_bytes */
     bool revoked;                    /* somebody wrote into it that he wants the lock */
     bool part;                       /* of a multi-lock */
     bool joint;                      /* part of a multi-lock, whose lease has not given it up */
@@ -205,7 +213,7 @@ struct zkl_session {
     struct zkl_request *requests;
     struct zkl_watcher *watchers;
     struct watches watches;
-    size_t node_bytes; /* of the stakes' node paths */
+    size_t node_bytes; /* of the paths of nodes that stakes have, or may make; see stake.c */
     uint64_t last_id;
     uint64_t random; /* of pauses */
     int64_t created; /* czxid of the newest create of this ZooKeeper session */

@@ -144,7 +144,7 @@ struct zkl_stats {
     size_t claims;           /* contenders of this session, from the acquire until they are gone */
     size_t watches;          /* node watches set, asked for, or kept for a watcher */
     size_t watch_bytes;      /* of watched paths of others' nodes, limited to ZKL_WATCHES_MAX */
-    size_t paths;            /* bytes of ephemeral paths, limited to ZKL_PATHS_MAX */
+    size_t paths;            /* bytes of ephemeral paths, there or to be made, to ZKL_PATHS_MAX */
     uint64_t watch_removals; /* requests sent */
 };
 void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats);

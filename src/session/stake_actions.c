@@ -50,6 +50,7 @@ static void create_one(struct stake *stake) {
 static void create_node(struct stake *stake) {
     stake->version = 0;
     stake->revoked = false;
+    zkl_stake_count_node(stake);
     if (stake->claim.waits) zkl_condition_create(stake);
     else if (zkl_multi_is_part(stake)) zkl_multi_create(stake);
     else create_one(stake);
@@ -212,8 +213,10 @@ static void resume_followers(struct stake *stake) {
     zkl_time now = stake->session->now;
     for (; claim; claim = next) {
         next = claim->next;
-        if (zkl_claim_follows(claim))
-            zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
+        if (!zkl_claim_follows(claim)) continue;
+        if (zkl_claim_stays(claim)) return;
+        if (zkl_stake_lacks_room((struct stake *)claim)) continue;
+        zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
     }
 }
 
