@@ -166,7 +166,8 @@ static int pick_error(const struct zkl_rpc *rpc) {
                                  ZKL_ERROR_CONNECTION_LOSS, ZKL_ERROR_UNIMPLEMENTED};
     uint8_t from = byte();
     if (from == 0xff) return ZKL_ERROR_SESSION_EXPIRED;
-    if (from >= 0xa0 && rpc->kind == ZKL_RPC_UNWATCH) return ZKL_ERROR_NO_WATCHER;
+    bool unwatches = rpc->kind == ZKL_RPC_UNWATCH || rpc->kind == ZKL_RPC_UNWATCH_CHILDREN;
+    if (from >= 0xa0 && unwatches) return ZKL_ERROR_NO_WATCHER;
     return from < 0xa0 ? ZKL_ERROR_NONE : errors[from % 8];
 }
 
@@ -297,7 +298,8 @@ static void answer_with(const struct sent *sent, int error) {
         break;
     case ZKL_RPC_EXISTS:
     case ZKL_RPC_SYNC:
-    case ZKL_RPC_UNWATCH: break;
+    case ZKL_RPC_UNWATCH:
+    case ZKL_RPC_UNWATCH_CHILDREN: break;
     }
     zkl_session_answer(w.session, sent->id, &answer);
 }

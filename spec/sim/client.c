@@ -61,6 +61,8 @@ static const struct call *call_of(const struct client *client, uint64_t id) {
 
 /* libzookeeper removes no watch that it does not know of. */
 static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *rpc) {
+    if (rpc->kind == ZKL_RPC_UNWATCH_CHILDREN)
+        return !(world.children[line_at(rpc->path)].kept & bit_of(client));
     if (rpc->kind != ZKL_RPC_UNWATCH) return false;
     int datum = datum_at(rpc->path);
     if (datum != NOBODY)
@@ -247,7 +249,8 @@ static void answer(struct client *client, const struct item *item) {
     case ZKL_RPC_WRITE:
     case ZKL_RPC_MULTI: answer_write(client, item); return;
     case ZKL_RPC_SYNC:
-    case ZKL_RPC_UNWATCH: put_in(client, item, (struct zkl_answer){0}); return;
+    case ZKL_RPC_UNWATCH:
+    case ZKL_RPC_UNWATCH_CHILDREN: put_in(client, item, (struct zkl_answer){0}); return;
     }
     if (!done) put_in(client, item, (struct zkl_answer){.size = -1, .count = -1});
 }
@@ -256,11 +259,15 @@ static void answer(struct client *client, const struct item *item) {
 
 static void watched(struct client *client, const struct item *item) {
     char path[ZKL_NAME_SIZE + 4];
-    static const enum zkl_node_event events[] = {
-        [DELETED] = ZKL_NODE_DELETED, [CHANGED] = ZKL_NODE_CHANGED, [CREATED] = ZKL_NODE_CREATED};
-    zkl_session_event(client->zk, events[item->what],
-                      item->node < NODES ? path_to(&world.nodes[item->node], path)
-                                         : datum_path(item->node - NODES));
+    static const enum zkl_node_event events[] = {[DELETED] = ZKL_NODE_DELETED,
+                                                 [CHANGED] = ZKL_NODE_CHANGED,
+                                                 [CREATED] = ZKL_NODE_CREATED,
+                                                 [CHILDREN] = ZKL_NODE_CHILDREN,
+                                                 [ENDED] = ZKL_NODE_DELETED};
+    const char *node = item->node == NOBODY  ? line_path(item->line)
+                       : item->node >= NODES ? datum_path(item->node - NODES)
+                                             : path_to(&world.nodes[item->node], path);
+    zkl_session_event(client->zk, events[item->what], node);
 }
 
 static void reopen(struct client *client) {
@@ -294,7 +301,9 @@ bool client_deliver(struct client *client) {
     case REQUEST: answer(client, &item); break;
     case DELETED:
     case CHANGED:
-    case CREATED: watched(client, &item); break;
+    case CREATED:
+    case CHILDREN:
+    case ENDED: watched(client, &item); break;
     case CUT: zkl_session_suspended(client->zk); break;
     case BACK: connected(client, &item); break;
     case EXPIRED: expired(client); break;

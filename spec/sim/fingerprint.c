@@ -320,6 +320,8 @@ bool fingerprint_seen(void) {
     for (int i = 0; i < world.path_count; i++) mix((uint64_t)world.paths[i].died);
     EACH_NODE(node) mix_node(node);
     EACH_DATUM(datum) mix_datum(datum);
+    for (int i = 0; i < LINES; i++)
+        mix((uint64_t)world.children[i].watched << 8 | world.children[i].kept);
     for (unsigned i = 1; i <= world.guard_count; i++) mix_guarded(&world.guards[i]);
     for (unsigned i = 0; i < world.setting.servers; i++) {
         mix((uint64_t)world.servers[i].seen << 1 | world.servers[i].apart);

@@ -317,6 +317,8 @@ void rules_on_set_watches(const struct client *client) {
         bool other = node->session != client->session && !is_fixed(node->name);
         others += node->kept & bit_of(client) && other;
     }
+    for (int line = 0; line < LINES; line++)
+        others += (world.children[line].kept & bit_of(client)) != 0;
     require(others <= world.setting.room, "a session has no more watches than it may set again");
 }
 

@@ -74,9 +74,14 @@ const char *story_what(const struct item *item) {
                                            [ZKL_RPC_SYNC] = "sync",
                                            [ZKL_RPC_GET] = "get",
                                            [ZKL_RPC_EXISTS] = "exists",
-                                           [ZKL_RPC_UNWATCH] = "end of a watch"};
+                                           [ZKL_RPC_UNWATCH] = "end of a watch",
+                                           [ZKL_RPC_UNWATCH_CHILDREN] =
+                                               "end of a watch of children"};
     static const char *const names[] = {[DELETED] = "the deletion of",
                                         [CHANGED] = "the change of",
+                                        [CREATED] = "the creation of a node",
+                                        [CHILDREN] = "other children of the path",
+                                        [ENDED] = "the end of the path",
                                         [CUT] = "the cut",
                                         [BACK] = "the connection",
                                         [EXPIRED] = "the session's expiry"};

@@ -105,6 +105,11 @@ struct datum {
     uint8_t kept, awaited; /* whose library keeps the watch: on a node, on one that is to come */
 };
 
+/* Who watches the children of a path: as of a datum. */
+struct children {
+    uint8_t watched, kept;
+};
+
 /* What the rules know of a guard. */
 struct guarded {
     unsigned parts; /* of the grant that it was last sent for: */
@@ -125,6 +130,8 @@ enum what {
     DELETED,
     CHANGED,
     CREATED,
+    CHILDREN, /* of a path: one came or went */
+    ENDED,    /* a path whose children are watched */
     /* of the connection */
     CUT,
     BACK,
@@ -144,7 +151,7 @@ struct item {
     int node;           /* asked for, or what happened to it; NODES and more: see data.h */
     int nodes[OPS];     /* of the operations: made or written to */
     zxid view;          /* what its server had seen */
-    int line;           /* LIST: which path */
+    int line;           /* LIST, CHILDREN, ENDED: which path */
     int session;        /* BACK: in this one */
     zkl_time issued;    /* by the client's clock */
     bool arrived;       /* at the client's library */
@@ -324,6 +331,7 @@ struct world {
     struct generation paths[PATHS];
     struct node nodes[NODES];
     struct datum data[DATA];
+    struct children children[LINES];
     unsigned guard_count;
     struct guarded guards[GUARDS + 1]; /* the first is none */
     struct client clients[CLIENTS];    /* the last: see world_begin() */
@@ -455,6 +463,7 @@ bool network_can_connect(const struct client *client, int server);
 void network_forget(struct client *client); /* requests that wait for a connection are unknown */
 void network_land(struct client *client);   /* the write on a slow way lands */
 void network_tell(int client, enum what what, int node);
+void network_tell_of_line(int client, enum what what, int line); /* CHILDREN, ENDED */
 void network_arrive(struct client *client, struct item *item);
 
 /* --- clients (client.c) --------------------------------------------------------------- */
