@@ -1,6 +1,6 @@
 /*
- * claim_batch_test.c - claims that take turns: those of a session have one node between them,
- * and the claim that holds hands it on, so often as a batch has grants.
+ * claim_batch_test.c - claims that take turns: those of a session have one node between them, and
+ * the claim that holds hands it on, until another session waits and the batch is served.
  */
 #include "scene.h"
 
@@ -80,8 +80,9 @@ static void following(void) {
         CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
         CHECK_IS(resume(&s.second), 0);
     }
-    TEST("while the last of a batch holds, the next one enters") {
+    TEST("while the last of a turn holds, the next one enters") {
         reach(ZKL_HELD, 1);
+        s.claim.ends = true;
         CHECK_IS(follow(&s.second), ENTERS);
         CHECK_IS(follow(&s.third), ZKL_DO_QUEUED);
     }
@@ -196,6 +197,7 @@ static void handing_over(void) {
     TEST("what landed late is looked for by the one who removes the node") {
         hold(2);
         s.claim.doubted = true; /* as after RECOVER_SYNC */
+        LINE(s.claim.name, BEHIND);
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&s.second, &s.claim, 1);
         resume(&s.second);
@@ -226,6 +228,7 @@ static void without_connection(void) {
     TEST("released without a connection, with no heir, nothing is asked for yet") {
         reach(ZKL_HELD, 1);
         s.claim.doubted = true;
+        LINE(s.claim.name, BEHIND);
         follow(&s.second);
         scene_cut();
         CHECK_IS(scene_release(), 0);
@@ -252,28 +255,83 @@ static void without_connection(void) {
     }
 }
 
-/* --- the end of a batch --------------------------------------------------------------------- */
+/* --- the end of a turn --------------------------------------------------------------------- */
 
-static void batch_ends(void) {
-    TEST("with the last grant of a batch the next one enters, behind whoever came") {
+static void turn_ends(void) {
+    TEST("with the last grant of a turn the next one enters, behind whoever came") {
         hold(2);
+        LINE(s.claim.name, BEHIND);
         scene_release();
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), ENTERS);
         CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_REMOVE);
         CHECK(s.third.nonce != s.second.nonce && !s.third.served);
     }
-    TEST("a batch of one hands nothing on") {
+    TEST("a batch of one hands nothing on, if others wait") {
         begin(1);
         scene_start();
         scene_created(42, 1042);
         CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
+        CHECK_IS(LISTED(s.claim.name, BEHIND), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second), ENTERS);
         follow(&s.third);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), 0);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+    }
+    TEST("where no other session waits it goes on after its batch") {
+        hold(1);
+        s.line.children = ZKL_WATCHED;
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.third), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_token(&s.third), 1042 * ZKL_BATCH_MAX + 2);
+    }
+    TEST("other nodes of the session are nobody else") {
+        hold(1);
+        s.second.nonce = s.claim.nonce + 1;
+        LINE(s.claim.name, scene_name_of(&s.second, 43));
+        s.line.children = ZKL_WATCHED;
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+    }
+    TEST("who came since is served next, once the batch is") {
+        for (int batch = 1; batch <= 2; batch++) {
+            for (int listed = 0; listed < 2; listed++) {
+                hold(batch);
+                if (listed) LINE(s.claim.name, BEHIND);
+                else s.line.changed = true;
+                zkl_actions goes_on = ZKL_DO_FORGET | ZKL_DO_FOLLOW;
+                zkl_actions ends = ZKL_DO_REMOVE | ZKL_DO_FOLLOW;
+                CHECK_IS(scene_release(), batch == 1 ? ends : goes_on);
+            }
+        }
+    }
+    TEST("what came in the turn before is in the first list of the next") {
+        begin(1);
+        scene_start();
+        scene_created(42, 1042);
+        follow(&s.second);
+        s.line.changed = true;
+        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        CHECK(!s.line.changed);
+        s.line.changed = true;
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+    }
+    TEST("a node has no more grants than it has tokens, whoever waits") {
+        hold(1);
+        s.line.children = ZKL_WATCHED;
+        s.claim.served = ZKL_BATCH_MAX - 2;
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
+        CHECK_IS(zkl_claim_token(&s.second), 1043 * ZKL_BATCH_MAX - 1);
+        CHECK_IS(resume(&s.third), ENTERS);
+        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_REMOVE);
+        CHECK_IS(zkl_claim_created(&s.third, ZKL_DONE, ZKL_OK, scene_name_of(&s.third, 43), 1043),
+                 0);
+        LINE(s.third.name);
+        CHECK_IS(zkl_claim_listed(&s.third, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_token(&s.third), 1043 * ZKL_BATCH_MAX);
     }
     TEST("who comes alone is told nothing of others") {
         begin(1);
@@ -294,6 +352,132 @@ static void batch_ends(void) {
         CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), 0);
         CHECK_IS(s.third.state, ZKL_NEW);
+    }
+}
+
+/* --- who tells that others come ------------------------------------------------------------- */
+
+static void watching(void) {
+    TEST("when a batch is served and none waits but of the session, the children are watched") {
+        hold(2);
+        CHECK_IS(s.line.children, ZKL_UNWATCHED);
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(s.line.children, ZKL_WATCH_ASKED);
+    }
+    TEST("who comes behind the last of a batch has them watched, once") {
+        reach(ZKL_HELD, 1);
+        CHECK_IS(follow(&s.second), ZKL_DO_QUEUED | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(follow(&s.third), ZKL_DO_QUEUED);
+        s.line.children = ZKL_WATCHED;
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+    }
+    TEST("a watch that was lost is asked for again, by who waits or is granted") {
+        reach(ZKL_HELD, 1);
+        follow(&s.second);
+        follow(&s.third);
+        s.line.children = ZKL_UNWATCHED;
+        CHECK_IS(resume(&s.third), ZKL_DO_WATCH_CHILDREN);
+        s.line.children = ZKL_WATCHED;
+        scene_release();
+        s.line.children = ZKL_UNWATCHED;
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+    }
+    TEST("not before the batch is served, nor with nobody to hand the node to") {
+        begin(1);
+        scene_start();
+        scene_created(42, 1042);
+        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        reach(ZKL_HELD, 2);
+        CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
+        CHECK_IS(s.line.children, ZKL_UNWATCHED);
+    }
+    TEST("nor when others wait as it is") {
+        reach(ZKL_HELD, 1);
+        LINE(s.claim.name, BEHIND);
+        CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
+        s.line.changed = true;
+        LINE(s.claim.name);
+        CHECK_IS(follow(&s.third), ZKL_DO_QUEUED);
+    }
+}
+
+/* The first one gave up the lock, and lingers. */
+static void linger(void) {
+    hold(1);
+    CHECK_IS(scene_release(), 0);
+    CHECK(s.claim.lingers);
+}
+
+static zkl_actions answer(enum zkl_reply reply) {
+    if (reply == ZKL_DONE) s.line.children = ZKL_WATCHED;
+    return scene_did(zkl_claim_listed(&s.claim, reply, ZKL_OK, s.now));
+}
+
+static void lingering(void) {
+    TEST("until it is known whether others wait the node is nobody's, and then the next one's") {
+        linger();
+        CHECK_IS(s.claim.state, ZKL_LEAVE);
+        CHECK_IS(resume(&s.second), 0);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        check_heir(&s.second, &s.claim, 1);
+        CHECK_IS(s.second.state, ZKL_FIRST);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        CHECK(!s.claim.lingers);
+    }
+    TEST("who gives the lock up asks, if nobody has") {
+        hold(1);
+        s.line.children = ZKL_UNWATCHED;
+        CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(s.line.children, ZKL_WATCH_ASKED);
+    }
+    TEST("if others wait, or there is no answer, it is removed") {
+        for (int reply = ZKL_DONE; reply <= ZKL_UNKNOWN; reply++) {
+            linger();
+            if (reply == ZKL_DONE) LINE(s.claim.name, BEHIND);
+            CHECK_IS(answer((enum zkl_reply)reply), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+            CHECK_IS(resume(&s.second), ENTERS);
+            CHECK_IS(answer(ZKL_DONE), 0);
+            CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        }
+    }
+    TEST("if none of the session waits any more, too; and what landed late is looked for") {
+        linger();
+        s.claim.doubted = true;
+        zkl_claim_cancel(&s.second, ZKL_TIMEOUT);
+        zkl_claim_cancel(&s.third, ZKL_TIMEOUT);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_REMOVE | ZKL_DO_LIST);
+    }
+    TEST("a node that goes meanwhile is handed to nobody") {
+        linger();
+        CHECK_IS(scene_own_deleted(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ENTERS);
+        linger();
+        LINE(AHEAD);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+    }
+    TEST("without a connection the answer is lost: it is removed when that is back") {
+        linger();
+        scene_cut();
+        CHECK_IS(answer(ZKL_UNKNOWN), 0);
+        s.common.clock.connected = true;
+        CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
+    }
+    TEST("who comes meanwhile waits for its turn, behind those that came before") {
+        hold(1);
+        scene_detach(&s.third);
+        scene_release();
+        CHECK_IS(follow(&s.third), ZKL_DO_QUEUED);
+        answer(ZKL_DONE);
+        CHECK_IS(resume(&s.third), 0);
+        check_heir(&s.second, &s.claim, 1);
+    }
+    TEST("nobody lingers before its batch is over, nor for nobody") {
+        hold(2);
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        reach(ZKL_HELD, 1);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
     }
 }
 
@@ -326,7 +510,7 @@ static void yielding(void) {
             reach((enum zkl_claim_state)state, holds ? 0 : 3);
             join(&s.second, 3, false);
             CHECK_IS(zkl_claim_yield(&s.claim), 0);
-            CHECK_IS(s.claim.batch, holds ? 0 : 3);
+            CHECK(!s.claim.ends);
         }
     }
 }
@@ -460,7 +644,9 @@ int main(void) {
     not_following();
     handing_over();
     without_connection();
-    batch_ends();
+    turn_ends();
+    watching();
+    lingering();
     yielding();
     giving_up();
     ends();

@@ -239,7 +239,7 @@ static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is
 
 /* It is on its way, or holds and will hand its node on: claims behind it wait for it. */
 static bool leads(const struct zkl_claim *claim) {
-    if (claim->state == ZKL_HELD) return claim->served + 1 < claim->batch;
+    if (claim->state == ZKL_HELD) return !claim->ends;
     return claim->wanted && claim->state >= ZKL_CREATE && claim->state <= ZKL_FIRST;
 }
 

@@ -368,8 +368,10 @@ static void watch_event(uint8_t from) {
         for (const struct watch *watch = w.session->watches.buckets[i]; watch;
              watch = watch->next) {
             if (!watch->set || skip-- > 0) continue;
-            snprintf(path, sizeof path, "%s", watch->path);
-            zkl_session_event(w.session, from % 4 ? ZKL_NODE_DELETED : ZKL_NODE_CHANGED, path);
+            bool of_children = watch->path[1] == '/';
+            enum zkl_node_event other = of_children ? ZKL_NODE_CHILDREN : ZKL_NODE_CHANGED;
+            snprintf(path, sizeof path, "%s", watch->path + of_children);
+            zkl_session_event(w.session, from % 4 ? ZKL_NODE_DELETED : other, path);
             return;
         }
     }

@@ -183,10 +183,16 @@ static void answer_list(struct client *client, const struct item *item, enum cal
         if (node->line == item->line && alive_at(node, item->view)) names[count++] = node->name;
     }
     zxid shown = client->shown[item->line];
+    bool stirred = client->stirred[item->line];
     unsigned shortages = world.shortages;
-    if (kind != CALL_QUEUE_LIST) client->shown[item->line] = item->view;
+    if (kind != CALL_QUEUE_LIST) {
+        client->shown[item->line] = item->view;
+        client->stirred[item->line] = false;
+    }
     put_in(client, item, (struct zkl_answer){.names = names, .count = count});
-    if (world.shortages != shortages) client->shown[item->line] = shown; /* it was not read */
+    if (world.shortages == shortages) return;
+    client->shown[item->line] = shown; /* it was not read */
+    client->stirred[item->line] = stirred;
 }
 
 /* Operations before the one that is refused would have been carried out. */
@@ -257,6 +263,16 @@ static void answer(struct client *client, const struct item *item) {
 
 /* --- in: events and the connection -------------------------------------------------- */
 
+static void stir(struct client *client, int line) {
+    client->stirred[line] = true;
+    EACH_STAKE(client, stake) {
+        const struct zkl_claim *claim = &stake->claim;
+        bool had = zkl_claim_holds(claim) || claim->lingers;
+        struct node *node = had ? node_find(claim->name) : NULL;
+        if (node && node->line == line) node->stirred = true;
+    }
+}
+
 static void watched(struct client *client, const struct item *item) {
     char path[ZKL_NAME_SIZE + 4];
     static const enum zkl_node_event events[] = {[DELETED] = ZKL_NODE_DELETED,
@@ -267,6 +283,7 @@ static void watched(struct client *client, const struct item *item) {
     const char *node = item->node == NOBODY  ? line_path(item->line)
                        : item->node >= NODES ? datum_path(item->node - NODES)
                                              : path_to(&world.nodes[item->node], path);
+    if (item->node == NOBODY) stir(client, item->line);
     zkl_session_event(client->zk, events[item->what], node);
 }
 

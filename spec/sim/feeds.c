@@ -47,6 +47,9 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
         tell("  %s, then %s: %s", story_state(before.state), story_state(claim->state),
              story_actions(did));
     require(before.state != ZKL_GONE || !did, "a claim that is gone does nothing");
+    bool released = (event == EVENT_RELEASE && before.state == ZKL_HELD) || before.lingers;
+    if (released && claim->batch && !claim->lingers && event != EVENT_EXPIRE)
+        rules_on_turn(client_of(claim), claim);
     if (did & ZKL_DO_WATCH_AHEAD && !claim->heading) rules_on_watch(client_of(claim), claim);
     return did;
 }

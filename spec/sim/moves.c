@@ -224,7 +224,7 @@ static struct desire some_desire(const struct client *c) {
     struct desire desire = {.kind = some_kind(c)};
     int32_t limit = world.setting.limit;
     if (world.setting.mix == MIX_TURNS)
-        desire.batch = world.setting.plain ? 2 : 1 + (int32_t)choose(BATCH);
+        desire.batch = world.setting.plain ? world.setting.batch : 1 + (int32_t)choose(BATCH);
     if (desire.kind != ZKL_PERMIT) return desire;
     if (world.setting.mix == MIX_QUARREL && choose(8) == 7) limit++;
     desire.limit = limit;

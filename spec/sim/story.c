@@ -120,10 +120,11 @@ const char *story_state(enum zkl_claim_state state) {
 
 const char *story_actions(zkl_actions actions) {
     static const char *const names[] = {
-        "parents",      "create", "sync",      "list",    "rank",       "watch own",
-        "watch ahead",  "remove", "downgrade", "forward", "doubt",      "follow",
-        "queued",       "grant",  "fail",      "lose",    "downgraded", "stayed",
-        "tell partner", "forget", "pause",     "holders", "mark",       "watch lookahead"};
+        "parents",       "create", "sync",      "list",    "rank",       "watch own",
+        "watch ahead",   "remove", "downgrade", "forward", "doubt",      "follow",
+        "queued",        "grant",  "fail",      "lose",    "downgraded", "stayed",
+        "tell partner",  "forget", "pause",     "holders", "mark",       "watch lookahead",
+        "watch children"};
     char *text = buffer();
     size_t length = 0;
     *text = '\0';

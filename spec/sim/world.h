@@ -66,6 +66,7 @@ struct node {
     bool asked;      /* of a reader: its writer was asked to give way, ... */
     bool urged;      /* ... and that was the last word in its node */
     bool yields;     /* its holder knows that it was asked */
+    bool stirred;    /* its holder knew of others, or that some came or went */
     int32_t grants;  /* how often it was the node of one */
     uint8_t watched; /* clients whose server would tell them, a bit each */
     uint8_t kept;    /* clients whose library keeps the watch */
@@ -263,6 +264,7 @@ struct client {
     int server;               /* connected to; NOBODY: to none */
     bool expiring;            /* the library knows that its session is gone, zk does not */
     zxid shown[LINES];        /* what the newest list showed */
+    bool stirred[LINES];      /* since then it was told that the children are others */
     zkl_time proved;          /* issue time of the newest proof: the rules' own account of it */
     zxid last;                /* the newest zxid that its library saw */
     zkl_time sent;            /* world time of its last packet, for the library's ping */
@@ -275,7 +277,8 @@ struct client {
     struct late late;
 };
 
-enum { BATCH = 4 }; /* grants in a turn at most */
+/* Grants of a turn when others wait, at most. */
+enum { BATCH = ZKL_BATCH_MAX < 4 ? ZKL_BATCH_MAX : 4 };
 
 /* What kinds of lock are wished for. */
 enum mix {
@@ -303,6 +306,7 @@ struct setting {
     unsigned steps;  /* by a seed: moves before the calm */
     enum mix mix;
     int32_t limit;   /* of the semaphore */
+    int32_t batch;   /* of turns, in a small case */
     zkl_time tick;   /* of the servers: half of the timeout at most */
     bool grace;      /* sessions live up to a tick longer than their timeout */
     bool brisk;      /* the network has no delay: faults and time make the difference */

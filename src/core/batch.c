@@ -1,10 +1,16 @@
 /*
- * batch.c - claims that take turns: a batch of a session's claims on one path has one node
- * between them. The holder hands the node to the next, without a request.
+ * batch.c - claims that take turns: in a turn a session's claims on one path have one node between
+ * them. The holder hands the node to the next, without a request.
  *
  * One claim is on its way to the front for all; the others are in NEW, in order of arrival.
- * When it does not want its place any more the next one has it. With the last grant of a
- * batch the next one enters, behind those that came from elsewhere: processes take turns.
+ * When it does not want its place any more the next one has it.
+ *
+ * A turn ends for a session that waits: after its batch, at the first hand-over at which the line
+ * has a contender of another session, or has changed since its list. Where nobody waits the turn
+ * goes on; a watch on the path's children tells when somebody comes. Until that is set the claim
+ * that gave the lock up lingers: its node is neither handed on nor removed. It ends in any case
+ * when the node has had as many grants as it has tokens. With the last grant of a turn, if it is
+ * known to be that, the next claim enters, behind those that came from elsewhere.
  */
 #include <assert.h>
 
@@ -21,9 +27,9 @@ static bool is_under_way(const struct zkl_claim *claim) {
     return claim->wanted && (is_entering(claim) || is_in_line(claim));
 }
 
-/* It holds, and will hand its node over. */
+/* It has a node that it will hand over, as far as is known. */
 static bool is_serving(const struct zkl_claim *claim) {
-    return claim->state == ZKL_HELD && !ends_batch(claim);
+    return claim->lingers || (claim->state == ZKL_HELD && !claim->ends);
 }
 
 static bool may_succeed(const struct zkl_claim *claim) {
@@ -47,10 +53,60 @@ bool zkl_batch_follows(const struct zkl_claim *claim) {
     return false;
 }
 
+/* --- the end of a turn ---------------------------------------------------------------------- */
+
+static bool others_wait(const struct zkl_claim *claim) {
+    return zkl_line_has_others(claim->line, claim->common->session);
+}
+
+/* The turn may end with this grant. */
+static bool is_served(const struct zkl_claim *claim) {
+    return claim->served + 1 >= claim->batch;
+}
+
+/* One grant more would have the token of another node. */
+static bool is_used_up(const struct zkl_claim *claim) {
+    return claim->served + 1 >= ZKL_BATCH_MAX;
+}
+
+static bool is_over(const struct zkl_claim *claim) {
+    return claim->ends || is_used_up(claim) || (is_served(claim) && others_wait(claim));
+}
+
+/* If nobody waits, and nobody is to tell when that changes. */
+static zkl_actions watch_children(const struct zkl_claim *holder) {
+    bool asked = holder->line->children != ZKL_UNWATCHED;
+    if (!is_served(holder) || asked || others_wait(holder)) return 0;
+    holder->line->children = ZKL_WATCH_ASKED;
+    return ZKL_DO_WATCH_CHILDREN;
+}
+
+/* A turn begins with a list that came after its node. */
+zkl_actions zkl_batch_granted(struct zkl_claim *claim) {
+    if (claim->served == 0) claim->line->changed = false;
+    claim->ends = is_over(claim);
+    if (claim->ends) return make_way(claim);
+    return make_way(claim) ? watch_children(claim) : 0;
+}
+
+zkl_actions zkl_batch_followed(struct zkl_claim *claim) {
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        if (each->batch > 0 && is_serving(each)) return watch_children(each);
+    }
+    return 0;
+}
+
+/* --- the next one ---------------------------------------------------------------------------- */
+
+/* It held until now, or still does. */
+static bool has_held(const struct zkl_claim *claim) {
+    return claim->state == ZKL_HELD || claim->lingers;
+}
+
 /* A holder has a node to give, unless a list that was asked for lacks it. */
 static bool may_hand_over(const struct zkl_claim *claim) {
-    if (claim->state != ZKL_HELD) return claim->batch > 0;
-    return !ends_batch(claim) && zkl_line_find(claim->line, claim->name);
+    if (!has_held(claim)) return claim->batch > 0;
+    return !is_over(claim) && zkl_line_find(claim->line, claim->name);
 }
 
 /* The first that waits, unless one that came before it has a node of its own. */
@@ -66,7 +122,7 @@ static struct zkl_claim *successor(const struct zkl_claim *claim) {
 
 /* A claim that watched or listed for the node did so for itself: the heir asks anew. */
 static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
-    bool held = claim->state == ZKL_HELD;
+    bool held = has_held(claim);
     memcpy(heir->name, claim->name, sizeof heir->name);
     heir->nonce = claim->nonce;
     heir->czxid = claim->czxid;
@@ -79,18 +135,41 @@ static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
     heir->stalled = heir->heir = true;
 }
 
+/* Whether others wait, the list is to tell. */
+static bool is_unsure(const struct zkl_claim *claim) {
+    bool may_end = has_held(claim) && is_served(claim) && connected(claim);
+    return may_end && claim->line->children != ZKL_WATCHED;
+}
+
+static zkl_actions linger(struct zkl_claim *claim) {
+    claim->state = ZKL_LEAVE;
+    claim->wanted = false;
+    claim->lingers = true;
+    return watch_children(claim);
+}
+
 zkl_actions zkl_batch_leave(struct zkl_claim *claim) {
     struct zkl_claim *heir = successor(claim);
+    if (heir && is_unsure(claim)) return linger(claim);
+    if (heir) hand_over(claim, heir);
+    claim->lingers = false;
     if (!heir) return leave(claim);
-    hand_over(claim, heir);
     drop_ahead(claim);
     claim->state = ZKL_GONE;
     claim->wanted = false;
     return connected(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
 }
 
+/* Without an answer as if others waited. What landed late is looked for, as at a release. */
+zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply) {
+    if (!claim->lingers) return 0;
+    if (reply != ZKL_DONE) claim->line->changed = true;
+    zkl_actions actions = zkl_batch_leave(claim);
+    return claim->doubted && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
+}
+
 zkl_actions zkl_claim_yield(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD || claim->batch == 0) return 0;
-    claim->batch = claim->served + 1;
-    return make_way_in_batch(claim);
+    claim->ends = true;
+    return make_way(claim);
 }

@@ -76,7 +76,7 @@ zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
     claim->stalled = zkl_batch_follows(claim);
-    if (claim->stalled) return announce(claim);
+    if (claim->stalled) return announce(claim) | zkl_batch_followed(claim);
     if (!claim->trying) return zkl_claim_enter(claim);
     claim->state = ZKL_TRY;
     return ZKL_DO_LIST;

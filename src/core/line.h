@@ -40,6 +40,9 @@ struct zkl_contender {
 
 struct zkl_claim;
 
+/* A watch on the path's children, which tells when a contender comes. */
+enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
+
 struct zkl_line {
     struct zkl_contender **contenders; /* sorted by number, then by name */
     size_t count;
@@ -49,6 +52,8 @@ struct zkl_line {
                         reader with its number; or the connection was lost */
     bool opened;     /* a create succeeded: the path exists */
     bool condition;  /* its contenders wait for a signal */
+    enum zkl_children children;
+    bool changed; /* in this turn a contender came or went; or may have, unwatched (batch.c) */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
 };
 
@@ -86,6 +91,9 @@ struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct z
 /* The nearest contender before this one that excludes it, or NULL; by numbers alone. */
 struct zkl_contender *zkl_line_before(const struct zkl_line *line,
                                       const struct zkl_contender *contender);
+
+/* A contender of another session is in the line, or may be. */
+bool zkl_line_has_others(const struct zkl_line *line, uint64_t session);
 
 /* True when no contender excludes one of this kind that would come now. */
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind);

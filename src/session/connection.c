@@ -195,6 +195,8 @@ void zkl_session_closed(zkl_session *session) {
 void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node) {
     assert(node && *node == '/');
     session->stats.events++;
+    zkl_path_event(session, event, node);
+    if (event == ZKL_NODE_CHILDREN) return;
     zkl_watches_fired(&session->watches, node);
     zkl_stake_event(session, event, node);
     zkl_watcher_event(session, node);

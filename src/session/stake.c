@@ -114,7 +114,10 @@ void zkl_stake_forget(struct stake *stake) {
     else session->stakes_end = stake->link;
     session->stats.claims--;
     session->node_bytes -= zkl_stake_cost(session, stake->path->length);
-    if (--stake->path->stakes == 0) zkl_path_idle(session, stake->path);
+    if (--stake->path->stakes == 0) {
+        zkl_path_unwatch(session, stake->path);
+        zkl_path_idle(session, stake->path);
+    }
     stake->path = NULL;
     zkl_stake_unhold(stake);
 }
