@@ -169,6 +169,25 @@ describe("a mutex of turns", function()
         is_growing(order.tokens)
     end)
 
+    it("without a batch ends its turn after some time, for another process", function()
+        local one, had, grants = turns(a), false, 0
+        local function go_on()
+            while not had do
+                one:with(LONG, function()
+                    grants = grants + 1
+                    zklock.sleep(0.01)
+                end)
+            end
+        end
+        zklock.run(go_on, go_on, go_on, function()
+            rig.wait_for("some grants", function() return grants > 3 end)
+            grants = 0
+            had = turns(b):with(LONG, function() return true end)
+        end)
+        assert.is_true(had)
+        assert.is_true(grants < 500, grants) -- of 10 ms at least, and a node has 1024
+    end)
+
     it("has tokens of 1024 a node; the queue has its own, and of others the first #server",
        function()
         local lock = turns(a, 2)

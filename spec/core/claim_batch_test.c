@@ -10,13 +10,13 @@
 
 static void begin(int32_t batch) {
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_batch(&s.claim, batch);
+    zkl_claim_batch(&s.claim, batch, s.now);
 }
 
 /* One more comes, as the line's last. */
 static zkl_actions join(struct zkl_claim *claim, int32_t batch, bool trying) {
     scene_add(claim, ZKL_MUTEX)->trying = trying;
-    if (batch) zkl_claim_batch(claim, batch);
+    if (batch) zkl_claim_batch(claim, batch, s.now);
     return zkl_claim_start(claim);
 }
 
@@ -126,7 +126,7 @@ static void not_following(void) {
     TEST("nor for a try that has not begun, which is nobody's heir") {
         reach(ZKL_HELD, 3);
         scene_add(&s.second, ZKL_MUTEX)->trying = true;
-        zkl_claim_batch(&s.second, 3);
+        zkl_claim_batch(&s.second, 3, s.now);
         follow(&s.third);
         scene_release();
         CHECK_IS(s.second.state, ZKL_NEW);
@@ -148,7 +148,7 @@ static void not_following(void) {
     TEST("a node of one for itself is handed to nobody") {
         reach(ZKL_WAIT, 0);
         zkl_claim_init(&s.second, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
-        zkl_claim_batch(&s.second, 3);
+        zkl_claim_batch(&s.second, 3, s.now);
         CHECK_IS(scene_cancel(ZKL_TIMEOUT), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.second.state, ZKL_NEW);
     }
@@ -173,10 +173,10 @@ static void handing_over(void) {
     TEST("so the node goes from one to the next, and the last one removes it") {
         scene_release();
         resume(&s.second);
-        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&s.third, &s.second, 2);
         CHECK_IS(resume(&s.third), ZKL_DO_GRANT);
-        CHECK_IS(zkl_claim_release(&s.third), ZKL_DO_REMOVE);
+        CHECK_IS(zkl_claim_release(&s.third, s.now), ZKL_DO_REMOVE);
         CHECK_IS(zkl_claim_removed(&s.third, ZKL_DONE), ZKL_DO_FORGET);
         CHECK(!zkl_line_find(&s.line, s.third.name));
     }
@@ -202,7 +202,7 @@ static void handing_over(void) {
         check_heir(&s.second, &s.claim, 1);
         resume(&s.second);
         resume(&s.third);
-        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_REMOVE | ZKL_DO_LIST);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE | ZKL_DO_LIST);
     }
     TEST("a holder that a list did not show gives its node to nobody") {
         LINE(AHEAD);
@@ -264,7 +264,7 @@ static void turn_ends(void) {
         scene_release();
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), ENTERS);
-        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_REMOVE);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
         CHECK(s.third.nonce != s.second.nonce && !s.third.served);
     }
     TEST("a batch of one hands nothing on, if others wait") {
@@ -284,7 +284,7 @@ static void turn_ends(void) {
         s.line.children = ZKL_WATCHED;
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
-        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), ZKL_DO_GRANT);
         CHECK_IS(zkl_claim_token(&s.third), 1042 * ZKL_BATCH_MAX + 2);
     }
@@ -326,7 +326,7 @@ static void turn_ends(void) {
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(zkl_claim_token(&s.second), 1043 * ZKL_BATCH_MAX - 1);
         CHECK_IS(resume(&s.third), ENTERS);
-        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_REMOVE);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
         CHECK_IS(zkl_claim_created(&s.third, ZKL_DONE, ZKL_OK, scene_name_of(&s.third, 43), 1043),
                  0);
         LINE(s.third.name);
@@ -481,6 +481,96 @@ static void lingering(void) {
     }
 }
 
+/* --- turns by time --------------------------------------------------------------------------- */
+
+/* Nobody of the session waited for long. */
+static void hold_by_time(void) {
+    begin(ZKL_BATCH_BY_TIME);
+    scene_start();
+    scene_created(42, 1042);
+    follow(&s.second);
+    follow(&s.third);
+    CHECK_IS(LISTED(s.claim.name, BEHIND), ZKL_DO_GRANT);
+}
+
+static void quanta(void) {
+    TEST("a turn by time ends for others when its quantum is over, at a hand-over") {
+        hold_by_time();
+        s.now += ZKL_QUANTUM_MAX - 1;
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        s.now += 1;
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.third), ENTERS);
+    }
+    TEST("who is granted later is the last of its turn") {
+        hold_by_time();
+        scene_release();
+        s.now += ZKL_QUANTUM_MAX;
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.third), ENTERS);
+    }
+    TEST("where nobody else is known to wait, it lingers once, and goes on") {
+        hold_by_time();
+        LINE(s.claim.name);
+        s.now += ZKL_QUANTUM_MAX;
+        CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        check_heir(&s.third, &s.second, 2);
+    }
+    TEST("a quantum is a fortieth of a second shorter when the change of turns was in vain") {
+        for (int i = 0; i < 10; i++) {
+            zkl_time less = i * ZKL_SECOND / 40, most = ZKL_QUANTUM_MAX - ZKL_QUANTUM_MIN;
+            hold_by_time();
+            s.line.haste = less < most ? less : most;
+            s.now += ZKL_QUANTUM_MAX;
+            CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+            resume(&s.second);
+            zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
+            LINE(s.second.name);
+            zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
+            less += ZKL_SECOND / 40;
+            CHECK_IS(s.line.haste, less < most ? less : most);
+        }
+    }
+    TEST("not when another session was ahead meanwhile, or none waited") {
+        for (int others = 0; others < 2; others++) {
+            hold_by_time();
+            s.now += ZKL_QUANTUM_MAX;
+            if (!others) LINE(s.claim.name);
+            if (!others) zkl_claim_yield(&s.claim);
+            scene_release();
+            resume(&s.second);
+            zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
+            if (others) LINE(AHEAD, s.second.name);
+            else LINE(s.second.name);
+            zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
+            if (others) zkl_claim_got_ahead(&s.second, s.second.ahead, ZKL_ABSENT, ZKL_OK, s.now);
+            CHECK_IS(s.second.state, ZKL_HELD);
+            CHECK_IS(s.line.haste, 0);
+        }
+    }
+    TEST("it is a twentieth longer when one of the session waited for more than a second") {
+        hold_by_time();
+        s.line.haste = ZKL_SECOND / 10;
+        scene_release();
+        s.now += ZKL_SECOND;
+        resume(&s.second);
+        CHECK_IS(s.line.haste, ZKL_SECOND / 10);
+        hold_by_time();
+        s.line.haste = ZKL_SECOND * 7 / 100;
+        s.second.since = s.third.since = s.now - ZKL_SECOND - 1;
+        scene_release();
+        resume(&s.second);
+        CHECK_IS(s.line.haste, ZKL_SECOND * 2 / 100);
+        zkl_claim_release(&s.second, s.now);
+        resume(&s.third);
+        CHECK_IS(s.line.haste, 0);
+    }
+}
+
 static void yielding(void) {
     TEST("who yields keeps its token, lets the next one enter, and hands nothing on") {
         int64_t token = zkl_claim_token(&s.claim);
@@ -496,7 +586,7 @@ static void yielding(void) {
         scene_release();
         resume(&s.second);
         CHECK_IS(zkl_claim_yield(&s.second), ZKL_DO_FOLLOW);
-        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
         CHECK_IS(zkl_claim_token(&s.second), 1042 * ZKL_BATCH_MAX + 1);
     }
     TEST("with nobody there it says nothing, but who comes then enters") {
@@ -647,6 +737,7 @@ int main(void) {
     turn_ends();
     watching();
     lingering();
+    quanta();
     yielding();
     giving_up();
     ends();

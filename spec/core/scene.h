@@ -212,7 +212,7 @@ static inline zkl_actions scene_marked(enum zkl_reply reply) {
 }
 
 static inline zkl_actions scene_release(void) {
-    return scene_did(zkl_claim_release(&s.claim));
+    return scene_did(zkl_claim_release(&s.claim, s.now));
 }
 
 static inline zkl_actions scene_cancel(enum zkl_code why) {

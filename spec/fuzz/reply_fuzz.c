@@ -599,7 +599,7 @@ static struct zkl_acquire_options pick_wish(void) {
         wish.limit = 3;
         wish.permits = 1 + from / 8 % 3;
     }
-    if (wish.kind == ZKL_MUTEX && from / 8 % 4 == 0) wish.batch = 2;
+    if (wish.kind == ZKL_MUTEX && from / 8 % 4 == 0) wish.batch = from & 32 ? 2 : ZKL_BATCH_BY_TIME;
     return wish;
 }
 

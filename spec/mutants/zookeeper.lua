@@ -319,7 +319,7 @@ return {
     -- --- turns ---------------------------------------------------------------------------
 
     { "turns-no-batch", "each claim has a node of its own, whatever the order",
-      at = "zkl_stake_new", find = "zkl_claim_batch(&stake->claim, options->batch);",
+      at = "zkl_stake_new", find = "zkl_claim_batch(&stake->claim, options->batch, session->now);",
       catch = by("turns", "has one node a process") },
     { "turns-token", "the token is the node's, for all who have it one after the other",
       at = "zkl_multi_grant", find = "zkl_claim_token(&part->claim)", replace = "part->claim.czxid",
@@ -379,7 +379,8 @@ return {
       catch = by("condition", "are all given up, and all had again with the new token") },
     { "condition-node-left", "the waiter's node stays when the lock is had again",
       at = "zkl_condition_granted",
-      find = "if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim));",
+      find = "if (waiter) zkl_stake_perform(waiter, " ..
+        "zkl_claim_release(&waiter->claim, waiter->session->now));",
       replace = "(void)waiter;",
       catch = by("condition", "gives the lock up, waits for a signal, and has the lock again") },
     { "condition-no-reason", "a refused wait does not tell the server's reason",

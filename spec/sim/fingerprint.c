@@ -128,6 +128,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->rounds);
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
+    if (claim->batch < 0) mix_time(claim->since, now);
+    if (claim->batch < 0) mix_time(claim->turn_began, now);
     mix_text(claim->name);
     if (claim->ahead) mix_text(claim->ahead->name);
     if (claim->lookahead) mix_text(claim->lookahead->name);
@@ -136,8 +138,9 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
 
 static void mix_line(const struct zkl_line *line) {
     mix((uint64_t)(line->exhausted | line->incomplete << 1 | line->opened << 2 |
-                   (unsigned)line->children << 3 | line->changed << 5));
+                   (unsigned)line->children << 3 | line->changed << 5 | line->gave_way << 6));
     mix(line->serial);
+    mix((uint64_t)line->haste);
     for (size_t i = 0; i < line->count; i++) {
         mix_text(line->contenders[i]->name);
         mix((uint64_t)line->contenders[i]->czxid << 1 | line->contenders[i]->claimed);

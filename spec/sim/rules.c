@@ -331,9 +331,17 @@ static bool ends_anyway(const struct zkl_claim *claim) {
            world.setting.room || world.setting.refusals || !zkl_line_find(claim->line, claim->name);
 }
 
+/* So many grants, or for so long. */
+static bool is_served(const struct client *client, const struct zkl_claim *claim,
+                      zkl_time quantum) {
+    if (claim->batch > 0) return claim->served + 1 >= claim->batch;
+    return clock_of(client) - claim->turn_began >= quantum;
+}
+
 void rules_on_turn(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
-    bool served = claim->served + 1 >= claim->batch;
+    bool served = is_served(client, claim, ZKL_QUANTUM_MAX);
+    bool may_end = is_served(client, claim, ZKL_QUANTUM_MIN);
     if (!own || !alive(own) || !client->zk->common.clock.connected) return;
     if (claim->state == ZKL_GONE)
         require(!served || claim->line->children == ZKL_WATCHED || own->robbed,
@@ -342,7 +350,7 @@ void rules_on_turn(const struct client *client, const struct zkl_claim *claim) {
         require(!served || !knows_of_rivals(client, own, false),
                 "who knows that others wait hands on no more than its batch");
     else if (has_follower(claim))
-        require((served && (own->stirred || knows_of_rivals(client, own, true))) ||
+        require((may_end && (own->stirred || knows_of_rivals(client, own, true))) ||
                     ends_anyway(claim),
                 "a turn ends for others that wait");
 }
@@ -630,7 +638,7 @@ static bool has_way(const struct zkl_claim *claim) {
 static void check_end_of_turn(const struct client *client, const struct zkl_claim *claim,
                               const struct node *own) {
     bool known = zkl_line_has_others(claim->line, claim->common->session), others = false;
-    if (!claim->batch || claim->served + 1 < claim->batch || !has_follower(claim)) return;
+    if (claim->batch <= 0 || claim->served + 1 < claim->batch || !has_follower(claim)) return;
     EACH_NODE(node) {
         others = others || (is_rival(node, own) && alive(node));
     }

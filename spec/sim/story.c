@@ -103,7 +103,8 @@ const char *story_error(int error) {
 const char *story_desire(const struct desire *desire) {
     static const char *const names[] = {"the lock", "to read", "to write", "the lock, in no order"};
     char *text = buffer();
-    if (desire->batch) snprintf(text, TEXT, "the lock, %d a turn", (int)desire->batch);
+    if (desire->batch > 0) snprintf(text, TEXT, "the lock, %d a turn", (int)desire->batch);
+    if (desire->batch < 0) snprintf(text, TEXT, "the lock, by turns of some time");
     if (desire->batch) return text;
     if (desire->kind != ZKL_PERMIT) return names[desire->kind];
     snprintf(text, TEXT, "%d of %d permits", (int)desire->permits, (int)desire->limit);

@@ -153,20 +153,23 @@ struct zkl_claim {
                                     reference */
     struct zkl_contender *lookahead; /* WAIT: the predecessor of `ahead`, which is watched, too
                                         (lookahead.c); a reference, or NULL */
-    int64_t heard;     /* PERMIT: zxid of the newest mark that a list was asked after */
-    int64_t czxid;     /* of the own node; 0: not known */
-    uint64_t nonce;    /* of the latest attempt */
-    zkl_time deadline; /* for the grant; ZKL_NEVER: none */
-    uint32_t epoch;    /* HELD: of the lease clock at the grant */
-    uint32_t listed;   /* serial of the list that came with the own node */
-    uint32_t headed;   /* serial of the list by which it is `heading` */
-    uint32_t ranks;    /* gets for czxids that are out */
-    uint32_t rounds;   /* attempts and lists since the last heartbeat or watch event */
+    int64_t heard;       /* PERMIT: zxid of the newest mark that a list was asked after */
+    int64_t czxid;       /* of the own node; 0: not known */
+    uint64_t nonce;      /* of the latest attempt */
+    zkl_time deadline;   /* for the grant; ZKL_NEVER: none */
+    zkl_time since;      /* of one that takes turns: it waits */
+    zkl_time turn_began; /* HELD: the first grant of its node */
+    uint32_t epoch;      /* HELD: of the lease clock at the grant */
+    uint32_t listed;     /* serial of the list that came with the own node */
+    uint32_t headed;     /* serial of the list by which it is `heading` */
+    uint32_t ranks;      /* gets for czxids that are out */
+    uint32_t rounds;     /* attempts and lists since the last heartbeat or watch event */
     int32_t sequence;
-    int32_t permits, limit;   /* PERMIT; else 0 */
-    int32_t batch;            /* of a turn, when it ends for others: grants; 0: it takes no turns */
-    int32_t served;           /* grants of the own node to claims before this one */
-    int32_t found_limit;      /* `found`: of the contender in the way */
+    int32_t permits, limit; /* PERMIT; else 0 */
+    int32_t batch;          /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0:
+                               it takes no turns */
+    int32_t served;         /* grants of the own node to claims before this one */
+    int32_t found_limit;    /* `found`: of the contender in the way */
     enum zkl_kind found_kind; /* likewise */
     enum zkl_kind kind;
     enum zkl_claim_state state;
@@ -217,6 +220,10 @@ static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
 #ifndef ZKL_BATCH_MAX
 #define ZKL_BATCH_MAX 1024
 #endif
+/* As a batch: not a number of grants. */
+#define ZKL_BATCH_BY_TIME (-1)
+#define ZKL_QUANTUM_MAX (ZKL_SECOND / 5)
+#define ZKL_QUANTUM_MIN (ZKL_SECOND / 100)
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
 
 static inline int64_t zkl_claim_token(const struct zkl_claim *claim) {
@@ -252,9 +259,9 @@ void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
 
 /*
  * Of a new MUTEX that is no part, and will have no waiter: it takes turns. After `batch` grants, 1
- * to ZKL_BATCH_MAX, a turn ends once another session waits.
+ * to ZKL_BATCH_MAX, or after some time, a turn ends once another session waits.
  */
-void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
+void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now);
 
 /*
  * The user of a lock's claim in HELD, which is no part, begins to wait in a condition; the
@@ -274,7 +281,7 @@ zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
 /* --- what the user does ------------------------------------------------------------ */
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
-zkl_actions zkl_claim_release(struct zkl_claim *claim);
+zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now);
 /* A claim with a `batch` in HELD: its node goes with it. */
 zkl_actions zkl_claim_yield(struct zkl_claim *claim);
 /* A writer in HELD, and zkl_claim_may_downgrade(). */

@@ -116,7 +116,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
     case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);
-    case ZKL_LEAVE: return zkl_batch_listed(claim, reply);
+    case ZKL_LEAVE: return zkl_batch_listed(claim, reply, now);
     default: return 0; /* not asked for in this state: it came with a create that failed, or late */
     }
 }

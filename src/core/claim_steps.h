@@ -41,13 +41,13 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     claim->state = ZKL_GONE;
     claim->wanted = claim->lingers = false;
     if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
-    bool followed = zkl_kind_is_fixed(claim->kind) || claim->batch > 0;
+    bool followed = zkl_kind_is_fixed(claim->kind) || claim->batch != 0;
     return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
 
 /* The next one of the batch need not wait for this one. */
 static inline zkl_actions make_way_in_batch(const struct zkl_claim *claim) {
-    return claim->batch > 0 ? make_way(claim) : 0;
+    return claim->batch != 0 ? make_way(claim) : 0;
 }
 
 /* The node exists and nobody wants it. */
@@ -140,7 +140,7 @@ static inline void hold(struct zkl_claim *claim) {
     } while (part != claim);
 }
 
-zkl_actions zkl_batch_granted(struct zkl_claim *claim); /* batch.c */
+zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now); /* batch.c */
 
 /* First in line. */
 static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
@@ -153,7 +153,7 @@ static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
     if (is_part(claim) && !all_have_nodes(claim)) return fail(claim, ZKL_LOST) | leave(claim);
     hold(claim);
-    return ZKL_DO_GRANT | (claim->batch > 0 ? zkl_batch_granted(claim) : 0);
+    return ZKL_DO_GRANT | (claim->batch != 0 ? zkl_batch_granted(claim, now) : 0);
 }
 
 static inline zkl_actions lose(struct zkl_claim *claim) {
@@ -208,9 +208,10 @@ void zkl_lookahead_await(struct zkl_claim *claim);
 
 bool zkl_batch_follows(const struct zkl_claim *claim);   /* another one is under way for it, too */
 zkl_actions zkl_batch_followed(struct zkl_claim *claim); /* it waits for its turn */
-zkl_actions zkl_batch_leave(struct zkl_claim *claim);    /* the node goes to the next, or goes */
+/* The node goes to the next, or goes; `now` matters to a holder. */
+zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now);
 /* A list of the path is answered, for a claim in LEAVE. */
-zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply);
+zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
 
 /* --- condition.c: transitions of a waiter ------------------------------------------------- */
 

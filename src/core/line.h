@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "name.h"
 
 struct zkl_contender {
@@ -51,6 +52,8 @@ struct zkl_line {
     bool incomplete; /* list before the next grant: a writer went, and may have left a
                         reader with its number; or the connection was lost */
     bool opened;     /* a create succeeded: the path exists */
+    bool gave_way;   /* the last turn ended for others, and none of them was ahead since */
+    zkl_time haste;  /* by so much turns by time are shorter than they may be (batch.c) */
     bool condition;  /* its contenders wait for a signal */
     enum zkl_children children;
     bool changed; /* in this turn a contender came or went; or may have, unwatched (batch.c) */

@@ -69,10 +69,9 @@ static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
 
 /* The session closes: holders give up, waiters are told. */
 static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
     if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
     ((struct stake *)claim)->handles = 0;
-    return zkl_claim_release(claim);
+    return zkl_claim_release(claim, now);
 }
 
 static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
