@@ -320,7 +320,7 @@ return {
     -- --- turns ---------------------------------------------------------------------------
 
     { "turns-no-batch", "each claim has a node of its own, whatever the order",
-      at = "zkl_stake_new", find = "zkl_claim_batch(&stake->claim, options->batch);",
+      at = "zkl_stake_new", find = "zkl_claim_batch(&stake->claim, options->batch, session->now);",
       catch = by("turns", "has one node a process") },
     { "turns-all-resumed", "a hand-over asks each that waits for its turn",
       at = "resume_followers", find = "if (zkl_claim_stays(claim)) return;", catch = COST },
@@ -407,7 +407,8 @@ return {
       catch = by("condition", "are all given up, and all had again with the new token") },
     { "condition-node-left", "the waiter's node stays when the lock is had again",
       at = "zkl_condition_granted",
-      find = "if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim));",
+      find = "if (waiter) zkl_stake_perform(waiter, " ..
+        "zkl_claim_release(&waiter->claim, waiter->session->now));",
       replace = "(void)waiter;",
       catch = by("condition", "gives the lock up, waits for a signal, and has the lock again") },
     { "condition-no-reason", "a refused wait does not tell the server's reason",

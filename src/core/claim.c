@@ -87,7 +87,7 @@ zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
     claim->stalled = zkl_batch_follows(claim);
-    if (claim->stalled) return announce(claim);
+    if (claim->stalled) return announce(claim) | zkl_batch_followed(claim);
     if (!claim->trying) return zkl_claim_enter(claim);
     claim->state = ZKL_TRY;
     return ZKL_DO_LIST;
@@ -107,12 +107,12 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);
     case ZKL_WAIT:
         if (zkl_kind_is_fixed(claim->kind)) return fail(claim, why) | gone(claim);
-        return fail(claim, why) | zkl_batch_leave(claim);
+        return fail(claim, why) | zkl_batch_leave(claim, 0);
     case ZKL_RECOVER_STAT:
     case ZKL_LIST:
     case ZKL_RANK:
     case ZKL_FIRST:
-    case ZKL_PROVE: return fail(claim, why) | zkl_batch_leave(claim);
+    case ZKL_PROVE: return fail(claim, why) | zkl_batch_leave(claim, 0);
     case ZKL_HELD:
     case ZKL_DOWNGRADE:
     case ZKL_FORWARD:
@@ -122,11 +122,11 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     return 0;
 }
 
-zkl_actions zkl_claim_release(struct zkl_claim *claim) {
+zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now) {
     if (claim->state == ZKL_SIGNALLED) return zkl_waiter_take(claim);
     if (claim->state == ZKL_DOWNGRADE) claim->wanted = false; /* once its name is known */
     if (claim->state != ZKL_HELD) return 0;
-    zkl_actions actions = zkl_batch_leave(claim);
+    zkl_actions actions = zkl_batch_leave(claim, now);
     bool removing = actions & ZKL_DO_REMOVE;
     /* A create that stayed unknown may have landed since: look now. */
     if (claim->doubted && removing && !zkl_kind_is_fixed(claim->kind)) actions |= ZKL_DO_LIST;

@@ -69,10 +69,9 @@ static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
 
 /* The session closes: holders give up, waiters are told. */
 static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
     if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
     ((struct stake *)claim)->handles = 0;
-    return zkl_claim_release(claim);
+    return zkl_claim_release(claim, now);
 }
 
 static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
@@ -199,6 +198,8 @@ void zkl_session_closed(zkl_session *session) {
 void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node) {
     assert(node && *node == '/');
     session->stats.events++;
+    zkl_path_event(session, event, node);
+    if (event == ZKL_NODE_CHILDREN) return;
     zkl_watches_fired(&session->watches, node);
     zkl_stake_event(session, event, node);
     zkl_watcher_event(session, node);

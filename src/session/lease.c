@@ -144,7 +144,7 @@ static void check_options(const struct zkl_acquire_options *options) {
     assert(*options->path == '/' && options->owner);
     assert(options->kind == ZKL_PERMIT ? options->permits > 0 && options->permits <= options->limit
                                        : options->permits == 0 && options->limit == 0);
-    assert(options->batch >= 0 && options->batch <= ZKL_BATCH_MAX);
+    assert(options->batch >= ZKL_BATCH_BY_TIME && options->batch <= ZKL_BATCH_MAX);
     assert(options->batch == 0 || options->kind == ZKL_MUTEX);
     (void)options;
 }

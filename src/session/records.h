@@ -30,9 +30,10 @@ struct path {
     const struct stake *told;
     zkl_time told_at;
     size_t told_place;
-    bool fixed;       /* there was a claim of ZKL_UNFAIR */
-    bool fixed_seen;  /* the look got an answer about its name */
-    zkl_time look_at; /* when to look for orphans again; 0: no doubt */
+    bool fixed;             /* there was a claim of ZKL_UNFAIR */
+    bool fixed_seen;        /* the look got an answer about its name */
+    struct watch *children; /* a reference; NULL: of line.children ZKL_UNWATCHED */
+    zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
     size_t counted; /* of them, those in session->node_bytes */
     size_t lists;   /* CALL_LIST that are out */
@@ -233,6 +234,12 @@ struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* N
 void zkl_path_idle(struct zkl_session *session, struct path *path); /* nothing keeps it now */
 void zkl_path_tidy(struct zkl_session *session); /* frees the idle ones, unless used again */
 char *zkl_path_join(const char *parent, const char *name); /* NULL: no memory */
+/* Watches the children with a list, for the stake. Without room or memory they may have changed. */
+void zkl_path_watch(struct path *path, struct stake *stake);
+/* That list is answered. */
+void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply);
+void zkl_path_unwatch(struct zkl_session *session, struct path *path); /* if it is watched */
+void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 
 /* --- events.c: notes for the users ---------------------------------------------------------- */
 

@@ -177,9 +177,10 @@ struct zkl_acquire_options {
     bool trying;       /* do not queue */
     bool reentrant;    /* else a second acquire by the owner would deadlock; not of a PERMIT */
     zkl_time jitter;   /* UNFAIR: the longest pause after the end of a hold; 0: none */
-    int32_t batch;     /* MUTEX: grants of a turn, to ZKL_BATCH_MAX; 0: each has its own node */
-    int32_t permits;   /* PERMIT: 1 to limit; each acquire is a grant of its own */
-    int32_t limit;     /* PERMIT: of the semaphore */
+    int32_t batch;   /* MUTEX: grants of a turn, to ZKL_BATCH_MAX, or ZKL_BATCH_BY_TIME; 0: each has
+                        its own node */
+    int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
+    int32_t limit;   /* PERMIT: of the semaphore */
 };
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options);
 

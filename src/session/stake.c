@@ -85,7 +85,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     zkl_claim_init(&stake->claim, &session->common, &path->line, options->kind, deadline,
                    options->trying);
     zkl_claim_want(&stake->claim, options->permits, options->limit);
-    zkl_claim_batch(&stake->claim, options->batch);
+    zkl_claim_batch(&stake->claim, options->batch, session->now);
     stake->session = session;
     stake->path = path;
     stake->jitter = options->jitter;
@@ -172,7 +172,10 @@ void zkl_stake_forget(struct stake *stake) {
     session->stats.claims--;
     stake->path->stakes--;
     uncount_node(stake);
-    if (stake->path->stakes == 0) zkl_path_idle(session, stake->path);
+    if (stake->path->stakes == 0) {
+        zkl_path_unwatch(session, stake->path);
+        zkl_path_idle(session, stake->path);
+    }
     stake->path = NULL;
     zkl_stake_unhold(stake);
 }
@@ -328,7 +331,8 @@ void zkl_stake_writers_gone(struct stake *stake) {
 }
 
 void zkl_stake_handles_gone(struct stake *stake) {
-    if (zkl_claim_holds(&stake->claim)) zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
+    if (zkl_claim_holds(&stake->claim))
+        zkl_stake_perform(stake, zkl_claim_release(&stake->claim, stake->session->now));
     else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */
 }
 

@@ -56,11 +56,13 @@ static void answer_list(const struct call *call, const struct answer *answer) {
     zkl_path_idle(call->session, path); /* perhaps */
     if (reply == ZKL_DONE && !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
         reply = ZKL_UNKNOWN;
+    if (call->rpc.watch) zkl_path_watched(call->session, path, answer->reply);
     if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         if (zkl_claims_wait_from(claim)) break;
         next = claim->next;
-        bool asked = claim == &call->stake->claim || claim->state == ZKL_LIST || claim->looking;
+        bool own = claim == &call->stake->claim && !call->rpc.watch;
+        bool asked = own || claim->state == ZKL_LIST || claim->looking || claim->lingers;
         if (asked) listed((struct stake *)claim, reply, answer);
     }
 }
