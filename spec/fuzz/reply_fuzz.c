@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/claim.h"
 #include "shell/internal.h"
 #include "zookeeper/internal.h"
 

@@ -347,10 +347,10 @@ void rules_on_turn(const struct client *client, const struct zkl_claim *claim) {
     if (!own || !alive(own) || !client->zk->common.clock.connected) return;
     if (claim->state == ZKL_GONE)
         require(!served || claim->line->children == ZKL_WATCHED || own->robbed,
-                "who hands on more than its batch is told when others come");
+                "a session that hands on more than its batch is told when others come");
     if (claim->state == ZKL_GONE)
         require(!served || !knows_of_rivals(client, own, false),
-                "who knows that others wait hands on no more than its batch");
+                "a session that knows that others wait hands on no more than its batch");
     else if (has_follower(claim))
         require((may_end && (own->stirred || knows_of_rivals(client, own, true))) ||
                     ends_anyway(claim),
