@@ -41,7 +41,7 @@ return {
       at = "watch_ahead", find = "zkl_watches_narrow(stake, false);",
       replace = "zkl_watches_drop_others(stake);" },
     { "look-crowds-out", "what looks ahead leaves no room for what has to be watched",
-      at = "make_room", find = "stake && !may", replace = "stake && !may && 0" },
+      at = "zkl_stake_make_room", find = "stake && !may", replace = "stake && !may && 0" },
     { "recheck-for-ever", "the others ahead are asked for again and again, though they are there",
       at = "zkl_claim_ranked", find = "claim->recheck = false;" },
     { "recheck-after-list", "a list, too, leaves the others ahead to be asked for",

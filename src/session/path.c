@@ -92,6 +92,18 @@ static struct watch *keep(struct zkl_session *session, const struct path *path) 
     return watch;
 }
 
+/* A turn that nobody tells of others ends after its batch. */
+bool zkl_path_make_room(struct zkl_session *session, const char *node) {
+    bool may = zkl_watches_may(&session->watches, node);
+    for (struct path *path = NULL; !may && (path = zkl_path_next(session, path));) {
+        if (path->line.children != ZKL_WATCHED) continue;
+        zkl_path_unwatch(session, path);
+        path->line.changed = true;
+        may = zkl_watches_may(&session->watches, node);
+    }
+    return may;
+}
+
 void zkl_path_watch(struct path *path, struct stake *stake) {
     struct zkl_session *session = stake->session;
     path->children = keep(session, path);

@@ -146,7 +146,8 @@ bool zkl_stake_make_room(struct zkl_session *session, const char *node) {
 static bool may_watch(struct stake *stake, const char *name) {
     char *node = zkl_path_join(stake->path->text, name);
     if (!node) starve(stake, CALL_GET_AHEAD); /* it watches nothing, so it may */
-    bool may = !node || zkl_stake_make_room(stake->session, node);
+    bool may = !node || zkl_stake_make_room(stake->session, node) ||
+               zkl_path_make_room(stake->session, node);
     free(node);
     return may;
 }
