@@ -208,6 +208,7 @@ soak: setup
 
 include spec/core/core.mk
 include spec/sim/sim.mk
+include spec/cost/cost.mk
 include spec/torture/torture.mk
 include spec/neighbours/neighbours.mk
 include spec/mutants/mutants.mk
@@ -353,7 +354,7 @@ coverage: coverage-core
 
 C_FILES = $(SOURCES) $(HEADERS) $(wildcard rig/*.[ch] bench/*.c \
 	spec/core/*.[ch] spec/sim/*.[ch] spec/fuzz/*.[ch] spec/alloc/*.c spec/fault/*.c \
-	spec/memory/*.[ch])
+	spec/memory/*.[ch] spec/cost/*.c)
 
 lint: lint-actions
 	clang-format --dry-run --Werror $(C_FILES)

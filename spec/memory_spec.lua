@@ -263,6 +263,77 @@ describe("delay", function()
 end)
 
 
+describe("a session full of nodes", function()
+    it("lets a claim that waits for its turn wait on, until there is room for its node", function()
+        local LIMIT, path = 512 * 1024, "/" .. ("x"):rep(150 * 1024)
+        local lock = one:mutex(path, { order = "turns" })
+        local filler = rig.used(one:mutex("/" .. ("f"):rep(150 * 1024)))
+        local first = rig.hold(lock, { timeout = 5, owner = "first" })
+        local creates, codes, third = one:stats().creates, {}, nil
+        local function wait_for_creates(count)
+            rig.wait_for(count .. " creates", function()
+                return one:stats().creates == creates + count
+            end)
+        end
+        local function wait_for_waits(count)
+            rig.wait_for(count .. " waits", function() return one:stats().waits == count end)
+        end
+        memory:delay(1)
+        zklock.run(function()
+            codes.second = rig.code_of(lock, { timeout = 60, owner = "second" })
+        end, function()
+            wait_for_waits(1)
+            assert(two:mutex(path):revoke()) -- ends the turn: the second makes a node
+            wait_for_creates(1)
+            third = rig.keep(lock:acquire{ timeout = 60, owner = "third" })
+        end, function()
+            wait_for_waits(2)
+            codes.large = rig.code_of(one:mutex("/" .. ("y"):rep(250 * 1024)), 0)
+            rig.hold(filler, { timeout = 60, owner = "filler" })
+        end, function()
+            wait_for_creates(2)
+            assert.equal(1, one:interrupt("second"))
+            assert.equal(creates + 2, one:stats().creates)
+            memory:delay(0)
+            first:release()
+            rig.wait_for("the turn", function()
+                assert.is_true(one:stats().path_bytes <= LIMIT)
+                return third
+            end)
+        end)
+        assert.same({ second = "interrupted", large = "too_many" }, codes)
+        assert.equal("held", third:state())
+    end)
+end)
+
+
+describe("a session full of watches", function()
+    it("hears no more of others in a turn, rather than not waiting for another lock", function()
+        local function path(letter) return "/" .. letter:rep(150 * 1024) end
+        local taken, lease, code = rig.hold(two:mutex(path "b")), nil, nil
+        local lock = one:mutex(path "a", { order = "turns", batch = 1 })
+        local first = rig.hold(lock, { owner = "first" })
+        local lists, bytes = one:stats().lists, one:stats().watch_bytes
+        zklock.run(function()
+            code = rig.code_of(lock, { timeout = 60, owner = "second" })
+        end, function()
+            rig.wait_for("the list", function() return one:stats().lists > lists end)
+            assert.is_nil(one:get("/none", 20)) -- answered after the list
+            assert.is_true(one:stats().watch_bytes >= bytes + 150 * 1024)
+            lease = rig.hold(one:mutex(path "b"), 60)
+        end, function()
+            rig.wait_for("a waiter", function() return #memory:children(path "b") == 2 end)
+            rig.released(taken)
+        end, function()
+            rig.wait_for("the lock", function() return lease end)
+            assert.equal(1, one:interrupt("second"))
+        end)
+        assert.equal("interrupted", code)
+        assert.same({ "held", "held" }, { first:state(), lease:state() })
+    end)
+end)
+
+
 describe("reset", function()
     it("ends every session and empties the tree, also while one waits", function()
         local lease = rig.hold(one:mutex("/sale/bun"))

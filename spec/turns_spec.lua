@@ -110,23 +110,82 @@ describe("a mutex of turns", function()
         nodes(0)
     end)
 
-    it("hands over without a request, 16 times a node unless told otherwise", function()
+    -- So many of a session that none else disturbs have the lock, one after the other; what that
+    -- cost, without heartbeats.
+    local function cost_of(count, batch)
         local order = { tokens = {} }
         local quiet = rig.session(server.hosts, { timeout = LONG })
-        local lock = turns(quiet)
+        local lock = turns(quiet, batch)
         local first = take_first(lock)
         local before = quiet:stats()
-        rig.run(31, function(n) comer(lock, order, n)() end, function()
-            waiting(quiet, 31)
+        rig.run(count - 1, function(n) comer(lock, order, n)() end, function()
+            waiting(quiet, count - 1)
             first:release()
         end)
         at_rest(quiet)
-        assert.equal(31, #order.tokens)
+        assert.equal(count - 1, #order.tokens)
         is_growing(order.tokens)
-        local stats = quiet:stats()
-        assert.equal(1, stats.creates - before.creates) -- of the 17th
-        assert.equal(2, stats.deletes)
-        assert.equal(32, stats.grants)
+        local cost = quiet:stats()
+        assert.equal(count, cost.grants)
+        for _, name in ipairs{ "creates", "deletes", "lists", "gets" } do
+            cost[name] = cost[name] - before[name]
+        end
+        return cost, first.token, order.tokens
+    end
+
+    it("hands over without a request, and goes on after its batch while nobody else waits",
+       function()
+        local cost = cost_of(32, 3)
+        assert.same({ 0, 1, 1, 0 }, { cost.creates, cost.deletes, cost.lists, cost.gets })
+    end)
+
+    it("has another node after 1024 grants, whoever waits: tokens grow", function()
+        local cost, first, tokens = cost_of(1030, 3)
+        assert.same({ 1, 2 }, { cost.creates, cost.deletes })
+        assert.equal(first + 1023, tokens[1023])
+        assert.equal(0, tokens[1024] % 1024)
+    end)
+
+    it("ends its turn at the next hand-over when another process comes", function()
+        local lock, order = turns(a, 1), { tokens = {} }
+        local first = take_first(lock)
+        local second
+        zklock.run(function()
+            second = hold(lock, { timeout = LONG, owner = "second" })
+            assert.equal(first.token + 1, second.token)
+            rig.wait_for("another to wait", function() return waits(b) == 1 end)
+            nodes(2)
+            second:release()
+        end, function()
+            waiting(a, 1)
+            comer(lock, order, "third")()
+        end, function()
+            waiting(a, 2)
+            first:release()
+            rig.wait_for("the second", function() return second end)
+            comer(turns(b, 1), order, "other")()
+        end)
+        assert.same({ "other", "third" }, { unpack(order) })
+        is_growing(order.tokens)
+    end)
+
+    it("without a batch ends its turn after some time, for another process", function()
+        local one, had, grants = turns(a), false, 0
+        local function go_on()
+            while not had do
+                one:with(LONG, function()
+                    grants = grants + 1
+                    zklock.sleep(0.01)
+                end)
+            end
+        end
+        zklock.run(go_on, go_on, go_on, function()
+            rig.wait_for("some grants", function() return grants > 3 end)
+            grants = 0
+            had = turns(b):with(LONG, function() return true end)
+        end)
+        assert.is_true(had)
+        assert.is_true(grants < 500, grants) -- of 10 ms at least, and a node has 1024
     end)
 
     it("has tokens of 1024 a node; the queue has its own, and of others the first #server",
@@ -150,23 +209,30 @@ describe("a mutex of turns", function()
     end)
 
     it("lets the next turn stand in line while the last of a batch holds", function()
-        local lock = turns(a, 2)
-        local first = take_first(lock)
+        local lock, order = turns(a, 2), { tokens = {} }
+        local c = rig.session(server.hosts)
+        local first = take_first(turns(b))
         local leave, second = false, nil
         zklock.run(function()
-            second = hold(lock, { timeout = 5, owner = "second" })
-            rig.wait_for("the next node", function() return #server:nodes(path) == 2 end)
+            hold(lock, { timeout = LONG, owner = "one" }):release()
+        end, function()
+            waiting(a, 1)
+            second = hold(lock, { timeout = LONG, owner = "second" })
+            rig.wait_for("the next node", function() return #server:nodes(path) == 3 end)
             leave = true
             second:release()
         end, function()
-            waiting(a, 1)
-            local third = hold(lock, { timeout = 5, owner = "third" })
+            waiting(a, 2)
+            local third = hold(lock, { timeout = LONG, owner = "third" })
             assert.is_true(leave)
             assert.is_true(third.token > second.token)
             assert.equal(0, third.token % 1024)
         end, function()
-            waiting(a, 2)
-            assert.equal(1, #server:nodes(path))
+            waiting(a, 3)
+            comer(turns(c), order, "other")()
+        end, function()
+            waiting(c, 1)
+            assert.equal("timeout", code_of(lock, { timeout = 0, owner = "x" })) -- a look
             first:release()
         end)
     end)
@@ -174,7 +240,7 @@ describe("a mutex of turns", function()
     it("is as fair as it can be with a batch of one", function()
         local one, other = turns(a, 1), turns(b, 1)
         local order = in_turns({ a = one, b = other }, "a1 a2 a3 b1 b2 b3")
-        assert.equal("a1 b1 a2 b2 a3 b3", table.concat(order, " "))
+        assert.equal("b1 a1 b2 a2 b3 a3", table.concat(order, " ")) -- a held before
         is_growing(order.tokens)
     end)
 
@@ -190,6 +256,36 @@ describe("a mutex of turns", function()
             first:release()
         end)
         assert.same({ 2, 2, 3 }, places)
+    end)
+
+    it("has any number of waiters in a session, which count as two nodes", function()
+        local COUNT = 20000
+        local order, codes, place, bytes = {}, {}, nil, nil
+        local lock = turns(a, 1024)
+        local first = take_first(lock)
+        local one_node = a:stats().path_bytes
+        local function comer_of(n)
+            return function()
+                local lease, _, code = lock:acquire{ owner = n, on_queued = function(at)
+                    place = at
+                end }
+                if lease then order[#order + 1] = n else codes[code] = true end
+                if lease then lease:release() end
+            end
+        end
+        zklock.run(function()
+            for n = 1, COUNT do coroutine.wrap(comer_of(n))() end
+            rig.wait_for("all waiting", function() return waits(a) == COUNT or next(codes) end, 300)
+            bytes = a:stats().path_bytes
+            first:release()
+            rig.wait_for("all served", function() return #order == COUNT or next(codes) end, 300)
+        end)
+        assert.same({}, codes)
+        assert.equal(COUNT + 1, place)
+        assert.equal(2 * one_node, bytes)
+        for n = 1, COUNT do assert.equal(n, order[n]) end
+        at_rest(a)
+        assert.equal(0, a:stats().path_bytes)
     end)
 
     it("re-enters, and hands over with the last handle", function()

@@ -25,7 +25,7 @@ local REVOKE, BATCH_MAX = core.revoke_data, core.batch_max
 ---@field kind "mutex"|"read"|"write"|"permit"|"multi"
 ---@field claim "mutex"|"read"|"write"|"permit"|"unfair" how it contends
 ---@field limit? integer of a semaphore
----@field batch? integer grants of a turn
+---@field batch? integer grants of a turn, or core.batch_by_time
 local Lock = {}
 Lock.__index = Lock
 Lock.__name = "zklock.lock"

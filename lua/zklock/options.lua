@@ -272,7 +272,6 @@ local mutex_fields = {
     jitter = check.pause,
 }
 
-local BATCH = 16 -- grants of a turn, unless told otherwise
 
 local mutex_defaults = { order = "fifo", reentrant = true }
 
@@ -283,7 +282,7 @@ function _M.mutex(given)
             opts.order)
     end
     if opts.order == "turns" then
-        opts.batch = opts.batch or BATCH
+        opts.batch = opts.batch or core.batch_by_time
     elseif opts.batch then
         refuse('batch belongs to order = "turns": by order = "%s" each has its own turn',
             opts.order)

@@ -440,8 +440,8 @@ local function in_turns(chapter)
     end
 end
 
--- Four wait for their turn, and the second gives up. The first is handed the node, the third makes
--- one, and hands that to the fourth.
+-- Four wait for their turn, and the second gives up. The others are handed the node; when two had
+-- it, the session asks whether others wait.
 chapters.turns = in_turns(function(book)
     local lock, queued = book.lock, 0
     local first = assert(lock:acquire{ timeout = PATIENCE, owner = "first" })

@@ -1,6 +1,6 @@
 /*
- * claim_batch_test.c - claims that take turns: those of a session have one node between them,
- * and the claim that holds hands it on, so often as a batch has grants.
+ * claim_batch_test.c - claims that take turns: those of a session have one node between them, and
+ * the claim that holds hands it on, until another session waits and the batch is served.
  */
 #include "scene.h"
 
@@ -10,13 +10,19 @@
 
 static void begin(int32_t batch) {
     scene_open(ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_batch(&s.claim, batch);
+    zkl_claim_batch(&s.claim, batch, s.now);
+}
+
+static void make_try(struct zkl_claim *claim) {
+    claim->trying = true;
+    claim->line->tries++;
 }
 
 /* One more comes, as the line's last. */
 static zkl_actions join(struct zkl_claim *claim, int32_t batch, bool trying) {
-    scene_add(claim, ZKL_MUTEX)->trying = trying;
-    if (batch) zkl_claim_batch(claim, batch);
+    scene_add(claim, ZKL_MUTEX);
+    if (trying) make_try(claim);
+    if (batch) zkl_claim_batch(claim, batch, s.now);
     return zkl_claim_start(claim);
 }
 
@@ -80,8 +86,9 @@ static void following(void) {
         CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
         CHECK_IS(resume(&s.second), 0);
     }
-    TEST("while the last of a batch holds, the next one enters") {
+    TEST("while the last of a turn holds, the next one enters") {
         reach(ZKL_HELD, 1);
+        s.claim.ends = true;
         CHECK_IS(follow(&s.second), ENTERS);
         CHECK_IS(follow(&s.third), ZKL_DO_QUEUED);
     }
@@ -116,7 +123,8 @@ static void not_following(void) {
     TEST("nobody waits for a try before that has entered") {
         for (int listed = 0; listed < 2; listed++) {
             begin(3);
-            s.line.opened = s.claim.trying = true;
+            make_try(&s.claim);
+            s.line.opened = true;
             CHECK_IS(scene_start(), ZKL_DO_LIST);
             if (listed) CHECK_IS(LISTED("config"), ENTERS);
             CHECK_IS(follow(&s.second), listed ? ZKL_DO_QUEUED : ENTERS);
@@ -124,15 +132,40 @@ static void not_following(void) {
     }
     TEST("nor for a try that has not begun, which is nobody's heir") {
         reach(ZKL_HELD, 3);
-        scene_add(&s.second, ZKL_MUTEX)->trying = true;
-        zkl_claim_batch(&s.second, 3);
+        make_try(scene_add(&s.second, ZKL_MUTEX));
+        zkl_claim_batch(&s.second, 3, s.now);
         follow(&s.third);
         scene_release();
         CHECK_IS(s.second.state, ZKL_NEW);
         check_heir(&s.third, &s.claim, 1);
         begin(3);
-        s.claim.trying = true;
+        make_try(&s.claim);
         CHECK_IS(follow(&s.second), ENTERS);
+    }
+    TEST("who came before a try waits for it, once that has the lock") {
+        hold(3);
+        make_try(&s.third);
+        s.third.state = ZKL_HELD;
+        s.claim.state = ZKL_LEAVE;
+        CHECK_IS(resume(&s.second), 0);
+        CHECK_IS(s.second.state, ZKL_NEW);
+        s.third.state = ZKL_LEAVE;
+        CHECK_IS(resume(&s.second), ENTERS);
+    }
+    TEST("who waits and was told so stays, and so do all behind; but a try may go on") {
+        hold(3);
+        CHECK(!zkl_claim_stays(&s.claim));
+        CHECK(zkl_claim_stays(&s.second) && zkl_claim_stays(&s.third));
+        s.second.announced = false;
+        CHECK(!zkl_claim_stays(&s.second));
+        s.second.announced = true;
+        make_try(&s.third);
+        CHECK(!zkl_claim_stays(&s.second));
+        hold(3);
+        s.claim.state = ZKL_LEAVE;
+        CHECK(!zkl_claim_stays(&s.second));
+        s.common.clock.connected = false;
+        CHECK(zkl_claim_stays(&s.second));
     }
     TEST("claims without a batch have nothing to do with those that have one") {
         reach(ZKL_HELD, 3);
@@ -147,7 +180,7 @@ static void not_following(void) {
     TEST("a node of one for itself is handed to nobody") {
         reach(ZKL_WAIT, 0);
         zkl_claim_init(&s.second, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
-        zkl_claim_batch(&s.second, 3);
+        zkl_claim_batch(&s.second, 3, s.now);
         CHECK_IS(scene_cancel(ZKL_TIMEOUT), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.second.state, ZKL_NEW);
     }
@@ -172,10 +205,10 @@ static void handing_over(void) {
     TEST("so the node goes from one to the next, and the last one removes it") {
         scene_release();
         resume(&s.second);
-        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&s.third, &s.second, 2);
         CHECK_IS(resume(&s.third), ZKL_DO_GRANT);
-        CHECK_IS(zkl_claim_release(&s.third), ZKL_DO_REMOVE);
+        CHECK_IS(zkl_claim_release(&s.third, s.now), ZKL_DO_REMOVE);
         CHECK_IS(zkl_claim_removed(&s.third, ZKL_DONE), ZKL_DO_FORGET);
         CHECK(!zkl_line_find(&s.line, s.third.name));
     }
@@ -196,11 +229,12 @@ static void handing_over(void) {
     TEST("what landed late is looked for by the one who removes the node") {
         hold(2);
         s.claim.doubted = true; /* as after RECOVER_SYNC */
+        LINE(s.claim.name, BEHIND);
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&s.second, &s.claim, 1);
         resume(&s.second);
         resume(&s.third);
-        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_REMOVE | ZKL_DO_LIST);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE | ZKL_DO_LIST);
     }
     TEST("a holder that a list did not show gives its node to nobody") {
         LINE(AHEAD);
@@ -226,6 +260,7 @@ static void without_connection(void) {
     TEST("released without a connection, with no heir, nothing is asked for yet") {
         reach(ZKL_HELD, 1);
         s.claim.doubted = true;
+        LINE(s.claim.name, BEHIND);
         follow(&s.second);
         scene_cut();
         CHECK_IS(scene_release(), 0);
@@ -252,28 +287,83 @@ static void without_connection(void) {
     }
 }
 
-/* --- the end of a batch --------------------------------------------------------------------- */
+/* --- the end of a turn --------------------------------------------------------------------- */
 
-static void batch_ends(void) {
-    TEST("with the last grant of a batch the next one enters, behind whoever came") {
+static void turn_ends(void) {
+    TEST("with the last grant of a turn the next one enters, behind whoever came") {
         hold(2);
+        LINE(s.claim.name, BEHIND);
         scene_release();
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), ENTERS);
-        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_REMOVE);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
         CHECK(s.third.nonce != s.second.nonce && !s.third.served);
     }
-    TEST("a batch of one hands nothing on") {
+    TEST("a batch of one hands nothing on, if others wait") {
         begin(1);
         scene_start();
         scene_created(42, 1042);
         CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
-        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
+        CHECK_IS(LISTED(s.claim.name, BEHIND), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.second), ENTERS);
         follow(&s.third);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), 0);
         CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+    }
+    TEST("where no other session waits it goes on after its batch") {
+        hold(1);
+        s.line.children = ZKL_WATCHED;
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.third), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_token(&s.third), 1042 * ZKL_BATCH_MAX + 2);
+    }
+    TEST("other nodes of the session are nobody else") {
+        hold(1);
+        s.second.nonce = s.claim.nonce + 1;
+        LINE(s.claim.name, scene_name_of(&s.second, 43));
+        s.line.children = ZKL_WATCHED;
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+    }
+    TEST("who came since is served next, once the batch is") {
+        for (int batch = 1; batch <= 2; batch++) {
+            for (int listed = 0; listed < 2; listed++) {
+                hold(batch);
+                if (listed) LINE(s.claim.name, BEHIND);
+                else s.line.changed = true;
+                zkl_actions goes_on = ZKL_DO_FORGET | ZKL_DO_FOLLOW;
+                zkl_actions ends = ZKL_DO_REMOVE | ZKL_DO_FOLLOW;
+                CHECK_IS(scene_release(), batch == 1 ? ends : goes_on);
+            }
+        }
+    }
+    TEST("what came in the turn before is in the first list of the next") {
+        begin(1);
+        scene_start();
+        scene_created(42, 1042);
+        follow(&s.second);
+        s.line.changed = true;
+        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        CHECK(!s.line.changed);
+        s.line.changed = true;
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+    }
+    TEST("a node has no more grants than it has tokens, whoever waits") {
+        hold(1);
+        s.line.children = ZKL_WATCHED;
+        s.claim.served = ZKL_BATCH_MAX - 2;
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
+        CHECK_IS(zkl_claim_token(&s.second), 1043 * ZKL_BATCH_MAX - 1);
+        CHECK_IS(resume(&s.third), ENTERS);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
+        CHECK_IS(zkl_claim_created(&s.third, ZKL_DONE, ZKL_OK, scene_name_of(&s.third, 43), 1043),
+                 0);
+        LINE(s.third.name);
+        CHECK_IS(zkl_claim_listed(&s.third, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_token(&s.third), 1043 * ZKL_BATCH_MAX);
     }
     TEST("who comes alone is told nothing of others") {
         begin(1);
@@ -297,6 +387,222 @@ static void batch_ends(void) {
     }
 }
 
+/* --- who tells that others come ------------------------------------------------------------- */
+
+static void watching(void) {
+    TEST("when a batch is served and none waits but of the session, the children are watched") {
+        hold(2);
+        CHECK_IS(s.line.children, ZKL_UNWATCHED);
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(s.line.children, ZKL_WATCH_ASKED);
+    }
+    TEST("who comes behind the last of a batch has them watched, once") {
+        reach(ZKL_HELD, 1);
+        CHECK_IS(follow(&s.second), ZKL_DO_QUEUED | ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(follow(&s.third), ZKL_DO_QUEUED);
+        s.line.children = ZKL_WATCHED;
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+    }
+    TEST("a watch that was lost is asked for again, by who waits or is granted") {
+        reach(ZKL_HELD, 1);
+        follow(&s.second);
+        follow(&s.third);
+        s.line.children = ZKL_UNWATCHED;
+        CHECK_IS(resume(&s.third), ZKL_DO_WATCH_CHILDREN);
+        s.line.children = ZKL_WATCHED;
+        scene_release();
+        s.line.children = ZKL_UNWATCHED;
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+    }
+    TEST("not before the batch is served, nor with nobody to hand the node to") {
+        begin(1);
+        scene_start();
+        scene_created(42, 1042);
+        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        reach(ZKL_HELD, 2);
+        CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
+        CHECK_IS(s.line.children, ZKL_UNWATCHED);
+    }
+    TEST("nor when others wait as it is") {
+        reach(ZKL_HELD, 1);
+        LINE(s.claim.name, BEHIND);
+        CHECK_IS(follow(&s.second), ZKL_DO_QUEUED);
+        s.line.changed = true;
+        LINE(s.claim.name);
+        CHECK_IS(follow(&s.third), ZKL_DO_QUEUED);
+    }
+}
+
+/* The first one gave up the lock, and lingers. */
+static void linger(void) {
+    hold(1);
+    CHECK_IS(scene_release(), 0);
+    CHECK(s.claim.lingers);
+}
+
+static zkl_actions answer(enum zkl_reply reply) {
+    if (reply == ZKL_DONE) s.line.children = ZKL_WATCHED;
+    return scene_did(zkl_claim_listed(&s.claim, reply, ZKL_OK, s.now));
+}
+
+static void lingering(void) {
+    TEST("until it is known whether others wait the node is nobody's, and then the next one's") {
+        linger();
+        CHECK_IS(s.claim.state, ZKL_LEAVE);
+        CHECK_IS(resume(&s.second), 0);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        check_heir(&s.second, &s.claim, 1);
+        CHECK_IS(s.second.state, ZKL_FIRST);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        CHECK(!s.claim.lingers);
+    }
+    TEST("who gives the lock up asks, if nobody has") {
+        hold(1);
+        s.line.children = ZKL_UNWATCHED;
+        CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(s.line.children, ZKL_WATCH_ASKED);
+    }
+    TEST("if others wait, or there is no answer, it is removed") {
+        for (int reply = ZKL_DONE; reply <= ZKL_UNKNOWN; reply++) {
+            linger();
+            if (reply == ZKL_DONE) LINE(s.claim.name, BEHIND);
+            CHECK_IS(answer((enum zkl_reply)reply), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+            CHECK_IS(resume(&s.second), ENTERS);
+            CHECK_IS(answer(ZKL_DONE), 0);
+            CHECK_IS(scene_removed(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        }
+    }
+    TEST("if none of the session waits any more, too; and what landed late is looked for") {
+        linger();
+        s.claim.doubted = true;
+        zkl_claim_cancel(&s.second, ZKL_TIMEOUT);
+        zkl_claim_cancel(&s.third, ZKL_TIMEOUT);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_REMOVE | ZKL_DO_LIST);
+    }
+    TEST("a node that goes meanwhile is handed to nobody") {
+        linger();
+        CHECK_IS(scene_own_deleted(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ENTERS);
+        linger();
+        LINE(AHEAD);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+    }
+    TEST("without a connection the answer is lost: it is removed when that is back") {
+        linger();
+        scene_cut();
+        CHECK_IS(answer(ZKL_UNKNOWN), 0);
+        s.common.clock.connected = true;
+        CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
+    }
+    TEST("who comes meanwhile waits for its turn, behind those that came before") {
+        hold(1);
+        scene_detach(&s.third);
+        scene_release();
+        CHECK_IS(follow(&s.third), ZKL_DO_QUEUED);
+        answer(ZKL_DONE);
+        CHECK_IS(resume(&s.third), 0);
+        check_heir(&s.second, &s.claim, 1);
+    }
+    TEST("nobody lingers before its batch is over, nor for nobody") {
+        hold(2);
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        reach(ZKL_HELD, 1);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+    }
+}
+
+/* --- turns by time --------------------------------------------------------------------------- */
+
+/* Nobody of the session waited for long. */
+static void hold_by_time(void) {
+    begin(ZKL_BATCH_BY_TIME);
+    scene_start();
+    scene_created(42, 1042);
+    follow(&s.second);
+    follow(&s.third);
+    CHECK_IS(LISTED(s.claim.name, BEHIND), ZKL_DO_GRANT);
+}
+
+static void quanta(void) {
+    TEST("a turn by time ends for others when its quantum is over, at a hand-over") {
+        hold_by_time();
+        s.now += ZKL_QUANTUM_MAX - 1;
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        s.now += 1;
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.third), ENTERS);
+    }
+    TEST("who is granted later is the last of its turn") {
+        hold_by_time();
+        scene_release();
+        s.now += ZKL_QUANTUM_MAX;
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.third), ENTERS);
+    }
+    TEST("where nobody else is known to wait, it lingers once, and goes on") {
+        hold_by_time();
+        LINE(s.claim.name);
+        s.now += ZKL_QUANTUM_MAX;
+        CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        check_heir(&s.third, &s.second, 2);
+    }
+    TEST("a quantum is a fortieth of a second shorter when the change of turns was in vain") {
+        for (int i = 0; i < 10; i++) {
+            zkl_time less = i * ZKL_SECOND / 40, most = ZKL_QUANTUM_MAX - ZKL_QUANTUM_MIN;
+            hold_by_time();
+            s.line.haste = less < most ? less : most;
+            s.now += ZKL_QUANTUM_MAX;
+            CHECK_IS(scene_release(), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+            resume(&s.second);
+            zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
+            LINE(s.second.name);
+            zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
+            less += ZKL_SECOND / 40;
+            CHECK_IS(s.line.haste, less < most ? less : most);
+        }
+    }
+    TEST("not when another session was ahead meanwhile, or none waited") {
+        for (int others = 0; others < 2; others++) {
+            hold_by_time();
+            s.now += ZKL_QUANTUM_MAX;
+            if (!others) LINE(s.claim.name);
+            if (!others) zkl_claim_yield(&s.claim);
+            scene_release();
+            resume(&s.second);
+            zkl_claim_created(&s.second, ZKL_DONE, ZKL_OK, scene_name_of(&s.second, 43), 1043);
+            if (others) LINE(AHEAD, s.second.name);
+            else LINE(s.second.name);
+            zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now);
+            if (others) zkl_claim_got_ahead(&s.second, s.second.ahead, ZKL_ABSENT, ZKL_OK, s.now);
+            CHECK_IS(s.second.state, ZKL_HELD);
+            CHECK_IS(s.line.haste, 0);
+        }
+    }
+    TEST("it is a twentieth longer when one of the session waited for more than a second") {
+        hold_by_time();
+        s.line.haste = ZKL_SECOND / 10;
+        scene_release();
+        s.now += ZKL_SECOND;
+        resume(&s.second);
+        CHECK_IS(s.line.haste, ZKL_SECOND / 10);
+        hold_by_time();
+        s.line.haste = ZKL_SECOND * 7 / 100;
+        s.second.since = s.third.since = s.now - ZKL_SECOND - 1;
+        scene_release();
+        resume(&s.second);
+        CHECK_IS(s.line.haste, ZKL_SECOND * 2 / 100);
+        zkl_claim_release(&s.second, s.now);
+        resume(&s.third);
+        CHECK_IS(s.line.haste, 0);
+    }
+}
+
 static void yielding(void) {
     TEST("who yields keeps its token, lets the next one enter, and hands nothing on") {
         int64_t token = zkl_claim_token(&s.claim);
@@ -312,7 +618,7 @@ static void yielding(void) {
         scene_release();
         resume(&s.second);
         CHECK_IS(zkl_claim_yield(&s.second), ZKL_DO_FOLLOW);
-        CHECK_IS(zkl_claim_release(&s.second), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
         CHECK_IS(zkl_claim_token(&s.second), 1042 * ZKL_BATCH_MAX + 1);
     }
     TEST("with nobody there it says nothing, but who comes then enters") {
@@ -326,7 +632,7 @@ static void yielding(void) {
             reach((enum zkl_claim_state)state, holds ? 0 : 3);
             join(&s.second, 3, false);
             CHECK_IS(zkl_claim_yield(&s.claim), 0);
-            CHECK_IS(s.claim.batch, holds ? 0 : 3);
+            CHECK(!s.claim.ends);
         }
     }
 }
@@ -460,7 +766,10 @@ int main(void) {
     not_following();
     handing_over();
     without_connection();
-    batch_ends();
+    turn_ends();
+    watching();
+    lingering();
+    quanta();
     yielding();
     giving_up();
     ends();

@@ -228,7 +228,7 @@ static void ending(void) {
         part_got(ZKL_DONE);
         CHECK_IS(part_listed(NULL), ZKL_DO_GRANT);
         CHECK_IS(scene_own_deleted(), ZKL_DO_LOSE | ZKL_DO_FORGET);
-        CHECK_IS(zkl_claim_release(&s.part), ZKL_DO_REMOVE);
+        CHECK_IS(zkl_claim_release(&s.part, s.now), ZKL_DO_REMOVE);
     }
 }
 

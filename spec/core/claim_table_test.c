@@ -47,7 +47,7 @@ static bool takes_turns_in(int state) {
 /* The part comes after the claim, on the same line, and has not begun. */
 static void follow(void) {
     zkl_claim_init(&s.part, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
-    zkl_claim_batch(&s.part, 3);
+    zkl_claim_batch(&s.part, 3, s.now);
 }
 
 /* The part had the node 42, and has handed it to the claim. */
@@ -58,8 +58,8 @@ static void reach_heir(zkl_time deadline) {
     zkl_claim_created(&s.part, ZKL_DONE, ZKL_OK, scene_name_of(&s.part, 42), 1042);
     LINE(s.part.name);
     zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now);
-    zkl_claim_batch(&s.claim, 3);
-    zkl_claim_release(&s.part);
+    zkl_claim_batch(&s.claim, 3, s.now);
+    zkl_claim_release(&s.part, s.now);
     CHECK_IS(s.claim.state, ZKL_FIRST);
     scene_detach(&s.part);
 }
@@ -67,7 +67,7 @@ static void reach_heir(zkl_time deadline) {
 static void reach_turns(enum zkl_claim_state state, zkl_time deadline) {
     if (state == ZKL_FIRST) reach_heir(deadline);
     else scene_reach_until(state, deadline);
-    zkl_claim_batch(&s.claim, 3);
+    zkl_claim_batch(&s.claim, 3, s.now);
     follow();
 }
 
@@ -175,7 +175,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     switch (event) {
     case START: return claim->state == ZKL_NEW ? zkl_claim_start(claim) : 0;
     case CANCEL: return zkl_claim_cancel(claim, ZKL_CLOSED);
-    case RELEASE: return zkl_claim_release(claim);
+    case RELEASE: return zkl_claim_release(claim, s.now);
     case DOWNGRADE: return zkl_claim_may_downgrade(claim) ? zkl_claim_downgrade(claim) : 0;
     case YIELD: return zkl_claim_yield(claim);
     case TURN: return claim->waits || !claim->partner ? 0 : zkl_claim_partner_changed(claim);
@@ -239,7 +239,7 @@ static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is
 
 /* It is on its way, or holds and will hand its node on: claims behind it wait for it. */
 static bool leads(const struct zkl_claim *claim) {
-    if (claim->state == ZKL_HELD) return claim->served + 1 < claim->batch;
+    if (claim->state == ZKL_HELD) return !claim->ends;
     return claim->wanted && claim->state >= ZKL_CREATE && claim->state <= ZKL_FIRST;
 }
 

@@ -288,6 +288,19 @@ static void orphans(void) {
         LINE(AHEAD, name);
         CHECK(!zkl_line_orphan(&s.line, SESSION));
     }
+    TEST("others are contenders of other sessions, or what may have come since the list") {
+        CHECK(!zkl_line_has_others(&s.line, SESSION));
+        LINE(AHEAD);
+        CHECK(zkl_line_has_others(&s.line, SESSION));
+        scene_enter(ZKL_MUTEX);
+        scene_created(42, 1042);
+        LINE(s.claim.name);
+        CHECK(!zkl_line_has_others(&s.line, SESSION));
+        s.line.changed = true;
+        CHECK(zkl_line_has_others(&s.line, SESSION));
+        zkl_line_clear(&s.line);
+        CHECK(!zkl_line_has_others(&s.line, SESSION));
+    }
     TEST("a name that is longer than ours are is not this session's, whatever its uuid says") {
         const char *name = "_c_10000000-0000-0abc-0000-000000000063"
                            "-a-name-that-none-of-our-attempts-can-have-lock-0000000050";

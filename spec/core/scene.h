@@ -27,7 +27,7 @@
 #define NETWORK                                                                                    \
     (ZKL_DO_PARENTS | ZKL_DO_CREATE | ZKL_DO_SYNC | ZKL_DO_LIST | ZKL_DO_RANK | ZKL_DO_WATCH_OWN | \
      ZKL_DO_WATCH_AHEAD | ZKL_DO_REMOVE | ZKL_DO_DOWNGRADE | ZKL_DO_FORWARD | ZKL_DO_HOLDERS |     \
-     ZKL_DO_MARK | ZKL_DO_WATCH_LOOKAHEAD)
+     ZKL_DO_MARK | ZKL_DO_WATCH_LOOKAHEAD | ZKL_DO_WATCH_CHILDREN)
 
 static struct scene {
     struct zkl_common common;
@@ -212,7 +212,7 @@ static inline zkl_actions scene_marked(enum zkl_reply reply) {
 }
 
 static inline zkl_actions scene_release(void) {
-    return scene_did(zkl_claim_release(&s.claim));
+    return scene_did(zkl_claim_release(&s.claim, s.now));
 }
 
 static inline zkl_actions scene_cancel(enum zkl_code why) {

@@ -355,7 +355,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     struct zkl_claim *claim = &s.claim;
     switch (event) {
     case CANCEL: return zkl_claim_cancel(claim, ZKL_CLOSED);
-    case RELEASE: return zkl_claim_release(claim);
+    case RELEASE: return zkl_claim_release(claim, s.now);
     case CREATED:
         if (reply == ZKL_DONE) return 0;
         return zkl_claim_created(claim, reply, ZKL_AUTH, NULL, 0);

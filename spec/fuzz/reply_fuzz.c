@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/claim.h"
 #include "shell/internal.h"
 #include "zookeeper/internal.h"
 
@@ -160,7 +161,7 @@ void zkl_descriptors_sockets(const struct servers *servers) {}
 const int ZOO_PERSISTENT = 0, ZOO_EPHEMERAL = 1, ZOO_EPHEMERAL_SEQUENTIAL = 3, ZOO_CONTAINER = 4;
 const int ZOO_EXPIRED_SESSION_STATE = -112, ZOO_AUTH_FAILED_STATE = -113;
 const int ZOO_CONNECTING_STATE = 1, ZOO_CONNECTED_STATE = 3;
-const int ZOO_DELETED_EVENT = 2, ZOO_CREATED_EVENT = 1, ZOO_SESSION_EVENT = -1;
+const int ZOO_DELETED_EVENT = 2, ZOO_CREATED_EVENT = 1, ZOO_CHILD_EVENT = 4, ZOO_SESSION_EVENT = -1;
 struct ACL_vector ZOO_OPEN_ACL_UNSAFE, ZOO_CREATOR_ALL_ACL;
 
 zhandle_t *zookeeper_init2(const char *host, watcher_fn fn, int recv_timeout,
@@ -287,9 +288,15 @@ int zoo_awexists(zhandle_t *handle, const char *path, watcher_fn watcher, void *
                (struct asked){.tell.stat = completion, .about = data, .watches = true});
 }
 
-int zoo_aget_children(zhandle_t *handle, const char *path, int watch,
-                      strings_completion_t completion, const void *data) {
-    return ask(handle, STRINGS, path, (struct asked){.tell.strings = completion, .about = data});
+int zoo_awget_children(zhandle_t *handle, const char *path, watcher_fn watcher, void *context,
+                       strings_completion_t completion, const void *data) {
+    if (watcher) {
+        w.watcher = watcher;
+        w.watcher_context = context;
+    }
+    return ask(
+        handle, STRINGS, path,
+        (struct asked){.tell.strings = completion, .about = data, .watches = watcher != NULL});
 }
 
 int zoo_async(zhandle_t *handle, const char *path, string_completion_t completion,
@@ -593,7 +600,7 @@ static struct zkl_acquire_options pick_wish(void) {
         wish.limit = 3;
         wish.permits = 1 + from / 8 % 3;
     }
-    if (wish.kind == ZKL_MUTEX && from / 8 % 4 == 0) wish.batch = 2;
+    if (wish.kind == ZKL_MUTEX && from / 8 % 4 == 0) wish.batch = from & 32 ? 2 : ZKL_BATCH_BY_TIME;
     return wish;
 }
 

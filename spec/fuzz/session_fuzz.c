@@ -166,7 +166,8 @@ static int pick_error(const struct zkl_rpc *rpc) {
                                  ZKL_ERROR_CONNECTION_LOSS, ZKL_ERROR_UNIMPLEMENTED};
     uint8_t from = byte();
     if (from == 0xff) return ZKL_ERROR_SESSION_EXPIRED;
-    if (from >= 0xa0 && rpc->kind == ZKL_RPC_UNWATCH) return ZKL_ERROR_NO_WATCHER;
+    bool unwatches = rpc->kind == ZKL_RPC_UNWATCH || rpc->kind == ZKL_RPC_UNWATCH_CHILDREN;
+    if (from >= 0xa0 && unwatches) return ZKL_ERROR_NO_WATCHER;
     return from < 0xa0 ? ZKL_ERROR_NONE : errors[from % 8];
 }
 
@@ -297,7 +298,8 @@ static void answer_with(const struct sent *sent, int error) {
         break;
     case ZKL_RPC_EXISTS:
     case ZKL_RPC_SYNC:
-    case ZKL_RPC_UNWATCH: break;
+    case ZKL_RPC_UNWATCH:
+    case ZKL_RPC_UNWATCH_CHILDREN: break;
     }
     zkl_session_answer(w.session, sent->id, &answer);
 }
@@ -366,8 +368,10 @@ static void watch_event(uint8_t from) {
         for (const struct watch *watch = w.session->watches.buckets[i]; watch;
              watch = watch->next) {
             if (!watch->set || skip-- > 0) continue;
-            snprintf(path, sizeof path, "%s", watch->path);
-            zkl_session_event(w.session, from % 4 ? ZKL_NODE_DELETED : ZKL_NODE_CHANGED, path);
+            bool of_children = watch->path[1] == '/';
+            enum zkl_node_event other = of_children ? ZKL_NODE_CHILDREN : ZKL_NODE_CHANGED;
+            snprintf(path, sizeof path, "%s", watch->path + of_children);
+            zkl_session_event(w.session, from % 4 ? ZKL_NODE_DELETED : other, path);
             return;
         }
     }
@@ -426,7 +430,7 @@ static struct zkl_acquire_options use_of(int lock, uint8_t how) {
     struct zkl_acquire_options wish = {.path = locks[lock]};
     switch ((how >= 0xf8 ? how : w.uses >> 4 * lock) % 5) {
     case 0: break;
-    case 1: wish.batch = 3; break;
+    case 1: wish.batch = how & 8 ? 3 : ZKL_BATCH_BY_TIME; break;
     case 2: wish.kind = how & 8 ? ZKL_READ : ZKL_WRITE; break;
     case 3:
         wish.kind = ZKL_PERMIT;

@@ -299,7 +299,7 @@ static bool has_alarm(const struct stake *stake) {
     case ZKL_IN_CONDITION:
     case ZKL_SIGNALLED: return claim->partner != NULL;
     case ZKL_FORWARD: return is_out(stake, CALL_LIST) || is_out(stake, CALL_FORWARD);
-    case ZKL_LEAVE: return is_out(stake, CALL_REMOVE);
+    case ZKL_LEAVE: return claim->lingers ? stake->path->lists > 0 : is_out(stake, CALL_REMOVE);
     case ZKL_GONE: break;
     }
     return false;

@@ -394,8 +394,8 @@ static void describe_op(const struct zkl_op *op) {
 }
 
 static void describe(const struct pair *pair, const struct zkl_rpc *rpc) {
-    static const char *const kinds[] = {"write", "multi",  "list",   "sync",
-                                        "get",   "exists", "unwatch"};
+    static const char *const kinds[] = {"write", "multi",  "list",    "sync",
+                                        "get",   "exists", "unwatch", "unwatch children"};
     snprintf(world.request, sizeof world.request, "session %" PRIu64 ": %s %s%s", pair->id,
              kinds[rpc->kind], rpc->path, rpc->watch ? " watch" : "");
     for (size_t i = 0; i < rpc->count; i++) describe_op(&rpc->ops[i]);
@@ -409,7 +409,8 @@ static void describe(const struct pair *pair, const struct zkl_rpc *rpc) {
 static void one_request(void) {
     static const enum zkl_rpc_kind kinds[] = {
         ZKL_RPC_LIST,   ZKL_RPC_LIST,   ZKL_RPC_GET,    ZKL_RPC_GET,     ZKL_RPC_GET,
-        ZKL_RPC_EXISTS, ZKL_RPC_EXISTS, ZKL_RPC_EXISTS, ZKL_RPC_UNWATCH, ZKL_RPC_SYNC};
+        ZKL_RPC_EXISTS, ZKL_RPC_EXISTS, ZKL_RPC_EXISTS, ZKL_RPC_UNWATCH, ZKL_RPC_UNWATCH_CHILDREN,
+        ZKL_RPC_SYNC};
     struct pair *pair = &CHOOSE(world.sessions);
     struct zkl_op ops[OPS];
     struct zkl_rpc rpc = {.ops = ops, .count = 0};
@@ -430,7 +431,9 @@ static void one_request(void) {
     } else {
         rpc.kind = CHOOSE(kinds);
         rpc.path = chance(3) ? CHOOSE(INVALID) : choose_path();
-        rpc.watch = (rpc.kind == ZKL_RPC_GET || rpc.kind == ZKL_RPC_EXISTS) && chance(70);
+        bool reads =
+            rpc.kind == ZKL_RPC_LIST || rpc.kind == ZKL_RPC_GET || rpc.kind == ZKL_RPC_EXISTS;
+        rpc.watch = reads && chance(70);
     }
     describe(pair, &rpc);
     ask_both(pair, &rpc);

@@ -59,7 +59,7 @@ static inline int erase(uint64_t session, const char *path, int32_t version) {
                      (struct zkl_op){.kind = ZKL_OP_DELETE, .version = version, .path = path});
 }
 
-/* LIST, SYNC, GET, EXISTS, UNWATCH. */
+/* LIST, SYNC, GET, EXISTS, UNWATCH, UNWATCH_CHILDREN. */
 static inline int look(uint64_t session, enum zkl_rpc_kind kind, const char *path) {
     return ask(session, &(struct zkl_rpc){.kind = kind, .path = path});
 }
@@ -82,7 +82,7 @@ static inline bool is_there(const char *path) {
 
 /* The next event, as "one deleted /path", "two expired", or "" when there is none. */
 static inline const char *event(void) {
-    static const char *const kinds[] = {"created", "deleted", "changed"};
+    static const char *const kinds[] = {"created", "deleted", "changed", "children"};
     static char text[200];
     if (!zkl_tree_next_event(s.tree, &s.event)) return "";
     const char *session = s.event.session == s.one   ? "one"

@@ -71,6 +71,7 @@ static void on_event(zhandle_t *handle, int type, int state, const char *path, v
     struct server_event *event = &session->events[session->event_count++];
     event->kind = type == ZOO_CREATED_EVENT   ? ZKL_NODE_CREATED
                   : type == ZOO_DELETED_EVENT ? ZKL_NODE_DELETED
+                  : type == ZOO_CHILD_EVENT   ? ZKL_NODE_CHILDREN
                                               : ZKL_NODE_CHANGED;
     snprintf(event->path, sizeof event->path, "%s", path);
     pthread_mutex_unlock(&session->lock);
@@ -243,12 +244,16 @@ static int hand_over(struct server_session *session, const struct zkl_rpc *rpc) 
     switch (rpc->kind) {
     case ZKL_RPC_WRITE: return send_write(session, rpc);
     case ZKL_RPC_MULTI: return send_multi(session, rpc);
-    case ZKL_RPC_LIST: return zoo_aget_children(handle, rpc->path, 0, on_names, session);
+    case ZKL_RPC_LIST:
+        return zoo_awget_children(handle, rpc->path, watcher, session, on_names, session);
     case ZKL_RPC_SYNC: return zoo_async(handle, rpc->path, on_string, session);
     case ZKL_RPC_GET: return zoo_awget(handle, rpc->path, watcher, session, on_data, session);
     case ZKL_RPC_EXISTS: return zoo_awexists(handle, rpc->path, watcher, session, on_stat, session);
     case ZKL_RPC_UNWATCH:
         return zoo_aremove_all_watches(handle, rpc->path, ZWATCHTYPE_DATA, 0, unwatched.declared,
+                                       session);
+    case ZKL_RPC_UNWATCH_CHILDREN:
+        return zoo_aremove_all_watches(handle, rpc->path, ZWATCHTYPE_CHILD, 0, unwatched.declared,
                                        session);
     }
     return ZUNIMPLEMENTED;

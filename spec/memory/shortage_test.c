@@ -67,7 +67,7 @@ static const struct {
     {"create", {.kind = ZKL_RPC_WRITE, .ops = &create_op, .count = 1}, 3},
     {"set", {.kind = ZKL_RPC_WRITE, .ops = &set_op, .count = 1}, 2},
     {"transaction", {.kind = ZKL_RPC_MULTI, .ops = ops, .count = COUNT(ops)}, 7},
-    {"list", {.kind = ZKL_RPC_LIST, .path = "/q"}, 1},
+    {"list", {.kind = ZKL_RPC_LIST, .path = "/q", .watch = true}, 2},
     {"get", {.kind = ZKL_RPC_GET, .path = "/q", .watch = true}, 1},
     {"exists", {.kind = ZKL_RPC_EXISTS, .path = "/q/none", .watch = true}, 1},
 };

@@ -114,7 +114,7 @@ static void paths(void) {
         CHECK_IS(create(s.one, ZKL_PERSISTENT, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
         CHECK_IS(set(s.one, "a", "", -1), ZKL_ERROR_BAD_ARGUMENTS);
         CHECK_IS(erase(s.one, "/a//b", -1), ZKL_ERROR_BAD_ARGUMENTS);
-        for (enum zkl_rpc_kind kind = ZKL_RPC_LIST; kind <= ZKL_RPC_UNWATCH; kind++)
+        for (enum zkl_rpc_kind kind = ZKL_RPC_LIST; kind <= ZKL_RPC_UNWATCH_CHILDREN; kind++)
             CHECK_IS(look(s.one, kind, "/a/"), ZKL_ERROR_BAD_ARGUMENTS);
     }
 }
@@ -312,6 +312,58 @@ static void watches(void) {
         create(s.one, ZKL_PERSISTENT, "/a");
         CHECK_TEXT(event(), "one created /a");
         CHECK_TEXT(event(), "");
+    }
+    TEST("a watch of a node's children is told of the next that comes or goes, once") {
+        create(s.one, ZKL_PERSISTENT, "/a");
+        CHECK_IS(watch(s.one, ZKL_RPC_LIST, "/a"), 0);
+        CHECK_IS(s.answer.count, 0);
+        watch(s.one, ZKL_RPC_LIST, "/a");
+        create(s.two, ZKL_PERSISTENT, "/ab");
+        set(s.two, "/a", "x", -1);
+        CHECK_TEXT(event(), "");
+        create(s.two, ZKL_PERSISTENT, "/a/b");
+        CHECK_TEXT(event(), "one children /a");
+        watch(s.two, ZKL_RPC_LIST, "/a");
+        create(s.two, ZKL_PERSISTENT, "/a/b/c");
+        erase(s.two, "/a/b/c", -1);
+        set(s.two, "/a/b", "x", -1);
+        CHECK_TEXT(event(), "");
+        erase(s.one, "/a/b", -1);
+        CHECK_TEXT(event(), "two children /a");
+        CHECK_TEXT(event(), "");
+    }
+    TEST("a watch of children is told of the node's end; who watches its data hears of it once") {
+        create(s.one, ZKL_PERSISTENT, "/a");
+        watch(s.two, ZKL_RPC_LIST, "/");
+        watch(s.two, ZKL_RPC_LIST, "/a");
+        watch(s.two, ZKL_RPC_GET, "/a");
+        watch(s.one, ZKL_RPC_LIST, "/a");
+        erase(s.one, "/a", -1);
+        CHECK_TEXT(event(), "two deleted /a");
+        CHECK_TEXT(event(), "one deleted /a");
+        CHECK_TEXT(event(), "two children /");
+        CHECK_TEXT(event(), "");
+        create(s.one, ZKL_PERSISTENT, "/a");
+        erase(s.one, "/a", -1);
+        CHECK_TEXT(event(), "");
+    }
+    TEST("a list leaves no watch of what is not there") {
+        CHECK_IS(watch(s.one, ZKL_RPC_LIST, "/a"), ZKL_ERROR_NO_NODE);
+        create(s.one, ZKL_PERSISTENT, "/a");
+        create(s.one, ZKL_PERSISTENT, "/a/b");
+        CHECK_TEXT(event(), "");
+    }
+    TEST("a watch of children and one of data are taken back each for itself") {
+        create(s.one, ZKL_PERSISTENT, "/a");
+        watch(s.one, ZKL_RPC_LIST, "/a");
+        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);
+        watch(s.one, ZKL_RPC_GET, "/a");
+        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH_CHILDREN, "/a"), 0);
+        CHECK_IS(look(s.one, ZKL_RPC_UNWATCH_CHILDREN, "/a"), ZKL_ERROR_NO_WATCHER);
+        create(s.one, ZKL_PERSISTENT, "/a/b");
+        CHECK_TEXT(event(), "");
+        set(s.one, "/a", "x", -1);
+        CHECK_TEXT(event(), "one changed /a");
     }
     TEST("a watch is taken back, once") {
         CHECK_IS(look(s.one, ZKL_RPC_UNWATCH, "/a"), ZKL_ERROR_NO_WATCHER);

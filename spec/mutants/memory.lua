@@ -22,10 +22,18 @@ local rows = {
     -- --- watches ------------------------------------------------------------------------------
 
     { "memory-watch-twice", "a watch that is asked for again is told twice",
-      at = "zkl_data_watches_add", find = "if (find(watches, session, path)) return true;" },
+      at = "zkl_data_watches_add",
+      find = "if (find(watches, session, of_children ? children_of(path) : data_of(path)))" ..
+        " return true;" },
     { "memory-watch-silent", "a node that is written to tells no watch",
       at = "settle",
       find = "zkl_data_watches_fire(&tree->watches, step->node->path, ZKL_NODE_CHANGED);" },
+    { "memory-children-silent", "the watch of a node's children is told of its own end only",
+      at = "zkl_data_watches_fire",
+      find = "if (kind != ZKL_NODE_CHANGED) fire(watches, siblings_of(path), ZKL_NODE_CHILDREN);" },
+    { "memory-end-twice", "who watches a node's data and its children hears twice of its end",
+      at = "zkl_data_watches_fire",
+      find = "if (kind == ZKL_NODE_DELETED) drop_double(watches, path);" },
 
     -- --- writes -------------------------------------------------------------------------------
 

@@ -129,7 +129,7 @@ end
 --- Copies the tree as it is. From here on nobody looks at the original, which may change.
 function mutant.copy()
     shell.must("rm -rf %s && mkdir -p %s/spec", mutant.BASE, mutant.BASE)
-    shell.must("cp -R src %s && cp -R spec/core spec/sim spec/memory %s/spec",
+    shell.must("cp -R src %s && cp -R spec/core spec/cost spec/sim spec/memory %s/spec",
                mutant.BASE, mutant.BASE)
     shell.must("cp spec/mutants/tree.mk %s", mutant.BASE)
 end

@@ -3,6 +3,7 @@
 #   unit/<spec>      one of spec/core, with the sanitizers: a crash is a catch, too
 #   sim/sim          the simulator
 #   memory/<spec>    one of spec/memory, with the sanitizers
+#   cost/<spec>      one of spec/cost
 #   zklock/core.so   the module for Lua 5.4
 #
 # A mutant begins as a copy of the tree as it is, already built, so only what its defect
@@ -24,6 +25,8 @@ HEADERS = $(wildcard src/*/*.h spec/core/*.h spec/sim/*.h spec/memory/*.h)
 CORE = $(patsubst src/%.c,unit/%.o,$(wildcard src/core/*.c))
 SIM = $(patsubst src/%.c,sim/%.o,$(wildcard src/core/*.c src/session/*.c)) \
 	$(patsubst spec/sim/%.c,sim/%.o,$(wildcard spec/sim/*.c))
+COST_FLAGS = -std=c11 -D_GNU_SOURCE -O2 -g1 -w -Ispec/core
+COST = $(patsubst src/%.c,cost/%.o,$(wildcard src/core/*.c src/session/*.c))
 TREE = $(addprefix memory/src/,node.o path.o table.o transaction.o tree.o watches.o)
 MODULE = $(patsubst src/%.c,zklock/%.o,\
 	$(wildcard $(patsubst %,src/%/*.c,core session shell zookeeper memory lua)))
@@ -67,6 +70,17 @@ sim/session/%.o: src/session/%.c $(HEADERS)
 
 sim/sim: $(SIM)
 	$(CC) $(SIM_FLAGS) $(shell spec/sim/wraps) -o $@ $^
+
+cost/%.o: src/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(COST_FLAGS) -fsanitize-coverage=trace-pc -c -o $@ $<
+
+cost/%.o: spec/cost/%.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(COST_FLAGS) -c -o $@ $<
+
+cost/%: cost/%.o $(COST)
+	$(CC) $(COST_FLAGS) -o $@ $^
 
 zklock/core.so: $(MODULE)
 	$(CC) -shared -o $@ $^ $(LIBS)

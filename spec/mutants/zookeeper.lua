@@ -5,6 +5,8 @@ local function by(spec, ...)
     return { spec = "spec/" .. spec .. "_spec.lua", tests = { ... } }
 end
 
+local COST = { program = "cost/session_test" }
+
 return {
 
     -- --- one list for all that need one -----------------------------------------------------
@@ -37,8 +39,7 @@ return {
       find = "if (another) zkl_stake_perform(stake, zkl_claim_own_deleted(&stake->claim));",
       catch = by("unfair", "whose node somebody deleted is lost, also if it is made again") },
     { "unfair-mixed", "a path is used with an order and without one, by one session",
-      at = "is_mixed", find = "!claim->wanted ||",
-      replace = "options->kind == ZKL_UNFAIR || !claim->wanted ||",
+      at = "is_mixed", find = "!claim ||", replace = "!claim || options->kind == ZKL_UNFAIR ||",
       catch = by("unfair", "is in use as one kind of lock at a time in a session") },
     { "unfair-no-jitter", "nobody pauses",
       at = "pause_claim", find = "stake->jitter == 0", replace = "stake->jitter >= 0",
@@ -319,8 +320,38 @@ return {
     -- --- turns ---------------------------------------------------------------------------
 
     { "turns-no-batch", "each claim has a node of its own, whatever the order",
-      at = "zkl_stake_new", find = "zkl_claim_batch(&stake->claim, options->batch);",
+      at = "zkl_stake_new", find = "zkl_claim_batch(&stake->claim, options->batch, session->now);",
       catch = by("turns", "has one node a process") },
+    { "turns-all-resumed", "a hand-over asks each that waits for its turn",
+      at = "resume_followers", find = "if (zkl_claim_stays(claim)) return;", catch = COST },
+    { "turns-all-asked", "who is first looks at all behind it",
+      at = "zkl_batch_follows", find = "if (claim->line->tries == 0) return false;", catch = COST },
+    { "turns-all-hear", "an event is compared with each that waits for its turn",
+      at = "zkl_stake_event", find = "if (zkl_claims_wait_from(claim)) break;", catch = COST },
+    { "turns-all-listed", "a list is shown to each that waits for its turn",
+      at = "answer_list", find = "if (zkl_claims_wait_from(claim)) break;", catch = COST },
+    { "turns-all-owners", "an owner is looked for among all that wait",
+      at = "is_mixed", find = "if (!claim || is_same_use(claim, options)) return false;",
+      replace = "while (claim && is_same_use(claim, options)) claim = claim->next;\n" ..
+                "    if (!claim) return false;", catch = COST },
+    { "turns-all-counted", "a place is counted from the first on",
+      at = "place_in_turns", find = "if (!claim->next) return place + path->stakes - seen - 1;",
+      catch = COST },
+    { "turns-all-told", "at a connection each place is counted from the first on",
+      at = "place", find = "stake->path->told = stake;", catch = COST },
+    { "turns-counted", "who waits for his turn counts for a node that he has not",
+      at = "waits_uncounted", find = "return claim->batch != 0 &&",
+      replace = "return 0 && claim->batch != 0 &&",
+      catch = by("turns", "has any number of waiters in a session, which count as two nodes") },
+    { "turns-crowded", "a claim whose turn it is makes a node for which there is no room",
+      at = "zkl_stake_lacks_room", find = "return waits &&", replace = "return waits && 0 &&",
+      catch = by("memory", "lets a claim that waits for its turn wait on, until there is room") },
+    { "turns-crowd-out", "a turn that is told of others leaves no room for what has to be watched",
+      at = "zkl_path_make_room", find = "!may && (path", replace = "0 && (path",
+      catch = by("memory", "hears no more of others in a turn") },
+    { "turns-places", "of those that wait for their turn each is told the same place",
+      at = "place_in_turns", find = "place + path->stakes - seen - 1", replace = "place",
+      catch = by("turns", "tells who waits his place in the process, or in line") },
     { "turns-token", "the token is the node's, for all who have it one after the other",
       at = "zkl_multi_grant", find = "zkl_claim_token(&part->claim)", replace = "part->claim.czxid",
       catch = by("turns", "has tokens of 1024 a node") },
@@ -379,7 +410,8 @@ return {
       catch = by("condition", "are all given up, and all had again with the new token") },
     { "condition-node-left", "the waiter's node stays when the lock is had again",
       at = "zkl_condition_granted",
-      find = "if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim));",
+      find = "if (waiter) zkl_stake_perform(waiter, " ..
+        "zkl_claim_release(&waiter->claim, waiter->session->now));",
       replace = "(void)waiter;",
       catch = by("condition", "gives the lock up, waits for a signal, and has the lock again") },
     { "condition-no-reason", "a refused wait does not tell the server's reason",

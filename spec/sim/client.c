@@ -61,6 +61,8 @@ static const struct call *call_of(const struct client *client, uint64_t id) {
 
 /* libzookeeper removes no watch that it does not know of. */
 static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *rpc) {
+    if (rpc->kind == ZKL_RPC_UNWATCH_CHILDREN)
+        return !(world.children[line_at(rpc->path)].kept & bit_of(client));
     if (rpc->kind != ZKL_RPC_UNWATCH) return false;
     int datum = datum_at(rpc->path);
     if (datum != NOBODY)
@@ -181,10 +183,16 @@ static void answer_list(struct client *client, const struct item *item, enum cal
         if (node->line == item->line && alive_at(node, item->view)) names[count++] = node->name;
     }
     zxid shown = client->shown[item->line];
+    bool stirred = client->stirred[item->line];
     unsigned shortages = world.shortages;
-    if (kind != CALL_QUEUE_LIST) client->shown[item->line] = item->view;
+    if (kind != CALL_QUEUE_LIST) {
+        client->shown[item->line] = item->view;
+        client->stirred[item->line] = false;
+    }
     put_in(client, item, (struct zkl_answer){.names = names, .count = count});
-    if (world.shortages != shortages) client->shown[item->line] = shown; /* it was not read */
+    if (world.shortages == shortages) return;
+    client->shown[item->line] = shown; /* it was not read */
+    client->stirred[item->line] = stirred;
 }
 
 /* Operations before the one that is refused would have been carried out. */
@@ -247,20 +255,36 @@ static void answer(struct client *client, const struct item *item) {
     case ZKL_RPC_WRITE:
     case ZKL_RPC_MULTI: answer_write(client, item); return;
     case ZKL_RPC_SYNC:
-    case ZKL_RPC_UNWATCH: put_in(client, item, (struct zkl_answer){0}); return;
+    case ZKL_RPC_UNWATCH:
+    case ZKL_RPC_UNWATCH_CHILDREN: put_in(client, item, (struct zkl_answer){0}); return;
     }
     if (!done) put_in(client, item, (struct zkl_answer){.size = -1, .count = -1});
 }
 
 /* --- in: events and the connection -------------------------------------------------- */
 
+static void stir(struct client *client, int line) {
+    client->stirred[line] = true;
+    EACH_STAKE(client, stake) {
+        const struct zkl_claim *claim = &stake->claim;
+        bool had = zkl_claim_holds(claim) || claim->lingers;
+        struct node *node = had ? node_find(claim->name) : NULL;
+        if (node && node->line == line) node->stirred = true;
+    }
+}
+
 static void watched(struct client *client, const struct item *item) {
     char path[ZKL_NAME_SIZE + 4];
-    static const enum zkl_node_event events[] = {
-        [DELETED] = ZKL_NODE_DELETED, [CHANGED] = ZKL_NODE_CHANGED, [CREATED] = ZKL_NODE_CREATED};
-    zkl_session_event(client->zk, events[item->what],
-                      item->node < NODES ? path_to(&world.nodes[item->node], path)
-                                         : datum_path(item->node - NODES));
+    static const enum zkl_node_event events[] = {[DELETED] = ZKL_NODE_DELETED,
+                                                 [CHANGED] = ZKL_NODE_CHANGED,
+                                                 [CREATED] = ZKL_NODE_CREATED,
+                                                 [CHILDREN] = ZKL_NODE_CHILDREN,
+                                                 [ENDED] = ZKL_NODE_DELETED};
+    const char *node = item->node == NOBODY  ? line_path(item->line)
+                       : item->node >= NODES ? datum_path(item->node - NODES)
+                                             : path_to(&world.nodes[item->node], path);
+    if (item->node == NOBODY) stir(client, item->line);
+    zkl_session_event(client->zk, events[item->what], node);
 }
 
 static void reopen(struct client *client) {
@@ -294,7 +318,9 @@ bool client_deliver(struct client *client) {
     case REQUEST: answer(client, &item); break;
     case DELETED:
     case CHANGED:
-    case CREATED: watched(client, &item); break;
+    case CREATED:
+    case CHILDREN:
+    case ENDED: watched(client, &item); break;
     case CUT: zkl_session_suspended(client->zk); break;
     case BACK: connected(client, &item); break;
     case EXPIRED: expired(client); break;

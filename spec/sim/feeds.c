@@ -47,6 +47,9 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
         tell("  %s, then %s: %s", story_state(before.state), story_state(claim->state),
              story_actions(did));
     require(before.state != ZKL_GONE || !did, "a claim that is gone does nothing");
+    bool released = (event == EVENT_RELEASE && before.state == ZKL_HELD) || before.lingers;
+    if (released && claim->batch && !claim->lingers && event != EVENT_EXPIRE)
+        rules_on_turn(client_of(claim), claim);
     if (did & ZKL_DO_WATCH_AHEAD && !claim->heading) rules_on_watch(client_of(claim), claim);
     return did;
 }
@@ -115,7 +118,7 @@ FEED(start, EVENT_START, NO_MORE, (CLAIM), (claim))
 FEED(adopt, EVENT_ADOPT, NO_MORE, (CLAIM, struct zkl_contender *orphan), (claim, orphan))
 FEED(adopt_fixed, EVENT_ADOPT, NO_MORE, (CLAIM, int64_t czxid), (claim, czxid))
 FEED(cancel, cancel_event(claim, why), NO_MORE, (CLAIM, enum zkl_code why), (claim, why))
-FEED(release, release_event(claim), NO_MORE, (CLAIM), (claim))
+FEED(release, release_event(claim), NO_MORE, (CLAIM, zkl_time now), (claim, now))
 FEED(yield, EVENT_YIELD, NO_MORE, (CLAIM), (claim))
 FEED(downgrade, EVENT_DOWNGRADE, NO_MORE, (CLAIM), (claim))
 FEED(resume, EVENT_RESUME, NO_MORE, (CLAIM, zkl_time now), (claim, now))

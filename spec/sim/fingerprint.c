@@ -72,7 +72,7 @@ static void mix_node(const struct node *node) {
     mix((uint64_t)node->died);
     for (int i = 0; i < node->change_count; i++)
         mix((uint64_t)node->changes[i].at << 2 | node->changes[i].content);
-    mix((uint64_t)node->grants);
+    mix((uint64_t)node->grants << 1 | node->stirred);
     mix((uint64_t)node->session << 1 | (uint64_t)node->line);
     mix((uint64_t)(node->watched << 8 | node->kept) << 2 | node->robbed << 1 | node->late);
 }
@@ -116,7 +116,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix((uint64_t)(claim->wanted | claim->stalled << 1 | claim->doubted << 2 |
                    claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
                    claim->pausing << 6 | claim->awaits_parts << 7 | claim->waits << 8 |
-                   claim->left << 9 | claim->settled << 10 | claim->heir << 11));
+                   claim->left << 9 | claim->settled << 10 | claim->heir << 11 | claim->ends << 12 |
+                   claim->lingers << 13));
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 3 | (uint64_t)claim->found << 2 | claim->heading << 1 |
@@ -127,6 +128,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->rounds);
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
+    if (claim->batch < 0) mix_time(claim->since, now);
+    if (claim->batch < 0) mix_time(claim->turn_began, now);
     mix_text(claim->name);
     if (claim->ahead) mix_text(claim->ahead->name);
     if (claim->lookahead) mix_text(claim->lookahead->name);
@@ -134,8 +137,10 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
 }
 
 static void mix_line(const struct zkl_line *line) {
-    mix((uint64_t)(line->exhausted | line->incomplete << 1 | line->opened << 2));
+    mix((uint64_t)(line->exhausted | line->incomplete << 1 | line->opened << 2 |
+                   (unsigned)line->children << 3 | line->changed << 5 | line->gave_way << 6));
     mix(line->serial);
+    mix((uint64_t)line->haste);
     for (size_t i = 0; i < line->count; i++) {
         mix_text(line->contenders[i]->name);
         mix((uint64_t)line->contenders[i]->czxid << 1 | line->contenders[i]->claimed);
@@ -294,7 +299,7 @@ static void mix_client(struct client *client) {
     mix(client->late.count);
     for (unsigned i = 0; i < client->late.count; i++) mix_op(&client->late.ops[i]);
     if (client->late.count) mix_time(client->late.lands, world.now);
-    for (int i = 0; i < LINES; i++) mix((uint64_t)client->shown[i]);
+    for (int i = 0; i < LINES; i++) mix((uint64_t)client->shown[i] << 1 | client->stirred[i]);
     mix_queue(&client->up, now, true);
     mix_queue(&client->down, now, false);
     if (!client->zk) return;
@@ -320,6 +325,8 @@ bool fingerprint_seen(void) {
     for (int i = 0; i < world.path_count; i++) mix((uint64_t)world.paths[i].died);
     EACH_NODE(node) mix_node(node);
     EACH_DATUM(datum) mix_datum(datum);
+    for (int i = 0; i < LINES; i++)
+        mix((uint64_t)world.children[i].watched << 8 | world.children[i].kept);
     for (unsigned i = 1; i <= world.guard_count; i++) mix_guarded(&world.guards[i]);
     for (unsigned i = 0; i < world.setting.servers; i++) {
         mix((uint64_t)world.servers[i].seen << 1 | world.servers[i].apart);

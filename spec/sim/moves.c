@@ -219,12 +219,17 @@ static enum zkl_kind some_kind(const struct client *c) {
     return ZKL_MUTEX;
 }
 
+static int32_t some_batch(void) {
+    unsigned batch = choose(BATCH + 1);
+    return batch ? (int32_t)batch : ZKL_BATCH_BY_TIME;
+}
+
 /* In a small case the first client wants all permits, the others one. */
 static struct desire some_desire(const struct client *c) {
     struct desire desire = {.kind = some_kind(c)};
     int32_t limit = world.setting.limit;
     if (world.setting.mix == MIX_TURNS)
-        desire.batch = world.setting.plain ? 2 : 1 + (int32_t)choose(BATCH);
+        desire.batch = world.setting.plain ? world.setting.batch : some_batch();
     if (desire.kind != ZKL_PERMIT) return desire;
     if (world.setting.mix == MIX_QUARREL && choose(8) == 7) limit++;
     desire.limit = limit;

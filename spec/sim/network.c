@@ -51,6 +51,12 @@ void network_tell(int client, enum what what, int node) {
     push(&world.clients[client], what, node);
 }
 
+void network_tell_of_line(int client, enum what what, int line) {
+    struct client *to = &world.clients[client];
+    push(to, what, NOBODY);
+    queue_at(&to->down, to->down.count - 1)->line = line;
+}
+
 bool network_carry(struct client *client) {
     struct item item;
     if (client->server == NOBODY || !client->up.count) return false;
@@ -65,7 +71,7 @@ bool network_carry(struct client *client) {
 }
 
 static bool is_event(const struct item *item) {
-    return item->what == DELETED || item->what == CHANGED || item->what == CREATED;
+    return item->what > REQUEST && item->what < CUT;
 }
 
 static void forget_watch(struct datum *datum, uint8_t bit) {
@@ -80,10 +86,23 @@ static void note_watch_of_datum(const struct item *item, struct datum *datum, ui
     if (item->rpc.kind == ZKL_RPC_UNWATCH && done) forget_watch(datum, bit);
 }
 
+static void note_watch_of_children(const struct item *item, uint8_t bit) {
+    struct children *children = &world.children[line_at(item->rpc.path)];
+    if (item->error != ZKL_ERROR_NONE) return;
+    if (item->rpc.kind == ZKL_RPC_LIST) children->kept |= bit;
+    else children->kept &= (uint8_t)~bit;
+}
+
 /* What the library does with an answer: it keeps a watch, or gives it up. */
 static void note_watch(struct client *client, const struct item *item) {
     uint8_t bit = bit_of(client);
-    if (!item->rpc.watch && item->rpc.kind != ZKL_RPC_UNWATCH) return;
+    enum zkl_rpc_kind kind = item->rpc.kind;
+    bool ends = kind == ZKL_RPC_UNWATCH || kind == ZKL_RPC_UNWATCH_CHILDREN;
+    if (!item->rpc.watch && !ends) return;
+    if (kind == ZKL_RPC_LIST || kind == ZKL_RPC_UNWATCH_CHILDREN) {
+        note_watch_of_children(item, bit);
+        return;
+    }
     int datum = datum_at(item->rpc.path);
     if (datum != NOBODY) {
         note_watch_of_datum(item, &world.data[datum], bit);
@@ -98,9 +117,10 @@ static void note_watch(struct client *client, const struct item *item) {
 }
 
 /* It uses the watch up. */
-static void note_event(int node, uint8_t bit) {
-    if (node < NODES) world.nodes[node].kept &= (uint8_t)~bit;
-    else forget_watch(&world.data[node - NODES], bit);
+static void note_event(const struct item *item, uint8_t bit) {
+    if (item->node == NOBODY) world.children[item->line].kept &= (uint8_t)~bit;
+    else if (item->node < NODES) world.nodes[item->node].kept &= (uint8_t)~bit;
+    else forget_watch(&world.data[item->node - NODES], bit);
 }
 
 /* The library's own thread sees the item. */
@@ -110,7 +130,7 @@ void network_arrive(struct client *client, struct item *item) {
     if (item->error != ZKL_ERROR_CONNECTION_LOSS && !is_event(item) && item->view > client->last)
         client->last = item->view;
     if (item->what == REQUEST) note_watch(client, item);
-    else if (is_event(item)) note_event(item->node, bit_of(client));
+    else if (is_event(item)) note_event(item, bit_of(client));
 }
 
 /* --- a cut -------------------------------------------------------------------------------- */
@@ -217,6 +237,7 @@ void network_sever(struct client *client) {
     client->server = NOBODY; /* what is still carried out tells it nothing */
     lose_requests(client, server);
     EACH_NODE(node) node->watched &= (uint8_t)~bit;
+    for (int line = 0; line < LINES; line++) world.children[line].watched &= (uint8_t)~bit;
     data_unwatch(client, false);
 }
 
@@ -227,6 +248,27 @@ bool network_can_connect(const struct client *client, int server) {
     const struct server *s = &world.servers[server];
     bool over = client->expiring || (client->closing && client->session == NOBODY);
     return client->server == NOBODY && !over && !s->apart && s->seen >= client->last;
+}
+
+/* All children of a path that was made anew are new. */
+static bool have_changed(int line, zxid since, zxid view) {
+    EACH_NODE(node) {
+        if (node->line != line) continue;
+        bool came = node->born > since && node->born <= view;
+        if (came || (node->died > since && node->died <= view)) return true;
+    }
+    return false;
+}
+
+static void set_watches_of_children(const struct client *client, zxid view) {
+    for (int line = 0; line < LINES; line++) {
+        struct children *children = &world.children[line];
+        if (!(children->kept & bit_of(client))) continue;
+        if (!path_at(view)) network_tell_of_line(index_of(client), ENDED, line);
+        else if (have_changed(line, client->last, view))
+            network_tell_of_line(index_of(client), CHILDREN, line);
+        else children->watched |= bit_of(client);
+    }
 }
 
 /* The library sends its watches; the server tells at once which of the nodes are gone. */
@@ -242,6 +284,7 @@ static void set_watches(struct client *client) {
             push(client, CHANGED, (int)(node - world.nodes));
         else node->watched |= bit;
     }
+    set_watches_of_children(client, view);
     data_set_watches(client, view);
 }
 
@@ -272,6 +315,8 @@ void network_connect(struct client *client, int server, zkl_time timeout) {
     if (client->session == NOBODY) {
         client->session = session_open(timeout);
         EACH_NODE(node) node->kept &= (uint8_t)~bit_of(client);
+        for (int line = 0; line < LINES; line++)
+            world.children[line].kept &= (uint8_t)~bit_of(client);
         data_unwatch(client, true);
     }
     world.sessions[client->session].timeout = timeout;

@@ -45,14 +45,28 @@ static bool waits_for_its_turn(const struct zkl_claim *claim) {
     return claim->batch && claim->wanted && claim->state == ZKL_NEW && !claim->trying;
 }
 
-/* A turn has so many grants at most, and within it a client's own wishes keep their order. */
+/* A node has as many grants as tokens, and within a turn a client's own wishes keep their order. */
 static void check_turn(const struct zkl_claim *claim, const struct node *node) {
-    require(claim->served < BATCH, "a turn has its number of grants");
+    require(claim->served < ZKL_BATCH_MAX, "no grant of a node has the token of another node");
     require(claim->served == node->grants, "the grants of a node are counted");
     require(!node->yields, "a turn that was revoked is not handed on");
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
         require(!waits_for_its_turn(each) || claim->trying,
                 "in a client the wish that came first is first");
+}
+
+/* Another session's contender in the line of this node. */
+static bool is_rival(const struct node *node, const struct node *own) {
+    return node->contender && node->line == own->line && node->session != own->session;
+}
+
+/* By its newest list, or by what it heard since; perhaps of one that has gone meanwhile. */
+static bool knows_of_rivals(const struct client *client, const struct node *own, bool gone_too) {
+    EACH_NODE(node) {
+        bool listed = is_rival(node, own) && alive_at(node, client->shown[own->line]);
+        if (listed && (gone_too || alive(node))) return true;
+    }
+    return client->stirred[own->line];
 }
 
 static bool may_hold(const struct node *node) {
@@ -74,6 +88,7 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
     require(world.sessions[node->session].id == zkl_session_id(client->zk),
             "a grant is for a node of the own session");
     if (claim->batch) check_turn(claim, node);
+    if (knows_of_rivals(client, node, true)) node->stirred = true;
     node->grants++;
     note_token(node, claim->served);
 }
@@ -300,6 +315,48 @@ void rules_on_watch(const struct client *client, const struct zkl_claim *claim) 
     shadow->walked_in = list;
 }
 
+/* One that waits for its turn, and none that has a node of its own. */
+static bool has_follower(const struct zkl_claim *claim) {
+    bool follower = false;
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        bool under_way = each->wanted && each->state > ZKL_NEW && each->state < ZKL_HELD;
+        if (under_way) return false;
+        follower = follower || waits_for_its_turn(each);
+    }
+    return follower;
+}
+
+/* What may end a turn that no other session waits for. */
+static bool ends_anyway(const struct zkl_claim *claim) {
+    const struct stake *stake = (const struct stake *)claim;
+    return stake->revoked || claim->served + 1 == ZKL_BATCH_MAX || world.shortages ||
+           world.setting.room || world.setting.refusals || !zkl_line_find(claim->line, claim->name);
+}
+
+/* So many grants, or for so long. */
+static bool is_served(const struct client *client, const struct zkl_claim *claim,
+                      zkl_time quantum) {
+    if (claim->batch > 0) return claim->served + 1 >= claim->batch;
+    return clock_of(client) - claim->turn_began >= quantum;
+}
+
+void rules_on_turn(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = node_of(claim);
+    bool served = is_served(client, claim, ZKL_QUANTUM_MAX);
+    bool may_end = is_served(client, claim, ZKL_QUANTUM_MIN);
+    if (!own || !alive(own) || !client->zk->common.clock.connected) return;
+    if (claim->state == ZKL_GONE)
+        require(!served || claim->line->children == ZKL_WATCHED || own->robbed,
+                "a session that hands on more than its batch is told when others come");
+    if (claim->state == ZKL_GONE)
+        require(!served || !knows_of_rivals(client, own, false),
+                "a session that knows that others wait hands on no more than its batch");
+    else if (has_follower(claim))
+        require((may_end && (own->stirred || knows_of_rivals(client, own, true))) ||
+                    ends_anyway(claim),
+                "a turn ends for others that wait");
+}
+
 void rules_on_no_room(const struct client *client) {
     EACH_STAKE(client, stake)
     require(!stake->claim.lookahead, "what looks ahead gives way to what has to be watched");
@@ -319,6 +376,8 @@ void rules_on_set_watches(const struct client *client) {
         bool other = node->session != client->session && !is_fixed(node->name);
         others += node->kept & bit_of(client) && other;
     }
+    for (int line = 0; line < LINES; line++)
+        others += (world.children[line].kept & bit_of(client)) != 0;
     require(others <= world.setting.room, "a session has no more watches than it may set again");
 }
 
@@ -442,6 +501,18 @@ static void check_hold(const struct client *client, const struct stake *stake) {
     require(has_writer(client, stake), "a claim that only reads is a reader");
 }
 
+/* What a session looks at instead of all its claims on a path. */
+static void check_order(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    if (zkl_claim_holds(claim))
+        require(stake->granted_link, "what is held is among what was granted");
+    require(stake->counted || waits_for_its_turn(claim), "what has or makes a node counts");
+    if (!waits_for_its_turn(claim)) return;
+    for (const struct zkl_claim *each = claim->next; each; each = each->next)
+        require(!each->batch || each->trying || each->state == ZKL_NEW,
+                "those that wait for their turn come last");
+}
+
 static bool has_users(const struct client *client) {
     if (client->zk->stakes) return true;
     EACH_WISH(client, wish) return true;
@@ -455,7 +526,10 @@ static void check_users(const struct client *client, struct tally tallies[LINES]
         if (has_lease(wish)) check_lease(client, wish, tallies);
         else require(is_awaited(stakes_of(wish)), "every wish is answered");
     }
-    EACH_STAKE(client, stake) check_hold(client, stake);
+    EACH_STAKE(client, stake) {
+        check_hold(client, stake);
+        check_order(stake);
+    }
 }
 
 void rules_at_any_time(void) {
@@ -582,10 +656,23 @@ static void check_part(const struct client *client, const struct zkl_claim *clai
 /* It will have the other's node, or go its own way after it. */
 static bool has_way(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        bool holds = each->state == ZKL_HELD && each->served + 1 < each->batch;
+        bool holds = (each->state == ZKL_HELD && !each->ends) || each->lingers;
         if (each->batch && (each->state == ZKL_WAIT || holds)) return true;
     }
     return false;
+}
+
+/* A holder whose batch is over, and another wish of its client behind it. */
+static void check_end_of_turn(const struct client *client, const struct zkl_claim *claim,
+                              const struct node *own) {
+    bool known = zkl_line_has_others(claim->line, claim->common->session), others = false;
+    if (claim->batch <= 0 || claim->served + 1 < claim->batch || !has_follower(claim)) return;
+    EACH_NODE(node) {
+        others = others || (is_rival(node, own) && alive(node));
+    }
+    require(known || !others, "in a calm a holder knows that others wait for its turn to end");
+    require(known || claim->ends || world.children[own->line].watched & bit_of(client),
+            "a holder is told when others come that wait for its turn to end");
 }
 
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
@@ -602,6 +689,7 @@ static void check_calm(const struct client *client, const struct zkl_claim *clai
     const struct node *own = node_of(claim);
     require(own && (own->watched & bit_of(client) || world.setting.refusals),
             "a holder watches its own node, if it may");
+    if (own) check_end_of_turn(client, claim, own);
     check_holder(client, claim);
 }
 

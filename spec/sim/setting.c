@@ -21,35 +21,40 @@ static const struct small {
     enum mix mix;
     unsigned clients, servers, wishes, faults;
     uint64_t moves;
+    int32_t batch; /* of turns, else 0 */
 } smalls[] = {
-    {"calm", "2 clients, no fault but two passages of time", MIX_MUTEX, 2, 1, 1, 2, ALWAYS},
+    {"calm", "2 clients, no fault but two passages of time", MIX_MUTEX, 2, 1, 1, 2, ALWAYS, 0},
     {"cut", "2 clients, one cut or passage of time", MIX_MUTEX, 2, 1, 1, 1,
-     ALWAYS | BIT(MOVE_SEVER)},
+     ALWAYS | BIT(MOVE_SEVER), 0},
     {"cancel", "2 clients, one cut, passage of time or change of mind", MIX_MUTEX, 2, 1, 1, 1,
-     ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL)},
+     ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL), 0},
     {"expire", "2 clients, one expiry, cut or passage of time", MIX_MUTEX, 2, 1, 1, 1,
-     ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_EXPIRE)},
+     ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_EXPIRE), 0},
     {"follower", "2 clients, a follower that lags, one fault", MIX_MUTEX, 2, 2, 1, 1,
-     ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_APART) | BIT(MOVE_REJOIN)},
+     ALWAYS | BIT(MOVE_SEVER) | BIT(MOVE_APART) | BIT(MOVE_REJOIN), 0},
     {"rob", "2 clients, one node deleted or changed by a stranger", MIX_MUTEX, 2, 1, 1, 1,
-     ALWAYS | BIT(MOVE_ROB) | BIT(MOVE_CHANGE) | BIT(MOVE_CLEAR)},
+     ALWAYS | BIT(MOVE_ROB) | BIT(MOVE_CHANGE) | BIT(MOVE_CLEAR), 0},
     {"downgrade", "a writer that becomes a reader, one behind it; two cuts", MIX_DOWNGRADE, 2, 1, 1,
-     2, TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_DOWNGRADE)},
+     2, TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_DOWNGRADE), 0},
     {"unfair", "2 clients without an order, two cuts or passages of time", MIX_UNFAIR, 2, 1, 1, 2,
-     ALWAYS | BIT(MOVE_SEVER)},
+     ALWAYS | BIT(MOVE_SEVER), 0},
     {"multi", "2 clients that want two paths at once; one cut", MIX_MULTI, 2, 1, 1, 1,
-     TIMELESS | BIT(MOVE_SEVER)},
+     TIMELESS | BIT(MOVE_SEVER), 0},
     {"permits", "one wants both permits, two want one each; no fault", MIX_PERMITS, 3, 1, 1, 0,
-     TIMELESS},
+     TIMELESS, 0},
     {"turns", "2 clients with 2 wishes each, handed on; one cut or change of mind", MIX_TURNS, 2, 1,
-     2, 1, TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL)},
+     2, 1, TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL), 2},
+    {"batch", "2 clients with 2 wishes each, handed on if nobody else waits; no fault", MIX_TURNS,
+     2, 1, 2, 0, TIMELESS, 1},
+    {"renewal", "one client with 4 wishes, handed on until its node is used up; one cut", MIX_TURNS,
+     1, 1, 4, 1, TIMELESS | BIT(MOVE_SEVER), 1},
     {"signal", "one waits in the condition, one signals it; one cut or change of mind",
      MIX_CONDITION, 2, 1, 1, 1,
-     TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL) | BIT(MOVE_WAIT) | BIT(MOVE_SIGNAL)},
+     TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL) | BIT(MOVE_WAIT) | BIT(MOVE_SIGNAL), 0},
     {"owner", "2 users of one owner, who enters again; one cut or interrupt", MIX_MUTEX, 1, 1, 3, 1,
-     TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_INTERRUPT)},
+     TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_INTERRUPT), 0},
     {"guard", "2 clients that write with their leases; one cut", MIX_MUTEX, 2, 1, 1, 1,
-     TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_DEED)},
+     TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_DEED), 0},
 };
 
 enum { SMALLS = sizeof smalls / sizeof *smalls };
@@ -81,6 +86,7 @@ static void set_small(const struct small *small) {
                                      .deeds = BIT(DEED_GUARD),
                                      .mix = small->mix,
                                      .limit = small->mix == MIX_PERMITS ? 2 : 0,
+                                     .batch = small->batch,
                                      .steps = SMALL_STEPS,
                                      .tick = TIMEOUT / 2,
                                      .plain = true};
@@ -163,7 +169,7 @@ static void connect_all(void) {
 }
 
 void setting_choose(void) {
-    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     unsigned which = choose_weighted(odds, SMALLS + 1);
     if (which) set_small(&smalls[which - 1]);
     else set_any();

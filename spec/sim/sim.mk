@@ -28,18 +28,24 @@ simulator = @mkdir -p $(@D) && $(CC) $(CORE_STRICT) $(1) -Isrc/core -Ispec/sim $
 $(BUILD)/sim/sim: $(SIM_FILES)
 	$(call simulator,-O3 -g -fno-pie -no-pie -fno-plt)
 
+# A node has two tokens.
+$(BUILD)/sim/sim-two: $(SIM_FILES)
+	$(call simulator,-O3 -g) -UZKL_BATCH_MAX -DZKL_BATCH_MAX=2
+
 $(BUILD)/sim/sim-asan: $(SIM_FILES)
 	$(call simulator,$(CORE_SANITIZE))
 
-sim: $(BUILD)/sim/sim
+sim: $(BUILD)/sim/sim $(BUILD)/sim/sim-two
 	$(BUILD)/sim/sim seeds $(FIRST) $(SEEDS)
 	$(BUILD)/sim/sim small
+	$(BUILD)/sim/sim-two small renewal
 
 # The same seed gives the same run, byte for byte.
-test-sim: $(BUILD)/sim/sim $(BUILD)/sim/sim-asan
+test-sim: $(BUILD)/sim/sim $(BUILD)/sim/sim-two $(BUILD)/sim/sim-asan
 	$(BUILD)/sim/sim seeds 1 150000
 	$(BUILD)/sim/sim-asan seeds 1 10000
 	$(BUILD)/sim/sim small calm
+	$(BUILD)/sim/sim-two small renewal
 	$(BUILD)/sim/sim replay 4711 >$(BUILD)/sim/once
 	$(BUILD)/sim/sim-asan replay 4711 >$(BUILD)/sim/again
 	cmp $(BUILD)/sim/once $(BUILD)/sim/again && test -s $(BUILD)/sim/once

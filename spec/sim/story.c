@@ -74,9 +74,14 @@ const char *story_what(const struct item *item) {
                                            [ZKL_RPC_SYNC] = "sync",
                                            [ZKL_RPC_GET] = "get",
                                            [ZKL_RPC_EXISTS] = "exists",
-                                           [ZKL_RPC_UNWATCH] = "end of a watch"};
+                                           [ZKL_RPC_UNWATCH] = "end of a watch",
+                                           [ZKL_RPC_UNWATCH_CHILDREN] =
+                                               "end of a watch of children"};
     static const char *const names[] = {[DELETED] = "the deletion of",
                                         [CHANGED] = "the change of",
+                                        [CREATED] = "the creation of a node",
+                                        [CHILDREN] = "other children of the path",
+                                        [ENDED] = "the end of the path",
                                         [CUT] = "the cut",
                                         [BACK] = "the connection",
                                         [EXPIRED] = "the session's expiry"};
@@ -98,7 +103,8 @@ const char *story_error(int error) {
 const char *story_desire(const struct desire *desire) {
     static const char *const names[] = {"the lock", "to read", "to write", "the lock, in no order"};
     char *text = buffer();
-    if (desire->batch) snprintf(text, TEXT, "the lock, %d a turn", (int)desire->batch);
+    if (desire->batch > 0) snprintf(text, TEXT, "the lock, %d a turn", (int)desire->batch);
+    if (desire->batch < 0) snprintf(text, TEXT, "the lock, by turns of some time");
     if (desire->batch) return text;
     if (desire->kind != ZKL_PERMIT) return names[desire->kind];
     snprintf(text, TEXT, "%d of %d permits", (int)desire->permits, (int)desire->limit);
@@ -115,10 +121,11 @@ const char *story_state(enum zkl_claim_state state) {
 
 const char *story_actions(zkl_actions actions) {
     static const char *const names[] = {
-        "parents",      "create", "sync",      "list",    "rank",       "watch own",
-        "watch ahead",  "remove", "downgrade", "forward", "doubt",      "follow",
-        "queued",       "grant",  "fail",      "lose",    "downgraded", "stayed",
-        "tell partner", "forget", "pause",     "holders", "mark",       "watch lookahead"};
+        "parents",       "create", "sync",      "list",    "rank",       "watch own",
+        "watch ahead",   "remove", "downgrade", "forward", "doubt",      "follow",
+        "queued",        "grant",  "fail",      "lose",    "downgraded", "stayed",
+        "tell partner",  "forget", "pause",     "holders", "mark",       "watch lookahead",
+        "watch children"};
     char *text = buffer();
     size_t length = 0;
     *text = '\0';

@@ -66,6 +66,7 @@ struct node {
     bool asked;      /* of a reader: its writer was asked to give way, ... */
     bool urged;      /* ... and that was the last word in its node */
     bool yields;     /* its holder knows that it was asked */
+    bool stirred;    /* its holder knew of others, or that some came or went */
     int32_t grants;  /* how often it was the node of one */
     uint8_t watched; /* clients whose server would tell them, a bit each */
     uint8_t kept;    /* clients whose library keeps the watch */
@@ -105,6 +106,11 @@ struct datum {
     uint8_t kept, awaited; /* whose library keeps the watch: on a node, on one that is to come */
 };
 
+/* Who watches the children of a path: as of a datum. */
+struct children {
+    uint8_t watched, kept;
+};
+
 /* What the rules know of a guard. */
 struct guarded {
     unsigned parts; /* of the grant that it was last sent for: */
@@ -125,6 +131,8 @@ enum what {
     DELETED,
     CHANGED,
     CREATED,
+    CHILDREN, /* of a path: one came or went */
+    ENDED,    /* a path whose children are watched */
     /* of the connection */
     CUT,
     BACK,
@@ -144,7 +152,7 @@ struct item {
     int node;           /* asked for, or what happened to it; NODES and more: see data.h */
     int nodes[OPS];     /* of the operations: made or written to */
     zxid view;          /* what its server had seen */
-    int line;           /* LIST: which path */
+    int line;           /* LIST, CHILDREN, ENDED: which path */
     int session;        /* BACK: in this one */
     zkl_time issued;    /* by the client's clock */
     bool arrived;       /* at the client's library */
@@ -256,6 +264,7 @@ struct client {
     int server;               /* connected to; NOBODY: to none */
     bool expiring;            /* the library knows that its session is gone, zk does not */
     zxid shown[LINES];        /* what the newest list showed */
+    bool stirred[LINES];      /* since then it was told that the children are others */
     zkl_time proved;          /* issue time of the newest proof: the rules' own account of it */
     zxid last;                /* the newest zxid that its library saw */
     zkl_time sent;            /* world time of its last packet, for the library's ping */
@@ -268,7 +277,8 @@ struct client {
     struct late late;
 };
 
-enum { BATCH = 4 }; /* grants in a turn at most */
+/* Grants of a turn when others wait, at most. */
+enum { BATCH = ZKL_BATCH_MAX < 4 ? ZKL_BATCH_MAX : 4 };
 
 /* What kinds of lock are wished for. */
 enum mix {
@@ -296,6 +306,7 @@ struct setting {
     unsigned steps;  /* by a seed: moves before the calm */
     enum mix mix;
     int32_t limit;   /* of the semaphore */
+    int32_t batch;   /* of turns, in a small case */
     zkl_time tick;   /* of the servers: half of the timeout at most */
     bool grace;      /* sessions live up to a tick longer than their timeout */
     bool brisk;      /* the network has no delay: faults and time make the difference */
@@ -324,6 +335,7 @@ struct world {
     struct generation paths[PATHS];
     struct node nodes[NODES];
     struct datum data[DATA];
+    struct children children[LINES];
     unsigned guard_count;
     struct guarded guards[GUARDS + 1]; /* the first is none */
     struct client clients[CLIENTS];    /* the last: see world_begin() */
@@ -455,6 +467,7 @@ bool network_can_connect(const struct client *client, int server);
 void network_forget(struct client *client); /* requests that wait for a connection are unknown */
 void network_land(struct client *client);   /* the write on a slow way lands */
 void network_tell(int client, enum what what, int node);
+void network_tell_of_line(int client, enum what what, int line); /* CHILDREN, ENDED */
 void network_arrive(struct client *client, struct item *item);
 
 /* --- clients (client.c) --------------------------------------------------------------- */

@@ -227,6 +227,28 @@ static void tell_watchers(int server, struct node *node, enum what what) {
     }
 }
 
+/* What happened then to the children of a path, or to the path; REQUEST: nothing. */
+static enum what news_of_line(int line, zxid at) {
+    for (int i = 0; i < world.path_count; i++)
+        if (world.paths[i].died == at) return ENDED;
+    EACH_NODE(node) {
+        if (node->line == line && (node->born == at || node->died == at)) return CHILDREN;
+    }
+    return REQUEST;
+}
+
+static void tell_of_line(int server, int line, zxid at) {
+    struct children *children = &world.children[line];
+    enum what what = children->watched ? news_of_line(line, at) : REQUEST;
+    if (what == REQUEST) return;
+    EACH_CLIENT(c) {
+        uint8_t bit = bit_of(c);
+        if (c->server != server || !(children->watched & bit)) continue;
+        children->watched &= (uint8_t)~bit;
+        network_tell_of_line(index_of(c), what, line);
+    }
+}
+
 /* The first change after `from`, or `otherwise` if that is sooner. */
 static zxid next_change(const struct node *node, zxid from, zxid otherwise) {
     for (int i = 0; i < node->change_count; i++)
@@ -238,7 +260,12 @@ static zxid next_change(const struct node *node, zxid from, zxid otherwise) {
 /* What happens next, after `from` and up to `to`, to a node that somebody watches. */
 static zxid next_of_watched(zxid from, zxid to) {
     zxid next = to + 1;
+    for (int i = 0; i < world.path_count; i++)
+        if (world.paths[i].died > from && world.paths[i].died < next) next = world.paths[i].died;
     EACH_NODE(node) {
+        bool listed = world.children[node->line].watched;
+        if (listed && node->born > from && node->born < next) next = node->born;
+        if (listed && node->died > from && node->died < next) next = node->died;
         if (!node->watched) continue;
         if (node->died > from && node->died < next) next = node->died;
         next = next_change(node, from, next);
@@ -257,6 +284,7 @@ void server_see(int server, zxid view) {
             else if (node_changed(node, at) == at && alive_at(node, at))
                 tell_watchers(server, node, CHANGED);
         }
+        for (int line = 0; line < LINES; line++) tell_of_line(server, line, at);
         data_tell(server, at);
     }
 }
@@ -535,6 +563,20 @@ static void unwatch(const struct client *client, struct item *item) {
     }
 }
 
+static void unwatch_children(const struct client *client, struct item *item) {
+    struct children *children = &world.children[line_at(item->rpc.path)];
+    bool set = children->watched & bit_of(client);
+    item->error = set ? ZKL_ERROR_NONE : ZKL_ERROR_NO_WATCHER;
+    children->watched &= (uint8_t)~bit_of(client);
+}
+
+static void list(const struct client *client, zxid view, struct item *item) {
+    item->view = view;
+    item->line = line_at(item->rpc.path);
+    if (!path_at(view)) item->error = ZKL_ERROR_NO_NODE;
+    else if (item->rpc.watch) world.children[item->line].watched |= bit_of(client);
+}
+
 static bool is_write(const struct zkl_rpc *rpc) {
     return rpc->kind == ZKL_RPC_WRITE || rpc->kind == ZKL_RPC_MULTI || rpc->kind == ZKL_RPC_SYNC;
 }
@@ -558,6 +600,7 @@ static bool may_be_refused(const struct zkl_rpc *rpc, zxid view) {
     case ZKL_RPC_MULTI: return true;
     case ZKL_RPC_SYNC:
     case ZKL_RPC_UNWATCH:
+    case ZKL_RPC_UNWATCH_CHILDREN:
     case ZKL_RPC_EXISTS: break;
     }
     return false;
@@ -579,14 +622,11 @@ static bool carry_out(const struct client *client, int server, struct item *item
     switch (rpc->kind) {
     case ZKL_RPC_WRITE:
     case ZKL_RPC_MULTI: request_transact(client->session, item); break;
-    case ZKL_RPC_LIST:
-        item->view = world.servers[server].seen;
-        item->line = line_at(rpc->path);
-        if (!path_at(item->view)) item->error = ZKL_ERROR_NO_NODE;
-        break;
+    case ZKL_RPC_LIST: list(client, world.servers[server].seen, item); break;
     case ZKL_RPC_GET:
     case ZKL_RPC_EXISTS: get(client, world.servers[server].seen, item); break;
     case ZKL_RPC_UNWATCH: unwatch(client, item); break;
+    case ZKL_RPC_UNWATCH_CHILDREN: unwatch_children(client, item); break;
     case ZKL_RPC_SYNC: break;
     }
     if (is_write(rpc)) server_see(server, world.zxid);

@@ -297,7 +297,8 @@ rule("fifo", "locks are granted in order of arrival", function(m, report)
 end)
 
 
-rule("turns", "a turn has a batch of grants at most, counted, in order of asking", turns.check)
+rule("turns", "a turn has a batch of grants if others wait, counted, in order of asking",
+     turns.check)
 
 
 -- Was it a reader's node then? (One that cannot become one stays a writer's.)

@@ -1,5 +1,6 @@
 --- Rules of the checker for locks whose processes take turns: a turn is a node, which the
--- session's claims have one after the other, a batch of them at most. The token counts them.
+-- session's claims have one after the other. When others wait it ends after a batch of grants. The
+-- token counts them.
 
 local intervals = require "spec.torture.intervals"
 
@@ -33,10 +34,7 @@ end
 
 -- Two of the same number are for the rule of tokens.
 local function check_grant(report, claim, before)
-    if claim.count >= claim.batch then
-        report:violation(claim.granted, claim, "grant %d of a turn of %d", claim.count + 1,
-                         claim.batch)
-    elseif claim.count > (before and before.count + 1 or 0) then
+    if claim.count > (before and before.count + 1 or 0) then
         report:violation(claim.granted, claim, "grant %d of its turn, after %s", claim.count + 1,
                          before and ("grant %d"):format(before.count + 1) or "none")
     elseif before and before.invoked > claim.invoked then
@@ -46,11 +44,45 @@ local function check_grant(report, claim, before)
 end
 
 
---- The grants of a turn are a batch at most, counted from the first one, in order of asking.
-function turns.check(m, report)
+-- { [path] = its nodes in order }; each node's place in that is its `place_in_line`.
+local function lines_of(m)
+    local lines = {}
+    for _, node in ipairs(m.nodes) do
+        local line = lines[node.path] or {}
+        lines[node.path] = line
+        line[#line + 1] = node
+        node.place_in_line = #line
+    end
+    return lines
+end
+
+
+-- A node of another session that waits when the claim is granted, and has waited for so long that
+-- the holder before the claim knew.
+local function rival(m, line, claim, options)
+    for i = claim.node.place_in_line + 1, #line do
+        local node = line[i]
+        local known = m.trouble[claim.place]:undisturbed(node.created, options.bound)
+        if known >= claim.granted then return end
+        local waits = (node.deleted or huge) > claim.granted
+        if waits and node.session ~= claim.node.session then return node end
+    end
+end
+
+
+--- The grants of a turn are counted from the first one, in order of asking; when others wait they
+-- are no more than a batch.
+function turns.check(m, report, options)
+    local lines = lines_of(m)
     for _, turn in ipairs(turns.of(m)) do
         for i, claim in ipairs(turn.grants) do
             check_grant(report, claim, turn.grants[i - 1])
+            local over = claim.count >= claim.batch
+            local other = over and rival(m, lines[turn.node.path], claim, options)
+            if other then
+                report:violation(claim.granted, claim, "grant %d of a turn of %d, and %s waited",
+                                 claim.count + 1, claim.batch, other.name)
+            end
         end
     end
 end

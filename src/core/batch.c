@@ -1,19 +1,27 @@
 /*
- * batch.c - claims that take turns: a batch of a session's claims on one path has one node
- * between them. The holder hands the node to the next, without a request.
+ * batch.c - claims that take turns: in a turn a session's claims on one path have one node between
+ * them. The holder hands the node to the next, without a request.
  *
  * One claim is on its way to the front for all; the others are in NEW, in order of arrival.
- * When it does not want its place any more the next one has it. With the last grant of a
- * batch the next one enters, behind those that came from elsewhere: processes take turns.
+ * When it does not want its place any more the next one has it.
+ *
+ * A turn ends for a session that waits: after its batch, or its quantum of time, at the first
+ * hand-over at which the line has a contender of another session, or has changed since its list.
+ * Where nobody waits the turn goes on; a watch on the path's children tells when somebody comes.
+ * Until that is set the claim that gave the lock up lingers: its node is neither handed on nor
+ * removed. It ends in any case when the node has had as many grants as it has tokens. With the last
+ * grant of a turn, if it is known to be that, the next claim enters, behind those that came from
+ * elsewhere.
  */
 #include <assert.h>
 
 #include "claim_steps.h"
 
-void zkl_claim_batch(struct zkl_claim *claim, int32_t batch) {
-    assert(batch >= 0 && batch <= ZKL_BATCH_MAX);
+void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now) {
+    assert(batch >= ZKL_BATCH_BY_TIME && batch <= ZKL_BATCH_MAX);
     assert(batch == 0 || (claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waits));
     claim->batch = batch;
+    claim->since = now;
 }
 
 /* On its way to the front. */
@@ -21,41 +29,123 @@ static bool is_under_way(const struct zkl_claim *claim) {
     return claim->wanted && (is_entering(claim) || is_in_line(claim));
 }
 
-/* It holds, and will hand its node over. */
+/* It has a node that it will hand over, as far as is known. */
 static bool is_serving(const struct zkl_claim *claim) {
-    return claim->state == ZKL_HELD && !ends_batch(claim);
+    return claim->lingers || (claim->state == ZKL_HELD && !claim->ends);
 }
 
 static bool may_succeed(const struct zkl_claim *claim) {
-    return claim->state == ZKL_NEW && claim->batch > 0 && !claim->trying;
+    return claim->state == ZKL_NEW && claim->batch != 0 && !claim->trying;
 }
 
 /* Of those that wait as well it is the ones that came before. */
 static bool goes_first(const struct zkl_claim *claim, bool earlier) {
     if (earlier && may_succeed(claim)) return true;
-    return claim->batch > 0 && (is_under_way(claim) || is_serving(claim));
+    return claim->batch != 0 && (is_under_way(claim) || is_serving(claim));
 }
 
-/* A try asks the server, whatever other claims are there. */
+/* A try asks the server, whatever other claims are there. Those behind only wait, but for tries. */
 bool zkl_batch_follows(const struct zkl_claim *claim) {
     bool earlier = true;
     if (claim->batch == 0 || claim->trying) return false;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        if (each == claim) earlier = false;
-        else if (goes_first(each, earlier)) return true;
+        if (each != claim && goes_first(each, earlier)) return true;
+        if (each != claim) continue;
+        if (claim->line->tries == 0) return false;
+        earlier = false;
     }
     return false;
 }
 
+/* --- the end of a turn ---------------------------------------------------------------------- */
+
+static bool others_wait(const struct zkl_claim *claim) {
+    return zkl_line_has_others(claim->line, claim->common->session);
+}
+
+/* The turn may end with this grant. */
+static bool is_served(const struct zkl_claim *claim, zkl_time now) {
+    if (claim->batch > 0) return claim->served + 1 >= claim->batch;
+    return now - claim->turn_began >= ZKL_QUANTUM_MAX - claim->line->haste;
+}
+
+/* One grant more would have the token of another node. */
+static bool is_used_up(const struct zkl_claim *claim) {
+    return claim->served + 1 >= ZKL_BATCH_MAX;
+}
+
+static bool is_over(const struct zkl_claim *claim, zkl_time now) {
+    return claim->ends || is_used_up(claim) || (is_served(claim, now) && others_wait(claim));
+}
+
+/* If nobody waits, and nobody is to tell when that changes. */
+static zkl_actions watch_children(struct zkl_line *line) {
+    if (line->children != ZKL_UNWATCHED) return 0;
+    line->children = ZKL_WATCH_ASKED;
+    return ZKL_DO_WATCH_CHILDREN;
+}
+
+static zkl_actions watch_if_served(const struct zkl_claim *holder, zkl_time now) {
+    return is_served(holder, now) && !others_wait(holder) ? watch_children(holder->line) : 0;
+}
+
+/* --- the quantum of a turn by time ------------------------------------------------------------ */
+
+/*
+ * Between ZKL_QUANTUM_MIN and ZKL_QUANTUM_MAX, as Linux has it for the locks of GFS2 (glock.c):
+ * longer when a claim of the session waited for more than a second; shorter when the change of
+ * turns was in vain, for no other session was ahead of the session's next node.
+ */
+enum { LONGER = ZKL_SECOND / 20, SHORTER = ZKL_SECOND / 40 };
+
+static void adapt(struct zkl_line *line, bool waited, bool in_vain) {
+    const zkl_time most = ZKL_QUANTUM_MAX - ZKL_QUANTUM_MIN;
+    if (waited) line->haste -= line->haste < LONGER ? line->haste : LONGER;
+    if (in_vain) line->haste = line->haste + SHORTER > most ? most : line->haste + SHORTER;
+}
+
+/* With a list that came after its node. */
+static void begin_turn(struct zkl_claim *claim, zkl_time now) {
+    struct zkl_line *line = claim->line;
+    adapt(line, false, line->gave_way);
+    line->changed = line->gave_way = false;
+    claim->turn_began = now;
+}
+
+zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
+    if (claim->served == 0) begin_turn(claim, now);
+    adapt(claim->line, now - claim->since > ZKL_SECOND, false);
+    claim->ends = is_over(claim, now);
+    if (claim->ends) return make_way(claim);
+    return make_way(claim) ? watch_if_served(claim, now) : 0;
+}
+
+/* By time the claim that gives the lock up asks. */
+zkl_actions zkl_batch_followed(struct zkl_claim *claim) {
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        if (zkl_claims_wait_from(each)) break;
+        if (each->batch == 0 || !is_serving(each)) continue;
+        return each->batch > 0 ? watch_if_served(each, 0) : 0;
+    }
+    return 0;
+}
+
+/* --- the next one ---------------------------------------------------------------------------- */
+
+/* It held until now, or still does. */
+static bool has_held(const struct zkl_claim *claim) {
+    return claim->state == ZKL_HELD || claim->lingers;
+}
+
 /* A holder has a node to give, unless a list that was asked for lacks it. */
-static bool may_hand_over(const struct zkl_claim *claim) {
-    if (claim->state != ZKL_HELD) return claim->batch > 0;
-    return !ends_batch(claim) && zkl_line_find(claim->line, claim->name);
+static bool may_hand_over(const struct zkl_claim *claim, zkl_time now) {
+    if (!has_held(claim)) return claim->batch != 0;
+    return !is_over(claim, now) && zkl_line_find(claim->line, claim->name);
 }
 
 /* The first that waits, unless one that came before it has a node of its own. */
-static struct zkl_claim *successor(const struct zkl_claim *claim) {
-    if (!may_hand_over(claim)) return NULL;
+static struct zkl_claim *successor(const struct zkl_claim *claim, zkl_time now) {
+    if (!may_hand_over(claim, now)) return NULL;
     for (struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (each == claim || each->batch == 0) continue;
         if (is_under_way(each)) return NULL;
@@ -66,7 +156,7 @@ static struct zkl_claim *successor(const struct zkl_claim *claim) {
 
 /* A claim that watched or listed for the node did so for itself: the heir asks anew. */
 static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
-    bool held = claim->state == ZKL_HELD;
+    bool held = has_held(claim);
     memcpy(heir->name, claim->name, sizeof heir->name);
     heir->nonce = claim->nonce;
     heir->czxid = claim->czxid;
@@ -74,23 +164,52 @@ static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
     heir->listed = claim->listed;
     heir->doubted = claim->doubted;
     heir->served = claim->served + held;
+    heir->turn_began = claim->turn_began;
     heir->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
     heir->own_watched = false;
     heir->stalled = heir->heir = true;
 }
 
-zkl_actions zkl_batch_leave(struct zkl_claim *claim) {
-    struct zkl_claim *heir = successor(claim);
-    if (!heir) return leave(claim);
+/* Whether others wait, the list is to tell. */
+static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
+    bool may_end = has_held(claim) && is_served(claim, now) && connected(claim);
+    return may_end && claim->line->children != ZKL_WATCHED;
+}
+
+static zkl_actions linger(struct zkl_claim *claim) {
+    claim->state = ZKL_LEAVE;
+    claim->wanted = false;
+    claim->lingers = true;
+    return watch_children(claim->line);
+}
+
+static zkl_actions end_turn(struct zkl_claim *claim) {
+    if (has_held(claim)) claim->line->gave_way = others_wait(claim) && make_way(claim);
+    claim->lingers = false;
+    return leave(claim);
+}
+
+zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now) {
+    struct zkl_claim *heir = successor(claim, now);
+    if (!heir) return end_turn(claim);
+    if (is_unsure(claim, now)) return linger(claim);
     hand_over(claim, heir);
     drop_ahead(claim);
     claim->state = ZKL_GONE;
-    claim->wanted = false;
+    claim->wanted = claim->lingers = false;
     return connected(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
+}
+
+/* Without an answer as if others waited. What landed late is looked for, as at a release. */
+zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
+    if (!claim->lingers) return 0;
+    if (reply != ZKL_DONE) claim->line->changed = true;
+    zkl_actions actions = zkl_batch_leave(claim, now);
+    return claim->doubted && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
 }
 
 zkl_actions zkl_claim_yield(struct zkl_claim *claim) {
     if (claim->state != ZKL_HELD || claim->batch == 0) return 0;
-    claim->batch = claim->served + 1;
-    return make_way_in_batch(claim);
+    claim->ends = true;
+    return make_way(claim);
 }

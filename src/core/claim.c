@@ -19,6 +19,7 @@ void zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common, struct z
                                 .wanted = true};
     *line->claims_end = claim;
     line->claims_end = &claim->next;
+    line->tries += trying;
 }
 
 void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit) {
@@ -33,6 +34,7 @@ void zkl_claim_detach(struct zkl_claim *claim) {
     *claim->link = claim->next;
     if (claim->next) claim->next->link = claim->link;
     else claim->line->claims_end = claim->link;
+    claim->line->tries -= claim->trying;
     drop_ahead(claim);
     if (claim->partner) claim->partner->partner = NULL;
     struct zkl_claim *before = claim;
@@ -66,8 +68,17 @@ static bool follows(const struct zkl_claim *claim) {
     if (claim->line->opened) return false;
     for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next) {
         if (each->state == ZKL_CREATE) return true;
+        if (zkl_claims_wait_from(each)) return false;
     }
     return false;
+}
+
+/* What is in its way is in the way of those behind it, too; each of them was told that it waits. */
+bool zkl_claim_stays(const struct zkl_claim *claim) {
+    if (claim->state != ZKL_NEW || claim->line->tries > 0) return false;
+    if (!connected(claim)) return true;
+    if (!claim->announced) return false;
+    return zkl_kind_is_fixed(claim->kind) ? zkl_unfair_follows(claim) : zkl_batch_follows(claim);
 }
 
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
@@ -76,7 +87,7 @@ zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
     claim->stalled = zkl_batch_follows(claim);
-    if (claim->stalled) return announce(claim);
+    if (claim->stalled) return announce(claim) | zkl_batch_followed(claim);
     if (!claim->trying) return zkl_claim_enter(claim);
     claim->state = ZKL_TRY;
     return ZKL_DO_LIST;
@@ -96,12 +107,12 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_SIGNALLED: return fail(claim, why) | zkl_waiter_forward(claim);
     case ZKL_WAIT:
         if (zkl_kind_is_fixed(claim->kind)) return fail(claim, why) | gone(claim);
-        return fail(claim, why) | zkl_batch_leave(claim);
+        return fail(claim, why) | zkl_batch_leave(claim, 0);
     case ZKL_RECOVER_STAT:
     case ZKL_LIST:
     case ZKL_RANK:
     case ZKL_FIRST:
-    case ZKL_PROVE: return fail(claim, why) | zkl_batch_leave(claim);
+    case ZKL_PROVE: return fail(claim, why) | zkl_batch_leave(claim, 0);
     case ZKL_HELD:
     case ZKL_DOWNGRADE:
     case ZKL_FORWARD:
@@ -111,11 +122,11 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     return 0;
 }
 
-zkl_actions zkl_claim_release(struct zkl_claim *claim) {
+zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now) {
     if (claim->state == ZKL_SIGNALLED) return zkl_waiter_take(claim);
     if (claim->state == ZKL_DOWNGRADE) claim->wanted = false; /* once its name is known */
     if (claim->state != ZKL_HELD) return 0;
-    zkl_actions actions = zkl_batch_leave(claim);
+    zkl_actions actions = zkl_batch_leave(claim, now);
     bool removing = actions & ZKL_DO_REMOVE;
     /* A create that stayed unknown may have landed since: look now. */
     if (claim->doubted && removing && !zkl_kind_is_fixed(claim->kind)) actions |= ZKL_DO_LIST;

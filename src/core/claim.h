@@ -65,35 +65,37 @@ enum zkl_action {
     ZKL_DO_LIST = 1 << 3, /* get_children of the path; in LIST, and to look ahead, only if no other
                              list of the path is out */
     ZKL_DO_RANK = 1 << 4, /* get of each zkl_line_unranked() */
-    ZKL_DO_WATCH_OWN = 1 << 5,       /* get with watch: claim->name */
-    ZKL_DO_WATCH_AHEAD = 1 << 6,     /* get with watch: claim->ahead */
-    ZKL_DO_REMOVE = 1 << 7,          /* delete claim->name; of a waiter that is not `settled`
-                                        only while nobody has written to it (version 0) */
-    ZKL_DO_DOWNGRADE = 1 << 8,       /* one transaction: create zkl_name_downgrade(claim->name),
-                                    ephemeral, and delete claim->name */
-    ZKL_DO_FORWARD = 1 << 9,         /* one transaction: delete claim->name, and write to
-                                     claim->ahead while nobody has (version 0) */
-    ZKL_DO_DOUBT = 1 << 10,          /* sync and list the path once more, a session timeout
-                                        from now, for zkl_line_orphan() */
-    ZKL_DO_FOLLOW = 1 << 11,         /* resume the claims of the line that zkl_claim_follows(), in
-                                        order */
-    ZKL_DO_QUEUED = 1 << 12,         /* tell the user: waiting in line */
-    ZKL_DO_GRANT = 1 << 13,          /* tell the user: granted, token zkl_claim_token() */
-    ZKL_DO_FAIL = 1 << 14,           /* tell the user: not granted, claim->code; cancel the other
-                                        parts of a multi-lock before anything else */
-    ZKL_DO_LOSE = 1 << 15,           /* tell the holder: lost; release the other parts */
-    ZKL_DO_DOWNGRADED = 1 << 16,     /* tell the holder: it is a reader now, or claim->refusal */
-    ZKL_DO_STAYED = 1 << 17,         /* tell the holder: it could not wait, for claim->refusal */
-    ZKL_DO_TELL_PARTNER = 1 << 18,   /* of a waiter: zkl_claim_partner_changed() */
-    ZKL_DO_FORGET = 1 << 19,         /* GONE: free it when none of its requests is out */
-    ZKL_DO_PAUSE = 1 << 20,          /* zkl_claim_wake() after a pause of any length, or none */
-    ZKL_DO_HOLDERS = 1 << 21,        /* WAIT: get with watch: each that zkl_line_precedes() */
-    ZKL_DO_MARK = 1 << 22,           /* HELD: write to claim->name, the same data again */
-    ZKL_DO_WATCH_LOOKAHEAD = 1 << 23 /* get with watch: claim->lookahead; or, if there is no room
+    ZKL_DO_WATCH_OWN = 1 << 5,        /* get with watch: claim->name */
+    ZKL_DO_WATCH_AHEAD = 1 << 6,      /* get with watch: claim->ahead */
+    ZKL_DO_REMOVE = 1 << 7,           /* delete claim->name; of a waiter that is not `settled`
+                                         only while nobody has written to it (version 0) */
+    ZKL_DO_DOWNGRADE = 1 << 8,        /* one transaction: create zkl_name_downgrade(claim->name),
+                                     ephemeral, and delete claim->name */
+    ZKL_DO_FORWARD = 1 << 9,          /* one transaction: delete claim->name, and write to
+                                      claim->ahead while nobody has (version 0) */
+    ZKL_DO_DOUBT = 1 << 10,           /* sync and list the path once more, a session timeout
+                                         from now, for zkl_line_orphan() */
+    ZKL_DO_FOLLOW = 1 << 11,          /* resume the claims of the line that zkl_claim_follows(), in
+                                         order */
+    ZKL_DO_QUEUED = 1 << 12,          /* tell the user: waiting in line */
+    ZKL_DO_GRANT = 1 << 13,           /* tell the user: granted, token zkl_claim_token() */
+    ZKL_DO_FAIL = 1 << 14,            /* tell the user: not granted, claim->code; cancel the other
+                                         parts of a multi-lock before anything else */
+    ZKL_DO_LOSE = 1 << 15,            /* tell the holder: lost; release the other parts */
+    ZKL_DO_DOWNGRADED = 1 << 16,      /* tell the holder: it is a reader now, or claim->refusal */
+    ZKL_DO_STAYED = 1 << 17,          /* tell the holder: it could not wait, for claim->refusal */
+    ZKL_DO_TELL_PARTNER = 1 << 18,    /* of a waiter: zkl_claim_partner_changed() */
+    ZKL_DO_FORGET = 1 << 19,          /* GONE: free it when none of its requests is out */
+    ZKL_DO_PAUSE = 1 << 20,           /* zkl_claim_wake() after a pause of any length, or none */
+    ZKL_DO_HOLDERS = 1 << 21,         /* WAIT: get with watch: each that zkl_line_precedes() */
+    ZKL_DO_MARK = 1 << 22,            /* HELD: write to claim->name, the same data again */
+    ZKL_DO_WATCH_LOOKAHEAD = 1 << 23, /* get with watch: claim->lookahead; or, if there is no room
                                         for it, zkl_claim_overlook() */
+    ZKL_DO_WATCH_CHILDREN = 1 << 24   /* get_children of the path, with a watch: line->children; or
+                                         line->changed, if there is no room for it */
 };
 
-#define ZKL_ALL_ACTIONS ((zkl_actions)(ZKL_DO_WATCH_LOOKAHEAD << 1) - 1)
+#define ZKL_ALL_ACTIONS ((zkl_actions)(ZKL_DO_WATCH_CHILDREN << 1) - 1)
 
 /* The life of a claim. */
 enum zkl_claim_state {
@@ -151,44 +153,50 @@ struct zkl_claim {
                                     reference */
     struct zkl_contender *lookahead; /* WAIT: the predecessor of `ahead`, which is watched, too
                                         (lookahead.c); a reference, or NULL */
-    int64_t heard;     /* PERMIT: zxid of the newest mark that a list was asked after */
-    int64_t czxid;     /* of the own node; 0: not known */
-    uint64_t nonce;    /* of the latest attempt */
-    zkl_time deadline; /* for the grant; ZKL_NEVER: none */
-    uint32_t epoch;    /* HELD: of the lease clock at the grant */
-    uint32_t listed;   /* serial of the list that came with the own node */
-    uint32_t headed;   /* serial of the list by which it is `heading` */
-    uint32_t ranks;    /* gets for czxids that are out */
-    uint32_t rounds;   /* attempts and lists since the last heartbeat or watch event */
+    int64_t heard;       /* PERMIT: zxid of the newest mark that a list was asked after */
+    int64_t czxid;       /* of the own node; 0: not known */
+    uint64_t nonce;      /* of the latest attempt */
+    zkl_time deadline;   /* for the grant; ZKL_NEVER: none */
+    zkl_time since;      /* of one that takes turns: it waits */
+    zkl_time turn_began; /* HELD: the first grant of its node */
+    uint32_t epoch;      /* HELD: of the lease clock at the grant */
+    uint32_t listed;     /* serial of the list that came with the own node */
+    uint32_t headed;     /* serial of the list by which it is `heading` */
+    uint32_t ranks;      /* gets for czxids that are out */
+    uint32_t rounds;     /* attempts and lists since the last heartbeat or watch event */
     int32_t sequence;
-    int32_t permits, limit;   /* PERMIT; else 0 */
-    int32_t batch;            /* grants of a node, at most; 0: it is for one claim alone */
-    int32_t served;           /* grants of the own node to claims before this one */
-    int32_t found_limit;      /* `found`: of the contender in the way */
+    int32_t permits, limit; /* PERMIT; else 0 */
+    int32_t batch;          /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0:
+                               it takes no turns */
+    int32_t served;         /* grants of the own node to claims before this one */
+    int32_t found_limit;    /* `found`: of the contender in the way */
     enum zkl_kind found_kind; /* likewise */
     enum zkl_kind kind;
     enum zkl_claim_state state;
-    enum zkl_code code;       /* why it failed, or ZKL_LOST */
-    enum zkl_code refusal;    /* why its parents could not be made, why it stays a writer, or
-                                 cannot wait */
-    bool trying;              /* must not queue */
-    bool wanted;              /* its user still waits for it or holds it */
-    bool stalled;             /* its request failed; zkl_claim_resume() asks again */
-    bool awaits_parts;        /* CREATE: its create waits for those of the other parts */
-    bool doubted;             /* a create of it stayed unknown */
-    bool unsettled;           /* DOWNGRADE: a transaction of it stayed unknown */
-    bool recheck;             /* its predecessor went: others ahead may be gone, too */
-    bool announced;           /* DO_QUEUED was given */
-    bool own_watched;         /* the own node is watched, or the get is out */
-    bool pausing;             /* NEW: until zkl_claim_wake() */
-    bool heading;             /* WAIT: each ahead is watched, `ahead` is only one of them */
-    bool looking;             /* WAIT: a list, or gets, are out, for its lookahead went */
-    bool found;               /* failed with ZKL_CONFLICT, for a contender of another use */
-    bool heir;                /* its node was another's, and that is all that it knows of it */
-    bool unseen;              /* nobody can have seen it wait: zkl_permits_unseen() */
-    bool waits;               /* it is a waiter of a condition */
-    bool left;                /* of a waiter: the lock's node is gone */
-    bool settled;             /* of a waiter: its signal was taken, or nobody is to have it */
+    enum zkl_code code;    /* why it failed, or ZKL_LOST */
+    enum zkl_code refusal; /* why its parents could not be made, why it stays a writer, or
+                              cannot wait */
+    bool trying;           /* must not queue */
+    bool wanted;           /* its user still waits for it or holds it */
+    bool stalled;          /* its request failed; zkl_claim_resume() asks again */
+    bool awaits_parts;     /* CREATE: its create waits for those of the other parts */
+    bool doubted;          /* a create of it stayed unknown */
+    bool unsettled;        /* DOWNGRADE: a transaction of it stayed unknown */
+    bool recheck;          /* its predecessor went: others ahead may be gone, too */
+    bool announced;        /* DO_QUEUED was given */
+    bool own_watched;      /* the own node is watched, or the get is out */
+    bool pausing;          /* NEW: until zkl_claim_wake() */
+    bool heading;          /* WAIT: each ahead is watched, `ahead` is only one of them */
+    bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
+    bool found;            /* failed with ZKL_CONFLICT, for a contender of another use */
+    bool ends;             /* HELD: its turn ends with it */
+    bool lingers;          /* LEAVE: its node goes to the next, if the list that is out shows that
+                              no other session waits */
+    bool heir;             /* its node was another's, and that is all that it knows of it */
+    bool unseen;           /* nobody can have seen it wait: zkl_permits_unseen() */
+    bool waits;            /* it is a waiter of a condition */
+    bool left;             /* of a waiter: the lock's node is gone */
+    bool settled;          /* of a waiter: its signal was taken, or nobody is to have it */
     char name[ZKL_NAME_SIZE]; /* CREATE: without the counter */
 };
 
@@ -208,8 +216,25 @@ static inline bool zkl_claim_follows(const struct zkl_claim *claim) {
     return claim->wanted && (claim->state == ZKL_NEW || claim->heir);
 }
 
+/*
+ * From this claim on all wait for their turn: no list and no event is for any of them. Of claims
+ * with a `batch` those in NEW come last, but for tries.
+ */
+static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
+    return claim->batch != 0 && claim->state == ZKL_NEW && claim->line->tries == 0;
+}
+
+/* Of a claim that follows: to resume it, or one behind it, would change nothing. */
+bool zkl_claim_stays(const struct zkl_claim *claim);
+
 /* The fencing token. Of claims with a `batch` it counts the grants of a node, too. */
+#ifndef ZKL_BATCH_MAX
 #define ZKL_BATCH_MAX 1024
+#endif
+/* As a batch: not a number of grants. */
+#define ZKL_BATCH_BY_TIME (-1)
+#define ZKL_QUANTUM_MAX (ZKL_SECOND / 5)
+#define ZKL_QUANTUM_MIN (ZKL_SECOND / 100)
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
 
 static inline int64_t zkl_claim_token(const struct zkl_claim *claim) {
@@ -243,8 +268,11 @@ void zkl_claim_join(struct zkl_claim *part, struct zkl_claim *first);
 /* Of a new PERMIT: how many, 1 to limit. */
 void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
 
-/* Of a new MUTEX that is no part, and will have no waiter: 1 to ZKL_BATCH_MAX grants a node. */
-void zkl_claim_batch(struct zkl_claim *claim, int32_t batch);
+/*
+ * Of a new MUTEX that is no part, and will have no waiter: it takes turns. After `batch` grants, 1
+ * to ZKL_BATCH_MAX, or after some time, a turn ends once another session waits.
+ */
+void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now);
 
 /*
  * The user of a lock's claim in HELD, which is no part, begins to wait in a condition; the
@@ -264,7 +292,7 @@ zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
 /* --- what the user does ------------------------------------------------------------ */
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
-zkl_actions zkl_claim_release(struct zkl_claim *claim);
+zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now);
 /* A claim with a `batch` in HELD: its node goes with it. */
 zkl_actions zkl_claim_yield(struct zkl_claim *claim);
 /* A writer in HELD, and zkl_claim_may_downgrade(). */

@@ -116,6 +116,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
     case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);
+    case ZKL_LEAVE: return zkl_batch_listed(claim, reply, now);
     default: return 0; /* not asked for in this state: it came with a create that failed, or late */
     }
 }
@@ -145,6 +146,7 @@ static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner,
 static zkl_actions own_gone(struct zkl_claim *claim) {
     if (is_in_line(claim)) return zkl_claim_requeue(claim);
     if (claim->state == ZKL_HELD) return lose(claim) | gone(claim);
+    if (claim->lingers) return gone(claim);
     return claim->state == ZKL_SIGNALLED ? gone(claim) : 0; /* the lock's claim goes on */
 }
 

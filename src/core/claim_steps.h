@@ -39,20 +39,15 @@ static inline zkl_actions gone(struct zkl_claim *claim) {
     drop_ahead(claim);
     forget_own(claim);
     claim->state = ZKL_GONE;
-    claim->wanted = false;
+    claim->wanted = claim->lingers = false;
     if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
-    bool followed = zkl_kind_is_fixed(claim->kind) || claim->batch > 0;
+    bool followed = zkl_kind_is_fixed(claim->kind) || claim->batch != 0;
     return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
 
 /* The next one of the batch need not wait for this one. */
 static inline zkl_actions make_way_in_batch(const struct zkl_claim *claim) {
-    return claim->batch > 0 ? make_way(claim) : 0;
-}
-
-/* It hands its node to nobody. */
-static inline bool ends_batch(const struct zkl_claim *claim) {
-    return claim->served + 1 >= claim->batch;
+    return claim->batch != 0 ? make_way(claim) : 0;
 }
 
 /* The node exists and nobody wants it. */
@@ -145,6 +140,8 @@ static inline void hold(struct zkl_claim *claim) {
     } while (part != claim);
 }
 
+zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now); /* batch.c */
+
 /* First in line. */
 static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     drop_ahead(claim);
@@ -156,7 +153,7 @@ static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
     if (is_part(claim) && !all_have_nodes(claim)) return fail(claim, ZKL_LOST) | leave(claim);
     hold(claim);
-    return ZKL_DO_GRANT | (ends_batch(claim) ? make_way_in_batch(claim) : 0);
+    return ZKL_DO_GRANT | (claim->batch != 0 ? zkl_batch_granted(claim, now) : 0);
 }
 
 static inline zkl_actions lose(struct zkl_claim *claim) {
@@ -209,8 +206,12 @@ void zkl_lookahead_await(struct zkl_claim *claim);
 
 /* --- batch.c: claims that have one node between them --------------------------------------- */
 
-bool zkl_batch_follows(const struct zkl_claim *claim); /* another one is under way for it, too */
-zkl_actions zkl_batch_leave(struct zkl_claim *claim);  /* the node goes to the next, or goes */
+bool zkl_batch_follows(const struct zkl_claim *claim);   /* another one is under way for it, too */
+zkl_actions zkl_batch_followed(struct zkl_claim *claim); /* it waits for its turn */
+/* The node goes to the next, or goes; `now` matters to a holder. */
+zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now);
+/* A list of the path is answered, for a claim in LEAVE. */
+zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
 
 /* --- condition.c: transitions of a waiter ------------------------------------------------- */
 
@@ -221,6 +222,8 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply);
 
 /* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */
 
+bool zkl_unfair_follows(
+    const struct zkl_claim *claim); /* another one asks, or waits, for it, too */
 zkl_actions zkl_unfair_start(struct zkl_claim *claim);
 zkl_actions zkl_unfair_enter(struct zkl_claim *claim); /* another attempt */
 zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,

@@ -23,6 +23,7 @@ zkl_actions zkl_claim_await(struct zkl_claim *waiter, struct zkl_claim *lock, zk
     assert(waiter->state == ZKL_NEW && waiter->kind == ZKL_MUTEX && waiter->line != lock->line);
     lock->state = ZKL_IN_CONDITION;
     lock->deadline = deadline;
+    lock->line->tries -= lock->trying;
     lock->trying = lock->stalled = false;
     lock->partner = waiter;
     waiter->partner = lock;

@@ -92,10 +92,9 @@ static bool numbers_exhausted(const struct zkl_line *line) {
 }
 
 static bool is_claimed(const struct zkl_line *line, const struct zkl_contender *contender) {
+    if (!line->claims || line->claims->common->session != contender->session) return false;
     for (const struct zkl_claim *claim = line->claims; claim; claim = claim->next) {
-        if (claim->nonce == contender->nonce && claim->common->session == contender->session &&
-            claim->state != ZKL_GONE)
-            return true;
+        if (claim->nonce == contender->nonce && claim->state != ZKL_GONE) return true;
     }
     return false;
 }
@@ -171,7 +170,7 @@ void zkl_line_clear(struct zkl_line *line) {
     drop_all(line->contenders, line->count);
     line->contenders = NULL;
     line->count = 0;
-    line->opened = false;
+    line->opened = line->changed = false;
 }
 
 /* --- the order ------------------------------------------------------------------------ */
@@ -245,6 +244,13 @@ size_t zkl_line_count_ahead(const struct zkl_line *line, const struct zkl_claim 
     if (!line->exhausted) return position(line, claim->sequence, "");
     for (size_t i = 0; i < line->count; i++) ahead += ranks_ahead(claim, line->contenders[i]);
     return ahead;
+}
+
+bool zkl_line_has_others(const struct zkl_line *line, uint64_t session) {
+    for (size_t i = 0; i < line->count && !line->changed; i++) {
+        if (line->contenders[i]->session != session) return true;
+    }
+    return line->changed;
 }
 
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t session) {

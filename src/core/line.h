@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "name.h"
 
 struct zkl_contender {
@@ -40,6 +41,9 @@ struct zkl_contender {
 
 struct zkl_claim;
 
+/* A watch on the path's children, which tells when a contender comes. */
+enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
+
 struct zkl_line {
     struct zkl_contender **contenders; /* sorted by number, then by name */
     size_t count;
@@ -48,8 +52,13 @@ struct zkl_line {
     bool incomplete; /* list before the next grant: a writer went, and may have left a
                         reader with its number; or the connection was lost */
     bool opened;     /* a create succeeded: the path exists */
+    bool gave_way;   /* the last turn ended for others, and none of them was ahead since */
+    zkl_time haste;  /* by so much turns by time are shorter than they may be (batch.c) */
     bool condition;  /* its contenders wait for a signal */
+    enum zkl_children children;
+    bool changed; /* in this turn a contender came or went; or may have, unwatched (batch.c) */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
+    size_t tries;                           /* of them, those that must not queue */
 };
 
 void zkl_line_clear(struct zkl_line *line);
@@ -86,6 +95,9 @@ struct zkl_contender *zkl_line_ahead(const struct zkl_line *line, const struct z
 /* The nearest contender before this one that excludes it, or NULL; by numbers alone. */
 struct zkl_contender *zkl_line_before(const struct zkl_line *line,
                                       const struct zkl_contender *contender);
+
+/* A contender of another session is in the line, or may be. */
+bool zkl_line_has_others(const struct zkl_line *line, uint64_t session);
 
 /* True when no contender excludes one of this kind that would come now. */
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind);

@@ -32,7 +32,7 @@ static bool stands_for_all(const struct zkl_claim *claim) {
     return claim->state != ZKL_LEAVE || claim->stalled;
 }
 
-static bool follows(const struct zkl_claim *claim) {
+bool zkl_unfair_follows(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         if (!is_other(claim, each)) continue;
         if (is_unsure(each)) return true;
@@ -72,7 +72,7 @@ zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     claim->name[0] = '\0';
     claim->czxid = 0;
     claim->pausing = false;
-    claim->stalled = !connected(claim) || follows(claim) || zkl_claim_tires(claim);
+    claim->stalled = !connected(claim) || zkl_unfair_follows(claim) || zkl_claim_tires(claim);
     if (!claim->stalled) return enter(claim);
     return connected(claim) && !claim->trying ? announce(claim) : 0;
 }

@@ -87,6 +87,8 @@ static void set_constants(lua_State *L) {
     lua_setfield(L, -2, "revoke_data");
     lua_pushinteger(L, ZKL_BATCH_MAX);
     lua_setfield(L, -2, "batch_max"); /* a token counts so many grants of a node */
+    lua_pushinteger(L, ZKL_BATCH_BY_TIME);
+    lua_setfield(L, -2, "batch_by_time");
     lua_pushinteger(L, ZKL_DOWNGRADE_LIMIT);
     lua_setfield(L, -2, "downgrade_limit"); /* of a node's number */
 }

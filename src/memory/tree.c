@@ -246,28 +246,30 @@ static void give_data(struct zkl_tree *tree, const struct zkl_node *node,
     answer->size = node->data ? (int)node->size : -1;
 }
 
-/* GET leaves a watch of a node that is there, EXISTS also of one that is not. */
+/* GET and LIST leave a watch of a node that is there, EXISTS also of one that is not. */
 static bool leave_watch(struct zkl_tree *tree, struct zkl_tree_session *session,
                         const struct zkl_rpc *rpc, const struct zkl_node *node) {
-    if (!rpc->watch || !session || (!node && rpc->kind == ZKL_RPC_GET)) return true;
-    return zkl_data_watches_add(&tree->watches, &session->watches, session->id, rpc->path);
+    if (!rpc->watch || !session || (!node && rpc->kind != ZKL_RPC_EXISTS)) return true;
+    return zkl_data_watches_add(&tree->watches, &session->watches, session->id, rpc->path,
+                                rpc->kind == ZKL_RPC_LIST);
 }
 
 static void look_up(struct zkl_tree *tree, struct zkl_tree_session *session,
                     const struct zkl_rpc *rpc, struct zkl_answer *answer) {
     const struct zkl_node *node = zkl_nodes_find(&tree->nodes, rpc->path);
     if (!node) answer->error = ZKL_ERROR_NO_NODE;
-    if (rpc->kind != ZKL_RPC_LIST && !leave_watch(tree, session, rpc, node))
-        answer->error = ZKL_ERROR_SYSTEM;
-    if (answer->error) return;
-    if (rpc->kind == ZKL_RPC_LIST) give_names(tree, node, answer);
-    else if (rpc->kind == ZKL_RPC_GET) give_data(tree, node, answer);
+    if (!answer->error && rpc->kind == ZKL_RPC_LIST) give_names(tree, node, answer);
+    bool found = !answer->error || answer->error == ZKL_ERROR_NO_NODE;
+    if (found && !leave_watch(tree, session, rpc, node)) answer->error = ZKL_ERROR_SYSTEM;
+    if (answer->error || rpc->kind == ZKL_RPC_LIST) return;
+    if (rpc->kind == ZKL_RPC_GET) give_data(tree, node, answer);
     else give_stat(tree, node, answer);
 }
 
-static void unwatch(struct zkl_tree *tree, uint64_t session, const char *path,
+static void unwatch(struct zkl_tree *tree, uint64_t session, const struct zkl_rpc *rpc,
                     struct zkl_answer *answer) {
-    if (!zkl_data_watches_remove(&tree->watches, session, path))
+    bool of_children = rpc->kind == ZKL_RPC_UNWATCH_CHILDREN;
+    if (!zkl_data_watches_remove(&tree->watches, session, rpc->path, of_children))
         answer->error = ZKL_ERROR_NO_WATCHER;
 }
 
@@ -301,7 +303,8 @@ void zkl_tree_ask(struct zkl_tree *tree, uint64_t id, const struct zkl_rpc *rpc,
     case ZKL_RPC_LIST:
     case ZKL_RPC_GET:
     case ZKL_RPC_EXISTS: look_up(tree, session, rpc, answer); break;
-    case ZKL_RPC_UNWATCH: unwatch(tree, id, rpc->path, answer); break;
+    case ZKL_RPC_UNWATCH:
+    case ZKL_RPC_UNWATCH_CHILDREN: unwatch(tree, id, rpc, answer); break;
     case ZKL_RPC_SYNC: break;
     }
 }

@@ -47,53 +47,103 @@ void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *ow
 
 /* --- of paths ----------------------------------------------------------------------------- */
 
-/* The first from this entry on that is of the path. */
-static struct zkl_watch *of_path(struct zkl_entry *entry, const char *path) {
+/* Whose watches are looked for. */
+struct watched {
+    const char *path;
+    size_t length;
+    bool children;
+};
+
+static struct watched data_of(const char *path) {
+    return (struct watched){path, strlen(path), false};
+}
+
+static struct watched children_of(const char *path) {
+    return (struct watched){path, strlen(path), true};
+}
+
+static struct watched siblings_of(const char *path) {
+    size_t length = (size_t)(strrchr(path, '/') - path);
+    return (struct watched){path, length ? length : 1, true};
+}
+
+/* The first from this entry on. */
+static struct zkl_watch *from(struct zkl_entry *entry, struct watched of) {
     for (; entry; entry = zkl_table_next(entry)) {
         struct zkl_watch *watch = ZKL_LISTED(entry, struct zkl_watch, entry);
-        if (strcmp(watch->path, path) == 0) return watch;
+        bool same = watch->of_children == of.children && strlen(watch->path) == of.length;
+        if (same && memcmp(watch->path, of.path, of.length) == 0) return watch;
     }
     return NULL;
 }
 
+static struct zkl_watch *first(const struct zkl_data_watches *watches, struct watched of) {
+    return from(zkl_table_first(&watches->table, zkl_hash(of.path, of.length)), of);
+}
+
+static struct zkl_watch *next(struct zkl_watch *watch, struct watched of) {
+    return from(zkl_table_next(&watch->entry), of);
+}
+
 static struct zkl_watch *find(const struct zkl_data_watches *watches, uint64_t session,
-                              const char *path) {
-    uint32_t hash = zkl_hash(path, strlen(path));
-    struct zkl_watch *watch = of_path(zkl_table_first(&watches->table, hash), path);
-    while (watch && watch->session != session) watch = of_path(zkl_table_next(&watch->entry), path);
+                              struct watched of) {
+    struct zkl_watch *watch = first(watches, of);
+    while (watch && watch->session != session) watch = next(watch, of);
     return watch;
 }
 
 bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_list *own, uint64_t session,
-                          const char *path) {
-    if (find(watches, session, path)) return true;
+                          const char *path, bool of_children) {
+    if (find(watches, session, of_children ? children_of(path) : data_of(path))) return true;
     struct zkl_watch *watch = new_watch(session, path);
     if (!watch) return false;
+    watch->of_children = of_children;
     zkl_list_append(own, &watch->link);
     zkl_table_insert(&watches->table, &watch->entry, zkl_hash(path, strlen(path)));
     return true;
 }
 
-bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session, const char *path) {
-    struct zkl_watch *watch = find(watches, session, path);
-    if (!watch) return false;
+static void take_out(struct zkl_data_watches *watches, struct zkl_watch *watch) {
     zkl_list_remove(&watch->link);
     zkl_table_remove(&watches->table, &watch->entry);
+}
+
+bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session, const char *path,
+                             bool of_children) {
+    struct zkl_watch *watch =
+        find(watches, session, of_children ? children_of(path) : data_of(path));
+    if (!watch) return false;
+    take_out(watches, watch);
     free(watch);
     return true;
 }
 
-void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,
-                           enum zkl_node_event kind) {
-    uint32_t hash = zkl_hash(path, strlen(path));
-    struct zkl_watch *watch = of_path(zkl_table_first(&watches->table, hash), path), *next;
-    for (; watch; watch = next) {
-        next = of_path(zkl_table_next(&watch->entry), path);
-        zkl_table_remove(&watches->table, &watch->entry);
-        zkl_list_remove(&watch->link);
+static void fire(struct zkl_data_watches *watches, struct watched of, enum zkl_node_event kind) {
+    for (struct zkl_watch *watch = first(watches, of), *after; watch; watch = after) {
+        after = next(watch, of);
+        take_out(watches, watch);
         watch->kind = kind;
         zkl_list_append(&watches->events, &watch->link);
     }
+}
+
+/* Those of its children whose sessions hear of its end for its data. */
+static void drop_double(struct zkl_data_watches *watches, const char *path) {
+    struct watched of = children_of(path);
+    for (struct zkl_watch *watch = first(watches, of), *after; watch; watch = after) {
+        after = next(watch, of);
+        if (!find(watches, watch->session, data_of(path))) continue;
+        take_out(watches, watch);
+        free(watch);
+    }
+}
+
+void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,
+                           enum zkl_node_event kind) {
+    if (kind == ZKL_NODE_DELETED) drop_double(watches, path);
+    fire(watches, data_of(path), kind);
+    if (kind == ZKL_NODE_DELETED) fire(watches, children_of(path), kind);
+    if (kind != ZKL_NODE_CHANGED) fire(watches, siblings_of(path), ZKL_NODE_CHILDREN);
 }
 
 const struct zkl_watch *zkl_data_watches_next(struct zkl_data_watches *watches) {

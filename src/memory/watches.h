@@ -1,9 +1,9 @@
 /*
  * watches.h - the watches of a tree's data, and the events that came of them.
  *
- * A watch is of one session and one path, there is one of them at most, and it ends with its
- * event: the watch becomes the event. So what is told to a session needs no memory that could
- * be missing, and nothing is told that was not asked for.
+ * A watch is of one session and one path, of the node's data or of its children. There is one of
+ * each at most, and it ends with its event: the watch becomes the event. So what is told to a
+ * session needs no memory that could be missing, and nothing is told that was not asked for.
  */
 #ifndef ZKL_MEMORY_WATCHES_H
 #define ZKL_MEMORY_WATCHES_H
@@ -17,7 +17,8 @@ struct zkl_watch {
     struct zkl_list link;   /* of its session; later of the events */
     uint64_t session;
     enum zkl_node_event kind; /* of an event */
-    char path[];              /* "": the session expired */
+    bool of_children;
+    char path[]; /* "": the session expired */
 };
 
 struct zkl_data_watches {
@@ -38,15 +39,19 @@ void zkl_data_watches_tell(struct zkl_data_watches *watches, struct zkl_watch *f
 
 /* `own` lists the session's. False: out of memory. */
 bool zkl_data_watches_add(struct zkl_data_watches *watches, struct zkl_list *own, uint64_t session,
-                          const char *path);
+                          const char *path, bool of_children);
 
 /* False: there was none. */
-bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session, const char *path);
+bool zkl_data_watches_remove(struct zkl_data_watches *watches, uint64_t session, const char *path,
+                             bool of_children);
 
 /* Of a session that ended. */
 void zkl_data_watches_drop(struct zkl_data_watches *watches, struct zkl_list *own);
 
-/* Something happened to the node. */
+/*
+ * The node was created, changed or deleted. What is told of its end to one session for its data is
+ * not told for its children, too.
+ */
 void zkl_data_watches_fire(struct zkl_data_watches *watches, const char *path,
                            enum zkl_node_event kind);
 

@@ -123,6 +123,17 @@ void zkl_call_list(struct call *call, const char *parent) {
     enqueue(call, ZKL_RPC_LIST, strdup(parent));
 }
 
+void zkl_call_list_watching(struct call *call) {
+    struct watch *watch = call->listed->children;
+    char *node = strdup(watch->path);
+    call->session->stats.lists++;
+    call->rpc.watch = true;
+    call->watching = node && is_connected(call->session);
+    if (call->watching) zkl_watches_ask_for(&call->session->watches, watch);
+    enqueue(call, ZKL_RPC_LIST, node);
+    if (node) call->rpc.path = node + 1;
+}
+
 void zkl_call_sync(struct call *call, const char *node) {
     call->session->stats.syncs++;
     enqueue(call, ZKL_RPC_SYNC, strdup(node));
@@ -157,7 +168,9 @@ void zkl_call_unwatch(struct call *call, const char *node) {
     char *copy = strdup(node);
     call->session->stats.watch_removals++;
     if (copy) zkl_watches_removing(&call->session->watches, copy);
-    enqueue(call, ZKL_RPC_UNWATCH, copy);
+    bool of_children = copy && copy[1] == '/';
+    enqueue(call, of_children ? ZKL_RPC_UNWATCH_CHILDREN : ZKL_RPC_UNWATCH, copy);
+    if (of_children) call->rpc.path = copy + 1;
 }
 
 void zkl_call_unlink(struct call *call) {

@@ -86,6 +86,8 @@ void zkl_call_transact(struct call *call, const struct zkl_op *ops, size_t count
 /* The same; it has a copy of them, and their paths are its own from now on. */
 void zkl_call_transact_own(struct call *call, const struct zkl_op *ops, size_t count);
 void zkl_call_list(struct call *call, const char *parent);
+void zkl_call_list_watching(
+    struct call *call); /* of call->listed, with its watch of the children */
 void zkl_call_sync(struct call *call, const char *node);
 void zkl_call_get(struct call *call, const char *parent, const char *name);
 /* A get with a watch: the own node's of CALL_GET_OWN, else another's. */

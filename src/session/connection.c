@@ -69,10 +69,9 @@ static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
 
 /* The session closes: holders give up, waiters are told. */
 static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
-    (void)now;
     if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
     ((struct stake *)claim)->handles = 0;
-    return zkl_claim_release(claim);
+    return zkl_claim_release(claim, now);
 }
 
 static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
@@ -80,10 +79,14 @@ static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
     return over ? zkl_claim_wake(claim) : 0;
 }
 
+static zkl_actions resume(struct zkl_claim *claim, zkl_time now) {
+    return zkl_stake_lacks_room((struct stake *)claim) ? 0 : zkl_claim_resume(claim, now);
+}
+
 /* A holder waits for no other node any more. */
 static zkl_actions beat_claim(struct zkl_claim *claim, zkl_time now) {
     if (zkl_claim_holds(claim)) zkl_watches_drop_others((struct stake *)claim);
-    return zkl_claim_beat(claim, now);
+    return zkl_stake_lacks_room((struct stake *)claim) ? 0 : zkl_claim_beat(claim, now);
 }
 
 static zkl_actions take_notice(struct zkl_claim *claim, zkl_time now) {
@@ -113,7 +116,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     session->common.clock.connected = true;
     change(session, ZKL_SESSION_CONNECTED);
     zkl_watches_remove_unwanted(session); /* ahead of what is asked for anew */
-    zkl_stakes_feed(session, zkl_claim_resume);
+    zkl_stakes_feed(session, resume);
     zkl_query_start_all(session);
     zkl_watcher_start_all(session);
     session->last_beat = 0; /* a proof at once, for leases that are suspect */
@@ -195,6 +198,8 @@ void zkl_session_closed(zkl_session *session) {
 void zkl_session_event(zkl_session *session, enum zkl_node_event event, const char *node) {
     assert(node && *node == '/');
     session->stats.events++;
+    zkl_path_event(session, event, node);
+    if (event == ZKL_NODE_CHILDREN) return;
     zkl_watches_fired(&session->watches, node);
     zkl_stake_event(session, event, node);
     zkl_watcher_event(session, node);

@@ -11,9 +11,8 @@
 /* The grant that the owner has on the path already, if it has one. */
 static struct stake *held_by(const struct zkl_session *session, struct path *path,
                              const char *owner) {
-    for (struct zkl_claim *claim = path->line.claims; claim; claim = claim->next) {
-        struct stake *stake = (struct stake *)claim;
-        if (zkl_claim_holds(claim) && strcmp(stake->owner, owner) == 0)
+    for (struct stake *stake = path->granted; stake; stake = stake->next_granted) {
+        if (zkl_claim_holds(&stake->claim) && strcmp(stake->owner, owner) == 0)
             return zkl_stake_lost(stake, session->now) ? NULL : stake;
     }
     return NULL;
@@ -56,15 +55,18 @@ static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_
     return same && claim->limit == options->limit && !claim->batch == !options->batch;
 }
 
-/* True: the request is answered, a claim of this session uses the path otherwise. */
+/*
+ * True: the request is answered, a claim of this session uses the path otherwise. All that are
+ * wanted use it in one way: the first tells.
+ */
 static bool is_mixed(struct zkl_request *request, const struct path *path,
                      const struct zkl_acquire_options *options) {
     const struct zkl_claim *claim = path ? path->line.claims : NULL;
-    while (claim && (!claim->wanted || is_same_use(claim, options))) claim = claim->next;
-    if (claim)
-        zkl_request_conflict(request, "this session uses it as", claim->kind,
-                             claim->batch ? claim->batch : claim->limit);
-    return claim != NULL;
+    while (claim && !claim->wanted) claim = claim->next;
+    if (!claim || is_same_use(claim, options)) return false;
+    zkl_request_conflict(request, "this session uses it as", claim->kind,
+                         claim->batch ? claim->batch : claim->limit);
+    return true;
 }
 
 static bool is_too_much(const struct zkl_session *session,
@@ -103,11 +105,10 @@ static bool contend(struct zkl_request *request, struct path *path,
 /* Those that the owner has of a semaphore. */
 static int64_t permits_of(const struct zkl_session *session, struct path *path, const char *owner) {
     int64_t permits = 0;
-    for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
-        struct stake *stake = (struct stake *)claim;
-        next = claim->next;
-        if (!zkl_claim_holds(claim) || strcmp(stake->owner, owner) != 0) continue;
-        if (!zkl_stake_lost(stake, session->now)) permits += claim->permits;
+    for (struct stake *stake = path->granted, *next; stake; stake = next) {
+        next = stake->next_granted;
+        if (!zkl_claim_holds(&stake->claim) || strcmp(stake->owner, owner) != 0) continue;
+        if (!zkl_stake_lost(stake, session->now)) permits += stake->claim.permits;
     }
     return permits;
 }
@@ -143,7 +144,7 @@ static void check_options(const struct zkl_acquire_options *options) {
     assert(*options->path == '/' && options->owner);
     assert(options->kind == ZKL_PERMIT ? options->permits > 0 && options->permits <= options->limit
                                        : options->permits == 0 && options->limit == 0);
-    assert(options->batch >= 0 && options->batch <= ZKL_BATCH_MAX);
+    assert(options->batch >= ZKL_BATCH_BY_TIME && options->batch <= ZKL_BATCH_MAX);
     assert(options->batch == 0 || options->kind == ZKL_MUTEX);
     (void)options;
 }

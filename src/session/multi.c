@@ -67,6 +67,7 @@ void zkl_multi_created(const struct call *call, const struct answer *answer) {
 void zkl_multi_grant(struct stake *stake) {
     struct stake *part = stake;
     do {
+        zkl_stake_note_grant(part);
         part->handles = 1;
         part->writers = part->claim.kind == ZKL_WRITE;
         part->phase = ZKL_PHASE_HELD;

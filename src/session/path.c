@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../core/hash.h"
-#include "records.h"
+#include "stake.h"
 
 static struct path **bucket(struct zkl_session *session, const char *text, size_t length) {
     return &session->paths[zkl_hash(text, length) % PATH_BUCKETS];
@@ -72,4 +72,66 @@ char *zkl_path_join(const char *parent, const char *name) {
     strcpy(joined, parent);
     strcat(joined, "/");
     return strcat(joined, name);
+}
+
+/* --- the watch of its children ------------------------------------------------------------------
+ */
+
+void zkl_path_unwatch(struct zkl_session *session, struct path *path) {
+    struct watch *watch = path->children;
+    path->children = NULL;
+    path->line.children = ZKL_UNWATCHED;
+    if (watch) zkl_watches_unkeep(session, watch);
+}
+
+static struct watch *keep(struct zkl_session *session, const struct path *path) {
+    char *children = zkl_path_join("", path->text);
+    bool may = children && zkl_stake_make_room(session, children);
+    struct watch *watch = may ? zkl_watches_keep(&session->watches, children) : NULL;
+    free(children);
+    return watch;
+}
+
+/* A turn that nobody tells of others ends after its batch. */
+bool zkl_path_make_room(struct zkl_session *session, const char *node) {
+    bool may = zkl_watches_may(&session->watches, node);
+    for (struct path *path = NULL; !may && (path = zkl_path_next(session, path));) {
+        if (path->line.children != ZKL_WATCHED) continue;
+        zkl_path_unwatch(session, path);
+        path->line.changed = true;
+        may = zkl_watches_may(&session->watches, node);
+    }
+    return may;
+}
+
+void zkl_path_watch(struct path *path, struct stake *stake) {
+    struct zkl_session *session = stake->session;
+    path->children = keep(session, path);
+    struct call *call = path->children ? zkl_call_new(session, CALL_LIST, stake, NULL) : NULL;
+    if (!call) {
+        zkl_path_unwatch(session, path);
+        path->line.changed = true;
+        return;
+    }
+    call->listed = path;
+    path->lists++;
+    zkl_call_list_watching(call);
+}
+
+/* What was refused would be refused again. */
+void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply) {
+    bool set = path->children && path->children->set;
+    if (set) path->line.children = ZKL_WATCHED;
+    if (set || !path->children) return;
+    zkl_path_unwatch(session, path);
+    if (reply == ZKL_REFUSED) path->line.changed = true;
+}
+
+void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
+    struct path *path = zkl_path_find(session, node, strlen(node));
+    if (event != ZKL_NODE_CHILDREN && event != ZKL_NODE_DELETED) return;
+    zkl_watches_children_fired(&session->watches, node);
+    if (!path || !path->children) return;
+    zkl_path_unwatch(session, path);
+    path->line.changed = true;
 }

@@ -25,11 +25,18 @@ struct path {
     struct path *next_idle; /* in session->idle_paths, while `idle` */
     bool idle;              /* perhaps not used any more; zkl_path_tidy() looks */
     struct zkl_line line;   /* its `claims` are the stakes' */
+    struct stake *granted;  /* those that were, until GONE; the latest first */
+    /* The latest that waits for its turn, and was told its place; or NULL. */
+    const struct stake *told;
+    zkl_time told_at;
+    size_t told_place;
     bool fixed;             /* there was a claim of ZKL_UNFAIR */
     bool fixed_seen;        /* the look got an answer about its name */
+    struct watch *children; /* a reference; NULL: of line.children ZKL_UNWATCHED */
     zkl_time look_at;       /* when to look for orphans again; 0: no doubt */
     size_t stakes;
-    size_t lists; /* CALL_LIST that are out */
+    size_t counted; /* of them, those in session->node_bytes */
+    size_t lists;   /* CALL_LIST that are out */
     size_t length;
     char text[];
 };
@@ -45,12 +52,14 @@ struct stake {
     struct zkl_session *session;
     struct stake *next, **link; /* in session->stakes, until GONE */
     struct path *path;
-    struct zkl_request *request;     /* the acquire that waits for it, or NULL */
-    struct zkl_request *leaving;     /* the releases that wait for it to be gone */
+    struct stake *next_granted, **granted_link; /* in path->granted; NULL: it was not */
+    struct zkl_request *request;                /* the acquire that waits for it, or NULL */
+    struct zkl_request *leaving;                /* the releases that wait for it to be gone */
     struct zkl_request *downgrading; /* the downgrade that waits for it to be a reader, or NULL */
     struct news notice;              /* its phase changed */
     enum zkl_phase phase;            /* as last told */
     int32_t version;                 /* of the own node's data, as last seen */
+    bool counted;                    /* its node is in session->node_bytes */
     bool revoked;                    /* somebody wrote into it that he wants the lock */
     bool part;                       /* of a multi-lock */
     bool joint;                      /* part of a multi-lock, whose lease has not given it up */
@@ -205,7 +214,7 @@ struct zkl_session {
     struct zkl_request *requests;
     struct zkl_watcher *watchers;
     struct watches watches;
-    size_t node_bytes; /* of the stakes' node paths */
+    size_t node_bytes; /* of the paths of nodes that stakes have, or may make; see stake.c */
     uint64_t last_id;
     uint64_t random; /* of pauses */
     int64_t created; /* czxid of the newest create of this ZooKeeper session */
@@ -225,6 +234,14 @@ struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* N
 void zkl_path_idle(struct zkl_session *session, struct path *path); /* nothing keeps it now */
 void zkl_path_tidy(struct zkl_session *session); /* frees the idle ones, unless used again */
 char *zkl_path_join(const char *parent, const char *name); /* NULL: no memory */
+/* Watches the children with a list, for the stake. Without room or memory they may have changed. */
+void zkl_path_watch(struct path *path, struct stake *stake);
+/* That list is answered. */
+void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply);
+void zkl_path_unwatch(struct zkl_session *session, struct path *path); /* if it is watched */
+/* To watch that node: watches of children give way. False: there is no room. */
+bool zkl_path_make_room(struct zkl_session *session, const char *node);
+void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, const char *node);
 
 /* --- events.c: notes for the users ---------------------------------------------------------- */
 

@@ -65,19 +65,21 @@ struct zkl_op {
 };
 
 enum zkl_rpc_kind {
-    ZKL_RPC_WRITE,  /* the one operation in `ops` */
-    ZKL_RPC_MULTI,  /* all of `ops` or none */
-    ZKL_RPC_LIST,   /* the names of a node's children */
-    ZKL_RPC_SYNC,   /* the server has all that the leader had */
-    ZKL_RPC_GET,    /* data and stat */
-    ZKL_RPC_EXISTS, /* stat; `watch` also where there is no node */
-    ZKL_RPC_UNWATCH /* removes the session's data watch of the node */
+    ZKL_RPC_WRITE,           /* the one operation in `ops` */
+    ZKL_RPC_MULTI,           /* all of `ops` or none */
+    ZKL_RPC_LIST,            /* the names of a node's children */
+    ZKL_RPC_SYNC,            /* the server has all that the leader had */
+    ZKL_RPC_GET,             /* data and stat */
+    ZKL_RPC_EXISTS,          /* stat; `watch` also where there is no node */
+    ZKL_RPC_UNWATCH,         /* removes the session's data watch of the node */
+    ZKL_RPC_UNWATCH_CHILDREN /* removes its watch of the node's children */
 };
 
 struct zkl_rpc {
     enum zkl_rpc_kind kind;
     const char *path;         /* WRITE, MULTI: of the first operation */
-    bool watch;               /* GET, EXISTS: an event when the node is changed or deleted */
+    bool watch;               /* GET, EXISTS: an event when the node is changed or deleted; LIST:
+                                 when a child of it comes or goes, or the node is deleted */
     const struct zkl_op *ops; /* WRITE, MULTI */
     size_t count;             /* of them */
 };
@@ -111,6 +113,11 @@ struct zkl_answer {
                                          none is anything known but `error` */
 };
 
-enum zkl_node_event { ZKL_NODE_CREATED, ZKL_NODE_DELETED, ZKL_NODE_CHANGED };
+enum zkl_node_event {
+    ZKL_NODE_CREATED,
+    ZKL_NODE_DELETED,
+    ZKL_NODE_CHANGED,
+    ZKL_NODE_CHILDREN /* one came or went */
+};
 
 #endif

@@ -144,7 +144,7 @@ struct zkl_stats {
     size_t claims;           /* contenders of this session, from the acquire until they are gone */
     size_t watches;          /* node watches set, asked for, or kept for a watcher */
     size_t watch_bytes;      /* of watched paths of others' nodes, limited to ZKL_WATCHES_MAX */
-    size_t paths;            /* bytes of ephemeral paths, limited to ZKL_PATHS_MAX */
+    size_t paths;            /* bytes of ephemeral paths, there or to be made, to ZKL_PATHS_MAX */
     uint64_t watch_removals; /* requests sent */
 };
 void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats);
@@ -177,9 +177,10 @@ struct zkl_acquire_options {
     bool trying;       /* do not queue */
     bool reentrant;    /* else a second acquire by the owner would deadlock; not of a PERMIT */
     zkl_time jitter;   /* UNFAIR: the longest pause after the end of a hold; 0: none */
-    int32_t batch;     /* MUTEX: grants of a turn, to ZKL_BATCH_MAX; 0: each has its own node */
-    int32_t permits;   /* PERMIT: 1 to limit; each acquire is a grant of its own */
-    int32_t limit;     /* PERMIT: of the semaphore */
+    int32_t batch;   /* MUTEX: grants of a turn, to ZKL_BATCH_MAX, or ZKL_BATCH_BY_TIME; 0: each has
+                        its own node */
+    int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
+    int32_t limit;   /* PERMIT: of the semaphore */
 };
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options);
 

@@ -15,6 +15,46 @@ size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length) {
     return session->watches.overhead + path_length + 1 + USUAL_NAME;
 }
 
+/*
+ * Each claim counts, for the node that it has or makes. But for those that wait for their turn, of
+ * which so many count as may need a node at once: one's own may still be there when the next one
+ * makes its own. The first of the others counts when it inherits a node, or is to make one.
+ */
+enum { NODES_IN_TURNS = 2 };
+
+void zkl_stake_count_node(struct stake *stake) {
+    if (stake->counted) return;
+    stake->counted = true;
+    stake->path->counted++;
+    stake->session->node_bytes += zkl_stake_cost(stake->session, stake->path->length);
+}
+
+static bool waits_uncounted(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    return claim->batch != 0 && !claim->trying && stake->path->counted >= NODES_IN_TURNS;
+}
+
+/* After one that counted: those that do not count are in order, behind the counted ones. */
+static void count_next(const struct path *path) {
+    struct stake *next = (struct stake *)path->line.claims;
+    if (path->counted == path->stakes) return;
+    while (next->counted) next = (struct stake *)next->claim.next;
+    if (next->claim.state != ZKL_NEW || !waits_uncounted(next)) zkl_stake_count_node(next);
+}
+
+static void uncount_node(struct stake *stake) {
+    if (!stake->counted) return;
+    stake->path->counted--;
+    stake->session->node_bytes -= zkl_stake_cost(stake->session, stake->path->length);
+    count_next(stake->path);
+}
+
+bool zkl_stake_lacks_room(const struct stake *stake) {
+    size_t cost = zkl_stake_cost(stake->session, stake->path->length);
+    bool waits = !stake->counted && stake->claim.state == ZKL_NEW;
+    return waits && stake->session->node_bytes + cost > ZKL_PATHS_MAX;
+}
+
 /* The node's data: the session's identity, and on a line of its own the lock's data. */
 static char *node_data(const char *identity, const char *data) {
     size_t size = strlen(identity) + (data ? 1 + strlen(data) : 0) + 1;
@@ -45,7 +85,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     zkl_claim_init(&stake->claim, &session->common, &path->line, options->kind, deadline,
                    options->trying);
     zkl_claim_want(&stake->claim, options->permits, options->limit);
-    zkl_claim_batch(&stake->claim, options->batch);
+    zkl_claim_batch(&stake->claim, options->batch, session->now);
     stake->session = session;
     stake->path = path;
     stake->jitter = options->jitter;
@@ -56,9 +96,24 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     *session->stakes_end = stake;
     session->stakes_end = &stake->next;
     session->stats.claims++;
-    session->node_bytes += zkl_stake_cost(session, path->length);
     path->stakes++;
+    if (!waits_uncounted(stake)) zkl_stake_count_node(stake);
     return stake;
+}
+
+void zkl_stake_note_grant(struct stake *stake) {
+    struct stake **first = &stake->path->granted;
+    if (stake->granted_link) return;
+    stake->granted_link = first;
+    stake->next_granted = *first;
+    if (*first) (*first)->granted_link = &stake->next_granted;
+    *first = stake;
+}
+
+static void forget_grant(struct stake *stake) {
+    if (!stake->granted_link) return;
+    *stake->granted_link = stake->next_granted;
+    if (stake->next_granted) stake->next_granted->granted_link = stake->granted_link;
 }
 
 /* The server's word: its reason belongs to it. */
@@ -107,14 +162,20 @@ void zkl_stake_forget(struct stake *stake) {
     }
     zkl_stake_finish_downgrade(stake, ZKL_RELEASED);
     zkl_watches_leave(stake);
+    forget_grant(stake);
     zkl_claim_detach(&stake->claim);
     if (session->fed == stake) session->fed = stake->next;
+    if (stake->path->told == stake) stake->path->told = NULL;
     *stake->link = stake->next;
     if (stake->next) stake->next->link = stake->link;
     else session->stakes_end = stake->link;
     session->stats.claims--;
-    session->node_bytes -= zkl_stake_cost(session, stake->path->length);
-    if (--stake->path->stakes == 0) zkl_path_idle(session, stake->path);
+    stake->path->stakes--;
+    uncount_node(stake);
+    if (stake->path->stakes == 0) {
+        zkl_path_unwatch(session, stake->path);
+        zkl_path_idle(session, stake->path);
+    }
     stake->path = NULL;
     zkl_stake_unhold(stake);
 }
@@ -155,13 +216,38 @@ void zkl_stake_granted(struct stake *stake) {
     end_turn(stake); /* somebody asked for it before it held */
 }
 
+static bool is_leaving(const struct zkl_claim *claim) {
+    return claim->state == ZKL_GONE || claim->state == ZKL_LEAVE;
+}
+
+/*
+ * Of a claim that waits for its turn: among the session's. It mostly comes last, or right behind
+ * the one that was told before at the same time; so those that wait need not be counted.
+ */
+static size_t place_in_turns(const struct stake *stake) {
+    const struct path *path = stake->path;
+    const struct zkl_claim *claim = &stake->claim, *each = path->line.claims;
+    const struct stake *told = path->told;
+    size_t seen = 0, place = 1;
+    for (; each != claim && !zkl_claims_wait_from(each); each = each->next, seen++)
+        if (!is_leaving(each)) place++;
+    if (each == claim) return place;
+    if (!claim->next) return place + path->stakes - seen - 1;
+    if (told && claim->link == &told->claim.next && path->told_at == stake->session->now)
+        return path->told_place + 1;
+    for (; each != claim; each = each->next) place++;
+    return place;
+}
+
 /* In the line, as far as it is known. */
-static size_t place(const struct zkl_claim *claim) {
-    size_t place = 1;
+static size_t place(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
     if (zkl_kind_is_fixed(claim->kind)) return 2; /* the quickest claim is next */
     if (claim->state != ZKL_NEW) return zkl_line_count_ahead(claim->line, claim) + 1;
-    for (const struct zkl_claim *each = claim->line->claims; each != claim; each = each->next)
-        if (each->state != ZKL_GONE && each->state != ZKL_LEAVE) place++;
+    size_t place = place_in_turns(stake);
+    stake->path->told = stake;
+    stake->path->told_at = stake->session->now;
+    stake->path->told_place = place;
     return place;
 }
 
@@ -169,7 +255,7 @@ void zkl_stake_queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
     stake->session->stats.waits++;
     if (!request || request->position) return;
-    request->position = place(&stake->claim);
+    request->position = place(stake);
     zkl_request_hold(request);
     zkl_events_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
 }
@@ -245,7 +331,8 @@ void zkl_stake_writers_gone(struct stake *stake) {
 }
 
 void zkl_stake_handles_gone(struct stake *stake) {
-    if (zkl_claim_holds(&stake->claim)) zkl_stake_perform(stake, zkl_claim_release(&stake->claim));
+    if (zkl_claim_holds(&stake->claim))
+        zkl_stake_perform(stake, zkl_claim_release(&stake->claim, stake->session->now));
     else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */
 }
 

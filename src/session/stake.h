@@ -10,7 +10,11 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                             const struct zkl_acquire_options *options,
                             zkl_time deadline); /* NULL: no memory */
 void zkl_stake_forget(struct stake *stake);     /* GONE; handles may still ask for its state */
+void zkl_stake_note_grant(struct stake *stake); /* it may hold from now on, until it is GONE */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
+void zkl_stake_count_node(struct stake *stake); /* it makes a node */
+/* It waits for its turn, and would make a node for which there is no room: it waits on. */
+bool zkl_stake_lacks_room(const struct stake *stake);
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
 /* Of any of them: LOST, RELEASED, or OK, it has not ended. */
 enum zkl_code zkl_stakes_ended(const struct stakes *stakes);
@@ -47,6 +51,8 @@ void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct z
 void zkl_stake_downgrade(struct stake *stake);
 void zkl_stake_mark(struct stake *stake);
 void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */
+/* To watch that path; what looks ahead gives way. False: there is none. */
+bool zkl_stake_make_room(struct zkl_session *session, const char *path);
 void zkl_stake_look_later(struct zkl_session *session, struct path *path);
 
 /* --- stake_news.c: feeds the claim what was heard -----------------------------------------------

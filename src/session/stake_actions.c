@@ -50,6 +50,7 @@ static void create_one(struct stake *stake) {
 static void create_node(struct stake *stake) {
     stake->version = 0;
     stake->revoked = false;
+    zkl_stake_count_node(stake);
     if (stake->claim.waits) zkl_condition_create(stake);
     else if (zkl_multi_is_part(stake)) zkl_multi_create(stake);
     else create_one(stake);
@@ -130,8 +131,7 @@ static void rank(struct stake *stake) {
     }
 }
 
-/* What looks ahead gives way to what has to be watched. */
-static bool make_room(struct zkl_session *session, const char *node) {
+bool zkl_stake_make_room(struct zkl_session *session, const char *node) {
     bool may = zkl_watches_may(&session->watches, node);
     for (struct stake *stake = session->stakes; stake && !may; stake = stake->next) {
         if (!stake->claim.lookahead) continue;
@@ -146,7 +146,8 @@ static bool make_room(struct zkl_session *session, const char *node) {
 static bool may_watch(struct stake *stake, const char *name) {
     char *node = zkl_path_join(stake->path->text, name);
     if (!node) starve(stake, CALL_GET_AHEAD); /* it watches nothing, so it may */
-    bool may = !node || make_room(stake->session, node);
+    bool may = !node || zkl_stake_make_room(stake->session, node) ||
+               zkl_path_make_room(stake->session, node);
     free(node);
     return may;
 }
@@ -201,6 +202,13 @@ static zkl_actions watch_holders(struct stake *stake) {
     return 0;
 }
 
+/* Without a list nobody tells a claim that lingers whether others wait. */
+static zkl_actions watch_children(struct stake *stake) {
+    zkl_path_watch(stake->path, stake);
+    if (stake->path->children || !stake->claim.lingers) return 0;
+    return zkl_claim_listed(&stake->claim, ZKL_UNKNOWN, ZKL_NO_MEMORY, stake->session->now);
+}
+
 void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
     path->look_at = session->now + session->common.clock.timeout;
     zkl_session_wake(session, path->look_at);
@@ -212,8 +220,10 @@ static void resume_followers(struct stake *stake) {
     zkl_time now = stake->session->now;
     for (; claim; claim = next) {
         next = claim->next;
-        if (zkl_claim_follows(claim))
-            zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
+        if (!zkl_claim_follows(claim)) continue;
+        if (zkl_claim_stays(claim)) return;
+        if (zkl_stake_lacks_room((struct stake *)claim)) continue;
+        zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, now));
     }
 }
 
@@ -251,6 +261,7 @@ static const enum zkl_action in_order[] = {
     ZKL_DO_WATCH_AHEAD,
     ZKL_DO_WATCH_LOOKAHEAD, /* what has to be watched has its room before */
     ZKL_DO_HOLDERS,
+    ZKL_DO_WATCH_CHILDREN,
     ZKL_DO_REMOVE,
     ZKL_DO_DOWNGRADE,
     ZKL_DO_FORWARD,
@@ -293,6 +304,7 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_WATCH_AHEAD: return watch_ahead(stake);
     case ZKL_DO_WATCH_LOOKAHEAD: watch_lookahead(stake); break;
     case ZKL_DO_HOLDERS: return watch_holders(stake);
+    case ZKL_DO_WATCH_CHILDREN: return watch_children(stake);
     case ZKL_DO_REMOVE: remove_node(stake); break;
     case ZKL_DO_DOWNGRADE: zkl_stake_downgrade(stake); break;
     case ZKL_DO_FORWARD: zkl_condition_forward(stake); break;

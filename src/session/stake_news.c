@@ -56,10 +56,13 @@ static void answer_list(const struct call *call, const struct answer *answer) {
     zkl_path_idle(call->session, path); /* perhaps */
     if (reply == ZKL_DONE && !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
         reply = ZKL_UNKNOWN;
+    if (call->rpc.watch) zkl_path_watched(call->session, path, answer->reply);
     if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
+        if (zkl_claims_wait_from(claim)) break;
         next = claim->next;
-        bool asked = claim == &call->stake->claim || claim->state == ZKL_LIST || claim->looking;
+        bool own = claim == &call->stake->claim && !call->rpc.watch;
+        bool asked = own || claim->state == ZKL_LIST || claim->looking || claim->lingers;
         if (asked) listed((struct stake *)claim, reply, answer);
     }
 }
@@ -176,8 +179,9 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
     const char *name = last_segment(node);
     struct path *path = path_of(session, node);
     struct zkl_claim *claim = path ? path->line.claims : NULL;
-    while (claim && strcmp(claim->name, name) != 0) claim = claim->next;
-    return (struct stake *)claim;
+    for (; claim && !zkl_claims_wait_from(claim); claim = claim->next)
+        if (strcmp(claim->name, name) == 0) return (struct stake *)claim;
+    return NULL;
 }
 
 /* A claim that asked for its own node has handed it on meanwhile: the answer is for the heir. */
@@ -281,6 +285,7 @@ void zkl_stake_event(struct zkl_session *session, enum zkl_node_event event, con
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         struct stake *stake = (struct stake *)claim;
         struct zkl_contender *ahead;
+        if (zkl_claims_wait_from(claim)) break;
         next = claim->next;
         if (strcmp(claim->name, name) == 0) zkl_stake_perform(stake, own_event(stake, event));
         else if ((ahead = watched(claim, name)))

@@ -28,9 +28,17 @@
 
 /* --- the table ------------------------------------------------------------------------------ */
 
+static bool is_of_children(const char *path) {
+    return path[0] == '/' && path[1] == '/';
+}
+
+/* That of a node's children is in the same bucket as the node's. */
+static struct watch **bucket(const struct watches *watches, const char *node) {
+    return (struct watch **)&watches->buckets[zkl_hash(node, strlen(node)) % WATCH_BUCKETS];
+}
+
 static struct watch **find(const struct watches *watches, const char *path) {
-    size_t bucket = zkl_hash(path, strlen(path)) % WATCH_BUCKETS;
-    struct watch **link = (struct watch **)&watches->buckets[bucket];
+    struct watch **link = bucket(watches, is_of_children(path) ? path + 1 : path);
     while (*link && strcmp((*link)->path, path) != 0) link = &(*link)->next;
     return link;
 }
@@ -99,13 +107,23 @@ void zkl_watches_answer(struct watches *watches, const char *path, bool set) {
     free_unused(watches, watch);
 }
 
-void zkl_watches_fired(struct watches *watches, const char *path) {
-    struct watch *watch = *find(watches, path);
+static void fired(struct watches *watches, struct watch *watch) {
     if (!watch) return;
     discount(watches, watch);
     watch->set = false;
     count(watches, watch);
     free_unused(watches, watch);
+}
+
+void zkl_watches_fired(struct watches *watches, const char *path) {
+    fired(watches, *find(watches, path));
+}
+
+void zkl_watches_children_fired(struct watches *watches, const char *node) {
+    struct watch *watch = *bucket(watches, node);
+    while (watch && !(is_of_children(watch->path) && strcmp(watch->path + 1, node) == 0))
+        watch = watch->next;
+    fired(watches, watch);
 }
 
 void zkl_watches_removing(struct watches *watches, const char *path) {

@@ -7,6 +7,10 @@
 struct answer;
 struct stake;
 
+/*
+ * The watch of a node's children has the node's path with a slash before it, as in //locks/a: that
+ * is no node's path.
+ */
 struct watch {
     struct watch *next;
     unsigned asked;     /* requests for it that are out */
@@ -45,6 +49,7 @@ bool zkl_watches_ask(struct stake *stake, const char *path, bool own);
 bool zkl_watches_follow(struct stake *stake, const char *path);
 void zkl_watches_answer(struct watches *watches, const char *path, bool set);
 void zkl_watches_fired(struct watches *watches, const char *path);
+void zkl_watches_children_fired(struct watches *watches, const char *node); /* of its children */
 void zkl_watches_removing(struct watches *watches, const char *path);
 void zkl_watches_removed(struct watches *watches, const char *path, const struct answer *answer);
 /* The stake wants none of other nodes for now; what it asked for stays until a heartbeat. */

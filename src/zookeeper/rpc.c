@@ -131,6 +131,7 @@ static void on_multi(int rc, const void *data) {
 
 static enum zkl_node_event event_of(int type) {
     if (type == ZOO_DELETED_EVENT) return ZKL_NODE_DELETED;
+    if (type == ZOO_CHILD_EVENT) return ZKL_NODE_CHILDREN;
     return type == ZOO_CREATED_EVENT ? ZKL_NODE_CREATED : ZKL_NODE_CHANGED;
 }
 
@@ -249,12 +250,12 @@ static int send_multi(zhandle_t *handle, struct rpc *rpc, const struct zkl_op *o
 /* --- requests -------------------------------------------------------------------------------- */
 
 /* libzookeeper declares a pointer to the completion, and takes the completion itself for it. */
-static int send_unwatch(zhandle_t *handle, struct rpc *rpc, const char *node) {
+static int send_unwatch(zhandle_t *handle, struct rpc *rpc, const char *node, ZooWatcherType type) {
     const union {
         void_completion_t taken;
         void_completion_t *declared;
     } completion = {.taken = on_void};
-    return zoo_aremove_all_watches(handle, node, ZWATCHTYPE_DATA, 0, completion.declared, rpc);
+    return zoo_aremove_all_watches(handle, node, type, 0, completion.declared, rpc);
 }
 
 static int send_by(zhandle_t *handle, struct rpc *rpc, const struct zkl_rpc *asked) {
@@ -263,11 +264,12 @@ static int send_by(zhandle_t *handle, struct rpc *rpc, const struct zkl_rpc *ask
     switch (asked->kind) {
     case ZKL_RPC_WRITE: return send_write(handle, rpc, asked->ops);
     case ZKL_RPC_MULTI: return send_multi(handle, rpc, asked->ops, asked->count);
-    case ZKL_RPC_LIST: return zoo_aget_children(handle, node, 0, on_names, rpc);
+    case ZKL_RPC_LIST: return zoo_awget_children(handle, node, watcher, rpc->owner, on_names, rpc);
     case ZKL_RPC_SYNC: return zoo_async(handle, node, on_string, rpc);
     case ZKL_RPC_GET: return zoo_awget(handle, node, watcher, rpc->owner, on_data, rpc);
     case ZKL_RPC_EXISTS: return zoo_awexists(handle, node, watcher, rpc->owner, on_exists, rpc);
-    case ZKL_RPC_UNWATCH: return send_unwatch(handle, rpc, node);
+    case ZKL_RPC_UNWATCH: return send_unwatch(handle, rpc, node, ZWATCHTYPE_DATA);
+    case ZKL_RPC_UNWATCH_CHILDREN: return send_unwatch(handle, rpc, node, ZWATCHTYPE_CHILD);
     }
     return ZBADARGUMENTS;
 }

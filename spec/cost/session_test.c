@@ -1,0 +1,304 @@
+/*
+ * session_test.c - what a session does for one of many that wait for their turn, counted.
+ *
+ * The session is compiled with -fsanitize-coverage=trace-pc: it calls
+ * __sanitizer_cov_trace_pc() in each basic block. How many blocks a step takes depends neither on
+ * the machine nor on how busy it is. A server with a few nodes answers at once.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../src/session/session.h"
+#include "check.h"
+
+/* --- what is counted --------------------------------------------------------------------- */
+
+static uint64_t blocks;
+
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void) {
+    blocks++;
+}
+
+/* --- the server -------------------------------------------------------------------------- */
+
+enum { NODES = 8, PATH_SIZE = 128, ID = 1 };
+
+static struct {
+    char nodes[NODES][PATH_SIZE]; /* "": none */
+    struct zkl_stat stats[NODES];
+    bool watched[NODES];
+    int made;
+    int64_t zxid;
+} server;
+
+static int find_node(const char *path) {
+    int at = 0;
+    while (at < NODES && strcmp(server.nodes[at], path) != 0) at++;
+    return at;
+}
+
+static void create_node(const struct zkl_op *op, struct zkl_result *result) {
+    bool numbered = op->mode == ZKL_SEQUENTIAL;
+    int at = find_node(numbered ? "" : op->path);
+    if (at < NODES && !numbered) result->error = ZKL_ERROR_NODE_EXISTS;
+    if (result->error) return;
+    if (!numbered) at = find_node("");
+    if (numbered) snprintf(server.nodes[at], PATH_SIZE, "%s%010d", op->path, server.made++);
+    else snprintf(server.nodes[at], PATH_SIZE, "%s", op->path);
+    server.watched[at] = false;
+    server.zxid++;
+    server.stats[at] = (struct zkl_stat){.czxid = server.zxid, .mzxid = server.zxid, .owner = ID};
+    result->created = server.nodes[at];
+    result->stat = server.stats[at];
+}
+
+static void delete_node(zkl_session *session, uint64_t id, const char *path) {
+    const struct zkl_result result = {0};
+    const struct zkl_answer answer = {.results = &result};
+    char node[PATH_SIZE];
+    int at = find_node(path);
+    bool watched = server.watched[at];
+    snprintf(node, sizeof node, "%s", path);
+    server.nodes[at][0] = '\0';
+    server.zxid++;
+    if (watched) zkl_session_event(session, ZKL_NODE_DELETED, node);
+    zkl_session_answer(session, id, &answer);
+}
+
+static void list_nodes(zkl_session *session, uint64_t id) {
+    const char *names[NODES];
+    int count = 0;
+    for (int i = 0; i < NODES; i++)
+        if (*server.nodes[i]) names[count++] = strrchr(server.nodes[i], '/') + 1;
+    const struct zkl_answer answer = {.names = names, .count = count};
+    zkl_session_answer(session, id, &answer);
+}
+
+static void get_node(zkl_session *session, uint64_t id, const struct zkl_rpc *rpc) {
+    int at = find_node(rpc->path);
+    struct zkl_answer answer = {.error = ZKL_ERROR_NO_NODE};
+    if (at < NODES) answer = (struct zkl_answer){.stat = &server.stats[at], .data = ""};
+    if (at < NODES && rpc->watch) server.watched[at] = true;
+    zkl_session_answer(session, id, &answer);
+}
+
+static void write_node(zkl_session *session, uint64_t id, const struct zkl_op *op) {
+    struct zkl_result result = {0};
+    if (op->kind == ZKL_OP_DELETE) {
+        delete_node(session, id, op->path);
+        return;
+    }
+    create_node(op, &result);
+    const struct zkl_answer answer = {.error = result.error, .results = &result};
+    zkl_session_answer(session, id, &answer);
+}
+
+static void serve(zkl_session *session) {
+    const struct zkl_answer done = {0};
+    struct zkl_rpc rpc;
+    uint64_t id;
+    while (zkl_session_next_rpc(session, &id, &rpc)) {
+        switch (rpc.kind) {
+        case ZKL_RPC_WRITE: write_node(session, id, rpc.ops); break;
+        case ZKL_RPC_LIST: list_nodes(session, id); break;
+        case ZKL_RPC_GET: get_node(session, id, &rpc); break;
+        default: zkl_session_answer(session, id, &done); break;
+        }
+    }
+}
+
+/* --- a session, and those who wait in it ------------------------------------------------- */
+
+enum { BATCH = 16, TURNS = 4, HAND_OVERS = TURNS * BATCH, MOST = 100000 };
+
+static const zkl_time TIMEOUT = 10 * ZKL_SECOND;
+
+static zkl_session *session;
+static zkl_request *requests[MOST];
+static zkl_time now;
+static size_t first; /* of the requests, the one that waits the longest, or holds */
+
+static void at(zkl_time time) {
+    now = time;
+    zkl_session_at(session, now);
+}
+
+static void take_events(void) {
+    struct zkl_event event;
+    while (zkl_session_next_event(session, &event)) continue;
+}
+
+static zkl_request *acquire(enum zkl_kind kind, size_t number, zkl_time timeout) {
+    char owner[24];
+    snprintf(owner, sizeof owner, "%zu", number);
+    const struct zkl_acquire_options options = {.path = "/hot",
+                                                .kind = kind,
+                                                .owner = owner,
+                                                .timeout = timeout,
+                                                .batch = kind == ZKL_MUTEX ? BATCH : 0};
+    return zkl_acquire(session, &options);
+}
+
+static void open_session(void) {
+    const struct zkl_settings settings = {.identity = "here:1",
+                                          .patience = TIMEOUT / 12,
+                                          .margin = 0.33,
+                                          .overhead = 4,
+                                          .reopen = true};
+    memset(&server, 0, sizeof server);
+    session = zkl_session_new(&settings);
+    at(1000 * ZKL_SECOND);
+    zkl_session_connected(session, ID, TIMEOUT);
+    zkl_session_tick(session);
+    serve(session);
+    first = 0;
+}
+
+/* The first of so many has the lock. */
+static void queue(enum zkl_kind kind, size_t count, zkl_time timeout) {
+    for (size_t i = 0; i < count; i++) {
+        at(now + 1);
+        requests[i] = acquire(kind, i, i == 0 ? ZKL_NEVER : timeout);
+        serve(session);
+    }
+    take_events();
+    CHECK(zkl_request_done(requests[0]));
+}
+
+static void close_session(size_t count) {
+    zkl_session_close(session);
+    serve(session);
+    zkl_session_closed(session);
+    for (size_t i = 0; i < count; i++) zkl_request_drop(requests[i]);
+    zkl_session_free(session);
+}
+
+/* --- steps ------------------------------------------------------------------------------- */
+
+/* The first gives it up, hears that it is the next one's, and comes again as the last. */
+static void hand_over(size_t count) {
+    zkl_request *mine = requests[first];
+    zkl_lease *lease = zkl_request_lease(mine);
+    CHECK(lease != NULL);
+    if (!lease) return;
+    zkl_lease_release(lease);
+    serve(session);
+    zkl_lease_drop(lease);
+    zkl_request_drop(mine);
+    at(now + 1);
+    requests[first] = acquire(ZKL_MUTEX, first, ZKL_NEVER);
+    serve(session);
+    take_events();
+    first = (first + 1) % count;
+    CHECK(zkl_request_done(requests[first]) && zkl_request_code(requests[first]) == ZKL_OK);
+}
+
+static uint64_t of_hand_overs(size_t count) {
+    open_session();
+    queue(ZKL_MUTEX, count, ZKL_NEVER);
+    blocks = 0;
+    for (int i = 0; i < HAND_OVERS; i++) hand_over(count);
+    uint64_t each = blocks / HAND_OVERS;
+    close_session(count);
+    return each;
+}
+
+static uint64_t of_queueing(size_t count) {
+    open_session();
+    blocks = 0;
+    queue(ZKL_MUTEX, count, ZKL_NEVER);
+    uint64_t each = blocks / count;
+    close_session(count);
+    return each;
+}
+
+static uint64_t of_closing(size_t count) {
+    open_session();
+    queue(ZKL_MUTEX, count, ZKL_NEVER);
+    blocks = 0;
+    close_session(count);
+    return blocks / count;
+}
+
+static uint64_t of_timeouts_of(enum zkl_kind kind, size_t count) {
+    open_session();
+    queue(kind, count, ZKL_SECOND);
+    at(now + ZKL_SECOND);
+    blocks = 0;
+    zkl_session_tick(session);
+    uint64_t each = blocks / count;
+    for (size_t i = 1; i < count; i++) CHECK(zkl_request_code(requests[i]) == ZKL_TIMEOUT);
+    close_session(count);
+    return each;
+}
+
+static uint64_t of_timeouts(size_t count) {
+    return of_timeouts_of(ZKL_MUTEX, count);
+}
+
+static uint64_t of_unfair_timeouts(size_t count) {
+    return of_timeouts_of(ZKL_UNFAIR, count);
+}
+
+/* They came while there was no connection: with it each is told its place. */
+static uint64_t of_reconnecting(size_t count) {
+    open_session();
+    zkl_session_suspended(session);
+    for (size_t i = 0; i < count; i++) requests[i] = acquire(ZKL_MUTEX, i, ZKL_NEVER);
+    blocks = 0;
+    zkl_session_connected(session, ID, TIMEOUT);
+    serve(session);
+    uint64_t each = blocks / count;
+    take_events();
+    close_session(count);
+    return each;
+}
+
+static uint64_t of_expiring(size_t count) {
+    open_session();
+    queue(ZKL_MUTEX, count, ZKL_NEVER);
+    blocks = 0;
+    zkl_session_expired(session);
+    uint64_t each = blocks / count;
+    close_session(count);
+    return each;
+}
+
+/* --- the same for few and for many ------------------------------------------------------- */
+
+static uint64_t counted(const char *what, uint64_t (*of)(size_t count), size_t count) {
+    uint64_t each = of(count);
+    printf("%-16s %6zu  %5" PRIu64 " blocks each\n", what, count, each);
+    return each;
+}
+
+/* A tenth more is allowed. After more than that, to queue as many as are left may take too long. */
+static void check_same(const char *what, uint64_t (*of)(size_t count), size_t few, size_t most) {
+    static bool too_much;
+    uint64_t of_few = too_much ? 0 : counted(what, of, few);
+    for (size_t count = 100 * few; count <= most && !too_much; count *= 100) {
+        too_much = counted(what, of, count) > of_few + of_few / 10;
+        CHECK_CASE("%s of %zu", what, count);
+        CHECK(!too_much);
+    }
+}
+
+int main(void) {
+    TEST("a hand-over takes as much with 100 000 waiters as with ten") {
+        check_same("hand-over", of_hand_overs, 10, MOST);
+    }
+    TEST("to wait for a turn takes as much behind 100 000 waiters as behind ten") {
+        check_same("acquire", of_queueing, 10, MOST);
+    }
+    TEST("so do the ends of their waits") {
+        check_same("timeout", of_timeouts, 10, MOST);
+        check_same("timeout, unfair", of_unfair_timeouts, 50, 5000);
+        check_same("expiry", of_expiring, 10, MOST);
+        check_same("close", of_closing, 10, MOST);
+    }
+    TEST("so does a connection to those who came without one") {
+        check_same("reconnect", of_reconnecting, 10, MOST);
+    }
+    return check_report();
+}
