@@ -57,12 +57,16 @@ static size_t position(const struct zkl_line *line, int32_t sequence, const char
     return low;
 }
 
-struct zkl_contender *zkl_line_find(const struct zkl_line *line, const char *name) {
-    struct zkl_name parsed;
-    if (!zkl_name_parse(name, &parsed)) return NULL;
-    size_t at = position(line, parsed.sequence, name);
+static struct zkl_contender *find(const struct zkl_line *line, int32_t sequence,
+                                  const char *name) {
+    size_t at = position(line, sequence, name);
     if (at == line->count || strcmp(line->contenders[at]->name, name) != 0) return NULL;
     return line->contenders[at];
+}
+
+struct zkl_contender *zkl_line_find(const struct zkl_line *line, const char *name) {
+    struct zkl_name parsed;
+    return zkl_name_parse(name, &parsed) ? find(line, parsed.sequence, name) : NULL;
 }
 
 struct zkl_contender *zkl_line_find_nonce(const struct zkl_line *line, uint64_t session,
@@ -105,7 +109,7 @@ static bool collect(struct zkl_line *line, struct zkl_contender **list, size_t *
     struct zkl_name parsed;
     for (size_t i = 0; i < count; i++) {
         if (!zkl_name_parse(names[i], &parsed)) continue;
-        struct zkl_contender *contender = zkl_line_find(line, names[i]);
+        struct zkl_contender *contender = find(line, parsed.sequence, names[i]);
         if (contender) zkl_contender_hold(contender);
         else contender = contender_new(names[i], &parsed, line->serial + 1);
         if (!contender) return false;
