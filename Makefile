@@ -13,7 +13,7 @@
 # make lint, format, coverage, install, clean
 #
 # For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
-# builds for), ZOOKEEPER_INCDIR ZOOKEEPER_LIBDIR, PREFIX LUADIR LIBDIR DESTDIR.
+# builds for), ZOOKEEPER_INCDIR ZOOKEEPER_LIBDIR, PREFIX LUADIR LIBDIR BINDIR MANDIR DESTDIR.
 
 CC ?= cc
 CFLAGS ?= -O2 -g
@@ -28,6 +28,8 @@ ZOOKEEPER_LIBDIR ?=
 PREFIX ?= /usr/local
 LUADIR ?= $(PREFIX)/share/lua/$(LUA_VERSION)
 LIBDIR ?= $(PREFIX)/lib/lua/$(LUA_VERSION)
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
 BUILD ?= build
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Werror
@@ -47,7 +49,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 .PHONY: test-lua-servers test-lua-links test-lua-others test-lua-laboratory
 .PHONY: test-luajit-others test-luajit-laboratory
 .PHONY: test-asan-faults test-asan-others test-tsan-faults test-tsan-others
-.PHONY: test-cerberus-storm test-cerberus-model interrupts valgrind test-valgrind test-rock test-soak
+.PHONY: test-command-counter test-cerberus-storm test-cerberus-model interrupts valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.1/zklock/core.so
@@ -85,6 +87,9 @@ install: $(INSTALL)
 	install -d $(DESTDIR)$(LIBDIR)/zklock $(DESTDIR)$(LUADIR)
 	install -m 755 $< $(DESTDIR)$(LIBDIR)/zklock/core.so
 	cd lua && find zklock ! -type d -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
+	install -d $(DESTDIR)$(BINDIR)
+	sed '1s,env lua$$,env $(LUA),' bin/zklock >$(DESTDIR)$(BINDIR)/zklock
+	chmod 755 $(DESTDIR)$(BINDIR)/zklock
 
 # DIST_URL says where the archive is to be found.
 ROCKSPEC = $(wildcard rockspec/*.rockspec)
@@ -288,6 +293,12 @@ test-cerberus-storm: $(BUILD)/$(ABI)/zklock/core.so
 	@rig/packages engines
 	@$(call with,$(ABI)) ZKLOCK_LUA=$(LUA) $(LUA) spec/cerberus_storm.lua $(SECONDS) $(SEED)
 
+# So many shells want one lock; the spec takes 30.
+SHELLS ?= 100
+
+test-command-counter: $(BUILD)/$(ABI)/zklock/core.so
+	ZKLOCK_SHELLS=$(SHELLS) $(call busted,$(ABI),$(LUA),spec/command_counter_spec.lua)
+
 # So many ways through the small world of cerberus, of each kind; the spec takes 400.
 WAYS ?= 20000
 
@@ -362,7 +373,7 @@ lint: lint-actions
 		$(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem src rig/*.c
-	luacheck --quiet lua spec bench docs
+	luacheck --quiet lua bin/zklock spec bench docs
 
 # What a claim asks for is carried out in one place, for whoever drives a session: src/session.
 lint-actions:

@@ -35,6 +35,9 @@ build = {
    type = "builtin",
    copy_directories = { "docs" },
    install = {
+      -- The command needs argparse, which is no dependency: a rock cannot have one for a part of it,
+      -- and the library needs nothing. The command says so if it is missing.
+      bin = { zklock = "bin/zklock" },
       lua = { -- in the folder of the module that reads them, under their own names
          ["zklock.seckill.report.curves_js"] = "lua/zklock/seckill/report/curves.js",
          ["zklock.seckill.report.data_js"] = "lua/zklock/seckill/report/data.js",
@@ -66,8 +69,10 @@ build = {
             "src/core/permits.c",
             "src/core/unfair.c",
             "src/lua/binding.c",
+            "src/lua/child.c",
             "src/lua/lease.c",
             "src/lua/memory.c",
+            "src/lua/minder.c",
             "src/lua/module.c",
             "src/lua/request.c",
             "src/lua/session.c",
@@ -126,6 +131,12 @@ build = {
       ["zklock.combine.entry"] = "lua/zklock/combine/entry.lua",
       ["zklock.combine.queue"] = "lua/zklock/combine/queue.lua",
       ["zklock.combine.runner"] = "lua/zklock/combine/runner.lua",
+      ["zklock.command"] = "lua/zklock/command/init.lua",
+      ["zklock.command.arguments"] = "lua/zklock/command/arguments.lua",
+      ["zklock.command.connect"] = "lua/zklock/command/connect.lua",
+      ["zklock.command.refusal"] = "lua/zklock/command/refusal.lua",
+      ["zklock.command.run"] = "lua/zklock/command/run.lua",
+      ["zklock.command.status"] = "lua/zklock/command/status.lua",
       ["zklock.condition"] = "lua/zklock/condition.lua",
       ["zklock.driver.block"] = "lua/zklock/driver/block.lua",
       ["zklock.driver.copas"] = "lua/zklock/driver/copas.lua",

@@ -50,6 +50,10 @@ describe("the rockspec", function()
         assert.same(files("src -name '*.c'"), sources)
     end)
 
+    it("installs the command", function()
+        assert.same({ zklock = "bin/zklock" }, rockspec().build.install.bin)
+    end)
+
     it("admits each Lua that zklock works with", function()
         local least, below = rockspec().dependencies[1]:match("^lua >= ([%d.]+), < ([%d.]+)$")
         assert.equal("5.1", least)

@@ -27,8 +27,10 @@ void zkl_lua_open_session(lua_State *L);
 void zkl_lua_open_request(lua_State *L);
 void zkl_lua_open_lease(lua_State *L);
 void zkl_lua_open_watcher(lua_State *L);
+void zkl_lua_open_child(lua_State *L);
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
 int zkl_lua_poll(lua_State *L);    /* the function core.poll(sessions, seconds) */
+int zkl_lua_child(lua_State *L);   /* the function core.child(words, path) */
 
 void zkl_lua_push_memory(lua_State *L); /* the table core.memory */
 

@@ -96,15 +96,12 @@ static void set_constants(lua_State *L) {
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
-    static const luaL_Reg functions[] = {{"session", zkl_lua_session},
-                                         {"poll", zkl_lua_poll},
-                                         {"now", now},
-                                         {"thread", thread},
-                                         {"identity", identity},
-                                         {"isyieldable", isyieldable},
-                                         {"on_misuse", zkl_lua_on_misuse},
-                                         {"states", count_states},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"session", zkl_lua_session}, {"poll", zkl_lua_poll},
+        {"child", zkl_lua_child},     {"now", now},
+        {"thread", thread},           {"identity", identity},
+        {"isyieldable", isyieldable}, {"on_misuse", zkl_lua_on_misuse},
+        {"states", count_states},     {NULL, NULL}};
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif
@@ -113,6 +110,7 @@ int luaopen_zklock_core(lua_State *L) {
     zkl_lua_open_request(L);
     zkl_lua_open_lease(L);
     zkl_lua_open_watcher(L);
+    zkl_lua_open_child(L);
     lua_newtable(L);
     zkl_lua_set_functions(L, functions);
     zkl_lua_push_memory(L);

@@ -1,0 +1,49 @@
+--- The command line, before argparse reads it: of `run` the options end at PATH, and what follows
+-- is another command's.
+
+local sub = string.sub
+
+local _M = {}
+
+
+-- Where the argument behind this option begins. `valued` has the options that take a value.
+local function behind(arguments, i, valued)
+    local argument = arguments[i]
+    if sub(argument, 1, 2) == "--" then
+        if argument:find("=", 1, true) then return i + 1 end
+        return valued[argument] and i + 2 or i + 1
+    end
+    for place = 2, #argument do -- -nw5 is -n -w 5
+        if valued["-" .. sub(argument, place, place)] then
+            return place == #argument and i + 2 or i + 1
+        end
+    end
+    return i + 1
+end
+
+
+--- The place of the first argument from `i` on that is no option, and behind `--` of the one there.
+---@return integer? place nil: there is none
+---@return boolean? ended `--` is before it
+function _M.first(arguments, i, valued)
+    while arguments[i] do
+        if arguments[i] == "--" then return arguments[i + 1] and i + 1, true end
+        if sub(arguments[i], 1, 1) ~= "-" or arguments[i] == "-" then return i, false end
+        i = behind(arguments, i, valued)
+    end
+end
+
+
+--- Those to `last`, and those behind it.
+---@return string[] head
+---@return string[] tail
+function _M.split(arguments, last)
+    local head, tail = {}, {}
+    for i, argument in ipairs(arguments) do
+        if i <= last then head[i] = argument else tail[i - last] = argument end
+    end
+    return head, tail
+end
+
+
+return _M

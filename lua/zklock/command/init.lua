@@ -1,0 +1,122 @@
+--- The command line: bin/zklock. Each verb is a module beside this one.
+--
+-- A verb is a table: `describe(parser)` declares its options to argparse; `run(given, environment)`
+-- carries it out and gives the exit status. `tail` of a verb: its arguments from the first that is
+-- no option on are another command's ("path": from the second on), and come as given.tail. `valued`
+-- has the options of its own that take a value.
+
+local arguments = require "zklock.command.arguments"
+local connect = require "zklock.command.connect"
+local is_interrupt = require "zklock.seckill.is_interrupt"
+local refusal = require "zklock.command.refusal"
+local status = require "zklock.command.status"
+local version = require("zklock")._VERSION
+
+local ipairs, pairs, pcall, require = ipairs, pairs, pcall, require
+
+local VERBS = { "run" }
+
+-- Options of all verbs, before the verb or behind it.
+local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true }
+
+local MISSING = [[
+zklock: the command needs argparse: luarocks install argparse (Debian: lua-argparse)
+]]
+
+local _M = {}
+
+
+local function verb_of(name)
+    return require("zklock.command." .. name)
+end
+
+
+local function describe(argparse)
+    local parser = argparse("zklock", "Distributed locks on ZooKeeper.")
+        :help_max_width(80):usage_max_width(80)
+        :require_command(true):command_target "verb"
+        :epilog "zklock VERB --help has an example of each."
+    parser:option("--hosts", "Servers and chroot, host:port,host:port/chroot; by default "
+        .. "$ZK_HOSTS."):argname "HOSTS"
+    parser:option("--timeout", "Session timeout in seconds; the server may change it. By default "
+        .. "10."):argname "SECONDS":convert(connect.seconds)
+    parser:option("--auth", "Credentials, such as digest:user:password."):argname "SCHEME:TEXT"
+    parser:flag("--version", "Print the version."):action(function()
+        print("zklock " .. version)
+        os.exit(0)
+    end)
+    for _, name in ipairs(VERBS) do
+        local verb = verb_of(name)
+        local command = parser:command(name):summary(verb.summary):description(verb.description)
+            :help_max_width(80):usage_max_width(80)
+        if verb.example then command:epilog("Example: " .. verb.example) end
+        verb.describe(command)
+    end
+    return parser
+end
+
+
+-- Both sets as one.
+local function joined(...)
+    local all = {}
+    for _, set in ipairs{ ... } do
+        for key in pairs(set) do all[key] = true end
+    end
+    return all
+end
+
+
+-- What argparse reads, and what it does not.
+local function divide(given)
+    local place = arguments.first(given, 1, VALUED)
+    local found, verb = pcall(verb_of, place and given[place] or "none")
+    if not found or not verb.tail then return given, {} end
+    local valued = joined(VALUED, verb.valued or {})
+    local first = arguments.first(given, place + 1, valued)
+    if not first then return given, {} end
+    return arguments.split(given, verb.tail == "path" and first or first - 1)
+end
+
+
+local function parse(argparse, given)
+    local head, tail = divide(given)
+    local parser = describe(argparse)
+    local ok, result = parser:pparse(head)
+    if not ok then refusal.raise(status.USAGE, "%s\nzklock --help says more", result) end
+    result.tail = tail
+    return result
+end
+
+
+local function carry_out(argparse, given, out, err)
+    local chosen = parse(argparse, given)
+    local hosts = os.getenv "ZK_HOSTS"
+    chosen.hosts = chosen.hosts or hosts ~= "" and hosts or nil
+    return verb_of(chosen.verb).run(chosen, out, err)
+end
+
+
+--- Carries out a command line; gives the exit status.
+---@param given string[]
+---@param out file*
+---@param err file*
+---@return integer
+function _M.main(given, out, err)
+    local found, argparse = pcall(require, "argparse")
+    if not found then
+        err:write(MISSING)
+        return status.INCOMPLETE
+    end
+    local ok, result = pcall(carry_out, argparse, given, out, err)
+    if ok then return result end
+    if is_interrupt(result) then return status.SIGNAL + 2 end
+    if refusal.is(result) then
+        if result.text ~= "" then err:write("zklock: ", result.text, "\n") end
+        return result.status
+    end
+    err:write("zklock: ", tostring(result), "\n")
+    return status.SOFTWARE
+end
+
+
+return _M

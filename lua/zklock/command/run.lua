@@ -1,0 +1,337 @@
+--- zklock run: a command while a lock is held. docs/command.md says what it promises.
+
+local connect = require "zklock.command.connect"
+local core = require "zklock.core"
+local refusal = require "zklock.command.refusal"
+local status = require "zklock.command.status"
+local zklock = require "zklock"
+
+local max, pcall, tonumber = math.max, pcall, tonumber
+local now = core.now
+
+local GRACE = 5 -- seconds between SIGTERM and SIGKILL
+local SLOW = 2 -- seconds that the minder has for what it was told
+local SLICE = 0.5 -- seconds of a wait in which nothing happens
+
+local KILLED = status.SIGNAL + 9
+
+local run = {
+    summary = "Run a command while holding a lock.",
+    description = "Waits for the lock at PATH, runs the command, gives the lock up. The command "
+        .. "has ZKLOCK_TOKEN, ZKLOCK_PATH and ZKLOCK_SESSION in its environment. Options end at "
+        .. "PATH. Exit status: the command's; 75 the lock was not had in time, 76 it was lost "
+        .. "while the command ran, 69 no server, 64 usage.",
+    example = "zklock run -n /locks/nightly ./backup.sh --full",
+    tail = "path",
+    valued = {
+        ["-w"] = true, ["--wait"] = true, ["--permits"] = true, ["-E"] = true,
+        ["--conflict-exit-code"] = true, ["--grace"] = true, ["-c"] = true, ["--command"] = true,
+    },
+}
+
+
+-- --- the command line ---------------------------------------------------------------
+
+local function exit_status(text)
+    local number = tonumber(text)
+    if number and number >= 0 and number <= 255 and number % 1 == 0 then return number end
+    return nil, text .. " is no exit status, 0 to 255"
+end
+
+
+local function permits(text)
+    local some, all = text:match("^(%d+)/(%d+)$")
+    some, all = tonumber(some), tonumber(all)
+    if some and some >= 1 and some <= all and all < 2 ^ 31 then return { some, all } end
+    return nil, text .. " is not K/N, such as 1/3: one of three"
+end
+
+
+function run.describe(parser)
+    local seconds = connect.seconds
+    parser:mutex(
+        parser:option("-w --wait", "Give up after so many seconds."):argname "SECONDS"
+            :convert(seconds),
+        parser:flag("-n --nonblock --nb", "Give up at once if the lock is taken."))
+    parser:mutex(
+        parser:flag("-s --shared", "As a reader: with other readers."),
+        parser:flag("-x -e --exclusive", "As a writer, alone. With neither it is a mutex, which "
+            .. "readers and writers wait for, too."),
+        parser:option("--permits", "K of the N permits of a semaphore."):argname "K/N"
+            :convert(permits))
+    parser:option("-E --conflict-exit-code", "Exit status if the lock is not had in time; by "
+        .. "default 75."):argname "STATUS":convert(exit_status)
+    parser:option("--grace", ("Seconds between SIGTERM and SIGKILL when the lock is lost; by "
+        .. "default %g."):format(GRACE)):argname "SECONDS":convert(seconds)
+    parser:option("-c --command", "A command for the shell; it may stand behind PATH, too.")
+        :argname "TEXT"
+    parser:argument("path", "The lock's path."):argname "PATH"
+    parser:argument("words", "The command."):argname "COMMAND":args "*"
+end
+
+
+local function shell(text)
+    return { os.getenv "SHELL" or "/bin/sh", "-c", text }
+end
+
+
+-- What is to be run: a list of words.
+local function command_of(given)
+    local tail, first = given.tail, given.tail[1]
+    if given.command then
+        if not first then return shell(given.command) end
+        refusal.raise(status.USAGE, "a command twice: -c, and %s", first)
+    end
+    if first == "-c" or first == "--command" then
+        if tail[2] and not tail[3] then return shell(tail[2]) end
+        refusal.raise(status.USAGE, "%s takes one argument, a command for the shell", first)
+    end
+    if first == "--" then table.remove(tail, 1) end
+    if tail[1] then return tail end
+    refusal.raise(status.USAGE, "no command to run behind %s", given.path)
+end
+
+
+local function lock_of(session, given)
+    local path = given.path
+    if given.shared then return session:rwlock(path):read() end
+    if given.exclusive then return session:rwlock(path):write() end
+    if given.permits then return session:semaphore(path, given.permits[2]) end
+    return session:mutex(path)
+end
+
+
+-- --- a run --------------------------------------------------------------------------
+
+---@class zklock.command.Run
+---@field given table the command line
+---@field child userdata core.child: the command and its minder
+---@field err file*
+---@field session zklock.Session?
+---@field lease zklock.Lease?
+---@field state string? the lease's, as it was told last
+---@field sure_until number? the lease is not lost before
+---@field lost boolean? the command is ended for it
+---@field forced_at number? when what is left of the command is killed without the minder
+---@field stopping boolean? the command is to stop, and then this process
+---@field resuming boolean? it goes on when the lease is certain
+---@field status integer? the command's
+---@field gone boolean? the minder has ended
+local Run = {}
+Run.__index = Run
+
+
+function Run:say(text, ...)
+    self.err:write("zklock: ", text:format(...), "\n")
+    self.err:flush()
+end
+
+
+-- While there is no command: a signal ends the wait, and the lock is not wanted any more.
+local before = {}
+
+function before.signal(_, number) refusal.raise(status.SIGNAL + number, "") end
+
+function before.stop(self) self.child:suspend(false) end
+
+function before.gone()
+    refusal.raise(status.SOFTWARE, "the process that was to start the command is gone")
+end
+
+
+-- While there is one.
+local during = {}
+
+function during.signal(self, number) self.child:signal(number) end
+
+function during.stop(self, number)
+    self.stopping = true
+    self.child:signal(number)
+end
+
+during["continue"] = function(self) self.resuming = true end
+
+-- The whole job stops: it goes on when somebody continues this process.
+function during.stopped(self, as_job)
+    if as_job == 0 and not self.stopping then return end
+    self.stopping = false
+    self.child:suspend(as_job == 1)
+    self.resuming = true
+end
+
+function during.exited(self, number) self.status = number end
+
+function during.killed(self, number) self.status = status.SIGNAL + number end
+
+function during.failed()
+    refusal.raise(status.SOFTWARE, "no process can be started")
+end
+
+function during.late(self)
+    if self.lost then return end
+    self.lost = true
+    self:say("this process stood still for too long to know that %s is held: the command is ended",
+        self.given.path)
+end
+
+-- The minder was killed: so was the command, but perhaps not all that it had started.
+function during.gone(self)
+    self.gone = true
+    if self.status then return end
+    self.child:kill()
+    self.status = KILLED
+    self:say("the process between this one and the command is gone: the command is killed")
+end
+
+
+function Run:attend()
+    local handlers = self.lease and during or before
+    for kind, number in self.child.next, self.child do
+        local handle = handlers[kind]
+        if handle then handle(self, number) end
+    end
+end
+
+
+-- What the library waits by.
+function Run:driver()
+    return {
+        wait = function(session, request)
+            while not request:done() do
+                self.child:wait(session:fd(), SLICE)
+                session:dispatch()
+                self:attend()
+            end
+        end,
+    }
+end
+
+
+-- --- the lease ----------------------------------------------------------------------
+
+-- An expiry ends a wait, but not the wish: the session is opened anew.
+function Run:acquire()
+    local given, lock = self.given, lock_of(self.session, self.given)
+    local begun = now()
+    local opts = { permits = given.permits and given.permits[1], timeout = given.wait }
+    if given.nonblock then opts.timeout = 0 end
+    while true do
+        local lease, message, code = lock:acquire(opts)
+        if code ~= "expired" then return lease, message, code end
+        if given.wait then opts.timeout = max(begun + given.wait - now(), 0) end
+    end
+end
+
+
+local tells = {}
+
+function tells.suspect(self)
+    self:say("%s: the lease is suspect: no server has confirmed it for a while", self.given.path)
+end
+
+function tells.held(self)
+    self:say("%s: the lease is certain again", self.given.path)
+end
+
+function tells.lost(self)
+    self.lost = true
+    self:say("%s: the lease is lost: the command is ended", self.given.path)
+end
+
+
+-- Moves the limits at which the minder ends the command by itself: it does when this process is
+-- stopped. A lease is not lost before half a session timeout behind the end of what is certain.
+function Run:look()
+    local lease, child, timeout = self.lease, self.child, self.session:timeout()
+    local state = lease:state()
+    if state ~= self.state and not self.lost then
+        if self.state then tells[state](self) end
+        self.state = state
+    end
+    if self.lost then
+        if self.forced_at then return end
+        local grace = self.given.grace or GRACE
+        self.forced_at = now() + grace + SLOW
+        child:limit(0, grace)
+    elseif state == "held" then
+        local sure = lease:remaining() + timeout / 2
+        self.sure_until = now() + sure
+        child:limit(sure - timeout / 4, sure)
+    else
+        local rest = max(self.sure_until - now(), timeout / 8)
+        child:limit(rest, rest)
+    end
+end
+
+
+-- The command goes on after a stop, if it may.
+function Run:resume()
+    if not self.resuming or self.state ~= "held" then return end
+    self.resuming = false
+    self.child:resume()
+end
+
+
+function Run:step()
+    local session = self.session
+    self.child:wait(session:fd(), session:timeout() / 16)
+    session:dispatch()
+    self:look()
+    self:resume()
+    self:attend()
+    if self.forced_at and now() >= self.forced_at then self.child:kill() end
+end
+
+
+-- Was the lock held to the end?
+function Run:was_lost()
+    if self.lost or self.lease:state() == "lost" then return true end
+    return self.lease:state() == "suspect" and not self.lease:check()
+end
+
+
+-- Runs the command; gives the exit status.
+function Run:supervise()
+    local lease, session = self.lease, self.session
+    self.sure_until = now()
+    self:look()
+    self.child:launch(lease:token_string(), session:id() or "", session:timeout() / 2)
+    repeat self:step() until self.status
+    while self.lost and not self.gone do self:step() end
+    return self:was_lost() and status.LOST or self.status
+end
+
+
+-- What a failed acquire ends with.
+function Run:refused(message, code)
+    if code ~= "timeout" then connect.fail(message, code) end
+    if self.session:state() ~= "connected" then refusal.raise(status.UNAVAILABLE, "%s", message) end
+    refusal.raise(self.given.conflict_exit_code or status.TIMEOUT, "%s", message)
+end
+
+
+function Run:carry_out()
+    self.session = connect.open(self.given)
+    local lease, message, code = self:acquire()
+    if not lease then self:refused(message, code) end
+    self.lease = lease
+    return self:supervise()
+end
+
+
+function run.run(given, _, err)
+    connect.path(given.path)
+    connect.hosts(given)
+    local words = command_of(given)
+    local child, reason = core.child(words, given.path) -- before the session has threads
+    if not child then refusal.raise(status.SOFTWARE, "no process can be started: %s", reason) end
+    local self = setmetatable({ given = given, child = child, err = err }, Run)
+    zklock.driver(self:driver())
+    local ok, result = pcall(self.carry_out, self)
+    if self.session then self.session:close() end
+    if not ok then error(result, 0) end
+    return result
+end
+
+
+return run

@@ -1,0 +1,430 @@
+--- The command line on a real server: each promise of docs/command.md.
+
+local files = require "spec.files"
+local rig = require "spec.rig"
+
+local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
+
+describe("zklock #server", function()
+    local server, folder
+    setup(function()
+        server = rig.shared()
+        folder = rig.shell("mktemp -d"):match("[^\n]+")
+    end)
+    teardown(function() rig.shell("rm -rf %s", folder) end)
+
+    local number, started = 0, {}
+
+    -- A file that no other test uses.
+    local function fresh()
+        number = number + 1
+        return ("%s/%d"):format(folder, number)
+    end
+
+    local Process = {}
+    Process.__index = Process
+
+    -- Starts `zklock TEXT`: a line of a shell's, %s replaced. It says all on one stream, and then
+    -- its status.
+    local function start(text, ...)
+        local script = files.write(fresh(), ("%s\necho $$\nexec setpriv --pdeathsig KILL %s "
+            .. "bin/zklock %s\n"):format(Process.before or "", LUA, text:format(...)))
+        local self = setmetatable({}, Process)
+        self.output = assert(io.popen(("sh %s 2>&1; echo \"status $?\""):format(script)))
+        self.pid = self.output:read("*n", "*l")
+        started[self] = true
+        return self
+    end
+
+    -- A test that failed leaves some.
+    after_each(function()
+        for process in pairs(started) do process:signal("KILL") end
+        started = {}
+        rig.close_sessions()
+    end)
+
+    function Process:line() return self.output:read("*l") end
+
+    -- A line that has the text; those before are passed over.
+    function Process:find(text)
+        for line in self.output:lines() do
+            if line:find(text, 1, true) then return line end
+        end
+        error("it never said: " .. text, 2)
+    end
+
+    function Process:signal(name) os.execute(("kill -%s %d"):format(name, self.pid)) end
+
+    -- Its exit status, a shell's, and what it still said.
+    function Process:finish()
+        local rest, status = self.output:read("*a"):match("^(.*)status (%d+)\n$")
+        self.output:close()
+        started[self] = nil
+        return tonumber(status), rest
+    end
+
+    -- The status and the output of `zklock TEXT`, from its beginning to its end.
+    local function outcome(text, ...)
+        local output = rig.shell("%s bin/zklock %s 2>&1; echo \" $?\"", LUA, text:format(...))
+        local said, status = output:match("^(.-)\n? (%d+)\n$")
+        return tonumber(status), said
+    end
+
+    -- "S", "R", "T" and the like; nil: it has ended.
+    local function state(pid)
+        local letter = rig.shell("ps -o state= -p %d", pid):match("%a")
+        return letter ~= "Z" and letter or nil
+    end
+
+    local function lives(pid) return state(pid) ~= nil end
+
+    local function gone(pid)
+        rig.wait_for("the end of a process", function() return not lives(pid) end)
+    end
+
+    -- What a file has, once it has something.
+    local function said(path)
+        return rig.wait_for("a line in a file", function()
+            local text = files.read(path)
+            return text and text:match("^(.-)\n")
+        end)
+    end
+
+    -- A session timeout that the load of a machine does not end.
+    local function run(text, ...)
+        return ("--hosts %s --timeout 20 run "):format(server.hosts) .. text:format(...)
+    end
+
+    -- A contender of the lock is waited for.
+    local function contends(path, count)
+        server:wait_for_nodes(path, count or 1)
+        return server:nodes(path)[1]
+    end
+
+
+    describe("run ends with the status", function()
+        it("of the command", function()
+            assert.equal(0, (outcome(run("%s true", rig.path()))))
+            assert.equal(3, (outcome(run("%s sh -c 'exit 3'", rig.path()))))
+        end)
+
+        it("of a shell for what is not there, and for what cannot be executed", function()
+            assert.equal(127, (outcome(run("%s no-such-command", rig.path()))))
+            assert.equal(126, (outcome(run("%s /etc/passwd", rig.path()))))
+        end)
+
+        it("128 and the number of the signal that killed the command", function()
+            assert.equal(137, (outcome(run("%s sh -c 'kill -9 $$'", rig.path()))))
+        end)
+
+        it("75 if the lock is not had in time, or another one", function()
+            local path = rig.path()
+            rig.hold(rig.session(server.hosts):mutex(path))
+            for _, option in ipairs{ "-n", "--nonblock", "--nb", "-w 0", "-w0.1", "--wait=0.1" } do
+                assert.equal(75, (outcome(run("%s %s true", option, path))), option)
+            end
+            assert.equal(9, (outcome(run("-E 9 -n %s true", path))))
+            assert.equal(0, (outcome(run("-nE0 %s false", path))))
+        end)
+
+        it("69 if no server answers", function()
+            local status, text = outcome("--hosts 127.0.0.1:1 run %s true", rig.path())
+            assert.equal(69, status)
+            assert.matches("no ZooKeeper server answered", text)
+        end)
+
+        it("77 if the server refuses", function()
+            local path = rig.path()
+            local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })
+            rig.used(own:mutex(path .. "/x"))
+            assert.equal(77, (outcome(run("%s/x true", path))))
+        end)
+
+        it("64 for a line that it does not understand, and says why", function()
+            local path = rig.path()
+            for line, text in pairs{
+                [""] = "a command is required",
+                ["run"] = "path",
+                ["run " .. path] = "no command",
+                ["run a true"] = "must start with /",
+                ["run --frob " .. path .. " true"] = "--frob",
+                ["run -n -w 1 " .. path .. " true"] = "-n",
+                ["run -s -x " .. path .. " true"] = "-x",
+                ["run -w soon " .. path .. " true"] = "number of seconds",
+                ["run -E 256 " .. path .. " true"] = "exit status",
+                ["run --permits 3/2 " .. path .. " true"] = "k/n",
+                ["run -c true " .. path .. " true"] = "twice",
+                ["run " .. path .. " -c"] = "one argument",
+                ["run " .. path .. " -c true false"] = "one argument",
+                ["--timeout 0.01 run " .. path .. " true"] = "at least 0.1",
+                ["--hosts , run " .. path .. " true"] = "bad hosts",
+                ["frob"] = "frob",
+            } do
+                local status, output = outcome(line)
+                assert.equal(64, status, line)
+                assert.truthy(output:lower():find(text, 1, true), line .. ": " .. output)
+            end
+            local status, output = outcome("run %s true; ", path)
+            assert.equal(0, status, output)
+            assert.matches("no servers", rig.shell("ZK_HOSTS= %s bin/zklock run /a true 2>&1", LUA))
+        end)
+
+        it("78 if argparse is not installed, and says how to install it", function()
+            local output = rig.shell("LUA_PATH='lua/?.lua;lua/?/init.lua' %s bin/zklock run 2>&1; "
+                .. "echo $?", LUA)
+            assert.matches("luarocks install argparse.*\n78\n$", output)
+        end)
+    end)
+
+
+    describe("run starts the command", function()
+        it("with the token, the path and the session in its environment", function()
+            local path = rig.path()
+            local process = start(run("%s sh -c 'echo $ZKLOCK_TOKEN $ZKLOCK_PATH $ZKLOCK_SESSION; "
+                .. "read x'", path) .. " </dev/zero")
+            local token, told, session = process:line():match("^(%d+) (%S+) (%x+)$")
+            local holder = assert(rig.session(server.hosts):mutex(path):queue())[1]
+            assert.equal(("%d"):format(holder.token), token)
+            assert.equal(path, told)
+            assert.equal(holder.session, session)
+            process:signal("TERM")
+            process:finish()
+        end)
+
+        it("with all that stands behind the path, untouched", function()
+            local path = rig.path()
+            local _, text = outcome(run("-w 20 %s echo -n --help -s '' 'a  b' -- --hosts", path))
+            assert.equal("--help -s  a  b -- --hosts", text)
+            _, text = outcome(run("-- %s echo --timeout", path))
+            assert.equal("--timeout", text)
+            _, text = outcome(run("%s -- echo --timeout", path))
+            assert.equal("--timeout", text)
+        end)
+
+        it("by a shell with -c, before the path and behind it", function()
+            for _, line in ipairs{ "%s -c 'echo $((6*7))'", "-c 'echo $((6*7))' %s",
+                                   "%s --command 'echo $((6*7))'" } do
+                local _, text = outcome(run(line, rig.path()))
+                assert.equal("42", text)
+            end
+        end)
+
+        it("with options before the verb and behind it", function()
+            local path, hosts = rig.path(), server.hosts
+            assert.equal(0, (outcome("run --hosts=%s --timeout 20 %s true", hosts, path)))
+            assert.equal(0, (outcome("--timeout=20 run --hosts %s %s true", hosts, path)))
+        end)
+
+        it("in a process group of its own, with its standard input and output", function()
+            local text = rig.shell("echo in | %s bin/zklock %s", LUA,
+                run("%s sh -c 'cat; echo $$ $(ps -o pgid= -p $$)'", rig.path()))
+            local pid, group = text:match("^in\n(%d+) (%d+)\n$")
+            assert.equal(pid, group)
+        end)
+
+        it("with more words than a stack of Lua has room for", function()
+            local output = rig.shell("seq 20000 | xargs -n 20000 %s bin/zklock %s | wc -w", LUA,
+                                     run("%s echo", rig.path()))
+            assert.equal(20000, tonumber(output))
+        end)
+
+        it("in the foreground of its terminal, which it gives back", function()
+            local out, path = fresh(), rig.path()
+            local script = files.write(fresh(), ([[
+                show() { echo "$1 $(ps -o pgid=,tpgid= -p $$)" >>%s; }
+                if [ "$1" = inner ]; then show inner; exit 0; fi
+                %s bin/zklock %s sh "$0" inner
+                show after
+            ]]):format(out, LUA, run("%s", path)))
+            rig.shell("script -qec 'sh %s' /dev/null </dev/null", script)
+            local text = files.read(out)
+            local group, terminal = text:match("inner%s+(%d+)%s+(%d+)")
+            assert.equal(group, terminal, text)
+            group, terminal = text:match("after%s+(%d+)%s+(%d+)")
+            assert.equal(group, terminal, text)
+        end)
+
+        it("while it holds the lock, and gives it up at the end", function()
+            local path = rig.path()
+            local lock = rig.session(server.hosts):mutex(path)
+            local process = start(run("%s sh -c 'echo in; exec sleep 60'", path))
+            process:line()
+            assert.equal("timeout", (rig.code_of(lock, 0)))
+            process:signal("TERM")
+            process:finish()
+            rig.hold(lock)
+        end)
+
+        it("as a reader, a writer, or with permits of a semaphore", function()
+            local path, other = rig.path(), rig.path() .. "s"
+            local reader = start(run("-s %s sh -c 'echo in; exec sleep 60'", path))
+            reader:line()
+            assert.equal(0, (outcome(run("-n --shared %s true", path))))
+            assert.equal(75, (outcome(run("-n -x %s true", path))))
+            assert.equal(75, (outcome(run("-n %s true", path))))
+            local two = start(run("--permits 2/3 %s sh -c 'echo in; exec sleep 60'", other))
+            two:line()
+            assert.equal(75, (outcome(run("-n --permits 2/3 %s true", other))))
+            assert.equal(0, (outcome(run("-n --permits 1/3 %s true", other))))
+            assert.equal(70, (outcome(run("-n --permits 1/4 %s true", other))))
+            for _, each in ipairs{ reader, two } do
+                each:signal("TERM")
+                each:finish()
+            end
+        end)
+    end)
+
+
+    describe("run passes signals on", function()
+        it("to the group of the command, and ends as the command does", function()
+            local process = start(run([[%s sh -c '
+                trap "echo usr1" USR1; trap "exit 5" TERM; echo ready
+                while :; do sleep 0.02; done']], rig.path()))
+            assert.equal("ready", process:line())
+            process:signal("USR1")
+            process:find("usr1")
+            process:signal("TERM")
+            assert.equal(5, (process:finish()))
+        end)
+
+        it("and ends with 128 and its number for one that killed the command", function()
+            for name, value in pairs{ HUP = 1, INT = 2, TERM = 15 } do
+                local process = start(run("%s sh -c 'echo ready; exec sleep 60'", rig.path()))
+                process:line()
+                process:signal(name)
+                assert.equal(128 + value, (process:finish()))
+            end
+        end)
+
+        it("but for one that is ignored: nohup", function()
+            local path = rig.path()
+            Process.before = "trap '' HUP"
+            local process = start(run("%s sh -c 'echo ready; exec sleep 60'", path))
+            Process.before = nil
+            process:line()
+            process:signal("HUP")
+            process:signal("TERM")
+            assert.equal(143, (process:finish()))
+        end)
+
+        it("and ends by one while it waits: its place in line is free", function()
+            local path = rig.path()
+            local session = rig.session(server.hosts)
+            local lease = rig.hold(session:mutex(path))
+            local process = start(run("%s true", path))
+            contends(path, 2)
+            process:signal("TERM")
+            assert.equal(143, (process:finish()))
+            contends(path, 1)
+            rig.released(lease)
+        end)
+
+        it("and stops with a command that is stopped", function()
+            local process = start(run("%s sh -c 'echo $$; exec sleep 60'", rig.path()))
+            local pid = tonumber(process:line())
+            process:signal("TSTP")
+            rig.wait_for("the stop", function()
+                return state(pid) == "T" and state(process.pid) == "T"
+            end)
+            process:signal("CONT")
+            rig.wait_for("the command going on", function() return state(pid) == "S" end)
+            process:signal("TERM")
+            assert.equal(143, (process:finish()))
+        end)
+    end)
+
+
+    describe("the lease of run", function()
+        local function removed(path)
+            server:foreign("delete '%s'", contends(path))
+        end
+
+        it("is lost: the command gets SIGTERM, and the status is 76", function()
+            local path, out = rig.path(), fresh()
+            local process = start(run(
+                "%s sh -c 'trap \"echo term >%s; exit 0\" TERM; echo in; while :; do sleep 0.02; "
+                .. "done'", path, out))
+            process:line()
+            removed(path)
+            process:find("the lease is lost")
+            assert.equal(76, (process:finish()))
+            assert.equal("term", said(out))
+        end)
+
+        it("is lost: SIGKILL to all of the group after the grace", function()
+            local path, out = rig.path(), fresh()
+            local process = start(run([[--grace 0.2 %s sh -c '
+                trap "" TERM; sh -c "echo \$\$ >%s; while :; do sleep 0.02; done" &
+                echo in; while :; do sleep 0.02; done']], path, out))
+            process:line()
+            local pid = tonumber(said(out))
+            removed(path)
+            assert.equal(76, (process:finish()))
+            assert.is_false(lives(pid))
+        end)
+
+        it("is suspect while no server is heard, and certain again", function()
+            local path = rig.path()
+            local proxy = rig.proxy_for_test(server.hosts)
+            local process = start("--hosts %s --timeout 20 run %s sh -c 'echo in; exec sleep 60'",
+                                  proxy.hosts, path)
+            process:line()
+            proxy:command("refuse")
+            proxy:command("cut")
+            process:find("suspect")
+            proxy:pass()
+            process:find("certain again")
+            process:signal("TERM")
+            assert.equal(143, (process:finish()))
+        end)
+    end)
+
+
+    describe("a command is ended", function()
+        local STUBBORN = [[sh -c 'trap "echo term >%s" TERM; echo $$
+            while :; do sleep 0.02; done']]
+
+        it("when zklock is killed: SIGTERM, and SIGKILL before the lock is another's", function()
+            local path, out = rig.path(), fresh()
+            local process = start("--hosts %s --timeout 8 run %s " .. STUBBORN, server.hosts, path,
+                                  out)
+            local pid = tonumber(process:line())
+            process:signal("KILL")
+            assert.equal("term", said(out))
+            rig.hold(rig.session(server.hosts):mutex(path), 60)
+            assert.is_false(lives(pid))
+        end)
+
+        it("when zklock is stopped, before the lock is another's; status 76 later", function()
+            local path, out = rig.path(), fresh()
+            local process = start("--hosts %s --timeout 8 run %s " .. STUBBORN, server.hosts, path,
+                                  out)
+            local pid = tonumber(process:line())
+            process:signal("STOP")
+            rig.hold(rig.session(server.hosts):mutex(path), 60)
+            assert.is_false(lives(pid))
+            assert.equal("term", said(out))
+            process:signal("CONT")
+            assert.equal(76, (process:finish()))
+        end)
+
+        it("when the process between is killed", function()
+            local path = rig.path()
+            local process = start(run("%s sh -c 'echo $$ $PPID; sleep 60 & wait'", path))
+            local pid, minder = process:line():match("^(%d+) (%d+)$")
+            rig.shell("kill -9 %s", minder)
+            assert.equal(137, (process:finish()))
+            gone(tonumber(pid))
+            rig.hold(rig.session(server.hosts):mutex(path))
+        end)
+
+        it("and one that ends by itself keeps what it left in the background", function()
+            local out = fresh()
+            assert.equal(0, (outcome(run("%s sh -c 'sleep 60 >&- 2>&- & echo $! >%s'", rig.path(),
+                                         out))))
+            local pid = tonumber(said(out))
+            assert.is_true(lives(pid))
+            rig.shell("kill %d", pid)
+        end)
+    end)
+end)

@@ -1,0 +1,61 @@
+/*
+ * minder.h - the process between `zklock run` and the command that it runs.
+ *
+ * The minder is forked while its owner has one thread, and never has another one: so it may do
+ * what a process of many threads may not between fork and exec. It starts the command in a process
+ * group of its own, passes on what the owner orders, and reports how the command goes. It ends the
+ * group when the owner says so, when the owner is gone, and when the owner did not move the limits
+ * in time (it was stopped): with SIGTERM, and later with SIGKILL. All signals but SIGKILL and
+ * SIGSTOP are blocked in it; when it is killed itself, the kernel kills the command.
+ *
+ * It knows neither Lua nor ZooKeeper. Orders and reports are packets of a socket pair; its end is
+ * the end of the owner, or of the minder.
+ */
+#ifndef ZKL_MINDER_H
+#define ZKL_MINDER_H
+
+#include <signal.h>
+
+#include "../core/clock.h"
+
+enum zkl_order_kind {
+    ZKL_ORDER_LAUNCH, /* start the command; `kill_at` counts from the end of the owner */
+    ZKL_ORDER_LIMITS, /* end the group at those times, unless they are moved before */
+    ZKL_ORDER_SIGNAL, /* to the group */
+    ZKL_ORDER_RESUME  /* the terminal, if it had that, and SIGCONT to the group */
+};
+
+#define ZKL_MINDER_TEXT 24 /* bytes of a number, with the final NUL */
+
+struct zkl_order {
+    enum zkl_order_kind kind;
+    int signal;                    /* SIGNAL */
+    zkl_time term_at, kill_at;     /* LIMITS, by zkl_now(); LAUNCH: kill_at, a duration */
+    char token[ZKL_MINDER_TEXT];   /* LAUNCH: for the environment */
+    char session[ZKL_MINDER_TEXT]; /* likewise */
+};
+
+enum zkl_report_kind {
+    ZKL_REPORT_STARTED, /* the command's process id, which is its group's */
+    ZKL_REPORT_STOPPED, /* 1: the owner, which has the terminal again, is to stop, too */
+    ZKL_REPORT_LATE,    /* the owner did not move the limits in time; the command is ended */
+    ZKL_REPORT_EXITED,  /* with that status */
+    ZKL_REPORT_KILLED,  /* by that signal */
+    ZKL_REPORT_FAILED   /* no process is to be had: an errno value */
+};
+
+struct zkl_report {
+    enum zkl_report_kind kind;
+    int number;
+};
+
+struct zkl_minded {
+    char *const *argv;    /* the command, and NULL at the end */
+    const char *path;     /* of the lock, for the environment */
+    const sigset_t *mask; /* blocked in the command */
+};
+
+/* What the forked process does, every signal blocked; it never returns. */
+_Noreturn void zkl_minder_main(int socket, const struct zkl_minded *minded);
+
+#endif
