@@ -53,7 +53,9 @@ describe("zklock #server", function()
         error("it never said: " .. text, 2)
     end
 
-    function Process:signal(name) os.execute(("kill -%s %d"):format(name, self.pid)) end
+    function Process:signal(name)
+        os.execute(("kill -%s %d 2>/dev/null"):format(name, self.pid))
+    end
 
     -- Its exit status, a shell's, and what it still said.
     function Process:finish()
@@ -425,6 +427,183 @@ describe("zklock #server", function()
             local pid = tonumber(said(out))
             assert.is_true(lives(pid))
             rig.shell("kill %d", pid)
+        end)
+    end)
+
+
+    local function of_server(verb, text, ...)
+        return outcome("--hosts %s %s " .. text, server.hosts, verb, ...)
+    end
+
+
+    describe("ls", function()
+        it("lists the locks below a path: holder, token, since, waiters, kind, client", function()
+            local path, session = rig.path(), rig.session(server.hosts, { identity = "somebody" })
+            local lease = rig.hold(session:mutex(path .. "/deep/a"))
+            rig.hold(session:rwlock(path .. "/b"):read())
+            rig.hold(session:semaphore(path .. "/c", 3), { permits = 2 })
+            rig.hold(session:mutex(path .. "/d", { order = "none" }))
+            server:foreign("create '%s/junk' x", path)
+            rig.wait_while(rig.session(server.hosts):mutex(path .. "/deep/a"), { timeout = 20 },
+                function()
+                    local _, text = of_server("ls", "%s", path)
+                    local rows = {}
+                    for row in text:gmatch("[^\n]+") do
+                        assert.is_true(#row:gsub("[\128-\191]", "") <= 80, row)
+                        rows[#rows + 1] = row
+                    end
+                    assert.equal(5, #rows)
+                    assert.matches("^LOCK +KIND +HOLDER +TOKEN +SINCE +WAIT +BY$", rows[1])
+                    assert.matches("b +read +somebody +%d+ +%d+ s +0 Lua$", rows[2])
+                    assert.matches("c +permit +somebody +%d+ +%d+ s +0 Lua$", rows[3])
+                    assert.matches("d +mutex +somebody +%d+ +%d+ s +0 Lua$", rows[4])
+                    assert.matches("/a +mutex +somebody +" .. lease:token_string()
+                        .. " +%d+ s +1 Lua$", rows[5])
+                    rig.released(lease)
+                end)
+        end)
+
+        it("tells the languages of the other clients by their nodes' names", function()
+            local path = rig.path()
+            rig.used(rig.session(server.hosts):mutex(path .. "/x"))
+            local hex = ("0123456789abcdef"):rep(2)
+            for name, language in pairs{
+                ["_c_6c0f1c5e-0c4e-4b0e-8f0e-0123456789ab-lock-"] = "Java",
+                ["_c_" .. hex .. "-lock-"] = "Go",
+                [hex .. "__lock__"] = "Python",
+                ["lock-"] = "-",
+            } do
+                server:foreign("create '%s/%s' '' numbered '%s/%s/%s' ''", path, language, path,
+                               language, name)
+                local _, text = of_server("ls", "%s/%s", path, language)
+                assert.matches(language .. "$", text)
+            end
+        end)
+
+        it("says it in JSON, and that there is none", function()
+            local path = rig.path()
+            local session = rig.session(server.hosts, { identity = 'a "b"\\' })
+            rig.hold(session:mutex(path, { data = "x" }))
+            local status, text = of_server("ls", "%s --json", path)
+            assert.equal(0, status)
+            assert.truthy(text:find('"identity":"a \\u0022b\\u0022\\u005c"', 1, true), text)
+            assert.truthy(text:find('"path":"' .. path .. '"', 1, true), text)
+            assert.matches('"since":%d+%.?%d*', text)
+            assert.equal("[]", select(2, of_server("ls", "/zookeeper --json")))
+        end)
+
+        it("repeats it with --watch, until it is interrupted", function()
+            local path = rig.path()
+            local process = start("--hosts %s ls --watch %s", server.hosts, "/zookeeper")
+            process:find("no locks")
+            process:find("no locks")
+            process:signal("INT")
+            assert.equal(0, (process:finish()))
+            assert.equal(64, (of_server("ls", "%s/", path)))
+        end)
+
+        it("of a path that is not there ends with 70, and says so", function()
+            local status, text = of_server("ls", "%s", rig.path())
+            assert.equal(70, status)
+            assert.matches("there is no such node", text)
+        end)
+    end)
+
+
+    describe("show", function()
+        it("shows the line of a lock, and that it is free", function()
+            local path = rig.path()
+            local session = rig.session(server.hosts, { identity = "first" })
+            local lock = session:mutex(path, { data = "why" })
+            assert.equal("free", select(2, of_server("show", path)))
+            local lease = rig.hold(lock)
+            local other = rig.session(server.hosts, { identity = "second" })
+            rig.wait_while(other:mutex(path), { timeout = 20 }, function()
+                local _, text = of_server("show", path)
+                assert.matches("1 holds mutex +first .-\n +why\n +2 waits mutex +second ", text)
+                rig.released(lease)
+            end)
+        end)
+
+        it("shows a lock without an order, and permits", function()
+            local path, session = rig.path(), rig.session(server.hosts)
+            rig.hold(session:mutex(path .. "/n", { order = "none" }))
+            rig.hold(session:semaphore(path .. "/s", 3), { permits = 2 })
+            assert.matches("1 holds mutex", select(2, of_server("show", "%s/n", path)))
+            assert.matches("1 holds 2/3", select(2, of_server("show", "%s/s", path)))
+        end)
+    end)
+
+
+    describe("break", function()
+        it("asks the holder to give way, and says whose the lock was", function()
+            local path = rig.path()
+            local lock = rig.session(server.hosts, { identity = "polite" }):mutex(path)
+            local lease = rig.hold(lock)
+            lease:on_revoke(function() lease:release() end)
+            local process = start("--hosts %s break --yes --grace 60 %s", server.hosts, path)
+            rig.wait_for("the release", function() return lease:state() == "released" end)
+            local status, text = process:finish()
+            assert.equal(0, status)
+            assert.matches("polite.-\nthe holder gave way\n$", text)
+        end)
+
+        it("removes the holder's node after the grace: a waiter has the lock", function()
+            local path = rig.path()
+            local stubborn = rig.hold(rig.session(server.hosts):mutex(path))
+            local other = rig.session(server.hosts):mutex(path)
+            local lease = rig.wait_while(other, { timeout = 60 }, function()
+                assert.matches("did not give way", select(2, of_server("break",
+                    "--yes --grace 0.1 %s", path)))
+            end)
+            assert.equal("held", lease:state())
+            rig.wait_for("the loss", function() return stubborn:state() == "lost" end)
+        end)
+
+        it("removes all readers, and the node of a lock without an order", function()
+            local path = rig.path()
+            for _, lock in ipairs{ rig.session(server.hosts):rwlock(path .. "/r"):read(),
+                                   rig.session(server.hosts):rwlock(path .. "/r"):read(),
+                                   rig.session(server.hosts):mutex(path .. "/n",
+                                                                   { order = "none" }) } do
+                rig.hold(lock)
+            end
+            for _, name in ipairs{ "r", "n" } do
+                assert.equal(0, (of_server("break", "-y --grace 0 %s/%s", path, name)))
+                server:wait_for_nodes(path .. "/" .. name, 0)
+            end
+        end)
+
+        it("asks before, and leaves all as it is without a yes", function()
+            local path = rig.path()
+            local lease = rig.hold(rig.session(server.hosts):mutex(path))
+            for _, answer in ipairs{ "echo n", "true" } do
+                local output = rig.shell("%s | %s bin/zklock --hosts %s break %s 2>&1; echo $?",
+                                         answer, LUA, server.hosts, path)
+                assert.matches("%[y/N%] 1\n$", output)
+            end
+            assert.is_true(lease:check())
+            assert.is_false((lease.handle:revoked()))
+            assert.matches("broken", rig.shell("echo y | %s bin/zklock --hosts %s break "
+                .. "--grace 0 %s 2>&1", LUA, server.hosts, path))
+        end)
+
+        it("touches no node that is no contender", function()
+            local path = rig.path()
+            rig.used(rig.session(server.hosts):mutex(path .. "/a"))
+            rig.used(rig.session(server.hosts):mutex(path .. "/b"))
+            server:foreign("create '%s/a/lock' x", path)
+            server:foreign("create '%s/b/config' x", path)
+            server:foreign("create '%s/b/lock-1' x", path)
+            for _, name in ipairs{ "a", "b", "none" } do
+                local status, text = of_server("break", "-y --grace 0 %s/%s", path, name)
+                assert.equal(0, status)
+                assert.matches("nobody holds", text)
+            end
+            local session = rig.session(server.hosts)
+            for _, node in ipairs{ "a/lock", "b/config", "b/lock-1" } do
+                assert.equal("x", (session:get(path .. "/" .. node)))
+            end
         end)
     end)
 end)

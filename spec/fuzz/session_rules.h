@@ -341,7 +341,9 @@ static bool will_end(const struct zkl_request *request) {
     case REQUEST_GUARD:
     case REQUEST_SIGNAL:
     case REQUEST_REVOKE:
-    case REQUEST_GET: break;
+    case REQUEST_BREAK:
+    case REQUEST_GET:
+    case REQUEST_CHILDREN: break;
     }
     return request->calls > 0 || request->ask_at || !connected();
 }

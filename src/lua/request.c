@@ -43,8 +43,13 @@ static void set_integer(lua_State *L, const char *name, lua_Integer value) {
     lua_setfield(L, -2, name);
 }
 
+static void set_seconds(lua_State *L, const char *name, int64_t milliseconds) {
+    lua_pushnumber(L, (lua_Number)milliseconds / 1000);
+    lua_setfield(L, -2, name);
+}
+
 static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t position) {
-    lua_createtable(L, 0, 11);
+    lua_createtable(L, 0, 12);
     set_integer(L, "position", (lua_Integer)position);
     lua_pushstring(L, entry->name);
     lua_setfield(L, -2, "name");
@@ -59,6 +64,7 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
     if (entry->kind == ZKL_PERMIT) set_integer(L, "permits", entry->permits);
     if (entry->kind == ZKL_PERMIT) set_integer(L, "limit", entry->limit);
     set_integer(L, "served", entry->served);
+    if (entry->created > 0) set_seconds(L, "since", entry->created);
     if (zkl_lua_push_int64(L, entry->czxid)) lua_setfield(L, -2, "token");
 }
 
@@ -74,7 +80,8 @@ static int queue(lua_State *L) {
     return 1;
 }
 
-/* request:data() -> text, version; of a get that is done with "ok" */
+/* request:data() -> text, version; of a get that is done with "ok"; children's names, each with NUL
+ */
 static int data(lua_State *L) {
     size_t size;
     int32_t version;

@@ -355,6 +355,21 @@ static int get(lua_State *L) {
     return begin_about(L, zkl_get);
 }
 
+/* session:children(path, timeout) -> request */
+static int children(lua_State *L) {
+    return begin_about(L, zkl_children);
+}
+
+/* session:break_node(node, version, timeout) -> request */
+static int break_node(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    const char *node = luaL_checkstring(L, 2);
+    int32_t version = (int32_t)luaL_checkinteger(L, 3);
+    zkl_time limit = zkl_lua_time(L, 4);
+    zkl_session *session = zkl_lua_begin(L, client);
+    return zkl_lua_begun(L, client, zkl_break(session, node, version, limit));
+}
+
 /* session:revoke(node, timeout) -> request */
 static int revoke(lua_State *L) {
     return begin_about(L, zkl_revoke);
@@ -379,6 +394,8 @@ void zkl_lua_open_session(lua_State *L) {
         {"accept", accept_host},
         {"acquire", acquire},
         {"acquire_all", acquire_all},
+        {"break_node", break_node},
+        {"children", children},
         {"close", close_session},
         {"close_soon", close_soon},
         {"ended", ended},

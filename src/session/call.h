@@ -29,7 +29,9 @@ enum call_kind {
     CALL_QUEUE_LIST,
     CALL_QUEUE_GET,
     CALL_GET,
+    CALL_CHILDREN,
     CALL_REVOKE,
+    CALL_BREAK,
     CALL_GUARD,
     CALL_WATCHER_EXISTS, /* a check, or a look: sets the watch, also if there is no node */
     CALL_WATCHER_GET,    /* a look: reads the node */

@@ -1,8 +1,8 @@
 /*
  * query.c - requests that only ask, or do no harm when they are repeated: is the
- * session ready, does a lease stand, which claims are in line, what is in a node; a word to a
- * holder that it give way. One whose answer was lost is repeated when the connection is back,
- * until its deadline.
+ * session ready, does a lease stand, which claims are in line, what is in a node or below it; a
+ * word to a holder that it give way; its node's end. One whose answer was lost is repeated when the
+ * connection is back, until its deadline.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +63,16 @@ static void ask_get(struct zkl_request *request) {
     if (call) zkl_call_get(call, request->path, NULL);
 }
 
+static void ask_children(struct zkl_request *request) {
+    struct call *call = call_for(request, CALL_CHILDREN);
+    if (call) zkl_call_list(call, request->path);
+}
+
+static void ask_to_break(struct zkl_request *request) {
+    struct call *call = call_for(request, CALL_BREAK);
+    if (call) zkl_call_delete(call, request->path, NULL, request->version);
+}
+
 static void ask_to_give_way(struct zkl_request *request) {
     struct call *call = call_for(request, CALL_REVOKE);
     if (call) zkl_call_set(call, request->path, NULL, ZKL_REVOKE_DATA, -1);
@@ -85,7 +95,9 @@ static void start(struct zkl_request *request) {
         else ask_queue(request);
         break;
     case REQUEST_GET: ask_get(request); break;
+    case REQUEST_CHILDREN: ask_children(request); break;
     case REQUEST_REVOKE: ask_to_give_way(request); break;
+    case REQUEST_BREAK: ask_to_break(request); break;
     case REQUEST_GUARD: zkl_guard_send(request); break;
     case REQUEST_SIGNAL:
         if (request->guard) zkl_guard_send(request);
@@ -237,6 +249,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
         const struct stake *stake = zkl_stake_of(request->session, call->node);
         if (stake) entry->served = stake->claim.served;
         entry->czxid = answer->stat->czxid;
+        entry->created = answer->stat->ctime;
         entry->session = (uint64_t)answer->stat->owner;
         entry->ours = entry->session == request->session->common.session;
         if (!keep_data(request, &entry->data, &entry->size, answer)) return;
@@ -267,10 +280,20 @@ static void data_got(struct zkl_request *request, const struct answer *answer) {
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
+/* The names, each with its NUL. */
+static void children_got(struct zkl_request *request, const struct answer *answer) {
+    size_t size = 0;
+    for (int i = 0; i < answer->count; i++) size += strlen(answer->names[i]) + 1;
+    char *at = request->data = malloc(size + 1);
+    request->size = size;
+    for (int i = 0; at && i < answer->count; i++) at = stpcpy(at, answer->names[i]) + 1;
+    zkl_request_finish(request, at ? ZKL_OK : ZKL_NO_MEMORY, 0);
+}
+
 /* Nobody is in line; the holder is gone. */
 static bool says_much_by_absence(enum call_kind kind) {
     return kind == CALL_CHECK_GET || kind == CALL_QUEUE_LIST || kind == CALL_QUEUE_GET ||
-           kind == CALL_REVOKE;
+           kind == CALL_REVOKE || kind == CALL_BREAK;
 }
 
 void zkl_query_answer(struct call *call, const struct answer *answer) {
@@ -288,9 +311,11 @@ void zkl_query_answer(struct call *call, const struct answer *answer) {
     }
     switch (call->kind) {
     case CALL_READY:
-    case CALL_REVOKE: zkl_request_finish(request, ZKL_OK, 0); break;
+    case CALL_REVOKE:
+    case CALL_BREAK: zkl_request_finish(request, ZKL_OK, 0); break;
     case CALL_CHECK_GET: check_got(request, call, answer); break;
     case CALL_GET: data_got(request, answer); break;
+    case CALL_CHILDREN: children_got(request, answer); break;
     case CALL_QUEUE_LIST: queue_listed(request, answer); break;
     case CALL_QUEUE_GET: queue_got(request, call, answer); break;
     default: break; /* CHECK_SYNC: the get behind it decides */
@@ -317,15 +342,21 @@ zkl_request *zkl_check(zkl_lease *lease, zkl_time timeout) {
     return request;
 }
 
-static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
-                              enum zkl_kind asked, zkl_time timeout) {
+static zkl_request *ask_of(zkl_session *session, enum request_kind kind, const char *path,
+                           enum zkl_kind asked, int32_t version, zkl_time timeout) {
     struct zkl_request *request = zkl_request_new(session, kind, timeout);
     if (!request) return NULL;
     request->asked = asked;
+    request->version = version;
     request->path = strdup(path);
     if (request->path) zkl_query_begin(request);
     else zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     return request;
+}
+
+static zkl_request *ask_about(zkl_session *session, enum request_kind kind, const char *path,
+                              enum zkl_kind asked, zkl_time timeout) {
+    return ask_of(session, kind, path, asked, 0, timeout);
 }
 
 zkl_request *zkl_queue(zkl_session *session, const char *path, enum zkl_kind kind,
@@ -339,4 +370,12 @@ zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout) {
 
 zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout) {
     return ask_about(session, REQUEST_REVOKE, node, ZKL_MUTEX, timeout);
+}
+
+zkl_request *zkl_children(zkl_session *session, const char *path, zkl_time timeout) {
+    return ask_about(session, REQUEST_CHILDREN, path, ZKL_MUTEX, timeout);
+}
+
+zkl_request *zkl_break(zkl_session *session, const char *node, int32_t version, zkl_time timeout) {
+    return ask_of(session, REQUEST_BREAK, node, ZKL_MUTEX, version, timeout);
 }

@@ -105,7 +105,9 @@ enum request_kind {
     REQUEST_GUARD,
     REQUEST_SIGNAL,
     REQUEST_REVOKE,
+    REQUEST_BREAK,
     REQUEST_GET,
+    REQUEST_CHILDREN,
     REQUEST_PAUSE
 };
 
@@ -120,17 +122,17 @@ struct zkl_request {
     struct zkl_request *next_leaving; /* in stake->leaving */
     struct news done_news, queued_news;
     struct stakes stakes; /* ACQUIRE, CHECK, DOWNGRADE, WAIT, RELEASE, GUARD, SIGNAL */
-    char *path;           /* QUEUE, REVOKE, GET, SIGNAL */
+    char *path;           /* QUEUE, REVOKE, BREAK, GET, CHILDREN, SIGNAL */
     enum zkl_kind asked;  /* QUEUE: the kind of the lock that asks */
     bool brief;           /* SIGNAL: only what names tell of the queue */
     struct guard *guard;  /* GUARD; SIGNAL: the writes, after the queue */
     bool all;             /* SIGNAL: not only the first */
     size_t listed;        /* SIGNAL: of the queue, those that were looked at */
     size_t signalled;     /* SIGNAL: waiters that have one by it */
-    char *data;           /* GET: of the node, with `size` bytes */
+    char *data;           /* GET: of the node, with `size` bytes; CHILDREN: the names */
     size_t size;
-    int32_t version;
-    char *found; /* ZKL_CONFLICT: what the path is used for, if known; else NULL */
+    int32_t version; /* GET: of the data; BREAK: the one expected */
+    char *found;     /* ZKL_CONFLICT: what the path is used for, if known; else NULL */
     struct zkl_queued *queue;
     size_t queued, position;
     zkl_time deadline;

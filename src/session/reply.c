@@ -105,7 +105,8 @@ static bool is_sound(const struct call *call, const struct answer *answer) {
     case CALL_GUARD: return is_transaction(&call->rpc, answer->results);
     case CALL_LIST:
     case CALL_LOOK:
-    case CALL_QUEUE_LIST: return are_names(answer);
+    case CALL_QUEUE_LIST:
+    case CALL_CHILDREN: return are_names(answer);
     case CALL_GET_OWN:
     case CALL_GET_AHEAD:
     case CALL_RANK:
@@ -122,6 +123,7 @@ static bool is_sound(const struct call *call, const struct answer *answer) {
     case CALL_PARENT: /* that it was done is all that is taken from these */
     case CALL_SYNC:
     case CALL_REMOVE:
+    case CALL_BREAK:
     case CALL_BEAT:
     case CALL_LOOK_SYNC:
     case CALL_CHECK_SYNC:

@@ -91,6 +91,7 @@ struct zkl_stat {
     int32_t version;      /* of the data */
     int32_t aversion;     /* of the ACL */
     uint64_t owner;       /* the session of an ephemeral node, or 0 */
+    int64_t ctime;        /* when it was made, by the server's clock; 0: not known */
 };
 
 /* Of one operation. */

@@ -235,13 +235,23 @@ struct zkl_queued {
     int32_t sequence;
     int32_t permits, limit; /* PERMIT */
     int64_t czxid;
-    int32_t served; /* of a node of ours: grants of its turn before the latest */
+    int64_t created; /* by the server's clock, milliseconds since 1970; 0: not known */
+    int32_t served;  /* of a node of ours: grants of its turn before the latest */
     uint64_t session;
     bool ours;
 };
 
 /* Asks the holder of that node to give way, with a word of Curator's (name.h). */
 zkl_request *zkl_revoke(zkl_session *session, const char *node, zkl_time timeout);
+
+/*
+ * Removes the node of a contender, whoever made it, if its data has that version. ZKL_OK: it is
+ * gone; ZKL_CONFLICT: it has another version.
+ */
+zkl_request *zkl_break(zkl_session *session, const char *node, int32_t version, zkl_time timeout);
+
+/* The names of any node's children, as data: each with its final NUL. */
+zkl_request *zkl_children(zkl_session *session, const char *path, zkl_time timeout);
 
 /* What is in any node. */
 zkl_request *zkl_get(zkl_session *session, const char *path, zkl_time timeout);
@@ -269,7 +279,7 @@ const char *zkl_request_detail(const zkl_request *request); /* what was found, o
 zkl_lease *zkl_request_lease(zkl_request *request);         /* takes it; NULL: none or taken */
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
 const char *zkl_request_data(const zkl_request *request, size_t *size,
-                             int32_t *version);         /* get's */
+                             int32_t *version);         /* get's, children's */
 bool zkl_request_sent(const zkl_request *request);      /* a guard: perhaps it was carried out */
 size_t zkl_request_refused(const zkl_request *request); /* which of its ops, from 1; 0: none */
 int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that one; SET only */

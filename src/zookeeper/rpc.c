@@ -71,7 +71,8 @@ static struct zkl_stat to_stat(const struct Stat *stat) {
                              .mzxid = stat->mzxid,
                              .version = stat->version,
                              .aversion = stat->aversion,
-                             .owner = (uint64_t)stat->ephemeralOwner};
+                             .owner = (uint64_t)stat->ephemeralOwner,
+                             .ctime = stat->ctime};
 }
 
 /* Of a single write. */

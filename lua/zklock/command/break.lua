@@ -1,0 +1,122 @@
+--- zklock break: takes a lock from its holder.
+
+local connect = require "zklock.command.connect"
+local core = require "zklock.core"
+local refusal = require "zklock.command.refusal"
+local show = require "zklock.command.show"
+local status = require "zklock.command.status"
+local tree = require "zklock.command.tree"
+local wait = require "zklock.wait"
+local zklock = require "zklock"
+
+local ipairs, pcall = ipairs, pcall
+local now = core.now
+
+local GRACE = 10 -- seconds
+local LOOK = 0.2 -- seconds between looks
+
+local breaking = {
+    summary = "Take a lock from its holder.",
+    description = "Asks whoever holds the lock at PATH to give way, as lock:revoke() does, waits, "
+        .. "and then removes the holder's node. A holder that does not listen goes on: a store "
+        .. "that checks tokens refuses it. Only nodes that hold the lock are removed.",
+    example = "zklock break /locks/nightly --grace 30",
+}
+
+
+function breaking.describe(parser)
+    parser:argument("path", "The lock's path."):argname "PATH"
+    parser:option("--grace", ("Seconds to wait for the holder; by default %g."):format(GRACE))
+        :argname "SECONDS":convert(connect.seconds)
+    parser:flag("-y --yes", "Do not ask.")
+end
+
+
+-- Those that hold the lock now, by the names of their nodes; and the lock itself.
+local function holders(session, path)
+    local lock, queue, code = tree.lock(session, path)
+    if not lock then connect.fail(queue, code) end
+    local held = {}
+    for _, entry in ipairs(queue) do
+        if entry.held then held[#held + 1] = entry end
+    end
+    return held, lock
+end
+
+
+-- Of these holders, those that still hold it.
+local function left_of(before, session, path)
+    local known, left = {}, {}
+    for _, entry in ipairs(before) do known[entry.name] = entry.token end
+    for _, entry in ipairs((holders(session, path))) do
+        if known[entry.name] == entry.token then left[#left + 1] = entry end
+    end
+    return left
+end
+
+
+local function confirmed(given, err)
+    if given.yes then return true end
+    err:write("Break it? [y/N] ")
+    err:flush()
+    local answer = io.read("*l")
+    return answer ~= nil and answer:find("^[yY]") ~= nil
+end
+
+
+-- The node has the word that asked its holder to give way: the holder of a later one was not asked.
+local function remove(session, path, entry)
+    local node, timeout = path .. "/" .. entry.name, session:timeout()
+    local data, version, code = session:get(node)
+    if code == "no_node" then return end
+    if not data then connect.fail(version, code) end
+    if data ~= core.revoke_data then return end
+    local ok, message
+    ok, message, code = session:await(session.handle:break_node(node, version, timeout), timeout,
+                                      wait.take_code, node)
+    if not ok and code ~= "conflict" then connect.fail(message, code) end
+end
+
+
+local function wait_for(held, session, given)
+    local deadline = now() + (given.grace or GRACE)
+    while held[1] and now() < deadline do
+        zklock.sleep(LOOK)
+        held = left_of(held, session, given.path)
+    end
+    return held
+end
+
+
+local function carry_out(given, session, out, err)
+    local path = given.path
+    local held, lock = holders(session, path)
+    if not held[1] then
+        out:write("nobody holds ", path, "\n")
+        return status.OK
+    end
+    out:write(show.text(held))
+    out:flush()
+    if not confirmed(given, err) then return status.FAILED end
+    local asked, message, code = lock:revoke()
+    if not asked then connect.fail(message, code) end
+    held = wait_for(left_of(held, session, path), session, given)
+    for _, entry in ipairs(held) do remove(session, path, entry) end
+    local left = left_of(held, session, path)
+    if left[1] then refusal.raise(status.FAILED, "%s is still held", path) end
+    out:write(held[1] and "broken: the holder did not give way\n" or "the holder gave way\n")
+    return status.OK
+end
+
+
+function breaking.run(given, out, err)
+    connect.path(given.path)
+    local session = connect.open(given)
+    local ok, result = pcall(carry_out, given, session, out, err)
+    session:close()
+    if not ok then error(result, 0) end
+    return result
+end
+
+
+return breaking

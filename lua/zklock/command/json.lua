@@ -1,0 +1,52 @@
+--- Plain values as JSON, without a library.
+
+local utf8 = require "zklock.seckill.report.utf8"
+
+local ipairs, pairs, tostring, type = ipairs, pairs, tostring, type
+
+local encode
+
+local function text(value)
+    return '"' .. utf8.clean(value):gsub('[%c"\\\127]', function(c)
+        return ("\\u%04x"):format(c:byte())
+    end) .. '"'
+end
+
+
+local function list(value)
+    local items = {}
+    for i, each in ipairs(value) do items[i] = encode(each) end
+    return "[" .. table.concat(items, ",") .. "]"
+end
+
+
+local function object(value)
+    local names, items = {}, {}
+    for name in pairs(value) do names[#names + 1] = name end
+    table.sort(names)
+    for i, name in ipairs(names) do items[i] = text(name) .. ":" .. encode(value[name]) end
+    return "{" .. table.concat(items, ",") .. "}"
+end
+
+
+-- Whole numbers have no exponent and no fraction.
+local function number(value)
+    return value % 1 == 0 and ("%d"):format(value) or ("%.14g"):format(value)
+end
+
+
+local encoders = { string = text, number = number, boolean = tostring }
+
+function encoders.table(value)
+    return (value[1] ~= nil or next(value) == nil) and list(value) or object(value)
+end
+
+
+--- An empty table is a list.
+---@return string
+function encode(value)
+    return encoders[type(value)](value)
+end
+
+
+return encode

@@ -1,0 +1,80 @@
+--- zklock ls: the locks below a path.
+
+local columns = require "zklock.command.columns"
+local connect = require "zklock.command.connect"
+local encode = require "zklock.command.json"
+local options = require "zklock.options"
+local repeated = require "zklock.command.repeated"
+local tree = require "zklock.command.tree"
+
+local ipairs = ipairs
+
+local COLUMNS = {
+    { title = "LOCK", width = 22, from_end = true },
+    { title = "KIND", width = 6 },
+    { title = "HOLDER", width = 21 },
+    { title = "TOKEN", width = 9, right = true },
+    { title = "SINCE", width = 6, right = true },
+    { title = "WAIT", width = 4, right = true },
+    { title = "BY", width = 6 },
+}
+
+local ls = {
+    summary = "List locks.",
+    description = "The locks at PATH and below it that somebody has or wants: the first holder, "
+        .. "its token, for how long its node is there, how many wait, and the language of its "
+        .. "client. SINCE is by the clocks of the server and of this machine.",
+    example = "zklock ls /locks --watch",
+}
+
+
+function ls.describe(parser)
+    parser:argument("path", "By default all."):argname "PATH":args "?"
+    parser:flag("--json", "As JSON: a line with a list of all locks and contenders.")
+    repeated.describe(parser)
+end
+
+
+local function counts(queue)
+    local held = 0
+    for _, entry in ipairs(queue) do
+        if entry.held then held = held + 1 end
+    end
+    return held, #queue - held
+end
+
+
+local function row(lock)
+    local first = lock.queue[1]
+    local held, waiting = counts(lock.queue)
+    local holder = first.identity ~= "" and first.identity or "0x" .. first.session
+    if first.revoked then holder = "0x" .. first.session .. " (asked)" end
+    if held > 1 then holder = ("%d: %s"):format(held, holder) end
+    return columns.row(COLUMNS, {
+        lock.path, first.kind, holder, first.token and ("%d"):format(first.token),
+        columns.age(first.since), ("%d"):format(waiting), first.language,
+    })
+end
+
+
+local function as_text(locks)
+    if not locks[1] then return "no locks\n" end
+    local rows = { columns.head(COLUMNS) }
+    for i, lock in ipairs(locks) do rows[i + 1] = row(lock) end
+    return table.concat(rows)
+end
+
+
+function ls.run(given, out)
+    local path = given.path or "/"
+    connect.checked(options.node, path)
+    local session = connect.open(given)
+    return repeated.run(given, session, out, function()
+        local locks, message, code = tree.locks(session, path)
+        if not locks then connect.fail(message, code) end
+        return given.json and encode(locks) .. "\n" or as_text(locks)
+    end)
+end
+
+
+return ls

@@ -1,0 +1,44 @@
+--- What a verb shows once, or with --watch each second until it is interrupted.
+
+local is_interrupt = require "zklock.seckill.is_interrupt"
+local shell = require "zklock.seckill.shell"
+local zklock = require "zklock"
+
+local pcall = pcall
+
+local AGAIN = 1 -- seconds
+local CLEAR = "\27[H\27[2J"
+
+local _M = {}
+
+
+function _M.describe(parser)
+    parser:flag("--watch", "Show it again each second, until Ctrl-C.")
+end
+
+
+local function watch(out, show)
+    local before = shell.succeeds "test -t 1" and CLEAR or "\n"
+    local text = show()
+    while true do
+        out:write(before, text)
+        out:flush()
+        zklock.sleep(AGAIN)
+        text = show()
+    end
+end
+
+
+--- Writes what show() gives. Closes the session.
+function _M.run(given, session, out, show)
+    local ok, problem = pcall(function()
+        if given.watch then watch(out, show) end
+        out:write(show())
+    end)
+    session:close()
+    if not ok and not (given.watch and is_interrupt(problem)) then error(problem, 0) end
+    return 0
+end
+
+
+return _M

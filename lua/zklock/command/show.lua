@@ -1,0 +1,71 @@
+--- zklock show: the line of a lock.
+
+local columns = require "zklock.command.columns"
+local connect = require "zklock.command.connect"
+local encode = require "zklock.command.json"
+local repeated = require "zklock.command.repeated"
+local tree = require "zklock.command.tree"
+
+local ipairs = ipairs
+
+local COLUMNS = {
+    { title = "", width = 4, right = true },
+    { title = "", width = 5 },
+    { title = "KIND", width = 6 },
+    { title = "WHO", width = 21 },
+    { title = "SESSION", width = 16 },
+    { title = "TOKEN", width = 9, right = true },
+    { title = "SINCE", width = 6, right = true },
+    { title = "BY", width = 6 },
+}
+
+local show = {
+    summary = "Show the line of a lock.",
+    description = "All contenders of the lock at PATH, first in line first: those that hold it, "
+        .. "and those that wait.",
+    example = "zklock show /locks/nightly",
+}
+
+
+function show.describe(parser)
+    parser:argument("path", "The lock's path."):argname "PATH"
+    parser:flag("--json", "As JSON: a line with a list of all contenders.")
+    repeated.describe(parser)
+end
+
+
+-- "2 of 10" permits.
+local function kind_of(entry)
+    if entry.kind ~= "permit" then return entry.kind end
+    return ("%d/%d"):format(entry.permits, entry.limit)
+end
+
+
+--- The line of a lock as text.
+function show.text(queue)
+    if not queue[1] then return "free\n" end
+    local rows = { columns.head(COLUMNS) }
+    for i, entry in ipairs(queue) do
+        rows[i + 1] = columns.row(COLUMNS, {
+            ("%d"):format(i), entry.held and "holds" or "waits", kind_of(entry),
+            entry.revoked and "asked to give way" or entry.identity, entry.session,
+            entry.token and ("%d"):format(entry.token), columns.age(entry.since), entry.language,
+        })
+        if entry.data then rows[i + 1] = rows[i + 1] .. "           " .. entry.data .. "\n" end
+    end
+    return table.concat(rows)
+end
+
+
+function show.run(given, out)
+    local path = connect.path(given.path)
+    local session = connect.open(given)
+    return repeated.run(given, session, out, function()
+        local lock, queue, code = tree.lock(session, path)
+        if not lock then connect.fail(queue, code) end
+        return given.json and encode(queue) .. "\n" or show.text(queue)
+    end)
+end
+
+
+return show

@@ -1,0 +1,140 @@
+--- What is in ZooKeeper: nodes' children, locks and their contenders.
+
+local failure = require "zklock.failure"
+
+local ipairs = ipairs
+
+local FIXED = "lock" -- the one node of order = "none"
+local OWN = "/zookeeper" -- of ZooKeeper itself
+
+local _M = {}
+
+
+local function take_names(request, path)
+    local code, detail = request.handle:result()
+    if code ~= "ok" then return failure(code, path, detail) end
+    local names = {}
+    for name in request.handle:data():gmatch("%Z+") do names[#names + 1] = name end
+    table.sort(names)
+    return names
+end
+
+
+--- The names of a node's children.
+---@param session zklock.Session
+---@return string[]? names
+---@return string? message
+---@return string? code "no_node", "auth", "timeout"
+function _M.children(session, path)
+    local timeout = session:timeout()
+    return session:await(session.handle:children(path, timeout), timeout, take_names, path)
+end
+
+
+-- May be a contender's: it ends in a counter, as a server writes it.
+local function is_numbered(name)
+    return name:find("[-_]%d%d%d%d%d%d%d%d%d%d$") ~= nil
+        or name:find("[-_]%-%d%d%d%d%d%d%d%d%d%d?$") ~= nil
+end
+
+
+local function has_fixed(names)
+    for _, name in ipairs(names) do
+        if name == FIXED then return true end
+    end
+    return false
+end
+
+
+-- Whose form the node's name has. A zklock node begins with its session's id.
+local function language(entry)
+    local name, session = entry.name, ("0"):rep(16 - #entry.session) .. entry.session
+    local uuid = name:match("^_c_(%x+%-%x+%-%x+%-%x+%-%x+)%-")
+    if name == FIXED or uuid and uuid:gsub("%-", ""):sub(1, 16) == session then return "Lua" end
+    if uuid then return "Java" end
+    if name:find("^_c_%x+%-") then return "Go" end
+    return name:find("^%x+[-_]") and #name:match("^%x+") == 32 and "Python" or nil
+end
+
+
+--- The lock at a path and its line, whatever kind it is: as lock:queue(), and each contender's
+-- `language`, where its name tells it.
+---@param names? string[] the path's children, if they are known
+---@return zklock.Lock? lock
+---@return table|string queue or message
+---@return string? code
+function _M.lock(session, path, names)
+    local message, code, queue
+    if not names then
+        names, message, code = _M.children(session, path)
+        if code == "no_node" then names = {} end
+        if not names then return nil, message, code end
+    end
+    local lock = session:mutex(path)
+    queue, message, code = lock:queue()
+    if queue and not queue[1] and has_fixed(names) then
+        lock = session:mutex(path, { order = "none" })
+        queue, message, code = lock:queue()
+        -- a node of that name that belongs to no session is another program's
+        if queue and queue[1] and queue[1].session == "0" then queue = {} end
+    end
+    if not queue then return nil, message, code end
+    for _, entry in ipairs(queue) do entry.language = language(entry) end
+    return lock, queue
+end
+
+
+local function join(path, name)
+    return path == "/" and "/" .. name or path .. "/" .. name
+end
+
+
+local function is_lock(names)
+    for _, name in ipairs(names) do
+        if name == FIXED or is_numbered(name) then return true end
+    end
+    return false
+end
+
+
+local add
+
+local function add_below(session, path, names, locks)
+    for _, name in ipairs(names) do
+        local child = join(path, name)
+        if not is_numbered(name) and child ~= OWN then
+            local ok, message, code = add(session, child, locks)
+            if not ok and code ~= "no_node" and code ~= "auth" then return nil, message, code end
+        end
+    end
+    return true
+end
+
+
+function add(session, path, locks)
+    local names, message, code = _M.children(session, path)
+    if not names then return nil, message, code end
+    if path ~= "/" and is_lock(names) then
+        local lock, queue
+        lock, queue, code = _M.lock(session, path, names)
+        if not lock then return nil, queue, code end
+        if queue[1] then locks[#locks + 1] = { path = path, queue = queue } end
+    end
+    return add_below(session, path, names, locks)
+end
+
+
+--- All locks at a path and below it that somebody has or wants: { path, queue }. What may not be
+-- read, or is gone meanwhile, is left out.
+---@return table[]? locks
+---@return string? message
+---@return string? code
+function _M.locks(session, path)
+    local locks = {}
+    local ok, message, code = add(session, path, locks)
+    if ok then return locks end
+    return nil, message, code
+end
+
+
+return _M
