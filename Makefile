@@ -90,6 +90,7 @@ install: $(INSTALL)
 	install -d $(DESTDIR)$(BINDIR)
 	sed '1s,env lua$$,env $(LUA),' bin/zklock >$(DESTDIR)$(BINDIR)/zklock
 	chmod 755 $(DESTDIR)$(BINDIR)/zklock
+	install -D -m 644 docs/zklock.1 $(DESTDIR)$(MANDIR)/man1/zklock.1
 
 # DIST_URL says where the archive is to be found.
 ROCKSPEC = $(wildcard rockspec/*.rockspec)

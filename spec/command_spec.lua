@@ -431,6 +431,7 @@ describe("zklock #server", function()
     end)
 
 
+    -- The same of a verb with the rig's server.
     local function of_server(verb, text, ...)
         return outcome("--hosts %s %s " .. text, server.hosts, verb, ...)
     end
@@ -605,5 +606,106 @@ describe("zklock #server", function()
                 assert.equal("x", (session:get(path .. "/" .. node)))
             end
         end)
+    end)
+
+
+    describe("doctor", function()
+        it("says that all is well: each server, a lock, the clocks", function()
+            local path = rig.path()
+            local status, text = of_server("doctor", "--timeout 20 %s", path)
+            assert.equal(0, status, text)
+            assert.matches("\nok +library +built for libzookeeper [%d.]+\n", "\n" .. text)
+            assert.matches("\nok +127%.0%.0%.1:%d+ +[%d.]+, standalone, [%d.]+ ms, "
+                .. "session timeout 20 s\n", text)
+            assert.matches("\nok +lock +" .. path:gsub("%-", "%%-") .. " was taken in ", text)
+            assert.matches("\nok +clock ", text)
+        end)
+
+        it("says what to do about the rest, and ends with 1", function()
+            local status, text = outcome("--hosts %s,127.0.0.1:1 doctor %s", server.hosts,
+                                         rig.path())
+            assert.equal(1, status)
+            assert.matches("\nFAIL +127%.0%.0%.1:1 .-is it running", text)
+            assert.matches("\nnote +servers +two", text)
+            status, text = outcome("--hosts %s/no-such-chroot doctor", server.hosts)
+            assert.equal(1, status)
+            assert.matches("\nFAIL +session .-make the chroot's node", text)
+            status, text = of_server("doctor", "--timeout 1000")
+            assert.equal(0, status)
+            assert.matches("1000 s were asked for: see .-maxSessionTimeout", text)
+        end)
+
+        it("says that an ACL refuses", function()
+            local path = rig.path()
+            local own = rig.session(server.hosts, { auth = "digest:a:b", acl = "creator" })
+            rig.used(own:mutex(path .. "/x"))
+            local status, text = of_server("doctor", "%s/x", path)
+            assert.equal(1, status)
+            assert.matches("\nFAIL +lock +auth: .-give %-%-auth", text)
+            assert.equal(0, (of_server("doctor", "--auth digest:a:b %s/x", path)))
+        end)
+    end)
+
+
+    describe("repl", function()
+        local function session(options, text)
+            return rig.shell("echo '%s' | %s bin/zklock repl %s 2>&1", text, LUA, options)
+        end
+
+        it("reads Lua, with a session, queue(), stats() and help()", function()
+            for _, hosts in ipairs{ server.hosts, "memory:repl" } do
+                local text = session("--hosts " .. hosts, 'lock = session:mutex("/repl") '
+                    .. 'lease = lock:acquire(20) queue "/repl" stats() help() os.exit(0, true)')
+                assert.matches("1 holds mutex", text)
+                assert.matches("grants +1\n", text)
+                assert.matches("a session with " .. hosts:gsub("%-", "%%-"), text)
+            end
+        end)
+
+        it("starts a ZooKeeper of its own if none is named, which ends with it", function()
+            local text = rig.shell("echo 'print(session:state()) print(session.hosts)' | "
+                .. "ZK_HOSTS= %s bin/zklock repl 2>&1", LUA)
+            assert.matches("connected\n", text)
+            local port = text:match("127%.0%.0%.1:(%d+)")
+            assert.equal(69, (outcome("--hosts 127.0.0.1:%s run /x true", port)))
+        end)
+    end)
+
+
+    it("has the laboratory's command line", function()
+        local status, text = of_server("seckill", "--list")
+        assert.equal(0, status)
+        assert.matches("^DEMO%-01", text)
+        assert.equal(2, (of_server("seckill", "--only nothing")))
+        assert.equal(0, (of_server("seckill", "--only DEMO-01")))
+    end)
+
+
+    it("has help with an example for each verb, and completion of all verbs and options", function()
+        local _, bash = outcome("completion bash")
+        local _, zsh = outcome("completion zsh")
+        local script = files.write(fresh(), bash .. "\n")
+        assert.equal("", rig.shell("bash -n %s 2>&1", script))
+        local page = files.read("docs/zklock.1"):gsub("\\%-", "-")
+        local guide = files.read("docs/command.md")
+        for _, verb in ipairs{ "run", "ls", "show", "break", "doctor", "repl", "seckill",
+                               "completion" } do
+            local status, text = outcome("%s --help", verb)
+            if verb == "seckill" then
+                assert.matches("seckill", text)
+            else
+                assert.equal(0, status)
+                assert.matches("\nExample: .*zklock " .. verb, text)
+            end
+            for _, document in ipairs{ bash, zsh, page, guide } do
+                assert.truthy(document:find(verb, 1, true), verb)
+            end
+            local options = verb ~= "seckill" and text:gsub("\nExample: .*", "") or ""
+            for option in options:gmatch("%f[%-]%-%-%l[%l%-]+") do
+                assert.truthy(bash:find(option, 1, true), option)
+                assert.truthy(page:find(option, 1, true), option)
+            end
+        end
+        assert.matches("^zklock %d", select(2, outcome("--version")))
     end)
 end)

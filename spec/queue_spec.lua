@@ -39,8 +39,15 @@ describe("queue()", function()
         assert.same({
             position = 1, name = queue[1].name, kind = "mutex", held = true, mine = true,
             token = lease.token, identity = "shop 1", data = "order-service",
-            session = session:id(),
+            session = session:id(), since = queue[1].since,
         }, queue[1])
+    end)
+
+    it("shows since when a contender is there, by the server's clock #server", function()
+        hold(lock, 5)
+        local since = lock:queue()[1].since
+        local stat = rig.foreign(server:host(), "stat '%s/%s'", path, lock:queue()[1].name)
+        assert.equal(tonumber(stat:match("ctime=(%d+)")), math.floor(since * 1000 + 0.5))
     end)
 
     it("shows everybody in order of arrival, and who holds", function()

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../core/claim.h"
+#include "../zookeeper/zookeeper_link.h"
 #include "binding.h"
 
 #if LUA_VERSION_NUM == 501 && __has_include(<luajit.h>)
@@ -83,6 +84,8 @@ static int count_states(lua_State *L) {
 static void set_constants(lua_State *L) {
     zkl_lua_push_time(L, ZKL_TIMEOUT_LEAST);
     lua_setfield(L, -2, "timeout_least"); /* of a session, seconds */
+    lua_pushstring(L, zkl_zookeeper_version);
+    lua_setfield(L, -2, "libzookeeper");
     lua_pushliteral(L, ZKL_REVOKE_DATA);
     lua_setfield(L, -2, "revoke_data");
     lua_pushinteger(L, ZKL_BATCH_MAX);

@@ -81,5 +81,7 @@ static struct zkl_trouble trouble(const struct zkl_link *link) {
     return link->trouble;
 }
 
+const char zkl_zookeeper_version[] = ZOO_VERSION;
+
 const struct zkl_link_class zkl_zookeeper = {create, destroy, zkl_rpc_send, zkl_handle_retire,
                                              work,   due,     trouble};

@@ -5,5 +5,6 @@
 #include "../shell/link.h"
 
 extern const struct zkl_link_class zkl_zookeeper;
+extern const char zkl_zookeeper_version[]; /* of the libzookeeper that it was built for */
 
 #endif

@@ -2,8 +2,8 @@
 --
 -- A verb is a table: `describe(parser)` declares its options to argparse; `run(given, environment)`
 -- carries it out and gives the exit status. `tail` of a verb: its arguments from the first that is
--- no option on are another command's ("path": from the second on), and come as given.tail. `valued`
--- has the options of its own that take a value.
+-- no option on are another command's ("path": from the second on; "all": all of them), and come as
+-- given.tail. `valued` has the options of its own that take a value.
 
 local arguments = require "zklock.command.arguments"
 local connect = require "zklock.command.connect"
@@ -14,7 +14,7 @@ local version = require("zklock")._VERSION
 
 local ipairs, pairs, pcall, require = ipairs, pairs, pcall, require
 
-local VERBS = { "run", "ls", "show", "break" }
+local VERBS = { "run", "ls", "show", "break", "doctor", "repl", "seckill", "completion" }
 
 -- Options of all verbs, before the verb or behind it.
 local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true }
@@ -71,6 +71,7 @@ local function divide(given)
     local place = arguments.first(given, 1, VALUED)
     local found, verb = pcall(verb_of, place and given[place] or "none")
     if not found or not verb.tail then return given, {} end
+    if verb.tail == "all" then return arguments.split(given, place) end
     local valued = joined(VALUED, verb.valued or {})
     local first = arguments.first(given, place + 1, valued)
     if not first then return given, {} end
@@ -83,7 +84,7 @@ local function parse(argparse, given)
     local parser = describe(argparse)
     local ok, result = parser:pparse(head)
     if not ok then refusal.raise(status.USAGE, "%s\nzklock --help says more", result) end
-    result.tail = tail
+    result.tail, result.parser = tail, parser
     return result
 end
 

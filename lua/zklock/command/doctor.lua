@@ -1,0 +1,216 @@
+--- zklock doctor: what works, what does not, and what to do about it.
+
+local columns = require "zklock.command.columns"
+local connect = require "zklock.command.connect"
+local core = require "zklock.core"
+local options = require "zklock.options"
+local shell = require "zklock.seckill.shell"
+local status = require "zklock.command.status"
+local zklock = require "zklock"
+
+local ipairs, pcall = ipairs, pcall
+local abs, min = math.abs, math.min
+local now = core.now
+
+local PATH = "/zklock-doctor"
+local ASKED = 10 -- seconds: the session timeout that is asked for by default
+local PROBES = 5 -- reads of a server; the quickest counts
+local SKEW = 2 -- seconds that two clocks may differ by
+local SRVR = 2 -- seconds that a server has to say what it is
+
+-- What to do about a failure, by its code.
+local ADVICE = {
+    connection = "is it running, and does a firewall let you through?",
+    auth = "the ACL refuses: give --auth, or have an administrator admit you to the path",
+    no_node = "make the chroot's node, or correct it in --hosts",
+    conflict = "something else is at the path: choose another PATH",
+    timeout = "the ensemble has no quorum, or is overloaded",
+}
+
+local doctor = {
+    summary = "Say what works, and what to do about the rest.",
+    description = "A line for each thing that is looked at: the installation, each server by "
+        .. "itself, the ensemble, and a lock that is taken and given up at PATH. Exit status: 1 "
+        .. "if something does not work.",
+    example = "zklock doctor --hosts zk1:2181,zk2:2181,zk3:2181/shop",
+}
+
+
+function doctor.describe(parser)
+    parser:argument("path", "Where a lock is tried; by default " .. PATH .. ".")
+        :argname "PATH":args "?"
+end
+
+
+---@class zklock.command.Doctor
+---@field given table the command line
+---@field out file*
+---@field hosts table as options.hosts() gives it
+---@field failed boolean?
+local Doctor = {}
+Doctor.__index = Doctor
+
+
+function Doctor:say(sign, subject, text, ...)
+    self.out:write(("%-4s %-10s %s\n"):format(sign, subject, text:format(...)))
+    self.out:flush()
+end
+
+
+function Doctor:fail(subject, text, ...)
+    self.failed = true
+    self:say("FAIL", subject, text, ...)
+end
+
+
+-- --- the installation ---------------------------------------------------------------
+
+local LOOPS = { "cqueues", "luv", "copas" }
+
+local function is_installed(name)
+    local searchpath = rawget(package, "searchpath")
+    if not searchpath then return pcall(require, name) end
+    return (searchpath(name, package.path) or searchpath(name, package.cpath)) ~= nil
+end
+
+
+function Doctor:installation()
+    local found = {}
+    for _, name in ipairs(LOOPS) do
+        if is_installed(name) then found[#found + 1] = name end
+    end
+    local jit = rawget(_G, "jit")
+    self:say("ok", "Lua", "%s, zklock %s; waits block, and in these loops they do not: %s",
+        jit and jit.version or _VERSION, zklock._VERSION,
+        found[1] and table.concat(found, ", ") or "none is installed")
+    self:say("ok", "library", "built for libzookeeper %s", core.libzookeeper)
+end
+
+
+-- --- each server --------------------------------------------------------------------
+
+-- What the server says of itself: its version and its mode. Servers answer it by default.
+local function introduction(server)
+    local host, port = server:match("^%[?(.-)%]?:(%d+)$")
+    local script = ("exec 3<>/dev/tcp/%s/%s && printf srvr >&3 && cat <&3"):format(
+        host or server:gsub("[%[%]]", ""), port or "2181")
+    local pipe = assert(io.popen(("timeout %d bash -c %s 2>/dev/null"):format(SRVR,
+        shell.quote(script))))
+    local text = pipe:read("*a")
+    pipe:close()
+    local version, mode = text:match("version: ([%d.]+)"), text:match("Mode: (%w+)")
+    return version and mode and ("%s, %s"):format(version, mode)
+        or "does not say what it is (srvr is not in its 4lw.commands.whitelist)"
+end
+
+
+local function latency(session)
+    local best = math.huge
+    for _ = 1, PROBES do
+        local begun = now()
+        if not session:get("/") then return nil end
+        best = min(best, now() - begun)
+    end
+    return best
+end
+
+
+function Doctor:server(name)
+    local session, message, code = zklock.connect(name .. self.hosts.chroot,
+        connect.options(self.given))
+    if not session then
+        self:fail(name, "%s; %s", message, ADVICE[code])
+        return
+    end
+    local asked, granted, quick = self.given.timeout or ASKED, session:timeout(), latency(session)
+    session:close()
+    self:say("ok", name, "%s, %s, session timeout %g s", introduction(name),
+        quick and ("%.1f ms"):format(quick * 1000) or "no answer to a read", granted)
+    if abs(granted - asked) > 0.001 then
+        self:say("note", name, "%g s were asked for: see minSessionTimeout, maxSessionTimeout and "
+            .. "tickTime in its zoo.cfg", asked)
+    end
+end
+
+
+function Doctor:servers()
+    local count = 0
+    for name in self.hosts.hosts:gmatch("[^,]+") do
+        self:server(name)
+        count = count + 1
+    end
+    if count == 2 then
+        self:say("note", "servers", "two, both of which must live: three survive the loss of one")
+    end
+end
+
+
+-- --- a lock -------------------------------------------------------------------------
+
+local function since(lock)
+    local queue = lock:queue()
+    return queue and queue[1] and queue[1].since
+end
+
+
+function Doctor:clock(server_time)
+    local skew = server_time and os.time() - server_time
+    if not skew then return end
+    if abs(skew) <= SKEW then
+        self:say("ok", "clock", "as the server's, to a second or two")
+        return
+    end
+    self:say("note", "clock", "%s %s the server's: locks do not go by it, but SINCE does, and "
+        .. "logs: run an NTP client", columns.duration(abs(skew)), skew > 0 and "ahead of"
+        or "behind")
+end
+
+
+function Doctor:lock(session)
+    local path, begun = self.given.path or PATH, now()
+    local lock = session:mutex(path)
+    local lease, message, code = lock:acquire(session:timeout())
+    if not lease then
+        self:fail("lock", "%s; %s", message, ADVICE[code] or "see docs/reference.md")
+        return
+    end
+    local taken = now() - begun
+    local made = since(lock)
+    begun = now()
+    local released, problem = lease:release{ wait = session:timeout() }
+    if not released then
+        self:fail("lock", "%s: it is taken, and cannot be given up", problem)
+        return
+    end
+    self:say("ok", "lock", "%s was taken in %.1f ms, and given up in %.1f ms", path, taken * 1000,
+        (now() - begun) * 1000)
+    self:clock(made)
+end
+
+
+function Doctor:ensemble()
+    local session, message, code = zklock.connect(self.hosts.text, connect.options(self.given))
+    if not session then
+        self:fail("session", "%s; %s", message, ADVICE[code] or "no server of the list is usable")
+        return
+    end
+    self:say("ok", "session", "0x%s%s", session:id() or "?",
+        self.hosts.chroot ~= "" and ", chroot " .. self.hosts.chroot or "")
+    self:lock(session)
+    session:close()
+end
+
+
+function doctor.run(given, out)
+    local hosts = connect.checked(options.hosts, connect.hosts(given))
+    connect.checked(options.connect, connect.options(given))
+    if given.path then connect.path(given.path) end
+    local self = setmetatable({ given = given, out = out, hosts = hosts }, Doctor)
+    self:installation()
+    if not hosts.in_memory then self:servers() end
+    self:ensemble()
+    return self.failed and status.FAILED or status.OK
+end
+
+
+return doctor

@@ -1,0 +1,54 @@
+--- zklock seckill: the command line of the flash-sale laboratory.
+
+local laboratory = require "zklock.seckill.laboratory"
+local throwaway = require "zklock.seckill.throwaway"
+
+local pcall = pcall
+
+local seckill = {
+    summary = "The flash-sale laboratory.",
+    description = "What follows is the laboratory's: zklock seckill --help. Without --hosts it "
+        .. "starts a ZooKeeper of its own.",
+    example = "zklock seckill --only DEMO-01,DEMO-02",
+    tail = "all",
+}
+
+
+function seckill.describe(parser)
+    parser:argument "words":argname "OPTION":args "*"
+end
+
+
+local function with_zookeeper(words, hosts)
+    local all = { "--zookeeper", hosts }
+    for i, word in ipairs(words) do all[i + 2] = word end
+    return all
+end
+
+
+-- Only scenarios need a server: not a list, nor a help, nor what names one.
+local function needs_server(words)
+    for _, word in ipairs(words) do
+        if word == "--help" or word == "-h" or word == "--list" or word:find("^%-%-zookeeper") then
+            return false
+        end
+    end
+    return true
+end
+
+
+function seckill.run(given, out, err)
+    local words = given.tail
+    if given.hosts then return laboratory.main(with_zookeeper(words, given.hosts), out, err) end
+    if not needs_server(words) then return laboratory.main(words, out, err) end
+    local servers = throwaway.open()
+    local ok, result = pcall(function()
+        return laboratory.main(with_zookeeper(words, servers:zookeeper()), out, err)
+    end)
+    servers:close()
+    if not ok then error(result, 0) end
+    return result
+end
+
+
+return seckill
