@@ -315,7 +315,7 @@ interrupts:
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
-	$(patsubst %,spec/%_spec.lua,documents interrupt misuse mutants packaging shortage)
+	$(patsubst %,spec/%_spec.lua,command_repl documents interrupt misuse mutants packaging shortage)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))

@@ -43,6 +43,7 @@ static void push_arguments(lua_State *L, int count, char **arguments) {
         lua_rawseti(L, -2, i - 1);
     }
     lua_setglobal(L, "arg");
+    luaL_checkstack(L, count, "too many arguments");
     for (int i = 2; i < count; i++) lua_pushstring(L, arguments[i]);
 }
 

@@ -18,23 +18,39 @@ describe("a counter in a file #server", function()
     teardown(function() rig.shell("rm -rf %s", folder) end)
     after_each(rig.close_sessions)
 
+    -- Its status is a line of FILE.ended.
     local function start(path, file)
         local line = "exec setpriv --pdeathsig KILL %s bin/zklock --hosts %s --timeout 2 run %s "
             .. "sh spec/command_counter.sh %s"
-        return assert(io.popen(("sh -c '%s' 2>/dev/null; echo \"status $?\""):format(
-            line:format(LUA, server.hosts, path, file))))
+        return assert(io.popen(("sh -c '%s' 2>/dev/null; echo $? >>%s.ended"):format(
+            line:format(LUA, server.hosts, path, file), file)))
+    end
+
+    -- How many have ended, and how many of them with status 0.
+    local function ended(file)
+        local count, well = 0, 0
+        for status in files.read(file .. ".ended"):gmatch("%d+") do
+            count = count + 1
+            if status == "0" then well = well + 1 end
+        end
+        return count, well
     end
 
     local function signal(name, pid)
         return rig.shell("kill -%s %d 2>/dev/null && echo done", name, pid) == "done\n"
     end
 
-    -- The process whose turn it is, and those that it started.
+    local function has_ended(pid)
+        return not rig.shell("ps -o state= -p %d", pid):find("^[^Z%s]")
+    end
+
+    -- The process that has the lock.
     local function holder(lock)
         local first = assert(lock:queue(LONG))[1]
         return first and tonumber(first.identity:match(":(%d+)$"))
     end
 
+    -- It, the process between, the command, and what that has started.
     local function descendants(pid)
         local found = { pid }
         for each in rig.shell("pgrep -P %d", pid):gmatch("%d+") do
@@ -43,23 +59,36 @@ describe("a counter in a file #server", function()
         return found
     end
 
-    -- Strikes so many holders, one after the other; gives the processes that are to go on later.
-    local function strike(lock)
+    -- What was stopped goes on: the command before those that would end it, so that only the fence
+    -- is between it and the counter.
+    local function go_on(all)
+        for i = 3, #all do signal("CONT", all[i]) end
+        for i = 3, #all do
+            rig.wait_for("the end of a command", function() return has_ended(all[i]) end, LONG)
+        end
+        for i = 2, 1, -1 do
+            if all[i] then signal("CONT", all[i]) end
+        end
+    end
+
+    -- Strikes so many holders, one after the other, or all that there are: kills zklock, stops it,
+    -- or stops it and all that it has started. Gives those that are to go on later.
+    local function strike(lock, file)
         local struck, stopped, count = {}, {}, 0
         while count < STRUCK do
             local pid = rig.wait_for("a holder", function()
                 local found = holder(lock)
+                if ended(file) >= SHELLS - count then return "none" end
                 return found and not struck[found] and found
             end, LONG)
+            if pid == "none" then break end
             struck[pid] = true
             local all = count % 3 == 2 and descendants(pid) or { pid }
             local done = true
             for _, each in ipairs(all) do
                 done = signal(count % 3 == 0 and "KILL" or "STOP", each) and done
             end
-            if count % 3 ~= 0 then
-                for _, each in ipairs(all) do stopped[#stopped + 1] = each end
-            end
+            if count % 3 ~= 0 then stopped[#stopped + 1] = all end
             if done then count = count + 1 end
         end
         return stopped
@@ -82,15 +111,13 @@ describe("a counter in a file #server", function()
         local path, file = rig.path(), files.write(folder .. "/counter", "looked 0 0\n")
         local lock = rig.session(server.hosts):mutex(path)
         local shells = {}
+        files.write(file .. ".ended", "")
         for i = 1, SHELLS do shells[i] = start(path, file) end
-        for _, pid in ipairs(strike(lock)) do signal("CONT", pid) end
-        local counted = 0
-        for _, shell in ipairs(shells) do
-            local status = tonumber(shell:read("*a"):match("status (%d+)\n$"))
-            shell:close()
-            if status == 0 then counted = counted + 1 end
-        end
+        for _, all in ipairs(strike(lock, file)) do go_on(all) end
+        for _, shell in ipairs(shells) do shell:close() end
+        local all, counted = ended(file)
         local count = last_count(file)
+        assert.equal(SHELLS, all)
         assert.is_true(counted > 0 and count >= counted and count <= SHELLS,
                        ("%d of %d counted, and the count is %d"):format(counted, SHELLS, count))
     end)

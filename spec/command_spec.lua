@@ -647,40 +647,6 @@ describe("zklock #server", function()
     end)
 
 
-    describe("repl", function()
-        local function session(options, text)
-            return rig.shell("echo '%s' | %s bin/zklock repl %s 2>&1", text, LUA, options)
-        end
-
-        it("reads Lua, with a session, queue(), stats() and help()", function()
-            for _, hosts in ipairs{ server.hosts, "memory:repl" } do
-                local text = session("--hosts " .. hosts, 'lock = session:mutex("/repl") '
-                    .. 'lease = lock:acquire(20) queue "/repl" stats() help() os.exit(0, true)')
-                assert.matches("1 holds mutex", text)
-                assert.matches("grants +1\n", text)
-                assert.matches("a session with " .. hosts:gsub("%-", "%%-"), text)
-            end
-        end)
-
-        it("starts a ZooKeeper of its own if none is named, which ends with it", function()
-            local text = rig.shell("echo 'print(session:state()) print(session.hosts)' | "
-                .. "ZK_HOSTS= %s bin/zklock repl 2>&1", LUA)
-            assert.matches("connected\n", text)
-            local port = text:match("127%.0%.0%.1:(%d+)")
-            assert.equal(69, (outcome("--hosts 127.0.0.1:%s run /x true", port)))
-        end)
-    end)
-
-
-    it("has the laboratory's command line", function()
-        local status, text = of_server("seckill", "--list")
-        assert.equal(0, status)
-        assert.matches("^DEMO%-01", text)
-        assert.equal(2, (of_server("seckill", "--only nothing")))
-        assert.equal(0, (of_server("seckill", "--only DEMO-01")))
-    end)
-
-
     it("has help with an example for each verb, and completion of all verbs and options", function()
         local _, bash = outcome("completion bash")
         local _, zsh = outcome("completion zsh")

@@ -1,0 +1,49 @@
+--- Verbs of the command line that start an interpreter: repl and seckill.
+
+local rig = require "spec.rig"
+
+local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
+
+describe("zklock #server", function()
+    local server
+    setup(function() server = rig.shared() end)
+
+    -- What it says, and its status.
+    local function run(text, ...)
+        local output = rig.shell("%s bin/zklock %s 2>&1; echo \" $?\"", LUA, text:format(...))
+        local said, status = output:match("^(.-)\n? (%d+)\n$")
+        return said, tonumber(status)
+    end
+
+    describe("repl", function()
+        local function session(options, text)
+            return rig.shell("echo '%s' | %s bin/zklock repl %s 2>&1", text, LUA, options)
+        end
+
+        it("reads Lua, with a session, queue(), stats() and help()", function()
+            for _, hosts in ipairs{ server.hosts, "memory:repl" } do
+                local text = session("--hosts " .. hosts, 'lock = session:mutex("/repl") '
+                    .. 'lease = lock:acquire(20) queue "/repl" stats() help() os.exit(0, true)')
+                assert.matches("1 holds mutex", text)
+                assert.matches("grants +1\n", text)
+                assert.matches("a session with " .. hosts:gsub("%-", "%%-"), text)
+            end
+        end)
+
+        it("starts a ZooKeeper of its own if none is named, which ends with it", function()
+            local text = rig.shell("echo 'print(session:state()) print(session.hosts)' | "
+                .. "ZK_HOSTS= %s bin/zklock repl 2>&1", LUA)
+            assert.matches("connected\n", text)
+            local port = text:match("127%.0%.0%.1:(%d+)")
+            assert.equal(69, select(2, run("--hosts 127.0.0.1:%s run /x true", port)))
+        end)
+    end)
+
+    it("has the laboratory's command line", function()
+        local text, status = run("--hosts %s seckill --list", server.hosts)
+        assert.equal(0, status)
+        assert.matches("^DEMO%-01", text)
+        assert.equal(2, select(2, run("--hosts %s seckill --only nothing", server.hosts)))
+        assert.equal(0, select(2, run("--hosts %s seckill --only DEMO-01", server.hosts)))
+    end)
+end)
