@@ -52,12 +52,21 @@ static bool owner_has_terminal(const struct minder *self) {
     return self->terminal >= 0 && tcgetpgrp(self->terminal) == self->owner_group;
 }
 
+/* As in $(...) of an interactive shell. */
+static bool reads_without_signal(void) {
+    struct sigaction action;
+    sigaction(SIGTTIN, NULL, &action);
+    return action.sa_handler == SIG_IGN;
+}
+
 /*
  * At the start only to a command that reads and writes it: where the owner is part of a pipeline,
- * another part may read the terminal, too.
+ * another part may read the terminal, too. Others get it when they read (stopped()); one that would
+ * not be stopped then gets it at once.
  */
 static bool wants_terminal(const struct minder *self) {
-    return owner_has_terminal(self) && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    if (!owner_has_terminal(self) || !isatty(STDIN_FILENO)) return false;
+    return isatty(STDOUT_FILENO) || reads_without_signal();
 }
 
 /* --- the command -------------------------------------------------------------------------------

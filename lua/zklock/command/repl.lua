@@ -5,9 +5,8 @@ local interpreter = require "zklock.seckill.interpreter"
 local options = require "zklock.options"
 local shell = require "zklock.seckill.shell"
 local status = require "zklock.command.status"
-local throwaway = require "zklock.seckill.throwaway"
 
-local ipairs, pcall = ipairs, pcall
+local ipairs, pcall, require = ipairs, pcall, require
 
 local repl = {
     summary = "Lua at a prompt, with a session.",
@@ -58,7 +57,7 @@ function repl.run(given)
         connect.checked(options.hosts, given.hosts)
         return read(given, given.hosts)
     end
-    local servers = throwaway.open()
+    local servers = require("zklock.seckill.throwaway").open()
     local ok, result = pcall(function() return read(given, servers:zookeeper()) end)
     servers:close()
     if not ok then error(result, 0) end

@@ -264,9 +264,11 @@ function Run:look()
 end
 
 
--- The command goes on after a stop, if it may.
+-- The command goes on after a stop, if the lock is still held: after one of this process the lease
+-- is suspect for a while, but the server can be asked.
 function Run:resume()
-    if not self.resuming or self.state ~= "held" then return end
+    if not self.resuming or self.lost then return end
+    if self.state ~= "held" and not self.lease:check(self.session:timeout() / 16) then return end
     self.resuming = false
     self.child:resume()
 end

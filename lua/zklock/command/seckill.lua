@@ -1,9 +1,6 @@
 --- zklock seckill: the command line of the flash-sale laboratory.
 
-local laboratory = require "zklock.seckill.laboratory"
-local throwaway = require "zklock.seckill.throwaway"
-
-local pcall = pcall
+local pcall, require = pcall, require
 
 local seckill = {
     summary = "The flash-sale laboratory.",
@@ -38,10 +35,11 @@ end
 
 
 function seckill.run(given, out, err)
+    local laboratory = require "zklock.seckill.laboratory" -- much, and not for every Lua
     local words = given.tail
     if given.hosts then return laboratory.main(with_zookeeper(words, given.hosts), out, err) end
     if not needs_server(words) then return laboratory.main(words, out, err) end
-    local servers = throwaway.open()
+    local servers = require("zklock.seckill.throwaway").open()
     local ok, result = pcall(function()
         return laboratory.main(with_zookeeper(words, servers:zookeeper()), out, err)
     end)
