@@ -246,6 +246,13 @@ describe("zklock #server", function()
             assert.equal(group, terminal, text)
         end)
 
+        it("with the terminal once it reads it, in a pipeline", function()
+            local script = files.write(fresh(), ("%s bin/zklock %s sh -c 'read x; echo got $x' "
+                .. "| cat\n"):format(LUA, run("%s", rig.path())))
+            local text = rig.shell("echo word | timeout 60 script -qec 'sh %s' /dev/null", script)
+            assert.matches("got word", text)
+        end)
+
         it("while it holds the lock, and gives it up at the end", function()
             local path = rig.path()
             local lock = rig.session(server.hosts):mutex(path)

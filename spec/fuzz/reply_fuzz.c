@@ -631,7 +631,7 @@ static struct zkl_request *begin(void) {
     struct zkl_lease *lease = w.leases[byte() % LEASES];
     zkl_time timeout = byte() * ZKL_SECOND / 16;
     struct zkl_acquire_options wish = pick_wish();
-    switch (byte() % 13) {
+    switch (byte() % 15) {
     case 0: return begin_all();
     case 1: return zkl_queue(w.session, wish.path, wish.kind, timeout);
     case 2: return zkl_get(w.session, wish.path, timeout);
@@ -642,6 +642,8 @@ static struct zkl_request *begin(void) {
     case 7: return lease ? zkl_downgrade(lease, timeout) : NULL;
     case 8: return lease ? zkl_release_wait(lease, timeout) : NULL;
     case 9: return lease ? zkl_signal(lease, "/a-condition-c", wish.trying, timeout) : NULL;
+    case 13: return zkl_children(w.session, wish.path, timeout);
+    case 14: return zkl_break(w.session, "/a/lock", 0, timeout);
     default: return zkl_acquire(w.session, &wish);
     }
 }

@@ -483,7 +483,7 @@ static void ask(struct user *user, uint8_t from) {
     const struct zkl_op op = {ZKL_OP_SET, 0, -1, "/stock", "9", 1};
     struct zkl_lease *lease = user->lease;
     user->doing = ASKS;
-    switch (from % 5) {
+    switch (from % 7) {
     case 0: user->request = zkl_queue(w.session, path, use_of(0, 0).kind, timeout); break;
     case 1: user->request = zkl_get(w.session, path, timeout); break;
     case 2:
@@ -493,6 +493,8 @@ static void ask(struct user *user, uint8_t from) {
         if (lease) user->request = zkl_signal(lease, "/condition", from & 64, timeout);
         else user->request = zkl_get(w.session, path, timeout);
         break;
+    case 4: user->request = zkl_children(w.session, path, timeout); break;
+    case 5: user->request = zkl_break(w.session, "/a/lock", from & 1, timeout); break;
     default:
         user->request =
             lease ? zkl_guard(lease, &op, 1, timeout) : zkl_revoke(w.session, "/a/lock", timeout);
