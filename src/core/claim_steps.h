@@ -222,8 +222,8 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply);
 
 /* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */
 
-bool zkl_unfair_follows(
-    const struct zkl_claim *claim); /* another one asks, or waits, for it, too */
+/* Another one asks, or waits, for it, too. */
+bool zkl_unfair_follows(const struct zkl_claim *claim);
 zkl_actions zkl_unfair_start(struct zkl_claim *claim);
 zkl_actions zkl_unfair_enter(struct zkl_claim *claim); /* another attempt */
 zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,
