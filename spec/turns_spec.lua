@@ -33,7 +33,7 @@ local function take_first(lock)
     return hold(lock, { timeout = 5, owner = "first" })
 end
 
--- A task that has the lock `name`, notes that in `order`, and lets it go.
+-- A task that has the lock `name`, notes that in `order`, and lets it go, after order.meet().
 local function comer(lock, order, name, arg)
     arg = arg or { timeout = LONG }
     arg.owner = name
@@ -42,6 +42,7 @@ local function comer(lock, order, name, arg)
         order[#order + 1] = lease and name or code
         if not lease then return end
         order.tokens[#order.tokens + 1] = lease.token
+        if order.meet then order.meet(lock.session) end
         assert(lease:release())
     end
 end
@@ -50,10 +51,27 @@ local function is_growing(tokens)
     for i = 2, #tokens do assert.is_true(tokens[i] > tokens[i - 1]) end
 end
 
+-- Waits until the session has a node in line.
+local function wait_in_line(session)
+    local id = ("0"):rep(16 - #session:id()) .. session:id()
+    rig.wait_for("its node", function()
+        for _, node in ipairs(server:nodes(path)) do
+            if table.concat({ node:match("/_c_(%x+)%-(%x+)%-(%x+)") }) == id then return true end
+        end
+    end)
+end
+
 -- Comers of a lock each, by the letter that their names begin with, come in the order of `names`
--- while the first of them holds; what they got.
+-- while the first of them holds; what they got. Who has the lock keeps it until those who wait in
+-- another session are in line.
 local function in_turns(locks, names)
     local order, comers, counts = { tokens = {} }, {}, {}
+    function order.meet(session)
+        counts[session] = counts[session] - 1
+        for other, count in pairs(counts) do
+            if other ~= session and count > 0 then wait_in_line(other) end
+        end
+    end
     for name in names:gmatch("%S+") do
         local lock = locks[name:sub(1, 1)]
         local before = counts[lock.session] or 0

@@ -57,8 +57,7 @@ static size_t position(const struct zkl_line *line, int32_t sequence, const char
     return low;
 }
 
-static struct zkl_contender *find(const struct zkl_line *line, int32_t sequence,
-                                  const char *name) {
+static struct zkl_contender *find(const struct zkl_line *line, int32_t sequence, const char *name) {
     size_t at = position(line, sequence, name);
     if (at == line->count || strcmp(line->contenders[at]->name, name) != 0) return NULL;
     return line->contenders[at];

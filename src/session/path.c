@@ -118,13 +118,16 @@ void zkl_path_watch(struct path *path, struct stake *stake) {
     zkl_call_list_watching(call);
 }
 
-/* What was refused would be refused again. */
+/*
+ * What was refused would be refused again; and of a list for which there was no memory nobody knows
+ * who was in it.
+ */
 void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply) {
-    bool set = path->children && path->children->set;
+    if (!path->children) return;
+    bool set = path->children->set;
     if (set) path->line.children = ZKL_WATCHED;
-    if (set || !path->children) return;
-    zkl_path_unwatch(session, path);
-    if (reply == ZKL_REFUSED) path->line.changed = true;
+    else zkl_path_unwatch(session, path);
+    if (reply == ZKL_REFUSED || (set && reply != ZKL_DONE)) path->line.changed = true;
 }
 
 void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {

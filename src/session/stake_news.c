@@ -56,7 +56,7 @@ static void answer_list(const struct call *call, const struct answer *answer) {
     zkl_path_idle(call->session, path); /* perhaps */
     if (reply == ZKL_DONE && !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
         reply = ZKL_UNKNOWN;
-    if (call->rpc.watch) zkl_path_watched(call->session, path, answer->reply);
+    if (call->rpc.watch) zkl_path_watched(call->session, path, reply);
     if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         if (zkl_claims_wait_from(claim)) break;
