@@ -231,8 +231,9 @@ public final class CrowdCurator {
 
     private String cycles(CuratorFramework client, String kind, String path, int count, int tasks)
             throws Exception {
-        InterProcessMutex holder = kind.equals("free") ? null : cycled(sessions.get(0), kind, path);
         InterProcessMutex own = cycled(client, kind, path);
+        InterProcessMutex holder = kind.equals("try") || kind.equals("read")
+                ? cycled(sessions.get(0), kind, path) : null;
         if (kind.equals("reentry")) {
             holder = own;
         }
@@ -246,7 +247,8 @@ public final class CrowdCurator {
         } else {
             List<Future<?>> all = new ArrayList<>();
             for (int i = 0; i < tasks; i++) {
-                InterProcessMutex mutex = cycled(client, kind, path + "/" + i);
+                InterProcessMutex mutex = kind.equals("one") ? own
+                        : cycled(client, kind, path + "/" + i);
                 all.add(threads.submit(() -> {
                     cycle(mutex, false, count);
                     return null;

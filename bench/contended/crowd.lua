@@ -21,7 +21,8 @@
 --                         (WHERE: proxy, server). Answers with seconds, and with processor seconds
 --                         of the process. KIND: free (acquire and release), try (of a lock that
 --                         another session has), reentry (by the holder), read (while another
---                         session reads)
+--                         session reads); and of one lock that all tasks want, turns (acquire and
+--                         release) and combined (an item)
 --   keep PATH COUNT       its sessions take so many locks more, of paths below PATH, and keep them
 --   memory                answers with the bytes that it occupies
 --   connect TIMEOUT       a session more, with that timeout, directly to the server

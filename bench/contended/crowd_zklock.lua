@@ -154,12 +154,32 @@ end
 local function read_side(session, below) return session:rwlock(below):read() end
 
 
--- Of each kind: its lock, a cycle, who holds the lock meanwhile.
+local function in_turns(session, below) return session:mutex(below, { order = "turns" }) end
+
+
+local submits = {} -- of combined locks, by path
+
+
+-- A function for one item; all tasks of a path have the same.
+local function combined(session, below)
+    submits[below] = submits[below] or in_turns(session, below):combine(function(_, items)
+        return items
+    end)
+    return submits[below]
+end
+
+
+local function submit(fn) assert(fn(1, PATIENCE)) end
+
+
+-- Of each kind: its lock, a cycle, who holds the lock meanwhile, whether its tasks want one lock.
 local CYCLES = {
     free = { lock = LOCKS.mutex, cycle = acquire_and_release },
     try = { lock = LOCKS.mutex, cycle = try, holder = "other" },
     reentry = { lock = LOCKS.mutex, cycle = acquire_and_release, holder = "self" },
     read = { lock = read_side, cycle = acquire_and_release, holder = "other" },
+    turns = { lock = in_turns, cycle = acquire_and_release, is_one = true },
+    combined = { lock = combined, cycle = submit, is_one = true },
 }
 
 
@@ -179,7 +199,7 @@ end
 local function run_tasks(row, session, below, count, tasks)
     local begin, cpu = core.now(), os.clock()
     for task = 1, tasks do
-        start(run_cycles, row, session, below .. "/" .. task, count)
+        start(run_cycles, row, session, row.is_one and below or below .. "/" .. task, count)
     end
     await("the end of the cycles", function() return waiting == 0 end)
     return last - begin, os.clock() - cpu

@@ -633,7 +633,7 @@ return {
       at = "zkl_batch_granted", find = "if (claim->ends) return make_way(claim);",
       replace = "if (claim->ends) return 0;" },
     { "batch-stranded", "who follows one that fails or leaves is not told",
-      at = "make_way_in_batch", find = "claim->batch > 0", replace = "claim->batch < 0" },
+      at = "make_way_in_batch", find = "claim->batch != 0", replace = "claim->batch && 0" },
     { "batch-yield-late", "who yields hands its node on all the same",
       at = "zkl_claim_yield", find = "claim->ends = true;" },
     { "batch-token-czxid", "all grants of a node have one token",
