@@ -52,13 +52,12 @@ static bool is_had_by(const struct client *client, int owner, const struct stake
     return false;
 }
 
-/* An owner that waited with several wishes may have several grants: the first that came. */
+/* An owner that waited with several wishes may have several grants: the latest. */
 static const struct stake *held(const struct client *client, int owner, const char *path) {
-    EACH_STAKE(client, stake) {
-        bool here = strcmp(stake->path->text, path) == 0;
-        if (here && is_had_by(client, owner, stake)) return stake;
-    }
-    return NULL;
+    const struct path *used = zkl_path_find(client->zk, path, strlen(path));
+    const struct stake *stake = used ? used->granted : NULL;
+    while (stake && !is_had_by(client, owner, stake)) stake = stake->next_granted;
+    return stake;
 }
 
 static int64_t permits(const struct client *client, int owner, const char *path) {
