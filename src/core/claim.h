@@ -63,7 +63,8 @@ enum zkl_action {
                                 waiter in one with the delete of partner->name */
     ZKL_DO_SYNC = 1 << 2,    /* sync the path */
     ZKL_DO_LIST = 1 << 3, /* get_children of the path; in LIST, and to look ahead, only if no other
-                             list of the path is out */
+                             list of the path is out; in CREATE it may be asked for when the node
+                             is there */
     ZKL_DO_RANK = 1 << 4, /* get of each zkl_line_unranked() */
     ZKL_DO_WATCH_OWN = 1 << 5,        /* get with watch: claim->name */
     ZKL_DO_WATCH_AHEAD = 1 << 6,      /* get with watch: claim->ahead */

@@ -105,9 +105,28 @@ void zkl_stake_mark(struct stake *stake) {
     if (call) zkl_call_set(call, stake->path->text, stake->claim.name, data, stake->version);
 }
 
+/*
+ * A claim that enters has a list behind its create, which names all that are in line. Among many
+ * of its session, while a list is out, it has none: the first of them whose create is answered asks
+ * for one, for all that have a node by then (stake_news.c). That is a flight more for claims that
+ * wait for others of the session in any case. Of claims that may hold beside one another each has
+ * its own list.
+ */
+#ifndef ZKL_MANY_CLAIMS
+#define ZKL_MANY_CLAIMS 16
+#endif
+
+static bool enters_among_many(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    return claim->state == ZKL_CREATE && !claim->trying && claim->batch == 0 &&
+           (claim->kind == ZKL_MUTEX || claim->kind == ZKL_WRITE) &&
+           stake->path->stakes > ZKL_MANY_CLAIMS;
+}
+
 /* One list of a path serves all that are in LIST, or look ahead. */
 static void list(struct stake *stake) {
-    bool shared = stake->claim.state == ZKL_LIST || stake->claim.looking;
+    bool shared =
+        stake->claim.state == ZKL_LIST || stake->claim.looking || enters_among_many(stake);
     if (shared && stake->path->lists > 0) return;
     struct call *call = call_for(stake, CALL_LIST, NULL);
     if (!call) return;
