@@ -92,6 +92,16 @@ describe("the requests", function()
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
     end)
 
+    -- The first finds no path; the parents, the create and the list are the second.
+    it("of an acquire on a path that does not exist are two flights, whatever its depth", function()
+        local path = rig.path() .. "/of/some/depth"
+        hold(session:mutex(path))
+        local seen = proxy:seen()
+        assert.same({ create2 = 2, getChildren = 2, createContainer = seen.createContainer,
+                      flights = 2 }, seen)
+        assert.equal(select(2, path:gsub("/", "")), seen.createContainer)
+    end)
+
     it("of the first acquire of a session are no more", function()
         local fresh = rig.session(proxy.hosts, { timeout = LONG })
         start_counting()
