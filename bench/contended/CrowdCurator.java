@@ -200,7 +200,7 @@ public final class CrowdCurator {
             Lock lock = locks.get(i % (locks.size() - 1) + 1);
             start(() -> beOneOfMany(lock, deadline));
         }
-        if (!awaitNodes(all + 1, now() + PATIENCE)) {
+        if (!awaitNodes(all + 1, deadline > 0 ? deadline : now() + PATIENCE) && deadline == 0) {
             throw new IllegalStateException("they are not all in line");
         }
     }

@@ -11,7 +11,7 @@ local zklock = require "zklock"
 local number = markdown.number
 
 local WARM = 50 -- waiters of each process
-local GRACE, SLOWER = 5, 3 -- so many seconds, and times the seconds that it took, to get in line
+local GRACE, SLOWER = 2, 3 -- so many seconds, and times the seconds that it took, to get in line
 local PATIENCE = 300 -- seconds
 local POLL = 0.02 -- seconds
 
