@@ -176,6 +176,7 @@ void zkl_stake_forget(struct stake *stake) {
         zkl_path_unwatch(session, stake->path);
         zkl_path_idle(session, stake->path);
     }
+    zkl_stake_resume_postponed(session, stake->path);
     stake->path = NULL;
     zkl_stake_unhold(stake);
 }

@@ -180,10 +180,32 @@ static void watch_own(struct stake *stake) {
     else zkl_call_watch(call, stake->path->text, claim->name);
 }
 
+/*
+ * A claim that lets nobody hold beside it needs no watch of its predecessor while another one of
+ * the session is ahead of both: what excludes that one is watched. The foremost has to watch.
+ */
+static bool is_behind_own(const struct zkl_claim *claim) {
+    if (claim->line->exhausted || (claim->kind != ZKL_MUTEX && claim->kind != ZKL_WRITE))
+        return false;
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        bool in_line = each->state >= ZKL_LIST && each->state <= ZKL_DOWNGRADE;
+        if (in_line && each->sequence < claim->sequence) return true;
+    }
+    return false;
+}
+
+/* As if the get were lost: a heartbeat asks again, and each claim that goes (stake.c). */
+static zkl_actions postpone(struct stake *stake) {
+    struct zkl_claim *claim = &stake->claim;
+    stake->path->postponed = true;
+    return zkl_claim_got_ahead(claim, claim->ahead, ZKL_UNKNOWN, ZKL_OK, stake->session->now);
+}
+
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!claim->heading) zkl_watches_narrow(stake, false);
-    if (!may_watch(stake, claim->ahead->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
+    if (!may_watch(stake, claim->ahead->name))
+        return is_behind_own(claim) ? postpone(stake) : zkl_claim_cancel(claim, ZKL_TOO_MANY);
     struct call *call = call_for(stake, CALL_GET_AHEAD, claim->ahead);
     if (call) zkl_call_watch(call, stake->path->text, claim->ahead->name);
     return 0;
@@ -225,6 +247,17 @@ static zkl_actions watch_children(struct stake *stake) {
     zkl_path_watch(stake->path, stake);
     if (stake->path->children || !stake->claim.lingers) return 0;
     return zkl_claim_listed(&stake->claim, ZKL_UNKNOWN, ZKL_NO_MEMORY, stake->session->now);
+}
+
+void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path) {
+    struct zkl_claim *claim = path->line.claims, *next;
+    if (!path->postponed || session->state != ZKL_SESSION_CONNECTED) return;
+    path->postponed = false;
+    for (; claim && !path->postponed; claim = next) {
+        next = claim->next;
+        if (claim->state == ZKL_WAIT && claim->stalled && !zkl_kind_is_fixed(claim->kind))
+            zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, session->now));
+    }
 }
 
 void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
