@@ -91,7 +91,10 @@ end
 
 
 -- What the waiters of a session have in common is made once: they are many.
-local function be_one_of_many(lock, options)
+local function be_one_of_many(lock, options, deadline)
+    if deadline > 0 then
+        options = { timeout = math.max(0.001, deadline - core.now()), on_queued = in_line }
+    end
     local lease, _, code = lock:acquire(options)
     if lease then lease:release() end
     note_end(lease, code)
@@ -146,12 +149,11 @@ end
 
 function commands.throng(count, _, deadline)
     count, deadline = tonumber(count), tonumber(deadline)
-    local timeout = deadline > 0 and math.max(0.001, deadline - core.now()) or PATIENCE
-    local options, locks = { timeout = timeout, on_queued = in_line }, {}
+    local options, locks = { timeout = PATIENCE, on_queued = in_line }, {}
     for number = 1, #sessions do locks[number] = lock_of(number) end
     queued, ended = 0, 0
     for outcome in pairs(tally) do tally[outcome] = 0 end
-    for i = 1, count do start(be_one_of_many, locks[i % #sessions + 1], options) end
+    for i = 1, count do start(be_one_of_many, locks[i % #sessions + 1], options, deadline) end
     await("all in line", function() return queued + ended >= count end)
     await("their watches", are_watched)
 end

@@ -595,7 +595,7 @@ static void check_lookahead(const struct client *client, const struct zkl_claim 
 
 bool rules_may_be_unwatching(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
-    if (!world.setting.room || !own || claim->kind == ZKL_READ) return false;
+    if (!own || (claim->kind != ZKL_MUTEX && claim->kind != ZKL_WRITE)) return false;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *each = &stake->claim;
         const struct node *node = each->line == claim->line ? node_of(each) : NULL;

@@ -182,16 +182,23 @@ static void watch_own(struct stake *stake) {
 
 /*
  * A claim that lets nobody hold beside it needs no watch of its predecessor while another one of
- * the session is ahead of both: what excludes that one is watched. The foremost has to watch.
+ * the session is ahead of both: what excludes that one is watched. The foremost has to watch, and
+ * some that follow do, so that they know their places when it is their turn. How many claims are
+ * ahead; WATCHING: so many, or more.
  */
-static bool is_behind_own(const struct zkl_claim *claim) {
-    if (claim->line->exhausted || (claim->kind != ZKL_MUTEX && claim->kind != ZKL_WRITE))
-        return false;
+#ifndef ZKL_WATCHING_CLAIMS
+#define ZKL_WATCHING_CLAIMS 64
+#endif
+enum { WATCHING = ZKL_WATCHING_CLAIMS };
+
+static size_t own_ahead(const struct zkl_claim *claim) {
+    size_t count = 0;
+    if (claim->line->exhausted || (claim->kind != ZKL_MUTEX && claim->kind != ZKL_WRITE)) return 0;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
         bool in_line = each->state >= ZKL_LIST && each->state <= ZKL_DOWNGRADE;
-        if (in_line && each->sequence < claim->sequence) return true;
+        if (in_line && each->sequence < claim->sequence && ++count == WATCHING) break;
     }
-    return false;
+    return count;
 }
 
 /* As if the get were lost: a heartbeat asks again, and each claim that goes (stake.c). */
@@ -204,8 +211,10 @@ static zkl_actions postpone(struct stake *stake) {
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!claim->heading) zkl_watches_narrow(stake, false);
+    size_t ahead = own_ahead(claim);
+    if (ahead == WATCHING) return postpone(stake);
     if (!may_watch(stake, claim->ahead->name))
-        return is_behind_own(claim) ? postpone(stake) : zkl_claim_cancel(claim, ZKL_TOO_MANY);
+        return ahead ? postpone(stake) : zkl_claim_cancel(claim, ZKL_TOO_MANY);
     struct call *call = call_for(stake, CALL_GET_AHEAD, claim->ahead);
     if (call) zkl_call_watch(call, stake->path->text, claim->ahead->name);
     return 0;
@@ -214,6 +223,7 @@ static zkl_actions watch_ahead(struct stake *stake) {
 /* Only if there is room, and memory. The watch of `ahead` may have ended the lookahead. */
 static void watch_lookahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
+    if (claim->stalled) zkl_claim_overlook(claim); /* it was postponed */
     if (!claim->lookahead) return;
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
     bool watched = node && zkl_watches_follow(stake, node);
