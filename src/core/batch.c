@@ -77,10 +77,11 @@ static bool is_used_up(const struct zkl_claim *claim) {
 /*
  * A node that waited behind another session's has a list of then. The other one mostly came again
  * since. To ask would cost each turn of a batch a round trip, and if nobody came, the session's
- * next node is the first, and has not waited.
+ * next node is the first, and has not waited. With the first grant of a node it is too early: the
+ * other one is on its way, and what enters now may be ahead of it.
  */
 static bool others_may_wait(const struct zkl_claim *claim) {
-    return others_wait(claim) || (claim->batch > 0 && claim->contended);
+    return others_wait(claim) || (claim->batch > 0 && claim->contended && claim->served > 0);
 }
 
 static bool is_over(const struct zkl_claim *claim, zkl_time now) {
