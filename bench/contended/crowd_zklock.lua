@@ -86,7 +86,8 @@ local ended = 0
 local function note_end(lease, code)
     local outcome = lease and "served" or code == "timeout" and "timeouts" or "others"
     tally[outcome] = tally[outcome] + 1
-    ended = ended + 1
+    ended, last = ended + 1, core.now()
+    waiting = waiting - 1
 end
 
 
@@ -153,7 +154,10 @@ function commands.throng(count, _, deadline)
     for number = 1, #sessions do locks[number] = lock_of(number) end
     queued, ended = 0, 0
     for outcome in pairs(tally) do tally[outcome] = 0 end
-    for i = 1, count do start(be_one_of_many, locks[i % #sessions + 1], options, deadline) end
+    waiting = waiting + count
+    for i = 1, count do
+        coroutine.wrap(be_one_of_many)(locks[i % #sessions + 1], options, deadline)
+    end
     await("all in line", function() return queued + ended >= count end)
     await("their watches", are_watched)
 end
