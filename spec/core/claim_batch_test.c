@@ -347,16 +347,20 @@ static void turn_ends(void) {
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
     }
     TEST("the next node asks, if it did not wait; and so does one whose turn ends by time") {
-        begin(1);
+        begin(2);
         scene_start();
         scene_created(42, 1042);
         LISTED(AHEAD, s.claim.name);
         CHECK_IS(scene_own_deleted(), ENTERS);
         scene_created(43, 1043);
         CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
-        CHECK_IS(follow(&s.second), ZKL_DO_QUEUED | ZKL_DO_WATCH_CHILDREN);
+        follow(&s.second);
+        follow(&s.third);
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
         reach(ZKL_HELD, ZKL_BATCH_BY_TIME);
         s.claim.contended = true;
+        s.claim.served = 1;
         follow(&s.second);
         s.now += ZKL_QUANTUM_MAX;
         CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
