@@ -6,6 +6,8 @@ local receiver = require "zklock.receiver"
 local setmetatable = setmetatable
 
 ---@class zklock.Request
+---@field run? zklock.Run that waits for it (tasks.lua)
+---@field thread? thread of that, while it waits
 local Request = {}
 Request.__index = Request
 Request.__name = "zklock.request"
@@ -44,6 +46,7 @@ end
 --- Ends the request if it is not done, and frees it.
 function Request:close()
     self.requests[self.id] = nil
+    if self.run then self.run:leave(self) end
     self.handle:drop()
 end
 

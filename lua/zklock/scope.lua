@@ -13,20 +13,19 @@ local function finish(closable, ok, ...)
 end
 
 
-local function scope(closable, fn, ...)
-    return finish(closable, pcall(fn, ...))
+if _VERSION < "Lua 5.4" then
+    return function(closable, fn, ...)
+        return finish(closable, pcall(fn, ...))
+    end
 end
 
 
 -- `<close>` is a syntax error before Lua 5.4, so it stands in a string. It is
 -- for coroutine.close alone: an error that ends a coroutine closes nothing.
-local closing = [[
-local scope = ...
-return function(closable, ...)
+return load([[
+local finish, pcall = ...
+return function(closable, fn, ...)
     local guard <close> = closable
-    return scope(closable, ...)
+    return finish(closable, pcall(fn, ...))
 end
-]]
-
-if _VERSION < "Lua 5.4" then return scope end
-return load(closing, "=zklock.scope")(scope)
+]], "=zklock.scope")(finish, pcall)

@@ -35,8 +35,8 @@ local _M = {}
 ---@field resumed? thread the latest
 ---@field ready table[] what is to be resumed: has a thread, perhaps arguments
 ---@field sleepers zklock.Pause[] the one that is due next is the last
----@field waiting table pauses with a request, as a set
----@field paused table threads in a pause, as a set
+---@field waiting table requests that coroutines wait for, as a set
+---@field paused table threads in a pause, as a set: tasks at least
 ---@field run_of table thread -> its run
 ---@field runs table the runs that have not ended, as a set
 local Scheduler = {}
@@ -80,17 +80,11 @@ local Pause = {}
 Pause.__index = Pause
 
 
-function Pause:over()
-    if self.request then return self.request:done() end
-    return self.woken
-end
-
-
 function Pause:wait()
     local thread = this_thread()
     self.thread = thread
     self.scheduler.paused[thread] = true
-    while not self:over() do yield() end
+    while not self.woken do yield() end
 end
 
 
@@ -99,7 +93,6 @@ function Pause:close()
     if not self.thread then return end
     self.scheduler.paused[self.thread] = nil
     self.thread = nil
-    self.scheduler.waiting[self] = nil
 end
 
 Pause.__close = Pause.close
@@ -110,13 +103,22 @@ local function pause(self)
 end
 
 
---- The driver's verb.
+local function wake(request)
+    local ready = request.run.scheduler.ready
+    ready[#ready + 1] = request
+end
+
+
+--- The driver's verb. The request is its own pause, and ends it when it is closed. There are many
+-- that wait here, and each has a stack: so little is between this and the yield.
 function _M.wait(_, request)
-    local scheduler = driving()
-    local self = scheduler:new_pause(request)
-    request:on_done(function() scheduler:wake(self) end)
-    scheduler.waiting[self] = true
-    pause(self)
+    local thread, scheduler = this_thread(), driving()
+    local run = scheduler:run_around(thread)
+    request.run, request.thread = run, thread
+    request:on_done(wake)
+    scheduler.waiting[request] = true
+    if run.tasks[thread] then scheduler.paused[thread] = true end
+    while not request:done() do yield() end
 end
 
 
@@ -158,6 +160,15 @@ end
 ---@field over boolean its coroutines are not resumed any more
 local Run = {}
 Run.__index = Run
+
+
+--- The request is not waited for any more.
+function Run:leave(request)
+    local scheduler, thread = self.scheduler, request.thread
+    scheduler.waiting[request] = nil
+    if thread then scheduler.paused[thread] = nil end
+    request.thread = nil
+end
 
 
 function Run:is_over()
@@ -224,14 +235,18 @@ Run.__close = Run.close
 -- --- the scheduler -----------------------------------------------------------------------
 
 -- A coroutine that a task started is one of the task's run.
-function Scheduler:new_pause(request)
-    local thread = this_thread()
+function Scheduler:run_around(thread)
     local run = self.run_of[thread]
     if not run or run:is_over() then
         run = self.run_of[self.resumed]
         self.run_of[thread] = run
     end
-    return setmetatable({ scheduler = self, run = run, request = request }, Pause)
+    return run
+end
+
+
+function Scheduler:new_pause()
+    return setmetatable({ scheduler = self, run = self:run_around(this_thread()) }, Pause)
 end
 
 
@@ -250,8 +265,7 @@ function Scheduler:forget(run)
     self.sleepers = others
     for waiter in pairs(self.waiting) do
         if waiter.run:is_within(run) then
-            waiter.request:close()
-            self.waiting[waiter] = nil
+            waiter:close()
         end
     end
     for each in pairs(self.runs) do

@@ -123,7 +123,7 @@ local function block(session, bound)
 end
 
 
-local function attend(session, request, deadline, take, ...)
+local function attend(session, request, deadline, take, a, b, c)
     local handle = request.handle
     if not handle:done() then
         driver().wait(session, request, deadline)
@@ -132,15 +132,15 @@ local function attend(session, request, deadline, take, ...)
             handle:cancel(late and "timeout" or "interrupted")
         end
     end
-    return take(request, ...)
+    return take(request, a, b, c)
 end
 
 
---- Waits for a request, then gives what take(request, ...) gives. The request
+--- Waits for a request, then gives what take(request, a, b, c) gives. The request
 -- is closed after, so take() has to take all that it needs.
-function _M.wait(session, request, timeout, take, ...)
+function _M.wait(session, request, timeout, take, a, b, c)
     local deadline = timeout and now() + timeout
-    return scope(request, attend, session, request, deadline, take, ...)
+    return scope(request, attend, session, request, deadline, take, a, b, c)
 end
 
 

@@ -327,6 +327,44 @@ static void turn_ends(void) {
         s.line.children = ZKL_WATCHED;
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
     }
+    TEST("a node that waited behind another session's has others to end its turn for, unasked") {
+        begin(2);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(AHEAD, s.claim.name);
+        follow(&s.second);
+        follow(&s.third);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
+    }
+    TEST("not with the first grant: who was ahead is about to come again") {
+        begin(1);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(AHEAD, s.claim.name);
+        follow(&s.second);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+    }
+    TEST("the next node asks, if it did not wait; and so does one whose turn ends by time") {
+        begin(2);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(AHEAD, s.claim.name);
+        CHECK_IS(scene_own_deleted(), ENTERS);
+        scene_created(43, 1043);
+        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        follow(&s.second);
+        follow(&s.third);
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        reach(ZKL_HELD, ZKL_BATCH_BY_TIME);
+        s.claim.contended = true;
+        s.claim.served = 1;
+        follow(&s.second);
+        s.now += ZKL_QUANTUM_MAX;
+        CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
+    }
     TEST("who came since is served next, once the batch is") {
         for (int batch = 1; batch <= 2; batch++) {
             for (int listed = 0; listed < 2; listed++) {

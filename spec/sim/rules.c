@@ -593,6 +593,17 @@ static void check_lookahead(const struct client *client, const struct zkl_claim 
     require(!before || before->watched & bit_of(client), "what a claim looks ahead to is watched");
 }
 
+bool rules_may_be_unwatching(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = node_of(claim);
+    if (!own || (claim->kind != ZKL_MUTEX && claim->kind != ZKL_WRITE)) return false;
+    EACH_STAKE(client, stake) {
+        const struct zkl_claim *each = &stake->claim;
+        const struct node *node = each->line == claim->line ? node_of(each) : NULL;
+        if (node && alive(node) && node->place < own->place) return true;
+    }
+    return false;
+}
+
 /* Nobody waits for nothing: its predecessor lives, is the nearest, and is watched. */
 static void check_waiter(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim), *ahead = node_find(claim->ahead->name);
@@ -602,6 +613,7 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
         check_permits(client, claim, own);
         return;
     }
+    if (claim->stalled) return; /* it may be unwatching: else it is no calm */
     require(ahead && alive(ahead), "a claim that waits is behind another node");
     require(ahead && ahead->watched & bit_of(client),
             "a claim that waits watches the node that it waits for");

@@ -71,6 +71,9 @@ void rules_at_any_time(void);
 /* In a calm, when nothing is under way any more, with other clients' nodes still there. */
 void rules_in_calm(void);
 
+/* A claim in WAIT need not watch the node that it waits for: another one of its client is ahead. */
+bool rules_may_be_unwatching(const struct client *client, const struct zkl_claim *claim);
+
 /* It comes to no calm: perhaps since somebody was not told. */
 void rules_on_unrest(void);
 

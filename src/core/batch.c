@@ -74,8 +74,18 @@ static bool is_used_up(const struct zkl_claim *claim) {
     return claim->served + 1 >= ZKL_BATCH_MAX;
 }
 
+/*
+ * A node that waited behind another session's has a list of then. The other one mostly came again
+ * since. To ask would cost each turn of a batch a round trip, and if nobody came, the session's
+ * next node is the first, and has not waited. With the first grant of a node it is too early: the
+ * other one is on its way, and what enters now may be ahead of it.
+ */
+static bool others_may_wait(const struct zkl_claim *claim) {
+    return others_wait(claim) || (claim->batch > 0 && claim->contended && claim->served > 0);
+}
+
 static bool is_over(const struct zkl_claim *claim, zkl_time now) {
-    return claim->ends || is_used_up(claim) || (is_served(claim, now) && others_wait(claim));
+    return claim->ends || is_used_up(claim) || (is_served(claim, now) && others_may_wait(claim));
 }
 
 /* If nobody waits, and nobody is to tell when that changes. */
@@ -165,6 +175,7 @@ static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
     heir->doubted = claim->doubted;
     heir->served = claim->served + held;
     heir->turn_began = claim->turn_began;
+    heir->contended = claim->contended;
     heir->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
     heir->own_watched = false;
     heir->stalled = heir->heir = true;

@@ -63,7 +63,8 @@ enum zkl_action {
                                 waiter in one with the delete of partner->name */
     ZKL_DO_SYNC = 1 << 2,    /* sync the path */
     ZKL_DO_LIST = 1 << 3, /* get_children of the path; in LIST, and to look ahead, only if no other
-                             list of the path is out */
+                             list of the path is out; in CREATE it may be asked for when the node
+                             is there */
     ZKL_DO_RANK = 1 << 4, /* get of each zkl_line_unranked() */
     ZKL_DO_WATCH_OWN = 1 << 5,        /* get with watch: claim->name */
     ZKL_DO_WATCH_AHEAD = 1 << 6,      /* get with watch: claim->ahead */
@@ -190,13 +191,14 @@ struct zkl_claim {
     bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
     bool found;            /* failed with ZKL_CONFLICT, for a contender of another use */
     bool ends;             /* HELD: its turn ends with it */
-    bool lingers;          /* LEAVE: its node goes to the next, if the list that is out shows that
-                              no other session waits */
-    bool heir;             /* its node was another's, and that is all that it knows of it */
-    bool unseen;           /* nobody can have seen it wait: zkl_permits_unseen() */
-    bool waits;            /* it is a waiter of a condition */
-    bool left;             /* of a waiter: the lock's node is gone */
-    bool settled;          /* of a waiter: its signal was taken, or nobody is to have it */
+    bool contended; /* its node, or that which it inherits, waited behind another session's */
+    bool lingers;   /* LEAVE: its node goes to the next, if the list that is out shows that
+                       no other session waits */
+    bool heir;      /* its node was another's, and that is all that it knows of it */
+    bool unseen;    /* nobody can have seen it wait: zkl_permits_unseen() */
+    bool waits;     /* it is a waiter of a condition */
+    bool left;      /* of a waiter: the lock's node is gone */
+    bool settled;   /* of a waiter: its signal was taken, or nobody is to have it */
     char name[ZKL_NAME_SIZE]; /* CREATE: without the counter */
 };
 

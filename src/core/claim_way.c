@@ -34,7 +34,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     if (zkl_claim_tires(claim)) return rest(claim);
     claim->state = ZKL_CREATE;
     claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
-    claim->recheck = false;
+    claim->recheck = claim->contended = false;
     claim->czxid = 0;
     claim->served = 0;
     claim->nonce = ++claim->common->nonces;
@@ -86,7 +86,9 @@ bool zkl_claim_rechecks_by_list(struct zkl_claim *claim) {
 static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead) {
     zkl_actions actions = ZKL_DO_WATCH_AHEAD;
     claim->state = ZKL_WAIT;
-    if (ahead->session != claim->common->session) claim->line->gave_way = false;
+    bool behind_others = ahead->session != claim->common->session;
+    if (behind_others) claim->line->gave_way = false;
+    claim->contended = claim->contended || behind_others;
     claim->heading = false;
     claim->ahead = zkl_contender_hold(ahead);
     if (!claim->own_watched) actions |= ZKL_DO_WATCH_OWN;

@@ -29,7 +29,7 @@ void zkl_stake_hold(struct stake *stake) {
 void zkl_stake_unhold(struct stake *stake) {
     assert(stake->references > 0);
     if (--stake->references > 0) return;
-    free(stake->data);
+    if (stake->data != stake->session->identity) free(stake->data);
     free(stake->owner);
     free(stake);
 }

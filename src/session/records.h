@@ -37,6 +37,7 @@ struct path {
     size_t stakes;
     size_t counted; /* of them, those in session->node_bytes */
     size_t lists;   /* CALL_LIST that are out */
+    bool postponed; /* perhaps a claim does not watch its predecessor yet */
     size_t length;
     char text[];
 };

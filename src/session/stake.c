@@ -55,13 +55,15 @@ bool zkl_stake_lacks_room(const struct stake *stake) {
     return waits && stake->session->node_bytes + cost > ZKL_PATHS_MAX;
 }
 
-/* The node's data: the session's identity, and on a line of its own the lock's data. */
-static char *node_data(const char *identity, const char *data) {
-    size_t size = strlen(identity) + (data ? 1 + strlen(data) : 0) + 1;
-    char *text = malloc(size);
+/*
+ * The node's data: the session's identity, and on a line of its own the lock's data. Without that
+ * it is the session's own text.
+ */
+static char *node_data(char *identity, const char *data) {
+    if (!data) return identity;
+    char *text = malloc(strlen(identity) + 1 + strlen(data) + 1);
     if (!text) return NULL;
-    strcpy(text, identity);
-    return data ? strcat(strcat(text, "\n"), data) : text;
+    return strcat(strcat(strcpy(text, identity), "\n"), data);
 }
 
 /* The first stake after a pause: heartbeats are due from now on. */
@@ -76,6 +78,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     struct stake *stake = calloc(1, sizeof *stake);
     if (!stake) return NULL;
     stake->references = 1;
+    stake->session = session;
     stake->owner = strdup(options->owner);
     stake->data = node_data(session->identity, options->data);
     if (!stake->owner || !stake->data) {
@@ -86,7 +89,6 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                    options->trying);
     zkl_claim_want(&stake->claim, options->permits, options->limit);
     zkl_claim_batch(&stake->claim, options->batch, session->now);
-    stake->session = session;
     stake->path = path;
     stake->jitter = options->jitter;
     path->fixed = path->fixed || zkl_kind_is_fixed(options->kind);
@@ -176,6 +178,7 @@ void zkl_stake_forget(struct stake *stake) {
         zkl_path_unwatch(session, stake->path);
         zkl_path_idle(session, stake->path);
     }
+    zkl_stake_resume_postponed(session, stake->path);
     stake->path = NULL;
     zkl_stake_unhold(stake);
 }

@@ -53,6 +53,8 @@ void zkl_stake_mark(struct stake *stake);
 void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */
 /* To watch that path; what looks ahead gives way. False: there is none. */
 bool zkl_stake_make_room(struct zkl_session *session, const char *path);
+/* Claims that did not watch what they wait for, with others ahead: those that have come near do. */
+void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path);
 void zkl_stake_look_later(struct zkl_session *session, struct path *path);
 
 /* --- stake_news.c: feeds the claim what was heard -----------------------------------------------

@@ -118,6 +118,7 @@ static zkl_actions answer_revise(struct stake *stake, const struct answer *answe
     return 0;
 }
 
+/* A list that is out was asked for after the create that is answered. */
 static zkl_actions answer_create(struct stake *stake, const struct answer *answer) {
     struct zkl_claim *claim = &stake->claim;
     int64_t czxid = answer->stat ? answer->stat->czxid : 0;
@@ -125,7 +126,10 @@ static zkl_actions answer_create(struct stake *stake, const struct answer *answe
         if (answer->reply == ZKL_DONE) return zkl_claim_placed(claim, czxid, answer->now);
         if (answer->rc == ZKL_ERROR_NODE_EXISTS) return zkl_claim_taken(claim);
     }
-    return zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
+    zkl_actions did =
+        zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
+    bool unlisted = claim->state == ZKL_LIST && stake->path->lists == 0;
+    return unlisted ? did | ZKL_DO_LIST : did;
 }
 
 static zkl_actions answer_own(struct stake *stake, const struct answer *answer) {
