@@ -26,6 +26,7 @@ local REVOKE, BATCH_MAX = core.revoke_data, core.batch_max
 ---@field claim "mutex"|"read"|"write"|"permit"|"unfair" how it contends
 ---@field limit? integer of a semaphore
 ---@field batch? integer grants of a turn, or core.batch_by_time
+---@field counting? boolean its tokens count the grants of a node
 local Lock = {}
 Lock.__index = Lock
 Lock.__name = "zklock.lock"
@@ -143,7 +144,7 @@ local function describe(entry, held)
 end
 
 
-local function take_queue(request, path, turns)
+local function take_queue(request, path, counting)
     local code, detail = request.handle:result()
     if code ~= "ok" then return failure(code, path, detail) end
     local queue = request.handle:queue()
@@ -151,7 +152,7 @@ local function take_queue(request, path, turns)
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
         taken = taken + (entry.permits or huge)
-        if turns and entry.token then entry.token = entry.token * BATCH_MAX + entry.served end
+        if counting and entry.token then entry.token = entry.token * BATCH_MAX + entry.served end
         entry.served = nil
         describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
     end
@@ -186,7 +187,7 @@ function way.queue(self, timeout)
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
     local request = session.handle:queue(self.path, self.claim, timeout)
-    return session:await(request, timeout, take_queue, self.path, self.batch)
+    return session:await(request, timeout, take_queue, self.path, self.counting)
 end
 
 
@@ -256,7 +257,7 @@ end
 
 
 function Lock.new(session, path, kind, opts)
-    local claim = opts.order == "none" and "unfair" or kind
+    local claim, counting = opts.order == "none" and "unfair" or kind, opts.token == "turns"
     return setmetatable({
         way = way,
         session = session,
@@ -265,6 +266,7 @@ function Lock.new(session, path, kind, opts)
         claim = claim,
         limit = opts.limit,
         batch = opts.batch,
+        counting = counting,
         wish = { -- what the session's handle is asked for, each time
             path = path,
             kind = claim,
@@ -273,6 +275,7 @@ function Lock.new(session, path, kind, opts)
             jitter = opts.jitter,
             limit = opts.limit,
             batch = opts.batch,
+            counting = counting,
         },
     }, Lock)
 end

@@ -270,6 +270,7 @@ local mutex_fields = {
     data = check.data,
     batch = check.batch,
     jitter = check.pause,
+    token = one_of("turns"),
 }
 
 
@@ -281,7 +282,11 @@ function _M.mutex(given)
         refuse('jitter belongs to order = "none": by order = "%s" one waiter is woken at a time',
             opts.order)
     end
+    if opts.token and opts.order == "none" then
+        refuse('token belongs to order = "fifo": by order = "none" tokens compare with no others')
+    end
     if opts.order == "turns" then
+        opts.token = "turns"
         opts.batch = opts.batch or core.batch_by_time
     elseif opts.batch then
         refuse('batch belongs to order = "turns": by order = "%s" each has its own turn',

@@ -39,6 +39,7 @@ static void reach(enum zkl_claim_state state, int32_t batch) {
     scene_reach(state);
     s.line.opened = true;
     s.claim.batch = batch;
+    s.claim.counting = batch != 0;
 }
 
 /* The first one holds, the others have come. */
@@ -751,6 +752,17 @@ static void tokens(void) {
             CHECK_IS(s.claim.code, i == 1 ? ZKL_UNSUPPORTED : ZKL_OK);
             s.claim.served = ZKL_BATCH_MAX - 1;
             if (i == 0) CHECK_IS(zkl_claim_token(&s.claim), INT64_MAX);
+        }
+    }
+    TEST("a claim without a batch may have the tokens of those that have one") {
+        for (int i = 0; i < 2; i++) {
+            begin(0);
+            zkl_claim_count(&s.claim);
+            scene_start();
+            scene_created(42, i == 0 ? 1042 : ZKL_BATCH_CZXID_MAX + 1);
+            zkl_actions did = LISTED(s.claim.name);
+            CHECK_IS(did, i == 0 ? ZKL_DO_GRANT : ZKL_DO_FAIL | ZKL_DO_REMOVE);
+            if (i == 0) CHECK_IS(zkl_claim_token(&s.claim), 1042 * ZKL_BATCH_MAX);
         }
     }
 }

@@ -638,6 +638,10 @@ return {
       at = "zkl_claim_yield", find = "claim->ends = true;" },
     { "batch-token-czxid", "all grants of a node have one token",
       at = "zkl_claim_token", find = "+ claim->served" },
+    { "token-of-fifo", "a lock in order of arrival has tokens of its own, whatever it was asked for",
+      at = "zkl_stake_new", find = "if (options->counting) zkl_claim_count(&stake->claim);" },
+    { "token-mixed", "in a session a path has tokens of both kinds",
+      at = "is_same_use", find = "&&\n           claim->counting == counting" },
     { "batch-token-overflow", "tokens of a very large czxid overflow",
       at = "advance", find = "ZKL_BATCH_CZXID_MAX", replace = "INT64_MAX - 1" },
 

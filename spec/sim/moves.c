@@ -224,12 +224,22 @@ static int32_t some_batch(void) {
     return batch ? (int32_t)batch : ZKL_BATCH_BY_TIME;
 }
 
+/*
+ * A third of the clients, at most, have each grant by a node of its own, with the same tokens. Now
+ * and then one wants other tokens, and is refused while its session uses the path.
+ */
+static void desire_turns(const struct client *c, struct desire *desire) {
+    desire->batch = world.setting.plain ? world.setting.batch : some_batch();
+    if (world.setting.plain || !c->mutexes || index_of(c) % 3 != 1) return;
+    desire->batch = 0;
+    desire->counting = choose(16) != 15;
+}
+
 /* In a small case the first client wants all permits, the others one. */
 static struct desire some_desire(const struct client *c) {
     struct desire desire = {.kind = some_kind(c)};
     int32_t limit = world.setting.limit;
-    if (world.setting.mix == MIX_TURNS)
-        desire.batch = world.setting.plain ? world.setting.batch : some_batch();
+    if (world.setting.mix == MIX_TURNS) desire_turns(c, &desire);
     if (desire.kind != ZKL_PERMIT) return desire;
     if (world.setting.mix == MIX_QUARREL && choose(8) == 7) limit++;
     desire.limit = limit;

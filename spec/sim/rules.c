@@ -41,6 +41,14 @@ static void note_token(const struct node *node, int32_t served) {
     *token = rank;
 }
 
+/* Whether or not a node has several: a store that compares them refuses none that is right. */
+static void note_counted(const struct zkl_claim *claim, const struct node *node) {
+    int64_t *latest = &world.counted[node->line], token = zkl_claim_token(claim);
+    if (!claim->counting) return;
+    require(token > *latest, "tokens that count grants are in one order with those of turns");
+    *latest = token;
+}
+
 static bool waits_for_its_turn(const struct zkl_claim *claim) {
     return claim->batch && claim->wanted && claim->state == ZKL_NEW && !claim->trying;
 }
@@ -91,6 +99,7 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
     if (knows_of_rivals(client, node, true)) node->stirred = true;
     node->grants++;
     note_token(node, claim->served);
+    note_counted(claim, node);
 }
 
 /* A stranger's delete is the one thing that no client can know of in time. */
@@ -104,7 +113,10 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     tell("%s HOLDS, token %lld", story_client(client), (long long)token);
     require(token == zkl_claim_token(&zkl_stakes_at(stakes, 0)->claim),
             "the token is that of the grant");
-    EACH_PART(stakes, part) check_part_of_grant(client, &part->claim);
+    EACH_PART(stakes, part) {
+        require(part->claim.counting == wish->counting, "a grant has the token that was asked for");
+        check_part_of_grant(client, &part->claim);
+    }
 }
 
 void rules_on_untaken(const struct wish *wish) {

@@ -106,6 +106,7 @@ const char *story_desire(const struct desire *desire) {
     if (desire->batch > 0) snprintf(text, TEXT, "the lock, %d a turn", (int)desire->batch);
     if (desire->batch < 0) snprintf(text, TEXT, "the lock, by turns of some time");
     if (desire->batch) return text;
+    if (desire->counting) return "the lock, with the tokens of turns";
     if (desire->kind != ZKL_PERMIT) return names[desire->kind];
     snprintf(text, TEXT, "%d of %d permits", (int)desire->permits, (int)desire->limit);
     return text;

@@ -31,7 +31,9 @@ static bool is_read_write(enum zkl_kind kind) {
 static bool is_other_use(const struct zkl_claim *claim, const struct zkl_acquire_options *asked) {
     bool same =
         claim->kind == asked->kind || (is_read_write(claim->kind) && is_read_write(asked->kind));
-    return !same || claim->limit != asked->limit || !claim->batch != !asked->batch;
+    bool counting = asked->counting || asked->batch;
+    return !same || claim->limit != asked->limit || !claim->batch != !asked->batch ||
+           claim->counting != counting;
 }
 
 /* Some user of the client has the path as another kind of lock. */

@@ -188,6 +188,7 @@ struct wish {
     zkl_time deadline;           /* by the client's clock; of the wait that is out */
     enum zkl_kind kind;
     int32_t limit, batch;
+    bool counting; /* its tokens count the grants of a node */
     bool trying;
     enum zkl_code cancelled; /* why the user, or a close, gave it up */
     bool ended;              /* as a lease, by the own clock */
@@ -328,6 +329,7 @@ struct world {
     unsigned faults;           /* left */
     int64_t token[LINES];      /* of the latest grant to a mutex or writer: see note_token() */
     int64_t read_token[LINES]; /* the largest of a grant to a reader */
+    int64_t counted[LINES];    /* the latest of a claim whose tokens count grants */
     unsigned shortages;        /* allocations that failed */
     const char *broken;        /* the first rule that did not hold */
     struct server servers[SERVERS];
@@ -504,6 +506,7 @@ struct desire {
     enum zkl_kind kind;
     int32_t permits, limit;
     int32_t batch;
+    bool counting;
 };
 enum { OWNERS = 50 };
 /* One such wish at least; any of them, or NULL. */

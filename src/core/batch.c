@@ -22,6 +22,12 @@ void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now) {
     assert(batch == 0 || (claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waits));
     claim->batch = batch;
     claim->since = now;
+    if (batch != 0) zkl_claim_count(claim);
+}
+
+void zkl_claim_count(struct zkl_claim *claim) {
+    assert(claim->kind == ZKL_MUTEX);
+    claim->counting = true;
 }
 
 /* On its way to the front. */

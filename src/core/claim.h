@@ -177,6 +177,7 @@ struct zkl_claim {
     enum zkl_code refusal; /* why its parents could not be made, why it stays a writer, or
                               cannot wait */
     bool trying;           /* must not queue */
+    bool counting;         /* its token counts the grants of its node: as of all with a batch */
     bool wanted;           /* its user still waits for it or holds it */
     bool stalled;          /* its request failed; zkl_claim_resume() asks again */
     bool awaits_parts;     /* CREATE: its create waits for those of the other parts */
@@ -227,7 +228,7 @@ static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
 /* Of a claim that follows: to resume it, or one behind it, would change nothing. */
 bool zkl_claim_stays(const struct zkl_claim *claim);
 
-/* The fencing token. Of claims with a `batch` it counts the grants of a node, too. */
+/* The fencing token. Of claims that are `counting` it counts the grants of a node, too. */
 #ifndef ZKL_BATCH_MAX
 #define ZKL_BATCH_MAX 1024
 #endif
@@ -238,7 +239,7 @@ bool zkl_claim_stays(const struct zkl_claim *claim);
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
 
 static inline int64_t zkl_claim_token(const struct zkl_claim *claim) {
-    return claim->batch ? claim->czxid * ZKL_BATCH_MAX + claim->served : claim->czxid;
+    return claim->counting ? claim->czxid * ZKL_BATCH_MAX + claim->served : claim->czxid;
 }
 
 /* Granted, and neither lost nor given up. */
@@ -273,6 +274,9 @@ void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
  * to ZKL_BATCH_MAX, or after some time, a turn ends once another session waits.
  */
 void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now);
+
+/* Of a new MUTEX: its tokens compare with those of claims with a batch. */
+void zkl_claim_count(struct zkl_claim *claim);
 
 /*
  * The user of a lock's claim in HELD, which is no part, begins to wait in a condition; the

@@ -277,8 +277,8 @@ static int holds(lua_State *L) {
 
 /*
  * What a lock wants each time, with texts that the table keeps: a table { path, kind, reentrant,
- * data, jitter, limit, batch }, by name; jitter of kind "unfair" only, limit of "permit", batch of
- * "mutex".
+ * data, jitter, limit, batch, counting }, by name; jitter of kind "unfair" only, limit of "permit",
+ * batch and counting of "mutex".
  */
 static struct zkl_acquire_options to_options(lua_State *L, int table) {
     luaL_checktype(L, table, LUA_TTABLE);
@@ -291,6 +291,7 @@ static struct zkl_acquire_options to_options(lua_State *L, int table) {
         .jitter = lua_isnil(L, jitter) ? 0 : zkl_lua_time(L, jitter),
         .limit = (int32_t)luaL_optinteger(L, field(L, table, "limit"), 0),
         .batch = (int32_t)luaL_optinteger(L, field(L, table, "batch"), 0),
+        .counting = lua_toboolean(L, field(L, table, "counting")),
     };
     luaL_argcheck(L, options.path, table, "no path");
     lua_settop(L, top);

@@ -48,11 +48,20 @@ static bool is_read_write(enum zkl_kind kind) {
     return kind == ZKL_READ || kind == ZKL_WRITE;
 }
 
-/* One path is a mutex of one order, a read-write lock, or a semaphore of one limit. */
+/* One path is a mutex of one order and one kind of tokens, a read-write lock, or a semaphore of one
+ * limit. */
 static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_options *options) {
     bool same = claim->kind == options->kind ||
                 (is_read_write(claim->kind) && is_read_write(options->kind));
-    return same && claim->limit == options->limit && !claim->batch == !options->batch;
+    bool counting = options->counting || options->batch;
+    return same && claim->limit == options->limit && !claim->batch == !options->batch &&
+           claim->counting == counting;
+}
+
+static int32_t number_of(const struct zkl_claim *claim) {
+    if (claim->kind == ZKL_PERMIT) return claim->limit;
+    if (claim->batch) return USE_TURNS;
+    return claim->counting ? USE_COUNTING : USE_FIFO;
 }
 
 /*
@@ -64,8 +73,7 @@ static bool is_mixed(struct zkl_request *request, const struct path *path,
     const struct zkl_claim *claim = path ? path->line.claims : NULL;
     while (claim && !claim->wanted) claim = claim->next;
     if (!claim || is_same_use(claim, options)) return false;
-    zkl_request_conflict(request, "this session uses it as", claim->kind,
-                         claim->batch ? claim->batch : claim->limit);
+    zkl_request_conflict(request, "this session uses it as", claim->kind, number_of(claim));
     return true;
 }
 

@@ -270,8 +270,9 @@ void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
 /*
  * Ends it with ZKL_CONFLICT: `where` there is a lock of this kind already; `number`: the limit
- * of its permits, or the batch of its turns, or 0.
+ * of its permits; of a mutex an enum mutex_use.
  */
+enum mutex_use { USE_FIFO, USE_COUNTING, USE_TURNS };
 void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
                           int32_t number);
 

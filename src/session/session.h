@@ -179,6 +179,7 @@ struct zkl_acquire_options {
     zkl_time jitter;   /* UNFAIR: the longest pause after the end of a hold; 0: none */
     int32_t batch;   /* MUTEX: grants of a turn, to ZKL_BATCH_MAX, or ZKL_BATCH_BY_TIME; 0: each has
                         its own node */
+    bool counting;   /* MUTEX: tokens as of turns, with or without them */
     int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;   /* PERMIT: of the semaphore */
 };

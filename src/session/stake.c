@@ -86,6 +86,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                    options->trying);
     zkl_claim_want(&stake->claim, options->permits, options->limit);
     zkl_claim_batch(&stake->claim, options->batch, session->now);
+    if (options->counting) zkl_claim_count(&stake->claim);
     stake->session = session;
     stake->path = path;
     stake->jitter = options->jitter;
