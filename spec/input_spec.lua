@@ -136,7 +136,7 @@ describe("with a session,", function()
 
     -- mutex
     test("mutex refuses an unknown option", function() session:mutex("/a", { fair = true }) end,
-         'unknown option "fair"', "known: batch, data, jitter, order, reentrant, token")
+         'unknown option "fair"', "known: batch, data, jitter, keep, order, reentrant, token")
     test("mutex refuses options that are no table", function() session:mutex("/a", 5) end,
          "the options of mutex must be a table, not 5")
     test("mutex refuses an unknown order", function() session:mutex("/a", { order = "lifo" }) end,

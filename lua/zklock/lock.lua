@@ -154,7 +154,8 @@ local function take_queue(request, path, counting)
         taken = taken + (entry.permits or huge)
         if counting and entry.token then entry.token = entry.token * BATCH_MAX + entry.served end
         entry.served = nil
-        describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
+        local held = position == 1 or readers_so_far or taken <= (entry.limit or 0)
+        describe(entry, held and not entry.kept)
     end
     return queue
 end
@@ -169,7 +170,7 @@ function way.revoke(self, timeout)
     if not queue then return nil, message, code end
     local count = 0
     for _, entry in ipairs(queue) do
-        if not entry.held then break end
+        if not (entry.held or entry.kept) then break end
         local left = max(deadline - now(), 0)
         local handle = session.handle:revoke(self.path .. "/" .. entry.name, left)
         local ok
@@ -276,6 +277,7 @@ function Lock.new(session, path, kind, opts)
             limit = opts.limit,
             batch = opts.batch,
             counting = counting,
+            keep = opts.keep,
         },
     }, Lock)
 end

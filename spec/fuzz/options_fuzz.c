@@ -46,7 +46,7 @@ static const char *const names[] = {
     "timeout",   "connect_timeout", "auth",     "acl",       "parents", "margin",
     "reopen",    "identity",        "on_state", "order",     "batch",   "data",
     "reentrant", "owner",           "wait",     "on_queued", "jitter",  "permits",
-    "token",
+    "token",     "keep",
 };
 
 /* What some option takes, and what almost. */

@@ -267,8 +267,7 @@ static void stir(struct client *client, int line) {
     client->stirred[line] = true;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
-        bool had = zkl_claim_holds(claim) || claim->lingers;
-        struct node *node = had ? node_find(claim->name) : NULL;
+        struct node *node = zkl_claim_has_node(claim) ? node_find(claim->name) : NULL;
         if (node && node->line == line) node->stirred = true;
     }
 }
@@ -369,6 +368,8 @@ static void begin_to_close(struct client *client) {
     zkl_session_close(client->zk);
     client_settle(client);
     client->closing = true;
+    EACH_STAKE(client, stake)
+    require(stake->claim.state != ZKL_KEPT, "a session that is closed keeps no node");
     EACH_WISH(client, wish) {
         enum zkl_lease_state state = wish->lease ? zkl_lease_state(wish->lease) : ZKL_LEASE_HELD;
         require(state == ZKL_LEASE_RELEASED || state == ZKL_LEASE_LOST,

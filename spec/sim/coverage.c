@@ -16,12 +16,14 @@ static const struct row {
 } rows[EVENTS] = {
     [EVENT_START] = {"start", "N", "a claim starts once"},
     [EVENT_ADOPT] = {"adopt", "N", "an orphan's claim is new"},
-    [EVENT_CANCEL] = {"cancel", "NTELSKIRWPFAC",
+    [EVENT_CANCEL] = {"cancel", "NTELSKIRWPFACQ",
                       "not wanted any more; a holder's wish is not cancelled, it releases"},
     [EVENT_RELEASE] = {"release", "HDC", "only what is held, or its waiter, is released"},
     [EVENT_DOWNGRADE] = {"downgrade", "H", "only what is held is downgraded"},
-    [EVENT_YIELD] = {"yield", "NELSKIRWPFHDAV",
+    [EVENT_YIELD] = {"yield", "NELSKIRWPFHDAQV",
                      "seen in a get of the own node: it may have been asked for by another"},
+
+    [EVENT_TAKE] = {"take", "HQ", "only what is kept is there to be taken; H: at a heartbeat"},
 
     [EVENT_AWAIT] = {"await", "H", "only a holder waits"},
     [EVENT_PARTNER_CHANGED] =
@@ -43,26 +45,26 @@ static const struct row {
     {"synced: refused", "", "a sync is for everybody"},
     {"synced: unknown", "NELSPHV",
      "as for ok; S: one for which there was no memory, beside one that was sent"},
-    [EVENT_LISTED] = {"listed: ok", "TELSIWBV",
+    [EVENT_LISTED] = {"listed: ok", "TELSIWBQV",
                       "one list is out, and its state is left by its reply"},
-    {"listed: absent", "TELSIWBV", "as above; RECOVER_SYNC: it waited for the next connection"},
-    {"listed: refused", "TELSIWBV", "as above"},
-    {"listed: unknown", "TELSIWBV", "as above"},
+    {"listed: absent", "TELSIWBQV", "as above; RECOVER_SYNC: it waited for the next connection"},
+    {"listed: refused", "TELSIWBQV", "as above"},
+    {"listed: unknown", "TELSIWBQV", "as above"},
     [EVENT_RANKED] = {"ranked: ok", "ELIRWPFHV",
                       "asked for in RANK; replies come in order, those after a cut perhaps late"},
     {"ranked: absent", "ELIRWPFHV", "as above"},
     {"ranked: refused", "ELIRWPFHV", "as above"},
     {"ranked: unknown", "ELIRWPFHV", "as above"},
-    [EVENT_GOT_OWN] = {"got own: ok", "NELSKIRWPFHDAV",
+    [EVENT_GOT_OWN] = {"got own: ok", "NELSKIRWPFHDAQV",
                        "only a try is in TRY, and has no node; CB: nothing is asked of a waiter "
                        "that was signalled"},
-    {"got own: absent", "NELSKIRWPFHDAV", "as above"},
-    {"got own: refused", "NELSKIRWPFHDAV", "as above"},
-    {"got own: unknown", "NELSKIRWPFHDAV", "as above"},
+    {"got own: absent", "NELSKIRWPFHDAQV", "as above"},
+    {"got own: refused", "NELSKIRWPFHDAQV", "as above"},
+    {"got own: unknown", "NELSKIRWPFHDAQV", "as above"},
     [EVENT_GOT_AHEAD] =
         {"got ahead: ok", "ELIRWPFHV",
          "asked for in WAIT; replies come in order; a claim that heads asks for several"},
-    {"got ahead: absent", "ELIRWPFHDAV", "as above"},
+    {"got ahead: absent", "ELIRWPFHDAQV", "as above"},
     {"got ahead: refused", "ELIRWPFHDAV", "as above"},
     {"got ahead: unknown", "ELIRWPFHDAV", "as above"},
     [EVENT_GOT_LOOKAHEAD] = {"got lookahead: ok", "W", "asked for in WAIT; else it is got ahead"},
@@ -90,29 +92,31 @@ static const struct row {
     [EVENT_LEFT_NOTHING] = {"left nothing", "E", "as for created"},
     [EVENT_SIGNALLED] = {"signalled", "WV", "asked for in WAIT"},
 
-    [EVENT_OWN_DELETED] = {"own deleted", "ELSKIRWPFHDACBV",
+    [EVENT_OWN_DELETED] = {"own deleted", "ELSKIRWPFHDACBQV",
                            "the node's name is not known; ELS: unless it is fixed"},
-    [EVENT_OWN_CHANGED] = {"own changed", "ELSKIRWPFHDACBV", "as above"},
+    [EVENT_OWN_CHANGED] = {"own changed", "ELSKIRWPFHDACBQV", "as above"},
     [EVENT_AHEAD_DELETED] = {"ahead deleted", "WB",
                              "nobody is waited for; B: the waiter that the signal is for"},
     [EVENT_AHEAD_CHANGED] = {"ahead changed", "WB", "as above"},
     [EVENT_LOOKAHEAD_DELETED] = {"lookahead deleted", "W", "only a claim in WAIT has one"},
     [EVENT_LOOKAHEAD_CHANGED] = {"lookahead changed", "W", "as above"},
     [EVENT_TAKEN] = {"created: taken", "E", "as for created"},
+    [EVENT_CONTENDED] = {"contended", "Q", "in other states it matters later"},
     [EVENT_WAKE] = {"wake", "N", "a pause is a new beginning"},
     [EVENT_AHEAD_MARKED] = {"ahead marked", "ELIRWPHV", "as for got ahead: ok"},
-    [EVENT_RESUME] = {"resume", "NTELKIRWPFHDACBV", "the cut made RECOVER_SYNC of RECOVER_LIST"},
-    [EVENT_SUSPEND] = {"suspend", "NTELSKIRWPFHDACBV", ""},
-    [EVENT_EXPIRE] = {"expire", "NELKIRWPFHDABV",
+    [EVENT_RESUME] = {"resume", "NTELKIRWPFHDACBQV", "the cut made RECOVER_SYNC of RECOVER_LIST"},
+    [EVENT_SUSPEND] = {"suspend", "NTELSKIRWPFHDACBQV", ""},
+    [EVENT_EXPIRE] = {"expire", "NELKIRWPFHDABQV",
                       "the cut ended TRY, and made RECOVER_SYNC of RECOVER_LIST; C: with its lock"},
-    [EVENT_TICK] = {"tick", "NTELSKIRWPFHDACBV", ""},
+    [EVENT_TICK] = {"tick", "NTELSKIRWPFHDACBQV", ""},
     [EVENT_DEADLINE] = {"deadline", "NTELSKIRWPFA", "the deadline is for the grant"},
-    [EVENT_RUN_OUT] = {"clock ran out", "HD", "there is no lease"},
-    [EVENT_BEAT] = {"beat", "NTELSKIRWPFHDACBV", ""},
+    [EVENT_RUN_OUT] = {"clock ran out", "HDQ", "there is no lease"},
+    [EVENT_KEPT_LONG] = {"kept for long", "Q", "only what is kept has a time for it"},
+    [EVENT_BEAT] = {"beat", "NTELSKIRWPFHDACBQV", ""},
 };
 
 /* GONE has no column: the owner forgets a claim that is gone. */
-static const char letters[] = "NTELSKIRWPFHDACBV";
+static const char letters[] = "NTELSKIRWPFHDACBQV";
 
 static bool is_possible(unsigned event, unsigned state) {
     return state < sizeof letters - 1 && strchr(rows[event].states, letters[state]);

@@ -19,6 +19,7 @@ enum event {
     EVENT_RELEASE,
     EVENT_DOWNGRADE,
     EVENT_YIELD,
+    EVENT_TAKE,
     EVENT_AWAIT,
     EVENT_PARTNER_CHANGED,
     /* replies to requests: four each, in the order of enum zkl_reply */
@@ -45,6 +46,7 @@ enum event {
     EVENT_LOOKAHEAD_DELETED,
     EVENT_LOOKAHEAD_CHANGED,
     EVENT_TAKEN,
+    EVENT_CONTENDED,
     EVENT_WAKE,
     EVENT_AHEAD_MARKED,
     EVENT_RESUME,
@@ -53,6 +55,7 @@ enum event {
     EVENT_TICK,
     EVENT_DEADLINE,
     EVENT_RUN_OUT,
+    EVENT_KEPT_LONG,
     EVENT_BEAT,
     EVENTS
 };

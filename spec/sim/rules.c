@@ -95,7 +95,7 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
     require(!node->late || claim->doubted, "what landed late is granted to nobody else");
     require(world.sessions[node->session].id == zkl_session_id(client->zk),
             "a grant is for a node of the own session");
-    if (claim->batch) check_turn(claim, node);
+    if (claim->counting) check_turn(claim, node);
     if (knows_of_rivals(client, node, true)) node->stirred = true;
     node->grants++;
     note_token(node, claim->served);
@@ -145,7 +145,7 @@ void rules_on_revoked(const struct client *client, const struct wish *wish) {
     EACH_PART(&wish->lease->stakes, part) {
         struct node *node = node_of(&part->claim);
         asked = asked || (node && node_is_asked(node));
-        if (node && wish->batch) node->yields = true;
+        if (node && (wish->batch || wish->keeps)) node->yields = true;
     }
     require(asked, "a holder that is told to give way was asked to");
 }
@@ -222,11 +222,11 @@ void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
     require(zkl_lease_release(wish->lease) == ZKL_RELEASED, "a handle is given up once");
 }
 
-/* In turns the node is another's now; or another handle has it. */
+/* In turns the node is another's now; or it is kept; or another handle has it. */
 void rules_on_left(const struct client *client, const struct wish *wish) {
     EACH_PART(stakes_of(wish), part) {
         const struct node *node = node_of(&part->claim);
-        require(wish->batch || !node || !alive(node) || verdict_fellow(client, wish, part),
+        require(wish->batch || part->claim.keep || !node || !alive(node) || verdict_fellow(client, wish, part),
                 "a user that waited for the end hears when the node is gone");
     }
 }
@@ -348,14 +348,15 @@ static bool ends_anyway(const struct zkl_claim *claim) {
 /* So many grants, or for so long. */
 static bool is_served(const struct client *client, const struct zkl_claim *claim,
                       zkl_time quantum) {
+    if (claim->batch == 0) return true;
     if (claim->batch > 0) return claim->served + 1 >= claim->batch;
     return clock_of(client) - claim->turn_began >= quantum;
 }
 
-void rules_on_turn(const struct client *client, const struct zkl_claim *claim) {
+void rules_on_turn(const struct client *client, const struct zkl_claim *claim, bool kept) {
     const struct node *own = node_of(claim);
-    bool served = is_served(client, claim, ZKL_QUANTUM_MAX);
-    bool may_end = is_served(client, claim, ZKL_QUANTUM_MIN);
+    bool served = kept || is_served(client, claim, ZKL_QUANTUM_MAX);
+    bool may_end = kept || is_served(client, claim, ZKL_QUANTUM_MIN);
     if (!own || !alive(own) || !client->zk->common.clock.connected) return;
     if (claim->state == ZKL_GONE)
         require(!served || claim->line->children == ZKL_WATCHED || own->robbed,
@@ -417,6 +418,8 @@ void rules_on_tick(const struct client *client, zkl_time now) {
         const struct zkl_claim *claim = &stake->claim;
         bool held = zkl_claim_holds(claim);
         require(!claim->wanted || held || now < claim->deadline, "no wait outlives its deadline");
+        require(claim->state != ZKL_KEPT || now < claim->deadline,
+                "no node is kept for longer than was asked for");
         require(!held || !ran_out(client), "a holder is told when its clock runs out");
     }
     EACH_DEED(client, deed) rules_on_open_deed(client, deed, now);
@@ -668,7 +671,7 @@ static void check_part(const struct client *client, const struct zkl_claim *clai
 /* It will have the other's node, or go its own way after it. */
 static bool has_way(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        bool holds = (each->state == ZKL_HELD && !each->ends) || each->lingers;
+        bool holds = each->state == ZKL_HELD && !each->ends;
         if (each->batch && (each->state == ZKL_WAIT || holds)) return true;
     }
     return false;
@@ -687,7 +690,21 @@ static void check_end_of_turn(const struct client *client, const struct zkl_clai
             "a holder is told when others come that wait for its turn to end");
 }
 
+/* A kept node is in nobody's way, and its session will hear of the first whose way it is in. */
+static void check_kept(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = node_of(claim);
+    require(own && alive(own), "a node that is kept is there");
+    if (!own) return;
+    EACH_NODE(node) {
+        bool waits = node != own && node->contender && node->line == own->line;
+        require(!waits || !alive(node), "a kept node is given back when others wait");
+    }
+    require(world.children[own->line].watched & bit_of(client),
+            "a session that keeps a node is told when others come");
+}
+
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
+    if (claim->state == ZKL_KEPT) check_kept(client, claim);
     if (claim->state == ZKL_WAIT && claim->waits) check_in_condition(client, claim);
     else if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind))
         check_unfair_waiter(client);
@@ -734,7 +751,7 @@ void rules_in_calm(void) {
                     answered_for = true;
             }
         }
-        require(answered_for, "in a calm every node is waiting or held");
+        require(answered_for, "in a calm every node is waiting, held or kept");
     }
 }
 

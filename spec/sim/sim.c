@@ -37,7 +37,7 @@ static void print_setting(void) {
     const struct setting *setting = &world.setting;
     static const char *const mixes[MIXES] = {
         "mutexes",  "readers and writers", "all kinds",   "a writer and others",
-        "no order", "two paths",           "a condition", "turns",
+        "no order", "two paths",           "a condition", "turns", "kept locks",
         "permits",  "permits and others"};
     printf("%u clients, %u servers, %s%s%s%s\n", setting->clients, setting->servers,
            mixes[setting->mix], setting->refusals ? ", refusals" : "",

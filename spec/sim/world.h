@@ -189,6 +189,7 @@ struct wish {
     enum zkl_kind kind;
     int32_t limit, batch;
     bool counting; /* its tokens count the grants of a node */
+    bool keeps;    /* its node may stay after it */
     bool trying;
     enum zkl_code cancelled; /* why the user, or a close, gave it up */
     bool ended;              /* as a lease, by the own clock */
@@ -291,6 +292,7 @@ enum mix {
     MIX_MULTI,     /* of all kinds, on two paths: on one of them, or on both at once */
     MIX_CONDITION, /* of all kinds; waiters in the condition are on the second path */
     MIX_TURNS,     /* mutexes that are handed on within a client */
+    MIX_KEPT,      /* mutexes whose nodes stay after the last release, in turns or not */
     MIX_PERMITS,
     MIX_QUARREL, /* permits; now and then somebody has another limit, or wants a mutex */
     MIXES
@@ -507,6 +509,7 @@ struct desire {
     int32_t permits, limit;
     int32_t batch;
     bool counting;
+    zkl_time keep;
 };
 enum { OWNERS = 50 };
 /* One such wish at least; any of them, or NULL. */

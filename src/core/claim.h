@@ -42,6 +42,11 @@
  * Claims with a `batch` (batch.c) have one node between them: the holder hands it to the
  * next one of the session, as often as a batch has grants. The others are in NEW meanwhile.
  *
+ * A claim that gave the lock up may be KEPT: its node stays, for the next of the session. So it is
+ * for a while if it has `keep`, and in turns until it is known whether others wait. The owner feeds
+ * it zkl_claim_take() when a claim of the line was started, zkl_claim_contended() when the children
+ * of the path have changed, and zkl_claim_tick() by its deadline.
+ *
  * A request that failed for lack of a connection leaves the claim `stalled`;
  * zkl_claim_resume() asks again. The table of transitions is in docs/design/states.md.
  */
@@ -91,11 +96,12 @@ enum zkl_action {
     ZKL_DO_MARK = 1 << 22,            /* HELD: write to claim->name, the same data again */
     ZKL_DO_WATCH_LOOKAHEAD = 1 << 23, /* get with watch: claim->lookahead; or, if there is no room
                                         for it, zkl_claim_overlook() */
-    ZKL_DO_WATCH_CHILDREN = 1 << 24   /* get_children of the path, with a watch: line->children; or
+    ZKL_DO_WATCH_CHILDREN = 1 << 24,  /* get_children of the path, with a watch: line->children; or
                                          line->changed, if there is no room for it */
+    ZKL_DO_KEEP = 1 << 25             /* KEPT: zkl_claim_tick() at claim->deadline */
 };
 
-#define ZKL_ALL_ACTIONS ((zkl_actions)(ZKL_DO_WATCH_CHILDREN << 1) - 1)
+#define ZKL_ALL_ACTIONS ((zkl_actions)(ZKL_DO_KEEP << 1) - 1)
 
 /* The life of a claim. */
 enum zkl_claim_state {
@@ -124,6 +130,7 @@ enum zkl_claim_state {
     ZKL_SIGNALLED,    /* a waiter: its signal came, and the lock's claim contends */
     ZKL_FORWARD,      /* a waiter that passes its signal on to another one: a list, or the
                          transaction that passes it on, is out */
+    ZKL_KEPT,         /* given up; its node stays for the next of the session */
     ZKL_LEAVE,        /* not wanted any more; the node is being removed */
     ZKL_GONE          /* nothing of it is left */
 };
@@ -156,7 +163,8 @@ struct zkl_claim {
     int64_t heard;       /* PERMIT: zxid of the newest mark that a list was asked after */
     int64_t czxid;       /* of the own node; 0: not known */
     uint64_t nonce;      /* of the latest attempt */
-    zkl_time deadline;   /* for the grant; ZKL_NEVER: none */
+    zkl_time deadline;   /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
+    zkl_time keep;       /* so long its node stays after it; 0: it does not */
     zkl_time since;      /* of one that takes turns: it waits */
     zkl_time turn_began; /* HELD: the first grant of its node */
     uint32_t epoch;      /* HELD: of the lease clock at the grant */
@@ -191,8 +199,8 @@ struct zkl_claim {
     bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
     bool found;            /* failed with ZKL_CONFLICT, for a contender of another use */
     bool ends;             /* HELD: its turn ends with it */
-    bool lingers;          /* LEAVE: its node goes to the next, if the list that is out shows that
-                              no other session waits */
+    bool asks;             /* KEPT: it is to be known whether others wait: a list is out, or it is
+                              stalled */
     bool heir;             /* its node was another's, and that is all that it knows of it */
     bool unseen;           /* nobody can have seen it wait: zkl_permits_unseen() */
     bool waits;            /* it is a waiter of a condition */
@@ -247,6 +255,11 @@ static inline bool zkl_claim_holds(const struct zkl_claim *claim) {
     return claim->state == ZKL_HELD || (claim->state == ZKL_DOWNGRADE && claim->wanted);
 }
 
+/* Granted, or kept after that: what is true of a holder's node is true of its own. */
+static inline bool zkl_claim_has_node(const struct zkl_claim *claim) {
+    return zkl_claim_holds(claim) || claim->state == ZKL_KEPT;
+}
+
 /*
  * A reader with a writer's number keeps its place by that number alone. So it has to be
  * gone when numbers are exhausted: none is made that near to it.
@@ -275,6 +288,14 @@ void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
  */
 void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now);
 
+/*
+ * Of a new MUTEX that is no part, and will have no waiter: after it its node is kept so long, unless
+ * the lock is to be left to others for now (zkl_restraint). The token is that of turns.
+ */
+void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
+/* Another claim may have the node of this one, if that is KEPT. */
+bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *kept);
+
 /* Of a new MUTEX: its tokens compare with those of claims with a batch. */
 void zkl_claim_count(struct zkl_claim *claim);
 
@@ -297,8 +318,10 @@ zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
 zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now);
-/* A claim with a `batch` in HELD: its node goes with it. */
+/* A claim in HELD or KEPT: its node goes with it. */
 zkl_actions zkl_claim_yield(struct zkl_claim *claim);
+/* A claim in KEPT: others of the session want the lock; the first of them has its node. */
+zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now);
 /* A writer in HELD, and zkl_claim_may_downgrade(). */
 zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
 
@@ -353,6 +376,8 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);
+/* A claim in KEPT: line->changed. */
+zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now);
 /* To ZKL_DO_WATCH_LOOKAHEAD: it is not watched. The claim looks when its predecessor goes. */
 void zkl_claim_overlook(struct zkl_claim *claim);
 

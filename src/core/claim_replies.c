@@ -116,7 +116,7 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
     case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);
-    case ZKL_LEAVE: return zkl_batch_listed(claim, reply, now);
+    case ZKL_KEPT: return zkl_batch_listed(claim, reply, now);
     default: return 0; /* not asked for in this state: it came with a create that failed, or late */
     }
 }
@@ -146,7 +146,7 @@ static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner,
 static zkl_actions own_gone(struct zkl_claim *claim) {
     if (is_in_line(claim)) return zkl_claim_requeue(claim);
     if (claim->state == ZKL_HELD) return lose(claim) | gone(claim);
-    if (claim->lingers) return gone(claim);
+    if (claim->state == ZKL_KEPT) return gone(claim);
     return claim->state == ZKL_SIGNALLED ? gone(claim) : 0; /* the lock's claim goes on */
 }
 
@@ -314,7 +314,8 @@ zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
     if (claim->waits) return zkl_claim_signalled(claim);
-    if (!is_in_line(claim) && claim->state != ZKL_HELD) return 0;
+    bool has_node = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
+    if (!is_in_line(claim) && !has_node) return 0;
     claim->own_watched = true;
     return ZKL_DO_WATCH_OWN;
 }

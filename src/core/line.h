@@ -44,6 +44,16 @@ struct zkl_claim;
 /* A watch on the path's children, which tells when a contender comes. */
 enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
 
+/*
+ * A lock that this session kept, and had to give back, and wanted again soon, is not kept for a
+ * while: others want it as often.
+ */
+struct zkl_restraint {
+    zkl_time gave_back; /* to others, the last time; 0: not since it was wanted */
+    zkl_time length;    /* of the last restraint; 0: none for long */
+    zkl_time until;
+};
+
 struct zkl_line {
     struct zkl_contender **contenders; /* sorted by number, then by name */
     size_t count;
@@ -59,6 +69,8 @@ struct zkl_line {
     bool changed; /* in this turn a contender came or went; or may have, unwatched (batch.c) */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
     size_t tries;                           /* of them, those that must not queue */
+    struct zkl_claim *kept;                 /* that of them in KEPT, or NULL */
+    struct zkl_restraint restraint;
 };
 
 void zkl_line_clear(struct zkl_line *line);

@@ -236,6 +236,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
     if (answer->reply == ZKL_DONE) {
         const struct stake *stake = zkl_stake_of(request->session, call->node);
         if (stake) entry->served = stake->claim.served;
+        if (stake) entry->kept = stake->claim.state == ZKL_KEPT;
         entry->czxid = answer->stat->czxid;
         entry->session = (uint64_t)answer->stat->owner;
         entry->ours = entry->session == request->session->common.session;

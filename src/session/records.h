@@ -41,6 +41,14 @@ struct path {
     char text[];
 };
 
+/* What is remembered of a path that is not in use; of two in one place the latest. */
+struct memory {
+    uint32_t path; /* its hash */
+    struct zkl_restraint restraint;
+};
+
+enum { MEMORIES = 64 };
+
 #ifndef PATH_BUCKETS
 #define PATH_BUCKETS 256
 #endif
@@ -62,6 +70,7 @@ struct stake {
     bool counted;                    /* its node is in session->node_bytes */
     bool revoked;                    /* somebody wrote into it that he wants the lock */
     bool part;                       /* of a multi-lock */
+    bool leaves_room;                /* its node was kept, and goes for the sake of another one */
     bool joint;                      /* part of a multi-lock, whose lease has not given it up */
     uint64_t id;
     int64_t token;       /* of the latest grant */
@@ -206,6 +215,7 @@ struct zkl_session {
     zkl_time last_beat;
 
     struct path *paths[PATH_BUCKETS], *idle_paths;
+    struct memory memories[MEMORIES];
     struct stake *stakes, **stakes_end; /* in order of arrival */
     bool starving;                      /* one of them was starved */
     struct stake *fed;                  /* the one that is fed an event after this one */
@@ -215,6 +225,7 @@ struct zkl_session {
     struct zkl_watcher *watchers;
     struct watches watches;
     size_t node_bytes; /* of the paths of nodes that stakes have, or may make; see stake.c */
+    size_t leaving_bytes; /* of those, of nodes that go for the sake of others */
     uint64_t last_id;
     uint64_t random; /* of pauses */
     int64_t created; /* czxid of the newest create of this ZooKeeper session */

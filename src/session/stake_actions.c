@@ -133,10 +133,16 @@ static void rank(struct stake *stake) {
 
 bool zkl_stake_make_room(struct zkl_session *session, const char *node) {
     bool may = zkl_watches_may(&session->watches, node);
+    struct stake *kept;
     for (struct stake *stake = session->stakes; stake && !may; stake = stake->next) {
         if (!stake->claim.lookahead) continue;
         zkl_claim_overlook(&stake->claim);
         zkl_watches_narrow(stake, true);
+        may = zkl_watches_may(&session->watches, node);
+    }
+    while (!may && (kept = zkl_kept_longest(session))) {
+        zkl_path_unwatch(session, kept->path); /* it counts no more from now on */
+        zkl_kept_give_back(kept);
         may = zkl_watches_may(&session->watches, node);
     }
     return may;
@@ -201,10 +207,10 @@ static zkl_actions watch_holders(struct stake *stake) {
     return 0;
 }
 
-/* Without a list nobody tells a claim that lingers whether others wait. */
+/* Without a list nobody tells a claim that is kept whether others wait. */
 static zkl_actions watch_children(struct stake *stake) {
     zkl_path_watch(stake->path, stake);
-    if (stake->path->children || !stake->claim.lingers) return 0;
+    if (stake->path->children || stake->claim.state != ZKL_KEPT) return 0;
     return zkl_claim_listed(&stake->claim, ZKL_UNKNOWN, ZKL_NO_MEMORY, stake->session->now);
 }
 
@@ -268,6 +274,7 @@ static const enum zkl_action in_order[] = {
     /* What is due later. */
     ZKL_DO_DOUBT,
     ZKL_DO_PAUSE,
+    ZKL_DO_KEEP,
     /* Other claims. A create of theirs comes after the delete that makes room for it. */
     ZKL_DO_FOLLOW,
     /* Users, after the requests: what they are told may make other claims ask for something. */
@@ -310,6 +317,7 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_MARK: zkl_stake_mark(stake); break;
     case ZKL_DO_DOUBT: zkl_stake_look_later(stake->session, stake->path); break;
     case ZKL_DO_PAUSE: return pause_claim(stake);
+    case ZKL_DO_KEEP: zkl_session_wake(stake->session, stake->claim.deadline); break;
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: zkl_stake_queued(stake); break;
     case ZKL_DO_GRANT: zkl_stake_granted(stake); break;

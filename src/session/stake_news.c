@@ -62,7 +62,7 @@ static void answer_list(const struct call *call, const struct answer *answer) {
         if (zkl_claims_wait_from(claim)) break;
         next = claim->next;
         bool own = claim == &call->stake->claim && !call->rpc.watch;
-        bool asked = own || claim->state == ZKL_LIST || claim->looking || claim->lingers;
+        bool asked = own || claim->state == ZKL_LIST || claim->looking || claim->asks;
         if (asked) listed((struct stake *)claim, reply, answer);
     }
 }
@@ -186,7 +186,7 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
 
 /* A claim that asked for its own node has handed it on meanwhile: the answer is for the heir. */
 static void answer_heir(const struct call *call, const struct answer *answer) {
-    bool handed_on = call->kind == CALL_GET_OWN && call->node && call->stake->claim.batch;
+    bool handed_on = call->kind == CALL_GET_OWN && call->node && call->stake->claim.counting;
     struct stake *heir = handed_on ? zkl_stake_of(call->session, call->node) : NULL;
     if (heir) zkl_stake_perform(heir, answer_own(heir, answer));
 }
