@@ -7,7 +7,7 @@ local zklock = require "zklock"
 local LONG = 60 -- seconds; a session whose first heartbeat is 10 s away
 
 local server, path, a, b
-local code_of, hold, released, wait_for = rig.code_of, rig.hold, rig.released, rig.wait_for
+local hold, released, wait_for = rig.hold, rig.released, rig.wait_for
 
 local REQUESTS = { "creates", "sets", "deletes", "lists", "gets", "exists", "syncs" }
 

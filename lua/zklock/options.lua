@@ -284,7 +284,8 @@ function _M.mutex(given)
             opts.order)
     end
     if opts.keep and opts.order == "none" then
-        refuse('keep belongs to order = "fifo" or "turns": by order = "none" nobody hears who waits')
+        refuse('keep belongs to order = "fifo" or "turns": by order = "none" ' ..
+               "nobody hears that others wait")
     end
     if opts.token and opts.order == "none" then
         refuse('token belongs to order = "fifo": by order = "none" tokens compare with no others')

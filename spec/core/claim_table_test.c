@@ -99,14 +99,13 @@ static void build(int state, int setting) {
 /* --- what can happen ---------------------------------------------------------------------- */
 
 #define EACH_EVENT(X)                                                                              \
-    X(START), X(CANCEL), X(RELEASE), X(DOWNGRADE), X(YIELD), X(TAKE),  \
-        X(CONTENDED), X(TURN), X(TAKEN_OVER),               \
-        X(LEFT_NOTHING), X(PARENTS), X(CREATED), X(LISTED_OWN), X(LISTED_FIRST), X(LISTED_NONE),   \
-        X(LISTED_LIMIT), X(SYNCED), X(GOT_OWN), X(GOT_FOREIGN), X(GOT_AHEAD), X(GOT_OTHER),        \
-        X(RANKED), X(SHARED), X(MARKED), X(PASSED), X(PASSED_NEXT), X(REMOVED), X(SIGNALLED),      \
-        X(OWN_DELETED), X(OWN_CHANGED), X(AHEAD_DELETED), X(AHEAD_CHANGED), X(AHEAD_MARKED),       \
-        X(OTHER_DELETED), X(OTHER_CHANGED), X(RESUME), X(SUSPEND), X(EXPIRE), X(TICK),             \
-        X(TICK_LATE), X(BEAT)
+    X(START), X(CANCEL), X(RELEASE), X(DOWNGRADE), X(YIELD), X(TAKE), X(CONTENDED), X(TURN),       \
+        X(TAKEN_OVER), X(LEFT_NOTHING), X(PARENTS), X(CREATED), X(LISTED_OWN), X(LISTED_FIRST),    \
+        X(LISTED_NONE), X(LISTED_LIMIT), X(SYNCED), X(GOT_OWN), X(GOT_FOREIGN), X(GOT_AHEAD),      \
+        X(GOT_OTHER), X(RANKED), X(SHARED), X(MARKED), X(PASSED), X(PASSED_NEXT), X(REMOVED),      \
+        X(SIGNALLED), X(OWN_DELETED), X(OWN_CHANGED), X(AHEAD_DELETED), X(AHEAD_CHANGED),          \
+        X(AHEAD_MARKED), X(OTHER_DELETED), X(OTHER_CHANGED), X(RESUME), X(SUSPEND), X(EXPIRE),     \
+        X(TICK), X(TICK_LATE), X(BEAT)
 
 #define AS_NUMBER(event) event
 #define AS_TEXT(event) #event

@@ -253,10 +253,10 @@ static inline zkl_actions scene_tick(zkl_time passed) {
 }
 
 static const char *const scene_states[] = {
-    "NEW",       "TRY",          "CREATE",    "RECOVER_SYNC", "RECOVER_LIST", "RECOVER_STAT",
-    "LIST",      "RANK",         "WAIT",      "PROVE",        "FIRST",        "HELD",
-    "DOWNGRADE", "IN_CONDITION", "SIGNALLED", "FORWARD",      "KEPT",         "LEAVE",
-    "GONE"};
+    "NEW",          "TRY",  "CREATE",    "RECOVER_SYNC", "RECOVER_LIST",
+    "RECOVER_STAT", "LIST", "RANK",      "WAIT",         "PROVE",
+    "FIRST",        "HELD", "DOWNGRADE", "IN_CONDITION", "SIGNALLED",
+    "FORWARD",      "KEPT", "LEAVE",     "GONE"};
 
 /* The claim, which holds, is away: its waiter's transaction is out. */
 static inline zkl_actions scene_await(zkl_time deadline) {

@@ -55,7 +55,8 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
         tell("  %s, then %s: %s", story_state(before.state), story_state(claim->state),
              story_actions(did));
     require(before.state != ZKL_GONE || !did, "a claim that is gone does nothing");
-    if (gave_up(claim, before, event)) rules_on_turn(client_of(claim), claim, before.state == ZKL_KEPT);
+    if (gave_up(claim, before, event))
+        rules_on_turn(client_of(claim), claim, before.state == ZKL_KEPT);
     if (did & ZKL_DO_WATCH_AHEAD && !claim->heading) rules_on_watch(client_of(claim), claim);
     return did;
 }

@@ -184,8 +184,9 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
     mix_claim(&stake->claim, now);
     mix(place_of(session, (const struct stake *)stake->claim.partner) << 8 |
         place_of(session, (const struct stake *)stake->claim.next_part));
-    mix((uint64_t)stake->phase << 8 | (uint64_t)stake->leaves_room << 4 | (uint64_t)stake->revoked << 3 | stake->joint << 2 |
-        stake->starved << 1 | (stake->request != NULL));
+    mix((uint64_t)stake->phase << 8 | (uint64_t)stake->leaves_room << 4 |
+        (uint64_t)stake->revoked << 3 | stake->joint << 2 | stake->starved << 1 |
+        (stake->request != NULL));
     mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);
     mix((uint64_t)(stake->downgrading != NULL));
     if (stake->claim.pausing) mix_time(stake->wake_at, now);

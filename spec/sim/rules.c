@@ -226,7 +226,8 @@ void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
 void rules_on_left(const struct client *client, const struct wish *wish) {
     EACH_PART(stakes_of(wish), part) {
         const struct node *node = node_of(&part->claim);
-        require(wish->batch || part->claim.keep || !node || !alive(node) || verdict_fellow(client, wish, part),
+        require(wish->batch || part->claim.keep || !node || !alive(node) ||
+                    verdict_fellow(client, wish, part),
                 "a user that waited for the end hears when the node is gone");
     }
 }

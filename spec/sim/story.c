@@ -115,20 +115,20 @@ const char *story_desire(const struct desire *desire) {
 }
 
 const char *story_state(enum zkl_claim_state state) {
-    static const char *const names[] = {
-        "NEW",       "TRY",          "CREATE",    "RECOVER_SYNC", "RECOVER_LIST", "RECOVER_STAT",
-        "LIST",      "RANK",         "WAIT",      "PROVE",        "FIRST",        "HELD",
-        "DOWNGRADE", "IN_CONDITION", "SIGNALLED", "FORWARD",      "KEPT",         "LEAVE",
-        "GONE"};
+    static const char *const names[] = {"NEW",          "TRY",          "CREATE",    "RECOVER_SYNC",
+                                        "RECOVER_LIST", "RECOVER_STAT", "LIST",      "RANK",
+                                        "WAIT",         "PROVE",        "FIRST",     "HELD",
+                                        "DOWNGRADE",    "IN_CONDITION", "SIGNALLED", "FORWARD",
+                                        "KEPT",         "LEAVE",        "GONE"};
     return names[state];
 }
 
 const char *story_actions(zkl_actions actions) {
     static const char *const names[] = {
-        "parents",       "create", "sync",      "list",    "rank",       "watch own",
-        "watch ahead",   "remove", "downgrade", "forward", "doubt",      "follow",
-        "queued",        "grant",  "fail",      "lose",    "downgraded", "stayed",
-        "tell partner",  "forget", "pause",     "holders", "mark",       "watch lookahead",
+        "parents",        "create", "sync",      "list",    "rank",       "watch own",
+        "watch ahead",    "remove", "downgrade", "forward", "doubt",      "follow",
+        "queued",         "grant",  "fail",      "lose",    "downgraded", "stayed",
+        "tell partner",   "forget", "pause",     "holders", "mark",       "watch lookahead",
         "watch children", "keep"};
     char *text = buffer();
     size_t length = 0;

@@ -99,9 +99,16 @@ static unsigned count_to_stay(const struct client *client) {
     return count;
 }
 
+/* One more fits beside all that there is: nothing that is kept has to go for it. */
+static bool fits(const struct client *client) {
+    unsigned count = 0;
+    EACH_STAKE(client, stake) count += stake->counted && !stake->leaves_room;
+    return !world.setting.room || count + 1 <= 2 * world.setting.room;
+}
+
 /* A node is kept for such a wish, and it is known that no others wait. */
 static bool inherits(const struct client *client, const struct zkl_acquire_options *asked) {
-    if (asked->kind != ZKL_MUTEX) return false;
+    if (asked->kind != ZKL_MUTEX || !fits(client)) return false;
     if (!asked->counting && !asked->batch && !asked->keep) return false;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
@@ -162,8 +169,8 @@ static enum zkl_code of_many(const struct client *client, const struct wish *wis
 struct verdict verdict_of(const struct client *client, const struct wish *wish,
                           const struct zkl_acquire_options asked[], unsigned count) {
     struct verdict verdict = {.claims = count_claims(client)};
-    verdict.code = count == 1 ? of_one(client, wish, asked, &verdict)
-                              : of_many(client, wish, asked, count);
+    verdict.code =
+        count == 1 ? of_one(client, wish, asked, &verdict) : of_many(client, wish, asked, count);
     if (verdict.code == ZKL_OK && count == 1 && !verdict.again)
         verdict.inherits = inherits(client, asked);
     return verdict;
@@ -186,8 +193,10 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
         wish->again = false;
         return;
     }
-    if (ready) require(done && !client->zk->to_send, "a node that is kept is had without a request");
-    require(done != (contends && !ready), "a wish is answered at once if its session knows the answer");
+    if (ready)
+        require(done && !client->zk->to_send, "a node that is kept is had without a request");
+    require(done != (contends && !ready),
+            "a wish is answered at once if its session knows the answer");
     require(!done || zkl_request_code(wish->request) == verdict->code,
             "what a wish is told at once is so");
     require(count_claims(client) == claims,

@@ -217,6 +217,7 @@ zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now) {
     claim->rounds = 0;
     if (claim->stalled || claim->state == ZKL_WAIT) return zkl_claim_resume(claim, now);
-    if (claim->state != ZKL_HELD && claim->state != ZKL_KEPT) return 0;
-    return zkl_claim_take(claim, now) | (zkl_claim_has_node(claim) ? watch_own(claim) : 0);
+    zkl_actions did = zkl_claim_take(claim, now);
+    bool watches = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
+    return watches ? did | watch_own(claim) : did;
 }

@@ -289,8 +289,8 @@ void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
 void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now);
 
 /*
- * Of a new MUTEX that is no part, and will have no waiter: after it its node is kept so long, unless
- * the lock is to be left to others for now (zkl_restraint). The token is that of turns.
+ * Of a new MUTEX that is no part, and will have no waiter: after it its node is kept so long,
+ * unless the lock is to be left to others for now (zkl_restraint). The token is that of turns.
  */
 void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
 /* Another claim may have the node of this one, if that is KEPT. */

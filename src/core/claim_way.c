@@ -143,7 +143,7 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
         claim->state = ZKL_RECOVER_STAT;
         return watch_own(claim);
     }
-    own->czxid = claim->czxid;                              /* need not be asked for */
+    own->czxid = claim->czxid;                                 /* need not be asked for */
     if (claim->counting && claim->czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
         return fail(claim, ZKL_UNSUPPORTED) | leave(claim);
     if (claim->line->incomplete || zkl_claim_rechecks_by_list(claim))

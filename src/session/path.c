@@ -16,7 +16,8 @@ struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t
     return NULL;
 }
 
-/* --- what is remembered of it ------------------------------------------------------------------- */
+/* --- what is remembered of it -------------------------------------------------------------------
+ */
 
 static struct memory *place(struct zkl_session *session, const struct path *path) {
     return &session->memories[zkl_hash(path->text, path->length) % MEMORIES];
@@ -35,7 +36,8 @@ static void remember(struct zkl_session *session, const struct path *path) {
             (struct memory){zkl_hash(path->text, path->length), path->line.restraint};
 }
 
-/* --- in use ------------------------------------------------------------------------------------- */
+/* --- in use -------------------------------------------------------------------------------------
+ */
 
 struct path *zkl_path_use(struct zkl_session *session, const char *text) {
     size_t length = strlen(text);

@@ -224,7 +224,7 @@ struct zkl_session {
     struct zkl_request *requests;
     struct zkl_watcher *watchers;
     struct watches watches;
-    size_t node_bytes; /* of the paths of nodes that stakes have, or may make; see stake.c */
+    size_t node_bytes;    /* of the paths of nodes that stakes have, or may make; see stake.c */
     size_t leaving_bytes; /* of those, of nodes that go for the sake of others */
     uint64_t last_id;
     uint64_t random; /* of pauses */
