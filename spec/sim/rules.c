@@ -678,11 +678,15 @@ static bool has_way(const struct zkl_claim *claim) {
     return false;
 }
 
-/* A holder whose batch is over, and another wish of its client behind it. */
+/*
+ * A holder whose batch is over, and another wish of its client behind it. What there was no memory
+ * for is asked for at the next heartbeat.
+ */
 static void check_end_of_turn(const struct client *client, const struct zkl_claim *claim,
                               const struct node *own) {
     bool known = zkl_line_has_others(claim->line, claim->common->session), others = false;
     if (claim->batch <= 0 || claim->served + 1 < claim->batch || !has_follower(claim)) return;
+    if (world.shortages) return;
     EACH_NODE(node) {
         others = others || (is_rival(node, own) && alive(node));
     }
