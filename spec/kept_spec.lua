@@ -264,6 +264,71 @@ describe("a kept lock", function()
 end)
 
 
+describe("a try of another session", function()
+    it("has at once what is only kept, also while the keeper's Lua does nothing", function()
+        local token = have_kept(kept(a))
+        local lease = hold(b:mutex(path, { token = "turns" }), 0)
+        assert.is_true(lease.token > token)
+    end)
+
+    it("is told that it is held, and leaves nothing", function()
+        local lock = kept(a, LONG, { data = "shop" })
+        for i = 1, 2 do
+            if i == 2 then have_kept(kept(a)) end
+            local lease = hold(lock)
+            settled(a)
+            local code, message = rig.code_of(b:mutex(path, { token = "turns" }), 0)
+            assert.equal("timeout", code)
+            assert.is_truthy(message:find("taken", 1, true), message)
+            nodes(1)
+            local entry = b:mutex(path):queue()[1]
+            assert.is_true(entry.held)
+            assert.equal("shop", entry.data)
+            released(lease)
+            nodes(0) -- a node that said so is not kept
+            path = rig.path()
+            lock = kept(a, LONG, { data = "shop" })
+        end
+    end)
+
+    it("fails after the time to connect when there is no word", function()
+        local link = rig.fragile(server, { timeout = 20 })
+        hold(kept(link.session))
+        settled(link.session)
+        link.cut()
+        local hasty = rig.session(server.hosts, { connect_timeout = 0.5 })
+        local began = os.time()
+        assert.equal("timeout", (rig.code_of(hasty:mutex(path, { token = "turns" }), 0)))
+        assert.is_true(os.time() - began < 10)
+        nodes(1)
+        link.heal()
+        link.stop()
+    end)
+
+    it("sees in the queue that nobody may hold what is kept", function()
+        have_kept(kept(a, LONG, { data = "shop" }))
+        local entry = b:mutex(path):queue()[1]
+        assert.equal("unknown", entry.held)
+        assert.equal("shop", entry.data)
+        assert.is_nil(entry.kept)
+        assert.is_false(a:mutex(path):queue()[1].held)
+    end)
+
+    it("behind two finds the lock taken", function()
+        have_kept(kept(a))
+        local lease = hold(kept(a))
+        zklock.run(function()
+            local second = a:mutex(path, { token = "turns" })
+            released(hold(second, { timeout = 20, owner = "second" }))
+        end, function()
+            nodes(2)
+            assert.equal("timeout", (rig.code_of(b:mutex(path), 0)))
+            released(lease)
+        end)
+    end)
+end)
+
+
 describe("a kept lock whose session is cut off", function()
     it("is had again without a new node, once it is known that nobody waits", function()
         local link = rig.fragile(server, { timeout = 6 })

@@ -20,6 +20,7 @@ local ipairs, setmetatable, type = ipairs, setmetatable, type
 local max = math.max
 
 local REVOKE, BATCH_MAX = core.revoke_data, core.batch_max
+local HELD_WORD = core.held_word .. "$"
 
 ---@class zklock.Lock
 ---@field kind "mutex"|"read"|"write"|"permit"|"multi"
@@ -133,6 +134,16 @@ function Lock:with(arg, fn, ...)
 end
 
 
+-- Of the first in line. What another session may keep it may not hold, unless its node says so.
+local function is_held(entry)
+    local data, words = entry.data:gsub(HELD_WORD, "")
+    local unknown = entry.keeps and not entry.mine and words == 0
+    entry.data, entry.keeps = data, nil
+    if entry.kept then return false end
+    return unknown and "unknown" or true
+end
+
+
 -- Node data is the holder's identity, then on a line of its own the lock's data; or the
 -- word that asks the holder to give way.
 local function describe(entry, held)
@@ -154,8 +165,9 @@ local function take_queue(request, path, counting)
         taken = taken + (entry.permits or huge)
         if counting and entry.token then entry.token = entry.token * BATCH_MAX + entry.served end
         entry.served = nil
-        local held = position == 1 or readers_so_far or taken <= (entry.limit or 0)
-        describe(entry, held and not entry.kept)
+        local held = is_held(entry)
+        local first = position == 1 or readers_so_far or taken <= (entry.limit or 0)
+        describe(entry, first and held)
     end
     return queue
 end

@@ -183,11 +183,19 @@ static void ending(void) {
     TEST("who came while it was held is next after this hold") {
         hold(KEEP);
         answer(ZKL_DONE);
+        CHECK_IS(contend(), ZKL_DO_MARK);
         CHECK_IS(contend(), 0);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
         hold(KEEP);
         LINE(s.claim.name, BEHIND);
-        CHECK_IS(answer(ZKL_DONE), 0);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_MARK);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+    }
+    TEST("a node that says that it is held is not kept, though the others have gone") {
+        hold(KEEP);
+        LINE(s.claim.name, BEHIND);
+        answer(ZKL_DONE);
+        LINE(s.claim.name);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
     }
     TEST("it goes when its time is over, not before") {
@@ -241,6 +249,68 @@ static void ending(void) {
         keep();
         CHECK_IS(scene_expire(), ZKL_DO_FORGET);
         CHECK(!s.line.kept);
+    }
+}
+
+/* Another session's node that may be kept; and one behind it. */
+#define KEPT_NODE "_c_11111111-2222-3333-4000-000000000001-lock-0000000041"
+#define OTHERS "_c_f47ac10b-58cc-4372-8000-000000000001-lock-0000000040"
+
+static void try_it(void) {
+    scene_open(ZKL_MUTEX, ZKL_NEVER, true);
+    CHECK_IS(scene_start(), ZKL_DO_LIST);
+}
+
+/* A try in line behind that node; the user is not told that it waits. */
+static void ask(void) {
+    try_it();
+    CHECK_IS(LISTED(KEPT_NODE), ENTERS);
+    scene_created(42, 1042);
+    CHECK_IS(LISTED(KEPT_NODE, s.claim.name), ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN);
+}
+
+static void trying(void) {
+    TEST("a try behind one that may be kept queues, and has the lock when that goes") {
+        ask();
+        CHECK_IS(scene_got_ahead(ZKL_DONE), 0);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
+    }
+    TEST("it goes away when the node says that it is held") {
+        ask();
+        CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, s.claim.ahead)),
+                 ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.code, ZKL_TIMEOUT);
+    }
+    TEST("who is no try goes on waiting, and so does a try that waits for another one") {
+        ask();
+        struct zkl_contender *ahead = zkl_contender_hold(s.claim.ahead);
+        CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, NULL)), 0);
+        s.claim.trying = false;
+        CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, ahead)), 0);
+        s.claim.trying = true;
+        zkl_contender_drop(ahead);
+    }
+    TEST("behind two, behind another's, or behind its own session's it does not") {
+        const char *own;
+        try_it();
+        CHECK_IS(LISTED(KEPT_NODE, BEHIND), ZKL_DO_FAIL | ZKL_DO_FORGET);
+        try_it();
+        CHECK_IS(LISTED(OTHERS), ZKL_DO_FAIL | ZKL_DO_FORGET);
+        begin(KEEP);
+        scene_start();
+        own = scene_name(41);
+        CHECK(strstr(own, "-4000-"));
+        char name[2 * ZKL_NAME_SIZE];
+        snprintf(name, sizeof name, "%s", own);
+        try_it();
+        CHECK_IS(LISTED(name), ZKL_DO_FAIL | ZKL_DO_FORGET);
+    }
+    TEST("one that came between is waited for by no try") {
+        try_it();
+        LISTED(KEPT_NODE);
+        scene_created(42, 1042);
+        const char *between = "_c_11111111-2222-3333-0000-000000000009-lock-0000000041";
+        CHECK_IS(LISTED(OTHERS, between, s.claim.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
     }
 }
 
@@ -310,6 +380,7 @@ int main(void) {
     taking();
     asking();
     ending();
+    trying();
     restraint();
     scene_close();
     return check_report();

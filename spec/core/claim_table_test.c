@@ -300,7 +300,7 @@ static void check_asked(const struct zkl_claim *was, zkl_actions did) {
     if (did & ZKL_DO_WATCH_OWN) CHECK(complete(is->name) && is->own_watched);
     if (did & ZKL_DO_WATCH_AHEAD) CHECK(is->state == ZKL_WAIT && is->ahead);
     if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->heading);
-    if (did & ZKL_DO_MARK) CHECK(is->state == ZKL_HELD && is->kind == ZKL_PERMIT);
+    if (did & ZKL_DO_MARK) CHECK(is->state == ZKL_HELD && (is->kind == ZKL_PERMIT || is->marked));
     if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s.line, is, NULL) != NULL);
     if (did & ZKL_DO_REMOVE) CHECK(is->state == ZKL_LEAVE && complete(is->name));
     if (did & ZKL_DO_DOWNGRADE) CHECK(is->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(is));
@@ -318,7 +318,8 @@ static void check_state(void) {
     if (is->waits) CHECK(waits_in(is->state) && (!is->ahead || is->state == ZKL_FORWARD));
     if (!is->wanted) CHECK(unwanted_ok[is->state]);
     if (is->state >= ZKL_KEPT) CHECK(!is->wanted);
-    CHECK_IS(is->state == ZKL_KEPT, s.line.kept == is);
+    if (is->state == ZKL_KEPT) CHECK(s.line.kept == is);
+    if (s.line.kept == is) CHECK(is->state == ZKL_KEPT || is->state == ZKL_HELD);
     if (is->state >= ZKL_LIST && is->state <= ZKL_DOWNGRADE)
         CHECK((is->czxid || is->waits) && complete(is->name));
 }

@@ -314,7 +314,7 @@ return {
       replace = "false",
       catch = by("semaphore", "when the mark is late, and came before its watch") },
     { "mark-wipes", "a mark wipes the node's data",
-      at = "zkl_stake_mark", find = "stake->data", replace = '""',
+      at = "data_to_mark", find = ": stake->data", replace = ': ""',
       catch = by("semaphore", "keep their node's data when they mark it") },
 
     -- --- turns ---------------------------------------------------------------------------

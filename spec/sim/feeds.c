@@ -194,6 +194,8 @@ FEED(downgraded, REPLIED(EVENT_DOWNGRADED), NO_MORE,
      (CLAIM, enum zkl_reply reply, enum zkl_code why), (claim, reply, why))
 FEED(removed, REPLIED(EVENT_REMOVED), NO_MORE, (CLAIM, enum zkl_reply reply), (claim, reply))
 FEED(left_nothing, EVENT_LEFT_NOTHING, NO_MORE, (CLAIM), (claim))
+FEED(told_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS, NO_MORE,
+     (CLAIM, const struct zkl_contender *contender), (claim, contender))
 /* A write to a node says that to a waiter in a condition only. */
 FEED(signalled, claim->waits ? EVENT_SIGNALLED : EVENTS, NO_MORE, (CLAIM), (claim))
 FEED(forwarded, forwarded_event(reply, next), NO_MORE, (CLAIM, enum zkl_reply reply, bool next),

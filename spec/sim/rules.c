@@ -700,6 +700,8 @@ static void check_kept(const struct client *client, const struct zkl_claim *clai
     const struct node *own = node_of(claim);
     require(own && alive(own), "a node that is kept is there");
     if (!own) return;
+    for (int i = 0; i < own->change_count; i++)
+        require(own->changes[i].content != HOLDS, "a node that says that it is held is not kept");
     EACH_NODE(node) {
         bool waits = node != own && node->contender && node->line == own->line;
         require(!waits || !alive(node), "a kept node is given back when others wait");
@@ -710,6 +712,8 @@ static void check_kept(const struct client *client, const struct zkl_claim *clai
 
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
     if (claim->state == ZKL_KEPT) check_kept(client, claim);
+    if (claim->state == ZKL_WAIT && claim->trying && !world.setting.room && !world.shortages)
+        require(world.setting.refusals, "in a calm no try waits");
     if (claim->state == ZKL_WAIT && claim->waits) check_in_condition(client, claim);
     else if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind))
         check_unfair_waiter(client);

@@ -143,12 +143,21 @@ static void begin_turn(struct zkl_claim *claim, zkl_time now) {
     claim->turn_began = now;
 }
 
+/* A try of another session may ask whether its node is held, or only kept. */
+static zkl_actions tell_held(struct zkl_claim *claim) {
+    if (claim->keep == 0 || claim->marked || is_alone(claim)) return 0;
+    claim->marked = true;
+    return ZKL_DO_MARK;
+}
+
 zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
+    if (claim->keep > 0) claim->line->kept = claim;
     if (claim->served == 0) begin_turn(claim, now);
     adapt(claim->line, now - claim->since > ZKL_SECOND, false);
     claim->ends = is_over(claim, now);
-    if (claim->ends) return make_way(claim);
+    if (claim->ends) return make_way(claim) | tell_held(claim);
     if (claim->keep > 0 && is_alone(claim)) return watch_children(claim->line);
+    if (claim->keep > 0) return tell_held(claim);
     return make_way(claim) ? watch_if_served(claim, now) : 0;
 }
 
@@ -226,6 +235,7 @@ static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
     heir->sequence = claim->sequence;
     heir->listed = claim->listed;
     heir->doubted = claim->doubted;
+    heir->marked = claim->marked;
     heir->served = claim->served + held;
     heir->turn_began = claim->turn_began;
     heir->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
@@ -245,7 +255,7 @@ static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
 /* Nobody waits for it, as far as is known. */
 static bool may_be_kept(const struct zkl_claim *claim, zkl_time now) {
     if (!has_held(claim) || claim->keep == 0 || !connected(claim)) return false;
-    if (is_over(claim, now) || !is_alone(claim)) return false;
+    if (is_over(claim, now) || !is_alone(claim) || claim->marked) return false;
     const struct zkl_claim *each = claim->line->claims;
     while (each && (each == claim || !is_under_way(each))) each = each->next;
     return !each;
@@ -294,6 +304,7 @@ zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now) {
 /* Without an answer as if others waited. */
 zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
     struct zkl_line *line = claim->line;
+    if (claim->state == ZKL_HELD) return reply == ZKL_DONE ? tell_held(claim) : 0;
     if (!claim->asks || claim->stalled) return 0;
     if (reply != ZKL_DONE || line->children == ZKL_UNWATCHED) line->changed = true;
     claim->asks = line->children == ZKL_WATCH_ASKED;
@@ -305,6 +316,7 @@ zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now) {
 }
 
 zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now) {
+    if (kept->state == ZKL_HELD) return tell_held(kept);
     return kept->state == ZKL_KEPT ? zkl_batch_leave(kept, now) : 0;
 }
 

@@ -93,7 +93,8 @@ enum zkl_action {
     ZKL_DO_FORGET = 1 << 19,          /* GONE: free it when none of its requests is out */
     ZKL_DO_PAUSE = 1 << 20,           /* zkl_claim_wake() after a pause of any length, or none */
     ZKL_DO_HOLDERS = 1 << 21,         /* WAIT: get with watch: each that zkl_line_precedes() */
-    ZKL_DO_MARK = 1 << 22,            /* HELD: write to claim->name, the same data again */
+    ZKL_DO_MARK = 1 << 22,            /* HELD: write to claim->name, the same data again; of one
+                                         that is `marked` with ZKL_HELD_WORD behind it */
     ZKL_DO_WATCH_LOOKAHEAD = 1 << 23, /* get with watch: claim->lookahead; or, if there is no room
                                         for it, zkl_claim_overlook() */
     ZKL_DO_WATCH_CHILDREN = 1 << 24,  /* get_children of the path, with a watch: line->children; or
@@ -199,6 +200,7 @@ struct zkl_claim {
     bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
     bool found;            /* failed with ZKL_CONFLICT, for a contender of another use */
     bool ends;             /* HELD: its turn ends with it */
+    bool marked;           /* its node says that it is held, or will */
     bool asks;             /* KEPT: it is to be known whether others wait: a list is out, or it is
                               stalled */
     bool heir;             /* its node was another's, and that is all that it knows of it */
@@ -348,6 +350,8 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
                               int64_t czxid, uint64_t owner, zkl_time now);
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now);
+/* After ZKL_DONE of a node that may be kept: it says ZKL_HELD_WORD. */
+zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_contender *contender);
 /*
  * After ZKL_DONE of a PERMIT's node: it was written to, at this zxid. The mark may have
  * come before the watch.
@@ -376,7 +380,7 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);
-/* A claim in KEPT: line->changed. */
+/* Of line->kept: line->changed. */
 zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now);
 /* To ZKL_DO_WATCH_LOOKAHEAD: it is not watched. The claim looks when its predecessor goes. */
 void zkl_claim_overlook(struct zkl_claim *claim);

@@ -34,6 +34,7 @@ struct zkl_contender {
     int32_t sequence;
     int32_t permits, limit; /* PERMIT */
     enum zkl_kind kind;
+    bool keeps;   /* perhaps nobody holds it (name.h) */
     bool listed;  /* still in the line */
     bool claimed; /* a claim of ours answers for it; see zkl_line_orphan */
     char name[];
@@ -69,7 +70,7 @@ struct zkl_line {
     bool changed; /* in this turn a contender came or went; or may have, unwatched (batch.c) */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
     size_t tries;                           /* of them, those that must not queue */
-    struct zkl_claim *kept;                 /* that of them in KEPT, or NULL */
+    struct zkl_claim *kept; /* that of them in KEPT, or that holds and may be; or NULL */
     struct zkl_restraint restraint;
 };
 
@@ -113,6 +114,9 @@ bool zkl_line_has_others(const struct zkl_line *line, uint64_t session);
 
 /* True when no contender excludes one of this kind that would come now. */
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind);
+
+/* The first contender, if that is another session's node that may be kept; else NULL. */
+struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line, uint64_t session);
 
 /* The contender is ahead of the claim, as far as can be known. */
 bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,

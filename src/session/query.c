@@ -158,6 +158,7 @@ static bool queue_add(struct zkl_request *request, const char *name) {
     *entry = (struct zkl_queued){.name = strdup(name),
                                  .kind = parsed.kind,
                                  .sequence = parsed.sequence,
+                                 .keeps = parsed.keeps,
                                  .permits = parsed.permits,
                                  .limit = parsed.limit};
     if (!entry->name) return false;

@@ -30,6 +30,7 @@ void zkl_stake_unhold(struct stake *stake) {
     assert(stake->references > 0);
     if (--stake->references > 0) return;
     free(stake->data);
+    free(stake->marked_data);
     free(stake->owner);
     free(stake);
 }

@@ -78,9 +78,10 @@ struct stake {
     unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
     unsigned references; /* the session's list, handles, request, calls */
     uint32_t starved;    /* kinds of calls, a bit each, for which there was no memory */
-    char *data;  /* of the node: the session's identity, and the lock's data in a line of its own */
-    char *owner; /* "": nobody's (an orphan) */
-    int error;   /* the server's error code of the last refusal */
+    char *data; /* of the node: the session's identity, and the lock's data in a line of its own */
+    char *marked_data;       /* as it was last written with ZKL_HELD_WORD, or NULL */
+    char *owner;             /* "": nobody's (an orphan) */
+    int error;               /* the server's error code of the last refusal */
     zkl_time jitter;         /* the longest pause of the claim; 0: none */
     zkl_time wake_at;        /* the end of its pause, while it is pausing */
     struct watch *own_watch; /* of the node of its name, if it asked for one */

@@ -240,7 +240,8 @@ struct zkl_queued {
     int32_t served; /* of a node of ours: grants of its turn before the latest */
     uint64_t session;
     bool ours;
-    bool kept; /* of ours: nobody holds it */
+    bool kept;  /* of ours: nobody holds it */
+    bool keeps; /* nobody may hold it, unless it says ZKL_HELD_WORD */
 };
 
 /* Asks the holder of that node to give way, with a word of Curator's (name.h). */

@@ -99,9 +99,19 @@ void zkl_stake_revise(struct stake *stake) {
     if (call) zkl_call_get(call, stake->path->text, stake->claim.name);
 }
 
-void zkl_stake_mark(struct stake *stake) {
-    struct call *call = call_for(stake, CALL_MARK, NULL);
+/* What the node is to say; it stays until the answer, and one is out at a time. NULL: no memory. */
+static const char *data_to_mark(struct stake *stake) {
     const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
+    if (!stake->claim.marked) return data;
+    free(stake->marked_data);
+    stake->marked_data = malloc(strlen(data) + sizeof ZKL_HELD_WORD);
+    return stake->marked_data ? strcat(strcpy(stake->marked_data, data), ZKL_HELD_WORD) : NULL;
+}
+
+void zkl_stake_mark(struct stake *stake) {
+    const char *data = data_to_mark(stake);
+    struct call *call = data ? call_for(stake, CALL_MARK, NULL) : NULL;
+    if (!data) starve(stake, CALL_MARK);
     if (call) zkl_call_set(call, stake->path->text, stake->claim.name, data, stake->version);
 }
 
