@@ -629,6 +629,55 @@ describe("turns whose numbers are exhausted", function()
 end)
 
 
+describe("the tokens of turns, of a lock in order of arrival", function()
+    local function fifo(session)
+        return session:mutex(path, { token = "turns" })
+    end
+
+    it("are in one order with those of turns, while the two alternate", function()
+        local locks, last = { fifo(a), turns(b) }, 0
+        for i = 1, 6 do
+            local lock = locks[i % 2 + 1]
+            local lease = hold(lock)
+            assert.is_true(lease.token > last)
+            last = lease.token
+            assert.equal(last, lock:queue()[1].token)
+            assert.equal(0, last % 1024) -- the first grant of its node
+            released(lease)
+        end
+    end)
+
+    it("grow with those of a turn of several, and after it", function()
+        local order = in_turns({ a = fifo(a), b = turns(b, 2) }, "a1 b1 b2 b3 a2")
+        assert.equal("a1 b1 b2 a2 b3", table.concat(order, " "))
+        is_growing(order.tokens)
+    end)
+
+    it("are those of its conditions, too, and of a multi-lock that it is a part of", function()
+        local lock = fifo(a)
+        local lease = hold(lock)
+        local before = lease.token
+        assert.is_nil((assert(lock:condition("c")):wait(lease, 0.01)))
+        local both = hold(a:multi{ lock, a:mutex(path .. "-2") })
+        assert.is_true(both.token > before)
+        assert.equal(0, both.token % 1024)
+        released(both)
+    end)
+
+    it("are the lock's for all of a session: one with others is refused meanwhile", function()
+        for _, tokens in ipairs{ { "turns", false }, { false, "turns" } } do
+            path = rig.path()
+            local first = hold(a:mutex(path, { token = tokens[1] or nil }))
+            rig.is_refused("conflict", tokens[1] and 'token = "turns"' or 'order = "fifo"',
+                           a:mutex(path, { token = tokens[2] or nil })
+                                :acquire{ timeout = 5, owner = "x" })
+            released(first)
+            released(hold(a:mutex(path, { token = tokens[2] or nil })))
+        end
+    end)
+end)
+
+
 describe("a lock of turns is refused", function()
     it("with a batch that is none", function()
         for _, batch in ipairs{ 0, -1, 1.5, 1025, math.huge, 0 / 0 } do

@@ -20,12 +20,14 @@ local ipairs, setmetatable, type = ipairs, setmetatable, type
 local max = math.max
 
 local REVOKE, BATCH_MAX = core.revoke_data, core.batch_max
+local HELD_WORD = core.held_word .. "$"
 
 ---@class zklock.Lock
 ---@field kind "mutex"|"read"|"write"|"permit"|"multi"
 ---@field claim "mutex"|"read"|"write"|"permit"|"unfair" how it contends
 ---@field limit? integer of a semaphore
 ---@field batch? integer grants of a turn, or core.batch_by_time
+---@field counting? boolean its tokens count the grants of a node
 local Lock = {}
 Lock.__index = Lock
 Lock.__name = "zklock.lock"
@@ -145,6 +147,16 @@ function Lock:with(arg, fn, ...)
 end
 
 
+-- Of the first in line. What another session may keep it may not hold, unless its node says so.
+local function is_held(entry)
+    local data, words = entry.data:gsub(HELD_WORD, "")
+    local unknown = entry.keeps and not entry.mine and words == 0
+    entry.data, entry.keeps = data, nil
+    if entry.kept then return false end
+    return unknown and "unknown" or true
+end
+
+
 -- Node data is the holder's identity, then on a line of its own the lock's data; or the
 -- word that asks the holder to give way.
 local function describe(entry, held)
@@ -156,7 +168,7 @@ local function describe(entry, held)
 end
 
 
-local function take_queue(request, path, turns)
+local function take_queue(request, path, counting)
     local code, detail = request.handle:result()
     if code ~= "ok" then return failure(code, path, detail) end
     local queue = request.handle:queue()
@@ -164,9 +176,11 @@ local function take_queue(request, path, turns)
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
         taken = taken + (entry.permits or huge)
-        if turns and entry.token then entry.token = entry.token * BATCH_MAX + entry.served end
+        if counting and entry.token then entry.token = entry.token * BATCH_MAX + entry.served end
         entry.served = nil
-        describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
+        local held = is_held(entry)
+        local first = position == 1 or readers_so_far or taken <= (entry.limit or 0)
+        describe(entry, first and held)
     end
     return queue
 end
@@ -181,7 +195,7 @@ function way.revoke(self, timeout)
     if not queue then return nil, message, code end
     local count = 0
     for _, entry in ipairs(queue) do
-        if not entry.held then break end
+        if not (entry.held or entry.kept) then break end
         local left = max(deadline - now(), 0)
         local handle = session.handle:revoke(self.path .. "/" .. entry.name, left)
         local ok
@@ -199,7 +213,7 @@ function way.queue(self, timeout)
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
     local request = session.handle:queue(self.path, self.claim, timeout)
-    return session:await(request, timeout, take_queue, self.path, self.batch)
+    return session:await(request, timeout, take_queue, self.path, self.counting)
 end
 
 
@@ -269,7 +283,7 @@ end
 
 
 function Lock.new(session, path, kind, opts)
-    local claim = opts.order == "none" and "unfair" or kind
+    local claim, counting = opts.order == "none" and "unfair" or kind, opts.token == "turns"
     return setmetatable({
         way = way,
         session = session,
@@ -278,6 +292,7 @@ function Lock.new(session, path, kind, opts)
         claim = claim,
         limit = opts.limit,
         batch = opts.batch,
+        counting = counting,
         wish = { -- what the session's handle is asked for, each time
             path = path,
             kind = claim,
@@ -286,6 +301,8 @@ function Lock.new(session, path, kind, opts)
             jitter = opts.jitter,
             limit = opts.limit,
             batch = opts.batch,
+            counting = counting,
+            keep = opts.keep,
         },
     }, Lock)
 end

@@ -270,6 +270,8 @@ local mutex_fields = {
     data = check.data,
     batch = check.batch,
     jitter = check.pause,
+    token = one_of("turns"),
+    keep = check.positive,
 }
 
 
@@ -281,6 +283,14 @@ function _M.mutex(given)
         refuse('jitter belongs to order = "none": by order = "%s" one waiter is woken at a time',
             opts.order)
     end
+    if opts.keep and opts.order == "none" then
+        refuse('keep belongs to order = "fifo" or "turns": by order = "none" ' ..
+               "nobody hears that others wait")
+    end
+    if opts.token and opts.order == "none" then
+        refuse('token belongs to order = "fifo": by order = "none" tokens compare with no others')
+    end
+    if opts.keep or opts.order == "turns" then opts.token = "turns" end
     if opts.order == "turns" then
         opts.batch = opts.batch or core.batch_by_time
     elseif opts.batch then
@@ -291,11 +301,19 @@ function _M.mutex(given)
 end
 
 
+-- What others hold beside it cannot be kept.
+local function refuse_keep(given, what)
+    if type(given) ~= "table" or given.keep == nil then return end
+    refuse("keep belongs to a mutex, not to a %s", what)
+end
+
+
 local rwlock_fields = { reentrant = check.flag, data = check.data }
 
 local rwlock_defaults = { reentrant = true }
 
 function _M.rwlock(given)
+    refuse_keep(given, "read-write lock")
     return complete(given, rwlock_fields, rwlock_defaults, "the options of rwlock")
 end
 
@@ -305,6 +323,7 @@ local semaphore_fields = { data = check.data }
 --- The limit and the options of semaphore().
 function _M.semaphore(limit, given)
     check_count(limit, "the limit of a semaphore", 2147483647) -- it has 31 bits in a node's name
+    refuse_keep(given, "semaphore")
     return complete(given, semaphore_fields, {}, "the options of semaphore")
 end
 

@@ -314,7 +314,7 @@ return {
       replace = "false",
       catch = by("semaphore", "when the mark is late, and came before its watch") },
     { "mark-wipes", "a mark wipes the node's data",
-      at = "zkl_stake_mark", find = "stake->data", replace = '""',
+      at = "data_to_mark", find = ": stake->data", replace = ': ""',
       catch = by("semaphore", "keep their node's data when they mark it") },
 
     -- --- turns ---------------------------------------------------------------------------
@@ -370,8 +370,7 @@ return {
       at = "is_same_use", find = "&& !claim->batch == !options->batch",
       catch = by("turns", "where the session uses the path in another order") },
     { "turns-conflict-text", "who is refused for a path's turns is told of another order",
-      at = "is_mixed", find = "claim->batch ? claim->batch : claim->limit",
-      replace = "claim->limit",
+      at = "number_of", find = "if (claim->batch) return USE_TURNS;",
       catch = by("turns", "where the session uses the path in another order") },
     { "turns-late", "who was handed the lock is told at the next heartbeat",
       at = "resume_followers", find = "zkl_claim_follows(claim)",

@@ -76,7 +76,8 @@ static bool is_settled(const struct client *client, const struct zkl_claim *clai
         return claim->partner && claim->partner->state == ZKL_WAIT;
     if (claim->state == ZKL_SIGNALLED) return true; /* it is up to its lock's claim */
     bool in_place =
-        claim->state == ZKL_WAIT || claim->state == ZKL_HELD || claim->state == ZKL_FIRST;
+        claim->state == ZKL_WAIT || claim->state == ZKL_FIRST || zkl_claim_has_node(claim);
+    if (claim->asks) return false;
     return in_place && claim->own_watched;
 }
 

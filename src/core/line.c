@@ -28,6 +28,7 @@ static struct zkl_contender *contender_new(const char *text, const struct zkl_na
     contender->permits = name->permits;
     contender->limit = name->limit;
     contender->kind = name->kind;
+    contender->keeps = may_be_ours && name->keeps;
     contender->seen = serial;
     contender->references = 1;
     memcpy(contender->name, text, size);
@@ -254,6 +255,11 @@ bool zkl_line_has_others(const struct zkl_line *line, uint64_t session) {
         if (line->contenders[i]->session != session) return true;
     }
     return line->changed;
+}
+
+struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line, uint64_t session) {
+    struct zkl_contender *first = line->count && !line->exhausted ? line->contenders[0] : NULL;
+    return first && first->keeps && first->session != session ? first : NULL;
 }
 
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t session) {

@@ -85,6 +85,8 @@ static void set_constants(lua_State *L) {
     lua_setfield(L, -2, "timeout_least"); /* of a session, seconds */
     lua_pushliteral(L, ZKL_REVOKE_DATA);
     lua_setfield(L, -2, "revoke_data");
+    lua_pushliteral(L, ZKL_HELD_WORD);
+    lua_setfield(L, -2, "held_word");
     lua_pushinteger(L, ZKL_BATCH_MAX);
     lua_setfield(L, -2, "batch_max"); /* a token counts so many grants of a node */
     lua_pushinteger(L, ZKL_BATCH_BY_TIME);

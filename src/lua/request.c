@@ -44,7 +44,7 @@ static void set_integer(lua_State *L, const char *name, lua_Integer value) {
 }
 
 static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t position) {
-    lua_createtable(L, 0, 11);
+    lua_createtable(L, 0, 12);
     set_integer(L, "position", (lua_Integer)position);
     lua_pushstring(L, entry->name);
     lua_setfield(L, -2, "name");
@@ -52,6 +52,10 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
     lua_setfield(L, -2, "kind");
     lua_pushboolean(L, entry->ours);
     lua_setfield(L, -2, "mine");
+    if (entry->keeps) lua_pushboolean(L, true);
+    if (entry->keeps) lua_setfield(L, -2, "keeps");
+    if (entry->kept) lua_pushboolean(L, true);
+    if (entry->kept) lua_setfield(L, -2, "kept");
     lua_pushlstring(L, entry->data ? entry->data : "", entry->size);
     lua_setfield(L, -2, "data");
     zkl_lua_push_hex(L, entry->session);

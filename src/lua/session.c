@@ -277,12 +277,12 @@ static int holds(lua_State *L) {
 
 /*
  * What a lock wants each time, with texts that the table keeps: a table { path, kind, reentrant,
- * data, jitter, limit, batch }, by name; jitter of kind "unfair" only, limit of "permit", batch of
- * "mutex".
+ * data, jitter, limit, batch, counting, keep }, by name; jitter of kind "unfair" only, limit of
+ * "permit", batch, counting and keep of "mutex".
  */
 static struct zkl_acquire_options to_options(lua_State *L, int table) {
     luaL_checktype(L, table, LUA_TTABLE);
-    int top = lua_gettop(L), jitter = field(L, table, "jitter");
+    int top = lua_gettop(L), jitter = field(L, table, "jitter"), keep = field(L, table, "keep");
     struct zkl_acquire_options options = {
         .path = luaL_optstring(L, field(L, table, "path"), NULL),
         .kind = (enum zkl_kind)luaL_checkoption(L, field(L, table, "kind"), NULL, zkl_kind_names),
@@ -291,6 +291,8 @@ static struct zkl_acquire_options to_options(lua_State *L, int table) {
         .jitter = lua_isnil(L, jitter) ? 0 : zkl_lua_time(L, jitter),
         .limit = (int32_t)luaL_optinteger(L, field(L, table, "limit"), 0),
         .batch = (int32_t)luaL_optinteger(L, field(L, table, "batch"), 0),
+        .counting = lua_toboolean(L, field(L, table, "counting")),
+        .keep = lua_isnil(L, keep) ? 0 : zkl_lua_time(L, keep),
     };
     luaL_argcheck(L, options.path, table, "no path");
     lua_settop(L, top);

@@ -30,6 +30,7 @@ void zkl_stake_unhold(struct stake *stake) {
     assert(stake->references > 0);
     if (--stake->references > 0) return;
     if (stake->data != stake->session->identity) free(stake->data);
+    free(stake->marked_data);
     free(stake->owner);
     free(stake);
 }
@@ -166,17 +167,18 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
 
 void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
                           int32_t number) {
-    static const char *const uses[] = {[ZKL_MUTEX] = "a mutex with order = \"fifo\"",
-                                       [ZKL_UNFAIR] = "a mutex with order = \"none\"",
+    static const char *const uses[] = {[ZKL_UNFAIR] = "a mutex with order = \"none\"",
                                        [ZKL_READ] = "a read-write lock",
                                        [ZKL_WRITE] = "a read-write lock"};
+    static const char *const mutexes[] = {[USE_FIFO] = "a mutex with order = \"fifo\"",
+                                          [USE_COUNTING] = "a mutex with token = \"turns\"",
+                                          [USE_TURNS] = "a mutex with order = \"turns\""};
     const size_t size = 96;
-    static const char turns[] = "a mutex with order = \"turns\"";
     request->found = malloc(size);
     if (request->found && kind == ZKL_PERMIT)
         snprintf(request->found, size, "%s a semaphore of %" PRId32 " permits", where, number);
     else if (request->found)
         snprintf(request->found, size, "%s %s", where,
-                 kind == ZKL_MUTEX && number ? turns : uses[kind]);
+                 kind == ZKL_MUTEX ? mutexes[number] : uses[kind]);
     zkl_request_finish(request, ZKL_CONFLICT, 0);
 }

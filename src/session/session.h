@@ -179,6 +179,8 @@ struct zkl_acquire_options {
     zkl_time jitter;   /* UNFAIR: the longest pause after the end of a hold; 0: none */
     int32_t batch;   /* MUTEX: grants of a turn, to ZKL_BATCH_MAX, or ZKL_BATCH_BY_TIME; 0: each has
                         its own node */
+    bool counting;   /* MUTEX: tokens as of turns, with or without them */
+    zkl_time keep;   /* MUTEX: the node stays for so long after the last release; 0: it goes */
     int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;   /* PERMIT: of the semaphore */
 };
@@ -238,6 +240,8 @@ struct zkl_queued {
     int32_t served; /* of a node of ours: grants of its turn before the latest */
     uint64_t session;
     bool ours;
+    bool kept;  /* of ours: nobody holds it */
+    bool keeps; /* nobody may hold it, unless it says ZKL_HELD_WORD */
 };
 
 /* Asks the holder of that node to give way, with a word of Curator's (name.h). */

@@ -34,6 +34,10 @@ static bool waits_uncounted(const struct stake *stake) {
     return claim->batch != 0 && !claim->trying && stake->path->counted >= NODES_IN_TURNS;
 }
 
+size_t zkl_stake_bytes(const struct zkl_session *session) {
+    return session->node_bytes - session->leaving_bytes;
+}
+
 /* After one that counted: those that do not count are in order, behind the counted ones. */
 static void count_next(const struct path *path) {
     struct stake *next = (struct stake *)path->line.claims;
@@ -43,16 +47,18 @@ static void count_next(const struct path *path) {
 }
 
 static void uncount_node(struct stake *stake) {
+    size_t cost = zkl_stake_cost(stake->session, stake->path->length);
     if (!stake->counted) return;
     stake->path->counted--;
-    stake->session->node_bytes -= zkl_stake_cost(stake->session, stake->path->length);
+    stake->session->node_bytes -= cost;
+    if (stake->leaves_room) stake->session->leaving_bytes -= cost;
     count_next(stake->path);
 }
 
 bool zkl_stake_lacks_room(const struct stake *stake) {
     size_t cost = zkl_stake_cost(stake->session, stake->path->length);
     bool waits = !stake->counted && stake->claim.state == ZKL_NEW;
-    return waits && stake->session->node_bytes + cost > ZKL_PATHS_MAX;
+    return waits && zkl_stake_bytes(stake->session) + cost > ZKL_PATHS_MAX;
 }
 
 /*
@@ -89,6 +95,8 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                    options->trying);
     zkl_claim_want(&stake->claim, options->permits, options->limit);
     zkl_claim_batch(&stake->claim, options->batch, session->now);
+    if (options->counting) zkl_claim_count(&stake->claim);
+    if (options->keep) zkl_claim_keep(&stake->claim, options->keep, session->now);
     stake->path = path;
     stake->jitter = options->jitter;
     path->fixed = path->fixed || zkl_kind_is_fixed(options->kind);
@@ -145,6 +153,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
     for (size_t i = 0; i < request->stakes.count; i++) {
         struct stake *stake = zkl_stakes_at(&request->stakes, i);
         if (stake->handles > 0 || stake->claim.state == ZKL_GONE) continue;
+        if (stake->claim.state == ZKL_KEPT && stake->claim.keep > 0) continue; /* that is its end */
         zkl_request_hold(request);
         request->next_leaving = stake->leaving;
         stake->leaving = request;
@@ -220,7 +229,7 @@ void zkl_stake_granted(struct stake *stake) {
 }
 
 static bool is_leaving(const struct zkl_claim *claim) {
-    return claim->state == ZKL_GONE || claim->state == ZKL_LEAVE;
+    return claim->state == ZKL_GONE || claim->state == ZKL_LEAVE || claim->state == ZKL_KEPT;
 }
 
 /*
@@ -334,6 +343,7 @@ void zkl_stake_writers_gone(struct stake *stake) {
 }
 
 void zkl_stake_handles_gone(struct stake *stake) {
+    if (stake->claim.state == ZKL_KEPT) return; /* it was given up before */
     if (zkl_claim_holds(&stake->claim))
         zkl_stake_perform(stake, zkl_claim_release(&stake->claim, stake->session->now));
     else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */

@@ -99,9 +99,19 @@ void zkl_stake_revise(struct stake *stake) {
     if (call) zkl_call_get(call, stake->path->text, stake->claim.name);
 }
 
-void zkl_stake_mark(struct stake *stake) {
-    struct call *call = call_for(stake, CALL_MARK, NULL);
+/* What the node is to say; it stays until the answer, and one is out at a time. NULL: no memory. */
+static const char *data_to_mark(struct stake *stake) {
     const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
+    if (!stake->claim.marked) return data;
+    free(stake->marked_data);
+    stake->marked_data = malloc(strlen(data) + sizeof ZKL_HELD_WORD);
+    return stake->marked_data ? strcat(strcpy(stake->marked_data, data), ZKL_HELD_WORD) : NULL;
+}
+
+void zkl_stake_mark(struct stake *stake) {
+    const char *data = data_to_mark(stake);
+    struct call *call = data ? call_for(stake, CALL_MARK, NULL) : NULL;
+    if (!data) starve(stake, CALL_MARK);
     if (call) zkl_call_set(call, stake->path->text, stake->claim.name, data, stake->version);
 }
 
@@ -152,10 +162,16 @@ static void rank(struct stake *stake) {
 
 bool zkl_stake_make_room(struct zkl_session *session, const char *node) {
     bool may = zkl_watches_may(&session->watches, node);
+    struct stake *kept;
     for (struct stake *stake = session->stakes; stake && !may; stake = stake->next) {
         if (!stake->claim.lookahead) continue;
         zkl_claim_overlook(&stake->claim);
         zkl_watches_narrow(stake, true);
+        may = zkl_watches_may(&session->watches, node);
+    }
+    while (!may && (kept = zkl_kept_longest(session))) {
+        zkl_path_unwatch(session, kept->path); /* it counts no more from now on */
+        zkl_kept_give_back(kept);
         may = zkl_watches_may(&session->watches, node);
     }
     return may;
@@ -253,10 +269,10 @@ static zkl_actions watch_holders(struct stake *stake) {
     return 0;
 }
 
-/* Without a list nobody tells a claim that lingers whether others wait. */
+/* Without a list nobody tells a claim that is kept whether others wait. */
 static zkl_actions watch_children(struct stake *stake) {
     zkl_path_watch(stake->path, stake);
-    if (stake->path->children || !stake->claim.lingers) return 0;
+    if (stake->path->children || stake->claim.state != ZKL_KEPT) return 0;
     return zkl_claim_listed(&stake->claim, ZKL_UNKNOWN, ZKL_NO_MEMORY, stake->session->now);
 }
 
@@ -331,6 +347,7 @@ static const enum zkl_action in_order[] = {
     /* What is due later. */
     ZKL_DO_DOUBT,
     ZKL_DO_PAUSE,
+    ZKL_DO_KEEP,
     /* Other claims. A create of theirs comes after the delete that makes room for it. */
     ZKL_DO_FOLLOW,
     /* Users, after the requests: what they are told may make other claims ask for something. */
@@ -373,6 +390,7 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_MARK: zkl_stake_mark(stake); break;
     case ZKL_DO_DOUBT: zkl_stake_look_later(stake->session, stake->path); break;
     case ZKL_DO_PAUSE: return pause_claim(stake);
+    case ZKL_DO_KEEP: zkl_session_wake(stake->session, stake->claim.deadline); break;
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: zkl_stake_queued(stake); break;
     case ZKL_DO_GRANT: zkl_stake_granted(stake); break;
