@@ -112,7 +112,9 @@ static bool is_used_up(const struct zkl_claim *claim) {
  * other one is on its way, and what enters now may be ahead of it.
  */
 static bool others_may_wait(const struct zkl_claim *claim) {
-    return others_wait(claim) || (claim->batch > 0 && claim->contended && claim->served > 0);
+    bool is_told = claim->line->children == ZKL_WATCHED;
+    bool assumes = claim->batch > 0 && claim->contended && claim->served > 0 && !is_told;
+    return assumes || others_wait(claim);
 }
 
 static bool is_over(const struct zkl_claim *claim, zkl_time now) {

@@ -201,15 +201,15 @@ struct zkl_claim {
     bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
     bool found;            /* failed with ZKL_CONFLICT, for a contender of another use */
     bool ends;             /* HELD: its turn ends with it */
-    bool contended;        /* its node, or that which it inherits, waited behind another session's */
-    bool marked;           /* its node says that it is held, or will */
-    bool asks;             /* KEPT: it is to be known whether others wait: a list is out, or it is
-                              stalled */
-    bool heir;             /* its node was another's, and that is all that it knows of it */
-    bool unseen;           /* nobody can have seen it wait: zkl_permits_unseen() */
-    bool waits;            /* it is a waiter of a condition */
-    bool left;             /* of a waiter: the lock's node is gone */
-    bool settled;          /* of a waiter: its signal was taken, or nobody is to have it */
+    bool contended; /* its node, or that which it inherits, waited behind another session's */
+    bool marked;    /* its node says that it is held, or will */
+    bool asks;      /* KEPT: it is to be known whether others wait: a list is out, or it is
+                       stalled */
+    bool heir;      /* its node was another's, and that is all that it knows of it */
+    bool unseen;    /* nobody can have seen it wait: zkl_permits_unseen() */
+    bool waits;     /* it is a waiter of a condition */
+    bool left;      /* of a waiter: the lock's node is gone */
+    bool settled;   /* of a waiter: its signal was taken, or nobody is to have it */
     char name[ZKL_NAME_SIZE]; /* CREATE: without the counter */
 };
 
