@@ -722,10 +722,21 @@ static void check_kept(const struct client *client, const struct zkl_claim *clai
             "a session that keeps a node is told when others come");
 }
 
+/*
+ * It was told by the session that has the node. Unless that could not hear of it, or could not say
+ * so, or somebody wrote into the node after that: then the try ends by its deadline.
+ */
+static void check_try(const struct zkl_claim *claim) {
+    const struct node *ahead = node_find(claim->ahead->name);
+    int changes = ahead ? ahead->change_count : 0;
+    bool written = changes && ahead->changes[changes - 1].content != HOLDS;
+    bool deaf = world.setting.room || world.shortages || world.setting.refusals;
+    require(deaf || written, "in a calm no try waits");
+}
+
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
     if (claim->state == ZKL_KEPT) check_kept(client, claim);
-    if (claim->state == ZKL_WAIT && claim->trying && !world.setting.room && !world.shortages)
-        require(world.setting.refusals, "in a calm no try waits");
+    if (claim->state == ZKL_WAIT && claim->trying) check_try(claim);
     if (claim->state == ZKL_WAIT && claim->waits) check_in_condition(client, claim);
     else if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind))
         check_unfair_waiter(client);
