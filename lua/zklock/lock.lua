@@ -41,8 +41,8 @@ end
 
 
 local function take(handle, owner, lock, timeout, begun)
-    local code, detail = handle:result()
-    if code == "ok" then return Lease.new(lock, handle:lease(), owner) end
+    local lease, code, detail = handle:lease()
+    if lease then return Lease.new(lock, lease, owner) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
     if code == "no_node" then detail = "the chroot does not exist" end
     return failure(code, lock.path, detail)
@@ -64,23 +64,24 @@ end
 local way = {}
 
 -- Begins to contend.
-function way.ask(self, owner, timeout, trying, permits)
-    return self.session.handle:acquire(self.wish, owner, timeout, trying, permits)
+function way.ask(self, owner, timeout, trying, quiet, permits)
+    return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet, permits)
 end
 
 
 local function attempt(self, opts, limit, begun)
     local session, owner = self.session, owner_key(opts.owner)
-    local refusal, code = wait.refusal(session)
-    if refusal then return nil, refusal, code end
+    local driver, message, code = wait.driver(session)
+    if not driver then return nil, message, code end
     local left = limit and max(limit - (now() - begun), 0)
-    local handle = self.way.ask(self, owner, left, opts.timeout == 0, opts.permits)
+    local quiet = not opts.on_queued
+    local handle = self.way.ask(self, owner, left, opts.timeout == 0, quiet, opts.permits)
     if handle:done() then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout, begun))
     end
     local request = Request.new(session, handle, owner)
     request.on_queued = opts.on_queued
-    return wait.wait(session, request, left, take_lease, self, opts.timeout, begun)
+    return wait.by(driver, session, request, left, take_lease, self, opts.timeout, begun)
 end
 
 
@@ -268,6 +269,20 @@ function Lock.run(lock, opts, fn, ...)
 end
 
 
+-- What the session's handle is asked for, each time.
+local function wish_of(path, claim, opts)
+    return core.wish{
+        path = path,
+        kind = claim,
+        reentrant = opts.reentrant,
+        data = opts.data,
+        jitter = opts.jitter,
+        limit = opts.limit,
+        batch = opts.batch,
+    }
+end
+
+
 function Lock.new(session, path, kind, opts)
     local claim = opts.order == "none" and "unfair" or kind
     return setmetatable({
@@ -278,15 +293,7 @@ function Lock.new(session, path, kind, opts)
         claim = claim,
         limit = opts.limit,
         batch = opts.batch,
-        wish = { -- what the session's handle is asked for, each time
-            path = path,
-            kind = claim,
-            reentrant = opts.reentrant,
-            data = opts.data,
-            jitter = opts.jitter,
-            limit = opts.limit,
-            batch = opts.batch,
-        },
+        wish = kind ~= "multi" and wish_of(path, claim, opts), -- a multi-lock has its parts'
     }, Lock)
 end
 

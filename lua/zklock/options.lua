@@ -478,7 +478,10 @@ end
 
 local release_fields = { wait = check.duration }
 
+local NOTHING = {}
+
 function _M.release(given)
+    if given == nil then return NOTHING end
     return complete(given, release_fields, {}, "the options of release")
 end
 

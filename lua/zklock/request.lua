@@ -6,6 +6,9 @@ local receiver = require "zklock.receiver"
 local setmetatable = setmetatable
 
 ---@class zklock.Request
+---@field callback? fun(request: zklock.Request)
+---@field told? boolean dispatch() has told that it is done
+---@field pause? zklock.Pause of the coroutine that waits for it, in zklock.run
 local Request = {}
 Request.__index = Request
 Request.__name = "zklock.request"
@@ -25,13 +28,6 @@ function Request:on_done(fn)
 end
 
 
---- It is done.
-function Request:tell()
-    self.told = true
-    if self.callback then self.callback(self) end
-end
-
-
 --- Ends the wait, if it has not ended.
 ---@return boolean ended
 function Request:interrupt()
@@ -41,8 +37,9 @@ function Request:interrupt()
 end
 
 
---- Ends the request if it is not done, and frees it.
+--- Ends the request if it is not done, and frees it. What waits for it does no more.
 function Request:close()
+    if self.pause then self.pause:close() end
     self.requests[self.id] = nil
     self.handle:drop()
 end

@@ -35,7 +35,8 @@ local _M = {}
 ---@field resumed? thread the latest
 ---@field ready table[] what is to be resumed: has a thread, perhaps arguments
 ---@field sleepers zklock.Pause[] the one that is due next is the last
----@field waiting table pauses with a request, as a set
+---@field waiting table pause -> the request that it is for
+---@field driver table
 ---@field paused table threads in a pause, as a set
 ---@field run_of table thread -> its run
 ---@field runs table the runs that have not ended, as a set
@@ -54,11 +55,12 @@ end
 -- The scheduler that the running coroutine can yield to: the coroutine that the scheduler
 -- resumed is the running one, or waits for one that it started itself.
 local function driving()
-    local scheduler = latest[1]
+    local scheduler, thread = latest[1], this_thread()
     while scheduler do
-        local state = scheduler.resumed and status(scheduler.resumed)
-        if state == "running" or state == "normal" then
-            return scheduler.host ~= this_thread() and scheduler or nil
+        local resumed = scheduler.resumed
+        if resumed == thread then return scheduler end
+        if resumed and status(resumed) == "normal" then
+            return scheduler.host ~= thread and scheduler or nil
         end
         scheduler = scheduler.outer
     end
@@ -76,30 +78,30 @@ end
 -- A pause: what a coroutine waits for. The code that is to resume the coroutine keeps the
 -- pause, not the thread: a pause that is over has no thread, so nothing is resumed by mistake.
 ---@class zklock.Pause
+---@field scheduler zklock.Scheduler
+---@field run zklock.Run
+---@field thread thread|false
+---@field woken boolean
+---@field due? number of a sleeper
 local Pause = {}
 Pause.__index = Pause
-
-
-function Pause:over()
-    if self.request then return self.request:done() end
-    return self.woken
-end
 
 
 function Pause:wait()
     local thread = this_thread()
     self.thread = thread
     self.scheduler.paused[thread] = true
-    while not self:over() do yield() end
+    while not self.woken do yield() end
 end
 
 
 --- However the wait ends: also by an error, or because the coroutine is closed.
 function Pause:close()
-    if not self.thread then return end
-    self.scheduler.paused[self.thread] = nil
-    self.thread = nil
-    self.scheduler.waiting[self] = nil
+    local thread, scheduler = self.thread, self.scheduler
+    if not thread then return end
+    scheduler.paused[thread] = nil
+    self.thread = false
+    scheduler.waiting[self] = nil
 end
 
 Pause.__close = Pause.close
@@ -110,25 +112,37 @@ local function pause(self)
 end
 
 
---- The driver's verb.
-function _M.wait(_, request)
-    local scheduler = driving()
-    local self = scheduler:new_pause(request)
-    request:on_done(function() scheduler:wake(self) end)
-    scheduler.waiting[self] = true
-    pause(self)
+-- A request is done: it was what a pause waits for.
+local function wake(request)
+    local self = request.pause
+    self.scheduler:wake(self)
 end
 
 
---- Starts fn as a task of the outermost run around.
----@return true
----@return fun(): boolean is_gone
-function _M.spawn(fn)
-    local scheduler = driving()
+-- The pause ends with the request.
+local function wait(scheduler, request)
+    local self = scheduler:new_pause()
+    request.pause = self
+    if request.told then return end
+    request.callback = wake
+    scheduler.waiting[self] = request
+    self:wait()
+end
+
+
+-- Starts fn as a task of the outermost run around.
+local function spawn(scheduler, fn)
     local run = scheduler.run_of[this_thread()] or scheduler.run_of[scheduler.resumed]
     while run.outer do run = run.outer end
     run:start(fn)
     return true, function() return run:is_over() end
+end
+
+
+--- The driver for the running coroutine, if it can yield to a scheduler.
+function _M.driver()
+    local scheduler = driving()
+    return scheduler and scheduler.driver
 end
 
 
@@ -224,14 +238,14 @@ Run.__close = Run.close
 -- --- the scheduler -----------------------------------------------------------------------
 
 -- A coroutine that a task started is one of the task's run.
-function Scheduler:new_pause(request)
+function Scheduler:new_pause()
     local thread = this_thread()
     local run = self.run_of[thread]
     if not run or run:is_over() then
         run = self.run_of[self.resumed]
         self.run_of[thread] = run
     end
-    return setmetatable({ scheduler = self, run = run, request = request }, Pause)
+    return setmetatable({ scheduler = self, run = run, thread = false, woken = false }, Pause)
 end
 
 
@@ -248,9 +262,9 @@ function Scheduler:forget(run)
         if not sleeper.run:is_within(run) then others[#others + 1] = sleeper end
     end
     self.sleepers = others
-    for waiter in pairs(self.waiting) do
+    for waiter, request in pairs(self.waiting) do
         if waiter.run:is_within(run) then
-            waiter.request:close()
+            request:close()
             self.waiting[waiter] = nil
         end
     end
@@ -263,30 +277,32 @@ function Scheduler:forget(run)
 end
 
 
--- A coroutine stopped.
-function Scheduler:stopped(thread, ok, ...)
-    local run = self.run_of[thread]
+-- A coroutine of the run stopped.
+function Scheduler:stopped(run, thread, ok, ...)
     if not ok then return run:fail((...)) end
     if status(thread) == "dead" then return run:ended(thread, ...) end
     -- A task that yields by itself means: later.
-    if run.tasks[thread] and not self.paused[thread] then
+    if not self.paused[thread] and run.tasks[thread] then
         self.ready[#self.ready + 1] = { thread = thread }
     end
 end
 
 
 function Scheduler:resume(thread, ...)
-    if status(thread) ~= "suspended" or self.run_of[thread]:is_over() then return end
+    local run = self.run_of[thread]
+    if status(thread) ~= "suspended" or run:is_over() then return end
     self.resumed = thread
     latest[1] = self
-    self:stopped(thread, resume(thread, ...))
+    self:stopped(run, thread, resume(thread, ...))
 end
 
 
 -- Takes what happened; waits for it, or for the first sleeper, if nobody is ready.
 function Scheduler:look()
-    local next_due = #self.sleepers > 0 and self.sleepers[#self.sleepers].due or huge
-    sessions.await(#self.ready > 0 and 0 or max(next_due - now(), 0))
+    if sessions.dispatch() == 0 and #self.ready == 0 then
+        local sleeper = self.sleepers[#self.sleepers]
+        sessions.await(sleeper and max(sleeper.due - now(), 0) or huge)
+    end
     local sleepers, time = self.sleepers, now()
     while #sleepers > 0 and sleepers[#sleepers].due <= time do self:wake(remove(sleepers)) end
     if time < self.bury_at then return end
@@ -295,14 +311,13 @@ function Scheduler:look()
 end
 
 
-local NOTHING = { n = 0 }
-
 function Scheduler:work()
     local ready = self.ready
     self.ready = {}
     for i = 1, #ready do
-        local thread, arguments = ready[i].thread, ready[i].arguments or NOTHING
-        if thread then self:resume(thread, unpack(arguments, 1, arguments.n)) end
+        local thread, arguments = ready[i].thread, ready[i].arguments
+        if thread and arguments then self:resume(thread, unpack(arguments, 1, arguments.n))
+        elseif thread then self:resume(thread) end
     end
 end
 
@@ -321,7 +336,7 @@ end
 
 
 local function new_scheduler(outer)
-    return setmetatable({
+    local self = setmetatable({
         host = this_thread(),
         outer = outer,
         ready = {},
@@ -332,6 +347,11 @@ local function new_scheduler(outer)
         runs = {},
         bury_at = 0,
     }, Scheduler)
+    self.driver = {
+        wait = function(_, request) wait(self, request) end,
+        spawn = function(fn) return spawn(self, fn) end,
+    }
+    return self
 end
 
 
@@ -342,6 +362,8 @@ local function are_functions(...)
     return true
 end
 
+
+local NOTHING = { n = 0 }
 
 local function drive(run, fn, ...)
     local scheduler = run.scheduler

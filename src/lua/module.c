@@ -97,6 +97,7 @@ EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
     static const luaL_Reg functions[] = {{"session", zkl_lua_session},
+                                         {"wish", zkl_lua_wish},
                                          {"poll", zkl_lua_poll},
                                          {"now", now},
                                          {"thread", thread},

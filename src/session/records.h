@@ -143,6 +143,7 @@ struct zkl_request {
     enum zkl_kind lease_kind;
     bool done;
     bool lease;      /* a handle of lease_kind is there to be taken */
+    bool quiet;      /* ACQUIRE: its user does not ask for its place */
     zkl_time ask_at; /* a part of its answer was lost: when to ask again; query.c */
 };
 

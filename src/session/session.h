@@ -106,7 +106,7 @@ bool zkl_session_has_claims(const zkl_session *session);
 enum zkl_event_kind {
     ZKL_EVENT_NONE,
     ZKL_EVENT_REQUEST, /* a request is done */
-    ZKL_EVENT_QUEUED,  /* an acquire waits in line */
+    ZKL_EVENT_QUEUED,  /* an acquire, but a quiet one, waits in line */
     ZKL_EVENT_LEASE,   /* a grant changed its phase (suspect, held, lost), or was revoked */
     ZKL_EVENT_STATE,   /* the session changed its state */
     ZKL_EVENT_WATCHER  /* a watcher has something to tell */
@@ -181,6 +181,7 @@ struct zkl_acquire_options {
                         its own node */
     int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;   /* PERMIT: of the semaphore */
+    bool quiet;      /* no event tells that it waits in line */
 };
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options);
 
