@@ -75,11 +75,12 @@ local function attempt(self, opts, limit, begun)
     if not driver then return nil, message, code end
     local left = limit and max(limit - (now() - begun), 0)
     local quiet = not opts.on_queued
-    local handle = self.way.ask(self, owner, left, opts.timeout == 0, quiet, opts.permits)
-    if handle:done() then -- an owner that has the lock already
+    local trying = opts.timeout == 0
+    local handle, id, done = self.way.ask(self, owner, left, trying, quiet, opts.permits)
+    if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout, begun))
     end
-    local request = Request.new(session, handle, owner)
+    local request = Request.new(session, handle, owner, id)
     request.on_queued = opts.on_queued
     return wait.by(driver, session, request, left, take_lease, self, opts.timeout, begun)
 end
@@ -91,9 +92,9 @@ local LOSSES, PAUSE = 8, 0.1
 
 -- A multi-lock that lost its place in one of its lines contends anew: "lost".
 local function acquire(self, opts)
-    local session = self.session
-    if session:forked() then return failure("forked", self.path) end
-    local begun, limit = now(), opts.timeout
+    local session, limit = self.session, opts.timeout
+    if session.handle:foreign() then return failure("forked", self.path) end
+    local begun = limit and now()
     if limit == 0 then limit = session.connect_timeout end
     local losses = 0
     while true do

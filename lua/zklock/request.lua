@@ -6,9 +6,9 @@ local receiver = require "zklock.receiver"
 local setmetatable = setmetatable
 
 ---@class zklock.Request
----@field callback? fun(request: zklock.Request)
----@field told? boolean dispatch() has told that it is done
----@field pause? zklock.Pause of the coroutine that waits for it, in zklock.run
+---@field callback fun(request: zklock.Request)|false
+---@field told boolean dispatch() has told that it is done
+---@field pause zklock.Pause|false of the coroutine that waits for it, in zklock.run
 local Request = {}
 Request.__index = Request
 Request.__name = "zklock.request"
@@ -40,7 +40,7 @@ end
 --- Ends the request if it is not done, and frees it. What waits for it does no more.
 function Request:close()
     if self.pause then self.pause:close() end
-    self.requests[self.id] = nil
+    if self.requests[self.id] == self then self.requests[self.id] = nil end
     self.handle:drop()
 end
 
@@ -52,13 +52,16 @@ receiver(Request, Request, "request")
 
 --- Wraps a C request and makes session:dispatch() find it, and
 -- session:interrupt(owner) too.
-function Request.new(session, handle, owner)
-    local id = handle:id()
+function Request.new(session, handle, owner, id)
+    id = id or handle:id()
     local self = setmetatable({
         handle = handle,
         id = id,
         owner = owner,
         requests = session.requests,
+        callback = false,
+        told = false,
+        pause = false,
     }, Request)
     session.requests[id] = self
     return self

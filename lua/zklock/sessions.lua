@@ -44,19 +44,15 @@ function _M.add(session)
 end
 
 
--- This thread may dispatch it.
-local function is_here(session, thread)
-    return session and session.thread == thread and not session.handle:foreign()
-end
-
-
 --- Delivers what happened in any session. Never waits.
 ---@return integer count of what was delivered
 function _M.dispatch()
     local sessions, thread, count = opened, this_thread(), 0
     for i = 1, sessions.count do
         local session = sessions[i]
-        if is_here(session, thread) then count = count + deliver(session) end
+        if session and session.thread == thread and not session.handle:foreign() then
+            count = count + deliver(session)
+        end
     end
     return count
 end
@@ -67,7 +63,7 @@ local function handles_here()
     local sessions, thread, handles, ended = opened, this_thread(), {}, false
     for i = 1, sessions.count do
         local session = sessions[i]
-        if is_here(session, thread) then
+        if session and session.thread == thread and not session.handle:foreign() then
             handles[#handles + 1] = session.handle
             if session.handle:ended() then session.ended, ended = true, true end
         end

@@ -35,9 +35,9 @@ local _M = {}
 ---@field resumed? thread the latest
 ---@field ready table[] what is to be resumed: has a thread, perhaps arguments
 ---@field sleepers zklock.Pause[] the one that is due next is the last
----@field waiting table pause -> the request that it is for
 ---@field driver table
----@field paused table threads in a pause, as a set
+---@field spare? table the list that was ready before, empty
+---@field paused table thread -> its pause
 ---@field run_of table thread -> its run
 ---@field runs table the runs that have not ended, as a set
 local Scheduler = {}
@@ -73,6 +73,16 @@ function _M.active()
 end
 
 
+-- It ends, or one around it does.
+local function is_over(run)
+    while run do
+        if run.over then return true end
+        run = run.outer
+    end
+    return false
+end
+
+
 -- --- pauses ---------------------------------------------------------------------------
 
 -- A pause: what a coroutine waits for. The code that is to resume the coroutine keeps the
@@ -80,6 +90,7 @@ end
 ---@class zklock.Pause
 ---@field scheduler zklock.Scheduler
 ---@field run zklock.Run
+---@field request? zklock.Request with which it ends
 ---@field thread thread|false
 ---@field woken boolean
 ---@field due? number of a sleeper
@@ -87,46 +98,43 @@ local Pause = {}
 Pause.__index = Pause
 
 
-function Pause:wait()
-    local thread = this_thread()
+function Pause:wait(thread)
     self.thread = thread
-    self.scheduler.paused[thread] = true
+    self.scheduler.paused[thread] = self
     while not self.woken do yield() end
 end
 
 
 --- However the wait ends: also by an error, or because the coroutine is closed.
 function Pause:close()
-    local thread, scheduler = self.thread, self.scheduler
+    local thread = self.thread
     if not thread then return end
-    scheduler.paused[thread] = nil
+    self.scheduler.paused[thread] = nil
     self.thread = false
-    scheduler.waiting[self] = nil
 end
 
 Pause.__close = Pause.close
 
 
 local function pause(self)
-    return scope(self, self.wait, self)
+    return scope(self, self.wait, self, this_thread())
 end
 
 
 -- A request is done: it was what a pause waits for.
 local function wake(request)
-    local self = request.pause
-    self.scheduler:wake(self)
+    local pause = request.pause
+    pause.scheduler:wake(pause)
 end
 
 
 -- The pause ends with the request.
 local function wait(scheduler, request)
-    local self = scheduler:new_pause()
+    local self, thread = scheduler:new_pause(request)
     request.pause = self
     if request.told then return end
     request.callback = wake
-    scheduler.waiting[self] = request
-    self:wait()
+    self:wait(thread)
 end
 
 
@@ -135,7 +143,7 @@ local function spawn(scheduler, fn)
     local run = scheduler.run_of[this_thread()] or scheduler.run_of[scheduler.resumed]
     while run.outer do run = run.outer end
     run:start(fn)
-    return true, function() return run:is_over() end
+    return true, function() return is_over(run) end
 end
 
 
@@ -172,11 +180,6 @@ end
 ---@field over boolean its coroutines are not resumed any more
 local Run = {}
 Run.__index = Run
-
-
-function Run:is_over()
-    return self.over or self.outer ~= nil and self.outer:is_over()
-end
 
 
 function Run:is_within(run)
@@ -238,20 +241,27 @@ Run.__close = Run.close
 -- --- the scheduler -----------------------------------------------------------------------
 
 -- A coroutine that a task started is one of the task's run.
-function Scheduler:new_pause()
+function Scheduler:new_pause(request)
     local thread = this_thread()
     local run = self.run_of[thread]
-    if not run or run:is_over() then
+    if not run or is_over(run) then
         run = self.run_of[self.resumed]
         self.run_of[thread] = run
     end
-    return setmetatable({ scheduler = self, run = run, thread = false, woken = false }, Pause)
+    return setmetatable({
+        scheduler = self,
+        run = run,
+        request = request,
+        thread = false,
+        woken = false,
+    }, Pause), thread
 end
 
 
 function Scheduler:wake(waiter)
+    local ready = self.ready
     waiter.woken = true
-    self.ready[#self.ready + 1] = waiter
+    ready[#ready + 1] = waiter
 end
 
 
@@ -262,10 +272,10 @@ function Scheduler:forget(run)
         if not sleeper.run:is_within(run) then others[#others + 1] = sleeper end
     end
     self.sleepers = others
-    for waiter, request in pairs(self.waiting) do
+    for thread, waiter in pairs(self.paused) do
         if waiter.run:is_within(run) then
-            request:close()
-            self.waiting[waiter] = nil
+            if waiter.request then waiter.request:close() end
+            self.paused[thread] = nil
         end
     end
     for each in pairs(self.runs) do
@@ -279,18 +289,17 @@ end
 
 -- A coroutine of the run stopped.
 function Scheduler:stopped(run, thread, ok, ...)
+    if ok and self.paused[thread] then return end
     if not ok then return run:fail((...)) end
     if status(thread) == "dead" then return run:ended(thread, ...) end
     -- A task that yields by itself means: later.
-    if not self.paused[thread] and run.tasks[thread] then
-        self.ready[#self.ready + 1] = { thread = thread }
-    end
+    if run.tasks[thread] then self.ready[#self.ready + 1] = { thread = thread } end
 end
 
 
 function Scheduler:resume(thread, ...)
     local run = self.run_of[thread]
-    if status(thread) ~= "suspended" or run:is_over() then return end
+    if status(thread) ~= "suspended" or is_over(run) then return end
     self.resumed = thread
     latest[1] = self
     self:stopped(run, thread, resume(thread, ...))
@@ -313,12 +322,14 @@ end
 
 function Scheduler:work()
     local ready = self.ready
-    self.ready = {}
+    self.ready, self.spare = self.spare or {}, nil
     for i = 1, #ready do
         local thread, arguments = ready[i].thread, ready[i].arguments
+        ready[i] = nil
         if thread and arguments then self:resume(thread, unpack(arguments, 1, arguments.n))
         elseif thread then self:resume(thread) end
     end
+    self.spare = ready
 end
 
 
@@ -341,14 +352,13 @@ local function new_scheduler(outer)
         outer = outer,
         ready = {},
         sleepers = {},
-        waiting = {},
-        paused = weak_keys(),
+        paused = {},
         run_of = weak_keys(),
         runs = {},
         bury_at = 0,
     }, Scheduler)
     self.driver = {
-        wait = function(_, request) wait(self, request) end,
+        wait = function(_, request) return wait(self, request) end,
         spawn = function(fn) return spawn(self, fn) end,
     }
     return self

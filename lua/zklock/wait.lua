@@ -125,28 +125,27 @@ end
 
 
 local function attend(way, session, request, deadline, take, ...)
+    way.wait(session, request, deadline)
     local handle = request.handle
-    if not handle:done() then
-        way.wait(session, request, deadline)
-        if not (request.told or handle:done()) then
-            local late = deadline and now() >= deadline
-            handle:cancel(late and "timeout" or "interrupted")
-        end
+    if not (request.told or handle:done()) then
+        local late = deadline and now() >= deadline
+        handle:cancel(late and "timeout" or "interrupted")
     end
     return take(request, ...)
 end
 
 
---- Waits for a request, by a driver, then gives what take(request, ...) gives. The request
--- is closed after, so take() has to take all that it needs.
+--- Waits for a request that was not done, by a driver, then gives what take(request, ...) gives.
+-- The request is closed after, so take() has to take all that it needs.
 function _M.by(way, session, request, timeout, take, ...)
     local deadline = timeout and now() + timeout
     return scope(request, attend, way, session, request, deadline, take, ...)
 end
 
 
---- The same by the driver for the running coroutine.
+--- The same of any request, by the driver for the running coroutine.
 function _M.wait(session, request, timeout, take, ...)
+    if request.handle:done() then return scope(request, take, request, ...) end
     return _M.by(driver(), session, request, timeout, take, ...)
 end
 

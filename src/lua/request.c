@@ -30,9 +30,9 @@ static int result(lua_State *L) {
 
 /* request:lease() -> lease, for which the request is given; nil, as result(). When it is done. */
 static int lease(lua_State *L) {
-    zkl_lua_check(L, 1, ZKL_REQUEST_BOX);
+    zkl_request *request = zkl_lua_check(L, 1, ZKL_REQUEST_BOX)->held;
     struct zkl_box *box = zkl_lua_box(L, ZKL_LEASE_BOX), *own = lua_touserdata(L, 1);
-    zkl_request *request = zkl_lua_enter(L, ZKL_REQUEST_BOX);
+    zkl_client_enter(own->client);
     bool granted = zkl_request_code(request) == ZKL_OK;
     zkl_lease *taken = granted ? zkl_request_lease(request) : NULL;
     if (taken) {

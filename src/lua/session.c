@@ -317,7 +317,16 @@ static struct zkl_acquire_options check_wish(lua_State *L, int index) {
     return wish->options;
 }
 
-/* session:acquire(wish, owner, timeout, trying, quiet, permits) -> request */
+/* An acquire may be done at once: request, its id, whether it is done. */
+static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request) {
+    bool done = request && zkl_request_done(request);
+    zkl_lua_begun(L, client, request);
+    lua_pushnumber(L, (lua_Number)zkl_request_id(request));
+    lua_pushboolean(L, done);
+    return 3;
+}
+
+/* session:acquire(wish, owner, timeout, trying, quiet, permits) -> request, id, done */
 static int acquire(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     struct zkl_acquire_options options = check_wish(L, 2);
@@ -327,10 +336,10 @@ static int acquire(lua_State *L) {
     options.quiet = lua_toboolean(L, 6);
     options.permits = (int32_t)luaL_optinteger(L, 7, 0);
     zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, zkl_acquire(session, &options));
+    return begun_acquire(L, client, zkl_acquire(session, &options));
 }
 
-/* session:acquire_all({ wish, ... }, owner, timeout, trying, quiet) -> request */
+/* session:acquire_all({ wish, ... }, owner, timeout, trying, quiet) -> request, id, done */
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -350,7 +359,7 @@ static int acquire_all(lua_State *L) {
         lua_pop(L, 1);
     }
     zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, zkl_acquire_all(session, options, count));
+    return begun_acquire(L, client, zkl_acquire_all(session, options, count));
 }
 
 /* session:queue(path, kind, timeout) -> request */

@@ -188,6 +188,12 @@ struct zkl_watcher {
 
 /* --- sessions -------------------------------------------------------------------------------- */
 
+/* Numbers from 1 to `count`, each of a request or free. */
+struct numbers {
+    uint64_t count, *free; /* `free_count` of them, with room for `room` */
+    size_t free_count, room;
+};
+
 #define STATE_NEWS 16 /* state changes kept for a reader that does not come */
 
 struct zkl_session {
@@ -217,6 +223,7 @@ struct zkl_session {
     struct watches watches;
     size_t node_bytes; /* of the paths of nodes that stakes have, or may make; see stake.c */
     uint64_t last_id;
+    struct numbers numbers; /* of requests */
     uint64_t random; /* of pauses */
     int64_t created; /* czxid of the newest create of this ZooKeeper session */
     struct zkl_stats stats;

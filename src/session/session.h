@@ -262,7 +262,7 @@ zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count,
  */
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout);
 
-uint64_t zkl_request_id(const zkl_request *request);
+uint64_t zkl_request_id(const zkl_request *request); /* small: used again when it was dropped */
 bool zkl_request_done(const zkl_request *request);
 enum zkl_code zkl_request_code(const zkl_request *request); /* when done */
 const char *zkl_request_detail(const zkl_request *request); /* what was found, or the server's
