@@ -5,7 +5,7 @@ local core = require "zklock.core"
 
 local min = math.min
 local now, poll, this_thread = core.now, core.poll, core.thread
-local pairs, setmetatable = pairs, setmetatable
+local setmetatable = setmetatable
 
 local SLICE = 0.1 -- seconds; between slices Ctrl-C works
 

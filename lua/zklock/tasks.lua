@@ -123,8 +123,8 @@ end
 
 -- A request is done: it was what a pause waits for.
 local function wake(request)
-    local pause = request.pause
-    pause.scheduler:wake(pause)
+    local self = request.pause
+    self.scheduler:wake(self)
 end
 
 

@@ -224,8 +224,8 @@ struct zkl_session {
     size_t node_bytes; /* of the paths of nodes that stakes have, or may make; see stake.c */
     uint64_t last_id;
     struct numbers numbers; /* of requests */
-    uint64_t random; /* of pauses */
-    int64_t created; /* czxid of the newest create of this ZooKeeper session */
+    uint64_t random;        /* of pauses */
+    int64_t created;        /* czxid of the newest create of this ZooKeeper session */
     struct zkl_stats stats;
 
     struct news *inbox, **inbox_end;
