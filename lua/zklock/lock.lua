@@ -43,8 +43,8 @@ end
 
 
 local function take(handle, owner, lock, timeout, begun)
-    local code, detail = handle:result()
-    if code == "ok" then return Lease.new(lock, handle:lease(), owner) end
+    local lease, code, detail = handle:lease()
+    if lease then return Lease.new(lock, lease, owner) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
     if code == "no_node" then detail = "the chroot does not exist" end
     return failure(code, lock.path, detail)
@@ -66,23 +66,25 @@ end
 local way = {}
 
 -- Begins to contend.
-function way.ask(self, owner, timeout, trying, permits)
-    return self.session.handle:acquire(self.wish, owner, timeout, trying, permits)
+function way.ask(self, owner, timeout, trying, quiet, permits)
+    return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet, permits)
 end
 
 
 local function attempt(self, opts, limit, begun)
     local session, owner = self.session, owner_key(opts.owner)
-    local refusal, code = wait.refusal(session)
-    if refusal then return nil, refusal, code end
+    local driver, message, code = wait.driver(session)
+    if not driver then return nil, message, code end
     local left = limit and max(limit - (now() - begun), 0)
-    local handle = self.way.ask(self, owner, left, opts.timeout == 0, opts.permits)
-    if handle:done() then -- an owner that has the lock already
+    local quiet = not opts.on_queued
+    local trying = opts.timeout == 0
+    local handle, id, done = self.way.ask(self, owner, left, trying, quiet, opts.permits)
+    if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout, begun))
     end
-    local request = Request.new(session, handle, owner)
+    local request = Request.new(session, handle, owner, id)
     request.on_queued = opts.on_queued
-    return wait.wait(session, request, left, take_lease, self, opts.timeout, begun)
+    return wait.by(driver, session, request, left, take_lease, self, opts.timeout, begun)
 end
 
 
@@ -92,9 +94,9 @@ local LOSSES, PAUSE = 8, 0.1
 
 -- A multi-lock that lost its place in one of its lines contends anew: "lost".
 local function acquire(self, opts)
-    local session = self.session
-    if session:forked() then return failure("forked", self.path) end
-    local begun, limit = now(), opts.timeout
+    local session, limit = self.session, opts.timeout
+    if session.handle:foreign() then return failure("forked", self.path) end
+    local begun = limit and now()
     if limit == 0 then limit = session.connect_timeout end
     local losses = 0
     while true do
@@ -282,6 +284,20 @@ function Lock.run(lock, opts, fn, ...)
 end
 
 
+-- What the session's handle is asked for, each time.
+local function wish_of(path, claim, opts)
+    return core.wish{
+        path = path,
+        kind = claim,
+        reentrant = opts.reentrant,
+        data = opts.data,
+        jitter = opts.jitter,
+        limit = opts.limit,
+        batch = opts.batch,
+    }
+end
+
+
 function Lock.new(session, path, kind, opts)
     local claim, counting = opts.order == "none" and "unfair" or kind, opts.token == "turns"
     return setmetatable({
@@ -292,6 +308,7 @@ function Lock.new(session, path, kind, opts)
         claim = claim,
         limit = opts.limit,
         batch = opts.batch,
+<<<<<<< HEAD
         counting = counting,
         wish = { -- what the session's handle is asked for, each time
             path = path,
@@ -304,6 +321,9 @@ function Lock.new(session, path, kind, opts)
             counting = counting,
             keep = opts.keep,
         },
+=======
+        wish = kind ~= "multi" and wish_of(path, claim, opts), -- a multi-lock has its parts'
+>>>>>>> handover
     }, Lock)
 end
 

@@ -125,6 +125,9 @@ function check.auth(value, name)
 end
 
 
+local NOTHING = {} -- given
+
+
 -- A copy of `given` with every field known, checked and defaulted.
 local function complete(given, fields, defaults, what)
     local result = {}
@@ -336,7 +339,7 @@ local acquire_fields = {
 
 --- What acquire() takes: nothing, seconds, or a table.
 function _M.acquire(given)
-    if given == nil then return {} end
+    if given == nil then return NOTHING end
     if type(given) == "number" then
         check.duration(given, "timeout")
         return { timeout = given }
@@ -365,9 +368,7 @@ for name, checker in pairs(acquire_fields) do permits_fields[name] = checker end
 --- The same of a semaphore of that limit.
 function _M.permits(given, limit)
     if type(given) ~= "table" then
-        local opts = _M.acquire(given)
-        opts.permits = 1
-        return opts
+        return { timeout = _M.acquire(given).timeout, permits = 1 }
     end
     local opts = complete(given, permits_fields, { permits = 1 }, "the options of acquire")
     check_count(opts.permits, "permits", limit)
@@ -498,6 +499,7 @@ end
 local release_fields = { wait = check.duration }
 
 function _M.release(given)
+    if given == nil then return NOTHING end
     return complete(given, release_fields, {}, "the options of release")
 end
 

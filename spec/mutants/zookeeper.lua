@@ -427,6 +427,19 @@ return {
       at = "zkl_condition_granted", find = "zkl_stake_writers_gone(stake);",
       catch = by("condition_end", "is over for a writer that was given up meanwhile") },
 
+    -- --- the descriptor ------------------------------------------------------------------
+
+    { "fd-always", "each event is written to a descriptor, whether anybody looks or not",
+      at = "fill_pipe", find = "!(client->watched || client->polls > 0)",
+      replace = "client->pipe[1] < 0",
+      catch = by("bell", "is not written to while nobody looks") },
+    { "fd-forgotten", "a descriptor that was given away tells only during a poll",
+      at = "zkl_client_fd", find = "if (fd >= 0) client->watched = true;",
+      catch = by("bell", "tells of what happens when it was asked for") },
+    { "fd-from-now", "a descriptor does not tell of what happened before it was asked for",
+      at = "zkl_client_fd", find = "if (!is_empty(client)) fill_pipe(client);",
+      catch = by("bell", "tells of what happened before it was asked for") },
+
     -- --- the bell ------------------------------------------------------------------------
 
     { "bell-any-peer", "whoever is quicker gets the connection",

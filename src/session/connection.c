@@ -38,6 +38,7 @@ void zkl_session_free(zkl_session *session) {
     zkl_watches_clear(&session->watches);
     zkl_path_tidy(session);
     free(session->identity);
+    free(session->numbers.free);
     free(session);
 }
 

@@ -139,6 +139,7 @@ static bool is_new(struct zkl_request *request, struct path *path,
 
 /* False: out of memory. */
 static bool begin(struct zkl_request *request, const struct zkl_acquire_options *options) {
+    request->quiet = options->quiet;
     struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
     enum zkl_code code = refusal_of(request->session, options, 1);
@@ -239,6 +240,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options[0].timeout);
     if (request) {
         enum zkl_code code = refusal_of(session, options, count);
+        request->quiet = options[0].quiet;
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
         else if (are_new(request, options, count)) contend_all(request, options, count);
     }

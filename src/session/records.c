@@ -110,14 +110,40 @@ enum zkl_code zkl_request_refusal(const struct zkl_session *session) {
     return ZKL_OK;
 }
 
+/*
+ * A number that no other request has: small, and used again, for hosts that keep a table by it.
+ * 0: out of memory.
+ */
+static uint64_t take_number(struct zkl_session *session) {
+    struct numbers *numbers = &session->numbers;
+    if (numbers->free_count > 0) return numbers->free[--numbers->free_count];
+    if (numbers->count == numbers->room) {
+        size_t room = numbers->room ? 2 * numbers->room : 8;
+        uint64_t *larger = realloc(numbers->free, room * sizeof *larger);
+        if (!larger) return 0;
+        numbers->free = larger;
+        numbers->room = room;
+    }
+    return ++numbers->count;
+}
+
+/* There is room for all that were ever taken. */
+static void give_number(struct zkl_session *session, uint64_t number) {
+    session->numbers.free[session->numbers.free_count++] = number;
+}
+
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout) {
     struct zkl_request *request = calloc(1, sizeof *request);
-    if (!request) return NULL;
+    uint64_t number = request ? take_number(session) : 0;
+    if (number == 0) {
+        free(request);
+        return NULL;
+    }
     request->session = session;
     request->kind = kind;
     request->deadline = zkl_session_after(session, timeout);
-    request->id = ++session->last_id;
+    request->id = number;
     request->references = 2; /* the caller's and the list's */
     request->link = &session->requests;
     request->next = session->requests;
@@ -144,6 +170,7 @@ void zkl_request_forget_queue(struct zkl_request *request) {
 void zkl_request_unhold(struct zkl_request *request) {
     assert(request->references > 0);
     if (--request->references > 0) return;
+    give_number(request->session, request->id);
     zkl_request_forget_queue(request);
     zkl_stakes_drop(&request->stakes);
     free(request->path);

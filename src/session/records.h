@@ -154,6 +154,7 @@ struct zkl_request {
     enum zkl_kind lease_kind;
     bool done;
     bool lease;      /* a handle of lease_kind is there to be taken */
+    bool quiet;      /* ACQUIRE: its user does not ask for its place */
     zkl_time ask_at; /* a part of its answer was lost: when to ask again; query.c */
 };
 
@@ -198,6 +199,12 @@ struct zkl_watcher {
 
 /* --- sessions -------------------------------------------------------------------------------- */
 
+/* Numbers from 1 to `count`, each of a request or free. */
+struct numbers {
+    uint64_t count, *free; /* `free_count` of them, with room for `room` */
+    size_t free_count, room;
+};
+
 #define STATE_NEWS 16 /* state changes kept for a reader that does not come */
 
 struct zkl_session {
@@ -229,8 +236,9 @@ struct zkl_session {
     size_t node_bytes;    /* of the paths of nodes that stakes have, or may make; see stake.c */
     size_t leaving_bytes; /* of those, of nodes that go for the sake of others */
     uint64_t last_id;
-    uint64_t random; /* of pauses */
-    int64_t created; /* czxid of the newest create of this ZooKeeper session */
+    struct numbers numbers; /* of requests */
+    uint64_t random;        /* of pauses */
+    int64_t created;        /* czxid of the newest create of this ZooKeeper session */
     struct zkl_stats stats;
 
     struct news *inbox, **inbox_end;

@@ -266,7 +266,7 @@ static size_t place(const struct stake *stake) {
 void zkl_stake_queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
     stake->session->stats.waits++;
-    if (!request || request->position) return;
+    if (!request || request->quiet || request->position) return;
     request->position = place(stake);
     zkl_request_hold(request);
     zkl_events_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
