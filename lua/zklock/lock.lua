@@ -294,6 +294,8 @@ local function wish_of(path, claim, opts)
         jitter = opts.jitter,
         limit = opts.limit,
         batch = opts.batch,
+        counting = opts.token == "turns",
+        keep = opts.keep,
     }
 end
 
@@ -308,22 +310,8 @@ function Lock.new(session, path, kind, opts)
         claim = claim,
         limit = opts.limit,
         batch = opts.batch,
-<<<<<<< HEAD
         counting = counting,
-        wish = { -- what the session's handle is asked for, each time
-            path = path,
-            kind = claim,
-            reentrant = opts.reentrant,
-            data = opts.data,
-            jitter = opts.jitter,
-            limit = opts.limit,
-            batch = opts.batch,
-            counting = counting,
-            keep = opts.keep,
-        },
-=======
         wish = kind ~= "multi" and wish_of(path, claim, opts), -- a multi-lock has its parts'
->>>>>>> handover
     }, Lock)
 end
 

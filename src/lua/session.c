@@ -274,30 +274,6 @@ static int holds(lua_State *L) {
     return 1;
 }
 
-<<<<<<< HEAD
-/*
- * What a lock wants each time, with texts that the table keeps: a table { path, kind, reentrant,
- * data, jitter, limit, batch, counting, keep }, by name; jitter of kind "unfair" only, limit of
- * "permit", batch, counting and keep of "mutex".
- */
-static struct zkl_acquire_options to_options(lua_State *L, int table) {
-    luaL_checktype(L, table, LUA_TTABLE);
-    int top = lua_gettop(L), jitter = field(L, table, "jitter"), keep = field(L, table, "keep");
-    struct zkl_acquire_options options = {
-        .path = luaL_optstring(L, field(L, table, "path"), NULL),
-        .kind = (enum zkl_kind)luaL_checkoption(L, field(L, table, "kind"), NULL, zkl_kind_names),
-        .reentrant = lua_toboolean(L, field(L, table, "reentrant")),
-        .data = luaL_optstring(L, field(L, table, "data"), NULL),
-        .jitter = lua_isnil(L, jitter) ? 0 : zkl_lua_time(L, jitter),
-        .limit = (int32_t)luaL_optinteger(L, field(L, table, "limit"), 0),
-        .batch = (int32_t)luaL_optinteger(L, field(L, table, "batch"), 0),
-        .counting = lua_toboolean(L, field(L, table, "counting")),
-        .keep = lua_isnil(L, keep) ? 0 : zkl_lua_time(L, keep),
-    };
-    luaL_argcheck(L, options.path, table, "no path");
-    lua_settop(L, top);
-    return options;
-=======
 /* What a lock wants each time, with its texts behind it: `path`, and `data` if there is any. */
 struct wish {
     struct zkl_acquire_options options;
@@ -313,16 +289,15 @@ static void push_wish(lua_State *L, const struct zkl_acquire_options *options) {
     if (data) wish->options.data = memcpy(wish->texts + path, options->data, data);
     luaL_getmetatable(L, ZKL_WISH);
     lua_setmetatable(L, -2);
->>>>>>> handover
 }
 
 /*
- * core.wish{ path, kind, reentrant, data, jitter, limit, batch }, by name -> wish; jitter of kind
- * "unfair" only, limit of "permit", batch of "mutex".
+ * core.wish{ path, kind, reentrant, data, jitter, limit, batch, counting, keep }, by name -> wish;
+ * jitter of kind "unfair" only, limit of "permit", batch, counting and keep of "mutex".
  */
 int zkl_lua_wish(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
-    int jitter = field(L, 1, "jitter");
+    int jitter = field(L, 1, "jitter"), keep = field(L, 1, "keep");
     struct zkl_acquire_options options = {
         .path = luaL_optstring(L, field(L, 1, "path"), NULL),
         .kind = (enum zkl_kind)luaL_checkoption(L, field(L, 1, "kind"), NULL, zkl_kind_names),
@@ -331,6 +306,8 @@ int zkl_lua_wish(lua_State *L) {
         .jitter = lua_isnil(L, jitter) ? 0 : zkl_lua_time(L, jitter),
         .limit = (int32_t)luaL_optinteger(L, field(L, 1, "limit"), 0),
         .batch = (int32_t)luaL_optinteger(L, field(L, 1, "batch"), 0),
+        .counting = lua_toboolean(L, field(L, 1, "counting")),
+        .keep = lua_isnil(L, keep) ? 0 : zkl_lua_time(L, keep),
     };
     luaL_argcheck(L, options.path, 1, "no path");
     push_wish(L, &options);
