@@ -127,6 +127,27 @@ static void taking(void) {
     }
 }
 
+/* Two of a turn of three; the first is to say that the node is held, for another came and went. */
+static void saying_in_turns(void) {
+    TEST("what a node says is known to each that has it in a turn") {
+        begin(KEEP);
+        zkl_claim_batch(&s.claim, 3, s.now);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(s.claim.name);
+        LINE(s.claim.name, BEHIND);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_MARK);
+        scene_add(&s.second, ZKL_MUTEX);
+        zkl_claim_keep(&s.second, KEEP, s.now);
+        zkl_claim_batch(&s.second, 3, s.now);
+        zkl_claim_start(&s.second);
+        LINE(s.claim.name);
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
+    }
+}
+
 static void asking(void) {
     TEST("until it is known whether others wait the next claim waits for the answer") {
         hold(KEEP);
@@ -378,6 +399,7 @@ static void restraint(void) {
 
 int main(void) {
     taking();
+    saying_in_turns();
     asking();
     ending();
     trying();
