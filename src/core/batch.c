@@ -157,19 +157,20 @@ static void begin_turn(struct zkl_claim *claim, zkl_time now) {
 
 /* A try of another session may ask whether its node is held, or only kept. */
 static zkl_actions tell_held(struct zkl_claim *claim) {
-    if (claim->keep == 0 || claim->marked || is_alone(claim)) return 0;
+    if (!has_keeping_node(claim) || claim->marked || is_alone(claim)) return 0;
     claim->marked = true;
     return ZKL_DO_MARK;
 }
 
 zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
-    if (claim->keep > 0) claim->line->kept = claim;
+    bool keeps = has_keeping_node(claim);
+    if (keeps) claim->line->kept = claim;
     if (claim->served == 0) begin_turn(claim, now);
     adapt(claim->line, now - claim->since > ZKL_SECOND, false);
     claim->ends = is_over(claim, now);
     if (claim->ends) return make_way(claim) | tell_held(claim);
-    if (claim->keep > 0 && is_alone(claim)) return watch_children(claim->line);
-    if (claim->keep > 0) return tell_held(claim);
+    if (keeps && is_alone(claim)) return watch_children(claim->line);
+    if (keeps) return tell_held(claim);
     return make_way(claim) ? watch_if_served(claim, now) : 0;
 }
 

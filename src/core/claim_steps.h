@@ -35,9 +35,14 @@ static inline zkl_actions make_way(const struct zkl_claim *claim) {
     return 0;
 }
 
+/* Its node says that it may be kept: an heir of such a node may not keep it itself. */
+static inline bool has_keeping_node(const struct zkl_claim *claim) {
+    return claim->nonce & ZKL_NONCE_KEEPS;
+}
+
 /* Its node may go to another claim of the session. */
 static inline bool shares(const struct zkl_claim *claim) {
-    return claim->batch != 0 || claim->keep > 0;
+    return claim->batch != 0 || claim->keep > 0 || has_keeping_node(claim);
 }
 
 static inline void keep_no_more(struct zkl_claim *claim) {
