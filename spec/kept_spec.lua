@@ -126,14 +126,14 @@ describe("a kept lock", function()
     it("is the next one's after this hold, when others come while it is held", function()
         local lock, order = kept(a), {}
         have_kept(lock)
-        local lease = hold(lock)
+        local lease, events = hold(lock), a:stats().events
         zklock.run(function()
             local other = assert(b:mutex(path, { token = "turns" }):acquire(20))
             order[#order + 1] = "other"
             assert.is_true(other.token > lease.token)
             released(other)
         end, function()
-            nodes(2)
+            wait_for("the news", function() return a:stats().events > events end)
             assert(lease:release())
             released(hold(lock))
             order[#order + 1] = "again"
@@ -378,7 +378,7 @@ describe("kept locks of a session", function()
         settled(a)
         local before = a:stats().creates
         released(hold(first))
-        assert.equal(before + 1, a:stats().creates)
+        assert.is_true(a:stats().creates > before) -- its folder may be gone, too
     end)
 end)
 

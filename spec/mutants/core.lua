@@ -202,10 +202,8 @@ return {
       at = "zkl_claim_resume", find = "case ZKL_RECOVER_SYNC: return ZKL_DO_SYNC | ZKL_DO_LIST;",
       replace = "case ZKL_RECOVER_SYNC: claim->state = ZKL_RECOVER_LIST; return ZKL_DO_LIST;" },
     { "ungranted", "a list that comes late takes a grant back",
-      at = "zkl_claim_listed", find = "case ZKL_LIST: return own_listed(claim, reply, why, now);",
-      replace = [[
-    case ZKL_HELD:
-    case ZKL_LIST: return own_listed(claim, reply, why, now);]] },
+      at = "zkl_claim_listed", find = "case ZKL_HELD:",
+      replace = "case ZKL_HELD: return own_listed(claim, reply, why, now);" },
     { "nonce-reused", "the attempt after a lost one has the same nonce",
       at = "zkl_claim_enter", find = "claim->nonce = ++claim->common->nonces",
       replace = "if (!claim->nonce) claim->nonce = ++claim->common->nonces" },
