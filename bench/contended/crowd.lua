@@ -24,10 +24,10 @@
 --                         COUNT cycles, or TASKS times as many at the same time, then each task on
 --                         a path of its own below PATH; to the server through the proxy or directly
 --                         (WHERE: proxy, server). Answers with seconds, and with processor seconds
---                         of the process. KIND: free (acquire and release), try (of a lock that
---                         another session has), reentry (by the holder), read (while another
---                         session reads); and of one lock that all tasks want, turns (acquire and
---                         release) and combined (an item)
+--                         of the process. KIND: free (acquire and release), kept (of a lock that
+--                         stays), try (of one that another session has), reentry (by the holder),
+--                         read (while another session reads); and of one lock that all tasks want,
+--                         turns (acquire and release) and combined (an item)
 --   spread PATH COUNT TASKS HOSTS...
 --                         as cycles of kind "free", directly to the servers of several ensembles,
 --                         of which each path chooses one; answers with seconds

@@ -214,6 +214,9 @@ local function read_side(session, below) return session:rwlock(below):read() end
 local function in_turns(session, below) return session:mutex(below, { order = "turns" }) end
 
 
+local function lasting(session, below) return session:mutex(below, { keep = 60 }) end
+
+
 local submits = {} -- of combined locks, by path
 
 
@@ -235,6 +238,7 @@ local CYCLES = {
     try = { lock = LOCKS.mutex, cycle = try, holder = "other" },
     reentry = { lock = LOCKS.mutex, cycle = acquire_and_release, holder = "self" },
     read = { lock = read_side, cycle = acquire_and_release, holder = "other" },
+    kept = { lock = lasting, cycle = acquire_and_release },
     turns = { lock = in_turns, cycle = acquire_and_release, is_one = true },
     combined = { lock = combined, cycle = submit, is_one = true },
 }

@@ -18,7 +18,7 @@ local nginx = require "bench.peers.nginx"
 local outage = require "bench.peers.outage"
 local say = require "bench.contended.say"
 
--- A hand-over within a process takes microseconds: of so few as peers do the first is all.
+-- What needs no request takes microseconds: of so few as peers do the first is all.
 local OFTEN = { zklock = 500, LuaJIT = 500 }
 
 local CYCLES = {
@@ -28,6 +28,7 @@ local CYCLES = {
     { name = "try", kind = "try", count = 200, delayed = 20, text = "try, taken" },
     { name = "reentry", kind = "reentry", count = 5000, text = "re-entry" },
     { name = "read", kind = "read", count = 100, delayed = 20, text = "read" },
+    { name = "kept", kind = "kept", count = 20, delayed = 5, times = OFTEN, text = "kept" },
     { name = "turns", kind = "turns", count = 5, delayed = 2, tasks = 8, times = OFTEN,
       text = "one lock, 8 tasks, turns" },
     { name = "turns", kind = "turns", count = 1, delayed = 1, tasks = 64, times = OFTEN,
