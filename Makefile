@@ -6,8 +6,9 @@
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
 # make bench     speed, against the same requests made one after the other; bench-contended: many
 #                who want one lock, beside Curator; bench-peers: all that a lock costs, beside
-#                Curator, kazoo, go-zookeeper and bare libzookeeper; bench-engines: the engines
-#                side by side; bench-nginx in nginx
+#                Curator, kazoo, go-zookeeper and bare libzookeeper; bench-many: many waiters of
+#                one lock, and many locks at once; bench-engines: the engines side by side;
+#                bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
 # make dist      the source archive and the rockspec that names it, in build
 # make lint, format, coverage, install, clean
@@ -43,7 +44,7 @@ LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
-.PHONY: bench-peers bench-engines soak lint lint-actions
+.PHONY: bench-peers bench-many bench-engines soak lint lint-actions
 .PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
 .PHONY: test-lua-servers test-lua-links test-lua-others test-lua-laboratory
@@ -194,6 +195,12 @@ bench-contended:
 	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) ZKLOCK_LUA=$(LUA) $(LUA) bench/contended.lua \
 		$(if $(PEER),,--alone) $(BENCH)
 
+bench-many: setup
+	-@rig/packages peers
+	@$(MAKE) --no-print-directory -s all $(RIG)
+	-@$(MAKE) --no-print-directory -s -k $(PEERS)
+	@$(call with,5.4) ZKLOCK_BUILD=$(BUILD) $(LUA) bench/many.lua $(BENCH)
+
 # The servers keep their data on the disk of the tree: folders for temporary files may be in memory.
 bench-engines:
 	@rig/packages engines
@@ -258,7 +265,7 @@ test-tsan-faults test-tsan-others: test-tsan-%:
 
 # On a server in memory, by both Luas, side by side: specs whose tests, but those with the tag
 # #server, ask for nothing that only a real one has.
-IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end guard handles handoff lock \
+IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end guard handles handoff kept lock \
 	locked multi owner queue revoke run rwlock semaphore turns unfair watch with) \
 	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
 

@@ -94,6 +94,7 @@ build = {
             "src/session/connection.c",
             "src/session/events.c",
             "src/session/guard.c",
+            "src/session/kept.c",
             "src/session/lease.c",
             "src/session/multi.c",
             "src/session/path.c",

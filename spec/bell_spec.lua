@@ -1,6 +1,8 @@
 --- What wakes a host that waits for sockets which it connected itself (nginx): a unix socket.
--- This process plays the host; spec/nginx has the real one.
+-- This process plays the host; spec/nginx has the real one. And the descriptor for other hosts.
 
+local core = require "zklock.core"
+local files = require "spec.files"
 local program = require "spec.fault.program"
 local rig = require "spec.rig"
 
@@ -124,5 +126,55 @@ describe("a session's bell", function()
         rig.wait_for("the end", function() return dial.read(fd) == 0 end)
         assert.equal("", rig.shell("ls -A %s", folder))
         dial.close(fd)
+    end)
+end)
+
+
+describe("a session's descriptor", function()
+    local dial = program.system()
+
+    local session
+    before_each(function()
+        session = rig.session(server.hosts)
+        session:dispatch()
+    end)
+    after_each(rig.close_sessions)
+
+    local function news()
+        local request = session.handle:get("/", 5)
+        rig.wait_apart("an answer", function() return request:done() end)
+        return request
+    end
+
+    it("tells of what happened before it was asked for", function()
+        local kept = news()
+        assert.equal(1, dial.read(session:fd()))
+        assert.is_true(kept:done())
+    end)
+
+    it("tells of what happens when it was asked for, also beside a poll", function()
+        local fd = session:fd()
+        assert.equal(-1, dial.read(fd))
+        core.poll({ session.handle }, 0)
+        local kept = news()
+        assert.equal(1, dial.read(fd))
+        assert.is_true(kept:done())
+    end)
+
+    it("is not written to while nobody looks: a hand-over is no call of the system", function()
+        local lock = session:mutex(rig.path(), { order = "turns" })
+        local function writes()
+            local text = files.read("/proc/self/io")
+            return tonumber(text:match("syscw: (%d+)"))
+        end
+        local before
+        rig.run(4, function(n)
+            for i = 1, 500 do
+                assert(lock:acquire(30)):release()
+                if n == 1 and i == 100 then before = writes() end
+            end
+        end)
+        local count = writes() - before
+        assert.is_true(count < 400, count .. " writes in some 1600 hand-overs")
     end)
 end)

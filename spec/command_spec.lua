@@ -540,6 +540,15 @@ describe("zklock #server", function()
             assert.matches("1 holds mutex", select(2, of_server("show", "%s/n", path)))
             assert.matches("1 holds 2/3", select(2, of_server("show", "%s/s", path)))
         end)
+
+        it("shows a lock that may be only kept, and breaks it", function()
+            local path, session = rig.path(), rig.session(server.hosts)
+            rig.released(rig.hold(session:mutex(path, { keep = 600 })))
+            assert.matches("1 kept%? mutex", select(2, of_server("show", path)))
+            local status, text = of_server("break", "--yes %s", path)
+            assert.equal(0, status, text)
+            assert.equal("free", select(2, of_server("show", path)))
+        end)
     end)
 
 

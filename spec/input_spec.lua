@@ -136,7 +136,7 @@ describe("with a session,", function()
 
     -- mutex
     test("mutex refuses an unknown option", function() session:mutex("/a", { fair = true }) end,
-         'unknown option "fair"', "known: batch, data, jitter, order, reentrant")
+         'unknown option "fair"', "known: batch, data, jitter, keep, order, reentrant, token")
     test("mutex refuses options that are no table", function() session:mutex("/a", 5) end,
          "the options of mutex must be a table, not 5")
     test("mutex refuses an unknown order", function() session:mutex("/a", { order = "lifo" }) end,
@@ -157,6 +157,13 @@ describe("with a session,", function()
     end)
     test("mutex refuses a batch without turns", function() session:mutex("/a", { batch = 5 }) end,
          'batch belongs to order = "turns"')
+
+    test("mutex refuses tokens of another kind",
+         function() session:mutex("/a", { token = "czxid" }) end,
+         'token must be "turns", not "czxid"')
+    test("mutex refuses tokens of turns without an order",
+         function() session:mutex("/a", { order = "none", token = "turns" }) end,
+         'token belongs to order = "fifo"')
 
     -- acquire and with
     for name, bad in pairs{ ["negative"] = -1, ["NaN"] = nan, ["minus infinity"] = -huge } do

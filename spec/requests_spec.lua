@@ -92,11 +92,47 @@ describe("the requests", function()
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
     end)
 
+    -- The first finds no path; the parents, the create and the list are the second.
+    it("of an acquire on a path that does not exist are two flights, whatever its depth", function()
+        local path = rig.path() .. "/of/some/depth"
+        hold(session:mutex(path))
+        local seen = proxy:seen()
+        assert.same({ create2 = 2, getChildren = 2, createContainer = seen.createContainer,
+                      flights = 2 }, seen)
+        assert.equal(select(2, path:gsub("/", "")), seen.createContainer)
+    end)
+
     it("of the first acquire of a session are no more", function()
         local fresh = rig.session(proxy.hosts, { timeout = LONG })
         start_counting()
         hold(fresh:mutex(lock.path))
         assert_counts{ create2 = 1, getChildren = 1, flights = 1 }
+    end)
+
+    -- Behind a holder, so many that come before the first has an answer: how many lists.
+    local function lists_of(count)
+        local lease, queued, seen = held_elsewhere(), 0, nil
+        start_counting()
+        proxy:command("blackhole")
+        rig.run(count, function()
+            rig.released(assert(lock:acquire{ timeout = 60,
+                                              on_queued = function() queued = queued + 1 end }))
+        end, function()
+            proxy:command("flow")
+            rig.wait_for("all in line", function() return queued == count end, 30)
+            seen = proxy:seen()
+            rig.released(lease)
+        end)
+        assert.equal(count, seen.create2)
+        return seen.getChildren
+    end
+
+    it("of many that come at once are two lists for all of them, not one each", function()
+        assert.equal(2, lists_of(50))
+    end)
+
+    it("of some that come at once are a list each: it is short, and spares a flight", function()
+        assert.equal(10, lists_of(10))
     end)
 
     it("of guarded writes are one, of a read one", function()

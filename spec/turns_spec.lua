@@ -33,7 +33,7 @@ local function take_first(lock)
     return hold(lock, { timeout = 5, owner = "first" })
 end
 
--- A task that has the lock `name`, notes that in `order`, and lets it go.
+-- A task that has the lock `name`, notes that in `order`, and lets it go, after order.meet().
 local function comer(lock, order, name, arg)
     arg = arg or { timeout = LONG }
     arg.owner = name
@@ -42,6 +42,7 @@ local function comer(lock, order, name, arg)
         order[#order + 1] = lease and name or code
         if not lease then return end
         order.tokens[#order.tokens + 1] = lease.token
+        if order.meet then order.meet(lock.session) end
         assert(lease:release())
     end
 end
@@ -50,10 +51,27 @@ local function is_growing(tokens)
     for i = 2, #tokens do assert.is_true(tokens[i] > tokens[i - 1]) end
 end
 
+-- Waits until the session has a node in line.
+local function wait_in_line(session)
+    local id = ("0"):rep(16 - #session:id()) .. session:id()
+    rig.wait_for("its node", function()
+        for _, node in ipairs(server:nodes(path)) do
+            if table.concat({ node:match("/_c_(%x+)%-(%x+)%-(%x+)") }) == id then return true end
+        end
+    end)
+end
+
 -- Comers of a lock each, by the letter that their names begin with, come in the order of `names`
--- while the first of them holds; what they got.
+-- while the first of them holds; what they got. Who has the lock keeps it until those who wait in
+-- another session are in line.
 local function in_turns(locks, names)
     local order, comers, counts = { tokens = {} }, {}, {}
+    function order.meet(session)
+        counts[session] = counts[session] - 1
+        for other, count in pairs(counts) do
+            if other ~= session and count > 0 then wait_in_line(other) end
+        end
+    end
     for name in names:gmatch("%S+") do
         local lock = locks[name:sub(1, 1)]
         local before = counts[lock.session] or 0
@@ -607,6 +625,55 @@ describe("turns whose numbers are exhausted", function()
         own:stop()
         assert.equal("a1 b1 b2 a2 a3 b3 b4 a4", table.concat(order, " "))
         is_growing(order.tokens)
+    end)
+end)
+
+
+describe("the tokens of turns, of a lock in order of arrival", function()
+    local function fifo(session)
+        return session:mutex(path, { token = "turns" })
+    end
+
+    it("are in one order with those of turns, while the two alternate", function()
+        local locks, last = { fifo(a), turns(b) }, 0
+        for i = 1, 6 do
+            local lock = locks[i % 2 + 1]
+            local lease = hold(lock)
+            assert.is_true(lease.token > last)
+            last = lease.token
+            assert.equal(last, lock:queue()[1].token)
+            assert.equal(0, last % 1024) -- the first grant of its node
+            released(lease)
+        end
+    end)
+
+    it("grow with those of a turn of several, and after it", function()
+        local order = in_turns({ a = fifo(a), b = turns(b, 2) }, "a1 b1 b2 b3 a2")
+        assert.equal("a1 b1 b2 a2 b3", table.concat(order, " "))
+        is_growing(order.tokens)
+    end)
+
+    it("are those of its conditions, too, and of a multi-lock that it is a part of", function()
+        local lock = fifo(a)
+        local lease = hold(lock)
+        local before = lease.token
+        assert.is_nil((assert(lock:condition("c")):wait(lease, 0.01)))
+        local both = hold(a:multi{ lock, a:mutex(path .. "-2") })
+        assert.is_true(both.token > before)
+        assert.equal(0, both.token % 1024)
+        released(both)
+    end)
+
+    it("are the lock's for all of a session: one with others is refused meanwhile", function()
+        for _, tokens in ipairs{ { "turns", false }, { false, "turns" } } do
+            path = rig.path()
+            local first = hold(a:mutex(path, { token = tokens[1] or nil }))
+            rig.is_refused("conflict", tokens[1] and 'token = "turns"' or 'order = "fifo"',
+                           a:mutex(path, { token = tokens[2] or nil })
+                                :acquire{ timeout = 5, owner = "x" })
+            released(first)
+            released(hold(a:mutex(path, { token = tokens[2] or nil })))
+        end
     end)
 end)
 

@@ -122,6 +122,39 @@ describe("a holder, when the session may watch nothing more of others,", functio
 end)
 
 
+describe("claims of a session behind one another", function()
+    local COUNT = 90 -- of each session; two thirds of their predecessors are what it may watch
+
+    after_each(rig.close_sessions)
+
+    -- They come one after the other, of both sessions in turn; each is behind one of the other.
+    it("are served in order, though not all may watch their predecessors", function()
+        local both = { rig.session(server.hosts), rig.session(server.hosts) }
+        local path = rig.path() .. "/" .. FILL:rep(2)
+        local holder = rig.hold(rig.session(server.hosts):mutex(path))
+        local queued, served = 0, {}
+        rig.run(2 * COUNT, function(i)
+            rig.wait_for("a turn to queue", function() return queued == i - 1 end, 120)
+            local lease = assert(both[i % 2 + 1]:mutex(path):acquire{
+                timeout = 300, on_queued = function() queued = i end })
+            served[#served + 1] = i
+            rig.released(lease)
+        end, function()
+            rig.wait_for("all in line", function() return queued == 2 * COUNT end, 120)
+            for _, session in ipairs(both) do
+                rig.wait_for("rest", function() return session:stats().in_flight == 0 end)
+                local stats = session:stats()
+                assert.equal(COUNT, stats.claims)
+                assert.is_true(stats.watch_bytes <= LIMIT, stats.watch_bytes)
+                assert.is_true(stats.watches < 2 * COUNT, stats.watches)
+            end
+            rig.released(holder)
+        end)
+        for i = 1, 2 * COUNT do assert.equal(i, served[i]) end
+    end)
+end)
+
+
 describe("a watch that no claim needs any more", function()
     local session, proxy, holder, path, before
 

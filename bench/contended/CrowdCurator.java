@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.curator.framework.CuratorFramework;
@@ -58,6 +59,9 @@ public final class CrowdCurator {
     private final List<Future<?>> waiters = new ArrayList<>();
     private Hold held; // by the first holder
     private int laps;
+    private final AtomicInteger served = new AtomicInteger(); // of a throng
+    private final AtomicInteger timeouts = new AtomicInteger();
+    private final AtomicInteger others = new AtomicInteger();
     private double last; // when the latest waiter was served, or gave up
 
     private CrowdCurator(String proxy, String server) throws Exception {
@@ -187,6 +191,32 @@ public final class CrowdCurator {
         awaitNodes(before + count, deadline);
     }
 
+    /** So many that come at once. All have their places when the server has their nodes. */
+    private void throng(int count, int all, double deadline) throws Exception {
+        served.set(0);
+        timeouts.set(0);
+        others.set(0);
+        for (int i = 0; i < count; i++) {
+            Lock lock = locks.get(i % (locks.size() - 1) + 1);
+            start(() -> beOneOfMany(lock, deadline));
+        }
+        if (!awaitNodes(all + 1, deadline > 0 ? deadline : now() + PATIENCE) && deadline == 0) {
+            throw new IllegalStateException("they are not all in line");
+        }
+    }
+
+    private void beOneOfMany(Lock lock, double deadline) {
+        try {
+            Hold hold = lock.acquire(deadline > 0 ? deadline - now() : PATIENCE);
+            (hold == null ? timeouts : served).incrementAndGet();
+            if (hold != null) {
+                hold.release();
+            }
+        } catch (Exception e) {
+            others.incrementAndGet();
+        }
+    }
+
     private String serve() throws Exception {
         for (Future<?> waiter : waiters) {
             waiter.get();
@@ -231,8 +261,9 @@ public final class CrowdCurator {
 
     private String cycles(CuratorFramework client, String kind, String path, int count, int tasks)
             throws Exception {
-        InterProcessMutex holder = kind.equals("free") ? null : cycled(sessions.get(0), kind, path);
         InterProcessMutex own = cycled(client, kind, path);
+        InterProcessMutex holder = kind.equals("try") || kind.equals("read")
+                ? cycled(sessions.get(0), kind, path) : null;
         if (kind.equals("reentry")) {
             holder = own;
         }
@@ -246,7 +277,8 @@ public final class CrowdCurator {
         } else {
             List<Future<?>> all = new ArrayList<>();
             for (int i = 0; i < tasks; i++) {
-                InterProcessMutex mutex = cycled(client, kind, path + "/" + i);
+                InterProcessMutex mutex = kind.equals("one") ? own
+                        : cycled(client, kind, path + "/" + i);
                 all.add(threads.submit(() -> {
                     cycle(mutex, false, count);
                     return null;
@@ -311,6 +343,11 @@ public final class CrowdCurator {
             case "crowd":
                 crowd(Integer.parseInt(words[1]), Double.parseDouble(words[2]));
                 return "";
+            case "throng":
+                throng(Integer.parseInt(words[1]), Integer.parseInt(words[2]),
+                        Double.parseDouble(words[3]));
+                return "";
+            case "tally": return served + " " + timeouts + " " + others;
             case "release": held.release(); return "";
             case "serve": return serve();
             case "cycles":

@@ -12,7 +12,8 @@ local rig = require "spec.rig"
 
 local BUILD = os.getenv("ZKLOCK_BUILD") or "build"
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
-local ALL = { "free", "many", "try", "reentry", "read", "line", "keep", "wait" }
+local ALL = { "free", "many", "try", "reentry", "read", "line", "keep", "wait", "kept",
+              "turns", "combined" }
 
 local clients = {}
 
@@ -55,6 +56,7 @@ end)
 add("Curator", "Curator", ALL, function(heap, flags)
     return neighbour.java("bench", "CrowdCurator", heap, flags)
 end, unless(BUILD .. "/bench/CrowdCurator.class"))
+clients.Curator.kinds = { kept = "free", turns = "one", combined = "one" }
 
 add("kazoo", "kazoo", { "free", "many", "try", "read", "line", "keep", "wait" }, function()
     return "/usr/bin/python3 bench/peers/kazoo_crowd.py"

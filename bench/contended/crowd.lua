@@ -9,6 +9,11 @@
 --   join SESSION          one waiter more; answers when it is in line
 --   crowd COUNT DEADLINE  so many waiters more that give up then; answers when all are in line,
 --                         or should have given up
+--   throng COUNT ALL DEADLINE
+--                         so many waiters more, all at once: each is served once, or (DEADLINE not
+--                         0) gives up then; answers when all are in line, have their watches, or
+--                         have ended. ALL: of all processes
+--   tally                 how many of these were served, had a timeout, had another answer
 --   release               the first holder lets go
 --   serve                 answers when its waiters have been served, or have given up, with the
 --                         time at which the last had
@@ -19,9 +24,13 @@
 --                         COUNT cycles, or TASKS times as many at the same time, then each task on
 --                         a path of its own below PATH; to the server through the proxy or directly
 --                         (WHERE: proxy, server). Answers with seconds, and with processor seconds
---                         of the process. KIND: free (acquire and release), try (of a lock that
---                         another session has), reentry (by the holder), read (while another
---                         session reads)
+--                         of the process. KIND: free (acquire and release), kept (of a lock that
+--                         stays), try (of one that another session has), reentry (by the holder),
+--                         read (while another session reads); and of one lock that all tasks want,
+--                         turns (acquire and release) and combined (an item)
+--   spread PATH COUNT TASKS HOSTS...
+--                         as cycles of kind "free", directly to the servers of several ensembles,
+--                         of which each path chooses one; answers with seconds
 --   keep PATH COUNT       its sessions take so many locks more, of paths below PATH, and keep them
 --   memory                answers with the bytes that it occupies
 --   connect TIMEOUT       a session more, with that timeout, directly to the server
@@ -98,6 +107,38 @@ function Crowd:join_until(deadline, count)
         local share = math.floor(count / processes) + (i <= count % processes and 1 or 0)
         self.processes[i]:command("crowd %d %.6f", share, deadline)
     end
+end
+
+
+--- So many waiters of all processes, all at once: the processes do not wait for one another. Gives
+-- the seconds until all are in line. `deadline`: when they give up; nil: each is served once.
+function Crowd:throng(count, deadline)
+    local processes, begin = self.processes, core.now()
+    for i, process in ipairs(processes) do
+        local share = math.floor(count / #processes) + (i <= count % #processes and 1 or 0)
+        process:tell("throng %d %d %.6f", share, count, deadline or 0)
+    end
+    for _, process in ipairs(processes) do process:answer() end
+    return core.now() - begin
+end
+
+
+--- What came of them: { served, timeouts, others }.
+function Crowd:tally()
+    local sums = { 0, 0, 0 }
+    for _, process in ipairs(self.processes) do
+        local counts = { process:command("tally"):match("^(%d+) (%d+) (%d+)$") }
+        for i = 1, #sums do sums[i] = sums[i] + tonumber(counts[i]) end
+    end
+    return { served = sums[1], timeouts = sums[2], others = sums[3] }
+end
+
+
+--- Bytes that its processes occupy.
+function Crowd:memory()
+    local sum = 0
+    for _, process in ipairs(self.processes) do sum = sum + tonumber(process:command("memory")) end
+    return sum
 end
 
 

@@ -1,13 +1,17 @@
 --- The zklock process of a crowd; crowd.lua says which commands it obeys.
 --
---   crowd_zklock.lua PROXY SERVER BATCH      BATCH: grants of a turn, of the kind "turns"
+--   crowd_zklock.lua PROXY SERVER BATCH
+--
+-- BATCH: grants of a turn, of the kind "turns"; 0: turns end by time.
 
 local core = require "zklock.core"
+local spread_locks = require "docs.two-ensembles.locks"
 local zklock = require "zklock"
 
 local unpack = table.unpack or unpack -- luacheck: std max
 
 local PROXY, SERVER, BATCH = arg[1], arg[2], tonumber(arg[3])
+if BATCH == 0 then BATCH = nil end
 local TIMEOUT = 30 -- seconds, of the sessions
 local PATIENCE = 300 -- seconds
 
@@ -73,6 +77,39 @@ local function give_up(number, deadline)
 end
 
 
+-- --- a throng ------------------------------------------------------------------------------
+
+local tally = { served = 0, timeouts = 0, others = 0 }
+local ended = 0
+
+
+local function note_end(lease, code)
+    local outcome = lease and "served" or code == "timeout" and "timeouts" or "others"
+    tally[outcome] = tally[outcome] + 1
+    ended, last = ended + 1, core.now()
+    waiting = waiting - 1
+end
+
+
+-- What the waiters of a session have in common is made once: they are many.
+local function be_one_of_many(lock, options, deadline)
+    if deadline > 0 then
+        options = { timeout = math.max(0.001, deadline - core.now()), on_queued = in_line }
+    end
+    local lease, _, code = lock:acquire(options)
+    if lease then lease:release() end
+    note_end(lease, code)
+end
+
+
+local function are_watched()
+    for number = 1, #sessions do
+        if sessions[number]:stats().in_flight > 0 then return false end
+    end
+    return true
+end
+
+
 local commands = {}
 
 
@@ -108,6 +145,26 @@ function commands.crowd(count, deadline)
     queued = 0
     for i = 1, count do start(give_up, i % #sessions + 1, deadline) end
     await("all in line", function() return queued >= count or core.now() > deadline end)
+end
+
+
+function commands.throng(count, _, deadline)
+    count, deadline = tonumber(count), tonumber(deadline)
+    local options, locks = { timeout = PATIENCE, on_queued = in_line }, {}
+    for number = 1, #sessions do locks[number] = lock_of(number) end
+    queued, ended = 0, 0
+    for outcome in pairs(tally) do tally[outcome] = 0 end
+    waiting = waiting + count
+    for i = 1, count do
+        coroutine.wrap(be_one_of_many)(locks[i % #sessions + 1], options, deadline)
+    end
+    await("all in line", function() return queued + ended >= count end)
+    await("their watches", are_watched)
+end
+
+
+function commands.tally()
+    return ("%d %d %d"):format(tally.served, tally.timeouts, tally.others)
 end
 
 
@@ -154,12 +211,36 @@ end
 local function read_side(session, below) return session:rwlock(below):read() end
 
 
--- Of each kind: its lock, a cycle, who holds the lock meanwhile.
+local function in_turns(session, below) return session:mutex(below, { order = "turns" }) end
+
+
+local function lasting(session, below) return session:mutex(below, { keep = 60 }) end
+
+
+local submits = {} -- of combined locks, by path
+
+
+-- A function for one item; all tasks of a path have the same.
+local function combined(session, below)
+    submits[below] = submits[below] or in_turns(session, below):combine(function(_, items)
+        return items
+    end)
+    return submits[below]
+end
+
+
+local function submit(fn) assert(fn(1, PATIENCE)) end
+
+
+-- Of each kind: its lock, a cycle, who holds the lock meanwhile, whether its tasks want one lock.
 local CYCLES = {
     free = { lock = LOCKS.mutex, cycle = acquire_and_release },
     try = { lock = LOCKS.mutex, cycle = try, holder = "other" },
     reentry = { lock = LOCKS.mutex, cycle = acquire_and_release, holder = "self" },
     read = { lock = read_side, cycle = acquire_and_release, holder = "other" },
+    kept = { lock = lasting, cycle = acquire_and_release },
+    turns = { lock = in_turns, cycle = acquire_and_release, is_one = true },
+    combined = { lock = combined, cycle = submit, is_one = true },
 }
 
 
@@ -179,7 +260,7 @@ end
 local function run_tasks(row, session, below, count, tasks)
     local begin, cpu = core.now(), os.clock()
     for task = 1, tasks do
-        start(run_cycles, row, session, below .. "/" .. task, count)
+        start(run_cycles, row, session, row.is_one and below or below .. "/" .. task, count)
     end
     await("the end of the cycles", function() return waiting == 0 end)
     return last - begin, os.clock() - cpu
@@ -190,6 +271,24 @@ function commands.cycles(where, name, below, count, tasks)
     local run = tonumber(tasks) == 1 and run_cycles or run_tasks
     return ("%.6f %.6f"):format(run(CYCLES[name], cycler(where), below, tonumber(count),
                                     tonumber(tasks)))
+end
+
+
+-- As cycles of kind "free", by the recipe of docs/two-ensembles.md.
+function commands.spread(below, count, tasks, ...)
+    local all = assert(spread_locks.connect({ ... }, { timeout = TIMEOUT }))
+    count = tonumber(count)
+    local begin = core.now()
+    for task = 1, tonumber(tasks) do
+        local lock = all:mutex(below .. "/" .. task)
+        start(function()
+            for i = 1, count do acquire_and_release(lock, i == count) end
+        end)
+    end
+    await("the end of the cycles", function() return waiting == 0 end)
+    local seconds = last - begin
+    all:close()
+    return ("%.6f"):format(seconds)
 end
 
 

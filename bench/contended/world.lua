@@ -14,8 +14,9 @@ local World = {}
 World.__index = World
 
 
--- The server's log is on the disk of the tree: folders for temporary files may be in memory.
-local function start_server(options)
+--- Starts a server. Its log is on the disk of the tree: folders for temporary files may be in
+-- memory.
+function world.start_server(options)
     local folder = rig.shell("realpath %s", BUILD):match("[^\n]+")
     local heap = options.heap and ("JVMFLAGS='-Xmx%dm'"):format(options.heap) or ""
     return rig.server{ fsync = not options.no_fsync, n = options.servers,
@@ -64,7 +65,7 @@ end
 -- 3), heap (megabytes, of a server).
 function world.start(options)
     local self = setmetatable({ options = options, rows = {} }, World)
-    self.server = start_server(options)
+    self.server = world.start_server(options)
     self.disk = describe_disk(self.server)
     self.address = address_of(self.server, options.servers)
     self.proxy = rig.proxy(self.address)

@@ -25,9 +25,10 @@ end
 -- Milliseconds a cycle, and processor microseconds a cycle, of the client and of the server.
 local function run(world, row, contender)
     local where = row.delay > 0 and "proxy" or "server"
-    local all = row.count * row.tasks
+    local count = row.count * (row.times and row.times[contender.name] or 1)
+    local all = count * row.tasks
     local before = server_cpu(world)
-    local seconds, cpu = contender.crowd:cycles(where, row.kind, row.count, row.tasks)
+    local seconds, cpu = contender.crowd:cycles(where, row.kind, count, row.tasks)
     return { ms = 1000 * seconds / all, cpu = 1e6 * cpu / all,
              server_cpu = 1e6 * (server_cpu(world) - before) / all }
 end

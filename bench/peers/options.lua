@@ -5,8 +5,8 @@ local converters = require "bench.converters"
 
 local count, list_of, time = converters.count, converters.list_of, converters.time
 
-local NAMES = { "free", "many", "try", "reentry", "read", "handoff", "8x1", "8x8", "memory", "held",
-                "nginx", "outage", "ensemble" }
+local NAMES = { "free", "many", "try", "reentry", "read", "kept", "turns", "combined", "handoff",
+                "8x1", "8x8", "memory", "held", "nginx", "outage", "ensemble" }
 
 -- What --quick means, where an option is not given.
 local QUICK = { rounds = 1, sessions = { 2, 4 }, delays = { 0, 2 }, processes = 1, loopers = 3,

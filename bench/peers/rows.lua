@@ -7,8 +7,8 @@
 --   servers   of an ensemble, if not 1
 --
 -- A row of cycles: what a client must be able to do (clients.lua), kind (crowd.lua), count of each
--- task, tasks, delay. A row of grants: sessions, waiters of each, laps, delay. With a delay fewer
--- cycles do.
+-- task, how many times as many a client does (times), tasks, delay. A row of grants: sessions,
+-- waiters of each, laps, delay. With a delay fewer cycles do.
 
 local cycles = require "bench.peers.cycles"
 local grants = require "bench.peers.grants"
@@ -18,6 +18,9 @@ local nginx = require "bench.peers.nginx"
 local outage = require "bench.peers.outage"
 local say = require "bench.contended.say"
 
+-- What needs no request takes microseconds: of so few as peers do the first is all.
+local OFTEN = { zklock = 500, LuaJIT = 500 }
+
 local CYCLES = {
     { name = "free", kind = "free", count = 100, delayed = 20, text = "free" },
     { name = "many", kind = "free", count = 20, delayed = 10, tasks = 16,
@@ -25,6 +28,13 @@ local CYCLES = {
     { name = "try", kind = "try", count = 200, delayed = 20, text = "try, taken" },
     { name = "reentry", kind = "reentry", count = 5000, text = "re-entry" },
     { name = "read", kind = "read", count = 100, delayed = 20, text = "read" },
+    { name = "kept", kind = "kept", count = 20, delayed = 5, times = OFTEN, text = "kept" },
+    { name = "turns", kind = "turns", count = 5, delayed = 2, tasks = 8, times = OFTEN,
+      text = "one lock, 8 tasks, turns" },
+    { name = "turns", kind = "turns", count = 1, delayed = 1, tasks = 64, times = OFTEN,
+      text = "one lock, 64 tasks, turns" },
+    { name = "combined", kind = "combined", count = 1, delayed = 1, tasks = 64, times = OFTEN,
+      text = "one lock, 64 tasks, combined" },
 }
 
 -- The waiters of each session; sessions: options.loopers.
@@ -47,7 +57,8 @@ local function add_cycles(list, options, each, delay, servers, name)
     list[#list + 1] = {
         name = name or each.name, label = label(each.text, delay, servers), what = each.name,
         kind = each.kind,
-        count = math.ceil(options.share * count), tasks = each.tasks or 1, delay = delay,
+        count = math.ceil(options.share * count), tasks = each.tasks or 1, times = each.times,
+        delay = delay,
         measure = cycles.measure, warm = delay == options.delays[1] and cycles.warm or nil,
     }
 end

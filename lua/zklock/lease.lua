@@ -151,10 +151,10 @@ end
 ---@return string? message
 ---@return string? code "lost", "released", or with `wait` "timeout"
 function methods:release(opts)
-    local session = self.session
     local limit = options.release(opts).wait
-    if session:forked() then return failure("forked", self.path) end
     if limit then
+        local session = self.session
+        if session:forked() then return failure("forked", self.path) end
         return session:await(self.handle:release_wait(limit), limit, wait.take_code, self.path)
     end
     local code = self.handle:release()
@@ -165,7 +165,7 @@ end
 
 -- A scope ends: nobody asks how it went.
 function methods:close()
-    if not self.session:forked() then self.handle:release() end
+    self.handle:release()
 end
 
 Lease.__close = methods.close

@@ -20,12 +20,14 @@ local ipairs, setmetatable, type = ipairs, setmetatable, type
 local max = math.max
 
 local REVOKE, BATCH_MAX = core.revoke_data, core.batch_max
+local HELD_WORD = core.held_word .. "$"
 
 ---@class zklock.Lock
 ---@field kind "mutex"|"read"|"write"|"permit"|"multi"
 ---@field claim "mutex"|"read"|"write"|"permit"|"unfair" how it contends
 ---@field limit? integer of a semaphore
 ---@field batch? integer grants of a turn, or core.batch_by_time
+---@field counting? boolean its tokens count the grants of a node
 local Lock = {}
 Lock.__index = Lock
 Lock.__name = "zklock.lock"
@@ -41,8 +43,8 @@ end
 
 
 local function take(handle, owner, lock, timeout, begun)
-    local code, detail = handle:result()
-    if code == "ok" then return Lease.new(lock, handle:lease(), owner) end
+    local lease, code, detail = handle:lease()
+    if lease then return Lease.new(lock, lease, owner) end
     if code == "timeout" then detail = why_not(lock, timeout, begun) end
     if code == "no_node" then detail = "the chroot does not exist" end
     return failure(code, lock.path, detail)
@@ -64,23 +66,25 @@ end
 local way = {}
 
 -- Begins to contend.
-function way.ask(self, owner, timeout, trying, permits)
-    return self.session.handle:acquire(self.wish, owner, timeout, trying, permits)
+function way.ask(self, owner, timeout, trying, quiet, permits)
+    return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet, permits)
 end
 
 
 local function attempt(self, opts, limit, begun)
     local session, owner = self.session, owner_key(opts.owner)
-    local refusal, code = wait.refusal(session)
-    if refusal then return nil, refusal, code end
+    local driver, message, code = wait.driver(session)
+    if not driver then return nil, message, code end
     local left = limit and max(limit - (now() - begun), 0)
-    local handle = self.way.ask(self, owner, left, opts.timeout == 0, opts.permits)
-    if handle:done() then -- an owner that has the lock already
+    local quiet = not opts.on_queued
+    local trying = opts.timeout == 0
+    local handle, id, done = self.way.ask(self, owner, left, trying, quiet, opts.permits)
+    if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout, begun))
     end
-    local request = Request.new(session, handle, owner)
+    local request = Request.new(session, handle, owner, id)
     request.on_queued = opts.on_queued
-    return wait.wait(session, request, left, take_lease, self, opts.timeout, begun)
+    return wait.by(driver, session, request, left, take_lease, self, opts.timeout, begun)
 end
 
 
@@ -90,9 +94,9 @@ local LOSSES, PAUSE = 8, 0.1
 
 -- A multi-lock that lost its place in one of its lines contends anew: "lost".
 local function acquire(self, opts)
-    local session = self.session
-    if session:forked() then return failure("forked", self.path) end
-    local begun, limit = now(), opts.timeout
+    local session, limit = self.session, opts.timeout
+    if session.handle:foreign() then return failure("forked", self.path) end
+    local begun = limit and now()
     if limit == 0 then limit = session.connect_timeout end
     local losses = 0
     while true do
@@ -145,6 +149,16 @@ function Lock:with(arg, fn, ...)
 end
 
 
+-- Of the first in line. What another session may keep it may not hold, unless its node says so.
+local function is_held(entry)
+    local data, words = entry.data:gsub(HELD_WORD, "")
+    local unknown = entry.keeps and not entry.mine and words == 0
+    entry.data, entry.keeps = data, nil
+    if entry.kept then return false end
+    return unknown and "unknown" or true
+end
+
+
 -- Node data is the holder's identity, then on a line of its own the lock's data; or the
 -- word that asks the holder to give way.
 local function describe(entry, held)
@@ -156,7 +170,7 @@ local function describe(entry, held)
 end
 
 
-local function take_queue(request, path, turns)
+local function take_queue(request, path, counting)
     local code, detail = request.handle:result()
     if code ~= "ok" then return failure(code, path, detail) end
     local queue = request.handle:queue()
@@ -164,9 +178,11 @@ local function take_queue(request, path, turns)
     for position, entry in ipairs(queue) do
         readers_so_far = readers_so_far and entry.kind == "read"
         taken = taken + (entry.permits or huge)
-        if turns and entry.token then entry.token = entry.token * BATCH_MAX + entry.served end
+        if counting and entry.token then entry.token = entry.token * BATCH_MAX + entry.served end
         entry.served = nil
-        describe(entry, position == 1 or readers_so_far or taken <= (entry.limit or 0))
+        local held = is_held(entry)
+        local first = position == 1 or readers_so_far or taken <= (entry.limit or 0)
+        describe(entry, first and held)
     end
     return queue
 end
@@ -181,7 +197,7 @@ function way.revoke(self, timeout)
     if not queue then return nil, message, code end
     local count = 0
     for _, entry in ipairs(queue) do
-        if not entry.held then break end
+        if not (entry.held or entry.kept) then break end
         local left = max(deadline - now(), 0)
         local handle = session.handle:revoke(self.path .. "/" .. entry.name, left)
         local ok
@@ -199,7 +215,7 @@ function way.queue(self, timeout)
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
     local request = session.handle:queue(self.path, self.claim, timeout)
-    return session:await(request, timeout, take_queue, self.path, self.batch)
+    return session:await(request, timeout, take_queue, self.path, self.counting)
 end
 
 
@@ -268,8 +284,24 @@ function Lock.run(lock, opts, fn, ...)
 end
 
 
+-- What the session's handle is asked for, each time.
+local function wish_of(path, claim, opts)
+    return core.wish{
+        path = path,
+        kind = claim,
+        reentrant = opts.reentrant,
+        data = opts.data,
+        jitter = opts.jitter,
+        limit = opts.limit,
+        batch = opts.batch,
+        counting = opts.token == "turns",
+        keep = opts.keep,
+    }
+end
+
+
 function Lock.new(session, path, kind, opts)
-    local claim = opts.order == "none" and "unfair" or kind
+    local claim, counting = opts.order == "none" and "unfair" or kind, opts.token == "turns"
     return setmetatable({
         way = way,
         session = session,
@@ -278,15 +310,8 @@ function Lock.new(session, path, kind, opts)
         claim = claim,
         limit = opts.limit,
         batch = opts.batch,
-        wish = { -- what the session's handle is asked for, each time
-            path = path,
-            kind = claim,
-            reentrant = opts.reentrant,
-            data = opts.data,
-            jitter = opts.jitter,
-            limit = opts.limit,
-            batch = opts.batch,
-        },
+        counting = counting,
+        wish = kind ~= "multi" and wish_of(path, claim, opts), -- a multi-lock has its parts'
     }, Lock)
 end
 

@@ -32,8 +32,8 @@ end
 
 local way = {}
 
-function way.ask(self, owner, timeout, trying)
-    return self.session.handle:acquire_all(self.wish, owner, timeout, trying)
+function way.ask(self, owner, timeout, trying, quiet)
+    return self.session.handle:acquire_all(self.wish, owner, timeout, trying, quiet)
 end
 
 

@@ -125,6 +125,9 @@ function check.auth(value, name)
 end
 
 
+local NOTHING = {} -- given
+
+
 -- A copy of `given` with every field known, checked and defaulted.
 local function complete(given, fields, defaults, what)
     local result = {}
@@ -270,6 +273,8 @@ local mutex_fields = {
     data = check.data,
     batch = check.batch,
     jitter = check.pause,
+    token = one_of("turns"),
+    keep = check.positive,
 }
 
 
@@ -281,6 +286,14 @@ function _M.mutex(given)
         refuse('jitter belongs to order = "none": by order = "%s" one waiter is woken at a time',
             opts.order)
     end
+    if opts.keep and opts.order == "none" then
+        refuse('keep belongs to order = "fifo" or "turns": by order = "none" ' ..
+               "nobody hears that others wait")
+    end
+    if opts.token and opts.order == "none" then
+        refuse('token belongs to order = "fifo": by order = "none" tokens compare with no others')
+    end
+    if opts.keep or opts.order == "turns" then opts.token = "turns" end
     if opts.order == "turns" then
         opts.batch = opts.batch or core.batch_by_time
     elseif opts.batch then
@@ -291,11 +304,19 @@ function _M.mutex(given)
 end
 
 
+-- What others hold beside it cannot be kept.
+local function refuse_keep(given, what)
+    if type(given) ~= "table" or given.keep == nil then return end
+    refuse("keep belongs to a mutex, not to a %s", what)
+end
+
+
 local rwlock_fields = { reentrant = check.flag, data = check.data }
 
 local rwlock_defaults = { reentrant = true }
 
 function _M.rwlock(given)
+    refuse_keep(given, "read-write lock")
     return complete(given, rwlock_fields, rwlock_defaults, "the options of rwlock")
 end
 
@@ -305,6 +326,7 @@ local semaphore_fields = { data = check.data }
 --- The limit and the options of semaphore().
 function _M.semaphore(limit, given)
     check_count(limit, "the limit of a semaphore", 2147483647) -- it has 31 bits in a node's name
+    refuse_keep(given, "semaphore")
     return complete(given, semaphore_fields, {}, "the options of semaphore")
 end
 
@@ -317,7 +339,7 @@ local acquire_fields = {
 
 --- What acquire() takes: nothing, seconds, or a table.
 function _M.acquire(given)
-    if given == nil then return {} end
+    if given == nil then return NOTHING end
     if type(given) == "number" then
         check.duration(given, "timeout")
         return { timeout = given }
@@ -346,9 +368,7 @@ for name, checker in pairs(acquire_fields) do permits_fields[name] = checker end
 --- The same of a semaphore of that limit.
 function _M.permits(given, limit)
     if type(given) ~= "table" then
-        local opts = _M.acquire(given)
-        opts.permits = 1
-        return opts
+        return { timeout = _M.acquire(given).timeout, permits = 1 }
     end
     local opts = complete(given, permits_fields, { permits = 1 }, "the options of acquire")
     check_count(opts.permits, "permits", limit)
@@ -479,6 +499,7 @@ end
 local release_fields = { wait = check.duration }
 
 function _M.release(given)
+    if given == nil then return NOTHING end
     return complete(given, release_fields, {}, "the options of release")
 end
 

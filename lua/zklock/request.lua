@@ -6,6 +6,9 @@ local receiver = require "zklock.receiver"
 local setmetatable = setmetatable
 
 ---@class zklock.Request
+---@field callback fun(request: zklock.Request)|false
+---@field told boolean dispatch() has told that it is done
+---@field pause zklock.Pause|false of the coroutine that waits for it, in zklock.run
 local Request = {}
 Request.__index = Request
 Request.__name = "zklock.request"
@@ -25,13 +28,6 @@ function Request:on_done(fn)
 end
 
 
---- It is done.
-function Request:tell()
-    self.told = true
-    if self.callback then self.callback(self) end
-end
-
-
 --- Ends the wait, if it has not ended.
 ---@return boolean ended
 function Request:interrupt()
@@ -41,9 +37,10 @@ function Request:interrupt()
 end
 
 
---- Ends the request if it is not done, and frees it.
+--- Ends the request if it is not done, and frees it. What waits for it does no more.
 function Request:close()
-    self.requests[self.id] = nil
+    if self.pause then self.pause:close() end
+    if self.requests[self.id] == self then self.requests[self.id] = nil end
     self.handle:drop()
 end
 
@@ -55,13 +52,16 @@ receiver(Request, Request, "request")
 
 --- Wraps a C request and makes session:dispatch() find it, and
 -- session:interrupt(owner) too.
-function Request.new(session, handle, owner)
-    local id = handle:id()
+function Request.new(session, handle, owner, id)
+    id = id or handle:id()
     local self = setmetatable({
         handle = handle,
         id = id,
         owner = owner,
         requests = session.requests,
+        callback = false,
+        told = false,
+        pause = false,
     }, Request)
     session.requests[id] = self
     return self

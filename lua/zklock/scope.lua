@@ -18,15 +18,22 @@ local function scope(closable, fn, ...)
 end
 
 
--- `<close>` is a syntax error before Lua 5.4, so it stands in a string. It is
--- for coroutine.close alone: an error that ends a coroutine closes nothing.
+-- The guard closes it, but for an error: one that ends a coroutine closes nothing.
+local function pass(closable, ok, ...)
+    if ok then return ... end
+    closable:close()
+    error((...), 0)
+end
+
+
+-- `<close>` is a syntax error before Lua 5.4, so it stands in a string.
 local closing = [[
-local scope = ...
-return function(closable, ...)
+local pass, pcall = ...
+return function(closable, fn, ...)
     local guard <close> = closable
-    return scope(closable, ...)
+    return pass(closable, pcall(fn, ...))
 end
 ]]
 
 if _VERSION < "Lua 5.4" then return scope end
-return load(closing, "=zklock.scope")(scope)
+return load(closing, "=zklock.scope")(pass, pcall)

@@ -51,7 +51,8 @@ local deliver = {}
 function deliver.request(self, id)
     local request = self.requests[id]
     if not request then return end
-    request:tell()
+    request.told = true
+    if request.callback then request.callback(request) end
     self.requests[id] = nil
 end
 
@@ -96,19 +97,31 @@ local function deliver_again(self)
 end
 
 
-local function deliver_all(self)
+local function deliver_each(self)
     local count, handle = 0, self.handle
     if self.cut then
         self.cut = false
         deliver_again(self)
     end
     while true do
-        local kind, subject, detail = handle:next()
+        local kind, subject, more, position = handle:next()
         if not kind then return count end
         count = count + 1
-        deliver[kind](self, subject, detail)
+        deliver[kind](self, subject, position)
+        if not more then return count end
     end
 end
+
+
+-- In the thread that opened the session: how many.
+local function deliver_all(self)
+    local ok, result = pcall(deliver_each, self)
+    if ok then return result end
+    self.cut = true -- an interrupt, or an error of request:on_done()'s function
+    error(result, 0)
+end
+
+sessions.deliver_by(deliver_all)
 
 
 --- Delivers what happened: completed requests, callbacks. Never waits. Raises in a thread (of
@@ -119,10 +132,7 @@ function Session:dispatch()
     if this_thread() ~= self.thread then
         misuse.refuse("context: dispatch() in a second thread: open a session in each thread")
     end
-    local ok, result = pcall(deliver_all, self)
-    if ok then return result end
-    self.cut = true -- an interrupt, or an error of request:on_done()'s function
-    error(result, 0)
+    return deliver_all(self)
 end
 
 

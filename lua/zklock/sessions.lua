@@ -5,51 +5,80 @@ local core = require "zklock.core"
 
 local min = math.min
 local now, poll, this_thread = core.now, core.poll, core.thread
-local pairs, setmetatable = pairs, setmetatable
+local setmetatable = setmetatable
 
 local SLICE = 0.1 -- seconds; between slices Ctrl-C works
 
 local _M = {}
 
-local opened = setmetatable({}, { __mode = "k" })
+-- Those that nothing else refers to are collected. The list is not changed, but made anew.
+local opened = { count = 0 }
+
+local deliver -- a session's news
+
+
+--- fn(session) delivers what happened in it, and gives how much it was.
+function _M.deliver_by(fn)
+    deliver = fn
+end
+
+
+-- Without the ended ones, with a new one, if there is one.
+local function list(session)
+    local sessions, count = setmetatable({}, { __mode = "v" }), 0
+    for i = 1, opened.count do
+        local each = opened[i]
+        if each and not each.ended then
+            count = count + 1
+            sessions[count] = each
+        end
+    end
+    sessions[count + 1] = session
+    sessions.count = session and count + 1 or count
+    opened = sessions
+end
 
 
 function _M.add(session)
-    opened[session] = true
-end
-
-
--- The sessions that this thread may dispatch, and their handles.
-local function present()
-    local here, sessions, handles = this_thread(), {}, {}
-    for session in pairs(opened) do
-        local handle = session.handle
-        if session.thread == here and not handle:foreign() then
-            sessions[#sessions + 1], handles[#handles + 1] = session, handle
-            if handle:ended() then opened[session] = nil end -- it has its last news now
-        end
-    end
-    return sessions, handles
-end
-
-
-local function dispatch(sessions)
-    for i = 1, #sessions do sessions[i]:dispatch() end
+    list(session)
 end
 
 
 --- Delivers what happened in any session. Never waits.
+---@return integer count of what was delivered
 function _M.dispatch()
-    dispatch((present()))
+    local sessions, thread, count = opened, this_thread(), 0
+    for i = 1, sessions.count do
+        local session = sessions[i]
+        if session and session.thread == thread and not session.handle:foreign() then
+            count = count + deliver(session)
+        end
+    end
+    return count
+end
+
+
+-- The handles of the sessions here; those that have ended are not looked at any more.
+local function handles_here()
+    local sessions, thread, handles, ended = opened, this_thread(), {}, false
+    for i = 1, sessions.count do
+        local session = sessions[i]
+        if session and session.thread == thread and not session.handle:foreign() then
+            handles[#handles + 1] = session.handle
+            if session.handle:ended() then session.ended, ended = true, true end
+        end
+    end
+    return handles, ended
 end
 
 
 --- Waits until something happens in a session, at most `seconds` and no longer than Ctrl-C can
 -- wait, and delivers it.
 function _M.await(seconds)
-    local sessions, handles = present()
+    local handles, ended = handles_here()
     poll(handles, min(SLICE, seconds))
-    dispatch(sessions)
+    _M.dispatch()
+    if ended then list() end -- they have had their last news
 end
 
 

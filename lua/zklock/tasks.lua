@@ -35,8 +35,9 @@ local _M = {}
 ---@field resumed? thread the latest
 ---@field ready table[] what is to be resumed: has a thread, perhaps arguments
 ---@field sleepers zklock.Pause[] the one that is due next is the last
----@field waiting table pauses with a request, as a set
----@field paused table threads in a pause, as a set
+---@field driver table
+---@field spare? table the list that was ready before, empty
+---@field paused table thread -> its pause
 ---@field run_of table thread -> its run
 ---@field runs table the runs that have not ended, as a set
 local Scheduler = {}
@@ -54,11 +55,12 @@ end
 -- The scheduler that the running coroutine can yield to: the coroutine that the scheduler
 -- resumed is the running one, or waits for one that it started itself.
 local function driving()
-    local scheduler = latest[1]
+    local scheduler, thread = latest[1], this_thread()
     while scheduler do
-        local state = scheduler.resumed and status(scheduler.resumed)
-        if state == "running" or state == "normal" then
-            return scheduler.host ~= this_thread() and scheduler or nil
+        local resumed = scheduler.resumed
+        if resumed == thread then return scheduler end
+        if resumed and status(resumed) == "normal" then
+            return scheduler.host ~= thread and scheduler or nil
         end
         scheduler = scheduler.outer
     end
@@ -71,64 +73,84 @@ function _M.active()
 end
 
 
+-- It ends, or one around it does.
+local function is_over(run)
+    while run do
+        if run.over then return true end
+        run = run.outer
+    end
+    return false
+end
+
+
 -- --- pauses ---------------------------------------------------------------------------
 
 -- A pause: what a coroutine waits for. The code that is to resume the coroutine keeps the
 -- pause, not the thread: a pause that is over has no thread, so nothing is resumed by mistake.
 ---@class zklock.Pause
+---@field scheduler zklock.Scheduler
+---@field run zklock.Run
+---@field request? zklock.Request with which it ends
+---@field thread thread|false
+---@field woken boolean
+---@field due? number of a sleeper
 local Pause = {}
 Pause.__index = Pause
 
 
-function Pause:over()
-    if self.request then return self.request:done() end
-    return self.woken
-end
-
-
-function Pause:wait()
-    local thread = this_thread()
+function Pause:wait(thread)
     self.thread = thread
-    self.scheduler.paused[thread] = true
-    while not self:over() do yield() end
+    self.scheduler.paused[thread] = self
+    while not self.woken do yield() end
 end
 
 
 --- However the wait ends: also by an error, or because the coroutine is closed.
 function Pause:close()
-    if not self.thread then return end
-    self.scheduler.paused[self.thread] = nil
-    self.thread = nil
-    self.scheduler.waiting[self] = nil
+    local thread = self.thread
+    if not thread then return end
+    self.scheduler.paused[thread] = nil
+    self.thread = false
 end
 
 Pause.__close = Pause.close
 
 
 local function pause(self)
-    return scope(self, self.wait, self)
+    return scope(self, self.wait, self, this_thread())
 end
 
 
---- The driver's verb.
-function _M.wait(_, request)
-    local scheduler = driving()
-    local self = scheduler:new_pause(request)
-    request:on_done(function() scheduler:wake(self) end)
-    scheduler.waiting[self] = true
-    pause(self)
+-- A request is done: it was what a pause waits for.
+local function wake(request)
+    local self = request.pause
+    self.scheduler:wake(self)
 end
 
 
---- Starts fn as a task of the outermost run around.
----@return true
----@return fun(): boolean is_gone
-function _M.spawn(fn)
-    local scheduler = driving()
+-- The pause ends with the request.
+local function wait(scheduler, request)
+    local self, thread = scheduler:new_pause(request)
+    request.pause = self
+    if request.told then return end
+    request.callback = wake
+    self:wait(thread)
+end
+
+
+-- Starts fn as a task of the outermost run around.
+local function spawn(scheduler, fn)
     local run = scheduler.run_of[this_thread()] or scheduler.run_of[scheduler.resumed]
     while run.outer do run = run.outer end
     run:start(fn)
-    return true, function() return run:is_over() end
+    return true, function() return is_over(run) end
+end
+
+
+--- The driver for the running coroutine, if it can yield to a scheduler.
+function _M.driver()
+    local scheduler = driving()
+    return scheduler and scheduler.driver
 end
 
 
@@ -158,11 +180,6 @@ end
 ---@field over boolean its coroutines are not resumed any more
 local Run = {}
 Run.__index = Run
-
-
-function Run:is_over()
-    return self.over or self.outer ~= nil and self.outer:is_over()
-end
 
 
 function Run:is_within(run)
@@ -227,17 +244,24 @@ Run.__close = Run.close
 function Scheduler:new_pause(request)
     local thread = this_thread()
     local run = self.run_of[thread]
-    if not run or run:is_over() then
+    if not run or is_over(run) then
         run = self.run_of[self.resumed]
         self.run_of[thread] = run
     end
-    return setmetatable({ scheduler = self, run = run, request = request }, Pause)
+    return setmetatable({
+        scheduler = self,
+        run = run,
+        request = request,
+        thread = false,
+        woken = false,
+    }, Pause), thread
 end
 
 
 function Scheduler:wake(waiter)
+    local ready = self.ready
     waiter.woken = true
-    self.ready[#self.ready + 1] = waiter
+    ready[#ready + 1] = waiter
 end
 
 
@@ -248,10 +272,10 @@ function Scheduler:forget(run)
         if not sleeper.run:is_within(run) then others[#others + 1] = sleeper end
     end
     self.sleepers = others
-    for waiter in pairs(self.waiting) do
+    for thread, waiter in pairs(self.paused) do
         if waiter.run:is_within(run) then
-            waiter.request:close()
-            self.waiting[waiter] = nil
+            if waiter.request then waiter.request:close() end
+            self.paused[thread] = nil
         end
     end
     for each in pairs(self.runs) do
@@ -263,30 +287,31 @@ function Scheduler:forget(run)
 end
 
 
--- A coroutine stopped.
-function Scheduler:stopped(thread, ok, ...)
-    local run = self.run_of[thread]
+-- A coroutine of the run stopped.
+function Scheduler:stopped(run, thread, ok, ...)
+    if ok and self.paused[thread] then return end
     if not ok then return run:fail((...)) end
     if status(thread) == "dead" then return run:ended(thread, ...) end
     -- A task that yields by itself means: later.
-    if run.tasks[thread] and not self.paused[thread] then
-        self.ready[#self.ready + 1] = { thread = thread }
-    end
+    if run.tasks[thread] then self.ready[#self.ready + 1] = { thread = thread } end
 end
 
 
 function Scheduler:resume(thread, ...)
-    if status(thread) ~= "suspended" or self.run_of[thread]:is_over() then return end
+    local run = self.run_of[thread]
+    if status(thread) ~= "suspended" or is_over(run) then return end
     self.resumed = thread
     latest[1] = self
-    self:stopped(thread, resume(thread, ...))
+    self:stopped(run, thread, resume(thread, ...))
 end
 
 
 -- Takes what happened; waits for it, or for the first sleeper, if nobody is ready.
 function Scheduler:look()
-    local next_due = #self.sleepers > 0 and self.sleepers[#self.sleepers].due or huge
-    sessions.await(#self.ready > 0 and 0 or max(next_due - now(), 0))
+    if sessions.dispatch() == 0 and #self.ready == 0 then
+        local sleeper = self.sleepers[#self.sleepers]
+        sessions.await(sleeper and max(sleeper.due - now(), 0) or huge)
+    end
     local sleepers, time = self.sleepers, now()
     while #sleepers > 0 and sleepers[#sleepers].due <= time do self:wake(remove(sleepers)) end
     if time < self.bury_at then return end
@@ -295,15 +320,16 @@ function Scheduler:look()
 end
 
 
-local NOTHING = { n = 0 }
-
 function Scheduler:work()
     local ready = self.ready
-    self.ready = {}
+    self.ready, self.spare = self.spare or {}, nil
     for i = 1, #ready do
-        local thread, arguments = ready[i].thread, ready[i].arguments or NOTHING
-        if thread then self:resume(thread, unpack(arguments, 1, arguments.n)) end
+        local thread, arguments = ready[i].thread, ready[i].arguments
+        ready[i] = nil
+        if thread and arguments then self:resume(thread, unpack(arguments, 1, arguments.n))
+        elseif thread then self:resume(thread) end
     end
+    self.spare = ready
 end
 
 
@@ -321,17 +347,21 @@ end
 
 
 local function new_scheduler(outer)
-    return setmetatable({
+    local self = setmetatable({
         host = this_thread(),
         outer = outer,
         ready = {},
         sleepers = {},
-        waiting = {},
-        paused = weak_keys(),
+        paused = {},
         run_of = weak_keys(),
         runs = {},
         bury_at = 0,
     }, Scheduler)
+    self.driver = {
+        wait = function(_, request) return wait(self, request) end,
+        spawn = function(fn) return spawn(self, fn) end,
+    }
+    return self
 end
 
 
@@ -342,6 +372,8 @@ local function are_functions(...)
     return true
 end
 
+
+local NOTHING = { n = 0 }
 
 local function drive(run, fn, ...)
     local scheduler = run.scheduler

@@ -97,6 +97,7 @@ end
 -- The driver of the event loop that this runs in, if it does. A library that was never loaded
 -- has no loop.
 local function of_loop(in_run)
+    if not (loaded.cqueues or loaded.luv or loaded.copas) then return end
     for i = 1, #loops do
         local name = loops[i]
         local found = loaded[name] and driver_of(name)
@@ -108,8 +109,8 @@ end
 -- The driver for the running coroutine.
 local function driver()
     if chosen then return chosen end
-    local in_run = tasks.active()
-    return of_loop(in_run) or in_run and tasks or usual
+    local of_run = tasks.driver()
+    return of_loop(of_run ~= nil) or of_run or usual
 end
 
 
@@ -123,24 +124,29 @@ local function block(session, bound)
 end
 
 
-local function attend(session, request, deadline, take, ...)
+local function attend(way, session, request, deadline, take, ...)
+    way.wait(session, request, deadline)
     local handle = request.handle
-    if not handle:done() then
-        driver().wait(session, request, deadline)
-        if not handle:done() then
-            local late = deadline and now() >= deadline
-            handle:cancel(late and "timeout" or "interrupted")
-        end
+    if not (request.told or handle:done()) then
+        local late = deadline and now() >= deadline
+        handle:cancel(late and "timeout" or "interrupted")
     end
     return take(request, ...)
 end
 
 
---- Waits for a request, then gives what take(request, ...) gives. The request
--- is closed after, so take() has to take all that it needs.
-function _M.wait(session, request, timeout, take, ...)
+--- Waits for a request that was not done, by a driver, then gives what take(request, ...) gives.
+-- The request is closed after, so take() has to take all that it needs.
+function _M.by(way, session, request, timeout, take, ...)
     local deadline = timeout and now() + timeout
-    return scope(request, attend, session, request, deadline, take, ...)
+    return scope(request, attend, way, session, request, deadline, take, ...)
+end
+
+
+--- The same of any request, by the driver for the running coroutine.
+function _M.wait(session, request, timeout, take, ...)
+    if request.handle:done() then return scope(request, take, request, ...) end
+    return _M.by(driver(), session, request, timeout, take, ...)
 end
 
 
@@ -152,12 +158,27 @@ function _M.take_code(request, path)
 end
 
 
+-- Why that driver cannot wait here: nothing, or message, code.
+local function refusal_of(way, session)
+    local refusal = way.refusal
+    if not refusal and ngx and ngx.get_phase() == "init" then refusal = usual.refusal end
+    if refusal then return refusal(session) end
+end
+
+
 --- nil, or why the running host cannot wait here in the session (nil: in a new one): message,
 -- code.
 function _M.refusal(session)
-    local refusal = driver().refusal
-    if not refusal and ngx and ngx.get_phase() == "init" then refusal = usual.refusal end
-    if refusal then return refusal(session) end
+    return refusal_of(driver(), session)
+end
+
+
+--- The driver for the running coroutine; or nil, message, code: why it cannot wait here.
+function _M.driver(session)
+    local way = driver()
+    local message, code = refusal_of(way, session)
+    if message then return nil, message, code end
+    return way
 end
 
 

@@ -39,6 +39,7 @@ static void reach(enum zkl_claim_state state, int32_t batch) {
     scene_reach(state);
     s.line.opened = true;
     s.claim.batch = batch;
+    s.claim.counting = batch != 0;
 }
 
 /* The first one holds, the others have come. */
@@ -327,6 +328,44 @@ static void turn_ends(void) {
         s.line.children = ZKL_WATCHED;
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
     }
+    TEST("a node that waited behind another session's has others to end its turn for, unasked") {
+        begin(2);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(AHEAD, s.claim.name);
+        follow(&s.second);
+        follow(&s.third);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
+    }
+    TEST("not with the first grant: who was ahead is about to come again") {
+        begin(1);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(AHEAD, s.claim.name);
+        follow(&s.second);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+    }
+    TEST("the next node asks, if it did not wait; and so does one whose turn ends by time") {
+        begin(2);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(AHEAD, s.claim.name);
+        CHECK_IS(scene_own_deleted(), ENTERS);
+        scene_created(43, 1043);
+        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        follow(&s.second);
+        follow(&s.third);
+        scene_release();
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        reach(ZKL_HELD, ZKL_BATCH_BY_TIME);
+        s.claim.contended = true;
+        s.claim.served = 1;
+        follow(&s.second);
+        s.now += ZKL_QUANTUM_MAX;
+        CHECK_IS(scene_release(), ZKL_DO_WATCH_CHILDREN);
+    }
     TEST("who came since is served next, once the batch is") {
         for (int batch = 1; batch <= 2; batch++) {
             for (int listed = 0; listed < 2; listed++) {
@@ -435,11 +474,11 @@ static void watching(void) {
     }
 }
 
-/* The first one gave up the lock, and lingers. */
+/* The first one gave up the lock, and its node stays. */
 static void linger(void) {
     hold(1);
     CHECK_IS(scene_release(), 0);
-    CHECK(s.claim.lingers);
+    CHECK_IS(s.claim.state, ZKL_KEPT);
 }
 
 static zkl_actions answer(enum zkl_reply reply) {
@@ -450,13 +489,12 @@ static zkl_actions answer(enum zkl_reply reply) {
 static void lingering(void) {
     TEST("until it is known whether others wait the node is nobody's, and then the next one's") {
         linger();
-        CHECK_IS(s.claim.state, ZKL_LEAVE);
         CHECK_IS(resume(&s.second), 0);
         CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         check_heir(&s.second, &s.claim, 1);
         CHECK_IS(s.second.state, ZKL_FIRST);
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
-        CHECK(!s.claim.lingers);
+        CHECK_IS(s.claim.state, ZKL_GONE);
     }
     TEST("who gives the lock up asks, if nobody has") {
         hold(1);
@@ -505,7 +543,7 @@ static void lingering(void) {
         CHECK_IS(resume(&s.third), 0);
         check_heir(&s.second, &s.claim, 1);
     }
-    TEST("nobody lingers before its batch is over, nor for nobody") {
+    TEST("no node stays before its batch is over, nor for nobody") {
         hold(2);
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         reach(ZKL_HELD, 1);
@@ -542,7 +580,7 @@ static void quanta(void) {
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT | ZKL_DO_FOLLOW);
         CHECK_IS(resume(&s.third), ENTERS);
     }
-    TEST("where nobody else is known to wait, it lingers once, and goes on") {
+    TEST("where nobody else is known to wait, its node stays once, and goes on") {
         hold_by_time();
         LINE(s.claim.name);
         s.now += ZKL_QUANTUM_MAX;
@@ -628,6 +666,7 @@ static void yielding(void) {
     }
     TEST("only a holder that has a batch may") {
         for (int state = ZKL_NEW; state <= ZKL_GONE; state++) {
+            if (state == ZKL_KEPT) continue;
             bool holds = state == ZKL_HELD;
             reach((enum zkl_claim_state)state, holds ? 0 : 3);
             join(&s.second, 3, false);
@@ -751,6 +790,17 @@ static void tokens(void) {
             CHECK_IS(s.claim.code, i == 1 ? ZKL_UNSUPPORTED : ZKL_OK);
             s.claim.served = ZKL_BATCH_MAX - 1;
             if (i == 0) CHECK_IS(zkl_claim_token(&s.claim), INT64_MAX);
+        }
+    }
+    TEST("a claim without a batch may have the tokens of those that have one") {
+        for (int i = 0; i < 2; i++) {
+            begin(0);
+            zkl_claim_count(&s.claim);
+            scene_start();
+            scene_created(42, i == 0 ? 1042 : ZKL_BATCH_CZXID_MAX + 1);
+            zkl_actions did = LISTED(s.claim.name);
+            CHECK_IS(did, i == 0 ? ZKL_DO_GRANT : ZKL_DO_FAIL | ZKL_DO_REMOVE);
+            if (i == 0) CHECK_IS(zkl_claim_token(&s.claim), 1042 * ZKL_BATCH_MAX);
         }
     }
 }

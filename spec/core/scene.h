@@ -253,9 +253,10 @@ static inline zkl_actions scene_tick(zkl_time passed) {
 }
 
 static const char *const scene_states[] = {
-    "NEW",       "TRY",          "CREATE",    "RECOVER_SYNC", "RECOVER_LIST", "RECOVER_STAT",
-    "LIST",      "RANK",         "WAIT",      "PROVE",        "FIRST",        "HELD",
-    "DOWNGRADE", "IN_CONDITION", "SIGNALLED", "FORWARD",      "LEAVE",        "GONE"};
+    "NEW",          "TRY",  "CREATE",    "RECOVER_SYNC", "RECOVER_LIST",
+    "RECOVER_STAT", "LIST", "RANK",      "WAIT",         "PROVE",
+    "FIRST",        "HELD", "DOWNGRADE", "IN_CONDITION", "SIGNALLED",
+    "FORWARD",      "KEPT", "LEAVE",     "GONE"};
 
 /* The claim, which holds, is away: its waiter's transaction is out. */
 static inline zkl_actions scene_await(zkl_time deadline) {
@@ -314,6 +315,12 @@ static inline void scene_reach_first(enum zkl_kind kind, zkl_time deadline) {
     scene_got_own(ZKL_DONE, 1042);
 }
 
+/* A holder, alone and told of others: its node will be kept so long. */
+static inline void scene_keep(zkl_time keep) {
+    zkl_claim_keep(&s.claim, keep, s.now);
+    s.line.children = ZKL_WATCHED;
+}
+
 /*
  * Drives a fresh claim into the state. It has node 42 (2147483647 in RANK), behind AHEAD in
  * WAIT; a permit, which wants 2 of 3, behind HOLDER.
@@ -349,7 +356,8 @@ static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state
     else LISTED(s.claim.name);
     if (state == ZKL_DOWNGRADE) scene_share();
     if (state == ZKL_IN_CONDITION) scene_await(deadline);
-    if (state >= ZKL_LEAVE) scene_release();
+    if (state == ZKL_KEPT && kind == ZKL_MUTEX) scene_keep(10 * ZKL_SECOND);
+    if (state >= ZKL_KEPT) scene_release();
     if (state == ZKL_GONE) scene_removed(ZKL_DONE);
 }
 
@@ -400,6 +408,7 @@ static inline zkl_actions scene_stall(void) {
     case ZKL_HELD:
     case ZKL_IN_CONDITION:
     case ZKL_SIGNALLED:
+    case ZKL_KEPT:
     case ZKL_GONE: break;
     }
     return 0;

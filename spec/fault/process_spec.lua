@@ -302,6 +302,8 @@ describe("in a forked child", function()
     does_no_harm("an error", "error('an end', 0)", "1")
 
     it("calls say forked while the parent's threads are busy, forked again and again", function()
+        -- A sanitizer's allocator keeps the locks that another thread had at the fork.
+        if program.sanitizer then return end
         local session = rig.session(server.hosts)
         local lock = session:mutex(rig.path())
         zklock.run(function()

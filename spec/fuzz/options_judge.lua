@@ -33,7 +33,7 @@ end
 
 local known = {
     connect = "acl auth connect_timeout identity margin on_state parents reopen timeout",
-    mutex = "batch data jitter order reentrant",
+    mutex = "batch data jitter keep order reentrant token",
     acquire = "on_queued owner timeout",
     permits = "on_queued owner permits timeout",
     release = "wait",
@@ -48,7 +48,9 @@ end
 local refusals = {
     connect = { '^acl = "%a+" needs auth: ' },
     mutex = { "^a lock path must be ", "^the lock path .* must ", "^the lock path .* contains ",
-              '^jitter belongs to order = "none": ', '^batch belongs to order = "turns": ' },
+              '^jitter belongs to order = "none": ', '^batch belongs to order = "turns": ',
+              '^token belongs to order = "fifo": ',
+              '^keep belongs to order = "fifo" or "turns": ' },
     guard = { "^guard takes a list of one write or more, such as ", "^guard writes at most ",
               "^write %d+ of guard", "^unknown option .* in guard; known: timeout, ",
               "^timeout must be " },

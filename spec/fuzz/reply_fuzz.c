@@ -573,10 +573,11 @@ static void happen(void) {
 
 static void pass_time(zkl_time time) {
     struct zkl_event event;
+    bool more;
     w.now += time;
     w.made = 0;
     keep();
-    while (zkl_client_next(w.client, &event)) continue;
+    while (zkl_client_next(w.client, &event, &more)) continue;
 }
 
 /* --- users -------------------------------------------------------------------------------- */

@@ -429,8 +429,14 @@ static const char *const locks[LOCKS] = {"/a", "/b/c"};
 static struct zkl_acquire_options use_of(int lock, uint8_t how) {
     struct zkl_acquire_options wish = {.path = locks[lock]};
     switch ((how >= 0xf8 ? how : w.uses >> 4 * lock) % 5) {
-    case 0: break;
-    case 1: wish.batch = how & 8 ? 3 : ZKL_BATCH_BY_TIME; break;
+    case 0:
+        wish.counting = lock == 0;
+        if (lock == 0 && how & 8) wish.keep = TIMEOUT / 2;
+        break;
+    case 1:
+        wish.batch = how & 8 ? 3 : ZKL_BATCH_BY_TIME;
+        if (how & 16) wish.keep = TIMEOUT / 2;
+        break;
     case 2: wish.kind = how & 8 ? ZKL_READ : ZKL_WRITE; break;
     case 3:
         wish.kind = ZKL_PERMIT;

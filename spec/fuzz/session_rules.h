@@ -162,7 +162,9 @@ static void check_stakes_rpc(const struct call *call, const struct zkl_rpc *rpc)
         require(claim->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(claim));
         break;
     case CALL_FORWARD: require(claim->state == ZKL_FORWARD && claim->waits && claim->ahead); break;
-    case CALL_MARK: require(claim->state == ZKL_HELD && claim->kind == ZKL_PERMIT); break;
+    case CALL_MARK:
+        require(claim->state == ZKL_HELD && (claim->kind == ZKL_PERMIT || claim->marked));
+        break;
     default: break;
     }
 }
@@ -191,7 +193,7 @@ static void check_first(const struct zkl_claim *claim) {
 /* Of one node, by turns, each is larger. */
 static void check_turn(const struct stake *stake) {
     int i = stake->path->text[1] - 'a';
-    if (stake->claim.batch && w.turns[i].czxid == stake->claim.czxid)
+    if (stake->claim.counting && w.turns[i].czxid == stake->claim.czxid)
         require(stake->token > w.turns[i].token);
     w.turns[i].czxid = stake->claim.czxid;
     w.turns[i].token = stake->token;
@@ -299,7 +301,9 @@ static bool has_alarm(const struct stake *stake) {
     case ZKL_IN_CONDITION:
     case ZKL_SIGNALLED: return claim->partner != NULL;
     case ZKL_FORWARD: return is_out(stake, CALL_LIST) || is_out(stake, CALL_FORWARD);
-    case ZKL_LEAVE: return claim->lingers ? stake->path->lists > 0 : is_out(stake, CALL_REMOVE);
+    case ZKL_KEPT:
+        return claim->asks ? stake->path->lists > 0 : zkl_session_due(w.session) <= claim->deadline;
+    case ZKL_LEAVE: return is_out(stake, CALL_REMOVE);
     case ZKL_GONE: break;
     }
     return false;

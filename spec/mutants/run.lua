@@ -1,18 +1,18 @@
 --- run.lua - puts each defect back and sees that the checks catch it.
 --
---   lua5.4 spec/mutants/run.lua [--core | --sixth] [name ...]    from the top of the tree
+--   lua5.4 spec/mutants/run.lua [--core | --tenth] [name ...]    from the top of the tree
 --
 -- --core: those of core.lua, and those of the tree of src/memory that need no spec; the simulator,
 -- with fewer schedules, only where the C tests catch nothing. Exit status 0: every mutant was
 -- caught, and the tree as it is passes the same checks.
--- --sixth: of those a sixth; which one depends on the sources: another one with each change.
+-- --tenth: of those a tenth; which one depends on the sources: another one with each change.
 
 local catch = require "spec.mutants.catch"
 local mutant = require "spec.mutants.mutant"
 local shell = require "spec.mutants.shell"
 
 local JOBS = 2 -- at a time
-local PARTS = { ["--core"] = 1, ["--sixth"] = 6 } -- of so many parts one is run
+local PARTS = { ["--core"] = 1, ["--tenth"] = 10 } -- of so many parts one is run
 local brief = PARTS[arg[3]] -- one catch of a mutant is enough
 
 

@@ -314,7 +314,7 @@ return {
       replace = "false",
       catch = by("semaphore", "when the mark is late, and came before its watch") },
     { "mark-wipes", "a mark wipes the node's data",
-      at = "zkl_stake_mark", find = "stake->data", replace = '""',
+      at = "data_to_mark", find = ": stake->data", replace = ': ""',
       catch = by("semaphore", "keep their node's data when they mark it") },
 
     -- --- turns ---------------------------------------------------------------------------
@@ -370,8 +370,7 @@ return {
       at = "is_same_use", find = "&& !claim->batch == !options->batch",
       catch = by("turns", "where the session uses the path in another order") },
     { "turns-conflict-text", "who is refused for a path's turns is told of another order",
-      at = "is_mixed", find = "claim->batch ? claim->batch : claim->limit",
-      replace = "claim->limit",
+      at = "number_of", find = "if (claim->batch) return USE_TURNS;",
       catch = by("turns", "where the session uses the path in another order") },
     { "turns-late", "who was handed the lock is told at the next heartbeat",
       at = "resume_followers", find = "zkl_claim_follows(claim)",
@@ -427,6 +426,19 @@ return {
       "a lock whose writer was given up meanwhile comes back as a writer's",
       at = "zkl_condition_granted", find = "zkl_stake_writers_gone(stake);",
       catch = by("condition_end", "is over for a writer that was given up meanwhile") },
+
+    -- --- the descriptor ------------------------------------------------------------------
+
+    { "fd-always", "each event is written to a descriptor, whether anybody looks or not",
+      at = "fill_pipe", find = "!(client->watched || client->polls > 0)",
+      replace = "client->pipe[1] < 0",
+      catch = by("bell", "is not written to while nobody looks") },
+    { "fd-forgotten", "a descriptor that was given away tells only during a poll",
+      at = "zkl_client_fd", find = "if (fd >= 0) client->watched = true;",
+      catch = by("bell", "tells of what happens when it was asked for") },
+    { "fd-from-now", "a descriptor does not tell of what happened before it was asked for",
+      at = "zkl_client_fd", find = "if (!is_empty(client)) fill_pipe(client);",
+      catch = by("bell", "tells of what happened before it was asked for") },
 
     -- --- the bell ------------------------------------------------------------------------
 

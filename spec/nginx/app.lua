@@ -163,6 +163,17 @@ function app.collect()
 end
 
 
+-- --- what waits until it is told to go on ---------------------------------------------------
+
+local gone = {} -- by path
+
+
+function app.go()
+    gone[arg("path")] = true
+    return say("go")
+end
+
+
 -- --- combining ----------------------------------------------------------------------------
 
 local combined = {} -- submit(), by path
@@ -174,6 +185,7 @@ local function carry_out(_, items)
     local results = {}
     for i, item in ipairs(items) do
         ngx.sleep(item.hold)
+        while item.waits and not gone[item.waits] do ngx.sleep(0.01) end
         if item.fails then error("it fails", 0) end
         results[i] = "done " .. item.number
     end
@@ -189,13 +201,15 @@ local function spawn_inside(_, items)
 end
 
 
---- Submits the request's `number`, whose part of a batch takes `hold` seconds.
+--- Submits the `number` of the request, whose part of a batch takes `hold` seconds; with `waits` it
+-- goes on until /go.
 function app.combine()
     local path = arg("path")
     combined[path] = combined[path] or lock():combine(carry_out)
     submitters[path] = (submitters[path] or 0) + 1
     local ok, result, message, code = pcall(combined[path], {
         number = arg("number", "0"), hold = tonumber(arg("hold", 0)), fails = arg("fails"),
+        waits = arg("waits") and path,
     }, tonumber(arg("timeout")))
     if not ok then return say("raised ", result) end
     if not result then return failed(nil, message, code) end
@@ -205,6 +219,19 @@ end
 
 function app.submitters()
     return say(submitters[arg("path")] or 0)
+end
+
+
+local ended = {} -- by number: in log_by_lua
+
+--- The request is over, also because its client has gone.
+function app.note_end()
+    ended[arg("number", "")] = true
+end
+
+
+function app.has_ended()
+    return say(ended[arg("of")] and "yes" or "no")
 end
 
 
@@ -232,18 +259,10 @@ end
 
 
 -- Until `after` seconds have passed; without it until /go.
-local gone = {}
-
 local function wait_for_go()
     local after, path = arg("after"), arg("path")
     if after then return ngx.sleep(tonumber(after)) end
     while not gone[path] do ngx.sleep(0.01) end
-end
-
-
-function app.go()
-    gone[arg("path")] = true
-    return say("go")
 end
 
 

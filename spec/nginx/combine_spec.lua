@@ -1,6 +1,7 @@
 --- lock:combine in nginx: the requests of a worker are carried out together, in a timer of their
 -- own, whatever becomes of their clients.
 
+local files = require "spec.files"
 local nginx = require "spec.nginx.nginx"
 local rig = require "spec.rig"
 
@@ -70,20 +71,37 @@ describe("combine in nginx #nginx", function()
         contenders(0)
     end)
 
+    -- A request whose client goes when the function is called, which returns when nginx knows.
+    local function leaving(number, more)
+        local file = os.tmpname()
+        os.remove(file)
+        local begun = host:begin(("-f %s /combine?number=%s&path=%s%s"):format(file, number, path,
+                                                                              more or ""))
+        return function()
+            files.write(file, "")
+            nginx.finish(begun)
+            os.remove(file)
+            rig.wait_for("its end", function()
+                return host:get("/has_ended?of=" .. number).body == "yes"
+            end)
+        end
+    end
+
     it("goes on when a client goes: of those that were taken, and of those that wait", function()
-        start{ location = "lua_check_client_abort on;" ..
-            'log_by_lua_block { require("spec.nginx.app").release_all() }' }
+        start{ location = "lua_check_client_abort on; log_by_lua_block { " ..
+            'local app = require("spec.nginx.app") app.release_all() app.note_end() }' }
         local lease = held_elsewhere()
-        local first = host:begin("-a 2 /combine?hold=1.5&path=" .. path) -- it goes in the batch
+        local taken_goes = leaving("first", "&waits=1")
         requests_wait(1)
         local others = host:begin(words(10))
         requests_wait(11)
         lease:release()
         rig.wait_for("the batch", function() return #batches() == 1 end)
-        local late = host:begin("-a 0.2 /combine?number=late&path=" .. path)
+        local late_goes = leaving("late")
         requests_wait(12)
-        nginx.finish(late)
-        nginx.finish(first)
+        late_goes()
+        taken_goes()
+        host:get("/go?path=" .. path)
         local answers = nginx.finish(others)
         assert.equal(10, #answers)
         for _, answer in ipairs(answers) do assert.equal("done", answer.body:match("^%w+")) end

@@ -1,10 +1,10 @@
 #!/usr/bin/perl
 # http.pl - an HTTP client that makes many requests at once.
 #
-#   perl spec/nginx/http.pl PORT [-a SECONDS] [COUNT] PATH ...
+#   perl spec/nginx/http.pl PORT [-a SECONDS] [-f FILE] [COUNT] PATH ...
 #
-# COUNT is of the path behind it (default 1); with -a it hangs up after that time. Prints
-# each answer when it is complete: PATH STATUS SECONDS BODY (spaces for newlines; status 0:
+# COUNT is of the path behind it (default 1); it hangs up after the time that -a gives, or once
+# there is the file that -f names. Prints each answer when it is complete: PATH STATUS SECONDS BODY (spaces for newlines; status 0:
 # no answer).
 use strict;
 use warnings;
@@ -13,7 +13,7 @@ use IO::Socket::INET;
 use Time::HiRes qw(time);
 
 my $port = shift or die "usage: http.pl PORT ...\n";
-my ($patience, $count, %open) = (120, 1);
+my ($patience, $count, $file, %open) = (120, 1, '');
 my $select = IO::Select->new;
 $| = 1;
 
@@ -42,13 +42,14 @@ sub finish {
 
 while (defined(my $word = shift)) {
     if ($word eq '-a') { $patience = shift }
+    elsif ($word eq '-f') { $file = shift }
     elsif ($word =~ /^\d+$/) { $count = $word }
     else { begin($word) for 1 .. $count; $count = 1 }
 }
 
 my $due = time + $patience;
-while (%open && time < $due) {
-    for my $socket ($select->can_read($due - time)) {
+while (%open && time < $due && !-e $file) {
+    for my $socket ($select->can_read($file ? 0.02 : $due - time)) {
         my $more = sysread $socket, $open{$socket}{answer}, 65536, length $open{$socket}{answer};
         finish($socket) unless $more;
     }

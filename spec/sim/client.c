@@ -145,6 +145,7 @@ static const char *content_at(const struct node *node, zxid view) {
     static const char *const contents[] = {[IDENTITY] = "simulated",
                                            [REVOKE] = ZKL_REVOKE_DATA,
                                            [SIGNAL] = ZKL_SIGNAL_DATA,
+                                           [HOLDS] = "simulated" ZKL_HELD_WORD,
                                            [OTHER] = "a stranger's"};
     int32_t version = node_version(node, view);
     return contents[version ? node->changes[version - 1].content : IDENTITY];
@@ -267,8 +268,7 @@ static void stir(struct client *client, int line) {
     client->stirred[line] = true;
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
-        bool had = zkl_claim_holds(claim) || claim->lingers;
-        struct node *node = had ? node_find(claim->name) : NULL;
+        struct node *node = zkl_claim_has_node(claim) ? node_find(claim->name) : NULL;
         if (node && node->line == line) node->stirred = true;
     }
 }
@@ -369,6 +369,8 @@ static void begin_to_close(struct client *client) {
     zkl_session_close(client->zk);
     client_settle(client);
     client->closing = true;
+    EACH_STAKE(client, stake)
+    require(stake->claim.state != ZKL_KEPT, "a session that is closed keeps no node");
     EACH_WISH(client, wish) {
         enum zkl_lease_state state = wish->lease ? zkl_lease_state(wish->lease) : ZKL_LEASE_HELD;
         require(state == ZKL_LEASE_RELEASED || state == ZKL_LEASE_LOST,

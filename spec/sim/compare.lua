@@ -13,7 +13,7 @@ local page = assert(files.read((assert(arg[1], "usage: compare.lua FILE"))))
 local read = states.read(page)
 
 local has_node = {}
-for state in ("RECOVER_STAT LIST RANK WAIT PROVE FIRST HELD"):gmatch "%S+" do
+for state in ("RECOVER_STAT LIST RANK WAIT PROVE FIRST HELD KEPT"):gmatch "%S+" do
     has_node[state] = true
 end
 
@@ -37,7 +37,7 @@ end
 
 -- What the page says in words, of every state: these events are as those rows.
 local as = {
-    tick = { "cancel", "clock ran out" },
+    tick = { "cancel", "clock ran out", "kept for long" },
     deadline = { "cancel" },
     suspend = { "suspend", "cancel" },
     beat = { "beat", "resume" },

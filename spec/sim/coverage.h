@@ -19,6 +19,7 @@ enum event {
     EVENT_RELEASE,
     EVENT_DOWNGRADE,
     EVENT_YIELD,
+    EVENT_TAKE,
     EVENT_AWAIT,
     EVENT_PARTNER_CHANGED,
     /* replies to requests: four each, in the order of enum zkl_reply */
@@ -36,6 +37,7 @@ enum event {
     EVENT_FORWARDED = EVENT_MARKED + 4,
     EVENT_PASSED_OVER = EVENT_FORWARDED + 4,
     EVENT_LEFT_NOTHING,
+    EVENT_TOLD_HELD,
     EVENT_SIGNALLED,
     /* watch events, the connection, time */
     EVENT_OWN_DELETED,
@@ -45,6 +47,7 @@ enum event {
     EVENT_LOOKAHEAD_DELETED,
     EVENT_LOOKAHEAD_CHANGED,
     EVENT_TAKEN,
+    EVENT_CONTENDED,
     EVENT_WAKE,
     EVENT_AHEAD_MARKED,
     EVENT_RESUME,
@@ -53,6 +56,7 @@ enum event {
     EVENT_TICK,
     EVENT_DEADLINE,
     EVENT_RUN_OUT,
+    EVENT_KEPT_LONG,
     EVENT_BEAT,
     EVENTS
 };

@@ -38,6 +38,14 @@ static void begin(const struct zkl_claim *claim, enum event event) {
     depth++;
 }
 
+/* The lock, to another of the session or not; it was not ended for another reason. */
+static bool gave_up(const struct zkl_claim *claim, struct before before, enum event event) {
+    bool kept = before.state == ZKL_KEPT && event != EVENT_EXPIRE && event != EVENT_KEPT_LONG &&
+                event != EVENT_RUN_OUT && event != EVENT_CANCEL && event != EVENT_YIELD;
+    bool released = before.state == ZKL_HELD && event == EVENT_RELEASE;
+    return (kept || released) && claim->state != ZKL_KEPT && (claim->batch || claim->keep);
+}
+
 static zkl_actions end(const struct zkl_claim *claim, struct before before, enum event event,
                        zkl_actions did) {
     depth--;
@@ -47,9 +55,8 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
         tell("  %s, then %s: %s", story_state(before.state), story_state(claim->state),
              story_actions(did));
     require(before.state != ZKL_GONE || !did, "a claim that is gone does nothing");
-    bool released = (event == EVENT_RELEASE && before.state == ZKL_HELD) || before.lingers;
-    if (released && claim->batch && !claim->lingers && event != EVENT_EXPIRE)
-        rules_on_turn(client_of(claim), claim);
+    if (gave_up(claim, before, event))
+        rules_on_turn(client_of(claim), claim, before.state == ZKL_KEPT);
     if (did & ZKL_DO_WATCH_AHEAD && !claim->heading) rules_on_watch(client_of(claim), claim);
     return did;
 }
@@ -94,6 +101,7 @@ void __wrap_zkl_claim_detach(struct zkl_claim *claim) {
 
 /* What is not wanted any more is not given up: that is nothing. */
 static enum event cancel_event(const struct zkl_claim *claim, enum zkl_code why) {
+    if (claim->state == ZKL_KEPT) return EVENT_CANCEL;
     if (!claim->wanted) return EVENTS;
     if (why == ZKL_TOO_MANY) rules_on_no_room(client_of(claim));
     return why == ZKL_TIMEOUT && !claim->waits ? EVENT_DEADLINE : EVENT_CANCEL;
@@ -108,8 +116,9 @@ static enum event release_event(const struct zkl_claim *claim) {
 }
 
 static enum event tick_event(const struct zkl_claim *claim, zkl_time now) {
-    if (!zkl_claim_holds(claim))
+    if (!zkl_claim_has_node(claim))
         return claim->wanted && now >= claim->deadline ? EVENT_DEADLINE : EVENT_TICK;
+    if (claim->state == ZKL_KEPT && now >= claim->deadline) return EVENT_KEPT_LONG;
     enum zkl_phase phase = zkl_clock_phase(&claim->common->clock, claim->epoch, now);
     return phase == ZKL_PHASE_LOST ? EVENT_RUN_OUT : EVENT_TICK;
 }
@@ -120,6 +129,8 @@ FEED(adopt_fixed, EVENT_ADOPT, NO_MORE, (CLAIM, int64_t czxid), (claim, czxid))
 FEED(cancel, cancel_event(claim, why), NO_MORE, (CLAIM, enum zkl_code why), (claim, why))
 FEED(release, release_event(claim), NO_MORE, (CLAIM, zkl_time now), (claim, now))
 FEED(yield, EVENT_YIELD, NO_MORE, (CLAIM), (claim))
+FEED(take, EVENT_TAKE, NO_MORE, (CLAIM, zkl_time now), (claim, now))
+FEED(contended, EVENT_CONTENDED, NO_MORE, (CLAIM, zkl_time now), (claim, now))
 FEED(downgrade, EVENT_DOWNGRADE, NO_MORE, (CLAIM), (claim))
 FEED(resume, EVENT_RESUME, NO_MORE, (CLAIM, zkl_time now), (claim, now))
 FEED(suspend, EVENT_SUSPEND, NO_MORE, (CLAIM), (claim))
@@ -183,6 +194,8 @@ FEED(downgraded, REPLIED(EVENT_DOWNGRADED), NO_MORE,
      (CLAIM, enum zkl_reply reply, enum zkl_code why), (claim, reply, why))
 FEED(removed, REPLIED(EVENT_REMOVED), NO_MORE, (CLAIM, enum zkl_reply reply), (claim, reply))
 FEED(left_nothing, EVENT_LEFT_NOTHING, NO_MORE, (CLAIM), (claim))
+FEED(told_held, claim->trying && claim->state == ZKL_WAIT ? EVENT_TOLD_HELD : EVENTS, NO_MORE,
+     (CLAIM, const struct zkl_contender *contender), (claim, contender))
 /* A write to a node says that to a waiter in a condition only. */
 FEED(signalled, claim->waits ? EVENT_SIGNALLED : EVENTS, NO_MORE, (CLAIM), (claim))
 FEED(forwarded, forwarded_event(reply, next), NO_MORE, (CLAIM, enum zkl_reply reply, bool next),

@@ -117,7 +117,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
                    claim->announced << 3 | claim->own_watched << 4 | claim->unsettled << 5 |
                    claim->pausing << 6 | claim->awaits_parts << 7 | claim->waits << 8 |
                    claim->left << 9 | claim->settled << 10 | claim->heir << 11 | claim->ends << 12 |
-                   claim->lingers << 13));
+                   claim->asks << 13 | claim->counting << 14 | claim->marked << 15));
     mix((uint64_t)(uint32_t)claim->batch << 32 | (uint32_t)claim->served);
     mix((uint64_t)(uint32_t)claim->permits << 32 | (uint32_t)claim->limit);
     mix((uint64_t)claim->heard << 3 | (uint64_t)claim->found << 2 | claim->heading << 1 |
@@ -128,6 +128,7 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->rounds);
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
+    mix((uint64_t)claim->keep);
     if (claim->batch < 0) mix_time(claim->since, now);
     if (claim->batch < 0) mix_time(claim->turn_began, now);
     mix_text(claim->name);
@@ -136,11 +137,18 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->looking);
 }
 
-static void mix_line(const struct zkl_line *line) {
+static void mix_restraint(const struct zkl_restraint *restraint, zkl_time now) {
+    mix((uint64_t)restraint->length);
+    if (restraint->gave_back) mix_time(restraint->gave_back, now);
+    if (restraint->until > now) mix_time(restraint->until, now);
+}
+
+static void mix_line(const struct zkl_line *line, zkl_time now) {
     mix((uint64_t)(line->exhausted | line->incomplete << 1 | line->opened << 2 |
                    (unsigned)line->children << 3 | line->changed << 5 | line->gave_way << 6));
     mix(line->serial);
     mix((uint64_t)line->haste);
+    mix_restraint(&line->restraint, now);
     for (size_t i = 0; i < line->count; i++) {
         mix_text(line->contenders[i]->name);
         mix((uint64_t)line->contenders[i]->czxid << 1 | line->contenders[i]->claimed);
@@ -176,8 +184,9 @@ static void mix_stake(const struct stake *stake, zkl_time now) {
     mix_claim(&stake->claim, now);
     mix(place_of(session, (const struct stake *)stake->claim.partner) << 8 |
         place_of(session, (const struct stake *)stake->claim.next_part));
-    mix((uint64_t)stake->phase << 8 | (uint64_t)stake->revoked << 3 | stake->joint << 2 |
-        stake->starved << 1 | (stake->request != NULL));
+    mix((uint64_t)stake->phase << 8 | (uint64_t)stake->leaves_room << 4 |
+        (uint64_t)stake->revoked << 3 | stake->joint << 2 | stake->starved << 1 |
+        (stake->request != NULL));
     mix((uint64_t)stake->version << 32 | stake->handles << 16 | stake->writers);
     mix((uint64_t)(stake->downgrading != NULL));
     if (stake->claim.pausing) mix_time(stake->wake_at, now);
@@ -210,7 +219,7 @@ static void mix_request_of(const struct zkl_session *session, const struct zkl_r
 
 static void mix_path(const struct path *path, zkl_time now) {
     mix_text(path->text);
-    mix_line(&path->line);
+    mix_line(&path->line, now);
     mix((uint64_t)path->lists << 2 | path->fixed << 1 | path->fixed_seen);
     if (path->look_at) mix_time(path->look_at, now);
 }
@@ -239,6 +248,8 @@ static void mix_zk(struct zkl_session *session, zkl_time now) {
     mix_time(session->busy_since, now);
     if (!world.setting.plain) mix(session->random);
     while ((path = zkl_path_next(session, path))) mix_path(path, now);
+    for (int i = 0; i < MEMORIES; i++)
+        if (session->memories[i].path) mix_restraint(&session->memories[i].restraint, now);
     for (const struct stake *stake = session->stakes; stake; stake = stake->next)
         mix_stake(stake, now);
     for (const struct call *call = session->calls; call; call = call->next)
@@ -321,6 +332,7 @@ bool fingerprint_seen(void) {
     mix((uint64_t)world.zxid);
     for (int i = 0; i < LINES; i++)
         mix((uint64_t)world.token[i] << 32 ^ (uint64_t)world.read_token[i]);
+    for (int i = 0; i < LINES; i++) mix((uint64_t)world.counted[i]);
     mix((uint64_t)world.counter);
     for (int i = 0; i < world.path_count; i++) mix((uint64_t)world.paths[i].died);
     EACH_NODE(node) mix_node(node);

@@ -214,6 +214,7 @@ static enum zkl_kind some_kind(const struct client *c) {
     case MIX_QUARREL: return choose(8) == 7 ? ZKL_MUTEX : ZKL_PERMIT;
     case MIX_MUTEX:
     case MIX_TURNS:
+    case MIX_KEPT:
     case MIXES: break;
     }
     return ZKL_MUTEX;
@@ -224,12 +225,36 @@ static int32_t some_batch(void) {
     return batch ? (int32_t)batch : ZKL_BATCH_BY_TIME;
 }
 
+/*
+ * A third of the clients, at most, have each grant by a node of its own, with the same tokens. Now
+ * and then one wants other tokens, and is refused while its session uses the path.
+ */
+static void desire_turns(const struct client *c, struct desire *desire) {
+    desire->batch = world.setting.plain ? world.setting.batch : some_batch();
+    if (world.setting.plain || !c->mutexes || index_of(c) % 3 != 1) return;
+    desire->batch = 0;
+    desire->counting = choose(16) != 15;
+}
+
+static zkl_time some_keep(void) {
+    static const zkl_time keeps[] = {TIMEOUT / 8, TIMEOUT, 3 * TIMEOUT, 0};
+    return world.setting.plain ? 3 * TIMEOUT : keeps[choose(4)];
+}
+
+/* Of a client all in turns, or none; now and then one that the kept node is not for. */
+static void desire_kept(const struct client *c, struct desire *desire) {
+    desire->keep = some_keep();
+    if (world.setting.plain) return;
+    if (c->mutexes && index_of(c) % 2) desire->batch = some_batch();
+    desire->counting = choose(16) != 15;
+}
+
 /* In a small case the first client wants all permits, the others one. */
 static struct desire some_desire(const struct client *c) {
     struct desire desire = {.kind = some_kind(c)};
     int32_t limit = world.setting.limit;
-    if (world.setting.mix == MIX_TURNS)
-        desire.batch = world.setting.plain ? world.setting.batch : some_batch();
+    if (world.setting.mix == MIX_TURNS) desire_turns(c, &desire);
+    if (world.setting.mix == MIX_KEPT) desire_kept(c, &desire);
     if (desire.kind != ZKL_PERMIT) return desire;
     if (world.setting.mix == MIX_QUARREL && choose(8) == 7) limit++;
     desire.limit = limit;
@@ -246,6 +271,7 @@ static void want(struct client *c, zkl_time timeout, bool trying) {
     unsigned count = both ? LINES : 1;
     struct desire desires[LINES];
     for (unsigned i = 0; i < count; i++) desires[i] = some_desire(c);
+    if (multi && !both && desires->kind == ZKL_MUTEX && choose(4) == 3) desires->keep = some_keep();
     user_wish(c, line, desires, count, timeout, trying);
 }
 

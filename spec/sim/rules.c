@@ -41,6 +41,14 @@ static void note_token(const struct node *node, int32_t served) {
     *token = rank;
 }
 
+/* Whether or not a node has several: a store that compares them refuses none that is right. */
+static void note_counted(const struct zkl_claim *claim, const struct node *node) {
+    int64_t *latest = &world.counted[node->line], token = zkl_claim_token(claim);
+    if (!claim->counting) return;
+    require(token > *latest, "tokens that count grants are in one order with those of turns");
+    *latest = token;
+}
+
 static bool waits_for_its_turn(const struct zkl_claim *claim) {
     return claim->batch && claim->wanted && claim->state == ZKL_NEW && !claim->trying;
 }
@@ -87,10 +95,11 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
     require(!node->late || claim->doubted, "what landed late is granted to nobody else");
     require(world.sessions[node->session].id == zkl_session_id(client->zk),
             "a grant is for a node of the own session");
-    if (claim->batch) check_turn(claim, node);
+    if (claim->counting) check_turn(claim, node);
     if (knows_of_rivals(client, node, true)) node->stirred = true;
     node->grants++;
     note_token(node, claim->served);
+    note_counted(claim, node);
 }
 
 /* A stranger's delete is the one thing that no client can know of in time. */
@@ -104,7 +113,10 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     tell("%s HOLDS, token %lld", story_client(client), (long long)token);
     require(token == zkl_claim_token(&zkl_stakes_at(stakes, 0)->claim),
             "the token is that of the grant");
-    EACH_PART(stakes, part) check_part_of_grant(client, &part->claim);
+    EACH_PART(stakes, part) {
+        require(part->claim.counting == wish->counting, "a grant has the token that was asked for");
+        check_part_of_grant(client, &part->claim);
+    }
 }
 
 void rules_on_untaken(const struct wish *wish) {
@@ -133,7 +145,7 @@ void rules_on_revoked(const struct client *client, const struct wish *wish) {
     EACH_PART(&wish->lease->stakes, part) {
         struct node *node = node_of(&part->claim);
         asked = asked || (node && node_is_asked(node));
-        if (node && wish->batch) node->yields = true;
+        if (node && (wish->batch || wish->keeps)) node->yields = true;
     }
     require(asked, "a holder that is told to give way was asked to");
 }
@@ -210,11 +222,12 @@ void rules_on_release(const struct wish *wish, enum zkl_code code, bool lost) {
     require(zkl_lease_release(wish->lease) == ZKL_RELEASED, "a handle is given up once");
 }
 
-/* In turns the node is another's now; or another handle has it. */
+/* In turns the node is another's now; or it is kept; or another handle has it. */
 void rules_on_left(const struct client *client, const struct wish *wish) {
     EACH_PART(stakes_of(wish), part) {
         const struct node *node = node_of(&part->claim);
-        require(wish->batch || !node || !alive(node) || verdict_fellow(client, wish, part),
+        require(wish->batch || part->claim.keep || !node || !alive(node) ||
+                    verdict_fellow(client, wish, part),
                 "a user that waited for the end hears when the node is gone");
     }
 }
@@ -336,14 +349,15 @@ static bool ends_anyway(const struct zkl_claim *claim) {
 /* So many grants, or for so long. */
 static bool is_served(const struct client *client, const struct zkl_claim *claim,
                       zkl_time quantum) {
+    if (claim->batch == 0) return true;
     if (claim->batch > 0) return claim->served + 1 >= claim->batch;
     return clock_of(client) - claim->turn_began >= quantum;
 }
 
-void rules_on_turn(const struct client *client, const struct zkl_claim *claim) {
+void rules_on_turn(const struct client *client, const struct zkl_claim *claim, bool kept) {
     const struct node *own = node_of(claim);
-    bool served = is_served(client, claim, ZKL_QUANTUM_MAX);
-    bool may_end = is_served(client, claim, ZKL_QUANTUM_MIN);
+    bool served = kept || is_served(client, claim, ZKL_QUANTUM_MAX);
+    bool may_end = kept || is_served(client, claim, ZKL_QUANTUM_MIN);
     if (!own || !alive(own) || !client->zk->common.clock.connected) return;
     if (claim->state == ZKL_GONE)
         require(!served || claim->line->children == ZKL_WATCHED || own->robbed,
@@ -405,6 +419,8 @@ void rules_on_tick(const struct client *client, zkl_time now) {
         const struct zkl_claim *claim = &stake->claim;
         bool held = zkl_claim_holds(claim);
         require(!claim->wanted || held || now < claim->deadline, "no wait outlives its deadline");
+        require(claim->state != ZKL_KEPT || now < claim->deadline,
+                "no node is kept for longer than was asked for");
         require(!held || !ran_out(client), "a holder is told when its clock runs out");
     }
     EACH_DEED(client, deed) rules_on_open_deed(client, deed, now);
@@ -593,6 +609,17 @@ static void check_lookahead(const struct client *client, const struct zkl_claim 
     require(!before || before->watched & bit_of(client), "what a claim looks ahead to is watched");
 }
 
+bool rules_may_be_unwatching(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = node_of(claim);
+    if (!own || (claim->kind != ZKL_MUTEX && claim->kind != ZKL_WRITE)) return false;
+    EACH_STAKE(client, stake) {
+        const struct zkl_claim *each = &stake->claim;
+        const struct node *node = each->line == claim->line ? node_of(each) : NULL;
+        if (node && alive(node) && node->place < own->place) return true;
+    }
+    return false;
+}
+
 /* Nobody waits for nothing: its predecessor lives, is the nearest, and is watched. */
 static void check_waiter(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim), *ahead = node_find(claim->ahead->name);
@@ -602,6 +629,7 @@ static void check_waiter(const struct client *client, const struct zkl_claim *cl
         check_permits(client, claim, own);
         return;
     }
+    if (claim->stalled) return; /* it may be unwatching: else it is no calm */
     require(ahead && alive(ahead), "a claim that waits is behind another node");
     require(ahead && ahead->watched & bit_of(client),
             "a claim that waits watches the node that it waits for");
@@ -656,17 +684,21 @@ static void check_part(const struct client *client, const struct zkl_claim *clai
 /* It will have the other's node, or go its own way after it. */
 static bool has_way(const struct zkl_claim *claim) {
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        bool holds = (each->state == ZKL_HELD && !each->ends) || each->lingers;
+        bool holds = each->state == ZKL_HELD && !each->ends;
         if (each->batch && (each->state == ZKL_WAIT || holds)) return true;
     }
     return false;
 }
 
-/* A holder whose batch is over, and another wish of its client behind it. */
+/*
+ * A holder whose batch is over, and another wish of its client behind it. What there was no memory
+ * for is asked for at the next heartbeat.
+ */
 static void check_end_of_turn(const struct client *client, const struct zkl_claim *claim,
                               const struct node *own) {
     bool known = zkl_line_has_others(claim->line, claim->common->session), others = false;
     if (claim->batch <= 0 || claim->served + 1 < claim->batch || !has_follower(claim)) return;
+    if (world.shortages) return;
     EACH_NODE(node) {
         others = others || (is_rival(node, own) && alive(node));
     }
@@ -675,7 +707,36 @@ static void check_end_of_turn(const struct client *client, const struct zkl_clai
             "a holder is told when others come that wait for its turn to end");
 }
 
+/* A kept node is in nobody's way, and its session will hear of the first whose way it is in. */
+static void check_kept(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = node_of(claim);
+    require(own && alive(own), "a node that is kept is there");
+    if (!own) return;
+    for (int i = 0; i < own->change_count; i++)
+        require(own->changes[i].content != HOLDS, "a node that says that it is held is not kept");
+    EACH_NODE(node) {
+        bool waits = node != own && node->contender && node->line == own->line;
+        require(!waits || !alive(node), "a kept node is given back when others wait");
+    }
+    require(world.children[own->line].watched & bit_of(client),
+            "a session that keeps a node is told when others come");
+}
+
+/*
+ * It was told by the session that has the node. Unless that could not hear of it, or could not say
+ * so, or somebody wrote into the node after that: then the try ends by its deadline.
+ */
+static void check_try(const struct zkl_claim *claim) {
+    const struct node *ahead = node_find(claim->ahead->name);
+    int changes = ahead ? ahead->change_count : 0;
+    bool written = changes && ahead->changes[changes - 1].content != HOLDS;
+    bool deaf = world.setting.room || world.shortages || world.setting.refusals;
+    require(deaf || written, "in a calm no try waits");
+}
+
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
+    if (claim->state == ZKL_KEPT) check_kept(client, claim);
+    if (claim->state == ZKL_WAIT && claim->trying) check_try(claim);
     if (claim->state == ZKL_WAIT && claim->waits) check_in_condition(client, claim);
     else if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind))
         check_unfair_waiter(client);
@@ -722,7 +783,7 @@ void rules_in_calm(void) {
                     answered_for = true;
             }
         }
-        require(answered_for, "in a calm every node is waiting or held");
+        require(answered_for, "in a calm every node is waiting, held or kept");
     }
 }
 

@@ -40,8 +40,11 @@ void rules_on_forget(const struct shadow *shadow, const struct zkl_claim *claim)
 /* Its predecessor was gone at this zxid, and it is told; it asks for another one. */
 void rules_on_end_ahead(const struct client *client, const struct zkl_claim *claim,
                         const struct zkl_contender *ahead, zxid at);
-/* A claim that takes turns gave the lock up: to another of its client (it is GONE), or not. */
-void rules_on_turn(const struct client *client, const struct zkl_claim *claim);
+/*
+ * A claim that takes turns, or keeps its node, gave it up, `kept` or not before: to another of its
+ * client (it is GONE), or to others.
+ */
+void rules_on_turn(const struct client *client, const struct zkl_claim *claim, bool kept);
 void rules_on_watch(const struct client *client, const struct zkl_claim *claim);
 /* What it has to watch does not fit: */
 void rules_on_no_room(const struct client *client);
@@ -70,6 +73,9 @@ void rules_at_any_time(void);
 
 /* In a calm, when nothing is under way any more, with other clients' nodes still there. */
 void rules_in_calm(void);
+
+/* A claim in WAIT need not watch the node that it waits for: another one of its client is ahead. */
+bool rules_may_be_unwatching(const struct client *client, const struct zkl_claim *claim);
 
 /* It comes to no calm: perhaps since somebody was not told. */
 void rules_on_unrest(void);

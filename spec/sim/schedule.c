@@ -67,14 +67,17 @@ static bool is_behind_another(const struct zkl_claim *claim) {
     return false;
 }
 
-static bool is_settled(const struct zkl_claim *claim) {
+static bool is_settled(const struct client *client, const struct zkl_claim *claim) {
     if (is_behind_another(claim)) return true;
+    if (claim->state == ZKL_WAIT && claim->stalled)
+        return claim->own_watched && rules_may_be_unwatching(client, claim);
     if (claim->stalled || claim->state == ZKL_GONE) return claim->state == ZKL_GONE;
     if (claim->state == ZKL_IN_CONDITION)
         return claim->partner && claim->partner->state == ZKL_WAIT;
     if (claim->state == ZKL_SIGNALLED) return true; /* it is up to its lock's claim */
     bool in_place =
-        claim->state == ZKL_WAIT || claim->state == ZKL_HELD || claim->state == ZKL_FIRST;
+        claim->state == ZKL_WAIT || claim->state == ZKL_FIRST || zkl_claim_has_node(claim);
+    if (claim->asks) return false;
     return in_place && claim->own_watched;
 }
 
@@ -93,7 +96,7 @@ static bool is_calm(void) {
         if (c->life != RUNS) continue;
         if (has_doubts(c) || deeds_are_open(c)) return false;
         EACH_STAKE(c, stake) {
-            if (!is_settled(&stake->claim)) return false;
+            if (!is_settled(c, &stake->claim)) return false;
         }
     }
     return true;

@@ -48,6 +48,10 @@ static const struct small {
      2, 1, 2, 0, TIMELESS, 1},
     {"renewal", "one client with 4 wishes, handed on until its node is used up; one cut", MIX_TURNS,
      1, 1, 4, 1, TIMELESS | BIT(MOVE_SEVER), 1},
+    {"kept", "2 clients, whose nodes are kept; one cut", MIX_KEPT, 2, 1, 1, 1,
+     TIMELESS | BIT(MOVE_SEVER), 0},
+    {"kept-again", "one client with 2 wishes, whose node is kept; 2 cuts or passages of time",
+     MIX_KEPT, 1, 1, 2, 2, ALWAYS | BIT(MOVE_SEVER), 0},
     {"signal", "one waits in the condition, one signals it; one cut or change of mind",
      MIX_CONDITION, 2, 1, 1, 1,
      TIMELESS | BIT(MOVE_SEVER) | BIT(MOVE_CANCEL) | BIT(MOVE_WAIT) | BIT(MOVE_SIGNAL), 0},
@@ -116,7 +120,8 @@ static void set_any(void) {
     static const unsigned clients[] = {2, 3, 2, 1, 4, 3, 2, 8}, servers[] = {1, 2, 3};
     static const enum mix mixes[] = {MIX_MUTEX,     MIX_READ_WRITE, MIX_ALL,    MIX_READ_WRITE,
                                      MIX_PERMITS,   MIX_QUARREL,    MIX_UNFAIR, MIX_MULTI,
-                                     MIX_CONDITION, MIX_CONDITION,  MIX_TURNS,  MIX_TURNS};
+                                     MIX_CONDITION, MIX_CONDITION,  MIX_TURNS,  MIX_TURNS,
+                                     MIX_KEPT,      MIX_KEPT};
     static const zkl_time ticks[] = {TIMEOUT / 2, TIMEOUT / 5 * 2, TIMEOUT / 7 * 2};
     setting.clients = clients[choose(8)];
     setting.servers = servers[choose(3)];
@@ -169,7 +174,8 @@ static void connect_all(void) {
 }
 
 void setting_choose(void) {
-    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static const unsigned odds[SMALLS + 1] = {60, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                              1,  1, 1, 1, 1, 1, 1, 1, 1};
     unsigned which = choose_weighted(odds, SMALLS + 1);
     if (which) set_small(&smalls[which - 1]);
     else set_any();

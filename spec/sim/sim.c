@@ -36,9 +36,9 @@ static double seconds(void) {
 static void print_setting(void) {
     const struct setting *setting = &world.setting;
     static const char *const mixes[MIXES] = {
-        "mutexes",  "readers and writers", "all kinds",   "a writer and others",
-        "no order", "two paths",           "a condition", "turns",
-        "permits",  "permits and others"};
+        "mutexes",           "readers and writers", "all kinds", "a writer and others", "no order",
+        "two paths",         "a condition",         "turns",     "kept locks",          "permits",
+        "permits and others"};
     printf("%u clients, %u servers, %s%s%s%s\n", setting->clients, setting->servers,
            mixes[setting->mix], setting->refusals ? ", refusals" : "",
            setting->wild ? ", wild clocks" : "",

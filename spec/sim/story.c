@@ -103,29 +103,33 @@ const char *story_error(int error) {
 const char *story_desire(const struct desire *desire) {
     static const char *const names[] = {"the lock", "to read", "to write", "the lock, in no order"};
     char *text = buffer();
-    if (desire->batch > 0) snprintf(text, TEXT, "the lock, %d a turn", (int)desire->batch);
-    if (desire->batch < 0) snprintf(text, TEXT, "the lock, by turns of some time");
+    const char *keeps = desire->keep ? ", to keep it" : "";
+    if (desire->batch > 0) snprintf(text, TEXT, "the lock, %d a turn%s", (int)desire->batch, keeps);
+    if (desire->batch < 0) snprintf(text, TEXT, "the lock, by turns of some time%s", keeps);
     if (desire->batch) return text;
+    if (desire->keep) return "the lock, to keep it";
+    if (desire->counting) return "the lock, with the tokens of turns";
     if (desire->kind != ZKL_PERMIT) return names[desire->kind];
     snprintf(text, TEXT, "%d of %d permits", (int)desire->permits, (int)desire->limit);
     return text;
 }
 
 const char *story_state(enum zkl_claim_state state) {
-    static const char *const names[] = {
-        "NEW",       "TRY",          "CREATE",    "RECOVER_SYNC", "RECOVER_LIST", "RECOVER_STAT",
-        "LIST",      "RANK",         "WAIT",      "PROVE",        "FIRST",        "HELD",
-        "DOWNGRADE", "IN_CONDITION", "SIGNALLED", "FORWARD",      "LEAVE",        "GONE"};
+    static const char *const names[] = {"NEW",          "TRY",          "CREATE",    "RECOVER_SYNC",
+                                        "RECOVER_LIST", "RECOVER_STAT", "LIST",      "RANK",
+                                        "WAIT",         "PROVE",        "FIRST",     "HELD",
+                                        "DOWNGRADE",    "IN_CONDITION", "SIGNALLED", "FORWARD",
+                                        "KEPT",         "LEAVE",        "GONE"};
     return names[state];
 }
 
 const char *story_actions(zkl_actions actions) {
     static const char *const names[] = {
-        "parents",       "create", "sync",      "list",    "rank",       "watch own",
-        "watch ahead",   "remove", "downgrade", "forward", "doubt",      "follow",
-        "queued",        "grant",  "fail",      "lose",    "downgraded", "stayed",
-        "tell partner",  "forget", "pause",     "holders", "mark",       "watch lookahead",
-        "watch children"};
+        "parents",        "create", "sync",      "list",    "rank",       "watch own",
+        "watch ahead",    "remove", "downgrade", "forward", "doubt",      "follow",
+        "queued",         "grant",  "fail",      "lose",    "downgraded", "stayed",
+        "tell partner",   "forget", "pause",     "holders", "mark",       "watch lookahead",
+        "watch children", "keep"};
     char *text = buffer();
     size_t length = 0;
     *text = '\0';

@@ -37,7 +37,7 @@ static uint64_t key_of(const struct kind *kind) {
     key = key << 7 | kind->event;
     key = key << 5 | kind->state;
     key = key << 1 | kind->stalled;
-    return key << 25 | kind->did;
+    return key << 26 | kind->did;
 }
 
 static void count(const struct kind *kind) {

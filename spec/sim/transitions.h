@@ -10,11 +10,11 @@
 /* What a claim was before an event. */
 struct before {
     enum zkl_claim_state state;
-    bool wanted, stalled, lingers;
+    bool wanted, stalled;
 };
 
 static inline struct before before_of(const struct zkl_claim *claim) {
-    return (struct before){claim->state, claim->wanted, claim->stalled, claim->lingers};
+    return (struct before){claim->state, claim->wanted, claim->stalled};
 }
 
 /* Also when it changed nothing. */

@@ -93,6 +93,8 @@ static struct zkl_acquire_options put(const struct client *client, const struct 
         .reentrant = is_reentrant(),
         .jitter = world.setting.plain ? 0 : client->wished % 2 * TIMEOUT / 4,
         .batch = desire.batch,
+        .counting = desire.counting,
+        .keep = desire.keep,
         .permits = desire.permits,
         .limit = desire.limit};
 }
@@ -109,6 +111,8 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
                           .kind = desire.kind,
                           .limit = desire.limit,
                           .batch = desire.batch,
+                          .counting = desire.counting || desire.batch || desire.keep,
+                          .keeps = desire.keep > 0,
                           .trying = trying,
                           .deadline = deadline_of(client, timeout)};
     client->wished++;

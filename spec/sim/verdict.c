@@ -31,7 +31,9 @@ static bool is_read_write(enum zkl_kind kind) {
 static bool is_other_use(const struct zkl_claim *claim, const struct zkl_acquire_options *asked) {
     bool same =
         claim->kind == asked->kind || (is_read_write(claim->kind) && is_read_write(asked->kind));
-    return !same || claim->limit != asked->limit || !claim->batch != !asked->batch;
+    bool counting = asked->counting || asked->batch || asked->keep;
+    return !same || claim->limit != asked->limit || !claim->batch != !asked->batch ||
+           claim->counting != counting;
 }
 
 /* Some user of the client has the path as another kind of lock. */
@@ -52,13 +54,12 @@ static bool is_had_by(const struct client *client, int owner, const struct stake
     return false;
 }
 
-/* An owner that waited with several wishes may have several grants: the first that came. */
+/* An owner that waited with several wishes may have several grants: the latest. */
 static const struct stake *held(const struct client *client, int owner, const char *path) {
-    EACH_STAKE(client, stake) {
-        bool here = strcmp(stake->path->text, path) == 0;
-        if (here && is_had_by(client, owner, stake)) return stake;
-    }
-    return NULL;
+    const struct path *used = zkl_path_find(client->zk, path, strlen(path));
+    const struct stake *stake = used ? used->granted : NULL;
+    while (stake && !is_had_by(client, owner, stake)) stake = stake->next_granted;
+    return stake;
 }
 
 static int64_t permits(const struct client *client, int owner, const char *path) {
@@ -87,9 +88,40 @@ static unsigned count_claims(const struct client *client) {
     return count;
 }
 
+/* Those for which another one finds no room: what is kept goes first. */
+static unsigned count_to_stay(const struct client *client) {
+    unsigned count = 0;
+    EACH_STAKE(client, stake) {
+        bool kept = stake->claim.state == ZKL_KEPT && stake->claim.keep > 0;
+        count += stake->counted && !kept && !stake->leaves_room;
+    }
+    return count;
+}
+
+/* One more fits beside all that there is: nothing that is kept has to go for it. */
+static bool fits(const struct client *client) {
+    unsigned count = 0;
+    EACH_STAKE(client, stake) count += stake->counted && !stake->leaves_room;
+    return !world.setting.room || count + 1 <= 2 * world.setting.room;
+}
+
+/* A node is kept for such a wish, and it is known that no others wait. */
+static bool inherits(const struct client *client, const struct zkl_acquire_options *asked) {
+    if (asked->kind != ZKL_MUTEX || !fits(client)) return false;
+    if (!asked->counting && !asked->batch && !asked->keep) return false;
+    EACH_STAKE(client, stake) {
+        const struct zkl_claim *claim = &stake->claim;
+        bool here = strcmp(stake->path->text, asked->path) == 0;
+        bool kept = claim->state == ZKL_KEPT && claim->keep > 0 && !claim->asks;
+        if (here && kept && !claim->batch == !asked->batch) return true;
+    }
+    return false;
+}
+
 /* Why the session takes no more claims now. */
 static enum zkl_code refusal(const struct client *client, const struct zkl_acquire_options *asked,
-                             unsigned claims) {
+                             unsigned more) {
+    unsigned claims = count_to_stay(client) + more;
     bool suspended = zkl_session_connection(client->zk) == ZKL_SESSION_SUSPENDED;
     if (client->closing) return ZKL_CLOSED;
     if (asked->trying && suspended) return ZKL_TIMEOUT;
@@ -116,7 +148,7 @@ static enum zkl_code of_owner(const struct client *client, int owner,
 
 static enum zkl_code of_one(const struct client *client, const struct wish *wish,
                             const struct zkl_acquire_options *asked, struct verdict *verdict) {
-    enum zkl_code code = refusal(client, asked, verdict->claims + 1);
+    enum zkl_code code = refusal(client, asked, 1);
     if (code == ZKL_CLOSED) return code;
     if (is_mixed(client, asked)) return ZKL_CONFLICT;
     enum zkl_code had = of_owner(client, wish->owner, asked, &verdict->again);
@@ -124,9 +156,8 @@ static enum zkl_code of_one(const struct client *client, const struct wish *wish
 }
 
 static enum zkl_code of_many(const struct client *client, const struct wish *wish,
-                             const struct zkl_acquire_options asked[], unsigned count,
-                             unsigned claims) {
-    enum zkl_code code = refusal(client, asked, claims + count);
+                             const struct zkl_acquire_options asked[], unsigned count) {
+    enum zkl_code code = refusal(client, asked, count);
     for (unsigned i = 0; i < count && code == ZKL_OK; i++) {
         if (is_mixed(client, &asked[i])) code = ZKL_CONFLICT;
         else if (held(client, wish->owner, asked[i].path)) code = ZKL_WOULD_DEADLOCK;
@@ -137,8 +168,10 @@ static enum zkl_code of_many(const struct client *client, const struct wish *wis
 struct verdict verdict_of(const struct client *client, const struct wish *wish,
                           const struct zkl_acquire_options asked[], unsigned count) {
     struct verdict verdict = {.claims = count_claims(client)};
-    verdict.code = count == 1 ? of_one(client, wish, asked, &verdict)
-                              : of_many(client, wish, asked, count, verdict.claims);
+    verdict.code =
+        count == 1 ? of_one(client, wish, asked, &verdict) : of_many(client, wish, asked, count);
+    if (verdict.code == ZKL_OK && count == 1 && !verdict.again)
+        verdict.inherits = inherits(client, asked);
     return verdict;
 }
 
@@ -147,8 +180,10 @@ struct verdict verdict_of(const struct client *client, const struct wish *wish,
 void verdict_check(const struct client *client, struct wish *wish, const struct verdict *verdict,
                    unsigned count) {
     bool contends = verdict->code == ZKL_OK && !verdict->again;
-    bool done = zkl_request_done(wish->request);
-    unsigned claims = verdict->claims + (contends ? count : 0);
+    const struct zkl_clock *clock = &client->zk->common.clock;
+    bool certain = zkl_clock_phase(clock, clock->epoch, clock_of(client)) == ZKL_PHASE_HELD;
+    bool done = zkl_request_done(wish->request), ready = verdict->inherits && certain;
+    unsigned claims = verdict->claims + (contends && !verdict->inherits ? count : 0);
     wish->verdict = verdict->code;
     wish->again = verdict->again;
     if (done && zkl_request_code(wish->request) == ZKL_NO_MEMORY) {
@@ -157,7 +192,10 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
         wish->again = false;
         return;
     }
-    require(done != contends, "a wish is answered at once if its session knows the answer");
+    if (ready)
+        require(done && !client->zk->to_send, "a node that is kept is had without a request");
+    require(done != (contends && !ready),
+            "a wish is answered at once if its session knows the answer");
     require(!done || zkl_request_code(wish->request) == verdict->code,
             "what a wish is told at once is so");
     require(count_claims(client) == claims,

@@ -11,6 +11,7 @@
 struct verdict {
     enum zkl_code code; /* ZKL_OK: it enters again, or contends */
     bool again;
+    bool inherits;   /* it has what is kept, at once if the lease clock is certain */
     unsigned claims; /* that the session has before */
 };
 

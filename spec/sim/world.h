@@ -45,7 +45,7 @@ typedef int64_t zxid;
 /* --- ZooKeeper ---------------------------------------------------------------------- */
 
 /* What is in a node. */
-enum content { IDENTITY, REVOKE, SIGNAL, OTHER };
+enum content { IDENTITY, REVOKE, SIGNAL, HOLDS, OTHER };
 
 struct change {
     zxid at;
@@ -188,6 +188,8 @@ struct wish {
     zkl_time deadline;           /* by the client's clock; of the wait that is out */
     enum zkl_kind kind;
     int32_t limit, batch;
+    bool counting; /* its tokens count the grants of a node */
+    bool keeps;    /* its node may stay after it */
     bool trying;
     enum zkl_code cancelled; /* why the user, or a close, gave it up */
     bool ended;              /* as a lease, by the own clock */
@@ -290,6 +292,7 @@ enum mix {
     MIX_MULTI,     /* of all kinds, on two paths: on one of them, or on both at once */
     MIX_CONDITION, /* of all kinds; waiters in the condition are on the second path */
     MIX_TURNS,     /* mutexes that are handed on within a client */
+    MIX_KEPT,      /* mutexes whose nodes stay after the last release, in turns or not */
     MIX_PERMITS,
     MIX_QUARREL, /* permits; now and then somebody has another limit, or wants a mutex */
     MIXES
@@ -328,6 +331,7 @@ struct world {
     unsigned faults;           /* left */
     int64_t token[LINES];      /* of the latest grant to a mutex or writer: see note_token() */
     int64_t read_token[LINES]; /* the largest of a grant to a reader */
+    int64_t counted[LINES];    /* the latest of a claim whose tokens count grants */
     unsigned shortages;        /* allocations that failed */
     const char *broken;        /* the first rule that did not hold */
     struct server servers[SERVERS];
@@ -504,6 +508,8 @@ struct desire {
     enum zkl_kind kind;
     int32_t permits, limit;
     int32_t batch;
+    bool counting;
+    zkl_time keep;
 };
 enum { OWNERS = 50 };
 /* One such wish at least; any of them, or NULL. */

@@ -473,6 +473,9 @@ static void remove_one(struct node *node, int session, const struct item *item, 
 
 static enum content content_of(const struct zkl_op *op) {
     static const char signal[] = ZKL_SIGNAL_DATA, revoke[] = ZKL_REVOKE_DATA;
+    static const char held[] = ZKL_HELD_WORD;
+    size_t tail = op->size < strlen(held) ? 0 : op->size - strlen(held);
+    if (tail && memcmp(op->data + tail, held, strlen(held)) == 0) return HOLDS;
     if (op->size == strlen(signal) && memcmp(op->data, signal, op->size) == 0) return SIGNAL;
     return op->size == strlen(revoke) && memcmp(op->data, revoke, op->size) == 0 ? REVOKE
                                                                                  : IDENTITY;

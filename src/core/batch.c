@@ -1,6 +1,6 @@
 /*
  * batch.c - claims that take turns: in a turn a session's claims on one path have one node between
- * them. The holder hands the node to the next, without a request.
+ * them. The holder hands the node to the next, without a request. And claims whose node is kept.
  *
  * One claim is on its way to the front for all; the others are in NEW, in order of arrival.
  * When it does not want its place any more the next one has it.
@@ -8,10 +8,13 @@
  * A turn ends for a session that waits: after its batch, or its quantum of time, at the first
  * hand-over at which the line has a contender of another session, or has changed since its list.
  * Where nobody waits the turn goes on; a watch on the path's children tells when somebody comes.
- * Until that is set the claim that gave the lock up lingers: its node is neither handed on nor
+ * Until that is set the claim that gave the lock up is KEPT: its node is neither handed on nor
  * removed. It ends in any case when the node has had as many grants as it has tokens. With the last
  * grant of a turn, if it is known to be that, the next claim enters, behind those that came from
  * elsewhere.
+ *
+ * A claim with `keep` is KEPT for so long if nobody waits, with turns or without. The next claim of
+ * the session is its heir. By the same watch it hears of any contender, and its node goes.
  */
 #include <assert.h>
 
@@ -22,6 +25,12 @@ void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now) {
     assert(batch == 0 || (claim->kind == ZKL_MUTEX && !is_part(claim) && !claim->waits));
     claim->batch = batch;
     claim->since = now;
+    if (batch != 0) zkl_claim_count(claim);
+}
+
+void zkl_claim_count(struct zkl_claim *claim) {
+    assert(claim->kind == ZKL_MUTEX);
+    claim->counting = true;
 }
 
 /* On its way to the front. */
@@ -31,11 +40,24 @@ static bool is_under_way(const struct zkl_claim *claim) {
 
 /* It has a node that it will hand over, as far as is known. */
 static bool is_serving(const struct zkl_claim *claim) {
-    return claim->lingers || (claim->state == ZKL_HELD && !claim->ends);
+    return claim->state == ZKL_KEPT || (claim->state == ZKL_HELD && !claim->ends);
 }
 
 static bool may_succeed(const struct zkl_claim *claim) {
     return claim->state == ZKL_NEW && claim->batch != 0 && !claim->trying;
+}
+
+bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *kept) {
+    return claim->counting && !is_part(claim) && !claim->batch == !kept->batch;
+}
+
+/* A node that only waits for an answer is not for a try, which would wait for more than that. */
+static bool is_kept_for(const struct zkl_claim *kept, const struct zkl_claim *claim) {
+    return kept->state == ZKL_KEPT && kept->keep > 0 && zkl_claim_inherits(claim, kept);
+}
+
+bool zkl_batch_awaits_kept(const struct zkl_claim *claim) {
+    return claim->line->kept && is_kept_for(claim->line->kept, claim);
 }
 
 /* Of those that wait as well it is the ones that came before. */
@@ -59,12 +81,21 @@ bool zkl_batch_follows(const struct zkl_claim *claim) {
 
 /* --- the end of a turn ---------------------------------------------------------------------- */
 
+/* No other contender is in its line, as far as is known. */
+static bool is_alone(const struct zkl_claim *claim) {
+    const struct zkl_line *line = claim->line;
+    return !line->changed && line->count == 1 && zkl_line_find(line, claim->name);
+}
+
+/* In turns a contender of the session is no other one. */
 static bool others_wait(const struct zkl_claim *claim) {
+    if (claim->batch == 0) return !is_alone(claim);
     return zkl_line_has_others(claim->line, claim->common->session);
 }
 
 /* The turn may end with this grant. */
 static bool is_served(const struct zkl_claim *claim, zkl_time now) {
+    if (claim->batch == 0 || claim->state == ZKL_KEPT) return true;
     if (claim->batch > 0) return claim->served + 1 >= claim->batch;
     return now - claim->turn_began >= ZKL_QUANTUM_MAX - claim->line->haste;
 }
@@ -74,8 +105,20 @@ static bool is_used_up(const struct zkl_claim *claim) {
     return claim->served + 1 >= ZKL_BATCH_MAX;
 }
 
+/*
+ * A node that waited behind another session's has a list of then. The other one mostly came again
+ * since. To ask would cost each turn of a batch a round trip, and if nobody came, the session's
+ * next node is the first, and has not waited. With the first grant of a node it is too early: the
+ * other one is on its way, and what enters now may be ahead of it.
+ */
+static bool others_may_wait(const struct zkl_claim *claim) {
+    bool is_told = claim->line->children == ZKL_WATCHED;
+    bool assumes = claim->batch > 0 && claim->contended && claim->served > 0 && !is_told;
+    return assumes || others_wait(claim);
+}
+
 static bool is_over(const struct zkl_claim *claim, zkl_time now) {
-    return claim->ends || is_used_up(claim) || (is_served(claim, now) && others_wait(claim));
+    return claim->ends || is_used_up(claim) || (is_served(claim, now) && others_may_wait(claim));
 }
 
 /* If nobody waits, and nobody is to tell when that changes. */
@@ -112,11 +155,22 @@ static void begin_turn(struct zkl_claim *claim, zkl_time now) {
     claim->turn_began = now;
 }
 
+/* A try of another session may ask whether its node is held, or only kept. */
+static zkl_actions tell_held(struct zkl_claim *claim) {
+    if (!has_keeping_node(claim) || claim->marked || is_alone(claim)) return 0;
+    claim->marked = true;
+    return ZKL_DO_MARK;
+}
+
 zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now) {
+    bool keeps = has_keeping_node(claim);
+    if (keeps) claim->line->kept = claim;
     if (claim->served == 0) begin_turn(claim, now);
     adapt(claim->line, now - claim->since > ZKL_SECOND, false);
     claim->ends = is_over(claim, now);
-    if (claim->ends) return make_way(claim);
+    if (claim->ends) return make_way(claim) | tell_held(claim);
+    if (keeps && is_alone(claim)) return watch_children(claim->line);
+    if (keeps) return tell_held(claim);
     return make_way(claim) ? watch_if_served(claim, now) : 0;
 }
 
@@ -130,26 +184,57 @@ zkl_actions zkl_batch_followed(struct zkl_claim *claim) {
     return 0;
 }
 
+/* --- how often a lock may be kept ------------------------------------------------------------- */
+
+/* As Lustre does it, and Linux's NFS server with delegations. */
+enum { SOON = 2, LEAST = 2, MOST = 30 }; /* seconds */
+
+/* A node that is wanted is given to others. */
+static void note_others(const struct zkl_claim *claim, zkl_time now) {
+    bool asked_for = claim->keep > 0 && connected(claim) && !is_alone(claim);
+    if (asked_for) claim->line->restraint.gave_back = now;
+}
+
+/* The lock is wanted again. */
+static bool is_restrained(struct zkl_restraint *restraint, zkl_time now) {
+    if (restraint->gave_back) {
+        bool soon = now - restraint->gave_back < SOON * ZKL_SECOND;
+        zkl_time length = restraint->length ? 2 * restraint->length : LEAST * ZKL_SECOND;
+        if (length > MOST * ZKL_SECOND) length = MOST * ZKL_SECOND;
+        restraint->length = soon ? length : 0;
+        restraint->until = now + restraint->length;
+        restraint->gave_back = 0;
+    }
+    return now < restraint->until;
+}
+
+void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now) {
+    assert(keep > 0 && !is_part(claim) && !claim->waits);
+    zkl_claim_count(claim);
+    claim->keep = is_restrained(&claim->line->restraint, now) ? 0 : keep;
+}
+
 /* --- the next one ---------------------------------------------------------------------------- */
 
 /* It held until now, or still does. */
 static bool has_held(const struct zkl_claim *claim) {
-    return claim->state == ZKL_HELD || claim->lingers;
+    return claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
 }
 
 /* A holder has a node to give, unless a list that was asked for lacks it. */
 static bool may_hand_over(const struct zkl_claim *claim, zkl_time now) {
     if (!has_held(claim)) return claim->batch != 0;
-    return !is_over(claim, now) && zkl_line_find(claim->line, claim->name);
+    return shares(claim) && !is_over(claim, now) && zkl_line_find(claim->line, claim->name);
 }
 
 /* The first that waits, unless one that came before it has a node of its own. */
 static struct zkl_claim *successor(const struct zkl_claim *claim, zkl_time now) {
     if (!may_hand_over(claim, now)) return NULL;
     for (struct zkl_claim *each = claim->line->claims; each; each = each->next) {
-        if (each == claim || each->batch == 0) continue;
+        if (each == claim || !zkl_claim_inherits(each, claim)) continue;
         if (is_under_way(each)) return NULL;
-        if (may_succeed(each)) return each;
+        bool waits = each->state == ZKL_NEW && is_kept_for(claim, each);
+        if (waits || may_succeed(each)) return each;
     }
     return NULL;
 }
@@ -163,53 +248,101 @@ static void hand_over(struct zkl_claim *claim, struct zkl_claim *heir) {
     heir->sequence = claim->sequence;
     heir->listed = claim->listed;
     heir->doubted = claim->doubted;
+    heir->marked = claim->marked;
     heir->served = claim->served + held;
     heir->turn_began = claim->turn_began;
+    heir->contended = claim->contended;
     heir->state = held && connected(claim) ? ZKL_FIRST : ZKL_LIST;
     heir->own_watched = false;
     heir->stalled = heir->heir = true;
 }
 
-/* Whether others wait, the list is to tell. */
+/* --- a node that stays ------------------------------------------------------------------------ */
+
+/* Whether others wait, a list is to tell. */
 static bool is_unsure(const struct zkl_claim *claim, zkl_time now) {
-    bool may_end = has_held(claim) && is_served(claim, now) && connected(claim);
+    if (claim->state == ZKL_KEPT) return claim->asks;
+    bool may_end = claim->state == ZKL_HELD && is_served(claim, now) && connected(claim);
     return may_end && claim->line->children != ZKL_WATCHED;
 }
 
-static zkl_actions linger(struct zkl_claim *claim) {
-    claim->state = ZKL_LEAVE;
-    claim->wanted = false;
-    claim->lingers = true;
-    return watch_children(claim->line);
+/* Nobody waits for it, as far as is known. */
+static bool may_be_kept(const struct zkl_claim *claim, zkl_time now) {
+    if (!has_held(claim) || claim->keep == 0 || !connected(claim)) return false;
+    if (is_over(claim, now) || !is_alone(claim) || claim->marked) return false;
+    const struct zkl_claim *each = claim->line->claims;
+    while (each && (each == claim || !is_under_way(each))) each = each->next;
+    return !each;
 }
 
-static zkl_actions end_turn(struct zkl_claim *claim) {
-    if (has_held(claim)) claim->line->gave_way = others_wait(claim) && make_way(claim);
-    claim->lingers = false;
-    return leave(claim);
+zkl_actions zkl_batch_ask(struct zkl_claim *claim) {
+    claim->asks = true;
+    return claim->line->children == ZKL_WATCHED ? ZKL_DO_LIST : watch_children(claim->line);
 }
+
+static zkl_actions keep(struct zkl_claim *claim, zkl_time now) {
+    bool for_long = claim->keep > 0;
+    claim->state = ZKL_KEPT;
+    claim->wanted = false;
+    claim->line->kept = claim;
+    claim->deadline = for_long && claim->keep < ZKL_NEVER - now ? now + claim->keep : ZKL_NEVER;
+    zkl_actions asks = claim->line->children == ZKL_WATCHED ? 0 : zkl_batch_ask(claim);
+    return for_long ? asks | ZKL_DO_KEEP : asks;
+}
+
+zkl_actions zkl_batch_end(struct zkl_claim *claim) {
+    bool looks = claim->state == ZKL_KEPT && claim->doubted; /* what landed late, as at a release */
+    if (has_held(claim)) claim->line->gave_way = others_wait(claim) && make_way(claim);
+    zkl_actions actions = leave(claim);
+    return looks && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
+}
+
+/* --- the end of a hold ------------------------------------------------------------------------ */
 
 zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now) {
     struct zkl_claim *heir = successor(claim, now);
-    if (!heir) return end_turn(claim);
-    if (is_unsure(claim, now)) return linger(claim);
+    bool stays = heir ? is_unsure(claim, now) : may_be_kept(claim, now);
+    if (stays) return claim->state == ZKL_KEPT ? 0 : keep(claim, now);
+    if (!heir) {
+        if (has_held(claim)) note_others(claim, now);
+        return zkl_batch_end(claim);
+    }
     hand_over(claim, heir);
     drop_ahead(claim);
+    keep_no_more(claim);
     claim->state = ZKL_GONE;
-    claim->wanted = claim->lingers = false;
+    claim->wanted = false;
     return connected(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
 }
 
-/* Without an answer as if others waited. What landed late is looked for, as at a release. */
+/* Without an answer as if others waited. */
 zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
-    if (!claim->lingers) return 0;
-    if (reply != ZKL_DONE) claim->line->changed = true;
-    zkl_actions actions = zkl_batch_leave(claim, now);
-    return claim->doubted && actions & ZKL_DO_REMOVE ? actions | ZKL_DO_LIST : actions;
+    struct zkl_line *line = claim->line;
+    if (claim->state == ZKL_HELD) return reply == ZKL_DONE ? tell_held(claim) : 0;
+    if (!claim->asks || claim->stalled) return 0;
+    if (reply != ZKL_DONE || line->children == ZKL_UNWATCHED) line->changed = true;
+    claim->asks = line->children == ZKL_WATCH_ASKED;
+    return zkl_batch_leave(claim, now);
+}
+
+zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now) {
+    return kept->state == ZKL_KEPT && !kept->asks ? zkl_batch_leave(kept, now) : 0;
+}
+
+zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now) {
+    if (kept->state == ZKL_HELD) return tell_held(kept);
+    return kept->state == ZKL_KEPT ? zkl_batch_leave(kept, now) : 0;
+}
+
+zkl_actions zkl_batch_tick(struct zkl_claim *claim, zkl_time now) {
+    const struct zkl_clock *clock = &claim->common->clock;
+    bool lost = zkl_clock_phase(clock, claim->epoch, now) == ZKL_PHASE_LOST;
+    return lost || now >= claim->deadline ? zkl_batch_end(claim) : 0;
 }
 
 zkl_actions zkl_claim_yield(struct zkl_claim *claim) {
-    if (claim->state != ZKL_HELD || claim->batch == 0) return 0;
+    if (claim->state == ZKL_KEPT) return zkl_batch_end(claim);
+    if (claim->state != ZKL_HELD || !shares(claim)) return 0;
     claim->ends = true;
     return make_way(claim);
 }

@@ -36,6 +36,7 @@ void zkl_claim_detach(struct zkl_claim *claim) {
     else claim->line->claims_end = claim->link;
     claim->line->tries -= claim->trying;
     drop_ahead(claim);
+    keep_no_more(claim);
     if (claim->partner) claim->partner->partner = NULL;
     struct zkl_claim *before = claim;
     while (before->next_part != claim) before = before->next_part;
@@ -86,6 +87,7 @@ zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
+    if (zkl_batch_awaits_kept(claim)) return stall(claim);
     claim->stalled = zkl_batch_follows(claim);
     if (claim->stalled) return announce(claim) | zkl_batch_followed(claim);
     if (!claim->trying) return zkl_claim_enter(claim);
@@ -94,6 +96,7 @@ zkl_actions zkl_claim_start(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
+    if (claim->state == ZKL_KEPT) return zkl_batch_end(claim);
     if (!claim->wanted) return 0;
     switch (claim->state) {
     case ZKL_NEW:
@@ -116,6 +119,7 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_HELD:
     case ZKL_DOWNGRADE:
     case ZKL_FORWARD:
+    case ZKL_KEPT:
     case ZKL_LEAVE:
     case ZKL_GONE: break;
     }
@@ -160,6 +164,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_LEAVE: return ZKL_DO_REMOVE;
     case ZKL_RECOVER_STAT: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
     case ZKL_HELD: return ZKL_DO_MARK;
+    case ZKL_KEPT: return zkl_batch_ask(claim);
     case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {
         if (claim->waits) return watch_own(claim);
@@ -179,8 +184,12 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
 
 /* After a reconnect deletions are told in no order: look before a grant. */
 zkl_actions zkl_claim_suspend(struct zkl_claim *claim) {
-    if (claim->trying) return zkl_claim_cancel(claim, ZKL_TIMEOUT);
+    if (claim->trying && claim->wanted) return zkl_claim_cancel(claim, ZKL_TIMEOUT);
     if (claim->state == ZKL_WAIT || claim->state == ZKL_RANK) claim->line->incomplete = true;
+    if (claim->state == ZKL_KEPT && !claim->asks) {
+        claim->asks = true;
+        return stall(claim);
+    }
     if (claim->state != ZKL_FIRST) return 0;
     claim->state = ZKL_LIST;
     return stall(claim);
@@ -195,6 +204,7 @@ zkl_actions zkl_claim_expire(struct zkl_claim *claim) {
 }
 
 zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
+    if (claim->state == ZKL_KEPT) return zkl_batch_tick(claim, now);
     if (!zkl_claim_holds(claim))
         return now >= claim->deadline ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
     if (zkl_clock_phase(&claim->common->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;
@@ -207,7 +217,7 @@ zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
 zkl_actions zkl_claim_beat(struct zkl_claim *claim, zkl_time now) {
     claim->rounds = 0;
     if (claim->stalled || claim->state == ZKL_WAIT) return zkl_claim_resume(claim, now);
-    if (claim->state != ZKL_HELD || claim->own_watched) return 0;
-    claim->own_watched = true;
-    return ZKL_DO_WATCH_OWN;
+    zkl_actions did = zkl_claim_take(claim, now);
+    bool watches = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
+    return watches ? did | watch_own(claim) : did;
 }

@@ -42,6 +42,11 @@
  * Claims with a `batch` (batch.c) have one node between them: the holder hands it to the
  * next one of the session, as often as a batch has grants. The others are in NEW meanwhile.
  *
+ * A claim that gave the lock up may be KEPT: its node stays, for the next of the session. So it is
+ * for a while if it has `keep`, and in turns until it is known whether others wait. The owner feeds
+ * it zkl_claim_take() when a claim of the line was started, zkl_claim_contended() when the children
+ * of the path have changed, and zkl_claim_tick() by its deadline.
+ *
  * A request that failed for lack of a connection leaves the claim `stalled`;
  * zkl_claim_resume() asks again. The table of transitions is in docs/design/states.md.
  */
@@ -63,7 +68,8 @@ enum zkl_action {
                                 waiter in one with the delete of partner->name */
     ZKL_DO_SYNC = 1 << 2,    /* sync the path */
     ZKL_DO_LIST = 1 << 3, /* get_children of the path; in LIST, and to look ahead, only if no other
-                             list of the path is out */
+                             list of the path is out; in CREATE it may be asked for when the node
+                             is there */
     ZKL_DO_RANK = 1 << 4, /* get of each zkl_line_unranked() */
     ZKL_DO_WATCH_OWN = 1 << 5,        /* get with watch: claim->name */
     ZKL_DO_WATCH_AHEAD = 1 << 6,      /* get with watch: claim->ahead */
@@ -88,14 +94,16 @@ enum zkl_action {
     ZKL_DO_FORGET = 1 << 19,          /* GONE: free it when none of its requests is out */
     ZKL_DO_PAUSE = 1 << 20,           /* zkl_claim_wake() after a pause of any length, or none */
     ZKL_DO_HOLDERS = 1 << 21,         /* WAIT: get with watch: each that zkl_line_precedes() */
-    ZKL_DO_MARK = 1 << 22,            /* HELD: write to claim->name, the same data again */
+    ZKL_DO_MARK = 1 << 22,            /* HELD: write to claim->name, the same data again; of one
+                                         that is `marked` with ZKL_HELD_WORD behind it */
     ZKL_DO_WATCH_LOOKAHEAD = 1 << 23, /* get with watch: claim->lookahead; or, if there is no room
                                         for it, zkl_claim_overlook() */
-    ZKL_DO_WATCH_CHILDREN = 1 << 24   /* get_children of the path, with a watch: line->children; or
+    ZKL_DO_WATCH_CHILDREN = 1 << 24,  /* get_children of the path, with a watch: line->children; or
                                          line->changed, if there is no room for it */
+    ZKL_DO_KEEP = 1 << 25             /* KEPT: zkl_claim_tick() at claim->deadline */
 };
 
-#define ZKL_ALL_ACTIONS ((zkl_actions)(ZKL_DO_WATCH_CHILDREN << 1) - 1)
+#define ZKL_ALL_ACTIONS ((zkl_actions)(ZKL_DO_KEEP << 1) - 1)
 
 /* The life of a claim. */
 enum zkl_claim_state {
@@ -124,6 +132,7 @@ enum zkl_claim_state {
     ZKL_SIGNALLED,    /* a waiter: its signal came, and the lock's claim contends */
     ZKL_FORWARD,      /* a waiter that passes its signal on to another one: a list, or the
                          transaction that passes it on, is out */
+    ZKL_KEPT,         /* given up; its node stays for the next of the session */
     ZKL_LEAVE,        /* not wanted any more; the node is being removed */
     ZKL_GONE          /* nothing of it is left */
 };
@@ -156,7 +165,8 @@ struct zkl_claim {
     int64_t heard;       /* PERMIT: zxid of the newest mark that a list was asked after */
     int64_t czxid;       /* of the own node; 0: not known */
     uint64_t nonce;      /* of the latest attempt */
-    zkl_time deadline;   /* for the grant; ZKL_NEVER: none */
+    zkl_time deadline;   /* for the grant; KEPT: for the next one; ZKL_NEVER: none */
+    zkl_time keep;       /* so long its node stays after it; 0: it does not */
     zkl_time since;      /* of one that takes turns: it waits */
     zkl_time turn_began; /* HELD: the first grant of its node */
     uint32_t epoch;      /* HELD: of the lease clock at the grant */
@@ -177,6 +187,7 @@ struct zkl_claim {
     enum zkl_code refusal; /* why its parents could not be made, why it stays a writer, or
                               cannot wait */
     bool trying;           /* must not queue */
+    bool counting;         /* its token counts the grants of its node: as of all with a batch */
     bool wanted;           /* its user still waits for it or holds it */
     bool stalled;          /* its request failed; zkl_claim_resume() asks again */
     bool awaits_parts;     /* CREATE: its create waits for those of the other parts */
@@ -190,13 +201,15 @@ struct zkl_claim {
     bool looking;          /* WAIT: a list, or gets, are out, for its lookahead went */
     bool found;            /* failed with ZKL_CONFLICT, for a contender of another use */
     bool ends;             /* HELD: its turn ends with it */
-    bool lingers;          /* LEAVE: its node goes to the next, if the list that is out shows that
-                              no other session waits */
-    bool heir;             /* its node was another's, and that is all that it knows of it */
-    bool unseen;           /* nobody can have seen it wait: zkl_permits_unseen() */
-    bool waits;            /* it is a waiter of a condition */
-    bool left;             /* of a waiter: the lock's node is gone */
-    bool settled;          /* of a waiter: its signal was taken, or nobody is to have it */
+    bool contended; /* its node, or that which it inherits, waited behind another session's */
+    bool marked;    /* its node says that it is held, or will */
+    bool asks;      /* KEPT: it is to be known whether others wait: a list is out, or it is
+                       stalled */
+    bool heir;      /* its node was another's, and that is all that it knows of it */
+    bool unseen;    /* nobody can have seen it wait: zkl_permits_unseen() */
+    bool waits;     /* it is a waiter of a condition */
+    bool left;      /* of a waiter: the lock's node is gone */
+    bool settled;   /* of a waiter: its signal was taken, or nobody is to have it */
     char name[ZKL_NAME_SIZE]; /* CREATE: without the counter */
 };
 
@@ -227,7 +240,7 @@ static inline bool zkl_claims_wait_from(const struct zkl_claim *claim) {
 /* Of a claim that follows: to resume it, or one behind it, would change nothing. */
 bool zkl_claim_stays(const struct zkl_claim *claim);
 
-/* The fencing token. Of claims with a `batch` it counts the grants of a node, too. */
+/* The fencing token. Of claims that are `counting` it counts the grants of a node, too. */
 #ifndef ZKL_BATCH_MAX
 #define ZKL_BATCH_MAX 1024
 #endif
@@ -238,12 +251,17 @@ bool zkl_claim_stays(const struct zkl_claim *claim);
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
 
 static inline int64_t zkl_claim_token(const struct zkl_claim *claim) {
-    return claim->batch ? claim->czxid * ZKL_BATCH_MAX + claim->served : claim->czxid;
+    return claim->counting ? claim->czxid * ZKL_BATCH_MAX + claim->served : claim->czxid;
 }
 
 /* Granted, and neither lost nor given up. */
 static inline bool zkl_claim_holds(const struct zkl_claim *claim) {
     return claim->state == ZKL_HELD || (claim->state == ZKL_DOWNGRADE && claim->wanted);
+}
+
+/* Granted, or kept after that: what is true of a holder's node is true of its own. */
+static inline bool zkl_claim_has_node(const struct zkl_claim *claim) {
+    return zkl_claim_holds(claim) || claim->state == ZKL_KEPT;
 }
 
 /*
@@ -275,6 +293,17 @@ void zkl_claim_want(struct zkl_claim *claim, int32_t permits, int32_t limit);
 void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now);
 
 /*
+ * Of a new MUTEX that is no part, and will have no waiter: after it its node is kept so long,
+ * unless the lock is to be left to others for now (zkl_restraint). The token is that of turns.
+ */
+void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
+/* Another claim may have the node of this one, if that is KEPT. */
+bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *kept);
+
+/* Of a new MUTEX: its tokens compare with those of claims with a batch. */
+void zkl_claim_count(struct zkl_claim *claim);
+
+/*
  * The user of a lock's claim in HELD, which is no part, begins to wait in a condition; the
  * waiter is new, of kind MUTEX, in the condition's line. The actions are the waiter's.
  */
@@ -293,8 +322,10 @@ zkl_actions zkl_claim_adopt_fixed(struct zkl_claim *claim, int64_t czxid);
 zkl_actions zkl_claim_start(struct zkl_claim *claim);
 zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why);
 zkl_actions zkl_claim_release(struct zkl_claim *claim, zkl_time now);
-/* A claim with a `batch` in HELD: its node goes with it. */
+/* A claim in HELD or KEPT: its node goes with it. */
 zkl_actions zkl_claim_yield(struct zkl_claim *claim);
+/* A claim in KEPT: others of the session want the lock; the first of them has its node. */
+zkl_actions zkl_claim_take(struct zkl_claim *kept, zkl_time now);
 /* A writer in HELD, and zkl_claim_may_downgrade(). */
 zkl_actions zkl_claim_downgrade(struct zkl_claim *claim);
 
@@ -321,6 +352,8 @@ zkl_actions zkl_claim_got_own(struct zkl_claim *claim, enum zkl_reply reply, enu
                               int64_t czxid, uint64_t owner, zkl_time now);
 zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *contender,
                                 enum zkl_reply reply, enum zkl_code why, zkl_time now);
+/* After ZKL_DONE of a node that may be kept: it says ZKL_HELD_WORD. */
+zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_contender *contender);
 /*
  * After ZKL_DONE of a PERMIT's node: it was written to, at this zxid. The mark may have
  * come before the watch.
@@ -349,6 +382,8 @@ zkl_actions zkl_claim_own_changed(struct zkl_claim *claim);
 zkl_actions zkl_claim_ahead_deleted(struct zkl_claim *claim, struct zkl_contender *contender,
                                     zkl_time now);
 zkl_actions zkl_claim_ahead_changed(struct zkl_claim *claim, struct zkl_contender *contender);
+/* Of line->kept: line->changed. */
+zkl_actions zkl_claim_contended(struct zkl_claim *kept, zkl_time now);
 /* To ZKL_DO_WATCH_LOOKAHEAD: it is not watched. The claim looks when its predecessor goes. */
 void zkl_claim_overlook(struct zkl_claim *claim);
 

@@ -49,13 +49,20 @@ static zkl_actions try_permits(struct zkl_claim *claim) {
     return zkl_claim_enter(claim);
 }
 
+/* Nobody has it, or it is given back to a claim that queues. */
+static bool may_be_free(const struct zkl_claim *claim) {
+    const struct zkl_line *line = claim->line;
+    if (zkl_line_is_free(line, claim->kind)) return true;
+    bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);
+    return alone && line->count == 1 && zkl_line_first_kept(line, claim->common->session);
+}
+
 /* TRY: free if no contender is in the way. */
 static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why) {
     switch (reply) {
     case ZKL_DONE:
         if (claim->kind == ZKL_PERMIT) return try_permits(claim);
-        if (!zkl_line_is_free(claim->line, claim->kind))
-            return fail(claim, ZKL_TIMEOUT) | gone(claim);
+        if (!may_be_free(claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
         return zkl_claim_enter(claim);
     case ZKL_ABSENT: /* a part writes nothing before all are known to be free */
         return zkl_claim_enter(claim) | (is_part(claim) ? 0 : ZKL_DO_PARENTS);
@@ -116,7 +123,8 @@ zkl_actions zkl_claim_listed(struct zkl_claim *claim, enum zkl_reply reply, enum
     case ZKL_LIST: return own_listed(claim, reply, why, now);
     case ZKL_FORWARD: return zkl_waiter_listed(claim, reply);
     case ZKL_WAIT: return zkl_lookahead_looked(claim, reply);
-    case ZKL_LEAVE: return zkl_batch_listed(claim, reply, now);
+    case ZKL_HELD:
+    case ZKL_KEPT: return zkl_batch_listed(claim, reply, now);
     default: return 0; /* not asked for in this state: it came with a create that failed, or late */
     }
 }
@@ -146,7 +154,7 @@ static zkl_actions known(struct zkl_claim *claim, int64_t czxid, uint64_t owner,
 static zkl_actions own_gone(struct zkl_claim *claim) {
     if (is_in_line(claim)) return zkl_claim_requeue(claim);
     if (claim->state == ZKL_HELD) return lose(claim) | gone(claim);
-    if (claim->lingers) return gone(claim);
+    if (claim->state == ZKL_KEPT) return gone(claim);
     return claim->state == ZKL_SIGNALLED ? gone(claim) : 0; /* the lock's claim goes on */
 }
 
@@ -226,6 +234,11 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
     case ZKL_UNKNOWN: return stall(claim);
     }
     return 0;
+}
+
+zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_contender *contender) {
+    if (!claim->trying || !awaits(claim, contender)) return 0;
+    return fail(claim, ZKL_TIMEOUT) | zkl_batch_leave(claim, 0);
 }
 
 /* A get that is refused tells no czxid, but that the node is there. */
@@ -314,7 +327,8 @@ zkl_actions zkl_claim_own_deleted(struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_own_changed(struct zkl_claim *claim) {
     if (claim->waits) return zkl_claim_signalled(claim);
-    if (!is_in_line(claim) && claim->state != ZKL_HELD) return 0;
+    bool has_node = claim->state == ZKL_HELD || claim->state == ZKL_KEPT;
+    if (!is_in_line(claim) && !has_node) return 0;
     claim->own_watched = true;
     return ZKL_DO_WATCH_OWN;
 }

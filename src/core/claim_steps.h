@@ -35,24 +35,41 @@ static inline zkl_actions make_way(const struct zkl_claim *claim) {
     return 0;
 }
 
+/* Its node says that it may be kept: an heir of such a node may not keep it itself. */
+static inline bool has_keeping_node(const struct zkl_claim *claim) {
+    return claim->nonce & ZKL_NONCE_KEEPS;
+}
+
+/* Its node may go to another claim of the session. */
+static inline bool shares(const struct zkl_claim *claim) {
+    return claim->batch != 0 || claim->keep > 0 || has_keeping_node(claim);
+}
+
+static inline void keep_no_more(struct zkl_claim *claim) {
+    if (claim->line->kept == claim) claim->line->kept = NULL;
+    claim->asks = false;
+}
+
 static inline zkl_actions gone(struct zkl_claim *claim) {
     drop_ahead(claim);
     forget_own(claim);
+    keep_no_more(claim);
     claim->state = ZKL_GONE;
-    claim->wanted = claim->lingers = false;
+    claim->wanted = false;
     if (claim->waits) return ZKL_DO_FORGET | ZKL_DO_TELL_PARTNER;
-    bool followed = zkl_kind_is_fixed(claim->kind) || claim->batch != 0;
+    bool followed = zkl_kind_is_fixed(claim->kind) || shares(claim);
     return followed ? ZKL_DO_FORGET | make_way(claim) : ZKL_DO_FORGET;
 }
 
 /* The next one of the batch need not wait for this one. */
 static inline zkl_actions make_way_in_batch(const struct zkl_claim *claim) {
-    return claim->batch != 0 ? make_way(claim) : 0;
+    return shares(claim) ? make_way(claim) : 0;
 }
 
 /* The node exists and nobody wants it. */
 static inline zkl_actions leave(struct zkl_claim *claim) {
     drop_ahead(claim);
+    keep_no_more(claim);
     claim->state = ZKL_LEAVE;
     claim->wanted = false;
     claim->stalled = !connected(claim);
@@ -153,7 +170,7 @@ static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
     if (is_part(claim) && !all_have_nodes(claim)) return fail(claim, ZKL_LOST) | leave(claim);
     hold(claim);
-    return ZKL_DO_GRANT | (claim->batch != 0 ? zkl_batch_granted(claim, now) : 0);
+    return ZKL_DO_GRANT | (shares(claim) ? zkl_batch_granted(claim, now) : 0);
 }
 
 static inline zkl_actions lose(struct zkl_claim *claim) {
@@ -210,8 +227,13 @@ bool zkl_batch_follows(const struct zkl_claim *claim);   /* another one is under
 zkl_actions zkl_batch_followed(struct zkl_claim *claim); /* it waits for its turn */
 /* The node goes to the next, or goes; `now` matters to a holder. */
 zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now);
-/* A list of the path is answered, for a claim in LEAVE. */
+/* Of a claim in KEPT: a list of the path is answered; it asks anew; time passed; it is to end. */
 zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now);
+zkl_actions zkl_batch_ask(struct zkl_claim *claim);
+zkl_actions zkl_batch_tick(struct zkl_claim *claim, zkl_time now);
+zkl_actions zkl_batch_end(struct zkl_claim *claim);
+/* A node is kept, and will be the claim's, or go. */
+bool zkl_batch_awaits_kept(const struct zkl_claim *claim);
 
 /* --- condition.c: transitions of a waiter ------------------------------------------------- */
 
@@ -222,8 +244,8 @@ zkl_actions zkl_waiter_listed(struct zkl_claim *claim, enum zkl_reply reply);
 
 /* --- unfair.c: transitions of a claim of ZKL_UNFAIR; claim.h says what each event is --- */
 
-bool zkl_unfair_follows(
-    const struct zkl_claim *claim); /* another one asks, or waits, for it, too */
+/* Another one asks, or waits, for it, too. */
+bool zkl_unfair_follows(const struct zkl_claim *claim);
 zkl_actions zkl_unfair_start(struct zkl_claim *claim);
 zkl_actions zkl_unfair_enter(struct zkl_claim *claim); /* another attempt */
 zkl_actions zkl_unfair_got_own(struct zkl_claim *claim, enum zkl_reply reply, enum zkl_code why,

@@ -34,10 +34,10 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     if (zkl_claim_tires(claim)) return rest(claim);
     claim->state = ZKL_CREATE;
     claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
-    claim->recheck = false;
+    claim->recheck = claim->contended = claim->marked = false;
     claim->czxid = 0;
     claim->served = 0;
-    claim->nonce = ++claim->common->nonces;
+    claim->nonce = ++claim->common->nonces | (claim->keep > 0 ? ZKL_NONCE_KEEPS : 0);
     zkl_name_prefix(claim->name, claim->kind, claim->common->session, claim->nonce);
     if (claim->kind == ZKL_PERMIT)
         zkl_name_permits(claim->name, claim->permits, claim->limit, claim->common->session,
@@ -86,11 +86,13 @@ bool zkl_claim_rechecks_by_list(struct zkl_claim *claim) {
 static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead) {
     zkl_actions actions = ZKL_DO_WATCH_AHEAD;
     claim->state = ZKL_WAIT;
-    if (ahead->session != claim->common->session) claim->line->gave_way = false;
+    bool behind_others = ahead->session != claim->common->session;
+    if (behind_others) claim->line->gave_way = false;
+    claim->contended = claim->contended || behind_others;
     claim->heading = false;
     claim->ahead = zkl_contender_hold(ahead);
     if (!claim->own_watched) actions |= ZKL_DO_WATCH_OWN;
-    if (!claim->announced) actions |= ZKL_DO_QUEUED;
+    if (!claim->announced && !claim->trying) actions |= ZKL_DO_QUEUED;
     claim->own_watched = claim->announced = true;
     return actions | zkl_lookahead_watch(claim);
 }
@@ -133,6 +135,12 @@ zkl_actions zkl_claim_list_again(struct zkl_claim *claim) {
     return claim->stalled ? 0 : ZKL_DO_LIST;
 }
 
+/* Of a try: nobody else is ahead, and perhaps nobody holds that node. Its session will tell. */
+static bool may_be_let_in(const struct zkl_claim *claim, const struct zkl_contender *ahead) {
+    bool alone = claim->kind == ZKL_MUTEX && !is_part(claim);
+    return alone && zkl_line_first_kept(claim->line, claim->common->session) == ahead;
+}
+
 /* A list that another claim asked for may have shown that the own node is gone. */
 static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
     struct zkl_contender *own = zkl_line_find(claim->line, claim->name);
@@ -143,8 +151,8 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
         claim->state = ZKL_RECOVER_STAT;
         return watch_own(claim);
     }
-    own->czxid = claim->czxid;                              /* need not be asked for */
-    if (claim->batch && claim->czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
+    own->czxid = claim->czxid;                                 /* need not be asked for */
+    if (claim->counting && claim->czxid > ZKL_BATCH_CZXID_MAX) /* no token of it would be true */
         return fail(claim, ZKL_UNSUPPORTED) | leave(claim);
     if (claim->line->incomplete || zkl_claim_rechecks_by_list(claim))
         return zkl_claim_list_again(claim);
@@ -155,7 +163,8 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
     if (claim->kind == ZKL_PERMIT) return advance_permits(claim, now);
     struct zkl_contender *ahead = zkl_line_ahead(claim->line, claim);
     if (!ahead) return admit(claim, now);
-    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
+    if (claim->trying && !may_be_let_in(claim, ahead))
+        return fail(claim, ZKL_TIMEOUT) | leave(claim);
     return wait_for(claim, ahead);
 }
 

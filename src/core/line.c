@@ -28,6 +28,7 @@ static struct zkl_contender *contender_new(const char *text, const struct zkl_na
     contender->permits = name->permits;
     contender->limit = name->limit;
     contender->kind = name->kind;
+    contender->keeps = may_be_ours && name->keeps;
     contender->seen = serial;
     contender->references = 1;
     memcpy(contender->name, text, size);
@@ -57,8 +58,7 @@ static size_t position(const struct zkl_line *line, int32_t sequence, const char
     return low;
 }
 
-static struct zkl_contender *find(const struct zkl_line *line, int32_t sequence,
-                                  const char *name) {
+static struct zkl_contender *find(const struct zkl_line *line, int32_t sequence, const char *name) {
     size_t at = position(line, sequence, name);
     if (at == line->count || strcmp(line->contenders[at]->name, name) != 0) return NULL;
     return line->contenders[at];
@@ -255,6 +255,11 @@ bool zkl_line_has_others(const struct zkl_line *line, uint64_t session) {
         if (line->contenders[i]->session != session) return true;
     }
     return line->changed;
+}
+
+struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line, uint64_t session) {
+    struct zkl_contender *first = line->count && !line->exhausted ? line->contenders[0] : NULL;
+    return first && first->keeps && first->session != session ? first : NULL;
 }
 
 struct zkl_contender *zkl_line_orphan(const struct zkl_line *line, uint64_t session) {

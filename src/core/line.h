@@ -34,6 +34,7 @@ struct zkl_contender {
     int32_t sequence;
     int32_t permits, limit; /* PERMIT */
     enum zkl_kind kind;
+    bool keeps;   /* perhaps nobody holds it (name.h) */
     bool listed;  /* still in the line */
     bool claimed; /* a claim of ours answers for it; see zkl_line_orphan */
     char name[];
@@ -43,6 +44,16 @@ struct zkl_claim;
 
 /* A watch on the path's children, which tells when a contender comes. */
 enum zkl_children { ZKL_UNWATCHED, ZKL_WATCH_ASKED, ZKL_WATCHED };
+
+/*
+ * A lock that this session kept, and had to give back, and wanted again soon, is not kept for a
+ * while: others want it as often.
+ */
+struct zkl_restraint {
+    zkl_time gave_back; /* to others, the last time; 0: not since it was wanted */
+    zkl_time length;    /* of the last restraint; 0: none for long */
+    zkl_time until;
+};
 
 struct zkl_line {
     struct zkl_contender **contenders; /* sorted by number, then by name */
@@ -59,6 +70,8 @@ struct zkl_line {
     bool changed; /* in this turn a contender came or went; or may have, unwatched (batch.c) */
     struct zkl_claim *claims, **claims_end; /* this session's, in order of arrival */
     size_t tries;                           /* of them, those that must not queue */
+    struct zkl_claim *kept; /* that of them in KEPT, or that holds and may be; or NULL */
+    struct zkl_restraint restraint;
 };
 
 void zkl_line_clear(struct zkl_line *line);
@@ -101,6 +114,9 @@ bool zkl_line_has_others(const struct zkl_line *line, uint64_t session);
 
 /* True when no contender excludes one of this kind that would come now. */
 bool zkl_line_is_free(const struct zkl_line *line, enum zkl_kind kind);
+
+/* The first contender, if that is another session's node that may be kept; else NULL. */
+struct zkl_contender *zkl_line_first_kept(const struct zkl_line *line, uint64_t session);
 
 /* The contender is ahead of the claim, as far as can be known. */
 bool zkl_line_precedes(const struct zkl_line *line, const struct zkl_contender *contender,

@@ -100,12 +100,21 @@ static const char *parse_hex(const char *text, uint64_t *value) {
     return text;
 }
 
+/* As we write it: go-zookeeper's has no dashes. */
+static bool is_dashed(const char *uuid) {
+    return uuid[8] == '-' && uuid[13] == '-' && uuid[18] == '-' && uuid[23] == '-';
+}
+
 static void parse_uuid(const char *text, struct zkl_name *name) {
     const char *rest;
     name->session = name->nonce = 0;
+    name->keeps = false;
     if (strncmp(text, "_c_", 3) != 0) return;
     rest = parse_hex(text + 3, &name->session);
-    if (rest && parse_hex(rest, &name->nonce)) return;
+    if (rest && parse_hex(rest, &name->nonce)) {
+        name->keeps = name->kind == ZKL_MUTEX && name->nonce >> 48 == 0x4000 && is_dashed(text + 3);
+        return;
+    }
     name->session = name->nonce = 0;
 }
 

@@ -46,7 +46,17 @@ struct zkl_name {
     int32_t limit;    /* PERMIT: of the semaphore; else 0 */
     uint64_t session; /* of the uuid; 0 when the name has none */
     uint64_t nonce;
+    bool keeps; /* ours, and nobody may hold it: ZKL_NONCE_KEEPS */
 };
+
+/*
+ * In the nonce of a node that may be kept. Nonces are counted, so its 16 first bits are 0x4000
+ * then; a uuid as RFC 4122 has it, which Curator and others take, begins with 0x8 to 0xb there.
+ */
+#define ZKL_NONCE_KEEPS (UINT64_C(1) << 62)
+
+/* At the end of the data of such a node: somebody holds it, and it will not be kept any more. */
+#define ZKL_HELD_WORD "\x1fheld"
 
 /* A node with this data asks its holder to give way: Curator's word for it. */
 #define ZKL_REVOKE_DATA "__REVOKE__"

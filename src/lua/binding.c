@@ -41,7 +41,7 @@ void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *held) {
 }
 
 /* A method has its class beside it, which costs less than to look it up by its name. */
-static struct zkl_box *to_box(lua_State *L, int index, const char *name) {
+struct zkl_box *zkl_lua_to_box(lua_State *L, int index, const char *name) {
     struct zkl_box *box = lua_touserdata(L, index);
     if (index != 1 || !box || !lua_getmetatable(L, 1)) return luaL_checkudata(L, index, name);
     bool own = lua_rawequal(L, -1, lua_upvalueindex(1));
@@ -50,7 +50,7 @@ static struct zkl_box *to_box(lua_State *L, int index, const char *name) {
 }
 
 const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name) {
-    const struct zkl_box *box = to_box(L, index, name);
+    const struct zkl_box *box = zkl_lua_to_box(L, index, name);
     if (!box->client) luaL_argerror(L, index, "it was dropped, or never opened");
     if (zkl_client_foreign(box->client)) zkl_lua_raise_forked(L);
     return box;
@@ -68,7 +68,7 @@ void zkl_lua_leave(lua_State *L) {
 }
 
 int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held)) {
-    struct zkl_box *box = to_box(L, 1, name), full = *box;
+    struct zkl_box *box = zkl_lua_to_box(L, 1, name), full = *box;
     *box = (struct zkl_box){0};
     if (!full.client || zkl_client_foreign(full.client)) return 0;
     zkl_client_enter(full.client);

@@ -21,6 +21,7 @@
 #define ZKL_REQUEST_BOX "zklock.request"
 #define ZKL_LEASE_BOX "zklock.lease"
 #define ZKL_WATCHER_BOX "zklock.watcher"
+#define ZKL_WISH "zklock.wish" /* no box: what a lock wants each time */
 
 /* Registers the metatables. */
 void zkl_lua_open_session(lua_State *L);
@@ -29,6 +30,7 @@ void zkl_lua_open_lease(lua_State *L);
 void zkl_lua_open_watcher(lua_State *L);
 void zkl_lua_open_child(lua_State *L);
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
+int zkl_lua_wish(lua_State *L);    /* the function core.wish(options) */
 int zkl_lua_poll(lua_State *L);    /* the function core.poll(sessions, seconds) */
 int zkl_lua_child(lua_State *L);   /* the function core.child(words, path) */
 
@@ -47,7 +49,9 @@ struct zkl_box {
 /* Pushes an empty box. */
 struct zkl_box *zkl_lua_box(lua_State *L, const char *name);
 void zkl_lua_fill(struct zkl_box *box, zkl_client *client, void *held);
-/* Raises if it is another type, empty, or the process was forked. */
+/* Raises if it is another type. */
+struct zkl_box *zkl_lua_to_box(lua_State *L, int index, const char *name);
+/* The same if it is empty, or the process was forked. */
 const struct zkl_box *zkl_lua_check(lua_State *L, int index, const char *name);
 /* The first argument's content, for the caller alone until it leaves. */
 void *zkl_lua_enter(lua_State *L, const char *name);

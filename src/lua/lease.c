@@ -54,8 +54,13 @@ static int remaining(lua_State *L) {
     return 1;
 }
 
-/* lease:release() -> "ok" | "lost" | "released" */
+/* lease:release() -> "ok" | "lost" | "released" | "forked" */
 static int release(lua_State *L) {
+    const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_LEASE_BOX);
+    if (box->client && zkl_client_foreign(box->client)) {
+        lua_pushliteral(L, "forked");
+        return 1;
+    }
     enum zkl_code code = zkl_lease_release(enter(L));
     zkl_lua_leave(L);
     lua_pushstring(L, zkl_code_name(code));

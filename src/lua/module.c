@@ -88,6 +88,8 @@ static void set_constants(lua_State *L) {
     lua_setfield(L, -2, "libzookeeper");
     lua_pushliteral(L, ZKL_REVOKE_DATA);
     lua_setfield(L, -2, "revoke_data");
+    lua_pushliteral(L, ZKL_HELD_WORD);
+    lua_setfield(L, -2, "held_word");
     lua_pushinteger(L, ZKL_BATCH_MAX);
     lua_setfield(L, -2, "batch_max"); /* a token counts so many grants of a node */
     lua_pushinteger(L, ZKL_BATCH_BY_TIME);
@@ -99,12 +101,17 @@ static void set_constants(lua_State *L) {
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        {"session", zkl_lua_session}, {"poll", zkl_lua_poll},
-        {"child", zkl_lua_child},     {"now", now},
-        {"thread", thread},           {"identity", identity},
-        {"isyieldable", isyieldable}, {"on_misuse", zkl_lua_on_misuse},
-        {"states", count_states},     {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"session", zkl_lua_session},
+                                         {"wish", zkl_lua_wish},
+                                         {"poll", zkl_lua_poll},
+                                         {"child", zkl_lua_child},
+                                         {"now", now},
+                                         {"thread", thread},
+                                         {"identity", identity},
+                                         {"isyieldable", isyieldable},
+                                         {"on_misuse", zkl_lua_on_misuse},
+                                         {"states", count_states},
+                                         {NULL, NULL}};
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif

@@ -28,14 +28,24 @@ static int result(lua_State *L) {
     return 2;
 }
 
-/* request:lease() -> lease; when the request is done with "ok" */
+/* request:lease() -> lease, for which the request is given; nil, as result(). When it is done. */
 static int lease(lua_State *L) {
-    zkl_client *client = zkl_lua_check(L, 1, ZKL_REQUEST_BOX)->client;
-    struct zkl_box *box = zkl_lua_box(L, ZKL_LEASE_BOX);
-    zkl_lease *taken = zkl_request_lease(zkl_lua_enter(L, ZKL_REQUEST_BOX));
-    if (taken) zkl_lua_fill(box, client, taken);
+    zkl_request *request = zkl_lua_check(L, 1, ZKL_REQUEST_BOX)->held;
+    struct zkl_box *box = zkl_lua_box(L, ZKL_LEASE_BOX), *own = lua_touserdata(L, 1);
+    zkl_client_enter(own->client);
+    bool granted = zkl_request_code(request) == ZKL_OK;
+    zkl_lease *taken = granted ? zkl_request_lease(request) : NULL;
+    if (taken) {
+        *box = (struct zkl_box){.client = own->client, .held = taken};
+        *own = (struct zkl_box){0};
+        zkl_request_drop(request);
+        zkl_client_leave(box->client);
+        return 1;
+    }
     zkl_lua_leave(L);
-    return taken ? 1 : luaL_error(L, "not enough memory");
+    if (granted) return luaL_error(L, "not enough memory");
+    lua_pushnil(L);
+    return 1 + result(L);
 }
 
 static void set_integer(lua_State *L, const char *name, lua_Integer value) {
@@ -57,6 +67,10 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
     lua_setfield(L, -2, "kind");
     lua_pushboolean(L, entry->ours);
     lua_setfield(L, -2, "mine");
+    if (entry->keeps) lua_pushboolean(L, true);
+    if (entry->keeps) lua_setfield(L, -2, "keeps");
+    if (entry->kept) lua_pushboolean(L, true);
+    if (entry->kept) lua_setfield(L, -2, "kept");
     lua_pushlstring(L, entry->data ? entry->data : "", entry->size);
     lua_setfield(L, -2, "data");
     zkl_lua_push_hex(L, entry->session);

@@ -63,7 +63,7 @@ static const char *const state_names[] = {[ZKL_SESSION_CONNECTING] = "connecting
                                           [ZKL_SESSION_CLOSED] = "closed"};
 
 static int foreign(lua_State *L) {
-    const struct zkl_box *box = luaL_checkudata(L, 1, ZKL_SESSION_BOX);
+    const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_SESSION_BOX);
     lua_pushboolean(L, box->client && zkl_client_foreign(box->client));
     return 1;
 }
@@ -147,26 +147,25 @@ static int stats(lua_State *L) {
 
 /* --- the inbox ------------------------------------------------------------------------------ */
 
-/* session:next() -> nothing | kind, id or state, position or phase */
+/* session:next() -> nothing | kind, id or state, whether more is there, position */
 static int next_event(lua_State *L) {
     static const char *const kinds[] = {[ZKL_EVENT_REQUEST] = "request",
                                         [ZKL_EVENT_QUEUED] = "queued",
                                         [ZKL_EVENT_LEASE] = "lease",
                                         [ZKL_EVENT_STATE] = "state",
                                         [ZKL_EVENT_WATCHER] = "watcher"};
-    static const char *const phases[] = {
-        [ZKL_PHASE_HELD] = "held", [ZKL_PHASE_SUSPECT] = "suspect", [ZKL_PHASE_LOST] = "lost"};
     struct zkl_event event;
+    bool more;
     zkl_client *client = zkl_lua_check_client(L, 1);
-    luaL_checkstack(L, 3, NULL);
-    if (!zkl_client_next(client, &event)) return 0;
+    luaL_checkstack(L, 4, NULL);
+    if (!zkl_client_next(client, &event, &more)) return 0;
     lua_pushstring(L, kinds[event.kind]);
     if (event.kind == ZKL_EVENT_STATE) lua_pushstring(L, state_names[event.state]);
     else lua_pushnumber(L, (lua_Number)event.id);
-    if (event.kind == ZKL_EVENT_QUEUED) lua_pushinteger(L, (lua_Integer)event.position);
-    else if (event.kind == ZKL_EVENT_LEASE) lua_pushstring(L, phases[event.phase]);
-    else return 2;
-    return 3;
+    lua_pushboolean(L, more);
+    if (event.kind != ZKL_EVENT_QUEUED) return 3;
+    lua_pushinteger(L, (lua_Integer)event.position);
+    return 4;
 }
 
 static int wait_for_news(lua_State *L) {
@@ -275,60 +274,94 @@ static int holds(lua_State *L) {
     return 1;
 }
 
-/*
- * What a lock wants each time, with texts that the table keeps: a table { path, kind, reentrant,
- * data, jitter, limit, batch }, by name; jitter of kind "unfair" only, limit of "permit", batch of
- * "mutex".
- */
-static struct zkl_acquire_options to_options(lua_State *L, int table) {
-    luaL_checktype(L, table, LUA_TTABLE);
-    int top = lua_gettop(L), jitter = field(L, table, "jitter");
-    struct zkl_acquire_options options = {
-        .path = luaL_optstring(L, field(L, table, "path"), NULL),
-        .kind = (enum zkl_kind)luaL_checkoption(L, field(L, table, "kind"), NULL, zkl_kind_names),
-        .reentrant = lua_toboolean(L, field(L, table, "reentrant")),
-        .data = luaL_optstring(L, field(L, table, "data"), NULL),
-        .jitter = lua_isnil(L, jitter) ? 0 : zkl_lua_time(L, jitter),
-        .limit = (int32_t)luaL_optinteger(L, field(L, table, "limit"), 0),
-        .batch = (int32_t)luaL_optinteger(L, field(L, table, "batch"), 0),
-    };
-    luaL_argcheck(L, options.path, table, "no path");
-    lua_settop(L, top);
-    return options;
+/* What a lock wants each time, with its texts behind it: `path`, and `data` if there is any. */
+struct wish {
+    struct zkl_acquire_options options;
+    char texts[];
+};
+
+/* Pushes the wish. */
+static void push_wish(lua_State *L, const struct zkl_acquire_options *options) {
+    size_t path = strlen(options->path) + 1, data = options->data ? strlen(options->data) + 1 : 0;
+    struct wish *wish = lua_newuserdata(L, sizeof *wish + path + data);
+    wish->options = *options;
+    wish->options.path = memcpy(wish->texts, options->path, path);
+    if (data) wish->options.data = memcpy(wish->texts + path, options->data, data);
+    luaL_getmetatable(L, ZKL_WISH);
+    lua_setmetatable(L, -2);
 }
 
-/* session:acquire(options, owner, timeout, trying, permits) -> request */
+/*
+ * core.wish{ path, kind, reentrant, data, jitter, limit, batch, counting, keep }, by name -> wish;
+ * jitter of kind "unfair" only, limit of "permit", batch, counting and keep of "mutex".
+ */
+int zkl_lua_wish(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    int jitter = field(L, 1, "jitter"), keep = field(L, 1, "keep");
+    struct zkl_acquire_options options = {
+        .path = luaL_optstring(L, field(L, 1, "path"), NULL),
+        .kind = (enum zkl_kind)luaL_checkoption(L, field(L, 1, "kind"), NULL, zkl_kind_names),
+        .reentrant = lua_toboolean(L, field(L, 1, "reentrant")),
+        .data = luaL_optstring(L, field(L, 1, "data"), NULL),
+        .jitter = lua_isnil(L, jitter) ? 0 : zkl_lua_time(L, jitter),
+        .limit = (int32_t)luaL_optinteger(L, field(L, 1, "limit"), 0),
+        .batch = (int32_t)luaL_optinteger(L, field(L, 1, "batch"), 0),
+        .counting = lua_toboolean(L, field(L, 1, "counting")),
+        .keep = lua_isnil(L, keep) ? 0 : zkl_lua_time(L, keep),
+    };
+    luaL_argcheck(L, options.path, 1, "no path");
+    push_wish(L, &options);
+    return 1;
+}
+
+static struct zkl_acquire_options check_wish(lua_State *L, int index) {
+    const struct wish *wish = luaL_checkudata(L, index, ZKL_WISH);
+    return wish->options;
+}
+
+/* An acquire may be done at once: request, its id, whether it is done. */
+static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request) {
+    bool done = request && zkl_request_done(request);
+    zkl_lua_begun(L, client, request);
+    lua_pushnumber(L, (lua_Number)zkl_request_id(request));
+    lua_pushboolean(L, done);
+    return 3;
+}
+
+/* session:acquire(wish, owner, timeout, trying, quiet, permits) -> request, id, done */
 static int acquire(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
-    struct zkl_acquire_options options = to_options(L, 2);
+    struct zkl_acquire_options options = check_wish(L, 2);
     options.owner = luaL_checkstring(L, 3);
     options.timeout = zkl_lua_time(L, 4);
     options.trying = lua_toboolean(L, 5);
-    options.permits = (int32_t)luaL_optinteger(L, 6, 0);
+    options.quiet = lua_toboolean(L, 6);
+    options.permits = (int32_t)luaL_optinteger(L, 7, 0);
     zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, zkl_acquire(session, &options));
+    return begun_acquire(L, client, zkl_acquire(session, &options));
 }
 
-/* session:acquire_all({ options, ... }, owner, timeout, trying) -> request */
+/* session:acquire_all({ wish, ... }, owner, timeout, trying, quiet) -> request, id, done */
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
     const char *owner = luaL_checkstring(L, 3);
     zkl_time limit = zkl_lua_time(L, 4);
-    bool trying = lua_toboolean(L, 5);
+    bool trying = lua_toboolean(L, 5), quiet = lua_toboolean(L, 6);
     size_t count = zkl_lua_length(L, 2);
     luaL_argcheck(L, count > 0, 2, "no lock");
     struct zkl_acquire_options *options = lua_newuserdata(L, count * sizeof *options);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 2, (int)i + 1);
-        options[i] = to_options(L, lua_gettop(L));
+        options[i] = check_wish(L, lua_gettop(L));
         options[i].owner = owner;
         options[i].timeout = limit;
         options[i].trying = trying;
+        options[i].quiet = quiet;
         lua_pop(L, 1);
     }
     zkl_session *session = zkl_lua_begin(L, client);
-    return zkl_lua_begun(L, client, zkl_acquire_all(session, options, count));
+    return begun_acquire(L, client, zkl_acquire_all(session, options, count));
 }
 
 /* session:queue(path, kind, timeout) -> request */
@@ -422,5 +455,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"__gc", collect},
         {NULL, NULL},
     };
+    static const luaL_Reg no_methods[] = {{NULL, NULL}};
     zkl_lua_class(L, ZKL_SESSION_BOX, methods);
+    zkl_lua_class(L, ZKL_WISH, no_methods);
 }

@@ -38,6 +38,7 @@ void zkl_session_free(zkl_session *session) {
     zkl_watches_clear(&session->watches);
     zkl_path_tidy(session);
     free(session->identity);
+    free(session->numbers.free);
     free(session);
 }
 
@@ -64,13 +65,14 @@ static zkl_actions expire(struct zkl_claim *claim, zkl_time now) {
 /* Nobody is to come after those that go. */
 static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
     (void)now;
-    return claim->batch && claim->state == ZKL_NEW ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
+    return claim->counting && claim->state == ZKL_NEW ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
 }
 
-/* The session closes: holders give up, waiters are told. */
+/* The session closes: holders give up, waiters are told, and nothing is kept. */
 static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
     if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
     ((struct stake *)claim)->handles = 0;
+    zkl_claim_yield(claim);
     return zkl_claim_release(claim, now);
 }
 
@@ -85,7 +87,7 @@ static zkl_actions resume(struct zkl_claim *claim, zkl_time now) {
 
 /* A holder waits for no other node any more. */
 static zkl_actions beat_claim(struct zkl_claim *claim, zkl_time now) {
-    if (zkl_claim_holds(claim)) zkl_watches_drop_others((struct stake *)claim);
+    if (zkl_claim_has_node(claim)) zkl_watches_drop_others((struct stake *)claim);
     return zkl_stake_lacks_room((struct stake *)claim) ? 0 : zkl_claim_beat(claim, now);
 }
 
@@ -293,6 +295,7 @@ zkl_time zkl_session_due(zkl_session *session) {
     if (session->stakes)
         due = zkl_earlier(due, zkl_clock_next(&session->common.clock, session->now));
     due = zkl_earlier(due, wake_due(session));
+    due = zkl_earlier(due, zkl_kept_due(session));
     due = zkl_earlier(due, zkl_watcher_due(session));
     due = zkl_earlier(due, zkl_request_due(session));
     if (session->first_question_at > session->now)

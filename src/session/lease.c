@@ -48,11 +48,20 @@ static bool is_read_write(enum zkl_kind kind) {
     return kind == ZKL_READ || kind == ZKL_WRITE;
 }
 
-/* One path is a mutex of one order, a read-write lock, or a semaphore of one limit. */
+/* One path is a mutex of one order and one kind of tokens, a read-write lock, or a semaphore of one
+ * limit. */
 static bool is_same_use(const struct zkl_claim *claim, const struct zkl_acquire_options *options) {
     bool same = claim->kind == options->kind ||
                 (is_read_write(claim->kind) && is_read_write(options->kind));
-    return same && claim->limit == options->limit && !claim->batch == !options->batch;
+    bool counting = options->counting || options->batch || options->keep;
+    return same && claim->limit == options->limit && !claim->batch == !options->batch &&
+           claim->counting == counting;
+}
+
+static int32_t number_of(const struct zkl_claim *claim) {
+    if (claim->kind == ZKL_PERMIT) return claim->limit;
+    if (claim->batch) return USE_TURNS;
+    return claim->counting ? USE_COUNTING : USE_FIFO;
 }
 
 /*
@@ -64,20 +73,19 @@ static bool is_mixed(struct zkl_request *request, const struct path *path,
     const struct zkl_claim *claim = path ? path->line.claims : NULL;
     while (claim && !claim->wanted) claim = claim->next;
     if (!claim || is_same_use(claim, options)) return false;
-    zkl_request_conflict(request, "this session uses it as", claim->kind,
-                         claim->batch ? claim->batch : claim->limit);
+    zkl_request_conflict(request, "this session uses it as", claim->kind, number_of(claim));
     return true;
 }
 
-static bool is_too_much(const struct zkl_session *session,
-                        const struct zkl_acquire_options *options, size_t count) {
-    size_t bytes = session->node_bytes;
+static bool is_too_much(struct zkl_session *session, const struct zkl_acquire_options *options,
+                        size_t count) {
+    size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += zkl_stake_cost(session, strlen(options[i].path));
-    return bytes > ZKL_PATHS_MAX;
+    return !zkl_kept_make_room(session, bytes);
 }
 
 /* Why the session takes no acquire now, or not so many; ZKL_OK: it does. */
-static enum zkl_code refusal_of(const struct zkl_session *session,
+static enum zkl_code refusal_of(struct zkl_session *session,
                                 const struct zkl_acquire_options *options, size_t count) {
     enum zkl_code code = zkl_request_refusal(session);
     if (code != ZKL_OK) return code;
@@ -98,7 +106,9 @@ static bool contend(struct zkl_request *request, struct path *path,
     if (!stake) return false;
     zkl_stakes_set(&request->stakes, stake);
     attend(request, stake);
+    zkl_kept_clear_way(path, stake);
     zkl_stake_perform(stake, zkl_claim_start(&stake->claim));
+    zkl_kept_take(path);
     return true;
 }
 
@@ -129,6 +139,7 @@ static bool is_new(struct zkl_request *request, struct path *path,
 
 /* False: out of memory. */
 static bool begin(struct zkl_request *request, const struct zkl_acquire_options *options) {
+    request->quiet = options->quiet;
     struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
     enum zkl_code code = refusal_of(request->session, options, 1);
@@ -146,6 +157,7 @@ static void check_options(const struct zkl_acquire_options *options) {
                                        : options->permits == 0 && options->limit == 0);
     assert(options->batch >= ZKL_BATCH_BY_TIME && options->batch <= ZKL_BATCH_MAX);
     assert(options->batch == 0 || options->kind == ZKL_MUTEX);
+    assert(options->keep == 0 || (options->keep > 0 && options->kind == ZKL_MUTEX));
     (void)options;
 }
 
@@ -162,9 +174,12 @@ zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options 
 /* One more part. False: out of memory. */
 static bool add_part(struct zkl_request *request, const struct zkl_acquire_options *options) {
     struct stakes *stakes = &request->stakes;
+    struct zkl_acquire_options of_part = *options;
+    of_part.counting = options->counting || options->keep;
+    of_part.keep = 0; /* it goes with the others */
     struct path *path = zkl_path_use(request->session, options->path);
     struct stake *part =
-        path ? zkl_stake_new(request->session, path, options, request->deadline) : NULL;
+        path ? zkl_stake_new(request->session, path, &of_part, request->deadline) : NULL;
     if (!part) return false;
     part->part = true;
     zkl_stake_hold(part);
@@ -180,7 +195,11 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
 static void start_parts(struct zkl_request *request) {
     for (size_t i = 0; i < request->stakes.count; i++) {
         struct stake *part = request->stakes.many[i];
-        if (part->claim.wanted) zkl_stake_perform(part, zkl_claim_start(&part->claim));
+        struct path *path = part->path;
+        if (!part->claim.wanted) continue;
+        zkl_kept_clear_way(path, part);
+        zkl_stake_perform(part, zkl_claim_start(&part->claim));
+        zkl_kept_take(path);
     }
 }
 
@@ -221,6 +240,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options[0].timeout);
     if (request) {
         enum zkl_code code = refusal_of(session, options, count);
+        request->quiet = options[0].quiet;
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
         else if (are_new(request, options, count)) contend_all(request, options, count);
     }

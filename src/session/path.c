@@ -16,6 +16,29 @@ struct path *zkl_path_find(struct zkl_session *session, const char *text, size_t
     return NULL;
 }
 
+/* --- what is remembered of it -------------------------------------------------------------------
+ */
+
+static struct memory *place(struct zkl_session *session, const struct path *path) {
+    return &session->memories[zkl_hash(path->text, path->length) % MEMORIES];
+}
+
+static void recall(struct zkl_session *session, struct path *path) {
+    const struct memory *memory = place(session, path);
+    if (memory->path == zkl_hash(path->text, path->length))
+        path->line.restraint = memory->restraint;
+}
+
+static void remember(struct zkl_session *session, const struct path *path) {
+    const struct zkl_restraint *restraint = &path->line.restraint;
+    if (restraint->gave_back || restraint->length)
+        *place(session, path) =
+            (struct memory){zkl_hash(path->text, path->length), path->line.restraint};
+}
+
+/* --- in use -------------------------------------------------------------------------------------
+ */
+
 struct path *zkl_path_use(struct zkl_session *session, const char *text) {
     size_t length = strlen(text);
     struct path *path = zkl_path_find(session, text, length);
@@ -27,6 +50,7 @@ struct path *zkl_path_use(struct zkl_session *session, const char *text) {
     path->length = length;
     path->next = *first;
     *first = path;
+    recall(session, path);
     zkl_path_idle(session, path); /* until it has a stake */
     return path;
 }
@@ -52,6 +76,7 @@ static void free_path(struct zkl_session *session, struct path *path) {
     struct path **link = bucket(session, path->text, path->length);
     while (*link != path) link = &(*link)->next;
     *link = path->next;
+    remember(session, path);
     zkl_line_clear(&path->line);
     free(path);
 }
@@ -118,13 +143,16 @@ void zkl_path_watch(struct path *path, struct stake *stake) {
     zkl_call_list_watching(call);
 }
 
-/* What was refused would be refused again. */
+/*
+ * What was refused would be refused again; and of a list for which there was no memory nobody knows
+ * who was in it.
+ */
 void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply) {
-    bool set = path->children && path->children->set;
+    if (!path->children) return;
+    bool set = path->children->set;
     if (set) path->line.children = ZKL_WATCHED;
-    if (set || !path->children) return;
-    zkl_path_unwatch(session, path);
-    if (reply == ZKL_REFUSED) path->line.changed = true;
+    else zkl_path_unwatch(session, path);
+    if (reply == ZKL_REFUSED || (set && reply != ZKL_DONE)) path->line.changed = true;
 }
 
 void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, const char *node) {
@@ -134,4 +162,5 @@ void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, cons
     if (!path || !path->children) return;
     zkl_path_unwatch(session, path);
     path->line.changed = true;
+    zkl_kept_contended(path);
 }

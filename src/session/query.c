@@ -170,6 +170,7 @@ static bool queue_add(struct zkl_request *request, const char *name) {
     *entry = (struct zkl_queued){.name = strdup(name),
                                  .kind = parsed.kind,
                                  .sequence = parsed.sequence,
+                                 .keeps = parsed.keeps,
                                  .permits = parsed.permits,
                                  .limit = parsed.limit};
     if (!entry->name) return false;
@@ -248,6 +249,7 @@ static void queue_got(struct zkl_request *request, const struct call *call,
     if (answer->reply == ZKL_DONE) {
         const struct stake *stake = zkl_stake_of(request->session, call->node);
         if (stake) entry->served = stake->claim.served;
+        if (stake) entry->kept = stake->claim.state == ZKL_KEPT;
         entry->czxid = answer->stat->czxid;
         entry->created = answer->stat->ctime;
         entry->session = (uint64_t)answer->stat->owner;

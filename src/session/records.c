@@ -29,7 +29,8 @@ void zkl_stake_hold(struct stake *stake) {
 void zkl_stake_unhold(struct stake *stake) {
     assert(stake->references > 0);
     if (--stake->references > 0) return;
-    free(stake->data);
+    if (stake->data != stake->session->identity) free(stake->data);
+    free(stake->marked_data);
     free(stake->owner);
     free(stake);
 }
@@ -109,14 +110,40 @@ enum zkl_code zkl_request_refusal(const struct zkl_session *session) {
     return ZKL_OK;
 }
 
+/*
+ * A number that no other request has: small, and used again, for hosts that keep a table by it.
+ * 0: out of memory.
+ */
+static uint64_t take_number(struct zkl_session *session) {
+    struct numbers *numbers = &session->numbers;
+    if (numbers->free_count > 0) return numbers->free[--numbers->free_count];
+    if (numbers->count == numbers->room) {
+        size_t room = numbers->room ? 2 * numbers->room : 8;
+        uint64_t *larger = realloc(numbers->free, room * sizeof *larger);
+        if (!larger) return 0;
+        numbers->free = larger;
+        numbers->room = room;
+    }
+    return ++numbers->count;
+}
+
+/* There is room for all that were ever taken. */
+static void give_number(struct zkl_session *session, uint64_t number) {
+    session->numbers.free[session->numbers.free_count++] = number;
+}
+
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout) {
     struct zkl_request *request = calloc(1, sizeof *request);
-    if (!request) return NULL;
+    uint64_t number = request ? take_number(session) : 0;
+    if (number == 0) {
+        free(request);
+        return NULL;
+    }
     request->session = session;
     request->kind = kind;
     request->deadline = zkl_session_after(session, timeout);
-    request->id = ++session->last_id;
+    request->id = number;
     request->references = 2; /* the caller's and the list's */
     request->link = &session->requests;
     request->next = session->requests;
@@ -143,6 +170,7 @@ void zkl_request_forget_queue(struct zkl_request *request) {
 void zkl_request_unhold(struct zkl_request *request) {
     assert(request->references > 0);
     if (--request->references > 0) return;
+    give_number(request->session, request->id);
     zkl_request_forget_queue(request);
     zkl_stakes_drop(&request->stakes);
     free(request->path);
@@ -166,17 +194,18 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
 
 void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
                           int32_t number) {
-    static const char *const uses[] = {[ZKL_MUTEX] = "a mutex with order = \"fifo\"",
-                                       [ZKL_UNFAIR] = "a mutex with order = \"none\"",
+    static const char *const uses[] = {[ZKL_UNFAIR] = "a mutex with order = \"none\"",
                                        [ZKL_READ] = "a read-write lock",
                                        [ZKL_WRITE] = "a read-write lock"};
+    static const char *const mutexes[] = {[USE_FIFO] = "a mutex with order = \"fifo\"",
+                                          [USE_COUNTING] = "a mutex with token = \"turns\"",
+                                          [USE_TURNS] = "a mutex with order = \"turns\""};
     const size_t size = 96;
-    static const char turns[] = "a mutex with order = \"turns\"";
     request->found = malloc(size);
     if (request->found && kind == ZKL_PERMIT)
         snprintf(request->found, size, "%s a semaphore of %" PRId32 " permits", where, number);
     else if (request->found)
         snprintf(request->found, size, "%s %s", where,
-                 kind == ZKL_MUTEX && number ? turns : uses[kind]);
+                 kind == ZKL_MUTEX ? mutexes[number] : uses[kind]);
     zkl_request_finish(request, ZKL_CONFLICT, 0);
 }

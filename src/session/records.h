@@ -37,9 +37,18 @@ struct path {
     size_t stakes;
     size_t counted; /* of them, those in session->node_bytes */
     size_t lists;   /* CALL_LIST that are out */
+    bool postponed; /* perhaps a claim does not watch its predecessor yet */
     size_t length;
     char text[];
 };
+
+/* What is remembered of a path that is not in use; of two in one place the latest. */
+struct memory {
+    uint32_t path; /* its hash */
+    struct zkl_restraint restraint;
+};
+
+enum { MEMORIES = 64 };
 
 #ifndef PATH_BUCKETS
 #define PATH_BUCKETS 256
@@ -62,6 +71,7 @@ struct stake {
     bool counted;                    /* its node is in session->node_bytes */
     bool revoked;                    /* somebody wrote into it that he wants the lock */
     bool part;                       /* of a multi-lock */
+    bool leaves_room;                /* its node was kept, and goes for the sake of another one */
     bool joint;                      /* part of a multi-lock, whose lease has not given it up */
     uint64_t id;
     int64_t token;       /* of the latest grant */
@@ -69,9 +79,10 @@ struct stake {
     unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
     unsigned references; /* the session's list, handles, request, calls */
     uint32_t starved;    /* kinds of calls, a bit each, for which there was no memory */
-    char *data;  /* of the node: the session's identity, and the lock's data in a line of its own */
-    char *owner; /* "": nobody's (an orphan) */
-    int error;   /* the server's error code of the last refusal */
+    char *data; /* of the node: the session's identity, and the lock's data in a line of its own */
+    char *marked_data;       /* as it was last written with ZKL_HELD_WORD, or NULL */
+    char *owner;             /* "": nobody's (an orphan) */
+    int error;               /* the server's error code of the last refusal */
     zkl_time jitter;         /* the longest pause of the claim; 0: none */
     zkl_time wake_at;        /* the end of its pause, while it is pausing */
     struct watch *own_watch; /* of the node of its name, if it asked for one */
@@ -145,6 +156,7 @@ struct zkl_request {
     enum zkl_kind lease_kind;
     bool done;
     bool lease;      /* a handle of lease_kind is there to be taken */
+    bool quiet;      /* ACQUIRE: its user does not ask for its place */
     zkl_time ask_at; /* a part of its answer was lost: when to ask again; query.c */
 };
 
@@ -189,6 +201,12 @@ struct zkl_watcher {
 
 /* --- sessions -------------------------------------------------------------------------------- */
 
+/* Numbers from 1 to `count`, each of a request or free. */
+struct numbers {
+    uint64_t count, *free; /* `free_count` of them, with room for `room` */
+    size_t free_count, room;
+};
+
 #define STATE_NEWS 16 /* state changes kept for a reader that does not come */
 
 struct zkl_session {
@@ -208,6 +226,7 @@ struct zkl_session {
     zkl_time last_beat;
 
     struct path *paths[PATH_BUCKETS], *idle_paths;
+    struct memory memories[MEMORIES];
     struct stake *stakes, **stakes_end; /* in order of arrival */
     bool starving;                      /* one of them was starved */
     struct stake *fed;                  /* the one that is fed an event after this one */
@@ -216,10 +235,12 @@ struct zkl_session {
     struct zkl_request *requests;
     struct zkl_watcher *watchers;
     struct watches watches;
-    size_t node_bytes; /* of the paths of nodes that stakes have, or may make; see stake.c */
+    size_t node_bytes;    /* of the paths of nodes that stakes have, or may make; see stake.c */
+    size_t leaving_bytes; /* of those, of nodes that go for the sake of others */
     uint64_t last_id;
-    uint64_t random; /* of pauses */
-    int64_t created; /* czxid of the newest create of this ZooKeeper session */
+    struct numbers numbers; /* of requests */
+    uint64_t random;        /* of pauses */
+    int64_t created;        /* czxid of the newest create of this ZooKeeper session */
     struct zkl_stats stats;
 
     struct news *inbox, **inbox_end;
@@ -274,8 +295,9 @@ void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
 /*
  * Ends it with ZKL_CONFLICT: `where` there is a lock of this kind already; `number`: the limit
- * of its permits, or the batch of its turns, or 0.
+ * of its permits; of a mutex an enum mutex_use.
  */
+enum mutex_use { USE_FIFO, USE_COUNTING, USE_TURNS };
 void zkl_request_conflict(struct zkl_request *request, const char *where, enum zkl_kind kind,
                           int32_t number);
 

@@ -106,7 +106,7 @@ bool zkl_session_has_claims(const zkl_session *session);
 enum zkl_event_kind {
     ZKL_EVENT_NONE,
     ZKL_EVENT_REQUEST, /* a request is done */
-    ZKL_EVENT_QUEUED,  /* an acquire waits in line */
+    ZKL_EVENT_QUEUED,  /* an acquire, but a quiet one, waits in line */
     ZKL_EVENT_LEASE,   /* a grant changed its phase (suspect, held, lost), or was revoked */
     ZKL_EVENT_STATE,   /* the session changed its state */
     ZKL_EVENT_WATCHER  /* a watcher has something to tell */
@@ -179,8 +179,11 @@ struct zkl_acquire_options {
     zkl_time jitter;   /* UNFAIR: the longest pause after the end of a hold; 0: none */
     int32_t batch;   /* MUTEX: grants of a turn, to ZKL_BATCH_MAX, or ZKL_BATCH_BY_TIME; 0: each has
                         its own node */
+    bool counting;   /* MUTEX: tokens as of turns, with or without them */
+    zkl_time keep;   /* MUTEX: the node stays for so long after the last release; 0: it goes */
     int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;   /* PERMIT: of the semaphore */
+    bool quiet;      /* no event tells that it waits in line */
 };
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options);
 
@@ -239,6 +242,8 @@ struct zkl_queued {
     int32_t served;  /* of a node of ours: grants of its turn before the latest */
     uint64_t session;
     bool ours;
+    bool kept;  /* of ours: nobody holds it */
+    bool keeps; /* nobody may hold it, unless it says ZKL_HELD_WORD */
 };
 
 /* Asks the holder of that node to give way, with a word of Curator's (name.h). */
@@ -271,7 +276,7 @@ zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count,
  */
 zkl_request *zkl_pause(zkl_session *session, zkl_time timeout);
 
-uint64_t zkl_request_id(const zkl_request *request);
+uint64_t zkl_request_id(const zkl_request *request); /* small: used again when it was dropped */
 bool zkl_request_done(const zkl_request *request);
 enum zkl_code zkl_request_code(const zkl_request *request); /* when done */
 const char *zkl_request_detail(const zkl_request *request); /* what was found, or the server's

@@ -34,6 +34,10 @@ static bool waits_uncounted(const struct stake *stake) {
     return claim->batch != 0 && !claim->trying && stake->path->counted >= NODES_IN_TURNS;
 }
 
+size_t zkl_stake_bytes(const struct zkl_session *session) {
+    return session->node_bytes - session->leaving_bytes;
+}
+
 /* After one that counted: those that do not count are in order, behind the counted ones. */
 static void count_next(const struct path *path) {
     struct stake *next = (struct stake *)path->line.claims;
@@ -43,25 +47,29 @@ static void count_next(const struct path *path) {
 }
 
 static void uncount_node(struct stake *stake) {
+    size_t cost = zkl_stake_cost(stake->session, stake->path->length);
     if (!stake->counted) return;
     stake->path->counted--;
-    stake->session->node_bytes -= zkl_stake_cost(stake->session, stake->path->length);
+    stake->session->node_bytes -= cost;
+    if (stake->leaves_room) stake->session->leaving_bytes -= cost;
     count_next(stake->path);
 }
 
 bool zkl_stake_lacks_room(const struct stake *stake) {
     size_t cost = zkl_stake_cost(stake->session, stake->path->length);
     bool waits = !stake->counted && stake->claim.state == ZKL_NEW;
-    return waits && stake->session->node_bytes + cost > ZKL_PATHS_MAX;
+    return waits && zkl_stake_bytes(stake->session) + cost > ZKL_PATHS_MAX;
 }
 
-/* The node's data: the session's identity, and on a line of its own the lock's data. */
-static char *node_data(const char *identity, const char *data) {
-    size_t size = strlen(identity) + (data ? 1 + strlen(data) : 0) + 1;
-    char *text = malloc(size);
+/*
+ * The node's data: the session's identity, and on a line of its own the lock's data. Without that
+ * it is the session's own text.
+ */
+static char *node_data(char *identity, const char *data) {
+    if (!data) return identity;
+    char *text = malloc(strlen(identity) + 1 + strlen(data) + 1);
     if (!text) return NULL;
-    strcpy(text, identity);
-    return data ? strcat(strcat(text, "\n"), data) : text;
+    return strcat(strcat(strcpy(text, identity), "\n"), data);
 }
 
 /* The first stake after a pause: heartbeats are due from now on. */
@@ -76,6 +84,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     struct stake *stake = calloc(1, sizeof *stake);
     if (!stake) return NULL;
     stake->references = 1;
+    stake->session = session;
     stake->owner = strdup(options->owner);
     stake->data = node_data(session->identity, options->data);
     if (!stake->owner || !stake->data) {
@@ -86,7 +95,8 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
                    options->trying);
     zkl_claim_want(&stake->claim, options->permits, options->limit);
     zkl_claim_batch(&stake->claim, options->batch, session->now);
-    stake->session = session;
+    if (options->counting) zkl_claim_count(&stake->claim);
+    if (options->keep) zkl_claim_keep(&stake->claim, options->keep, session->now);
     stake->path = path;
     stake->jitter = options->jitter;
     path->fixed = path->fixed || zkl_kind_is_fixed(options->kind);
@@ -143,6 +153,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
     for (size_t i = 0; i < request->stakes.count; i++) {
         struct stake *stake = zkl_stakes_at(&request->stakes, i);
         if (stake->handles > 0 || stake->claim.state == ZKL_GONE) continue;
+        if (stake->claim.state == ZKL_KEPT && stake->claim.keep > 0) continue; /* that is its end */
         zkl_request_hold(request);
         request->next_leaving = stake->leaving;
         stake->leaving = request;
@@ -176,6 +187,7 @@ void zkl_stake_forget(struct stake *stake) {
         zkl_path_unwatch(session, stake->path);
         zkl_path_idle(session, stake->path);
     }
+    zkl_stake_resume_postponed(session, stake->path);
     stake->path = NULL;
     zkl_stake_unhold(stake);
 }
@@ -217,7 +229,7 @@ void zkl_stake_granted(struct stake *stake) {
 }
 
 static bool is_leaving(const struct zkl_claim *claim) {
-    return claim->state == ZKL_GONE || claim->state == ZKL_LEAVE;
+    return claim->state == ZKL_GONE || claim->state == ZKL_LEAVE || claim->state == ZKL_KEPT;
 }
 
 /*
@@ -254,7 +266,7 @@ static size_t place(const struct stake *stake) {
 void zkl_stake_queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
     stake->session->stats.waits++;
-    if (!request || request->position) return;
+    if (!request || request->quiet || request->position) return;
     request->position = place(stake);
     zkl_request_hold(request);
     zkl_events_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
@@ -331,6 +343,7 @@ void zkl_stake_writers_gone(struct stake *stake) {
 }
 
 void zkl_stake_handles_gone(struct stake *stake) {
+    if (stake->claim.state == ZKL_KEPT) return; /* it was given up before */
     if (zkl_claim_holds(&stake->claim))
         zkl_stake_perform(stake, zkl_claim_release(&stake->claim, stake->session->now));
     else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */

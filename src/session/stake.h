@@ -12,7 +12,8 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
 void zkl_stake_forget(struct stake *stake);     /* GONE; handles may still ask for its state */
 void zkl_stake_note_grant(struct stake *stake); /* it may hold from now on, until it is GONE */
 size_t zkl_stake_cost(const struct zkl_session *session, size_t path_length);
-void zkl_stake_count_node(struct stake *stake); /* it makes a node */
+void zkl_stake_count_node(struct stake *stake);            /* it makes a node */
+size_t zkl_stake_bytes(const struct zkl_session *session); /* of nodes, for new ones to fit in */
 /* It waits for its turn, and would make a node for which there is no room: it waits on. */
 bool zkl_stake_lacks_room(const struct stake *stake);
 bool zkl_stake_lost(struct stake *stake, zkl_time now);
@@ -38,6 +39,18 @@ void zkl_stake_notice(struct stake *stake, enum zkl_phase phase); /* what the le
 void zkl_stakes_feed(struct zkl_session *session,
                      zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now));
 
+/* --- kept.c: nodes that are kept after the last release -----------------------------------------
+ */
+
+struct stake *zkl_kept_longest(const struct zkl_session *session); /* NULL: none is kept */
+zkl_time zkl_kept_due(const struct zkl_session *session);          /* the first is to end */
+void zkl_kept_give_back(struct stake *kept);
+void zkl_kept_take(const struct path *path);      /* a claim was started there */
+void zkl_kept_contended(const struct path *path); /* others came there, or may have */
+void zkl_kept_clear_way(const struct path *path, const struct stake *stake); /* before its start */
+/* For more nodes than there are. False: there is none. */
+bool zkl_kept_make_room(struct zkl_session *session, size_t bytes);
+
 /* --- stake_actions.c: carries out what the claim asks for ---------------------------------------
  */
 
@@ -53,6 +66,8 @@ void zkl_stake_mark(struct stake *stake);
 void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */
 /* To watch that path; what looks ahead gives way. False: there is none. */
 bool zkl_stake_make_room(struct zkl_session *session, const char *path);
+/* Claims that did not watch what they wait for, with others ahead: those that have come near do. */
+void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path);
 void zkl_stake_look_later(struct zkl_session *session, struct path *path);
 
 /* --- stake_news.c: feeds the claim what was heard -----------------------------------------------

@@ -99,15 +99,44 @@ void zkl_stake_revise(struct stake *stake) {
     if (call) zkl_call_get(call, stake->path->text, stake->claim.name);
 }
 
-void zkl_stake_mark(struct stake *stake) {
-    struct call *call = call_for(stake, CALL_MARK, NULL);
+/* What the node is to say; it stays until the answer, and one is out at a time. NULL: no memory. */
+static const char *data_to_mark(struct stake *stake) {
     const char *data = stake->revoked ? ZKL_REVOKE_DATA : stake->data;
+    if (!stake->claim.marked) return data;
+    free(stake->marked_data);
+    stake->marked_data = malloc(strlen(data) + sizeof ZKL_HELD_WORD);
+    return stake->marked_data ? strcat(strcpy(stake->marked_data, data), ZKL_HELD_WORD) : NULL;
+}
+
+void zkl_stake_mark(struct stake *stake) {
+    const char *data = data_to_mark(stake);
+    struct call *call = data ? call_for(stake, CALL_MARK, NULL) : NULL;
+    if (!data) starve(stake, CALL_MARK);
     if (call) zkl_call_set(call, stake->path->text, stake->claim.name, data, stake->version);
+}
+
+/*
+ * A claim that enters has a list behind its create, which names all that are in line. Among many
+ * of its session, while a list is out, it has none: the first of them whose create is answered asks
+ * for one, for all that have a node by then (stake_news.c). That is a flight more for claims that
+ * wait for others of the session in any case. Of claims that may hold beside one another each has
+ * its own list.
+ */
+#ifndef ZKL_MANY_CLAIMS
+#define ZKL_MANY_CLAIMS 16
+#endif
+
+static bool enters_among_many(const struct stake *stake) {
+    const struct zkl_claim *claim = &stake->claim;
+    return claim->state == ZKL_CREATE && !claim->trying && claim->batch == 0 &&
+           (claim->kind == ZKL_MUTEX || claim->kind == ZKL_WRITE) &&
+           stake->path->stakes > ZKL_MANY_CLAIMS;
 }
 
 /* One list of a path serves all that are in LIST, or look ahead. */
 static void list(struct stake *stake) {
-    bool shared = stake->claim.state == ZKL_LIST || stake->claim.looking;
+    bool shared =
+        stake->claim.state == ZKL_LIST || stake->claim.looking || enters_among_many(stake);
     if (shared && stake->path->lists > 0) return;
     struct call *call = call_for(stake, CALL_LIST, NULL);
     if (!call) return;
@@ -133,10 +162,16 @@ static void rank(struct stake *stake) {
 
 bool zkl_stake_make_room(struct zkl_session *session, const char *node) {
     bool may = zkl_watches_may(&session->watches, node);
+    struct stake *kept;
     for (struct stake *stake = session->stakes; stake && !may; stake = stake->next) {
         if (!stake->claim.lookahead) continue;
         zkl_claim_overlook(&stake->claim);
         zkl_watches_narrow(stake, true);
+        may = zkl_watches_may(&session->watches, node);
+    }
+    while (!may && (kept = zkl_kept_longest(session))) {
+        zkl_path_unwatch(session, kept->path); /* it counts no more from now on */
+        zkl_kept_give_back(kept);
         may = zkl_watches_may(&session->watches, node);
     }
     return may;
@@ -162,10 +197,41 @@ static void watch_own(struct stake *stake) {
     else zkl_call_watch(call, stake->path->text, claim->name);
 }
 
+/*
+ * A claim that lets nobody hold beside it needs no watch of its predecessor while another one of
+ * the session is ahead of both: what excludes that one is watched. The foremost has to watch, and
+ * some that follow do, so that they know their places when it is their turn. How many claims are
+ * ahead; WATCHING: so many, or more.
+ */
+#ifndef ZKL_WATCHING_CLAIMS
+#define ZKL_WATCHING_CLAIMS 64
+#endif
+enum { WATCHING = ZKL_WATCHING_CLAIMS };
+
+static size_t own_ahead(const struct zkl_claim *claim) {
+    size_t count = 0;
+    if (claim->line->exhausted || (claim->kind != ZKL_MUTEX && claim->kind != ZKL_WRITE)) return 0;
+    for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        bool in_line = each->state >= ZKL_LIST && each->state <= ZKL_DOWNGRADE;
+        if (in_line && each->sequence < claim->sequence && ++count == WATCHING) break;
+    }
+    return count;
+}
+
+/* As if the get were lost: a heartbeat asks again, and each claim that goes (stake.c). */
+static zkl_actions postpone(struct stake *stake) {
+    struct zkl_claim *claim = &stake->claim;
+    stake->path->postponed = true;
+    return zkl_claim_got_ahead(claim, claim->ahead, ZKL_UNKNOWN, ZKL_OK, stake->session->now);
+}
+
 static zkl_actions watch_ahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
     if (!claim->heading) zkl_watches_narrow(stake, false);
-    if (!may_watch(stake, claim->ahead->name)) return zkl_claim_cancel(claim, ZKL_TOO_MANY);
+    size_t ahead = own_ahead(claim);
+    if (ahead == WATCHING) return postpone(stake);
+    if (!may_watch(stake, claim->ahead->name))
+        return ahead ? postpone(stake) : zkl_claim_cancel(claim, ZKL_TOO_MANY);
     struct call *call = call_for(stake, CALL_GET_AHEAD, claim->ahead);
     if (call) zkl_call_watch(call, stake->path->text, claim->ahead->name);
     return 0;
@@ -174,6 +240,7 @@ static zkl_actions watch_ahead(struct stake *stake) {
 /* Only if there is room, and memory. The watch of `ahead` may have ended the lookahead. */
 static void watch_lookahead(struct stake *stake) {
     struct zkl_claim *claim = &stake->claim;
+    if (claim->stalled) zkl_claim_overlook(claim); /* it was postponed */
     if (!claim->lookahead) return;
     char *node = zkl_path_join(stake->path->text, claim->lookahead->name);
     bool watched = node && zkl_watches_follow(stake, node);
@@ -202,11 +269,22 @@ static zkl_actions watch_holders(struct stake *stake) {
     return 0;
 }
 
-/* Without a list nobody tells a claim that lingers whether others wait. */
+/* Without a list nobody tells a claim that is kept whether others wait. */
 static zkl_actions watch_children(struct stake *stake) {
     zkl_path_watch(stake->path, stake);
-    if (stake->path->children || !stake->claim.lingers) return 0;
+    if (stake->path->children || stake->claim.state != ZKL_KEPT) return 0;
     return zkl_claim_listed(&stake->claim, ZKL_UNKNOWN, ZKL_NO_MEMORY, stake->session->now);
+}
+
+void zkl_stake_resume_postponed(struct zkl_session *session, struct path *path) {
+    struct zkl_claim *claim = path->line.claims, *next;
+    if (!path->postponed || session->state != ZKL_SESSION_CONNECTED) return;
+    path->postponed = false;
+    for (; claim && !path->postponed; claim = next) {
+        next = claim->next;
+        if (claim->state == ZKL_WAIT && claim->stalled && !zkl_kind_is_fixed(claim->kind))
+            zkl_stake_perform((struct stake *)claim, zkl_claim_resume(claim, session->now));
+    }
 }
 
 void zkl_stake_look_later(struct zkl_session *session, struct path *path) {
@@ -269,6 +347,7 @@ static const enum zkl_action in_order[] = {
     /* What is due later. */
     ZKL_DO_DOUBT,
     ZKL_DO_PAUSE,
+    ZKL_DO_KEEP,
     /* Other claims. A create of theirs comes after the delete that makes room for it. */
     ZKL_DO_FOLLOW,
     /* Users, after the requests: what they are told may make other claims ask for something. */
@@ -311,6 +390,7 @@ static zkl_actions perform_one(struct stake *stake, enum zkl_action action) {
     case ZKL_DO_MARK: zkl_stake_mark(stake); break;
     case ZKL_DO_DOUBT: zkl_stake_look_later(stake->session, stake->path); break;
     case ZKL_DO_PAUSE: return pause_claim(stake);
+    case ZKL_DO_KEEP: zkl_session_wake(stake->session, stake->claim.deadline); break;
     case ZKL_DO_FOLLOW: resume_followers(stake); break;
     case ZKL_DO_QUEUED: zkl_stake_queued(stake); break;
     case ZKL_DO_GRANT: zkl_stake_granted(stake); break;

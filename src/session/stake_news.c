@@ -56,13 +56,13 @@ static void answer_list(const struct call *call, const struct answer *answer) {
     zkl_path_idle(call->session, path); /* perhaps */
     if (reply == ZKL_DONE && !zkl_line_replace(&path->line, answer->names, (size_t)answer->count))
         reply = ZKL_UNKNOWN;
-    if (call->rpc.watch) zkl_path_watched(call->session, path, answer->reply);
+    if (call->rpc.watch) zkl_path_watched(call->session, path, reply);
     if (reply == ZKL_DONE) zkl_stake_look_for_orphans(path, call->session);
     for (struct zkl_claim *claim = path->line.claims, *next; claim; claim = next) {
         if (zkl_claims_wait_from(claim)) break;
         next = claim->next;
         bool own = claim == &call->stake->claim && !call->rpc.watch;
-        bool asked = own || claim->state == ZKL_LIST || claim->looking || claim->lingers;
+        bool asked = own || claim->state == ZKL_LIST || claim->looking || claim == path->line.kept;
         if (asked) listed((struct stake *)claim, reply, answer);
     }
 }
@@ -118,6 +118,7 @@ static zkl_actions answer_revise(struct stake *stake, const struct answer *answe
     return 0;
 }
 
+/* A list that is out was asked for after the create that is answered. */
 static zkl_actions answer_create(struct stake *stake, const struct answer *answer) {
     struct zkl_claim *claim = &stake->claim;
     int64_t czxid = answer->stat ? answer->stat->czxid : 0;
@@ -125,7 +126,10 @@ static zkl_actions answer_create(struct stake *stake, const struct answer *answe
         if (answer->reply == ZKL_DONE) return zkl_claim_placed(claim, czxid, answer->now);
         if (answer->rc == ZKL_ERROR_NODE_EXISTS) return zkl_claim_taken(claim);
     }
-    return zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
+    zkl_actions did =
+        zkl_claim_created(claim, answer->reply, answer->why, last_segment(answer->text), czxid);
+    bool unlisted = claim->state == ZKL_LIST && stake->path->lists == 0;
+    return unlisted ? did | ZKL_DO_LIST : did;
 }
 
 static zkl_actions answer_own(struct stake *stake, const struct answer *answer) {
@@ -141,6 +145,13 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
     return did;
 }
 
+static bool says_held(const struct answer *answer) {
+    static const char word[] = ZKL_HELD_WORD;
+    int size = (int)strlen(word);
+    return answer->size >= size &&
+           memcmp(answer->text + answer->size - size, word, strlen(word)) == 0;
+}
+
 /* A get of the node that it waits for; of a semaphore, the mark may have come before it. */
 static zkl_actions answer_ahead(const struct call *call, const struct answer *answer) {
     struct zkl_claim *claim = &call->stake->claim;
@@ -148,6 +159,8 @@ static zkl_actions answer_ahead(const struct call *call, const struct answer *an
     bool marked = answer->reply == ZKL_DONE && stat->version > 0;
     zkl_actions did =
         zkl_claim_got_ahead(claim, call->contender, answer->reply, answer->why, answer->now);
+    if (answer->reply == ZKL_DONE && call->contender->keeps && says_held(answer))
+        did |= zkl_claim_told_held(claim, call->contender);
     if (marked && call->contender->kind == ZKL_PERMIT && claim->kind == ZKL_PERMIT)
         did |= zkl_claim_ahead_marked(claim, call->contender, stat->mzxid);
     return did;
@@ -186,7 +199,7 @@ struct stake *zkl_stake_of(struct zkl_session *session, const char *node) {
 
 /* A claim that asked for its own node has handed it on meanwhile: the answer is for the heir. */
 static void answer_heir(const struct call *call, const struct answer *answer) {
-    bool handed_on = call->kind == CALL_GET_OWN && call->node && call->stake->claim.batch;
+    bool handed_on = call->kind == CALL_GET_OWN && call->node && call->stake->claim.counting;
     struct stake *heir = handed_on ? zkl_stake_of(call->session, call->node) : NULL;
     if (heir) zkl_stake_perform(heir, answer_own(heir, answer));
 }

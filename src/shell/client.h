@@ -77,8 +77,8 @@ bool zkl_client_ended(zkl_client *client); /* it is closed, not only about to */
 
 /* --- the inbox ------------------------------------------------------------------------ */
 
-/* Takes the next event out of the inbox; false when it is empty. */
-bool zkl_client_next(zkl_client *client, struct zkl_event *event);
+/* Takes the next event out of the inbox; false when it is empty. `more`: it is not empty after. */
+bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more);
 
 /* Waits until the inbox is not empty. False: `timeout` passed first. */
 bool zkl_client_wait(zkl_client *client, zkl_time timeout);

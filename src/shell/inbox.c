@@ -21,11 +21,16 @@ static bool is_empty(const struct zkl_client *client) {
     return !zkl_session_has_events(client->session);
 }
 
+/* Nobody looks at a descriptor that was neither given away nor is being polled. */
+static void fill_pipe(struct zkl_client *client) {
+    if (client->piped || !(client->watched || client->polls > 0)) return;
+    client->piped = write(client->pipe[1], "", 1) == 1;
+}
+
 static void announce(struct zkl_client *client) {
     client->announced = true;
     zkl_bell_ring(client);
-    if (client->pipe[1] < 0 || client->piped) return;
-    client->piped = write(client->pipe[1], "", 1) == 1;
+    fill_pipe(client);
 }
 
 /* The inbox was emptied: the descriptor is to say so. */
@@ -41,8 +46,9 @@ void zkl_inbox_update(struct zkl_client *client) {
     else if (news) announce(client);
 }
 
-bool zkl_client_next(zkl_client *client, struct zkl_event *event) {
+bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more) {
     bool any = zkl_session_next_event(zkl_client_enter(client), event);
+    *more = !is_empty(client);
     zkl_client_leave(client);
     return any;
 }
@@ -63,18 +69,34 @@ void zkl_inbox_destroy(struct zkl_client *client) {
     close(client->pipe[1]);
 }
 
+/* The descriptor; -1: errno. */
 static int open_pipe(struct zkl_client *client) {
-    if (client->pipe[0] >= 0) return 0;
-    if (pipe2(client->pipe, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
-    if (!is_empty(client)) announce(client);
-    return 0;
+    if (client->pipe[0] < 0 && pipe2(client->pipe, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
+    return client->pipe[0];
 }
 
 int zkl_client_fd(zkl_client *client) {
     zkl_lock(client);
-    int fd = open_pipe(client) == 0 ? client->pipe[0] : -1;
+    int fd = open_pipe(client);
+    if (fd >= 0) client->watched = true;
+    if (!is_empty(client)) fill_pipe(client);
     zkl_unlock(client);
     return fd;
+}
+
+static int begin_poll(struct zkl_client *client) {
+    zkl_lock(client);
+    int fd = open_pipe(client);
+    if (fd >= 0) client->polls++;
+    if (!is_empty(client)) fill_pipe(client);
+    zkl_unlock(client);
+    return fd;
+}
+
+static void end_poll(struct zkl_client *client) {
+    zkl_lock(client);
+    client->polls--;
+    zkl_unlock(client);
 }
 
 bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout) {
@@ -83,8 +105,10 @@ bool zkl_client_poll(zkl_client *const *clients, size_t count, zkl_time timeout)
     int milliseconds = forever ? -1 : (int)((timeout + 999999) / 1000000);
     if (!polled) return false;
     for (size_t i = 0; i < count; i++)
-        polled[i] = (struct pollfd){.fd = zkl_client_fd(clients[i]), .events = POLLIN};
+        polled[i] = (struct pollfd){.fd = begin_poll(clients[i]), .events = POLLIN};
     int ready = poll(polled, (nfds_t)count, milliseconds);
+    for (size_t i = 0; i < count; i++)
+        if (polled[i].fd >= 0) end_poll(clients[i]);
     free(polled);
     return ready > 0;
 }

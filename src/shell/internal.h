@@ -34,7 +34,9 @@ struct zkl_client {
     zkl_time timer_due; /* when the timer looks next */
 
     bool announced; /* waiters for news are to be woken */
-    int pipe[2];    /* -1 until zkl_client_fd() is called */
+    int pipe[2];    /* -1 until somebody wants a descriptor */
+    bool watched;   /* the host has it: it is to tell at any time */
+    size_t polls;   /* zkl_client_poll() under way: it is to tell meanwhile */
     bool piped;     /* a byte is in the pipe */
     int door;       /* where the host is to connect; -1: nowhere */
     char door_path[ZKL_SOCKET_PATH];

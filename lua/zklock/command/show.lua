@@ -34,6 +34,13 @@ function show.describe(parser)
 end
 
 
+-- A node that nothing tells from one that its session only keeps.
+local function part_of(entry)
+    if entry.held == "unknown" then return "kept?" end
+    return entry.held and "holds" or "waits"
+end
+
+
 -- "2 of 10" permits.
 local function kind_of(entry)
     if entry.kind ~= "permit" then return entry.kind end
@@ -47,7 +54,7 @@ function show.text(queue)
     local rows = { columns.head(COLUMNS) }
     for i, entry in ipairs(queue) do
         rows[i + 1] = columns.row(COLUMNS, {
-            ("%d"):format(i), entry.held and "holds" or "waits", kind_of(entry),
+            ("%d"):format(i), part_of(entry), kind_of(entry),
             entry.revoked and "asked to give way" or entry.identity, entry.session,
             entry.token and ("%d"):format(entry.token), columns.age(entry.since), entry.language,
         })

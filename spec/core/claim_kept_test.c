@@ -1,0 +1,409 @@
+/*
+ * claim_kept_test.c - a node that stays after the last release: the next claim of the session has
+ * it without a request, and others that come have it given back.
+ */
+#include "scene.h"
+
+#define ENTERS (ZKL_DO_CREATE | ZKL_DO_LIST)
+#define KEEP (10 * ZKL_SECOND)
+
+/* A claim that may be kept, not started. */
+static void begin(zkl_time keep) {
+    scene_open(ZKL_MUTEX, ZKL_NEVER, false);
+    zkl_claim_keep(&s.claim, keep, s.now);
+}
+
+/* It holds, alone; the watch is asked for. */
+static void hold(zkl_time keep) {
+    begin(keep);
+    scene_start();
+    scene_created(42, 1042);
+    CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+    CHECK_IS(s.line.children, ZKL_WATCH_ASKED);
+}
+
+static zkl_actions answer(enum zkl_reply reply) {
+    s.line.children = reply == ZKL_DONE ? ZKL_WATCHED : ZKL_UNWATCHED;
+    return scene_did(zkl_claim_listed(&s.claim, reply, ZKL_OK, s.now));
+}
+
+/* It was given up, and no other is known to wait. */
+static void keep(void) {
+    hold(KEEP);
+    CHECK_IS(answer(ZKL_DONE), 0);
+    CHECK_IS(scene_release(), ZKL_DO_KEEP);
+    CHECK_IS(s.claim.state, ZKL_KEPT);
+}
+
+/* One more comes. */
+static zkl_actions come(struct zkl_claim *claim, bool trying) {
+    scene_add(claim, ZKL_MUTEX);
+    claim->trying = trying;
+    s.line.tries += trying;
+    zkl_claim_keep(claim, KEEP, s.now);
+    return zkl_claim_start(claim);
+}
+
+static zkl_actions take(void) {
+    return scene_did(zkl_claim_take(&s.claim, s.now));
+}
+
+static zkl_actions contend(void) {
+    s.line.children = ZKL_UNWATCHED;
+    s.line.changed = true;
+    return scene_did(zkl_claim_contended(&s.claim, s.now));
+}
+
+static zkl_actions resume(struct zkl_claim *claim) {
+    return zkl_claim_resume(claim, s.now);
+}
+
+static void check_taken(struct zkl_claim *claim) {
+    CHECK_IS(take(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+    CHECK_IS(s.claim.state, ZKL_GONE);
+    CHECK_IS(resume(claim), ZKL_DO_GRANT);
+    CHECK_IS(zkl_claim_token(claim), 1042 * ZKL_BATCH_MAX + 1);
+    CHECK_TEXT(claim->name, s.claim.name);
+}
+
+static void taking(void) {
+    TEST("the next claim of the session has the node, without a request, and is not told to wait") {
+        keep();
+        CHECK_IS(come(&s.second, false), 0);
+        check_taken(&s.second);
+    }
+    TEST("so has a try, and one that will not keep it") {
+        keep();
+        CHECK_IS(come(&s.second, true), 0);
+        check_taken(&s.second);
+        keep();
+        zkl_claim_count(scene_add(&s.second, ZKL_MUTEX));
+        CHECK_IS(zkl_claim_start(&s.second), 0);
+        check_taken(&s.second);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
+    }
+    TEST("one with other tokens, or by turns, contends by itself") {
+        for (int i = 0; i < 2; i++) {
+            keep();
+            scene_add(&s.second, ZKL_MUTEX);
+            zkl_claim_batch(&s.second, i, s.now);
+            CHECK(!zkl_claim_inherits(&s.second, &s.claim));
+        }
+    }
+    TEST("the second that comes has a node of its own, behind it") {
+        keep();
+        come(&s.second, false);
+        take();
+        resume(&s.second);
+        CHECK_IS(come(&s.third, false), ENTERS);
+    }
+    TEST("a lease that is not certain is not granted without a proof") {
+        keep();
+        s.now += T * 6 / 10;
+        come(&s.second, false);
+        take();
+        CHECK_IS(resume(&s.second), ZKL_DO_SYNC);
+        scene_prove();
+        CHECK_IS(zkl_claim_synced(&s.second, ZKL_DONE, s.now), ZKL_DO_GRANT);
+    }
+    TEST("a node has as many grants as tokens") {
+        hold(KEEP);
+        answer(ZKL_DONE);
+        s.claim.served = ZKL_BATCH_MAX - 1;
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+    }
+    TEST("with turns it is kept when the turn has nobody any more, and goes on with it") {
+        begin(KEEP);
+        zkl_claim_batch(&s.claim, 3, s.now);
+        scene_start();
+        scene_created(42, 1042);
+        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT | ZKL_DO_WATCH_CHILDREN);
+        answer(ZKL_DONE);
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        scene_add(&s.second, ZKL_MUTEX);
+        zkl_claim_batch(&s.second, 3, s.now);
+        CHECK_IS(zkl_claim_start(&s.second), 0);
+        check_taken(&s.second);
+    }
+}
+
+/* Two of a turn of three; the first is to say that the node is held, for another came and went. */
+static void saying_in_turns(void) {
+    TEST("what a node says is known to each that has it in a turn") {
+        begin(KEEP);
+        zkl_claim_batch(&s.claim, 3, s.now);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(s.claim.name);
+        LINE(s.claim.name, BEHIND);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_MARK);
+        scene_add(&s.second, ZKL_MUTEX);
+        zkl_claim_keep(&s.second, KEEP, s.now);
+        zkl_claim_batch(&s.second, 3, s.now);
+        zkl_claim_start(&s.second);
+        LINE(s.claim.name);
+        CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
+    }
+}
+
+static void asking(void) {
+    TEST("until it is known whether others wait the next claim waits for the answer") {
+        hold(KEEP);
+        CHECK_IS(scene_release(), ZKL_DO_KEEP);
+        CHECK(s.claim.asks);
+        CHECK_IS(come(&s.second, false), 0);
+        CHECK_IS(take(), 0);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+    }
+    TEST("a watch that could not be set is asked for at the release") {
+        hold(KEEP);
+        s.line.children = ZKL_UNWATCHED;
+        CHECK_IS(scene_release(), ZKL_DO_KEEP | ZKL_DO_WATCH_CHILDREN);
+    }
+    TEST("if others wait, or there is no answer, it goes, and the next claim enters") {
+        for (int reply = ZKL_DONE; reply <= ZKL_UNKNOWN; reply++) {
+            hold(KEEP);
+            scene_release();
+            come(&s.second, false);
+            if (reply == ZKL_DONE) LINE(s.claim.name, BEHIND);
+            CHECK_IS(answer((enum zkl_reply)reply), ZKL_DO_REMOVE | ZKL_DO_FOLLOW);
+            CHECK_IS(resume(&s.second), ENTERS);
+        }
+    }
+    TEST("after a lost connection it asks again before anybody has it") {
+        for (int i = 0; i < 2; i++) {
+            keep();
+            CHECK_IS(scene_cut(), 0);
+            CHECK_IS(take(), 0);
+            if (i) s.line.children = ZKL_UNWATCHED;
+            CHECK_IS(scene_resume(), i ? ZKL_DO_WATCH_CHILDREN : ZKL_DO_LIST);
+            come(&s.second, false);
+            CHECK_IS(take(), 0);
+            CHECK_IS(answer(ZKL_DONE), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        }
+    }
+    TEST("without a connection nothing is kept") {
+        hold(KEEP);
+        answer(ZKL_DONE);
+        scene_cut();
+        CHECK_IS(scene_release(), 0);
+        CHECK_IS(s.claim.state, ZKL_LEAVE);
+    }
+}
+
+static void ending(void) {
+    TEST("it goes at once when others come") {
+        keep();
+        CHECK_IS(contend(), ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.state, ZKL_LEAVE);
+        CHECK(!s.line.kept);
+    }
+    TEST("who came while it was held is next after this hold") {
+        hold(KEEP);
+        answer(ZKL_DONE);
+        CHECK_IS(contend(), ZKL_DO_MARK);
+        CHECK_IS(contend(), 0);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+        hold(KEEP);
+        LINE(s.claim.name, BEHIND);
+        CHECK_IS(answer(ZKL_DONE), ZKL_DO_MARK);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+    }
+    TEST("a node that says that it is held is not kept, though the others have gone") {
+        hold(KEEP);
+        LINE(s.claim.name, BEHIND);
+        answer(ZKL_DONE);
+        LINE(s.claim.name);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+    }
+    TEST("it goes when its time is over, not before") {
+        keep();
+        CHECK_IS(s.claim.deadline, s.now + KEEP);
+        scene_prove();
+        for (zkl_time passed = 0; passed < KEEP - T / 6; passed += T / 6) {
+            CHECK_IS(scene_tick(T / 6), 0);
+            scene_prove();
+        }
+        CHECK_IS(scene_tick(T / 6), ZKL_DO_REMOVE);
+    }
+    TEST("it goes when the lease clock ran out, and nobody is told") {
+        keep();
+        s.claim.deadline = ZKL_NEVER;
+        CHECK_IS(scene_tick(2 * T), ZKL_DO_REMOVE);
+        CHECK_IS(s.losses, 0);
+        CHECK_IS(s.claim.code, ZKL_OK);
+    }
+    TEST("it goes when somebody asks its holder to give way, before or after the release") {
+        keep();
+        CHECK_IS(zkl_claim_yield(&s.claim), ZKL_DO_REMOVE);
+        hold(KEEP);
+        answer(ZKL_DONE);
+        zkl_claim_yield(&s.claim);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+    }
+    TEST("it goes when the session wants the room, and what landed late is looked for") {
+        keep();
+        CHECK_IS(scene_cancel(ZKL_RELEASED), ZKL_DO_REMOVE);
+        CHECK_IS(s.fails, 0);
+        keep();
+        s.claim.doubted = true;
+        CHECK_IS(scene_cancel(ZKL_RELEASED), ZKL_DO_REMOVE | ZKL_DO_LIST);
+    }
+    TEST("a node that is gone is nobody's: the next claim enters") {
+        keep();
+        scene_cut();
+        s.common.clock.connected = true;
+        come(&s.second, false);
+        CHECK_IS(scene_own_deleted(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(resume(&s.second), ENTERS);
+    }
+    TEST("its node is watched from the next heartbeat on, as a holder's") {
+        keep();
+        CHECK_IS(scene_beat(), ZKL_DO_WATCH_OWN);
+        CHECK_IS(scene_beat(), 0);
+        CHECK_IS(scene_own_changed(), ZKL_DO_WATCH_OWN);
+    }
+    TEST("with the session it is gone, and nobody is told") {
+        keep();
+        CHECK_IS(scene_expire(), ZKL_DO_FORGET);
+        CHECK(!s.line.kept);
+    }
+}
+
+/* Another session's node that may be kept; and one behind it. */
+#define KEPT_NODE "_c_11111111-2222-3333-4000-000000000001-lock-0000000041"
+#define OTHERS "_c_f47ac10b-58cc-4372-8000-000000000001-lock-0000000040"
+
+static void try_it(void) {
+    scene_open(ZKL_MUTEX, ZKL_NEVER, true);
+    CHECK_IS(scene_start(), ZKL_DO_LIST);
+}
+
+/* A try in line behind that node; the user is not told that it waits. */
+static void ask(void) {
+    try_it();
+    CHECK_IS(LISTED(KEPT_NODE), ENTERS);
+    scene_created(42, 1042);
+    CHECK_IS(LISTED(KEPT_NODE, s.claim.name), ZKL_DO_WATCH_AHEAD | ZKL_DO_WATCH_OWN);
+}
+
+static void trying(void) {
+    TEST("a try behind one that may be kept queues, and has the lock when that goes") {
+        ask();
+        CHECK_IS(scene_got_ahead(ZKL_DONE), 0);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
+    }
+    TEST("it goes away when the node says that it is held") {
+        ask();
+        CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, s.claim.ahead)),
+                 ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.code, ZKL_TIMEOUT);
+    }
+    TEST("who is no try goes on waiting, and so does a try that waits for another one") {
+        ask();
+        struct zkl_contender *ahead = zkl_contender_hold(s.claim.ahead);
+        CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, NULL)), 0);
+        s.claim.trying = false;
+        CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, ahead)), 0);
+        s.claim.trying = true;
+        zkl_contender_drop(ahead);
+    }
+    TEST("behind two, behind another's, or behind its own session's it does not") {
+        const char *own;
+        try_it();
+        CHECK_IS(LISTED(KEPT_NODE, BEHIND), ZKL_DO_FAIL | ZKL_DO_FORGET);
+        try_it();
+        CHECK_IS(LISTED(OTHERS), ZKL_DO_FAIL | ZKL_DO_FORGET);
+        begin(KEEP);
+        scene_start();
+        own = scene_name(41);
+        CHECK(strstr(own, "-4000-"));
+        char name[2 * ZKL_NAME_SIZE];
+        snprintf(name, sizeof name, "%s", own);
+        try_it();
+        CHECK_IS(LISTED(name), ZKL_DO_FAIL | ZKL_DO_FORGET);
+    }
+    TEST("one that came between is waited for by no try") {
+        try_it();
+        LISTED(KEPT_NODE);
+        scene_created(42, 1042);
+        const char *between = "_c_11111111-2222-3333-0000-000000000009-lock-0000000041";
+        CHECK_IS(LISTED(OTHERS, between, s.claim.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+    }
+}
+
+/* Given back to others, and wanted again after so long: for how long it is not kept then. */
+static zkl_time restraint_after(zkl_time passed) {
+    zkl_time length = 0;
+    s.line.restraint.gave_back = s.now;
+    s.now += passed;
+    scene_detach(&s.second);
+    zkl_claim_keep(scene_add(&s.second, ZKL_MUTEX), KEEP, s.now);
+    for (; s.second.keep == 0 && length < 100 * ZKL_SECOND; length += ZKL_SECOND) {
+        scene_detach(&s.second);
+        zkl_claim_keep(scene_add(&s.second, ZKL_MUTEX), KEEP, s.now + length);
+    }
+    s.now += length;
+    return length ? length - ZKL_SECOND : 0;
+}
+
+static void restraint(void) {
+    TEST("what is given back to others, and wanted again soon, is not kept: 2 s, 4 s ... 30 s") {
+        static const int seconds[] = {2, 4, 8, 16, 30, 30};
+        keep();
+        for (int i = 0; i < 6; i++) CHECK_IS(restraint_after(0), seconds[i] * ZKL_SECOND);
+        CHECK_IS(restraint_after(2 * ZKL_SECOND), 0);
+        CHECK_IS(restraint_after(2 * ZKL_SECOND - 1), 2 * ZKL_SECOND);
+    }
+    TEST("given back is what others came for, kept or held") {
+        keep();
+        contend();
+        CHECK_IS(s.line.restraint.gave_back, s.now);
+        hold(KEEP);
+        LINE(s.claim.name, BEHIND);
+        scene_release();
+        CHECK_IS(s.line.restraint.gave_back, s.now);
+    }
+    TEST("nothing else is: its time, the room, a node with all its grants, a lock of no keeping") {
+        for (int i = 0; i < 4; i++) {
+            if (i < 2) keep();
+            else hold(KEEP);
+            if (i >= 2) answer(ZKL_DONE);
+            if (i == 0) s.claim.deadline = s.now;
+            if (i == 0) scene_tick(0);
+            if (i == 1) scene_cancel(ZKL_RELEASED);
+            if (i == 2) s.claim.served = ZKL_BATCH_MAX - 1;
+            if (i == 3) s.claim.keep = 0;
+            if (i == 3) LINE(s.claim.name, BEHIND);
+            if (i >= 2) scene_release();
+            CHECK_IS(s.claim.state, ZKL_LEAVE);
+            CHECK_IS(s.line.restraint.gave_back, 0);
+        }
+    }
+    TEST("meanwhile its node goes with the release, and no watch is asked for") {
+        begin(KEEP);
+        scene_detach(&s.claim);
+        s.line.restraint.gave_back = s.now;
+        zkl_claim_init(&s.claim, &s.common, &s.line, ZKL_MUTEX, ZKL_NEVER, false);
+        zkl_claim_keep(&s.claim, KEEP, s.now);
+        scene_start();
+        scene_created(42, 1042);
+        CHECK_IS(LISTED(s.claim.name), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_token(&s.claim), 1042 * ZKL_BATCH_MAX);
+        CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+    }
+}
+
+int main(void) {
+    taking();
+    saying_in_turns();
+    asking();
+    ending();
+    trying();
+    restraint();
+    scene_close();
+    return check_report();
+}

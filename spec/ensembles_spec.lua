@@ -1,0 +1,108 @@
+--- docs/two-ensembles.md: its recipe runs, and its rules are kept.
+
+local locks = require "docs.two-ensembles.locks"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local ONE, TWO = "memory:ensemble-one", "memory:ensemble-two"
+local BOTH, SWAPPED = { ONE, TWO }, { TWO, ONE }
+local PATHS = 40
+
+
+-- A server in memory ends with its last session.
+local function open_servers()
+    return { assert(zklock.connect(ONE)), assert(zklock.connect(TWO)) }
+end
+
+
+local function close(opened)
+    for _, each in ipairs(opened) do each:close() end
+end
+
+
+describe("the recipe of two ensembles", function()
+    local opened
+
+    local function connect(ensembles)
+        local all = assert(locks.connect(ensembles))
+        opened[#opened + 1] = all
+        return all
+    end
+
+    before_each(function()
+        opened = open_servers()
+        locks.mark(BOTH)
+    end)
+
+    after_each(function() close(opened) end)
+
+    it("has each path in one ensemble, the same for each client, and uses both", function()
+        local here, there, count = connect(BOTH), connect(BOTH), { 0, 0 }
+        for n = 1, PATHS do
+            local path = "/locks/sku-" .. n
+            local lease = assert(here:mutex(path):acquire(5))
+            local _, _, code = there:mutex(path):acquire(0)
+            assert.equal("timeout", code)
+            for i, hosts in ipairs(BOTH) do
+                local nodes = zklock.memory(hosts:match(":(.*)")):children(path)
+                if nodes and nodes[1] then count[i] = count[i] + 1 end
+            end
+            lease:release{ wait = 5 }
+        end
+        assert.equal(PATHS, count[1] + count[2])
+        assert.is_true(count[1] >= PATHS / 4 and count[2] >= PATHS / 4)
+    end)
+
+    for what, ensembles in pairs{ ["another order"] = SWAPPED, ["fewer"] = { ONE },
+                                  ["more"] = { ONE, TWO, ONE } } do
+        it("refuses a client whose set is another one: " .. what, function()
+            local all, problem = locks.connect(ensembles)
+            assert.is_nil(all)
+            assert.matches("not %d of " .. #ensembles, problem)
+        end)
+    end
+
+    it("refuses an ensemble that was not marked", function()
+        opened[2]:close() -- the server that comes has no mark
+        opened[2] = assert(zklock.connect(TWO))
+        local all, problem = locks.connect(BOTH)
+        assert.is_nil(all)
+        assert.matches("no part, not 2 of 2", problem)
+    end)
+
+    it("takes another set when that is marked, and the old one no more", function()
+        locks.mark(SWAPPED)
+        assert.is_nil((locks.connect(BOTH)))
+        assert.truthy(connect(SWAPPED))
+    end)
+
+    it("goes on with the paths of one ensemble while the other is away", function()
+        local all = connect(BOTH)
+        local paths = {}
+        for n = 1, PATHS do
+            local path = "/locks/sku-" .. n
+            paths[all:session(path) == all.sessions[1] and 1 or 2] = path
+        end
+        zklock.memory("ensemble-one"):cut(all.sessions[1])
+        assert(all:mutex(paths[2]):acquire(5)):release()
+        assert.equal("suspended", all:session(paths[1]):state())
+        zklock.memory("ensemble-one"):heal(all.sessions[1])
+        assert(all:mutex(paths[1]):acquire(5)):release()
+    end)
+end)
+
+
+describe("docs/two-ensembles.md", function()
+    it("has an example that runs as it is written, but for the addresses", function()
+        local opened = open_servers()
+        local source = rig.shell("cat docs/two-ensembles.md"):match "```lua\n(.-)```"
+        local hosts, said = { ONE, TWO }, nil
+        source = source:gsub('"zk[^"]*"', function()
+            return ("%q"):format(table.remove(hosts, 1))
+        end):gsub('require "locks"', 'require "docs.two-ensembles.locks"')
+        local run = assert(load("local print = ...\n" .. source))
+        run(function(what) said = what end)
+        assert.equal("sold", said)
+        close(opened)
+    end)
+end)

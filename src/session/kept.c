@@ -1,0 +1,64 @@
+/*
+ * kept.c - nodes that are kept after the last release: who has them next, and when they go.
+ *
+ * A kept node is in nobody's way within its session. It goes before a claim that cannot have it
+ * contends on the path, and before the session is short of room for another node or watch.
+ */
+#include "stake.h"
+
+static bool is_kept(const struct stake *stake) {
+    return stake->claim.state == ZKL_KEPT && stake->claim.keep > 0;
+}
+
+static zkl_time since(const struct stake *kept) {
+    return kept->claim.deadline - kept->claim.keep;
+}
+
+struct stake *zkl_kept_longest(const struct zkl_session *session) {
+    struct stake *longest = NULL;
+    for (struct stake *stake = session->stakes; stake; stake = stake->next) {
+        if (is_kept(stake) && (!longest || since(stake) < since(longest))) longest = stake;
+    }
+    return longest;
+}
+
+zkl_time zkl_kept_due(const struct zkl_session *session) {
+    zkl_time due = ZKL_NEVER;
+    for (const struct stake *stake = session->stakes; stake; stake = stake->next)
+        if (is_kept(stake)) due = zkl_earlier(due, stake->claim.deadline);
+    return due;
+}
+
+void zkl_kept_give_back(struct stake *kept) {
+    zkl_stake_perform(kept, zkl_claim_cancel(&kept->claim, ZKL_RELEASED));
+}
+
+void zkl_kept_take(const struct path *path) {
+    struct stake *kept = (struct stake *)path->line.kept;
+    if (kept) zkl_stake_perform(kept, zkl_claim_take(&kept->claim, kept->session->now));
+}
+
+void zkl_kept_contended(const struct path *path) {
+    struct stake *kept = (struct stake *)path->line.kept;
+    if (kept) zkl_stake_perform(kept, zkl_claim_contended(&kept->claim, kept->session->now));
+}
+
+void zkl_kept_clear_way(const struct path *path, const struct stake *stake) {
+    struct stake *kept = (struct stake *)path->line.kept;
+    if (kept && is_kept(kept) && !zkl_claim_inherits(&stake->claim, &kept->claim))
+        zkl_kept_give_back(kept);
+}
+
+/*
+ * The node still counts until it is gone, but not against what is asked for after its delete: the
+ * server has removed it by then.
+ */
+bool zkl_kept_make_room(struct zkl_session *session, size_t bytes) {
+    struct stake *kept;
+    while (zkl_stake_bytes(session) + bytes > ZKL_PATHS_MAX && (kept = zkl_kept_longest(session))) {
+        kept->leaves_room = true;
+        session->leaving_bytes += zkl_stake_cost(session, kept->path->length);
+        zkl_kept_give_back(kept);
+    }
+    return zkl_stake_bytes(session) + bytes <= ZKL_PATHS_MAX;
+}
