@@ -4,9 +4,11 @@
 #include <assert.h>
 #include <stddef.h>
 
-enum { STEPS = ZKL_HISTOGRAM_STEPS, LAST = ZKL_HISTOGRAM_BUCKETS - 1, STEPS_LOG2 = 4 };
+#define STEPS ((size_t)ZKL_HISTOGRAM_STEPS)
+#define STEPS_LOG2 4
+#define LAST ((size_t)ZKL_HISTOGRAM_BUCKETS - 1)
 
-_Static_assert(STEPS == 1 << STEPS_LOG2, "a doubling has so many buckets");
+_Static_assert(ZKL_HISTOGRAM_STEPS == 1 << STEPS_LOG2, "a doubling has so many buckets");
 
 /* The place of the highest bit. */
 static unsigned log2_of(uint64_t value) {
@@ -23,7 +25,7 @@ static size_t bucket_of(zkl_time time) {
 
 /* The middle of a bucket. */
 static zkl_time middle_of(size_t bucket) {
-    unsigned doublings = bucket < STEPS ? 0 : (unsigned)(bucket / STEPS - 1);
+    size_t doublings = bucket < STEPS ? 0 : bucket / STEPS - 1;
     uint64_t units = (uint64_t)(bucket - doublings * STEPS) << doublings;
     uint64_t width = UINT64_C(1) << doublings;
     return (zkl_time)((2 * units + width) * 1000 / (2 * STEPS));
@@ -57,6 +59,6 @@ zkl_time zkl_histogram_quantile(const struct zkl_histogram *histogram, unsigned 
 uint64_t zkl_histogram_below(const struct zkl_histogram *histogram, unsigned doublings) {
     uint64_t below = 0;
     assert(doublings <= ZKL_HISTOGRAM_DOUBLINGS);
-    for (size_t i = 0; i < (size_t)STEPS * (1 + doublings); i++) below += histogram->buckets[i];
+    for (size_t i = 0; i < STEPS * (1 + doublings); i++) below += histogram->buckets[i];
     return below;
 }
