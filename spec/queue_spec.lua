@@ -50,6 +50,15 @@ describe("queue()", function()
         assert.equal(tonumber(stat:match("ctime=(%d+)")), math.floor(since * 1000 + 0.5))
     end)
 
+    it("shows since when a contender is there, in memory, too", function()
+        hold(lock, 5)
+        local made = os.time()
+        local since = lock:queue()[1].since
+        assert.is_true(math.abs(since - made) < 60, tostring(since))
+        zklock.sleep(0.1)
+        assert.is_true(math.abs(since - lock:queue()[1].since) < 0.05, tostring(since))
+    end)
+
     it("shows everybody in order of arrival, and who holds", function()
         local sessions, queue = {}, nil
         rig.run(4, function(n)

@@ -39,7 +39,7 @@ function _M.buy()
     local sku = (ngx.var.arg_sku or ""):match("^%w+$")
     if not sku then return ngx.exit(ngx.HTTP_BAD_REQUEST) end
     if not session then return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE) end
-    local ok, answer = session:mutex("/shop/" .. sku):with(3, sell, sku)
+    local ok, answer = session:mutex("/shop/" .. sku, { metrics = "shop" }):with(3, sell, sku)
     if not ok then ngx.status = ngx.HTTP_SERVICE_UNAVAILABLE end
     ngx.say(answer)
 end

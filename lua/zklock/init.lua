@@ -2,6 +2,7 @@
 -- The reference is docs/reference.md.
 
 local memory = require "zklock.memory"
+local metrics = require "zklock.metrics"
 local options = require "zklock.options"
 local Session = require "zklock.session"
 local wait = require "zklock.wait"
@@ -24,6 +25,9 @@ end
 --- The server of that name inside this process: zklock.connect("memory:name"). For tests.
 ---@type fun(name: string): zklock.Memory
 _M.memory = memory
+
+--- What all sessions of the process have counted, as text for Prometheus.
+_M.metrics = metrics.text
 
 --- Runs functions as coroutines at once, and drives every wait in them.
 _M.run = wait.run

@@ -12,6 +12,7 @@ local options = require "zklock.options"
 local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
 local scope = require "zklock.scope"
+local token_uses = require "zklock.token_uses"
 local wait = require "zklock.wait"
 
 local now = core.now
@@ -67,6 +68,7 @@ local way = {}
 
 -- Begins to contend.
 function way.ask(self, owner, timeout, trying, quiet, permits)
+    if self.session.on_event then token_uses.note(self) end
     return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet, permits)
 end
 
@@ -285,7 +287,7 @@ end
 
 
 -- What the session's handle is asked for, each time.
-local function wish_of(path, claim, opts)
+local function wish_of(session, path, claim, opts)
     return core.wish{
         path = path,
         kind = claim,
@@ -296,6 +298,7 @@ local function wish_of(path, claim, opts)
         batch = opts.batch,
         counting = opts.token == "turns",
         keep = opts.keep,
+        meter = opts.metrics and session:meter(opts.metrics),
     }
 end
 
@@ -311,7 +314,8 @@ function Lock.new(session, path, kind, opts)
         limit = opts.limit,
         batch = opts.batch,
         counting = opts.token == "turns",
-        wish = kind ~= "multi" and wish_of(path, claim, opts), -- a multi-lock has its parts'
+        -- A multi-lock has its parts'.
+        wish = kind ~= "multi" and wish_of(session, path, claim, opts),
     }, Lock)
 end
 

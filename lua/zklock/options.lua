@@ -125,6 +125,15 @@ function check.auth(value, name)
 end
 
 
+local LABEL_SIZE = 100
+
+function check.label(value, name)
+    check.text(value, name)
+    if value == "" then refuse("%s must not be empty", name) end
+    check_size(value, name, LABEL_SIZE)
+end
+
+
 local NOTHING = {} -- given
 
 
@@ -159,6 +168,7 @@ local connect_fields = {
     reopen = check.flag,
     identity = check.text,
     on_state = check.callback,
+    on_event = check.callback,
 }
 
 local connect_defaults = {
@@ -275,6 +285,7 @@ local mutex_fields = {
     jitter = check.pause,
     token = one_of("turns"),
     keep = check.positive,
+    metrics = check.label,
 }
 
 
@@ -311,7 +322,7 @@ local function refuse_keep(given, what)
 end
 
 
-local rwlock_fields = { reentrant = check.flag, data = check.data }
+local rwlock_fields = { reentrant = check.flag, data = check.data, metrics = check.label }
 
 local rwlock_defaults = { reentrant = true }
 
@@ -321,7 +332,7 @@ function _M.rwlock(given)
 end
 
 
-local semaphore_fields = { data = check.data }
+local semaphore_fields = { data = check.data, metrics = check.label }
 
 --- The limit and the options of semaphore().
 function _M.semaphore(limit, given)
@@ -348,6 +359,36 @@ function _M.acquire(given)
         refuse("acquire takes seconds or a table of options, not %s", show(given))
     end
     return complete(given, acquire_fields, {}, "the options of acquire")
+end
+
+
+local locked_fields = { metrics = check.label }
+for name, checker in pairs(acquire_fields) do locked_fields[name] = checker end
+
+--- What locked() takes: the same, and the name of its locks in the metrics.
+function _M.locked(given)
+    if type(given) ~= "table" then return _M.acquire(given) end
+    return complete(given, locked_fields, {}, "the options of locked")
+end
+
+
+local OWN_LABELS = { le = true, lock = true, outcome = true, state = true, type = true }
+
+--- The labels of zklock.metrics().
+function _M.labels(given)
+    if given == nil then return NOTHING end
+    check_type(given, "table", "the labels of metrics")
+    local labels = {}
+    for name, value in pairs(given) do
+        local fits = type(name) == "string" and name:find("^%a[%w_]*$") and not OWN_LABELS[name]
+        if not fits then
+            refuse("a label of metrics must be a name of letters, digits and _, other than " ..
+                   "%s, not %s", concat(sorted_names(OWN_LABELS), ", "), show(name))
+        end
+        labels[name] = type(value) == "number" and ("%.14g"):format(value) or value
+        check.label(labels[name], "the label " .. name)
+    end
+    return labels
 end
 
 

@@ -8,6 +8,7 @@ local core = require "zklock.core"
 local current_task = require "zklock.host_task"
 local failure = require "zklock.failure"
 local key_reader = require "zklock.key"
+local metrics = require "zklock.metrics"
 local misuse = require "zklock.misuse"
 local multi = require "zklock.multi"
 local options = require "zklock.options"
@@ -35,6 +36,7 @@ Session.__name = "zklock.session"
 function Session:protect(fn, ...)
     local ok, problem = pcall(fn, ...)
     if ok then return end
+    metrics.count_callback_error()
     self.callback_errors = self.callback_errors + 1
     self.callback_error = problem
 end
@@ -84,6 +86,12 @@ function deliver.state(self, state)
 end
 
 
+-- Only told to sessions that have the callback.
+function deliver.step(self, step)
+    self:call(self.on_event, step)
+end
+
+
 -- What an error cut short: something had been taken out of the inbox, and was not delivered.
 local function deliver_again(self)
     local done, state = {}, self.handle:state()
@@ -97,12 +105,21 @@ local function deliver_again(self)
 end
 
 
+-- Events of paths on which tokens are mixed.
+local function deliver_mixed(self)
+    local mixed = self.mixed
+    self.mixed = nil
+    for _, event in ipairs(mixed) do deliver.step(self, event) end
+end
+
+
 local function deliver_each(self)
     local count, handle = 0, self.handle
     if self.cut then
         self.cut = false
         deliver_again(self)
     end
+    if self.mixed then deliver_mixed(self) end
     while true do
         local kind, subject, more, position = handle:next()
         if not kind then return count end
@@ -122,6 +139,21 @@ local function deliver_all(self)
 end
 
 sessions.deliver_by(deliver_all)
+
+
+--- The number of the meter of that name. A name is a label of metrics, and nobody wants many.
+function Session:meter(name)
+    local meters = self.meters
+    if not meters[name] then
+        if self.meter_count == core.meters_max then
+            misuse.refuse("metrics: a session has at most %d names: name what locks are for, " ..
+                          "not each lock", core.meters_max)
+        end
+        meters[name] = self.handle:meter(name)
+        self.meter_count = meters[name]
+    end
+    return meters[name]
+end
 
 
 --- Delivers what happened: completed requests, callbacks. Never waits. Raises in a thread (of
@@ -278,9 +310,10 @@ function Session:locked(prefix, key, fn, opts)
     options.prefix(prefix)
     local key_of = key_reader(key)
     options.callback(fn, "what locked runs")
-    opts = options.acquire(opts)
+    opts = options.locked(opts)
+    local of_lock = opts.metrics and { metrics = opts.metrics }
     return function(...)
-        return Lock.run(self:mutex(prefix .. key_of(...)), opts, fn, ...)
+        return Lock.run(self:mutex(prefix .. key_of(...), of_lock), opts, fn, ...)
     end
 end
 
@@ -364,6 +397,7 @@ local function open(hosts, opts)
         acl = opts.acl,
         containers = opts.parents == "container",
         reopen = opts.reopen,
+        steps = opts.on_event ~= nil,
         identity = opts.identity or core.identity(),
     }
 end
@@ -377,6 +411,9 @@ local function new(handle, hosts, opts)
         asked_timeout = opts.timeout,
         connect_timeout = opts.connect_timeout,
         on_state = opts.on_state,
+        on_event = opts.on_event,
+        meters = {}, -- name -> its number
+        meter_count = 0,
         requests = weak_values(), -- id -> Request
         watchers = {}, -- id -> Watcher
         leases = setmetatable({}, { __mode = "k" }), -- those with callbacks

@@ -123,6 +123,7 @@ static bool hear(void) {
     case ZKL_EVENT_LEASE: hear_lease(event.id, event.phase); break;
     case ZKL_EVENT_STATE:
     case ZKL_EVENT_WATCHER:
+    case ZKL_EVENT_STEP:
     case ZKL_EVENT_NONE: break;
     }
     return true;
@@ -661,6 +662,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                           .margin = 0.5,
                                           .containers = true,
                                           .reopen = true,
+                                          .steps = true,
                                           .seed = 1};
     memset(&w, 0, sizeof w);
     w.data = data;

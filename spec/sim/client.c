@@ -28,11 +28,13 @@ void client_begin(struct client *client) {
                                           .overhead = overhead(),
                                           .containers = true,
                                           .reopen = true,
+                                          .steps = index_of(client) % 2,
                                           .seed = (uint64_t)index_of(client)};
     shortage_end(); /* else there is no client */
     client->zk = zkl_session_new(&settings);
     client->expiring = client->closing = false;
     client->last = 0;
+    client->held = 0;
     client_keep(client);
 }
 

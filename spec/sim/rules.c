@@ -232,6 +232,17 @@ void rules_on_left(const struct client *client, const struct wish *wish) {
     }
 }
 
+/* A grant is told, then its end, once. */
+void rules_on_step(struct client *client, const struct zkl_step *step) {
+    bool ends = step->kind == ZKL_STEP_LOST || step->kind == ZKL_STEP_RELEASED;
+    if (step->kind == ZKL_STEP_GRANTED) client->held++;
+    require(!ends || client->held > 0 || client->zk->stats.untold,
+            "a step tells the end of a grant that was told");
+    if (ends && client->held > 0) client->held--;
+    require(step->kind >= ZKL_STEP_EXPIRED || (step->path && step->owner),
+            "a step of a lock says whose it is");
+}
+
 /* Expiry, or a deletion, is no signal. */
 void rules_on_return(const struct zkl_claim *waiter) {
     const struct node *node = waiter ? node_find(waiter->name) : NULL;
@@ -794,6 +805,11 @@ static void check_accounts(const struct client *client) {
     require(stats.claims == 0 && stats.in_flight == 0, "what there is no more is not counted");
     require(stats.paths == 0, "no bytes of paths are left");
     require(stats.watches == 0 && stats.watch_bytes == 0, "no watch is left");
+    const struct zkl_meter *meter = &client->zk->totals.meter;
+    require(meter->wait.count == stats.grants || world.setting.mix == MIX_CONDITION,
+            "each grant's wait is counted, once");
+    require(meter->hold.count == stats.grants, "each grant's hold is counted, once");
+    require(client->held == 0 || stats.untold, "the end of each grant is told as a step");
     for (size_t i = 0; i < WATCH_BUCKETS; i++)
         require(!client->zk->watches.buckets[i], "no watch is kept in mind");
 }

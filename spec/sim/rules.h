@@ -22,6 +22,7 @@ bool rules_has_run_out(const struct client *client, const struct wish *wish);
 void rules_on_left(const struct client *client, const struct wish *wish); /* waited for the end */
 void rules_on_stay(const struct wish *wish, enum zkl_code code);          /* it could not wait */
 void rules_on_signalled(const struct wish *wish);
+void rules_on_step(struct client *client, const struct zkl_step *step);
 
 /* Of deeds (rules_deeds.c): */
 void rules_on_open_deed(const struct client *client, const struct deed *deed, zkl_time now);

@@ -386,5 +386,6 @@ bool user_hear(struct client *client) {
     if (event.kind == ZKL_EVENT_REQUEST) hear_request(client, event.id);
     if (event.kind == ZKL_EVENT_LEASE) hear_lease(client, event.id);
     if (event.kind == ZKL_EVENT_WATCHER) deed_hear_watcher(client, event.id);
+    if (event.kind == ZKL_EVENT_STEP) rules_on_step(client, event.step);
     return true;
 }

@@ -258,6 +258,7 @@ struct client {
     struct shadow shadows[SHADOWS];
     enum life life;
     unsigned wished;          /* how many wishes it had */
+    unsigned held;            /* grants of whose end no step was told */
     unsigned waited, signals; /* how often it waited in the condition, and signalled */
     bool closing;             /* its session closes, and takes its time for it */
     unsigned deeds_done;      /* so many deeds were begun */

@@ -29,10 +29,13 @@ void zkl_lua_open_request(lua_State *L);
 void zkl_lua_open_lease(lua_State *L);
 void zkl_lua_open_watcher(lua_State *L);
 void zkl_lua_open_child(lua_State *L);
+void zkl_lua_open_totals(lua_State *L);
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
 int zkl_lua_wish(lua_State *L);    /* the function core.wish(options) */
 int zkl_lua_poll(lua_State *L);    /* the function core.poll(sessions, seconds) */
 int zkl_lua_child(lua_State *L);   /* the function core.child(words, path) */
+int zkl_lua_stats(lua_State *L);   /* the method session:stats() */
+int zkl_lua_totals(lua_State *L);  /* the function core.totals(): the same of all sessions here */
 
 void zkl_lua_push_memory(lua_State *L); /* the table core.memory */
 

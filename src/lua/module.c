@@ -94,6 +94,8 @@ static void set_constants(lua_State *L) {
     lua_setfield(L, -2, "batch_max"); /* a token counts so many grants of a node */
     lua_pushinteger(L, ZKL_BATCH_BY_TIME);
     lua_setfield(L, -2, "batch_by_time");
+    lua_pushinteger(L, ZKL_METERS_MAX);
+    lua_setfield(L, -2, "meters_max"); /* names of meters in a session */
     lua_pushinteger(L, ZKL_DOWNGRADE_LIMIT);
     lua_setfield(L, -2, "downgrade_limit"); /* of a node's number */
 }
@@ -101,17 +103,13 @@ static void set_constants(lua_State *L) {
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
-    static const luaL_Reg functions[] = {{"session", zkl_lua_session},
-                                         {"wish", zkl_lua_wish},
-                                         {"poll", zkl_lua_poll},
-                                         {"child", zkl_lua_child},
-                                         {"now", now},
-                                         {"thread", thread},
-                                         {"identity", identity},
-                                         {"isyieldable", isyieldable},
-                                         {"on_misuse", zkl_lua_on_misuse},
-                                         {"states", count_states},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"session", zkl_lua_session}, {"wish", zkl_lua_wish},
+        {"poll", zkl_lua_poll},       {"child", zkl_lua_child},
+        {"totals", zkl_lua_totals},   {"now", now},
+        {"thread", thread},           {"identity", identity},
+        {"isyieldable", isyieldable}, {"on_misuse", zkl_lua_on_misuse},
+        {"states", count_states},     {NULL, NULL}};
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif
@@ -121,6 +119,7 @@ int luaopen_zklock_core(lua_State *L) {
     zkl_lua_open_lease(L);
     zkl_lua_open_watcher(L);
     zkl_lua_open_child(L);
+    zkl_lua_open_totals(L);
     lua_newtable(L);
     zkl_lua_set_functions(L, functions);
     zkl_lua_push_memory(L);

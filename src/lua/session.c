@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../memory/memory_link.h"
 #include "../zookeeper/zookeeper_link.h"
@@ -31,6 +32,7 @@ int zkl_lua_session(lua_State *L) {
         .acl = (enum zkl_acl)luaL_checkoption(L, field(L, 1, "acl"), NULL, acls),
         .containers = lua_toboolean(L, field(L, 1, "containers")),
         .reopen = lua_toboolean(L, field(L, 1, "reopen")),
+        .steps = lua_toboolean(L, field(L, 1, "steps")),
         .hosts = luaL_optstring(L, field(L, 1, "hosts"), NULL),
         .chroot = luaL_optstring(L, field(L, 1, "chroot"), NULL),
         .auth_scheme = luaL_optstring(L, field(L, 1, "auth_scheme"), NULL),
@@ -110,57 +112,61 @@ static int trouble(lua_State *L) {
     return 1;
 }
 
-static void set_count(lua_State *L, const char *name, uint64_t value) {
-    if (zkl_lua_push_int64(L, (int64_t)value)) lua_setfield(L, -2, name);
-}
-
-static int stats(lua_State *L) {
-    struct zkl_stats counted;
-    zkl_client *client = zkl_lua_check_client(L, 1);
-    zkl_session_stats(zkl_client_enter(client), &counted);
-    zkl_client_leave(client);
-    lua_newtable(L);
-    set_count(L, "creates", counted.creates);
-    set_count(L, "deletes", counted.deletes);
-    set_count(L, "sets", counted.sets);
-    set_count(L, "lists", counted.lists);
-    set_count(L, "gets", counted.gets);
-    set_count(L, "exists", counted.exists);
-    set_count(L, "syncs", counted.syncs);
-    set_count(L, "grants", counted.grants);
-    set_count(L, "losses", counted.losses);
-    set_count(L, "waits", counted.waits);
-    set_count(L, "timeouts", counted.timeouts);
-    set_count(L, "reconnects", counted.reconnects);
-    set_count(L, "expiries", counted.expiries);
-    set_count(L, "orphans", counted.orphans);
-    set_count(L, "events", counted.events);
-    set_count(L, "in_flight", counted.in_flight);
-    set_count(L, "claims", counted.claims);
-    set_count(L, "watches", counted.watches);
-    set_count(L, "watch_bytes", counted.watch_bytes);
-    set_count(L, "watch_bytes_limit", ZKL_WATCHES_MAX);
-    set_count(L, "watch_removals", counted.watch_removals);
-    set_count(L, "path_bytes", counted.paths);
-    return 1;
-}
-
 /* --- the inbox ------------------------------------------------------------------------------ */
 
-/* session:next() -> nothing | kind, id or state, whether more is there, position */
+/* Seconds since 1970 of a time by our own clock. */
+static lua_Number date_of(zkl_time time) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    lua_Number seconds = (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec / ZKL_SECOND;
+    return seconds - (lua_Number)(zkl_now() - time) / ZKL_SECOND;
+}
+
+/* A table, as docs/reference.md has it at `on_event`. */
+static void push_step(lua_State *L, const struct zkl_step *step) {
+    static const char *const kinds[] = {[ZKL_STEP_QUEUED] = "queued",
+                                        [ZKL_STEP_GRANTED] = "granted",
+                                        [ZKL_STEP_SUSPECT] = "suspect",
+                                        [ZKL_STEP_HELD] = "held",
+                                        [ZKL_STEP_LOST] = "lost",
+                                        [ZKL_STEP_RELEASED] = "released",
+                                        [ZKL_STEP_REVOKED] = "revoked",
+                                        [ZKL_STEP_EXPIRED] = "expired",
+                                        [ZKL_STEP_RECONNECTED] = "reconnected"};
+    bool ended = step->kind == ZKL_STEP_LOST || step->kind == ZKL_STEP_RELEASED;
+    lua_newtable(L);
+    lua_pushstring(L, kinds[step->kind]);
+    lua_setfield(L, -2, "event");
+    lua_pushnumber(L, date_of(step->at));
+    lua_setfield(L, -2, "time");
+    lua_pushstring(L, step->path);
+    lua_setfield(L, -2, "path");
+    lua_pushstring(L, step->owner);
+    lua_setfield(L, -2, "owner");
+    if (step->token && zkl_lua_push_int64(L, step->token)) lua_setfield(L, -2, "token");
+    zkl_lua_push_time(L, step->took);
+    if (ended) lua_setfield(L, -2, "held");
+    else if (step->kind == ZKL_STEP_GRANTED) lua_setfield(L, -2, "waited");
+    else lua_pop(L, 1);
+    lua_pushinteger(L, (lua_Integer)step->position);
+    if (step->position) lua_setfield(L, -2, "position");
+    else lua_pop(L, 1);
+}
+
+/* session:next() -> nothing | kind, id, state or step, whether more is there, position */
 static int next_event(lua_State *L) {
-    static const char *const kinds[] = {[ZKL_EVENT_REQUEST] = "request",
-                                        [ZKL_EVENT_QUEUED] = "queued",
-                                        [ZKL_EVENT_LEASE] = "lease",
-                                        [ZKL_EVENT_STATE] = "state",
-                                        [ZKL_EVENT_WATCHER] = "watcher"};
+    static const char *const kinds[] = {
+        [ZKL_EVENT_REQUEST] = "request", [ZKL_EVENT_QUEUED] = "queued",
+        [ZKL_EVENT_LEASE] = "lease",     [ZKL_EVENT_STATE] = "state",
+        [ZKL_EVENT_WATCHER] = "watcher", [ZKL_EVENT_STEP] = "step"};
     struct zkl_event event;
     bool more;
     zkl_client *client = zkl_lua_check_client(L, 1);
-    luaL_checkstack(L, 4, NULL);
+    luaL_checkstack(L, 6, NULL);
     if (!zkl_client_next(client, &event, &more)) return 0;
     lua_pushstring(L, kinds[event.kind]);
     if (event.kind == ZKL_EVENT_STATE) lua_pushstring(L, state_names[event.state]);
+    else if (event.kind == ZKL_EVENT_STEP) push_step(L, event.step);
     else lua_pushnumber(L, (lua_Number)event.id);
     lua_pushboolean(L, more);
     if (event.kind != ZKL_EVENT_QUEUED) return 3;
@@ -264,6 +270,17 @@ static int pause_host(lua_State *L) {
     return zkl_lua_begun(L, client, zkl_pause(session, limit));
 }
 
+/* session:meter(name) -> its number, for core.wish */
+static int meter(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    const char *name = luaL_checkstring(L, 2);
+    size_t number = zkl_session_name_meter(zkl_client_enter(client), name);
+    zkl_client_leave(client);
+    if (number == 0) return luaL_error(L, "not enough memory");
+    lua_pushinteger(L, (lua_Integer)number);
+    return 1;
+}
+
 /* session:holds(path, owner) -> true if that owner has it */
 static int holds(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
@@ -292,8 +309,8 @@ static void push_wish(lua_State *L, const struct zkl_acquire_options *options) {
 }
 
 /*
- * core.wish{ path, kind, reentrant, data, jitter, limit, batch, counting, keep }, by name -> wish;
- * jitter of kind "unfair" only, limit of "permit", batch, counting and keep of "mutex".
+ * core.wish{ path, kind, reentrant, data, jitter, limit, batch, counting, keep, meter }, by name
+ * -> wish; jitter of kind "unfair" only, limit of "permit", batch, counting and keep of "mutex".
  */
 int zkl_lua_wish(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -308,6 +325,7 @@ int zkl_lua_wish(lua_State *L) {
         .batch = (int32_t)luaL_optinteger(L, field(L, 1, "batch"), 0),
         .counting = lua_toboolean(L, field(L, 1, "counting")),
         .keep = lua_isnil(L, keep) ? 0 : zkl_lua_time(L, keep),
+        .meter = (size_t)luaL_optinteger(L, field(L, 1, "meter"), 0),
     };
     luaL_argcheck(L, options.path, 1, "no path");
     push_wish(L, &options);
@@ -439,6 +457,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"holds", holds},
         {"id", id},
         {"listen", listen_for_host},
+        {"meter", meter},
         {"next", next_event},
         {"pause", pause_host},
         {"poke", poke},
@@ -447,7 +466,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"release_all", release_all},
         {"revoke", revoke},
         {"state", state},
-        {"stats", stats},
+        {"stats", zkl_lua_stats},
         {"timeout", timeout},
         {"trouble", trouble},
         {"wait", wait_for_news},

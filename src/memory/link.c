@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "chroot.h"
 #include "memory_link.h"
@@ -140,11 +141,26 @@ void zkl_link_tell(struct zkl_link *link) {
 
 /* --- requests ------------------------------------------------------------------------------- */
 
+/* Milliseconds since 1970, of those by the tree's clock; of the root, which was made by nobody, 0.
+ */
+static int64_t date_of(int64_t made) {
+    struct timespec date;
+    clock_gettime(CLOCK_REALTIME, &date);
+    int64_t now = (int64_t)date.tv_sec * 1000 + date.tv_nsec / 1000000;
+    return made ? now - (zkl_now() / 1000000 - made) : 0;
+}
+
 /* False: there was no memory for it, so nothing was done. */
 static bool ask(struct zkl_link *link, const struct zkl_rpc *rpc, struct zkl_letter *letter) {
     struct zkl_answer answer;
+    struct zkl_stat stat;
     struct zkl_server *server = link->server;
     zkl_tree_ask(server->tree, link->session, rpc, zkl_now(), &answer);
+    if (answer.stat) {
+        stat = *answer.stat;
+        stat.ctime = date_of(stat.ctime);
+        answer.stat = &stat;
+    }
     bool done = answer.error != ZKL_ERROR_SYSTEM;
     if (done) zkl_letter_fill(letter, &answer, rpc->count, strlen(link->chroot));
     zkl_server_post_events(server); /* ahead of the answer */

@@ -49,6 +49,7 @@ static struct zkl_node *make_node(const struct transaction *transaction, const s
     }
     node->size = op->size;
     node->stat.czxid = node->stat.mzxid = transaction->tree->zxid;
+    node->stat.ctime = transaction->tree->now / (ZKL_SECOND / 1000);
     if (op->mode == ZKL_EPHEMERAL || op->mode == ZKL_SEQUENTIAL)
         node->stat.owner = transaction->session->id;
     node->container = op->mode == ZKL_CONTAINER;

@@ -129,6 +129,8 @@ static void complete(struct call *call, struct answer answer) {
     answer.reply = reply_of(answer.rc);
     answer.why = code_of(answer.rc);
     zkl_call_unlink(call);
+    if (answer.reply != ZKL_UNKNOWN)
+        zkl_histogram_add(&session->totals.round_trip, answer.now - call->issued);
     if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);
     if (call->watching) zkl_watches_answer(&session->watches, call->node, watched);

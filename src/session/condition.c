@@ -42,6 +42,8 @@ zkl_actions zkl_condition_waited(const struct call *call, const struct answer *a
     const char *node = answer->reply == ZKL_DONE ? answer->results[0].created : NULL;
     bool left = answer->reply == ZKL_ABSENT && zkl_call_refused(call, answer) == 1;
     if (left) return zkl_claim_left_nothing(claim);
+    struct stake *lock = partner_of(call->stake);
+    if (node && lock) zkl_stake_hold_ends(lock, ZKL_STEP_RELEASED);
     return zkl_claim_created(claim, answer->reply, answer->why, node ? strrchr(node, '/') + 1 : "",
                              0);
 }
@@ -70,6 +72,8 @@ bool zkl_condition_granted(struct stake *stake) {
     if (stake->handles == 0) return false;
     stake->phase = ZKL_PHASE_HELD;
     stake->token = zkl_claim_token(&stake->claim);
+    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* the reply that it had left was lost */
+    zkl_stake_hold_begins(stake);
     zkl_stake_finish(stake, ZKL_OK);
     if (waiter) zkl_stake_perform(waiter, zkl_claim_release(&waiter->claim, waiter->session->now));
     zkl_stake_writers_gone(stake); /* who wrote may have given up meanwhile */

@@ -20,6 +20,8 @@ zkl_session *zkl_session_new(const struct zkl_settings *settings) {
     session->margin = settings->margin;
     session->containers = settings->containers;
     session->reopen = settings->reopen;
+    session->tells_steps = settings->steps;
+    session->steps_end = &session->steps;
     session->random = settings->seed;
     session->watches.overhead = settings->overhead;
     session->common.clock.patience = settings->patience;
@@ -37,6 +39,7 @@ void zkl_session_free(zkl_session *session) {
     while (zkl_session_next_event(session, &unread)) continue;
     zkl_watches_clear(&session->watches);
     zkl_path_tidy(session);
+    zkl_totals_clear(&session->totals);
     free(session->identity);
     free(session->numbers.free);
     free(session);
@@ -52,8 +55,11 @@ void zkl_session_at(zkl_session *session, zkl_time now) {
 
 /* --- what each claim is fed ------------------------------------------------------------------- */
 
+/* What is missed meanwhile may be what the claim waits for. */
 static zkl_actions suspend(struct zkl_claim *claim, zkl_time now) {
+    struct stake *stake = (struct stake *)claim;
     (void)now;
+    stake->way_free_at = stake->path->given_up_at = 0;
     return zkl_claim_suspend(claim);
 }
 
@@ -70,8 +76,10 @@ static zkl_actions end_new(struct zkl_claim *claim, zkl_time now) {
 
 /* The session closes: holders give up, waiters are told, and nothing is kept. */
 static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
+    struct stake *stake = (struct stake *)claim;
     if (!zkl_claim_holds(claim)) return zkl_claim_cancel(claim, ZKL_CLOSED);
-    ((struct stake *)claim)->handles = 0;
+    stake->handles = 0;
+    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED);
     zkl_claim_yield(claim);
     return zkl_claim_release(claim, now);
 }
@@ -109,6 +117,7 @@ void zkl_session_connected(zkl_session *session, uint64_t id, zkl_time timeout) 
     assert(id != 0 && timeout > 0);
     if (session->common.session == id) {
         session->stats.reconnects++;
+        zkl_step_note_session(session, ZKL_STEP_RECONNECTED);
         zkl_stakes_feed(session, zkl_claim_tick); /* what ran out by the old timeout is lost */
         zkl_clock_retime(&session->common.clock, timeout, session->margin, now);
     } else {
@@ -163,6 +172,7 @@ static bool is_over(const struct zkl_session *session) {
 void zkl_session_expired(zkl_session *session) {
     if (is_over(session)) return;
     session->stats.expiries++;
+    zkl_step_note_session(session, ZKL_STEP_EXPIRED);
     forget_all(session, ZKL_SESSION_EXPIRED);
     zkl_request_fail_all(session, ZKL_EXPIRED);
     zkl_session_wake(session, 0);

@@ -7,7 +7,7 @@
 #include "records.h"
 
 bool zkl_session_has_events(const zkl_session *session) {
-    return session->inbox || session->change_count > 0;
+    return session->inbox || session->change_count > 0 || session->steps;
 }
 
 bool zkl_session_has_news(zkl_session *session) {
@@ -79,12 +79,14 @@ static void take(struct zkl_session *session, struct zkl_event *event) {
         zkl_watcher_unhold(watcher);
         break;
     case ZKL_EVENT_STATE:
+    case ZKL_EVENT_STEP:
     case ZKL_EVENT_NONE: break;
     }
 }
 
 bool zkl_session_next_event(zkl_session *session, struct zkl_event *event) {
     *event = (struct zkl_event){0};
+    if (zkl_step_take(session, event)) return true;
     if (session->change_count) {
         event->kind = ZKL_EVENT_STATE;
         event->state = session->changes[session->change_first];

@@ -39,6 +39,7 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
     stake->handles++;
     if (options->kind == ZKL_WRITE) stake->writers++;
     zkl_stakes_set(&request->stakes, stake);
+    request->again = true;
     request->lease = true;
     request->lease_kind = options->kind;
     zkl_request_finish(request, ZKL_OK, 0);
@@ -140,6 +141,7 @@ static bool is_new(struct zkl_request *request, struct path *path,
 /* False: out of memory. */
 static bool begin(struct zkl_request *request, const struct zkl_acquire_options *options) {
     request->quiet = options->quiet;
+    request->meter = zkl_meter_of(request->session, options->meter);
     struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
     enum zkl_code code = refusal_of(request->session, options, 1);
@@ -177,6 +179,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
     struct zkl_acquire_options of_part = *options;
     of_part.counting = options->counting || options->keep;
     of_part.keep = 0; /* it goes with the others */
+    of_part.meter = 0;
     struct path *path = zkl_path_use(request->session, options->path);
     struct stake *part =
         path ? zkl_stake_new(request->session, path, &of_part, request->deadline) : NULL;

@@ -73,6 +73,7 @@ void zkl_multi_grant(struct stake *stake) {
         part->phase = ZKL_PHASE_HELD;
         part->token = zkl_claim_token(&part->claim);
         part->joint = zkl_multi_is_part(part);
+        zkl_stake_hold_begins(part);
         zkl_stake_finish(part, ZKL_OK);
         part = next_part(part);
     } while (part != stake);

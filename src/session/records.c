@@ -142,6 +142,7 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
     }
     request->session = session;
     request->kind = kind;
+    request->begun = session->now;
     request->deadline = zkl_session_after(session, timeout);
     request->id = number;
     request->references = 2; /* the caller's and the list's */
@@ -186,6 +187,7 @@ void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int err
     request->code = code;
     request->error = error;
     if (code == ZKL_TIMEOUT) request->session->stats.timeouts++;
+    if (request->kind == REQUEST_ACQUIRE) zkl_meter_acquired(request);
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
     /* The list's reference becomes the inbox's. */

@@ -26,6 +26,7 @@ struct path {
     bool idle;              /* perhaps not used any more; zkl_path_tidy() looks */
     struct zkl_line line;   /* its `claims` are the stakes' */
     struct stake *granted;  /* those that were, until GONE; the latest first */
+    zkl_time given_up_at;   /* the latest hold of this session ended; 0: none since it connected */
     /* The latest that waits for its turn, and was told its place; or NULL. */
     const struct stake *told;
     zkl_time told_at;
@@ -82,6 +83,11 @@ struct stake {
     char *data; /* of the node: the session's identity, and the lock's data in a line of its own */
     char *marked_data;       /* as it was last written with ZKL_HELD_WORD, or NULL */
     char *owner;             /* "": nobody's (an orphan) */
+    struct zkl_meter *meter; /* of its lock's name, or NULL */
+    zkl_time queued_at;      /* when it was first told that it waits; 0: never */
+    zkl_time way_free_at;    /* another session's node ahead went; 0: not since it waits */
+    zkl_time granted_at;     /* 0: it does not hold */
+    bool measured;           /* its hold counts; of the parts of a multi-lock one does */
     int error;               /* the server's error code of the last refusal */
     zkl_time jitter;         /* the longest pause of the claim; 0: none */
     zkl_time wake_at;        /* the end of its pause, while it is pausing */
@@ -146,7 +152,8 @@ struct zkl_request {
     char *found;     /* ZKL_CONFLICT: what the path is used for, if known; else NULL */
     struct zkl_queued *queue;
     size_t queued, position;
-    zkl_time deadline;
+    zkl_time begun, deadline;
+    struct zkl_meter *meter; /* ACQUIRE: of the lock's name, or NULL */
     uint64_t id;
     unsigned references; /* the caller's, the list's, the inbox's, calls */
     unsigned calls;      /* requests out for it */
@@ -157,6 +164,7 @@ struct zkl_request {
     bool done;
     bool lease;      /* a handle of lease_kind is there to be taken */
     bool quiet;      /* ACQUIRE: its user does not ask for its place */
+    bool again;      /* ACQUIRE: its owner had the lock already */
     zkl_time ask_at; /* a part of its answer was lost: when to ask again; query.c */
 };
 
@@ -242,6 +250,11 @@ struct zkl_session {
     uint64_t random;        /* of pauses */
     int64_t created;        /* czxid of the newest create of this ZooKeeper session */
     struct zkl_stats stats;
+    struct zkl_totals totals; /* but for what `stats` and `state` tell */
+    bool tells_steps;
+    struct step *steps, **steps_end; /* not taken yet, `step_count` of them */
+    struct step *step_told;          /* the one that was taken last, or NULL */
+    size_t step_count;
 
     struct news *inbox, **inbox_end;
     enum zkl_session_state changes[STATE_NEWS];
@@ -271,6 +284,20 @@ void zkl_path_event(struct zkl_session *session, enum zkl_node_event event, cons
 void zkl_events_post(struct zkl_session *session, struct news *news, enum zkl_event_kind kind);
 void zkl_events_remove(struct zkl_session *session, struct news *news);
 void zkl_events_post_state(struct zkl_session *session, enum zkl_session_state state);
+
+/* --- meter.c: how long things take ----------------------------------------------------------- */
+
+struct zkl_meter *zkl_meter_of(const struct zkl_session *session, size_t number); /* 0: NULL */
+void zkl_meter_acquired(const struct zkl_request *request); /* with its code */
+void zkl_meter_granted(const struct stake *stake);
+void zkl_meter_held(const struct stake *stake, zkl_time held);
+
+/* --- steps.c: what is told of each step ------------------------------------------------------ */
+
+/* The step, to be completed; NULL: it is not told. */
+struct zkl_step *zkl_step_note(const struct stake *stake, enum zkl_step_kind kind, zkl_time took);
+void zkl_step_note_session(struct zkl_session *session, enum zkl_step_kind kind);
+bool zkl_step_take(struct zkl_session *session, struct zkl_event *event); /* false: there is none */
 
 /* --- records.c ------------------------------------------------------------------------------ */
 

@@ -28,6 +28,7 @@
 
 #include "../core/clock.h"
 #include "../core/code.h"
+#include "../core/histogram.h"
 #include "../core/name.h"
 #include "rpc.h"
 
@@ -53,6 +54,7 @@ struct zkl_settings {
     size_t overhead;      /* bytes that a path costs more at the server than it has here */
     bool containers;      /* make missing parents as containers, else persistent */
     bool reopen;          /* after an expiry there will be a new session */
+    bool steps;           /* tell each step of a lock as an event, too */
     uint64_t seed;        /* of random pauses */
 };
 
@@ -109,7 +111,29 @@ enum zkl_event_kind {
     ZKL_EVENT_QUEUED,  /* an acquire, but a quiet one, waits in line */
     ZKL_EVENT_LEASE,   /* a grant changed its phase (suspect, held, lost), or was revoked */
     ZKL_EVENT_STATE,   /* the session changed its state */
-    ZKL_EVENT_WATCHER  /* a watcher has something to tell */
+    ZKL_EVENT_WATCHER, /* a watcher has something to tell */
+    ZKL_EVENT_STEP     /* a step of a lock, or of the session; only if the settings ask for them */
+};
+
+enum zkl_step_kind {
+    ZKL_STEP_QUEUED,
+    ZKL_STEP_GRANTED,
+    ZKL_STEP_SUSPECT,
+    ZKL_STEP_HELD, /* again, after it was suspect */
+    ZKL_STEP_LOST,
+    ZKL_STEP_RELEASED,
+    ZKL_STEP_REVOKED, /* somebody asked the holder to give way */
+    ZKL_STEP_EXPIRED, /* the session */
+    ZKL_STEP_RECONNECTED
+};
+
+struct zkl_step {
+    enum zkl_step_kind kind;
+    zkl_time at;
+    const char *path, *owner; /* NULL: it is the session's */
+    int64_t token;            /* 0: none */
+    zkl_time took;            /* GRANTED: since its acquire; LOST, RELEASED: since its grant */
+    size_t position;          /* QUEUED */
 };
 
 struct zkl_event {
@@ -118,6 +142,7 @@ struct zkl_event {
     size_t position;              /* QUEUED: 2 = next */
     enum zkl_phase phase;         /* LEASE */
     enum zkl_session_state state; /* STATE */
+    const struct zkl_step *step;  /* STEP: constant until the next event is taken */
 };
 
 /* Takes the next event; false when there is none. */
@@ -146,8 +171,50 @@ struct zkl_stats {
     size_t watch_bytes;      /* of watched paths of others' nodes, limited to ZKL_WATCHES_MAX */
     size_t paths;            /* bytes of ephemeral paths, there or to be made, to ZKL_PATHS_MAX */
     uint64_t watch_removals; /* requests sent */
+    uint64_t untold;         /* steps: ZKL_STEPS_MAX were not taken yet, or there was no memory */
 };
 void zkl_session_stats(const zkl_session *session, struct zkl_stats *stats);
+
+#define ZKL_STEPS_MAX 4096 /* that were not taken */
+
+#define ZKL_OUTCOMES 32 /* more than there are codes */
+
+/* Of the locks that share a name for it, or of all that a session has. */
+struct zkl_meter {
+    struct zkl_histogram
+        wait; /* from an acquire to its grant; an owner's that enters again has none */
+    struct zkl_histogram hold; /* from a grant until it was given up or lost */
+    /* Of grants that were waited for: since the session knew that the one ahead gave the lock up.
+     */
+    struct zkl_histogram hand_over;
+    uint64_t outcomes[ZKL_OUTCOMES]; /* of acquires, by code; ZKL_OK: a grant */
+    uint64_t reentries;
+};
+
+#define ZKL_METERS_MAX 100 /* names */
+
+/* The number of the meter of that name, from 1; the same for the same name. 0: out of memory. */
+size_t zkl_session_name_meter(zkl_session *session, const char *name);
+
+struct zkl_named_meter {
+    struct zkl_meter meter;
+    char name[];
+};
+
+/* What one session has counted, or several together. All zero: nothing. */
+struct zkl_totals {
+    struct zkl_stats stats;
+    size_t sessions[ZKL_SESSION_CLOSED + 1]; /* how many are in each state */
+    struct zkl_histogram round_trip;         /* of requests: from when it was sent to its answer */
+    struct zkl_meter meter;                  /* of all acquires */
+    struct zkl_named_meter *named[ZKL_METERS_MAX];
+    size_t named_count;
+};
+
+/* The meters of names for which there is no memory, or no place, are left out. */
+void zkl_totals_add(struct zkl_totals *totals, zkl_session *session);
+void zkl_totals_merge(struct zkl_totals *to, const struct zkl_totals *from);
+void zkl_totals_clear(struct zkl_totals *totals); /* frees what it refers to */
 
 /*
  * Bytes of node paths, and of watched paths of others' nodes, that one session may have. A
@@ -184,6 +251,7 @@ struct zkl_acquire_options {
     int32_t permits; /* PERMIT: 1 to limit; each acquire is a grant of its own */
     int32_t limit;   /* PERMIT: of the semaphore */
     bool quiet;      /* no event tells that it waits in line */
+    size_t meter;    /* zkl_session_name_meter()'s; 0: none but the session's; not of several */
 };
 zkl_request *zkl_acquire(zkl_session *session, const struct zkl_acquire_options *options);
 

@@ -99,6 +99,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     if (options->keep) zkl_claim_keep(&stake->claim, options->keep, session->now);
     stake->path = path;
     stake->jitter = options->jitter;
+    stake->meter = zkl_meter_of(session, options->meter);
     path->fixed = path->fixed || zkl_kind_is_fixed(options->kind);
     stake->id = ++session->last_id;
     if (!session->stakes) busy_again(session);
@@ -164,7 +165,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
 
 void zkl_stake_forget(struct stake *stake) {
     struct zkl_session *session = stake->session;
-    assert(stake->claim.state == ZKL_GONE);
+    assert(stake->claim.state == ZKL_GONE && stake->granted_at == 0);
     while (stake->leaving) {
         struct zkl_request *request = stake->leaving;
         stake->leaving = request->next_leaving;
@@ -203,6 +204,7 @@ static void post_notice(struct stake *stake) {
 void zkl_stake_failed(struct stake *stake) {
     const struct zkl_claim *claim = &stake->claim;
     struct zkl_request *request = stake->request;
+    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED); /* it was away */
     zkl_condition_failed(stake);
     if (request && claim->found)
         zkl_request_conflict(request, "it is used as", claim->found_kind, claim->found_limit);
@@ -216,8 +218,28 @@ static void end_turn(struct stake *stake) {
     if (stake->revoked) zkl_stake_perform(stake, zkl_claim_yield(&stake->claim));
 }
 
+void zkl_stake_hold_begins(struct stake *stake) {
+    const struct zkl_session *session = stake->session;
+    zkl_time begun = stake->request ? stake->request->begun : session->now;
+    stake->granted_at = session->now;
+    stake->queued_at = stake->way_free_at = 0; /* it may come back from a condition */
+    zkl_step_note(stake, ZKL_STEP_GRANTED, session->now - begun);
+    if (stake->revoked) zkl_step_note(stake, ZKL_STEP_REVOKED, 0);
+}
+
+void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how) {
+    zkl_time held = stake->session->now - stake->granted_at;
+    if (stake->granted_at == 0) return;
+    stake->granted_at = 0;
+    stake->path->given_up_at = stake->session->now;
+    if (stake->measured) zkl_meter_held(stake, held);
+    zkl_step_note(stake, how, held);
+}
+
 void zkl_stake_granted(struct stake *stake) {
     stake->session->stats.grants++;
+    stake->measured = true;
+    zkl_meter_granted(stake);
     if (zkl_condition_granted(stake)) {
         post_notice(stake); /* callbacks that were told before may be told again */
         return;
@@ -266,6 +288,11 @@ static size_t place(const struct stake *stake) {
 void zkl_stake_queued(struct stake *stake) {
     struct zkl_request *request = stake->request;
     stake->session->stats.waits++;
+    if (!stake->queued_at) {
+        struct zkl_step *step = zkl_step_note(stake, ZKL_STEP_QUEUED, 0);
+        if (step) step->position = place(stake);
+        stake->queued_at = stake->session->now;
+    }
     if (!request || request->quiet || request->position) return;
     request->position = place(stake);
     zkl_request_hold(request);
@@ -275,6 +302,8 @@ void zkl_stake_queued(struct stake *stake) {
 void zkl_stake_notice(struct stake *stake, enum zkl_phase phase) {
     if (stake->phase == phase) return;
     stake->phase = phase;
+    if (phase == ZKL_PHASE_SUSPECT) zkl_step_note(stake, ZKL_STEP_SUSPECT, 0);
+    if (phase == ZKL_PHASE_HELD) zkl_step_note(stake, ZKL_STEP_HELD, 0);
     post_notice(stake);
 }
 
@@ -290,6 +319,7 @@ static void end_questions(struct stake *stake) {
 
 void zkl_stake_tell_loss(struct stake *stake) {
     stake->session->stats.losses++;
+    zkl_stake_hold_ends(stake, ZKL_STEP_LOST);
     zkl_stake_finish_downgrade(stake, ZKL_LOST);
     zkl_multi_lost(stake);
     end_questions(stake);
@@ -318,6 +348,7 @@ void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
     if (stake->revoked || answer->size != (int)strlen(mark)) return;
     stake->revoked = memcmp(answer->text, mark, strlen(mark)) == 0;
     if (!stake->revoked) return;
+    if (stake->granted_at) zkl_step_note(stake, ZKL_STEP_REVOKED, 0);
     post_notice(stake);
     end_turn(stake);
 }
@@ -344,6 +375,7 @@ void zkl_stake_writers_gone(struct stake *stake) {
 
 void zkl_stake_handles_gone(struct stake *stake) {
     if (stake->claim.state == ZKL_KEPT) return; /* it was given up before */
+    zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED);
     if (zkl_claim_holds(&stake->claim))
         zkl_stake_perform(stake, zkl_claim_release(&stake->claim, stake->session->now));
     else zkl_stake_perform(stake, zkl_claim_cancel(&stake->claim, ZKL_RELEASED)); /* it is away */

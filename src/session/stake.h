@@ -29,7 +29,9 @@ void zkl_stake_finish(struct stake *stake, enum zkl_code code);
 /* The same of the downgrade that waits for the grant to be a reader's, if there is one. */
 void zkl_stake_finish_downgrade(struct stake *stake, enum zkl_code code);
 void zkl_stake_granted(struct stake *stake);
-void zkl_stake_failed(struct stake *stake); /* claim->code */
+void zkl_stake_hold_begins(struct stake *stake);
+void zkl_stake_hold_ends(struct stake *stake, enum zkl_step_kind how); /* if it holds */
+void zkl_stake_failed(struct stake *stake);                            /* claim->code */
 void zkl_stake_queued(struct stake *stake);
 void zkl_stake_tell_loss(struct stake *stake);
 /* The own node's data, each time that it is seen. */

@@ -267,8 +267,15 @@ static zkl_actions own_event(struct stake *stake, enum zkl_node_event event) {
     return zkl_claim_own_changed(&stake->claim);
 }
 
+/* When a node of its own session was given up is known better (path->given_up_at). */
+static void note_free_way(struct stake *stake, const struct zkl_contender *ahead) {
+    bool ours = ahead && ahead->session == stake->session->common.session;
+    if (!ours) stake->way_free_at = stake->session->now;
+}
+
 static zkl_actions ahead_event(struct stake *stake, struct zkl_contender *ahead,
                                enum zkl_node_event event, zkl_time now) {
+    if (event == ZKL_NODE_DELETED) note_free_way(stake, ahead);
     if (event == ZKL_NODE_DELETED) return zkl_claim_ahead_deleted(&stake->claim, ahead, now);
     return zkl_claim_ahead_changed(&stake->claim, ahead);
 }

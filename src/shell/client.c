@@ -40,6 +40,7 @@ static zkl_session *new_session(struct zkl_client *client, const struct zkl_opti
         .overhead = strlen(options->chroot) + 4, /* and a path's length field */
         .containers = options->containers,
         .reopen = options->reopen,
+        .steps = options->steps,
         .seed = (uint64_t)zkl_now() ^ (uint64_t)client->process << 40,
     };
     return zkl_session_new(&settings);

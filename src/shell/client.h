@@ -37,6 +37,7 @@ struct zkl_options {
     enum zkl_acl acl;        /* of the nodes made */
     bool containers;         /* make missing parents as containers, else persistent */
     bool reopen;             /* after an expiry open a new session */
+    bool steps;              /* see session.h */
     const char *identity;    /* stored in every lock node */
 };
 
@@ -102,6 +103,9 @@ int zkl_client_listen(zkl_client *client, char path[ZKL_SOCKET_PATH]);
 bool zkl_client_accept(zkl_client *client);
 void zkl_client_heard(zkl_client *client);
 void zkl_client_poke(zkl_client *client); /* a byte comes, whatever is in the inbox */
+
+/* Adds what all clients of the process have counted, with those that have ended. */
+void zkl_process_totals(struct zkl_totals *totals);
 
 /* The time that all of this is measured by. */
 zkl_time zkl_now(void);

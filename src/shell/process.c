@@ -1,6 +1,6 @@
 /*
- * process.c - all clients of this process, so that its end releases their
- * locks: os.exit() runs no finalizer of Lua's, but it runs atexit().
+ * process.c - all clients of this process, so that its end releases their locks: os.exit() runs
+ * no finalizer of Lua's, but it runs atexit(). And so that what they have counted adds up.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -12,8 +12,9 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct zkl_client *clients;
-static pid_t registered; /* the process that `clients` belongs to */
-static pid_t process;    /* this one; a fork changes it */
+static struct zkl_totals ended; /* what those that are not listed any more had counted */
+static pid_t registered;        /* the process that `clients` belongs to */
+static pid_t process;           /* this one; a fork changes it */
 
 /* In the child: another thread may have had the mutex. */
 static void forked(void) {
@@ -64,7 +65,10 @@ static int prepare(void) {
         if (dladdr((void *)&registered, &self) && self.dli_fname)
             dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }
-    if (registered != process) clients = NULL; /* the parent's */
+    if (registered != process) { /* the parent's */
+        clients = NULL;
+        zkl_totals_clear(&ended);
+    }
     registered = process;
     return 0;
 }
@@ -82,12 +86,27 @@ int zkl_process_enlist(struct zkl_client *client) {
     return error;
 }
 
+static void add(struct zkl_totals *totals, struct zkl_client *client) {
+    zkl_totals_add(totals, zkl_client_enter(client));
+    zkl_client_leave(client);
+}
+
 void zkl_process_delist(struct zkl_client *client) {
     pthread_mutex_lock(&mutex);
     if (client->place) {
         *client->place = client->next;
         if (client->next) client->next->place = client->place;
         client->place = NULL;
+        add(&ended, client);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void zkl_process_totals(struct zkl_totals *totals) {
+    pthread_mutex_lock(&mutex);
+    if (registered == process) {
+        zkl_totals_merge(totals, &ended);
+        for (struct zkl_client *each = clients; each; each = each->next) add(totals, each);
     }
     pthread_mutex_unlock(&mutex);
 }

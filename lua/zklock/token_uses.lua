@@ -1,0 +1,31 @@
+--- Which tokens this process has used on a path. A store that compares tokens of turns (`keep`,
+-- `token = "turns"`) with plain ones refuses good writes, and no server can tell: of the first use
+-- of both on one path the session has an event to tell.
+
+local LIMIT = 1000 -- paths that are remembered at once
+
+local _M = {}
+
+local uses, count = {}, 0 -- path at its hosts -> whether its tokens count grants, or "mixed"
+
+
+---@param lock zklock.Lock of a session with on_event
+function _M.note(lock)
+    if lock.claim ~= "mutex" then return end
+    local session, counting = lock.session, lock.counting
+    local key = session.hosts .. " " .. lock.path
+    local known = uses[key]
+    if known == counting or known == "mixed" then return end
+    if known == nil then
+        if count == LIMIT then uses, count = {}, 0 end
+        uses[key], count = counting, count + 1
+        return
+    end
+    uses[key] = "mixed"
+    session.mixed = session.mixed or {}
+    session.mixed[#session.mixed + 1] =
+        { event = "mixed_tokens", path = lock.path, time = os.time() }
+end
+
+
+return _M

@@ -1,0 +1,342 @@
+--- session:stats() with times, zklock.metrics(), and on_event: what operators are told.
+local core = require "zklock.core"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+local hold, wait_for = rig.hold, rig.wait_for
+
+after_each(rig.close_sessions)
+
+
+-- What on_event was told, without what differs from run to run.
+local function recorder()
+    local events = {}
+    return events, function(event) events[#events + 1] = event end
+end
+
+
+-- "queued 2 granted released", of a path, or of the session.
+local function told(events, path)
+    local words = {}
+    for _, event in ipairs(events) do
+        if event.path == path then
+            words[#words + 1] = event.event .. (event.position and " " .. event.position or "")
+        end
+    end
+    return table.concat(words, " ")
+end
+
+
+local function sample(text, name)
+    for line in text:gmatch("[^\n]+") do
+        if line:sub(1, #name + 1) == name .. " " then return tonumber(line:sub(#name + 2)) end
+    end
+end
+
+
+describe("stats()", function()
+    local session, path
+    before_each(function()
+        session, path = rig.session(server.hosts), rig.path()
+    end)
+
+    it("tells how long acquires waited, leases were held, and requests took", function()
+        local lease = hold(session:mutex(path))
+        zklock.sleep(0.05)
+        rig.released(lease)
+        local stats = session:stats()
+        assert.equal(1, stats.wait.count)
+        assert.equal(1, stats.hold.count)
+        assert.is_true(stats.hold.max >= 0.05)
+        assert.equal(stats.hold.max, stats.hold.sum)
+        for _, field in ipairs{ "p50", "p90", "p99" } do
+            local error = stats.hold[field] / stats.hold.max - 1
+            assert.is_true(math.abs(error) <= 0.05, field)
+        end
+        assert.is_true(stats.round_trip.count >= 3)
+        assert.is_true(stats.round_trip.p50 > 0)
+        assert.equal(0, stats.hand_over.count)
+    end)
+
+    it("counts in buckets that grow, up to all", function()
+        rig.used(session:mutex(path))
+        local last = { le = 0, count = 0 }
+        for _, bucket in ipairs(session:stats().wait.buckets) do
+            assert.is_true(bucket.le > last.le and bucket.count >= last.count)
+            last = bucket
+        end
+        assert.equal(1, last.count)
+        assert.is_true(last.le > 60)
+    end)
+
+    it("counts acquires by what came of them, and an owner that enters again apart", function()
+        local other = rig.session(server.hosts)
+        local lock = session:mutex(path)
+        lock:with(function()
+            lock:with(function() end)
+            assert.equal("conflict", rig.code_of(session:rwlock(path):read(), 1))
+        end)
+        local lease = hold(other:mutex(path))
+        assert.equal("timeout", rig.code_of(lock, 0))
+        assert.equal("timeout", rig.code_of(lock, 0.05))
+        lease:release()
+        local outcomes = session:stats().outcomes
+        assert.same({ granted = 1, reentered = 1, timeout = 2, conflict = 1 }, outcomes)
+        assert.equal(1, session:stats().wait.count)
+    end)
+
+    it("times a hand-over within a process from the release", function()
+        local lock = session:mutex(path)
+        rig.run(2, function(n)
+            if n == 2 then server:wait_for_nodes(path, 1) end
+            lock:with(function()
+                if n == 2 then return end
+                wait_for("the waiter", function() return session:stats().waits == 1 end)
+                zklock.sleep(0.05)
+            end)
+        end)
+        local stats = session:stats()
+        assert.equal(1, stats.hand_over.count)
+        assert.is_true(stats.hand_over.max < stats.wait.max)
+        assert.is_true(stats.wait.max > 0.05)
+    end)
+
+    it("times a hand-over between processes from the news that the node ahead is gone", function()
+        local other = rig.session(server.hosts)
+        rig.run(2, function(n)
+            if n == 2 then server:wait_for_nodes(path, 1) end
+            (n == 1 and other or session):mutex(path):with(function()
+                if n == 2 then return end
+                wait_for("the waiter", function()
+                    local stats = session:stats()
+                    return stats.waits == 1 and stats.in_flight == 0
+                end)
+            end)
+        end)
+        assert.equal(1, session:stats().hand_over.count)
+        assert.equal(0, other:stats().hand_over.count)
+    end)
+
+    it("ends a hold in a condition, and begins another", function()
+        local lock = session:mutex(path)
+        local condition = lock:condition("full")
+        rig.run(2, function(n)
+            if n == 2 then
+                wait_for("the waiter", function()
+                    return #server:nodes(path .. "-condition-full") == 1
+                end)
+            end
+            lock:with(function(lease)
+                if n == 1 then assert(condition:wait(lease, 20)) else condition:signal(lease) end
+            end)
+        end)
+        assert.equal(3, session:stats().hold.count)
+        assert.equal(2, session:stats().wait.count)
+    end)
+
+    it("counts a multi-lock once", function()
+        local both = session:multi{ session:mutex(path .. "/1"), session:mutex(path .. "/2") }
+        both:with(function() end)
+        local stats = session:stats()
+        assert.same({ 1, 1 }, { stats.wait.count, stats.hold.count })
+    end)
+
+    it("counts locks that share a name together, and others not", function()
+        session:mutex(path .. "/1", { metrics = "stock" }):with(function() end)
+        session:rwlock(path .. "/2", { metrics = "stock" }):read():with(function() end)
+        session:semaphore(path .. "/3", 2, { metrics = "gate" }):with(function() end)
+        session:locked(path .. "/4-", 1, function() end, { metrics = "stock" })("key")
+        session:mutex(path .. "/5"):with(function() end)
+        local stats = session:stats()
+        assert.equal(5, stats.wait.count)
+        assert.equal(3, stats.locks.stock.wait.count)
+        assert.equal(3, stats.locks.stock.hold.count)
+        assert.same({ granted = 1, reentered = 0 }, stats.locks.gate.outcomes)
+    end)
+end)
+
+
+describe("metrics()", function()
+    it("is text that sums all sessions of the process, also when they are closed", function()
+        local one, two = rig.session(server.hosts), rig.session(server.hosts)
+        local granted = 'zklock_acquires_total{outcome="granted"}'
+        local before = sample(zklock.metrics(), granted)
+        rig.used(one:mutex(rig.path()))
+        rig.used(two:mutex(rig.path()))
+        assert.equal(before + 2, sample(zklock.metrics(), granted))
+        one:close()
+        assert.equal(before + 2, sample(zklock.metrics(), granted))
+        assert.is_true(sample(zklock.metrics(), 'zklock_sessions{state="connected"}') >= 1)
+    end)
+
+    it("has labels as they are given, and escapes them", function()
+        local session = rig.session(server.hosts)
+        local name = 'a "name" \\ of ' .. rig.path()
+        rig.used(session:mutex(rig.path(), { metrics = name }))
+        local text = zklock.metrics{ worker = 3, zone = "x" }
+        local label = 'lock="' .. name:gsub('[\\"]', "\\%0") .. '"'
+        local labels = '{worker="3",zone="x",' .. label .. "}"
+        assert.equal(1, sample(text, "zklock_lock_wait_seconds_count" .. labels))
+        assert.is_number(sample(text, 'zklock_losses_total{worker="3",zone="x"}'))
+    end)
+
+    it("refuses labels that are its own, or none", function()
+        rig.blames("label", function() zklock.metrics{ lock = "x" } end)
+        rig.blames("label", function() zklock.metrics{ ["a-b"] = "x" } end)
+        rig.blames("label", function() zklock.metrics{ worker = true } end)
+        rig.blames("labels of metrics", function() zklock.metrics("worker") end)
+    end)
+
+    it("is what promtool takes for well made, and finds nothing to say about #promtool", function()
+        local session = rig.session(server.hosts)
+        rig.used(session:mutex(rig.path(), { metrics = "stock" }))
+        local file = os.tmpname()
+        local out = assert(io.open(file, "w"))
+        out:write(zklock.metrics{ worker = 0 })
+        out:close()
+        local said = rig.shell("promtool check metrics <%s 2>&1 && echo fine", file)
+        os.remove(file)
+        assert.equal("fine\n", said)
+    end)
+end)
+
+
+describe("on_event", function()
+    local path
+    before_each(function() path = rig.path() end)
+
+    it("tells each step of a lock, with its times", function()
+        local events, record = recorder()
+        local session = rig.session(server.hosts, { on_event = record })
+        local lock = session:mutex(path)
+        local lease = hold(lock, 5)
+        rig.run(1, function()
+            rig.wait_while(lock, { timeout = 20, owner = "second" }, function()
+                zklock.sleep(0.05)
+                lease:release()
+            end):release()
+        end)
+        zklock.sleep(0)
+        assert.equal("granted queued 2 released granted released", told(events, path))
+        local queued, released, granted = events[2], events[3], events[4]
+        assert.equal('string "second"', queued.owner)
+        assert.equal(lease.token, released.token)
+        assert.is_true(released.held >= 0.05)
+        assert.is_true(granted.waited >= 0.05 and granted.token > released.token)
+        assert.is_true(math.abs(granted.time - os.time()) < 60)
+    end)
+
+    it("tells what Lua does not do by itself: what release_all and a close give up", function()
+        local events, record = recorder()
+        local session = rig.session(server.hosts, { on_event = record })
+        hold(session:mutex(path))
+        hold(session:mutex(path .. "-kept"))
+        session:release_all()
+        assert.equal("", told(events, path .. "-other"))
+        local last = session:mutex(path .. "-other"):acquire(5)
+        session:close()
+        session:dispatch()
+        assert.equal("granted released", told(events, path))
+        assert.equal("granted released", told(events, path .. "-other"))
+        assert.equal("released", last:state())
+    end)
+
+    it("tells of an outage, and of a loss, the session's part and the lease's", function()
+        local events, record = recorder()
+        local memory = zklock.memory("metrics")
+        local session = assert(zklock.connect("memory:metrics", { on_event = record }))
+        local lease = hold(session:mutex(path))
+        local function hears(of_lease, of_session)
+            wait_for(of_lease .. "; " .. of_session, function()
+                session:dispatch()
+                return told(events, path) == of_lease and told(events, nil) == of_session
+            end)
+        end
+        memory:cut(session)
+        hears("granted suspect", "")
+        memory:heal(session)
+        hears("granted suspect held", "reconnected")
+        memory:expire(session)
+        hears("granted suspect held lost", "reconnected expired")
+        assert.equal("lost", lease:state())
+        assert.is_nil(events[#events].owner and events[#events - 1].owner)
+        session:close()
+    end)
+
+    it("tells a holder's process that somebody asked for the lock", function()
+        local events, record = recorder()
+        local session = rig.session(server.hosts, { on_event = record })
+        local lease = hold(session:mutex(path))
+        lease:on_revoke(function() end)
+        wait_for("its watch", function() return session:stats().in_flight == 0 end)
+        assert.equal(1, rig.session(server.hosts):mutex(path):revoke(20))
+        wait_for("the word", function()
+            session:dispatch()
+            return told(events, path) == "granted revoked"
+        end)
+        lease:release()
+    end)
+
+    it("tells once that tokens are mixed on a path", function()
+        local events, record = recorder()
+        local session = rig.session(server.hosts, { on_event = record })
+        rig.used(session:mutex(path))
+        rig.used(session:mutex(path))
+        for _ = 1, 2 do
+            session:mutex(path, { keep = 0.01 }):with(function() end)
+            wait_for("the end of the kept node", function()
+                return session:stats().claims == 0
+            end)
+            rig.used(session:mutex(path))
+        end
+        session:dispatch()
+        assert.equal(1, select(2, told(events, path):gsub("mixed_tokens", "")))
+        rig.used(session:mutex(path .. "-fifo"))
+        rig.used(session:mutex(path .. "-fifo"))
+        assert.is_nil(told(events, path .. "-fifo"):match("mixed"))
+    end)
+
+    it("breaks no lock by an error, which is counted", function()
+        local session = rig.session(server.hosts, { on_event = function() error("broken") end })
+        local lock = session:mutex(path)
+        assert.same({ true, 7 }, { lock:with(5, function() return 7 end) })
+        session:dispatch()
+        assert.is_true(session:stats().callback_errors >= 2)
+        assert.matches("broken", session:stats().callback_error)
+    end)
+
+    it("counts what nobody came to hear, and keeps no more of it than it may", function()
+        local events, record = recorder()
+        local session = rig.session(server.hosts, { on_event = record })
+        local lock = session:mutex(path, { keep = 60 })
+        rig.used(lock)
+        local due = core.now() + 60
+        while session:stats().untold_events == 0 and core.now() < due do
+            session.handle:acquire(lock.wish, "main", 5, false, true):drop()
+        end
+        session:dispatch()
+        assert.is_true(#events >= 4096 and #events < 4200, #events)
+    end)
+
+    it("is given no event of sessions that did not ask", function()
+        local events, record = recorder()
+        rig.session(server.hosts, { on_event = record })
+        rig.used(rig.session(server.hosts):mutex(path))
+        zklock.sleep(0.01)
+        assert.equal("", told(events, path))
+    end)
+end)
+
+
+-- Last, for the names count in the process from then on.
+describe("names of metrics", function()
+    it("are so many at most: locks are named, not keys", function()
+        local session, path = rig.session(server.hosts), rig.path()
+        for i = 1, 100 do session:mutex(path .. i, { metrics = "lock " .. i }) end
+        session:mutex(path, { metrics = "lock 7" })
+        rig.blames("a session has at most 100 names", function()
+            session:mutex(path, { metrics = "one more" })
+        end)
+    end)
+end)

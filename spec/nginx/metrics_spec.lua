@@ -1,0 +1,91 @@
+--- The example's /metrics: those of all workers, as Prometheus reads them.
+
+local http = require "socket.http"
+local json = require "dkjson"
+local url = require "socket.url"
+local nginx = require "spec.nginx.nginx"
+local rig = require "spec.rig"
+
+local host, prometheus
+
+
+-- Debian's Prometheus, which scrapes the host each second. It ends with this process.
+local function start_prometheus()
+    local dir, port = rig.shell("mktemp -d"):match("[^\n]+"), nginx.free_port()
+    nginx.write(dir .. "/config.yml", ([[
+global: { scrape_interval: 1s }
+scrape_configs:
+  - job_name: nginx
+    static_configs: [ { targets: [ "127.0.0.1:%d" ] } ]
+]]):format(host.port))
+    local command = "cd %s && echo $$ >pid && exec setpriv --pdeathsig TERM " ..
+        "prometheus --config.file=config.yml " ..
+        "--storage.tsdb.path=data --web.listen-address=127.0.0.1:%d >output 2>&1"
+    prometheus = { dir = dir, port = port, output = io.popen(command:format(dir, port)) }
+end
+
+
+local function stop_prometheus()
+    if not prometheus then return end
+    rig.shell("kill $(cat %s/pid)", prometheus.dir)
+    prometheus.output:close()
+    rig.shell("rm -rf %s", prometheus.dir)
+    prometheus = nil
+end
+
+
+-- What a query gives: { metric = labels, value = { time, text } } each; nothing: no answer.
+local function query(text)
+    local answer = http.request(("http://127.0.0.1:%d/api/v1/query?query=%s"):format(
+        prometheus.port, url.escape(text)))
+    local said = answer and json.decode(answer)
+    return said and said.status == "success" and said.data.result
+end
+
+
+describe("the metrics of an nginx #nginx", function()
+    setup(function() rig.shared() end)
+    after_each(function()
+        stop_prometheus()
+        nginx.stop_all()
+    end)
+
+    it("are those of all workers, in one text that promtool takes", function()
+        host = nginx.example()
+        for _ = 1, 4 do host:get("/buy?sku=a") end
+        local text
+        local all = rig.eventually(function()
+            text = http.request(("http://127.0.0.1:%d/metrics"):format(host.port))
+            local sum = 0
+            for count in text:gmatch('\nzklock_lock_acquires_total{worker="[01]",lock="shop",' ..
+                                     'outcome="granted"} (%d+)') do
+                sum = sum + count
+            end
+            return sum == 4
+        end, 20)
+        assert.is_true(all, text)
+        nginx.write(host.dir .. "/metrics", text)
+        assert.equal("fine\n", rig.shell("promtool check metrics <%s/metrics 2>&1 && echo fine",
+                                         host.dir))
+    end)
+
+    it("are read by Prometheus, which tells quantiles and rates of them", function()
+        host = nginx.example()
+        start_prometheus()
+        local function tells(text, expected)
+            local result
+            local told = rig.eventually(function()
+                result = query(text)
+                return result and result[1] and tonumber(result[1].value[2]) == expected
+            end, 60)
+            assert.is_true(told, text .. ": " .. json.encode(result) .. "\n" ..
+                (nginx.read(prometheus.dir .. "/output")))
+        end
+        for _ = 1, 3 do host:get("/buy?sku=a") end
+        tells('sum(zklock_lock_acquires_total{lock="shop",outcome="granted"})', 3)
+        tells('sum(zklock_sessions{state="connected"})', 2)
+        tells("count(zklock_wait_seconds_count) by (job)", 2)
+        tells("sum(zklock_hold_seconds_count)", 3)
+        tells("histogram_quantile(0.5, sum(zklock_hold_seconds_bucket) by (le)) < bool 10", 1)
+    end)
+end)

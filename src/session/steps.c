@@ -1,0 +1,62 @@
+/*
+ * steps.c - what is told of each step of a lock, to sessions that asked for it. A step is told as
+ * it was, so it has a copy of its texts; of steps that nobody takes so many are kept.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "records.h"
+
+struct step {
+    struct step *next;
+    struct zkl_step step;
+    char texts[]; /* path, owner */
+};
+
+/* NULL: there is no room, or no memory. */
+static struct step *new_step(struct zkl_session *session, const char *path, const char *owner) {
+    size_t path_size = path ? strlen(path) + 1 : 0, owner_size = owner ? strlen(owner) + 1 : 0;
+    struct step *step = session->step_count < ZKL_STEPS_MAX
+                            ? calloc(1, sizeof *step + path_size + owner_size)
+                            : NULL;
+    if (!step) {
+        session->stats.untold++;
+        return NULL;
+    }
+    step->step.at = session->now;
+    if (path) step->step.path = memcpy(step->texts, path, path_size);
+    if (owner) step->step.owner = memcpy(step->texts + path_size, owner, owner_size);
+    *session->steps_end = step;
+    session->steps_end = &step->next;
+    session->step_count++;
+    session->news = true;
+    return step;
+}
+
+struct zkl_step *zkl_step_note(const struct stake *stake, enum zkl_step_kind kind, zkl_time took) {
+    if (!stake->session->tells_steps) return NULL;
+    struct step *step = new_step(stake->session, stake->path->text, stake->owner);
+    if (!step) return NULL;
+    step->step.kind = kind;
+    step->step.took = took;
+    step->step.token = kind == ZKL_STEP_QUEUED ? 0 : stake->token;
+    return &step->step;
+}
+
+void zkl_step_note_session(struct zkl_session *session, enum zkl_step_kind kind) {
+    struct step *step = session->tells_steps ? new_step(session, NULL, NULL) : NULL;
+    if (step) step->step.kind = kind;
+}
+
+bool zkl_step_take(struct zkl_session *session, struct zkl_event *event) {
+    struct step *step = session->steps;
+    free(session->step_told);
+    session->step_told = step;
+    if (!step) return false;
+    session->steps = step->next;
+    if (!session->steps) session->steps_end = &session->steps;
+    session->step_count--;
+    event->kind = ZKL_EVENT_STEP;
+    event->step = &step->step;
+    return true;
+}
