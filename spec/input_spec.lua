@@ -187,7 +187,7 @@ describe("with a session,", function()
     test("acquire refuses a boolean, and names seconds too",
          function() lock:acquire(true) end, "true", "table", "seconds")
     test("acquire refuses an unknown option", function() lock:acquire{ time = 5 } end,
-         'unknown option "time"', "known: on_queued, owner, timeout")
+         'unknown option "time"', "known: max_hold, max_waiters, on_queued, owner, timeout")
     test("acquire refuses a timeout in a string", function() lock:acquire{ timeout = "1" } end,
          'timeout must be a number, not "1"')
     test("acquire refuses an on_queued that is no function",
@@ -201,7 +201,7 @@ describe("with a session,", function()
         test("with refuses " .. name, call, "with takes ([timeout or options,] function")
     end
     test("with refuses an unknown option", function() lock:with({ wait = 1 }, print) end,
-         'unknown option "wait"', "known: on_queued, owner, timeout")
+         'unknown option "wait"', "known: max_hold, max_waiters, on_queued, owner, timeout")
     test("with refuses a string for the timeout", function() lock:with("1", print) end, '"1"')
 
     -- leases

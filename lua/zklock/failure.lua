@@ -18,6 +18,7 @@ local texts = {
     auth = "the server refuses: not authorised",
     no_node = "there is no such node",
     too_many = "more than 512 KB of paths in one session, or 256 KB of watched ones of others",
+    busy = "as many wait for it as max_waiters allows",
     no_memory = "not enough memory",
     unsupported = "not supported",
     context = "not allowed here",

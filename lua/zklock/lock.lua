@@ -67,9 +67,10 @@ end
 local way = {}
 
 -- Begins to contend.
-function way.ask(self, owner, timeout, trying, quiet, permits)
+function way.ask(self, owner, timeout, trying, quiet, opts)
     if self.session.on_event then token_uses.note(self) end
-    return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet, permits)
+    return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet,
+                                       opts.max_waiters, opts.max_hold, opts.permits)
 end
 
 
@@ -80,7 +81,7 @@ local function attempt(self, opts, limit, begun)
     local left = limit and max(limit - (now() - begun), 0)
     local quiet = not opts.on_queued
     local trying = opts.timeout == 0
-    local handle, id, done = self.way.ask(self, owner, left, trying, quiet, opts.permits)
+    local handle, id, done = self.way.ask(self, owner, left, trying, quiet, opts)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout, begun))
     end
@@ -118,7 +119,8 @@ end
 
 
 --- Waits for the lock.
----@param arg? number|table seconds (nil: for ever, 0: try), or { timeout, owner, on_queued }
+---@param arg? number|table seconds (nil: for ever, 0: try), or { timeout, owner, on_queued,
+-- max_waiters, max_hold }
 ---@return zklock.Lease? lease
 ---@return string? message
 ---@return string? code

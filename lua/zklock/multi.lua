@@ -32,8 +32,9 @@ end
 
 local way = {}
 
-function way.ask(self, owner, timeout, trying, quiet)
-    return self.session.handle:acquire_all(self.wish, owner, timeout, trying, quiet)
+function way.ask(self, owner, timeout, trying, quiet, opts)
+    return self.session.handle:acquire_all(self.wish, owner, timeout, trying, quiet,
+                                           opts.max_waiters, opts.max_hold)
 end
 
 

@@ -89,6 +89,10 @@ local function check_count(value, name, limit)
     end
 end
 
+function check.count(value, name)
+    check_count(value, name, 2147483647)
+end
+
 function check.batch(value, name)
     check_count(value, name, core.batch_max) -- a token counts the grants of a turn
 end
@@ -346,6 +350,8 @@ local acquire_fields = {
     timeout = check.duration,
     owner = check.anything,
     on_queued = check.callback,
+    max_waiters = check.count,
+    max_hold = check.positive,
 }
 
 --- What acquire() takes: nothing, seconds, or a table.
@@ -392,9 +398,7 @@ function _M.labels(given)
 end
 
 
-local combine_fields = {
-    most = function(value, name) check_count(value, name, 2147483647) end,
-}
+local combine_fields = { most = check.count }
 
 local combine_defaults = { most = 100 }
 

@@ -55,6 +55,9 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
         tell("  %s, then %s: %s", story_state(before.state), story_state(claim->state),
              story_actions(did));
     require(before.state != ZKL_GONE || !did, "a claim that is gone does nothing");
+    bool found_busy = did & ZKL_DO_FAIL && claim->code == ZKL_BUSY && event != EVENT_CANCEL;
+    if (found_busy) rules_on_busy(client_of(claim), claim); /* not as a part, for another one */
+    if (did & ZKL_DO_QUEUED) rules_on_queued(client_of(claim), claim);
     if (gave_up(claim, before, event))
         rules_on_turn(client_of(claim), claim, before.state == ZKL_KEPT);
     if (did & ZKL_DO_WATCH_AHEAD && !claim->heading) rules_on_watch(client_of(claim), claim);
@@ -120,7 +123,8 @@ static enum event tick_event(const struct zkl_claim *claim, zkl_time now) {
         return claim->wanted && now >= claim->deadline ? EVENT_DEADLINE : EVENT_TICK;
     if (claim->state == ZKL_KEPT && now >= claim->deadline) return EVENT_KEPT_LONG;
     enum zkl_phase phase = zkl_clock_phase(&claim->common->clock, claim->epoch, now);
-    return phase == ZKL_PHASE_LOST ? EVENT_RUN_OUT : EVENT_TICK;
+    bool long_held = claim->state != ZKL_KEPT && now >= claim->hold_until;
+    return phase == ZKL_PHASE_LOST || long_held ? EVENT_RUN_OUT : EVENT_TICK;
 }
 
 FEED(start, EVENT_START, NO_MORE, (CLAIM), (claim))

@@ -128,6 +128,8 @@ static void mix_claim(const struct zkl_claim *claim, zkl_time now) {
     mix(claim->rounds);
     mix((uint64_t)claim->epoch);
     mix_time(claim->deadline, now);
+    mix_time(claim->hold_until, now);
+    mix((uint64_t)claim->crowd);
     mix((uint64_t)claim->keep);
     if (claim->batch < 0) mix_time(claim->since, now);
     if (claim->batch < 0) mix_time(claim->turn_began, now);

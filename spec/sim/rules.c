@@ -108,6 +108,7 @@ void rules_on_grant(const struct client *client, struct wish *wish) {
     rules_grants++;
     require(wish->lease, "a user that is told of a grant has a lease");
     if (!wish->lease) return;
+    rules_on_hold(client, wish);
     const struct stakes *stakes = &wish->lease->stakes;
     int64_t token = zkl_lease_token(wish->lease);
     tell("%s HOLDS, token %lld", story_client(client), (long long)token);
@@ -150,6 +151,8 @@ void rules_on_revoked(const struct client *client, const struct wish *wish) {
     require(asked, "a holder that is told to give way was asked to");
 }
 
+static void note_ends(const struct client *client);
+
 static bool ran_out(const struct client *client) {
     return clock_of(client) >= client->proved + zkl_session_timeout(client->zk);
 }
@@ -183,6 +186,7 @@ static bool is_true(const struct client *client, const struct wish *wish, enum z
     case ZKL_LOST: return (is_joint(wish) || wish->doing == WAITS) && lost_its_place(wish);
     case ZKL_CONFLICT: return wish->kind == ZKL_PERMIT && was_in_conflict(wish);
     case ZKL_TOO_MANY: return world.setting.room > 0;
+    case ZKL_BUSY: return wish->crowd > 0; /* rules_on_busy() */
     case ZKL_RELEASED: return wish->parted;
     default: return code == wish->cancelled && wish->cancelled != ZKL_OK;
     }
@@ -197,6 +201,8 @@ void rules_on_fail(const struct client *client, const struct wish *wish, enum zk
 /* A holder is told once, for after that its user has left. */
 void rules_on_loss(const struct client *client, const struct wish *wish) {
     bool over = zkl_session_id(client->zk) == 0 || ran_out(client) || wish->ended;
+    note_ends(client); /* before the first of a grant's users leaves */
+    over = over || wish->ended;
     tell("%s LOST it", story_client(client));
     require(over || lost_its_place(wish), "what is lost is gone, or may be");
     EACH_PART(stakes_of(wish), part) {
@@ -410,9 +416,9 @@ void rules_on_set_watches(const struct client *client) {
 
 /* What the own clock ended stays ended, whatever is learned later. */
 static void note_ends(const struct client *client) {
-    if (!ran_out(client)) return;
     EACH_WISH(client, wish) {
-        if (has_lease(wish)) wish->ended = true;
+        if (!has_lease(wish)) continue;
+        if (ran_out(client) || rules_held_for_long(client, wish)) wish->ended = true;
     }
 }
 
@@ -425,6 +431,14 @@ void rules_on_connection(const struct client *client) {
     note_ends(client);
 }
 
+/* Whose lease it is a part of; NULL: nobody's. */
+static const struct wish *holder_of(const struct client *client, const struct stake *stake) {
+    EACH_WISH(client, wish) {
+        if (has_lease(wish) && zkl_stakes_have(&wish->lease->stakes, stake)) return wish;
+    }
+    return NULL;
+}
+
 void rules_on_tick(const struct client *client, zkl_time now) {
     EACH_STAKE(client, stake) {
         const struct zkl_claim *claim = &stake->claim;
@@ -433,6 +447,8 @@ void rules_on_tick(const struct client *client, zkl_time now) {
         require(claim->state != ZKL_KEPT || now < claim->deadline,
                 "no node is kept for longer than was asked for");
         require(!held || !ran_out(client), "a holder is told when its clock runs out");
+        const struct wish *holder = held ? holder_of(client, stake) : NULL;
+        require(!holder || !rules_held_for_long(client, holder), "no hold outlives its end");
     }
     EACH_DEED(client, deed) rules_on_open_deed(client, deed, now);
 }
@@ -478,14 +494,6 @@ static void check_tally(const struct tally *tally) {
     require(tally->permits <= tally->limit, "no more permits are held than there are");
 }
 
-/* Whose lease it is a part of; NULL: nobody's. */
-static const struct wish *holder_of(const struct client *client, const struct stake *stake) {
-    EACH_WISH(client, wish) {
-        if (has_lease(wish) && zkl_stakes_have(&wish->lease->stakes, stake)) return wish;
-    }
-    return NULL;
-}
-
 static bool writes(const struct wish *wish) {
     return wish->kind == ZKL_WRITE && !is_joint(wish);
 }
@@ -503,6 +511,7 @@ static void check_lease(const struct client *client, const struct wish *wish,
         const struct zkl_claim *claim = &part->claim;
         require(zkl_claim_holds(claim), "a grant is not taken back");
         if (zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_HELD) continue;
+        if (rules_held_for_long(client, wish)) continue;
         require(!wish->ended, "what the clock ended never comes back");
         require(!writes(wish) || (claim->kind == ZKL_WRITE && claim->state == ZKL_HELD),
                 "a claim that may write has a writer's node");

@@ -48,6 +48,10 @@ void rules_on_end_ahead(const struct client *client, const struct zkl_claim *cla
 void rules_on_turn(const struct client *client, const struct zkl_claim *claim, bool kept);
 void rules_on_watch(const struct client *client, const struct zkl_claim *claim);
 /* What it has to watch does not fit: */
+void rules_on_busy(const struct client *client, const struct zkl_claim *claim);
+void rules_on_queued(const struct client *client, const struct zkl_claim *claim);
+void rules_on_hold(const struct client *client, const struct wish *wish); /* it was granted */
+bool rules_held_for_long(const struct client *client, const struct wish *wish);
 void rules_on_no_room(const struct client *client);
 /* Of the condition: a lock's claim enters again. */
 void rules_on_return(const struct zkl_claim *waiter);

@@ -110,6 +110,7 @@ static void set_session(struct setting *setting) {
         setting->wishes = 4;
     }
     setting->lingers = choose(6) == 5;
+    setting->limits = choose(4) == 3;
 }
 
 static void set_any(void) {

@@ -21,7 +21,8 @@ static const struct stake *stake_on(const struct wish *wish, const char *path) {
 bool verdict_lasts(const struct client *client, const struct zkl_claim *claim) {
     const struct zkl_clock *clock = &client->zk->common.clock;
     return zkl_claim_holds(claim) &&
-           zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_LOST;
+           zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_LOST &&
+           clock_of(client) < claim->hold_until;
 }
 
 static bool is_read_write(enum zkl_kind kind) {
@@ -118,6 +119,18 @@ static bool inherits(const struct client *client, const struct zkl_acquire_optio
     return false;
 }
 
+/* So many of the client were told to wait there. */
+static bool is_crowded(const struct client *client, const struct zkl_acquire_options *asked) {
+    int32_t count = 0;
+    EACH_STAKE(client, stake) {
+        const struct zkl_claim *claim = &stake->claim;
+        bool here = strcmp(stake->path->text, asked->path) == 0;
+        bool waits = !zkl_claim_holds(claim) && claim->state != ZKL_IN_CONDITION;
+        count += here && waits && claim->wanted && claim->announced && !claim->trying;
+    }
+    return asked->crowd && count >= asked->crowd;
+}
+
 /* Why the session takes no more claims now. */
 static enum zkl_code refusal(const struct client *client, const struct zkl_acquire_options *asked,
                              unsigned more) {
@@ -170,6 +183,8 @@ struct verdict verdict_of(const struct client *client, const struct wish *wish,
     struct verdict verdict = {.claims = count_claims(client)};
     verdict.code =
         count == 1 ? of_one(client, wish, asked, &verdict) : of_many(client, wish, asked, count);
+    for (unsigned i = 0; i < count && verdict.code == ZKL_OK && !verdict.again; i++)
+        if (is_crowded(client, &asked[i])) verdict.code = ZKL_BUSY;
     if (verdict.code == ZKL_OK && count == 1 && !verdict.again)
         verdict.inherits = inherits(client, asked);
     return verdict;
@@ -186,6 +201,8 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
     unsigned claims = verdict->claims + (contends && !verdict->inherits ? count : 0);
     wish->verdict = verdict->code;
     wish->again = verdict->again;
+    if (contends && done && wish->batch && zkl_request_code(wish->request) == ZKL_BUSY)
+        return; /* by others' nodes: rules_on_busy() */
     if (done && zkl_request_code(wish->request) == ZKL_NO_MEMORY) {
         require(world.shortages, "there was memory");
         wish->verdict = ZKL_NO_MEMORY;
@@ -198,7 +215,8 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
             "a wish is answered at once if its session knows the answer");
     require(!done || zkl_request_code(wish->request) == verdict->code,
             "what a wish is told at once is so");
-    require(count_claims(client) == claims,
+    bool makes_way = verdict->code == ZKL_BUSY; /* to one that is crowded out, too */
+    require(count_claims(client) == claims || (makes_way && count_claims(client) < claims),
             "an owner that enters again, or is refused, does not contend");
     require(!verdict->again || !client->zk->to_send, "an owner that enters again asks no server");
 }

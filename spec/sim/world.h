@@ -188,8 +188,10 @@ struct wish {
     zkl_time deadline;           /* by the client's clock; of the wait that is out */
     enum zkl_kind kind;
     int32_t limit, batch;
-    bool counting; /* its tokens count the grants of a node */
-    bool keeps;    /* its node may stay after it */
+    bool counting;     /* its tokens count the grants of a node */
+    bool keeps;        /* its node may stay after it */
+    unsigned crowd;    /* it will not wait behind so many; 0: behind any number */
+    zkl_time max_hold; /* it has the lock so long at most; 0: for ever */
     bool trying;
     enum zkl_code cancelled; /* why the user, or a close, gave it up */
     bool ended;              /* as a lease, by the own clock */
@@ -318,6 +320,7 @@ struct setting {
     bool refusals;   /* the server's ACL refuses now and then */
     bool wild;       /* clocks run further than 5 % apart: only tokens are promised */
     bool downgrades; /* another client's reader may take its writer's number */
+    bool limits;     /* some wishes do not wait behind many, or hold for a while only */
     bool lingers;    /* a session that closes waits until its nodes are gone, or not */
     unsigned deeds;  /* what else users do: a bit for each enum deed_kind */
     bool shortage;   /* clients run out of memory now and then */

@@ -15,6 +15,7 @@ void zkl_claim_init(struct zkl_claim *claim, struct zkl_common *common, struct z
                                 .next_part = claim,
                                 .kind = kind,
                                 .deadline = deadline,
+                                .hold_until = ZKL_NEVER,
                                 .trying = trying,
                                 .wanted = true};
     *line->claims_end = claim;
@@ -84,6 +85,7 @@ bool zkl_claim_stays(const struct zkl_claim *claim) {
 
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     assert(claim->state == ZKL_NEW && claim->wanted);
+    if (zkl_claim_is_crowded_out(claim)) return fail(claim, ZKL_BUSY) | gone(claim);
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
@@ -207,7 +209,8 @@ zkl_actions zkl_claim_tick(struct zkl_claim *claim, zkl_time now) {
     if (claim->state == ZKL_KEPT) return zkl_batch_tick(claim, now);
     if (!zkl_claim_holds(claim))
         return now >= claim->deadline ? zkl_claim_cancel(claim, ZKL_TIMEOUT) : 0;
-    if (zkl_clock_phase(&claim->common->clock, claim->epoch, now) != ZKL_PHASE_LOST) return 0;
+    bool ran_out = zkl_clock_phase(&claim->common->clock, claim->epoch, now) == ZKL_PHASE_LOST;
+    if (!ran_out && now < claim->hold_until) return 0;
     zkl_actions actions = lose(claim);
     if (claim->state == ZKL_HELD) return actions | leave(claim);
     claim->wanted = false; /* DOWNGRADE goes on until the name is known */

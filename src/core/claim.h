@@ -169,6 +169,7 @@ struct zkl_claim {
     zkl_time keep;       /* so long its node stays after it; 0: it does not */
     zkl_time since;      /* of one that takes turns: it waits */
     zkl_time turn_began; /* HELD: the first grant of its node */
+    zkl_time hold_until; /* HELD, DOWNGRADE: then it is lost; ZKL_NEVER: not by that */
     uint32_t epoch;      /* HELD: of the lease clock at the grant */
     uint32_t listed;     /* serial of the list that came with the own node */
     uint32_t headed;     /* serial of the list by which it is `heading` */
@@ -176,6 +177,8 @@ struct zkl_claim {
     uint32_t rounds;     /* attempts and lists since the last heartbeat or watch event */
     int32_t sequence;
     int32_t permits, limit; /* PERMIT; else 0 */
+    int32_t crowd;          /* not yet told to wait: it fails where so many wait already; 0: it
+                               waits behind any number */
     int32_t batch;          /* of a turn, when it ends for others: grants, or ZKL_BATCH_BY_TIME; 0:
                                it takes no turns */
     int32_t served;         /* grants of the own node to claims before this one */
@@ -299,6 +302,12 @@ void zkl_claim_batch(struct zkl_claim *claim, int32_t batch, zkl_time now);
 void zkl_claim_keep(struct zkl_claim *claim, zkl_time keep, zkl_time now);
 /* Another claim may have the node of this one, if that is KEPT. */
 bool zkl_claim_inherits(const struct zkl_claim *claim, const struct zkl_claim *kept);
+
+/*
+ * It comes to waiting: so many wait as it does not put up with. Of claims without a node of their
+ * own it is those of the session, and the others' nodes as the last list had them.
+ */
+bool zkl_claim_is_crowded_out(const struct zkl_claim *claim);
 
 /* Of a new MUTEX: its tokens compare with those of claims with a batch. */
 void zkl_claim_count(struct zkl_claim *claim);

@@ -85,6 +85,7 @@ bool zkl_claim_rechecks_by_list(struct zkl_claim *claim) {
 
 static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead) {
     zkl_actions actions = ZKL_DO_WATCH_AHEAD;
+    if (zkl_claim_is_crowded_out(claim)) return zkl_claim_cancel(claim, ZKL_BUSY);
     claim->state = ZKL_WAIT;
     bool behind_others = ahead->session != claim->common->session;
     if (behind_others) claim->line->gave_way = false;
@@ -92,7 +93,7 @@ static zkl_actions wait_for(struct zkl_claim *claim, struct zkl_contender *ahead
     claim->heading = false;
     claim->ahead = zkl_contender_hold(ahead);
     if (!claim->own_watched) actions |= ZKL_DO_WATCH_OWN;
-    if (!claim->announced && !claim->trying) actions |= ZKL_DO_QUEUED;
+    if (!claim->trying) actions |= announce(claim);
     claim->own_watched = claim->announced = true;
     return actions | zkl_lookahead_watch(claim);
 }
@@ -110,6 +111,7 @@ zkl_actions zkl_claim_conflict(struct zkl_claim *claim, const struct zkl_contend
 /* The first that does not fit: any claim ahead that goes may let it in. */
 static zkl_actions wait_for_any(struct zkl_claim *claim) {
     zkl_actions actions = wait_for(claim, zkl_line_ahead(claim->line, claim));
+    if (claim->state != ZKL_WAIT) return actions;
     claim->heading = true;
     claim->headed = claim->line->serial;
     return (actions & ~(zkl_actions)ZKL_DO_WATCH_AHEAD) | ZKL_DO_HOLDERS;

@@ -16,6 +16,7 @@ const char *zkl_code_name(enum zkl_code code) {
     case ZKL_AUTH: return "auth";
     case ZKL_NO_NODE: return "no_node";
     case ZKL_TOO_MANY: return "too_many";
+    case ZKL_BUSY: return "busy";
     case ZKL_NO_MEMORY: return "no_memory";
     case ZKL_UNSUPPORTED: return "unsupported";
     case ZKL_CONTEXT: return "context";

@@ -22,6 +22,7 @@ enum zkl_code {
     ZKL_AUTH,           /* the server's ACL refuses */
     ZKL_NO_NODE,        /* the chroot does not exist */
     ZKL_TOO_MANY,       /* more than 512 KB of paths in one session */
+    ZKL_BUSY,           /* more wait for the lock than its caller puts up with */
     ZKL_NO_MEMORY,      /* the process has none left */
     ZKL_UNSUPPORTED,    /* not built, or not possible here */
     ZKL_CONTEXT,        /* the host does not allow this call here */

@@ -346,7 +346,18 @@ static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request)
     return 3;
 }
 
-/* session:acquire(wish, owner, timeout, trying, quiet, permits) -> request, id, done */
+/* What the user wants this time: max_waiters and max_hold, each perhaps nil. */
+static void set_limits(lua_State *L, int index, struct zkl_acquire_options *options) {
+    options->crowd = (int32_t)luaL_optinteger(L, index, 0);
+    if (lua_isnoneornil(L, index + 1)) return;
+    options->max_hold = zkl_lua_time(L, index + 1);
+    if (options->max_hold == 0) options->max_hold = 1;
+}
+
+/*
+ * session:acquire(wish, owner, timeout, trying, quiet, max_waiters, max_hold, permits) ->
+ * request, id, done
+ */
 static int acquire(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     struct zkl_acquire_options options = check_wish(L, 2);
@@ -354,14 +365,19 @@ static int acquire(lua_State *L) {
     options.timeout = zkl_lua_time(L, 4);
     options.trying = lua_toboolean(L, 5);
     options.quiet = lua_toboolean(L, 6);
-    options.permits = (int32_t)luaL_optinteger(L, 7, 0);
+    set_limits(L, 7, &options);
+    options.permits = (int32_t)luaL_optinteger(L, 9, 0);
     zkl_session *session = zkl_lua_begin(L, client);
     return begun_acquire(L, client, zkl_acquire(session, &options));
 }
 
-/* session:acquire_all({ wish, ... }, owner, timeout, trying, quiet) -> request, id, done */
+/*
+ * session:acquire_all({ wish, ... }, owner, timeout, trying, quiet, max_waiters, max_hold) ->
+ * request, id, done
+ */
 static int acquire_all(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
+    lua_settop(L, 8);
     luaL_checktype(L, 2, LUA_TTABLE);
     const char *owner = luaL_checkstring(L, 3);
     zkl_time limit = zkl_lua_time(L, 4);
@@ -376,6 +392,7 @@ static int acquire_all(lua_State *L) {
         options[i].timeout = limit;
         options[i].trying = trying;
         options[i].quiet = quiet;
+        set_limits(L, 7, &options[i]);
         lua_pop(L, 1);
     }
     zkl_session *session = zkl_lua_begin(L, client);

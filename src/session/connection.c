@@ -291,11 +291,12 @@ void zkl_session_tick(zkl_session *session) {
     zkl_watcher_start_all(session);
 }
 
-/* The end of the first pause. */
-static zkl_time wake_due(const struct zkl_session *session) {
+/* The end of the first pause, or of the first hold. */
+static zkl_time stake_due(const struct zkl_session *session) {
     zkl_time due = ZKL_NEVER;
     for (const struct stake *stake = session->stakes; stake; stake = stake->next) {
         if (stake->claim.pausing && stake->wake_at < due) due = stake->wake_at;
+        if (zkl_claim_holds(&stake->claim)) due = zkl_earlier(due, stake->claim.hold_until);
     }
     return due;
 }
@@ -304,7 +305,7 @@ zkl_time zkl_session_due(zkl_session *session) {
     zkl_time due = zkl_earlier(beat_due(session), look_due(session));
     if (session->stakes)
         due = zkl_earlier(due, zkl_clock_next(&session->common.clock, session->now));
-    due = zkl_earlier(due, wake_due(session));
+    due = zkl_earlier(due, stake_due(session));
     due = zkl_earlier(due, zkl_kept_due(session));
     due = zkl_earlier(due, zkl_watcher_due(session));
     due = zkl_earlier(due, zkl_request_due(session));

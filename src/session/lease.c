@@ -42,6 +42,7 @@ static void enter_again(struct zkl_request *request, struct stake *stake,
     request->again = true;
     request->lease = true;
     request->lease_kind = options->kind;
+    zkl_hold_begin(stake, &request->hold);
     zkl_request_finish(request, ZKL_OK, 0);
 }
 
@@ -142,6 +143,7 @@ static bool is_new(struct zkl_request *request, struct path *path,
 static bool begin(struct zkl_request *request, const struct zkl_acquire_options *options) {
     request->quiet = options->quiet;
     request->meter = zkl_meter_of(request->session, options->meter);
+    request->hold.length = options->max_hold;
     struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
     enum zkl_code code = refusal_of(request->session, options, 1);
@@ -159,6 +161,7 @@ static void check_options(const struct zkl_acquire_options *options) {
                                        : options->permits == 0 && options->limit == 0);
     assert(options->batch >= ZKL_BATCH_BY_TIME && options->batch <= ZKL_BATCH_MAX);
     assert(options->batch == 0 || options->kind == ZKL_MUTEX);
+    assert(options->crowd >= 0 && options->max_hold >= 0);
     assert(options->keep == 0 || (options->keep > 0 && options->kind == ZKL_MUTEX));
     (void)options;
 }
@@ -244,6 +247,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
     if (request) {
         enum zkl_code code = refusal_of(session, options, count);
         request->quiet = options[0].quiet;
+        request->hold.length = options[0].max_hold;
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
         else if (are_new(request, options, count)) contend_all(request, options, count);
     }
@@ -293,6 +297,7 @@ enum zkl_code zkl_lease_release(zkl_lease *lease) {
     enum zkl_code ended = end_of(lease);
     lease->released = true; /* also while it is away */
     lease->lost = ended == ZKL_LOST;
+    zkl_hold_end(zkl_stakes_at(&lease->stakes, 0), &lease->hold);
     zkl_lease_give_up_all(&lease->stakes, lease->kind);
     return ended;
 }
@@ -454,6 +459,10 @@ enum zkl_lease_state zkl_lease_state(zkl_lease *lease) {
 zkl_time zkl_lease_remaining(zkl_lease *lease) {
     const struct zkl_session *session = session_of(lease);
     if (end_of(lease) != ZKL_OK) return 0;
+    zkl_time first = ZKL_NEVER;
+    for (size_t i = 0; i < lease->stakes.count; i++)
+        first = zkl_earlier(first, zkl_stakes_at(&lease->stakes, i)->claim.hold_until);
     uint32_t epoch = zkl_stakes_at(&lease->stakes, 0)->claim.epoch;
-    return zkl_clock_remaining(&session->common.clock, epoch, session->now);
+    zkl_time left = zkl_clock_remaining(&session->common.clock, epoch, session->now);
+    return zkl_earlier(left, first - session->now);
 }

@@ -57,6 +57,13 @@ enum { MEMORIES = 64 };
 
 /* --- a stake: a claim with its user ----------------------------------------------------- */
 
+/* For how long a handle may be held: part of the handle, or of the request that has it. */
+struct hold {
+    struct hold *next, **link; /* in stake->holds; NULL: it has not begun, or has ended */
+    zkl_time length;           /* 0: for ever */
+    zkl_time until;
+};
+
 struct stake {
     struct zkl_claim claim; /* first: a claim of ours is a stake */
     struct zkl_session *session;
@@ -76,6 +83,7 @@ struct stake {
     bool joint;                      /* part of a multi-lock, whose lease has not given it up */
     uint64_t id;
     int64_t token;       /* of the latest grant */
+    struct hold *holds;  /* of its handles, those that end */
     unsigned handles;    /* not given up */
     unsigned writers;    /* those of them that may write; the node is a writer's meanwhile */
     unsigned references; /* the session's list, handles, request, calls */
@@ -105,8 +113,9 @@ struct stakes {
 struct zkl_lease {
     struct stakes stakes;
     enum zkl_kind kind; /* of the handle, not of the grant; not of a multi-lock's */
-    bool released;      /* given up */
-    bool lost;          /* before it was given up: that is final */
+    struct hold hold;
+    bool released; /* given up */
+    bool lost;     /* before it was given up: that is final */
 };
 
 /* --- requests --------------------------------------------------------------------------- */
@@ -152,6 +161,7 @@ struct zkl_request {
     char *found;     /* ZKL_CONFLICT: what the path is used for, if known; else NULL */
     struct zkl_queued *queue;
     size_t queued, position;
+    struct hold hold; /* ACQUIRE: of the handle, until that is taken */
     zkl_time begun, deadline;
     struct zkl_meter *meter; /* ACQUIRE: of the lock's name, or NULL */
     uint64_t id;

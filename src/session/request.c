@@ -90,6 +90,7 @@ zkl_lease *zkl_request_lease(zkl_request *request) {
         free(lease);
         return NULL;
     }
+    zkl_hold_move(zkl_stakes_at(&lease->stakes, 0), &request->hold, &lease->hold);
     request->lease = false;
     lease->kind = request->lease_kind;
     return lease;
@@ -115,6 +116,7 @@ static void unpost(struct zkl_request *request, struct news *news) {
 
 void zkl_request_drop(zkl_request *request) {
     zkl_request_cancel(request, ZKL_INTERRUPTED);
+    zkl_hold_end(zkl_stakes_at(&request->stakes, 0), &request->hold);
     if (request->lease) zkl_lease_give_up_all(&request->stakes, request->lease_kind);
     request->lease = false;
     unpost(request, &request->queued_news);

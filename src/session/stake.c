@@ -97,6 +97,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     zkl_claim_batch(&stake->claim, options->batch, session->now);
     if (options->counting) zkl_claim_count(&stake->claim);
     if (options->keep) zkl_claim_keep(&stake->claim, options->keep, session->now);
+    stake->claim.crowd = options->crowd;
     stake->path = path;
     stake->jitter = options->jitter;
     stake->meter = zkl_meter_of(session, options->meter);
@@ -246,6 +247,7 @@ void zkl_stake_granted(struct stake *stake) {
     }
     stake->request->lease = true;
     stake->request->lease_kind = stake->claim.kind;
+    zkl_hold_begin(zkl_stakes_at(&stake->request->stakes, 0), &stake->request->hold);
     zkl_multi_grant(stake);
     end_turn(stake); /* somebody asked for it before it held */
 }

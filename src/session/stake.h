@@ -41,6 +41,14 @@ void zkl_stake_notice(struct stake *stake, enum zkl_phase phase); /* what the le
 void zkl_stakes_feed(struct zkl_session *session,
                      zkl_actions (*feed)(struct zkl_claim *claim, zkl_time now));
 
+/* --- hold.c: how long a grant may be held; of a multi-lock its first part ------------------------
+ */
+
+void zkl_hold_begin(struct stake *stake, struct hold *hold); /* of `length`, from now on */
+void zkl_hold_again(struct stake *stake);                    /* all of them: a new grant */
+void zkl_hold_move(struct stake *stake, struct hold *from, struct hold *to);
+void zkl_hold_end(struct stake *stake, struct hold *hold); /* the others go on */
+
 /* --- kept.c: nodes that are kept after the last release -----------------------------------------
  */
 

@@ -1,0 +1,115 @@
+/*
+ * claim_limits_test.c - a claim that does not wait behind many, and a grant that ends after some
+ * time.
+ */
+#include "scene.h"
+
+#define SECOND "_c_66666666-7777-8888-9999-000000000000-lock-0000000041"
+#define FIRST "_c_11111111-2222-3333-4444-555555555555-lock-0000000040"
+#define READER(number) "_c_11111111-2222-3333-4444-555555555555-__READ__00000000" number
+
+static void open_minding(enum zkl_kind kind, int32_t crowd) {
+    scene_open(kind, ZKL_NEVER, false);
+    s.claim.crowd = crowd;
+}
+
+static void enter_minding(enum zkl_kind kind, int32_t crowd) {
+    open_minding(kind, crowd);
+    scene_start();
+    scene_created(42, 1042);
+}
+
+static void check_busy(zkl_actions did) {
+    CHECK_IS(did, ZKL_DO_FAIL | ZKL_DO_REMOVE);
+    CHECK_IS(s.claim.state, ZKL_LEAVE);
+    CHECK_IS(s.claim.code, ZKL_BUSY);
+}
+
+static void by_nodes(void) {
+    TEST("as many wait as it does not put up with: its node goes; the holder does not wait") {
+        enter_minding(ZKL_MUTEX, 1);
+        check_busy(LISTED(FIRST, SECOND, s.claim.name));
+        enter_minding(ZKL_MUTEX, 2);
+        LISTED(FIRST, SECOND, s.claim.name);
+        CHECK_IS(s.claim.state, ZKL_WAIT);
+        enter_minding(ZKL_MUTEX, 1);
+        LISTED(FIRST, s.claim.name, BEHIND);
+        CHECK_IS(s.claim.state, ZKL_WAIT);
+    }
+    TEST("readers that hold do not wait, one behind a writer does") {
+        enter_minding(ZKL_WRITE, 1);
+        LISTED(READER("39"), READER("40"), s.claim.name);
+        CHECK_IS(s.claim.state, ZKL_WAIT);
+        enter_minding(ZKL_WRITE, 1);
+        check_busy(LISTED(FIRST, READER("41"), s.claim.name));
+    }
+    TEST("holders of permits do not wait, what does not fit does") {
+        enter_minding(ZKL_PERMIT, 1);
+        LISTED(HOLDER, s.claim.name);
+        CHECK_IS(s.claim.state, ZKL_WAIT);
+        enter_minding(ZKL_PERMIT, 1);
+        check_busy(LISTED("_c_11111111-2222-3333-4444-555555555555-permit-2-of-3-0000000040",
+                          HOLDER, s.claim.name));
+    }
+    TEST("a claim that was told to wait is not sent away") {
+        enter_minding(ZKL_MUTEX, 2);
+        LISTED(FIRST, SECOND, s.claim.name);
+        scene_own_deleted();
+        scene_created(44, 1044);
+        LISTED(FIRST, SECOND, BEHIND, s.claim.name);
+        CHECK_IS(s.claim.state, ZKL_WAIT);
+    }
+}
+
+static void by_claims(void) {
+    TEST("where so many of the session wait it asks no server") {
+        scene_enter(ZKL_MUTEX);
+        scene_created(42, 1042);
+        LISTED(FIRST, s.claim.name);
+        scene_add(&s.second, ZKL_MUTEX);
+        s.second.crowd = 1;
+        CHECK_IS(zkl_claim_start(&s.second), ZKL_DO_FAIL | ZKL_DO_FORGET);
+        CHECK_IS(s.second.code, ZKL_BUSY);
+        scene_add(&s.third, ZKL_MUTEX);
+        s.third.crowd = 2;
+        CHECK_IS(zkl_claim_start(&s.third), ZKL_DO_CREATE | ZKL_DO_LIST);
+    }
+    TEST("in turns the nodes of others count, too") {
+        open_minding(ZKL_MUTEX, 0);
+        zkl_claim_batch(&s.claim, ZKL_BATCH_BY_TIME, s.now);
+        scene_start();
+        scene_created(42, 1042);
+        LISTED(s.claim.name, BEHIND);
+        scene_add(&s.second, ZKL_MUTEX);
+        zkl_claim_batch(&s.second, ZKL_BATCH_BY_TIME, s.now);
+        s.second.crowd = 1;
+        CHECK_IS(zkl_claim_start(&s.second) & ZKL_DO_FAIL, ZKL_DO_FAIL);
+        CHECK_IS(s.second.code, ZKL_BUSY);
+    }
+}
+
+static void holds(void) {
+    TEST("a hold ends at its time, and the node goes") {
+        scene_reach(ZKL_HELD);
+        s.claim.hold_until = s.now + T / 4;
+        CHECK_IS(zkl_claim_tick(&s.claim, s.now + T / 4 - 1), 0);
+        CHECK_IS(zkl_claim_tick(&s.claim, s.now + T / 4), ZKL_DO_LOSE | ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.code, ZKL_LOST);
+        CHECK_IS(zkl_claim_tick(&s.claim, s.now + T), 0);
+    }
+    TEST("without a connection its node goes later") {
+        scene_reach(ZKL_HELD);
+        s.claim.hold_until = s.now;
+        scene_cut();
+        CHECK_IS(zkl_claim_tick(&s.claim, s.now), ZKL_DO_LOSE);
+        CHECK(s.claim.stalled);
+    }
+}
+
+int main(void) {
+    by_nodes();
+    by_claims();
+    holds();
+    scene_close();
+    return check_report();
+}

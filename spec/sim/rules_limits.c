@@ -1,0 +1,94 @@
+/* rules_limits.c - what is promised of max_waiters and of max_hold. */
+#include "rules.h"
+#include "verdict.h"
+
+/* --- max_waiters ------------------------------------------------------------------------------ */
+
+/* Before another one in its line, as that list showed both. */
+static bool precedes(const struct node *node, const struct node *other, zxid view) {
+    return node->contender && node->line == other->line && alive_at(node, view) &&
+           node->place < other->place;
+}
+
+/* As that list showed it: there was nothing that kept it out. */
+static bool held(const struct node *own, zxid view) {
+    int64_t taken = own->permits;
+    EACH_NODE(node) {
+        if (!precedes(node, own, view)) continue;
+        if (own->kind != ZKL_PERMIT && zkl_kinds_exclude(own->kind, node->kind)) return false;
+        taken += node->permits;
+    }
+    return own->kind != ZKL_PERMIT || taken <= own->limit;
+}
+
+/* By nodes: ahead of its own. */
+static unsigned waited_ahead(const struct node *own, zxid view) {
+    unsigned count = 0;
+    EACH_NODE(node)
+    if (precedes(node, own, view) && !held(node, view)) count++;
+    return count;
+}
+
+/* In its session; in turns also by the nodes of others. */
+static unsigned waited(const struct client *client, const struct zkl_claim *claim, int line) {
+    unsigned count = 0;
+    EACH_STAKE(client, stake) {
+        const struct zkl_claim *each = &stake->claim;
+        bool waits = each->wanted && !zkl_claim_holds(each) && each->state != ZKL_IN_CONDITION;
+        count += each != claim && each->line == claim->line && waits;
+    }
+    EACH_NODE(node) {
+        bool other = node->contender && node->line == line && node->session != client->session;
+        bool known = claim->batch && alive_at(node, client->shown[line]);
+        if (other && known && !held(node, client->shown[line])) count++;
+    }
+    return count;
+}
+
+void rules_on_busy(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = node_of(claim);
+    const struct stake *stake = (const struct stake *)claim;
+    int line = line_at(stake->path->text);
+    unsigned count =
+        own ? waited_ahead(own, client->shown[own->line]) : waited(client, claim, line);
+    require(claim->crowd > 0, "who does not mind many is never told that the lock is busy");
+    require(!claim->announced, "who was told to wait is not sent away");
+    require(count >= (unsigned)claim->crowd, "the lock is never busy with fewer waiting");
+}
+
+/* By those that are there still. Numbers near their end do not tell who holds. */
+void rules_on_queued(const struct client *client, const struct zkl_claim *claim) {
+    const struct node *own = node_of(claim);
+    const struct stake *stake = (const struct stake *)claim;
+    bool placed = own && claim->state == ZKL_WAIT && !claim->line->exhausted;
+    EACH_WISH(client, wish) {
+        bool minds = wish->crowd && wish->request && wish->request == stake->request;
+        if (minds && placed)
+            require(waited_ahead(own, world.zxid) < wish->crowd,
+                    "who minds so many is not told to wait behind them");
+    }
+}
+
+/* --- max_hold --------------------------------------------------------------------------------- */
+
+static bool is_over(const struct client *client, const struct wish *wish) {
+    return wish->lease && wish->lease->hold.link && clock_of(client) >= wish->lease->hold.until;
+}
+
+bool rules_held_for_long(const struct client *client, const struct wish *wish) {
+    EACH_WISH(client, each) {
+        if (!is_over(client, each)) continue;
+        EACH_PART(&each->lease->stakes, part)
+        if (zkl_stakes_have(stakes_of(wish), part)) return true;
+    }
+    return false;
+}
+
+void rules_on_hold(const struct client *client, const struct wish *wish) {
+    const struct hold *hold = &wish->lease->hold;
+    require((hold->link != NULL) == (wish->max_hold > 0), "a hold ends if that was asked for");
+    if (!hold->link) return;
+    require(hold->until == clock_of(client) + wish->max_hold ||
+                (world.setting.owners && hold->until <= clock_of(client) + wish->max_hold),
+            "a hold is counted from the grant");
+}

@@ -1,0 +1,52 @@
+/*
+ * hold.c - how long a grant may be held: the handle whose time is over first ends it. The claim
+ * has that time, and is lost at it (zkl_claim_tick); no thread of the user's has to come round.
+ */
+#include "stake.h"
+
+static void apply(struct stake *stake) {
+    zkl_time first = ZKL_NEVER;
+    for (const struct hold *each = stake->holds; each; each = each->next)
+        first = zkl_earlier(first, each->until);
+    stake->claim.hold_until = first;
+    zkl_session_wake(stake->session, first);
+}
+
+static void enlist(struct stake *stake, struct hold *hold) {
+    hold->link = &stake->holds;
+    hold->next = stake->holds;
+    if (hold->next) hold->next->link = &hold->next;
+    stake->holds = hold;
+}
+
+static void delist(struct hold *hold) {
+    *hold->link = hold->next;
+    if (hold->next) hold->next->link = hold->link;
+    hold->link = NULL;
+}
+
+void zkl_hold_begin(struct stake *stake, struct hold *hold) {
+    if (hold->length == 0) return;
+    hold->until = zkl_session_after(stake->session, hold->length);
+    enlist(stake, hold);
+    apply(stake);
+}
+
+void zkl_hold_again(struct stake *stake) {
+    for (struct hold *each = stake->holds; each; each = each->next)
+        each->until = zkl_session_after(stake->session, each->length);
+    apply(stake);
+}
+
+void zkl_hold_move(struct stake *stake, struct hold *from, struct hold *to) {
+    if (!from->link) return;
+    *to = *from;
+    delist(from);
+    enlist(stake, to);
+}
+
+void zkl_hold_end(struct stake *stake, struct hold *hold) {
+    if (!hold->link) return;
+    delist(hold);
+    apply(stake);
+}
