@@ -5,8 +5,9 @@
 -- holds after it. SHARED is of a read-write lock: c1 writes, c2 waits to read and c3 to write
 -- behind it; c1 becomes a reader, so that c2 comes in; when both have gone, c3. PERMITS is of a
 -- semaphore of 3: c1 has 2, c2 waits for 2, c3 for one behind it. TURNS is of processes that take
--- turns of 2 grants: c1 has three waiters, and c2 comes before the third. A test says what is
--- otherwise: lines to add, to take away (by a pattern), to change.
+-- turns of 2 grants: c1 has three waiters, and c2 comes before the third. KEPT is of c1, which has
+-- the lock twice by one node, and c2, which tries while it is kept. A test says what is otherwise:
+-- lines to add, to take away (by a pattern), to change.
 
 local check = require "spec.torture.checker"
 local figures = require "spec.torture.figures"
@@ -150,6 +151,23 @@ local TURNS = told(2, [[
 5.02 c1.1 c1.1-3 granted token=104448 state=held held begun=2.3 limit=9
 6.00 c1.1 c1.1-3 released result=ok begun limit=0 held
 6.01 zookeeper c1.1-3 deleted path=/l name=x-lock-2 session=a1 zxid=105 cause=delete
+]])
+
+
+local KEPT = told(2, [[
+2.00 c1.1 c1.1-1 invoked path=/l kind=mutex way=acquire limit=5 keep=3
+2.01 zookeeper c1.1-1 created path=/l name=x-lock-0 session=a1 zxid=100
+2.02 c1.1 c1.1-1 granted token=102400 state=held held begun=2 limit=5
+2.50 c1.1 c1.1-1 released result=ok begun limit=0 held
+3.00 c1.1 c1.1-2 invoked path=/l kind=mutex way=try limit=5 keep=3
+3.00 c1.1 c1.1-2 granted token=102401 state=held held begun=3 limit=5
+3.50 c1.1 c1.1-2 released result=ok begun limit=0 held
+5.00 c2.1 c2.1-1 invoked path=/l kind=mutex way=try limit=5 keep=0
+5.01 zookeeper c2.1-1 created path=/l name=x-lock-1 session=b2 zxid=101
+5.02 zookeeper c1.1-1 deleted path=/l name=x-lock-0 session=a1 zxid=102 cause=delete
+5.03 c2.1 c2.1-1 granted token=103424 state=held held begun=5 limit=5
+6.00 c2.1 c2.1-1 released result=ok begun limit=0 held
+6.01 zookeeper c2.1-1 deleted path=/l name=x-lock-1 session=b2 zxid=103 cause=delete
 ]])
 
 
@@ -469,7 +487,7 @@ describe("a history that breaks one rule", function()
     it("is not lost among the lawful", function()
         local report = check_text(LAWFUL)
         assert.same({}, violated(report), texts(report))
-        assert.equal(17, #report.rules)
+        assert.equal(18, #report.rules)
     end)
 end)
 
@@ -580,6 +598,150 @@ describe("a history of turns", function()
         "5%.(0%d)", "8.%1", "6.01 zoo", "7.90 zoo",
         plus = "4.80 c1.1 c1.1-3 failed code=timeout begun=2.3 limit=2.5\n",
     }, "its node x%-lock%-2 stayed 3.100 s")
+end)
+
+
+describe("a history of a lock that is kept", function()
+    lawful = KEPT
+
+    passes("is lawful", {}, function(report)
+        assert.same({ 1, 1, 0 }, { report.figures.kept, report.figures.inherited,
+                                   report.figures.marked })
+        assert.equal(1, report.figures.measures.way:count())
+    end)
+
+    -- Nobody comes but c1.
+    local ALONE = { "c2.1%-1" }
+
+    passes("that goes after its time", { without = ALONE, "5.02 zoo", "6.51 zoo" })
+
+    fails("kept", "a node that stays for longer", { without = ALONE, "5.02 zoo", "8.60 zoo" },
+          "its node x%-lock%-0 was kept 5.100 s, not 3.000")
+
+    fails("kept", "a node that stays after who does not keep it", {
+        without = ALONE,
+        "(3.00 c1.1.-)keep=3", "%1keep=0", "5.02 zoo", "5.60 zoo",
+    }, "its node x%-lock%-0 was kept 2.100 s, not 0.000")
+
+    fails("kept", "a node that had its second grant after its time", {
+        without = ALONE,
+        "(2.00 c1.1.-)keep=3", "%1keep=0.5", "3(.%d%d c1.1)", "6%1", "begun=3 ", "begun=6 ",
+        "5.02 zoo", "8.00 zoo",
+    }, "was kept 3.500 s, not 0.500")
+
+    -- c2 waits, and has the lock only when the time is over.
+    fails("kept", "a node that stays though another waits for it", {
+        "3.50 c1", "3.20 c1", "keep=3", "keep=5", "5.00 c2.1", "3.50 c2.1", "5.01 zoo", "3.51 zoo",
+        "5.02 zoo", "5.60 zoo", "5.03 c2.1", "5.61 c2.1", "begun=5 ", "begun=3.5 ",
+    }, "nobody held x%-lock%-0, and x%-lock%-1 waited 2.090 s")
+
+    passes("that stays while its process is in trouble", {
+        "3.50 c1", "3.20 c1", "keep=3", "keep=5", "5.00 c2.1", "3.50 c2.1", "5.01 zoo", "3.51 zoo",
+        "5.02 zoo", "5.60 zoo", "5.03 c2.1", "5.61 c2.1", "begun=5 ", "begun=3.5 ",
+        plus = fault("3.40", "3.45", "name=blackhole scope=c1"),
+    })
+
+    fails("kept", "a grant that is left out", { "102401", "102402" },
+          "grant 3 of its node, after grant 1")
+
+    fails("kept", "a node whose session has it once more, and another waits", {
+        "3(.%d%d c1.1)", "4%1", "begun=3 ", "begun=4 ", "way=try", "way=acquire",
+        "5.00 c2.1", "3.30 c2.1", "5.01 zoo", "3.31 zoo", "begun=5 ", "begun=3.3 ",
+    }, "has a node that was kept, and x%-lock%-1 waited")
+
+    passes("which its session has once more while the news of another is under way", {
+        "5.00 c2.1", "2.96 c2.1", "5.01 zoo", "2.97 zoo", "begun=5 ", "begun=2.96 ",
+        "5.02 zoo", "3.52 zoo", "5.03 c2.1", "3.53 c2.1",
+    })
+
+    fails_with_order("token", "two grants of a node with one token", { "102401", "102400" },
+          "token 102400 after a grant with 102400")
+
+    fails("order", "a second grant by the node of another session", {
+        "lock%-0 session=a1 zxid=100", "lock-0 session=b2 zxid=100",
+        "lock%-0 session=a1 zxid=102", "lock-0 session=b2 zxid=102",
+    }, "token 102401 is of somebody else's node")
+
+    fails("order", "a second grant by a node that was given back before it was asked for", {
+        without = ALONE,
+        "5.02 zoo", "2.90 zoo", "(granted token=102401 state=)held held", "%1suspect",
+        "(3.50 .-) held\n", "%1\n",
+    }, "token 102401 is of somebody else's node")
+
+    breaks({ "kept", "notice" }, "kept: a second grant by a node that was given back meanwhile", {
+        without = ALONE,
+        "3.00 c1.1 c1.1%-2 invoked", "2.80 c1.1 c1.1-2 invoked", "begun=3 ", "begun=2.8 ",
+        "5.02 zoo", "2.90 zoo", "3.50 c1", "3.01 c1",
+        plus = "3.005 c1.1 c1.1-2 noticed state=lost\n",
+    }, "granted 0.100 s after x%-lock%-0 was given back")
+
+    fails("order", "the first grant by another claim's node", { "zookeeper c1.1%-1", "zookeeper -" },
+          "token 102400 is of somebody else's node")
+
+    -- A stranger deletes the node a moment before the second grant, and c2, which waits, has it.
+    local ROBBED = {
+        "5.02 (zoo.-)a1", "2.97 %1ff", "5.00 c2.1", "2.95 c2.1", "5.01 zoo", "2.96 zoo",
+        "5.03 c2.1", "2.98 c2.1", "begun=5 ", "begun=2.95 ", "zxid=102", "zxid=101.5",
+        "3.50 c1.1 c1.1%-2 rel(.-) held", "3.03 c1.1 c1.1-2 rel%1",
+        plus = "3.02 c1.1 c1.1-2 noticed state=lost held=3.01\n"
+            .. fault("2.96", "2.98", "name=node_deleted scope=path path=/l"),
+    }
+
+    passes("whose node a stranger took, and it is had once more before its session hears", ROBBED,
+           function(report) assert.equal(1, report.figures.explained) end)
+
+    fails("kept", "a node that is had once more after it said that it is held", {
+        plus = "2.40 zookeeper c1.1-1 marked path=/l name=x-lock-0 session=a1 zxid=100.5\n",
+    }, "granted after x%-lock%-0 had said that it is held")
+
+    fails("kept", "a node that is kept after it said that it is held", {
+        without = { "c2.1%-1", "c1.1%-2" },
+        plus = "2.40 zookeeper c1.1-1 marked path=/l name=x-lock-0 session=a1 zxid=100.5\n",
+    }, "its node x%-lock%-0 was kept 2.520 s, not 0.000")
+
+    -- c1 keeps for long. The try of c2 ends at 5.04 in vain.
+    local TRY = {
+        "5.03 (c2.1 c2.1%-1) granted.-\n", "5.04 %1 failed code=timeout begun=5 limit=5\n",
+        "keep=3", "keep=30", "5.02 zoo", "7.00 zoo",
+    }
+
+    local function tried(changes)
+        for i, each in ipairs(TRY) do table.insert(changes, i, each) end
+        return changes
+    end
+
+    fails("kept", "a try that takes a kept node for a held one", tried{
+        without = { "6.00 c2.1", "x%-lock%-1" },
+    }, "a try found x%-lock%-0, which was only kept, taken")
+
+    fails("kept", "a try that asks, and is not heard", tried{
+        without = "6.00 c2.1", "6.01 zoo", "5.05 zoo",
+    }, "a try found x%-lock%-0, which was only kept, taken")
+
+    passes("that a try finds held", tried{
+        without = { "6.00 c2.1", "x%-lock%-1" },
+        "3.50 c1.1", "5.03 c1.1",
+    })
+
+    passes("that a try finds when it is about to go", tried{
+        without = { "6.00 c2.1", "x%-lock%-1" },
+        "3.50 c1.1", "4.99 c1.1", "7.00 zoo", "5.05 zoo",
+    })
+
+    passes("that a try finds with somebody else in line", tried{
+        without = { "6.00 c2.1", "x%-lock%-1" },
+        plus = [[
+            4.98 c2.1 c2.1-2 invoked path=/l kind=mutex way=acquire limit=5 keep=0
+            4.99 zookeeper c2.1-2 created path=/l name=x-lock-2 session=b2 zxid=100.8
+            5.50 c2.1 c2.1-2 failed code=interrupted begun=4.98 limit=5
+            5.51 zookeeper c2.1-2 deleted path=/l name=x-lock-2 session=b2 zxid=101.8 cause=delete
+        ]],
+    })
+
+    passes("that a try finds while its process is in trouble", tried{
+        without = { "6.00 c2.1", "x%-lock%-1" },
+        plus = fault("4.90", "4.95", "name=blackhole scope=c1"),
+    })
 end)
 
 
@@ -1039,6 +1201,17 @@ describe("what truth.pl reads in the servers' logs", function()
         return lines
     end
 
+    it("is the word of a node that is held, in its data", function()
+        local name, word = "x-lock-0000000007", text("host:1\nc1.1-1\31held") .. int(1)
+        write_log(1, { 1, 5, text("/l/" .. name) .. word }, -- of no node
+                  { 2, 15, create(name) },
+                  { 3, 5, text("/l/" .. name) .. text("host:1\nheld") .. int(1) },
+                  { 4, 5, text("/l/" .. name) .. word },
+                  { 5, 2, delete(name) })
+        assert.same({ "2 created " .. name, "4 marked " .. name, "5 deleted " .. name },
+                    events_of_logs(1))
+    end)
+
     it("is a downgrade in one transaction, and not one that failed", function()
         local writer, reader = "x-__WRIT__0000000007", "x-__READ__0000000007"
         write_log(1, { 1, 15, create(writer) },
@@ -1067,8 +1240,8 @@ describe("what truth.pl reads in the servers' logs", function()
 
     it("is not what a leader alone has, if others went on without it", function()
         write_log(1, made, gone, gone_again)
-        write_log(2, made, { 11, 5, "" }, gone_again)
-        write_log(3, made, { 11, 5, "" }, gone_again)
+        write_log(2, made, { 11, -10, "" }, gone_again)
+        write_log(3, made, { 11, -10, "" }, gone_again)
         assert.same({ "1 created " .. NAME, "12 deleted " .. NAME }, events_of_logs(3))
     end)
 end)

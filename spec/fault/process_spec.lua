@@ -301,6 +301,56 @@ describe("in a forked child", function()
     for name, ending in pairs(ENDINGS) do does_no_harm(name, ending, "0") end
     does_no_harm("an error", "error('an end', 0)", "1")
 
+    -- The child tries to take it, and ends. In the parent the next acquire asks nobody.
+    local function keeps_on(name, ending)
+        it(("ending by %s leaves its parent what that keeps"):format(name), function()
+            local parent = program.start(server.hosts, ([[
+                local system = require "spec.fault.program".system()
+                local session = assert(zklock.connect(HOSTS, { timeout = 60 }))
+                local lock = session:mutex(%q, { keep = 60 })
+                local lease = assert(lock:acquire(20))
+                local token = lease.token
+                assert(lease:release())
+                while session:stats().in_flight > 0 do zklock.sleep(0.01) end
+                local function asked()
+                    local stats, sum = session:stats(), 0
+                    for _, name in ipairs{ "creates", "sets", "deletes", "lists", "gets", "exists",
+                                           "syncs" } do
+                        sum = sum + stats[name]
+                    end
+                    return sum
+                end
+                local before = asked()
+                local pid = system.fork(20)
+                if pid == 0 then
+                    for _, timeout in ipairs{ 0, 5 } do
+                        local ok, first, _, code = pcall(lock.acquire, lock, timeout)
+                        local text = ok and code or first
+                        if not text:find("forked") then system.exit(9) end
+                    end
+                    %s
+                else
+                    say(system.wait(pid))
+                    lease = assert(lock:acquire(0))
+                    say(lease.token - token)
+                    say(asked() - before)
+                    assert(lease:release())
+                    say(tostring(lock:queue()[1].kept))
+                    local other = assert(zklock.connect(HOSTS)):mutex(lock.path)
+                    assert(assert(other:acquire(0)):release{ wait = 20 })
+                    say(#lock:queue())
+                    say(session:stats().claims)
+                    system.exit(0)
+                end
+            ]]):format(rig.path(), ending))
+            parent:says("0", "1", "0", "true", "0", "0")
+            parent:ends()
+        end)
+    end
+
+    for name, ending in pairs(ENDINGS) do keeps_on(name, ending) end
+    keeps_on("_exit", "system.exit(0)")
+
     it("calls say forked while the parent's threads are busy, forked again and again", function()
         -- A sanitizer's allocator keeps the locks that another thread had at the fork.
         if program.sanitizer then return end

@@ -10,6 +10,7 @@ local zklock = require "zklock"
 local server = rig.shared()
 local NAMES = { "Curator", "go-zookeeper", "kazoo" }
 local LONG = 10 -- seconds, for what comes at once
+local KEEP = 60 -- seconds that a lock is kept, if nobody comes
 
 local neighbours, observer
 
@@ -20,16 +21,17 @@ local Ours = {}
 Ours.__index = Ours
 
 
-local function ours(options)
+local function ours(options, hosts)
     options = options or {}
     options.timeout = 20
-    return setmetatable({ open = rig.session(server.hosts, options), word = "free" }, Ours)
+    return setmetatable({ open = rig.session(hosts or server.hosts, options), word = "free" }, Ours)
 end
 
 
 local function lock_of(session, kind, path, data)
     if kind == "mutex" then return session:mutex(path, { data = data }) end
     if kind == "turns" then return session:mutex(path, { data = data, order = "turns" }) end
+    if kind == "kept" then return session:mutex(path, { data = data, keep = KEEP }) end
     local rw = session:rwlock(path, { data = data })
     return rw[kind](rw)
 end
@@ -297,6 +299,78 @@ describe("beside the others", function()
             holder:release()
         end
         hold(one, "mutex", path, 0)
+    end)
+
+    -- The node of a lock that is kept.
+    local function keep(hand)
+        hold(hand, "kept", path)
+        hand:release()
+        rig.wait_for("the watch for others", function()
+            return hand.open:stats().in_flight == 0 and #server:nodes(path) == 1
+        end, LONG)
+        return node_of(hand, path)
+    end
+
+    side_by_side("everybody gets at once what is only kept, and the keeper has it again", function()
+        for _, hand in ipairs{ curator, go, kazoo, other } do
+            path = rig.path()
+            keep(one)
+            hold(hand, "mutex", path)
+            one:take("kept", path)
+            waits_for(one, hand, path)
+            hand:release()
+            becomes(one, "held")
+            one:release()
+        end
+    end)
+
+    side_by_side("everybody waits while the keeper holds, and then has the lock", function()
+        for _, hand in ipairs{ curator, go, kazoo, other } do
+            path = rig.path()
+            keep(one)
+            hold(one, "kept", path)
+            hand:take("mutex", path)
+            waits_for(hand, one, path)
+            one:release()
+            becomes(hand, "held")
+            hand:release()
+            rig.wait_for("nobody", function() return #server:nodes(path) == 0 end, LONG)
+        end
+    end)
+
+    -- Of the keeper's giving back and the neighbour's look one is first.
+    side_by_side("a try of theirs has what is only kept, or leaves it to others", function()
+        for _, hand in ipairs{ curator, kazoo } do
+            path = rig.path()
+            keep(one)
+            hand:take("mutex", path, 0)
+            rig.wait_for("an outcome", function() return hand:state() ~= "waiting" end, LONG)
+            if hand:state() == "held" then
+                other:take("mutex", path, 0)
+                becomes(other, "timeout")
+                hand:release()
+            end
+            assert.is_true(is(hand, "free")() or is(hand, "timeout")())
+            hold(other, "mutex", path, 0)
+            other:release()
+        end
+    end)
+
+    side_by_side("a try of theirs fails if the keeper does not hear of it", function()
+        local proxy = rig.proxy_for_test(server.hosts)
+        local keeper = ours({}, proxy.hosts)
+        for _, hand in ipairs{ curator, kazoo } do
+            path = rig.path()
+            local node = keep(keeper)
+            proxy:command("blackhole")
+            hand:take("mutex", path, 0)
+            becomes(hand, "timeout")
+            rig.wait_for("the kept node", function() return #server:nodes(path) == 1 end, LONG)
+            assert.equal(node, server:nodes(path)[1])
+            proxy:command("flow")
+            hold(other, "mutex", path)
+            other:release()
+        end
     end)
 
     side_by_side("readers of all languages are together, and a writer waits for each", function()

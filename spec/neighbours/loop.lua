@@ -1,7 +1,10 @@
 --- A client left to itself: it takes and gives up locks chosen at random, until the file
 -- FOLDER/calm is there.
 --
---   loop.lua NAME PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS
+--   loop.lua NAME PROCESS HOSTS FOLDER SEED WORKERS MUTEXES RWLOCKS KEPT
+--
+-- On paths of KEPT zklock keeps the lock: for two of five seconds a worker of its wants it again
+-- and again, for one second the neighbours, half of which is the same.
 --
 -- NAME is "zklock", whose workers share a session, or that of a neighbour, of which each worker
 -- is a hand (neighbour.lua). Most claims wait for ever; one of ten tries or gives up soon, where
@@ -19,11 +22,13 @@ local zklock = require "zklock"
 local now, random = core.now, math.random
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
-local NAME, PROCESS, HOSTS, FOLDER, SEED, WORKERS, MUTEXES, RWLOCKS = unpack(arg)
+local NAME, PROCESS, HOSTS, FOLDER, SEED, WORKERS, MUTEXES, RWLOCKS, KEPT = unpack(arg)
 
 local OURS = NAME == "zklock" -- only its writers downgrade, and only its calls have limits
 local SESSION_TIMEOUT = 20
 local CONNECT_TIMEOUT = 15
+local SPAN, KEEP = 5, 60 -- seconds, of paths whose lock is kept
+local TOKENS = 1024 -- of a node that is kept; a neighbour's node has the first of them
 local POLL = 0.002 -- seconds after which a hand that waits is asked again
 
 -- No readers of kazoo: those before 2.9 wait also for writers behind them (kazoo-649).
@@ -37,6 +42,7 @@ local ABILITIES = {
 local can = ABILITIES[NAME]
 local writer = history.writer(FOLDER .. "/history/" .. PROCESS, PROCESS)
 local paths, is_rwlock, stores = {}, {}, {}
+local kept, is_kept = {}, {} -- paths
 local last_claim = 0
 
 
@@ -59,7 +65,7 @@ Ours.__index = Ours
 
 --- Gives the token; or nil and a code.
 function Ours:acquire(claim, limit)
-    local opts, kind = { data = claim.id }, claim.kind
+    local opts, kind = { data = claim.id, keep = claim.keep }, claim.kind
     local lock = self.session[kind == "mutex" and kind or "rwlock"](self.session, claim.path, opts)
     if kind ~= "mutex" then lock = lock[kind](lock) end
     local lease, _, code = lock:acquire{ timeout = limit, owner = self }
@@ -96,7 +102,8 @@ function Theirs:acquire(claim, limit)
         word, value = self.hand:state()
     until word ~= "waiting"
     if word == "failed" then error(value) end
-    return word == "held" and ("%.0f"):format(value), word
+    local tokens = claim.keep and TOKENS or 1
+    return word == "held" and ("%.0f"):format(value * tokens), word
 end
 
 
@@ -155,22 +162,37 @@ end
 
 -- --- the loop -------------------------------------------------------------------------------
 
+-- Is it time for a lock that is kept? Of zklock it is for one worker.
+local function is_time_to_keep(worker)
+    local at = now() % SPAN
+    if OURS then return worker.number == 1 and at < 2 end
+    return at >= 1.5 and at < 2.5
+end
+
+
+local function pick_path(worker)
+    local from = is_time_to_keep(worker) and kept or paths
+    return from[random(#from)]
+end
+
+
 local function new_claim(worker)
-    local path = paths[random(#paths)]
+    local path = pick_path(worker)
     local reads = can.read and random() < 0.5
     local kind = not is_rwlock[path] and "mutex" or reads and "read" or "write"
     last_claim = last_claim + 1
     return { id = ("%s-%d"):format(PROCESS, last_claim), path = path, kind = kind, begun = now(),
-             worker = worker }
+             worker = worker, keep = is_kept[path] and (OURS and KEEP or 0) or nil }
 end
 
 
 local function cycle(worker)
     local claim, limit = new_claim(worker), nil
-    if can.try and random() < 0.1 then limit = random() < 0.5 and 0 or 0.03 end
+    if can.try and claim.keep ~= 0 and random() < 0.1 then limit = random() < 0.5 and 0 or 0.03 end
     local begun, allowed = claim.begun, OURS and (limit == 0 and CONNECT_TIMEOUT or limit) or nil
     writer:record("invoked", claim.id, { path = claim.path, kind = claim.kind, limit = allowed,
-                                         way = limit and "try" or "acquire" }, begun)
+                                         way = limit and "try" or "acquire",
+                                         keep = claim.keep }, begun)
     local token, code = worker:acquire(claim, limit)
     if not token then
         return writer:record("failed", claim.id, { code = code, begun = begun, limit = allowed })
@@ -198,7 +220,7 @@ local function our_workers(number)
         timeout = SESSION_TIMEOUT, identity = PROCESS, connect_timeout = CONNECT_TIMEOUT,
     }))
     connected(session:id())
-    for i = 1, number do workers[i] = setmetatable({ session = session }, Ours) end
+    for i = 1, number do workers[i] = setmetatable({ session = session, number = i }, Ours) end
     return workers, function() session:close() end
 end
 
@@ -215,8 +237,9 @@ end
 
 local function run()
     math.randomseed(tonumber(SEED))
-    for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do
-        paths[#paths + 1] = path
+    for path in KEPT:gmatch("[^,]+") do kept[#kept + 1], is_kept[path] = path, true end
+    for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do paths[#paths + 1] = path end
+    for path in (MUTEXES .. "," .. RWLOCKS .. "," .. KEPT):gmatch("[^,]+") do
         stores[path] = store.open(FOLDER, path, function() zklock.sleep(0.002) end)
     end
     for path in RWLOCKS:gmatch("[^,]+") do is_rwlock[path] = true end

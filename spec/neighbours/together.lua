@@ -4,6 +4,7 @@
 --
 --   together.lua MINUTES SEED SERVERS      MINUTES "" = 1; SEED "" = one of its own
 --
+-- On /neighbours/kept-… zklock keeps the lock, and one neighbour wants it, too.
 -- On /neighbours/mixed only zklock's clients are: some take it as a mutex, some as a read-write
 -- lock, and there are children beside them that are no contenders.
 --
@@ -26,19 +27,21 @@ local STOP = 60 -- seconds in which all must have ended
 local SLACK = 2 -- seconds: seven programs share the machine
 
 local MUTEX, RWLOCK, MIXED = "/neighbours/mutex", "/neighbours/rwlock", "/neighbours/mixed"
-local PATHS = { MUTEX, RWLOCK, MIXED }
+local KEPT = { "/neighbours/kept-Curator", "/neighbours/kept-kazoo", "/neighbours/kept-go" }
+local PATHS = { MUTEX, RWLOCK, MIXED, KEPT[1], KEPT[2], KEPT[3] }
 local JUNK = { "hello", "0000000001", "lock-", "n_0000000001", "-foreign" }
 
 
 -- A process each; the checker knows clients by names such as c1.1.
 local function processes()
     return {
-        { name = "zklock, Lua 5.4", mutexes = { MUTEX, MIXED }, rwlocks = { RWLOCK } },
+        { name = "zklock, Lua 5.4", mutexes = { MUTEX, MIXED }, rwlocks = { RWLOCK },
+          kept = { KEPT[1], KEPT[2] } },
         { name = "zklock, LuaJIT", mutexes = { MUTEX }, rwlocks = { RWLOCK, MIXED },
-          lua = "luajit", abi = "5.1" },
-        { name = "Curator", mutexes = { MUTEX }, rwlocks = { RWLOCK } },
-        { name = "kazoo", mutexes = { MUTEX }, rwlocks = { RWLOCK } },
-        { name = "go-zookeeper", mutexes = { MUTEX }, rwlocks = {} },
+          kept = { KEPT[3] }, lua = "luajit", abi = "5.1" },
+        { name = "Curator", mutexes = { MUTEX }, rwlocks = { RWLOCK }, kept = { KEPT[1] } },
+        { name = "kazoo", mutexes = { MUTEX }, rwlocks = { RWLOCK }, kept = { KEPT[2] } },
+        { name = "go-zookeeper", mutexes = { MUTEX }, rwlocks = {}, kept = { KEPT[3] } },
     }
 end
 
@@ -75,8 +78,9 @@ local function start(world, process, index)
         ("'LUA_CPATH=%s/%s/?.so;;'"):format(BUILD, process.abi or "5.4"), process.lua or "lua5.4",
         "spec/neighbours/loop.lua", process.name:match("^[^,]+"), process.id,
         world.server.hosts, world.folder, world.seed * 100 + index, WORKERS,
-        ("'%s' '%s'"):format(table.concat(process.mutexes, ","),
-                             table.concat(process.rwlocks, ",")),
+        ("'%s' '%s' '%s'"):format(table.concat(process.mutexes, ","),
+                                  table.concat(process.rwlocks, ","),
+                                  table.concat(process.kept, ",")),
         "2>&1" }, " ")))
     process.pid = process.output:read("*n", "*l")
 end
@@ -122,10 +126,14 @@ end
 --- Nodes of go-zookeeper carry no data: their claims are those that were granted with them, in
 -- a session of the same process.
 local function name_claims(events)
-    local process_of, granted = {}, {}
+    local process_of, granted, keeps = {}, {}, {}
     for _, event in ipairs(events) do
+        if event.keep then keeps[event.claim] = true end
         if event.event == "connected" then process_of[event.session] = event.process end
-        if event.event == "granted" then granted[event.token] = event end
+        if event.event == "granted" then
+            local czxid = event.token / (keeps[event.claim] and 1024 or 1)
+            granted[("%.0f"):format(math.floor(czxid))] = event
+        end
     end
     local claim_of = {}
     for _, event in ipairs(events) do
@@ -186,8 +194,8 @@ local function judge(output, members)
     figures.print_violations(report)
     print_grants(report, members)
     local f = report.figures
-    print(("%d grants, %d downgrades, %d writes, %d violations"):format(
-        f.grants, f.downgrades, f.writes, f.violations))
+    print(("%d grants, %d downgrades, %d of a node that was kept, %d writes, %d violations"):format(
+        f.grants, f.downgrades, f.inherited, f.writes, f.violations))
     return figures.verdict(report)
 end
 

@@ -67,7 +67,7 @@ static struct wish *free_wish(const struct client *client) {
 bool user_may_wish(const struct client *client) {
     if (client->life != RUNS || nodes_full() || !free_wish(client)) return false;
     unsigned used = world.setting.plain ? client->wished : count_stakes(client);
-    return used < world.setting.wishes;
+    return used + (index_of(client) > 0 ? world.setting.fewer : 0) < world.setting.wishes;
 }
 
 /* Each is an owner of its own, or one of a few. */

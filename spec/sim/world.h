@@ -305,6 +305,7 @@ enum mix {
 struct setting {
     unsigned clients, servers;
     unsigned wishes; /* of a client at a time; in a small case: in all */
+    unsigned fewer;  /* in a small case: of them, that only the first client has */
     uint64_t moves;  /* a bit for each enum move that may happen (moves.h) */
     unsigned owners; /* in a session; 0: each wish has one of its own */
     unsigned room;   /* others' nodes that a session may watch, and half of its own; 0: enough */

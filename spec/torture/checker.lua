@@ -16,6 +16,7 @@
 
 local downgrade = require "spec.torture.downgrade"
 local figures = require "spec.torture.figures"
+local kept = require "spec.torture.kept"
 local model = require "spec.torture.model"
 local reports = require "spec.torture.report"
 local turns = require "spec.torture.turns"
@@ -88,9 +89,10 @@ end
 -- --- the rules ------------------------------------------------------------------------
 
 -- A node says in its data which claim made it; a second handle is on its first one's, and who
--- takes turns may have that of another claim of the session.
+-- takes turns, or comes to a node that is kept, may have that of another claim of the session.
 local function made_by(m, node, claim)
     if claim.batch then return turns.is_own(m, node, claim) end
+    if claim.keep and claim.count > 0 then return kept.is_own(m, node, claim) end
     if not claim.second then return node.claim == claim end
     return node.claim ~= nil and node.claim.process == claim.process
 end
@@ -236,7 +238,7 @@ rule("token", "tokens are unique, and grow", function(m, report)
                 next_grant = next_grant + 1
             end
             local before = greatest:excluding(claim)
-            if before and claim.token <= before.token then
+            if before and claim.token <= before.token and not kept.is_robbed(m, claim) then
                 report:violation(claim.granted, claim, "token %d after a grant with %d",
                                  claim.token, before.token)
             elseif owner[claim.token] then
@@ -249,7 +251,8 @@ rule("token", "tokens are unique, and grow", function(m, report)
 end)
 
 
--- Who stood in line before another came has the smaller token; unless it had to queue again.
+-- Who stood in line before another came has the smaller token; unless it had to queue again. Of
+-- nodes that are kept kept.lua knows more.
 local function check_arrivals(report, grants)
     local queued, invoked, greatest, next_queued = {}, {}, nil, 1
     for i, claim in ipairs(grants) do
@@ -264,7 +267,8 @@ local function check_arrivals(report, grants)
             if not greatest or ahead.token > greatest.token then greatest = ahead end
             next_queued = next_queued + 1
         end
-        if greatest and greatest.token > claim.token then
+        local inherits = claim.keep and claim.count > 0
+        if greatest and greatest.token > claim.token and not inherits then
             report:violation(claim.granted, claim, "came when %s already stood in line, was first",
                              greatest.id)
         end
@@ -299,6 +303,10 @@ end)
 
 rule("turns", "a turn has a batch of grants if others wait, counted, in order of asking",
      turns.check)
+
+
+rule("kept", "a kept node is its session's alone, counted, goes after its time, and for others at"
+     .. " once; a try has it", kept.check)
 
 
 -- Was it a reader's node then? (One that cannot become one stays a writer's.)
@@ -344,7 +352,8 @@ rule("gone", "a node goes when its claim has ended", function(m, report, options
     local wanted = turns.wanted(m)
     for _, claim in ipairs(m.claims) do
         local node = claim.nodes[#claim.nodes]
-        if node and not claim.second and claim.over < huge then
+        local may_stay = claim.keep and claim.granted -- see the rule "kept"
+        if node and not claim.second and not may_stay and claim.over < huge then
             local trouble, over = m.trouble[claim.place], wanted(claim)
             local latest = trouble:undisturbed(over, options.bound)
             if latest <= over + options.bound and node.deleted then
@@ -476,24 +485,24 @@ end)
 
 -- The elements that are in the set at the end.
 local function survivors(journal)
-    local read, kept = {}, {}
+    local read, there = {}, {}
     for _, write in ipairs(journal) do read[write.element] = write.read end
     local element = #journal > 0 and journal[#journal].element
-    while element and read[element] and not kept[element] do
-        kept[element] = true
+    while element and read[element] and not there[element] do
+        there[element] = true
         element = read[element]
     end
-    return kept
+    return there
 end
 
 
 rule("update", "no update of a holder is lost", function(m, report)
-    local kept = {}
-    for path, journal in pairs(m.journal) do kept[path] = survivors(journal) end
+    local there = {}
+    for path, journal in pairs(m.journal) do there[path] = survivors(journal) end
     for _, claim in ipairs(m.claims) do
         for _, write in ipairs(claim.writes) do
-            local is_kept = kept[claim.path] and kept[claim.path][write.element]
-            if write.accepted and alive(claim, write.at) and not is_kept then
+            local is_there = there[claim.path] and there[claim.path][write.element]
+            if write.accepted and alive(claim, write.at) and not is_there then
                 report:violation(write.at, claim, "%s was added and is lost", write.element)
             end
         end

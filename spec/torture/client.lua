@@ -2,10 +2,10 @@
 -- acquire, hold, write or read, re-enter, downgrade, wait in conditions, signal, give up and
 -- let go at random, and write a history.
 --
---   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH... PATH PATH PATH
+--   client.lua PROCESS HOSTS SEED FOLDER TIMEOUT PATH,PATH... PATH,PATH... PATH PATH PATH PATH
 --
 -- The first paths are mutexes, then come read-write locks, a mutex without an order, one whose
--- processes take turns, and a semaphore.
+-- processes take turns, one whose lock is kept, and a semaphore.
 -- It works until the file FOLDER/calm is there; then everything waiting is interrupted,
 -- the session closed, and the process ends with status 0. An error is recorded and ends
 -- it with status 1.
@@ -19,17 +19,19 @@ local zklock = require "zklock"
 local now, random = core.now, math.random
 local unpack = table.unpack or unpack -- luacheck: globals unpack
 
-local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS, UNFAIR, TURNS, GATE =
+local PROCESS, HOSTS, SEED, FOLDER, TIMEOUT, MUTEXES, RWLOCKS, UNFAIR, TURNS, KEPT, GATE =
     unpack(arg)
 TIMEOUT = tonumber(TIMEOUT)
 
-local WORKERS = 4
+local WORKERS = 5 -- the last one wants the lock that is kept
 local PERMITS = 3 -- of the semaphore
 local BATCH = 3 -- grants of a turn
 local CONNECT_TIMEOUT = 3
 local CLOSE_LIMIT = 5
 local TICK = 0.05
 local STALL = 0.25 -- a tick that is later tells that the process did not run
+local PLACES, SPAN = 5, 2 -- of one place after the other: seconds in which it wants a kept lock
+local KEEPS = not PROCESS:find("^c3") -- a process does not keep
 
 local writer = history.writer(FOLDER .. "/history/" .. PROCESS, PROCESS)
 local paths, is_rwlock, stores = {}, {}, {}
@@ -44,6 +46,13 @@ end
 
 local function chance(probability)
     return random() < probability
+end
+
+
+-- Seconds for which the node may stay; 0: it is not kept.
+local function pick_keep()
+    if not KEEPS or chance(0.1) then return 0 end
+    return chance(0.5) and between(0.05, 1) or between(5, 30)
 end
 
 
@@ -63,10 +72,11 @@ local function new_claim(path, kind, way, limit, inside, permits, after)
         limit = limit,
         begun = now(),
         permits = permits,
+        keep = path == KEPT and pick_keep() or nil,
         writes = kind ~= "read" and kind ~= "permit", -- now
     }, Claim)
     self:record("invoked", { path = path, kind = kind, way = way, limit = limit, inside = inside,
-                             permits = permits, after = after,
+                             permits = permits, after = after, keep = self.keep,
                              batch = path == TURNS and BATCH or nil }, self.begun)
     return self
 end
@@ -79,6 +89,9 @@ function Claim:lock()
         opts.order, opts.jitter = "none", chance(0.5) and between(0, 0.05) or nil
     end
     if self.path == TURNS then opts.order, opts.batch = "turns", BATCH end
+    if self.path == KEPT then
+        opts.token, opts.keep = "turns", self.keep > 0 and self.keep or nil
+    end
     if self.kind == "permit" then return session:semaphore(self.path, PERMITS, opts) end
     if self.kind == "mutex" then return session:mutex(self.path, opts) end
     local rwlock = session:rwlock(self.path, opts)
@@ -229,6 +242,7 @@ end
 local function may_wait(claim)
     if claim.joint or not claim.writes then return false end
     if claim.path == UNFAIR or claim.path == TURNS then return false end
+    if claim.path == KEPT and chance(0.9) then return false end -- a node that waits is not kept
     return claim.state == "held"
 end
 
@@ -382,9 +396,16 @@ local function both(owner)
 end
 
 
-local function cycle(owner)
-    if chance(0.15) then return both(owner) end
-    local path, limit = chance(0.15) and TURNS or paths[random(#paths)], pick_limit()
+local function pick_path()
+    local way = random()
+    if way < 0.15 then return TURNS end
+    if way < 0.155 then return KEPT end
+    return paths[random(#paths)]
+end
+
+
+local function take(path, owner)
+    local limit = pick_limit()
     local kind, trying = pick_kind(path), limit == 0
     local claim = new_claim(path, kind, trying and "try" or "acquire",
                             trying and CONNECT_TIMEOUT or limit, nil,
@@ -396,6 +417,12 @@ local function cycle(owner)
         permits = claim.permits,
         on_queued = function(position) claim:record("queued", { position = position }) end,
     })
+end
+
+
+local function cycle(owner)
+    if chance(0.15) then return both(owner) end
+    take(pick_path(), owner)
 end
 
 
@@ -441,11 +468,23 @@ local function close_session()
 end
 
 
-local function worker(number)
-    local owner = "worker " .. number
+local function worker(owner)
     while not calm do
         cycle(owner)
         zklock.sleep(between(0, 0.2))
+    end
+end
+
+
+--- Wants the lock that is kept, mostly at once again. Places do so in turns, by the clock: where
+-- others want it, too, it is not kept for some seconds.
+local function keeper(owner)
+    local place = tonumber(PROCESS:match("%d+"))
+    while not calm do
+        local is_mine = math.floor(now() / SPAN) % PLACES == place % PLACES
+        if is_mine then take(KEPT, owner) end
+        local rests = not is_mine or chance(0.1)
+        zklock.sleep(rests and between(0, 0.5) or between(0, 0.005))
     end
 end
 
@@ -472,10 +511,11 @@ local function interrupt_all()
 end
 
 
---- Whoever has its turn now is to end it with its grant.
+--- Whoever has its turn now is to end it with its grant; a node that is kept is to go.
 local function revoke()
     local begun, limit = now(), between(0.02, TIMEOUT)
-    local lock = session:mutex(TURNS, { order = "turns", batch = BATCH })
+    local lock = chance(0.7) and session:mutex(TURNS, { order = "turns", batch = BATCH })
+        or session:mutex(KEPT, { token = "turns" })
     local ok, _, code = lock:revoke(limit)
     writer:record("revoked", nil, { result = ok and "ok" or code or "nobody", begun = begun,
                                     limit = limit })
@@ -501,6 +541,8 @@ end
 local function open_stores()
     for path in (MUTEXES .. "," .. RWLOCKS .. "," .. UNFAIR .. "," .. TURNS):gmatch("[^,]+") do
         paths[#paths + 1] = path
+    end
+    for _, path in ipairs{ KEPT, unpack(paths) } do
         stores[path] = store.open(FOLDER, path, function() zklock.sleep(0.002) end)
     end
     for path in (MUTEXES .. "," .. RWLOCKS):gmatch("[^,]+") do lines[#lines + 1] = path end
@@ -515,7 +557,8 @@ local function run()
     local working, tasks = WORKERS, { watch, meddle }
     for number = 1, WORKERS do
         tasks[#tasks + 1] = function()
-            worker(number)
+            local task = number == WORKERS and keeper or worker
+            task("worker " .. number)
             working = working - 1
         end
     end

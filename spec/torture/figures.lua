@@ -48,6 +48,16 @@ local function count_turns(m, counts)
 end
 
 
+local function count_kept(m, counts)
+    for _, node in ipairs((turns.of(m, "keep"))) do
+        local stayed = #node.grants > 1
+        counts.kept = counts.kept + (stayed and 1 or 0)
+        counts.inherited = counts.inherited + #node.grants - 1
+        if node.node.marked then counts.marked = counts.marked + 1 end
+    end
+end
+
+
 --- The figures of a report; measures are distributions of seconds.
 function figures.count(m, report)
     local counts = {
@@ -57,6 +67,7 @@ function figures.count(m, report)
         downgrades = 0,
         turns = 0, longest = 0, -- nodes of turns, and the most grants of one
         handed = 0, -- grants of a node that another one had before
+        kept = 0, inherited = 0, marked = 0, -- nodes that had several grants, the later ones; words
         condition = 0, returns = 0, -- waits in conditions, and those that were signalled
         granted = { mutex = 0, read = 0, write = 0, permit = 0 }, -- grants by kind
         failures = {},
@@ -68,6 +79,7 @@ function figures.count(m, report)
     }
     count_outcomes(m, counts)
     count_turns(m, counts)
+    count_kept(m, counts)
     for _, fault in ipairs(m.faults) do
         counts.faults[fault.name] = (counts.faults[fault.name] or 0) + 1
     end
@@ -115,6 +127,8 @@ function figures.rows(report, facts)
                     f.reentries, f.downgrades) },
         { "turns", ("%d, the longest of %d grants; %d hand-overs"):format(f.turns, f.longest,
                                                                           f.handed) },
+        { "kept", ("%d nodes, %d grants without one; %d said that they are held"):format(
+            f.kept, f.inherited, f.marked) },
         { "waits in conditions", ("%d, %d came back"):format(f.condition, f.returns) },
         { "ended without a grant", tostring(failures), by_code },
         { "faults", tostring(faults), by_kind },
@@ -125,6 +139,7 @@ function figures.rows(report, facts)
         { "", "session expired: " .. milliseconds(f.measures.expired) },
         { "worst hand-off", milliseconds(f.measures.handoff) },
         { "worst hand-over", milliseconds(f.measures.handover) },
+        { "worst end of a kept node", milliseconds(f.measures.way) },
         { "worst release", milliseconds(f.measures.release) },
         { "worst downgrade", milliseconds(f.measures.downgrade) },
         { "latest return of a call", milliseconds(f.measures.late) },

@@ -18,9 +18,11 @@
 --   unconnected  code begun limit       connect() failed
 --   state        state                  of the session
 --   stalled      seconds                the process did not run until now
---   invoked      path kind way [limit] [inside] [permits] [batch]   kind: mutex, read, write,
---                                       permit; way: acquire, try, reenter; inside: the claim
---                                       whose owner acquires once more; batch: grants of a turn
+--   invoked      path kind way [limit] [inside] [permits] [batch] [keep]   kind: mutex, read,
+--                                       write, permit; way: acquire, try, reenter; inside: the
+--                                       claim whose owner acquires once more; batch: grants of a
+--                                       turn; keep: seconds that the node may stay after it, 0 on
+--                                       a path where others keep it
 --   queued       position               the claim stands in line
 --   granted      token begun [limit] state [held]    state: right after the grant
 --   failed       code begun [limit]
@@ -48,6 +50,7 @@
 -- Of ZooKeeper, in its own order:
 --   created      zxid path name session       CLAIM as the node's data says
 --   deleted      zxid path name session cause     cause: delete, close (of the session)
+--   marked       zxid path name session       somebody holds it, and it will not be kept
 --   became       zxid path name session was       one transaction deleted `was` and created
 --                                       `name`, which now stands in its place
 -- Of the store, in the order of its transactions:

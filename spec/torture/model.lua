@@ -6,6 +6,8 @@
 --   invoked, queued, granted, failed, held_until, noticed, over   moments
 --   token (number), state (right after the grant), code, writes
 --   batch, count   where processes take turns: grants of a turn, and of those before it
+--   keep, count    where locks are kept: for how long the node may stay; grants of it before
+--   trying         it is a try
 --   reads    what a reader read: { at, element, certain (it held then) }
 --   downgrading, downgraded (moments), answer   of a writer that went on to read only
 --     reads_only   since when it acts as a reader; a reader always (0), others never (huge)
@@ -21,7 +23,7 @@
 --          turn (when nobody ahead excluded it any more; of a multi-lock's node: nor any other
 --          of its nodes) }; made[czxid][path] is the same: one transaction makes several
 --          One that became a reader's is the same still, with another name and kind; it has
---          shared (when), was (its name before).
+--          shared (when), was (its name before). marked: when its data said that it is held
 -- faults   { id, name, scope, path, session, from, to }
 -- permits, limit   of a claim or node of a semaphore
 -- sessions[id]   the process that had it
@@ -80,6 +82,8 @@ function take.invoked(self, event)
         kind = event.kind,
         permits = tonumber(event.permits),
         batch = tonumber(event.batch),
+        keep = tonumber(event.keep),
+        trying = event.way == "try",
         inside = event.inside,
         after = event.after,
         process = event.process,
@@ -236,7 +240,7 @@ local function took_node(self, event)
     self.node_events[#self.node_events + 1] = event
 end
 
-take.created, take.deleted, take.became = took_node, took_node, took_node
+take.created, take.deleted, take.became, take.marked = took_node, took_node, took_node, took_node
 
 
 -- --- what follows from them -----------------------------------------------------------
@@ -285,6 +289,12 @@ function happen.deleted(self, event, _, living)
     local node = living[event.name]
     node.deleted, node.cause, node.by = event.at, event.cause, event.session
     note_robbed(self, node)
+end
+
+
+function happen.marked(_, event, _, living)
+    local node = living[event.name]
+    node.marked = node.marked or event.at
 end
 
 
@@ -371,7 +381,7 @@ end
 local function find_node(self, claim)
     if not claim.token then return end
     local czxid = claim.token
-    if claim.batch then
+    if claim.batch or claim.keep then
         czxid, claim.count = math.floor(claim.token / GRANTS), claim.token % GRANTS
     end
     local made = self.made[czxid] or {}

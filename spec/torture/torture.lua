@@ -41,10 +41,10 @@ local LUAS = {
 
 local UNFAIR_PATH = "/torture/none"
 local TURNS_PATH = "/torture/turns" -- processes take turns
+local KEPT_PATH = "/torture/kept" -- its lock is kept
 
--- Two paths are of a mutex, one of an unfair one, one of turns, one of a read-write lock, one of
--- a semaphore;
--- the counter's is of a mutex in two of three seeds.
+-- Two paths are of a mutex, one of an unfair one, one of turns, one of a lock that is kept, one of
+-- a read-write lock, one of a semaphore; the counter's is of a mutex in two of three seeds.
 local function choose_paths(seed)
     local mutexes, rwlocks = { "/torture/a", "/torture/b" }, { "/torture/rw" }
     local counters = seed % 3 == 0 and rwlocks or mutexes
@@ -54,6 +54,7 @@ local function choose_paths(seed)
     for _, path in ipairs(rwlocks) do paths[#paths + 1] = path end
     paths[#paths + 1] = UNFAIR_PATH
     paths[#paths + 1] = TURNS_PATH
+    paths[#paths + 1] = KEPT_PATH
     paths[#paths + 1] = GATE_PATH
     return paths, mutexes, rwlocks
 end
@@ -99,7 +100,7 @@ local function start_client(world, place)
         "spec/torture/client.lua", place.process, place.hosts,
         world.seed * 1000 + place.index * 100 + place.number, shell.quote(world.folder), TIMEOUT,
         table.concat(world.mutexes, ","), table.concat(world.rwlocks, ","), UNFAIR_PATH, TURNS_PATH,
-        GATE_PATH, "2>&1" }, " ")))
+        KEPT_PATH, GATE_PATH, "2>&1" }, " ")))
     place.pid = place.output:read("*n", "*l")
 end
 

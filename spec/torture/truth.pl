@@ -5,6 +5,7 @@
 #
 # A transaction of several (multi) that deletes one lock node and creates another on the
 # same path is a downgrade: "became". Whether the names are right is for the checker.
+# Data that end in the word of a node that is held, and will not be kept: "marked".
 #
 # A transaction that most of the servers have in their logs was committed. A leader that is
 # killed or cut off leaves some that it alone has. If it is elected again, they are committed,
@@ -85,6 +86,12 @@ sub closed {
     deleted($txn, $zxid, $_, 'close') for grep { $owner{$_} == $txn->[0] } sort keys %owner;
 }
 
+sub changed {
+    my ($txn, $zxid, $body) = @_;
+    my $node = text($body);
+    event('marked', $txn, $zxid, $node, '') if text($body) =~ /\x1fheld$/ && $owner{$node};
+}
+
 sub is_contender { $_[0] =~ $contender }
 
 # Same path, one node for another: the claim and the owner go with the place.
@@ -116,6 +123,7 @@ sub several {
 %meaning = (
     1 => \&created, 15 => \&created, # create, create2
     2 => sub { deleted($_[0], $_[1], text($_[2]), 'delete') },
+    5 => \&changed,
     14 => \&several,
     -11 => \&closed,
 );

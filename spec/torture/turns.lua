@@ -9,11 +9,12 @@ local huge, max, min = math.huge, math.max, math.min
 local turns = {}
 
 
---- { node, grants } of each turn, the grants in the order of their numbers.
-function turns.of(m)
+--- { node, grants } of each turn, the grants in the order of their numbers; or of each node that
+-- may be kept, by the field `keep` of its claims.
+function turns.of(m, field)
     local all, by_node = {}, {}
     for _, claim in ipairs(m.claims) do
-        if claim.batch and claim.granted and claim.node and not claim.second then
+        if claim[field or "batch"] and claim.granted and claim.node and not claim.second then
             local turn = by_node[claim.node]
             if not turn then
                 turn = { node = claim.node, grants = {} }
@@ -44,8 +45,8 @@ local function check_grant(report, claim, before)
 end
 
 
--- { [path] = its nodes in order }; each node's place in that is its `place_in_line`.
-local function lines_of(m)
+--- { [path] = its nodes in order }; each node's place in that is its `place_in_line`.
+function turns.lines_of(m)
     local lines = {}
     for _, node in ipairs(m.nodes) do
         local line = lines[node.path] or {}
@@ -73,7 +74,7 @@ end
 --- The grants of a turn are counted from the first one, in order of asking; when others wait they
 -- are no more than a batch.
 function turns.check(m, report, options)
-    local lines = lines_of(m)
+    local lines = turns.lines_of(m)
     for _, turn in ipairs(turns.of(m)) do
         for i, claim in ipairs(turn.grants) do
             check_grant(report, claim, turn.grants[i - 1])
@@ -88,10 +89,16 @@ function turns.check(m, report, options)
 end
 
 
+--- Is the node of the claim's process?
+function turns.is_session_of(m, node, claim)
+    local owner = m.sessions[node.session] or node.claim and node.claim.process
+    return owner == claim.process
+end
+
+
 --- Is the node its session's own, and did it live when the claim asked?
 function turns.is_own(m, node, claim)
-    local owner = m.sessions[node.session] or node.claim and node.claim.process
-    return owner == claim.process and (node.deleted or huge) > claim.invoked
+    return turns.is_session_of(m, node, claim) and (node.deleted or huge) > claim.invoked
 end
 
 

@@ -1,0 +1,310 @@
+-- A lock that is kept, and what happens to the process that keeps it, to its node, and to the
+-- server meanwhile. (A lost connection: spec/kept_spec.lua. A fork: process_spec.lua.)
+
+local fault = require "spec.fault.fault"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local LONG = 60 -- seconds
+local TIMEOUT = 1 -- of a session that is to end
+local BUSY = 5 -- what a busy machine may need beyond that
+
+local hold, released, wait_for = rig.hold, rig.released, rig.wait_for
+
+local server, path, other
+
+
+local function settled(session)
+    wait_for("all answers", function()
+        session:dispatch()
+        return session:stats().in_flight == 0
+    end)
+end
+
+
+-- A lock that was had, and is kept now; and the token of that.
+local function have_kept(session, options)
+    options = options or { keep = LONG }
+    local lock = session:mutex(path, options)
+    local lease = hold(lock)
+    assert(lease:release())
+    settled(session)
+    server:wait_for_nodes(path, 1)
+    return lock, lease.token
+end
+
+
+-- Another session waits for the lock, at most so long.
+local function is_had_within(seconds)
+    local took, lease = rig.timed(hold, other, seconds + BUSY)
+    assert.is_true(took < seconds + BUSY, ("%.2f s"):format(took))
+    return lease
+end
+
+
+-- A process that keeps the lock; it then does what it is told. KEPT is its token.
+local function keeper(timeout, orders)
+    local child = program.start(server.hosts, ([[
+        local session = assert(zklock.connect(HOSTS, { timeout = %d }))
+        local lock = session:mutex(%q, { keep = 60 })
+        local lease = assert(lock:acquire(20))
+        local KEPT = lease.token
+        assert(lease:release())
+        while session:stats().in_flight > 0 do zklock.sleep(0.01) end
+        say("keeps")
+        %s
+    ]]):format(timeout, path, orders), { input = true })
+    child:says("keeps")
+    return child
+end
+
+
+before_each(function()
+    server, path = rig.shared(), rig.path()
+    other = rig.session(server.hosts):mutex(path, { token = "turns" })
+end)
+
+after_each(rig.close_sessions)
+
+
+describe("a process that keeps a lock", function()
+    it("and is stopped for longer than its session lives has it no more", function()
+        local child = keeper(TIMEOUT, [[
+            io.read()
+            local got, _, code = lock:acquire(0)
+            say(got == nil and (code == "timeout" or code == "expired"))
+            io.read()
+            repeat lease, _, code = lock:acquire(20) until lease or code ~= "expired"
+            say(lease.token > KEPT)
+            io.read()
+        ]])
+        child:signal("STOP")
+        local lease = is_had_within(TIMEOUT)
+        child:signal("CONT")
+        child:tell("try")
+        child:says("true")
+        assert.equal("held", lease:state())
+        assert.is_true(lease:check(20))
+        released(lease)
+        child:tell("acquire")
+        child:says("true")
+        assert.equal("timeout", (rig.code_of(other, 0)))
+        child:tell("end")
+        child:ends()
+    end)
+
+    it("and is stopped for less has it when it goes on, though another came and gave up", function()
+        local child = keeper(LONG, [[
+            io.read()
+            lease = assert(lock:acquire(20))
+            say(lease.token > KEPT)
+            say(tostring(lease:check(20)))
+        ]])
+        child:signal("STOP")
+        assert.equal("timeout", (rig.code_of(other, 0.2)))
+        server:wait_for_nodes(path, 1)
+        child:signal("CONT")
+        child:tell("acquire")
+        child:says("true", "true")
+        child:ends()
+        server:wait_for_nodes(path, 0)
+    end)
+
+    it("and is killed delays the others by a session timeout, and no more", function()
+        local child = keeper(TIMEOUT, "io.read()")
+        child:signal("KILL")
+        released(is_had_within(TIMEOUT))
+        child:ends(128 + 9)
+    end)
+
+    local ENDINGS = {
+        ["falls off its end"] = "",
+        ["calls os.exit"] = "os.exit(1)",
+        ["raises an error"] = "error('an end', 0)",
+    }
+
+    for name, ending in pairs(ENDINGS) do
+        it(("and %s delays nobody"):format(name), function()
+            local child = keeper(LONG, ending)
+            released(is_had_within(0))
+            local rest, _, status = child:finish()
+            assert.same({ "", ending == "" and 0 or 1 }, { rest, status })
+        end)
+    end
+
+    it("and is interrupted while it sleeps delays nobody", function()
+        local child = keeper(LONG, "say('sleeps') zklock.sleep(60)")
+        child:says("sleeps")
+        child:signal("INT")
+        released(is_had_within(0))
+        child:finish()
+    end)
+end)
+
+
+describe("the node of a kept lock", function()
+    local session, proxy
+
+    before_each(function() session, proxy = rig.behind_proxy(server.hosts, { timeout = LONG }) end)
+
+    it("deleted by a stranger is made anew", function()
+        local lock, token = have_kept(session)
+        server:foreign("delete %s", server:nodes(path)[1])
+        wait_for("the news", function() return session:stats().claims == 0 end)
+        local lease = hold(lock)
+        assert.is_true(lease.token >= token + 1024)
+        assert.is_true(lease:check(20))
+        assert.equal("timeout", (rig.code_of(other, 0)))
+        released(lease)
+    end)
+
+    it("deleted by a stranger, with its path, is made anew", function()
+        local lock, token = have_kept(session)
+        server:foreign("delete %s delete %s", server:nodes(path)[1], path)
+        wait_for("the news", function() return session:stats().claims == 0 end)
+        local lease = hold(lock)
+        assert.is_true(lease.token >= token + 1024)
+        released(lease)
+    end)
+
+    it("deleted while there is no connection is no lock", function()
+        local lock, token = have_kept(session)
+        proxy:break_off(session)
+        server:foreign("delete %s", server:nodes(path)[1])
+        local theirs = hold(other)
+        proxy:pass()
+        local lease
+        zklock.run(function() lease = hold(lock, 30) end, function()
+            fault.state_is(session, "connected")
+            server:wait_for_nodes(path, 2)
+            assert.is_nil(lease)
+            assert.is_true(theirs:check(20))
+            released(theirs)
+        end)
+        assert.is_true(lease.token > theirs.token and theirs.token > token)
+    end)
+
+    it("overwritten by a stranger is kept all the same", function()
+        local lock, token = have_kept(session)
+        server:foreign("set %s nonsense", server:nodes(path)[1])
+        settled(session)
+        assert.equal("nonsense", (assert(session:get(server:nodes(path)[1]))))
+        local lease = hold(lock)
+        assert.equal(token + 1, lease.token)
+        assert(lease:release())
+        assert.is_true(hold(other, 0).token > token)
+    end)
+
+    it("overwritten while it is held tells a try all the same that it is held", function()
+        local lease = hold((have_kept(session)))
+        server:foreign("set %s nonsense", server:nodes(path)[1])
+        settled(session)
+        local code, message = rig.code_of(other, 0)
+        assert.equal("timeout", code)
+        assert.is_truthy(message:find("taken", 1, true), message)
+        assert.is_true(lease:check(20))
+        released(lease)
+        released(hold(other, 0))
+    end)
+
+    it("goes for others though the reply that told who waits was lost", function()
+        rig.used(other)
+        proxy:command("drop-reply getChildren 2") -- the first came with the create
+        local lock = session:mutex(path, { keep = LONG })
+        assert(hold(lock):release())
+        fault.reconnected(session, 1)
+        settled(session)
+        released(is_had_within(0))
+    end)
+
+    it("is forgotten with its session, and the lock had by the next one", function()
+        local quick, cut = rig.behind_proxy(server.hosts, { timeout = TIMEOUT })
+        local lock, token = have_kept(quick)
+        fault.expire(cut, quick)
+        fault.state_is(quick, "connected")
+        local lease = hold(lock)
+        assert.is_true(lease.token >= token + 1024)
+        assert.is_true(lease:check(20))
+    end)
+end)
+
+
+describe("a server that is restarted while a lock is kept", function()
+    it("still has it, and the keeper hears of others", function()
+        server = rig.server()
+        local session = rig.session(server.hosts)
+        local lock, token = have_kept(session)
+        server:kill()
+        fault.state_is(session, "suspended")
+        server:restart()
+        fault.reconnected(session, 1)
+        local lease = hold(lock, 30)
+        assert.equal(token + 1, lease.token)
+        assert(lease:release())
+        settled(session)
+        other = rig.session(server.hosts):mutex(path, { token = "turns" })
+        assert.is_true(is_had_within(0).token > token)
+        rig.close_sessions()
+        server:stop()
+    end)
+end)
+
+
+describe("the time to keep a lock", function()
+    local session
+
+    before_each(function() session = rig.session(server.hosts, { timeout = LONG }) end)
+
+    it("may be very short", function()
+        local last = 0
+        for _, keep in ipairs{ 1e-300, 1e-9, 1e-6, 0.001 } do
+            local lock = session:mutex(path, { keep = keep })
+            for _ = 1, 5 do
+                local lease = hold(lock)
+                assert.is_true(lease.token > last)
+                last = lease.token
+                assert(lease:release())
+            end
+            server:wait_for_nodes(path, 0)
+        end
+    end)
+
+    it("may be very long", function()
+        for _, keep in ipairs{ 1e9, 1e18, 1.7e308 } do
+            path = rig.path()
+            local lock, token = have_kept(session, { keep = keep })
+            assert.equal(token + 1, hold(lock, 0).token)
+        end
+    end)
+
+    it("is that of the lock by which it was last had", function()
+        local _, token = have_kept(session, { keep = LONG })
+        local short = hold(session:mutex(path, { keep = 0.1 }))
+        assert.equal(token + 1, short.token)
+        assert(short:release())
+        server:wait_for_nodes(path, 0)
+
+        have_kept(session, { keep = 0.3 })
+        assert(hold(session:mutex(path, { keep = LONG })):release())
+        zklock.sleep(0.4) -- for what is not to happen
+        server:wait_for_nodes(path, 1)
+
+        assert(hold(session:mutex(path, { token = "turns" })):release())
+        server:wait_for_nodes(path, 0)
+    end)
+
+    it("begins anew with each release", function()
+        local lock, token = have_kept(session, { keep = 0.5 })
+        for i = 1, 6 do
+            zklock.sleep(0.1)
+            local lease = hold(lock)
+            if lease.token ~= token + i then
+                assert.is_true(lease.token > token) -- a machine that stood still for so long
+                break
+            end
+            assert(lease:release())
+        end
+        server:wait_for_nodes(path, 0)
+    end)
+end)

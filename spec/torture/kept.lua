@@ -1,0 +1,194 @@
+--- Rules of the checker for a lock that is kept: a node stays after the last release, and its
+-- session's next claims have it, one after the other, until its time is over or another contends.
+-- The token counts them.
+
+local model = require "spec.torture.model"
+local turns = require "spec.torture.turns"
+
+local huge, max, min = math.huge, math.max, math.min
+
+local SKEW = model.SKEW
+
+local kept = {}
+
+
+--- Is the node its session's own, and did it live when the claim asked? When a stranger took it,
+-- the session hears of that a moment later.
+function kept.is_own(m, node, claim)
+    return turns.is_session_of(m, node, claim)
+        and ((node.deleted or huge) > claim.invoked or m:taken(node) ~= nil)
+end
+
+
+--- A claim that was granted by a node that a stranger had just taken.
+function kept.is_robbed(m, claim)
+    local node = claim.keep and claim.node
+    return node and m:taken(node) ~= nil and node.deleted <= claim.granted
+end
+
+
+-- The first one behind the node that waits at that moment, and has waited since then so many
+-- seconds undisturbed.
+local function waiting(m, line, node, since, at, seconds)
+    local trouble = m.trouble[node.claim.place]
+    for i = node.place_in_line + 1, #line do
+        local other = line[i]
+        if other.created >= at then return end
+        local known = trouble:undisturbed(max(since, other.created), seconds)
+        if known < at and (other.deleted or huge) >= at then return other end
+    end
+end
+
+
+-- --- grants of one node -----------------------------------------------------------------
+
+local function check_heir(m, report, line, claim, options)
+    local node = claim.node
+    local gone = node.deleted and not m:taken(node) and node.deleted + SKEW < claim.granted
+    if gone and claim.state == "held" then
+        report:violation(claim.granted, claim, "granted %.3f s after %s was given back",
+                         claim.granted - node.deleted, node.name)
+    end
+    if node.marked and node.marked + SKEW < claim.granted then
+        report:violation(claim.granted, claim, "granted after %s had said that it is held",
+                         node.name)
+    end
+    local other = waiting(m, line, node, 0, claim.granted, options.slack)
+    if other and not m:taken(node) then
+        report:violation(claim.granted, claim, "has a node that was kept, and %s waited",
+                         other.name)
+    end
+end
+
+
+-- Two of the same number are for the rule of tokens.
+local function check_count(report, claim, before)
+    if claim.count > (before and before.count + 1 or 0) then
+        report:violation(claim.granted, claim, "grant %d of its node, after %s", claim.count + 1,
+                         before and ("grant %d"):format(before.count + 1) or "none")
+    end
+end
+
+
+-- --- while nobody holds it --------------------------------------------------------------
+
+-- Behind a grant the node stays for its time, unless it said that it will not.
+local function check_rest(m, report, line, claim, heir, options)
+    local node, since = claim.node, claim.given_up
+    local trouble = m.trouble[node.claim.place]
+    local over = min(heir and heir.granted or huge, node.deleted or huge, m.finished)
+    local marked = node.marked and node.marked <= since
+    if over > trouble:undisturbed(since + (marked and 0 or claim.keep), options.bound) then
+        report:violation(since, claim, "its node %s was kept %.3f s, not %.3f", node.name,
+                         over - since, marked and 0 or claim.keep)
+    end
+    local other = waiting(m, line, node, since, over, options.bound)
+    if other then
+        report:violation(over, claim, "nobody held %s, and %s waited %.3f s", node.name,
+                         other.name, over - max(since, other.created))
+    end
+end
+
+
+-- How long an idle node took to go when another came.
+local function measure_way(m, report, line, claim)
+    local node, other = claim.node, line[claim.node.place_in_line + 1]
+    local since = other and max(other.created, claim.given_up)
+    if not since or not node.deleted or since > node.deleted then return end
+    if m.trouble[node.claim.place]:overlapping(since, node.deleted) then return end
+    report:measure("way", node.deleted - since)
+end
+
+
+local function check_node(m, report, line, turn, options)
+    for i, claim in ipairs(turn.grants) do
+        local before, heir = turn.grants[i - 1], turn.grants[i + 1]
+        check_count(report, claim, before)
+        if before then check_heir(m, report, line, claim, options) end
+        if not m:taken(turn.node) then
+            check_rest(m, report, line, claim, heir, options)
+            if not heir then measure_way(m, report, line, claim) end
+        end
+    end
+end
+
+
+-- --- tries ------------------------------------------------------------------------------
+
+-- The last of a list that is, by a number of each, not behind that.
+local function last_by(list, field, limit)
+    local low, high = 0, #list
+    while low < high do
+        local middle = math.ceil((low + high) / 2)
+        if list[middle][field] <= limit then low = middle else high = middle - 1 end
+    end
+    return low
+end
+
+
+-- The only contender besides the claim between two moments.
+local function alone_in_line(line, claim, from, to)
+    local only
+    for i = last_by(line, "created", to), 1, -1 do
+        local node = line[i]
+        if node.stays_to < from then return only end
+        if (node.deleted or huge) >= from and node.claim ~= claim then
+            if only then return nil end
+            only = node
+        end
+    end
+    return only
+end
+
+
+-- No claim held the node from one moment to the other; it was kept, and not about to go.
+local function was_kept(node, grants, claim, options)
+    local last = last_by(grants, "granted", claim.failed)
+    if last == 0 or grants[last].given_up > claim.invoked or node.marked then return false end
+    local stays = grants[last + 1] or (node.deleted or huge) > claim.failed + options.slack
+    return grants[last].keep > 0 and (stays or #claim.nodes > 0)
+end
+
+
+local function check_try(m, report, line, claim, by_node, options)
+    local node = alone_in_line(line, claim, claim.invoked, claim.failed)
+    if not node or not by_node[node] or m:taken(node) then return end
+    for _, place in ipairs{ claim.place, node.claim.place } do
+        if m.trouble[place]:overlapping(claim.invoked, claim.failed) then return end
+    end
+    if was_kept(node, by_node[node].grants, claim, options) then
+        report:violation(claim.failed, claim, "a try found %s, which was only kept, taken",
+                         node.name)
+    end
+end
+
+
+-- { [path] = its nodes in order }; stays_to: when the last of a node and those ahead went.
+local function lines_of(m)
+    local lines = turns.lines_of(m)
+    for _, line in pairs(lines) do
+        local last = 0
+        for _, node in ipairs(line) do
+            last = max(last, node.deleted or huge)
+            node.stays_to = last
+        end
+    end
+    return lines
+end
+
+
+--- A node that is kept has grants of its session alone; it goes after its time, and for others.
+function kept.check(m, report, options)
+    local lines, all, by_node = lines_of(m), turns.of(m, "keep")
+    for _, turn in ipairs(all) do
+        if turn.node.claim then check_node(m, report, lines[turn.node.path], turn, options) end
+    end
+    for _, claim in ipairs(m.claims) do
+        if claim.keep and claim.trying and claim.code == "timeout" then
+            check_try(m, report, lines[claim.path] or {}, claim, by_node, options)
+        end
+    end
+end
+
+
+return kept
