@@ -47,6 +47,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 .PHONY: bench-peers bench-many bench-engines soak lint lint-actions
 .PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
+.PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
 .PHONY: test-lua-servers test-lua-links test-lua-others test-lua-laboratory
 .PHONY: test-luajit-others test-luajit-laboratory
 .PHONY: test-asan-faults test-asan-others test-tsan-faults test-tsan-others
@@ -67,6 +68,10 @@ $(BUILD)/5.4/zklock/core.so: $(SOURCES) $(HEADERS)
 
 $(BUILD)/5.1/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,$(LUAJIT_INCDIR))
+
+# Debian's other Luas. Plain Lua 5.1 cannot load what LuaJIT can: it lacks functions of LuaJIT's.
+$(BUILD)/lua5.%/zklock/core.so: $(SOURCES) $(HEADERS)
+	$(call module,/usr/include/lua5.$*,-O0)
 
 $(BUILD)/asan/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,/usr/include/lua5.4,-O1 -fno-omit-frame-pointer \
@@ -156,7 +161,8 @@ demo-engines:
 		--report $(BUILD)/flash-sale-engines.html $(DEMO)
 
 # The build that $(LUA) can load.
-ABI = $(if $(findstring jit,$(LUA)),5.1,5.4)
+ABI = $(if $(findstring jit,$(LUA)),5.1,$(if $(filter $(OLDER),$(LUA)),$(LUA),5.4))
+OLDER = lua5.1 lua5.2 lua5.3
 
 repl: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
@@ -233,8 +239,8 @@ include spec/nginx/nginx.mk
 test: setup-tests
 	@.ci/suite
 
-build-tests: all $(RIG) $(PEERS) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua \
-	$(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
+build-tests: all $(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG) $(PEERS) \
+	$(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
 
 test-soak: $(BUILD)/5.1/zklock/core.so
 	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \
@@ -269,18 +275,31 @@ IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end gu
 	locked multi owner queue revoke run rwlock semaphore turns unfair watch with) \
 	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
 
-# $(call in-memory,<build>,<lua>)
+# $(call in-memory,<build>,<lua>,<specs>)
 in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory \
-	$(2) $(shell command -v busted) --exclude-tags=nginx,server $(or $(SPEC),$(IN_MEMORY))
+	$(2) $(shell command -v busted) --exclude-tags=nginx,server $(or $(SPEC),$(3),$(IN_MEMORY))
 
 test-lua-memory: all
-	@$(MAKE) --no-print-directory -j2 -k -Otarget test-lua-memory-5.4 test-lua-memory-5.1
+	@$(MAKE) --no-print-directory -j2 -k -Otarget test-lua-memory-5.4 test-lua-memory-5.1 \
+		test-older-luas
 
 test-lua-memory-5.4:
 	$(call in-memory,5.4,lua5.4)
 
 test-lua-memory-5.1:
 	$(call in-memory,5.1,$(LUAJIT))
+
+# The other Luas: what differs from these two, in a few seconds. Plain Lua 5.1 has no zklock.run.
+FOR_LUA51 = spec/each_lua_spec.lua spec/input_spec.lua
+FOR_EACH_LUA = $(FOR_LUA51) $(patsubst %,spec/%_spec.lua,guard handles locked misuse rwlock with)
+
+test-older-luas: $(OLDER:%=test-%)
+
+test-lua5.1: $(BUILD)/lua5.1/zklock/core.so
+	$(call in-memory,lua5.1,lua5.1,$(FOR_LUA51))
+
+test-lua5.2 test-lua5.3: test-%: $(BUILD)/%/zklock/core.so
+	$(call in-memory,$*,$*,$(FOR_EACH_LUA))
 
 # Flash sales, and the engines of other servers.
 laboratory = $(wildcard spec/bench_*_spec.lua spec/cerberus*_spec.lua spec/checker_spec.lua \
@@ -322,7 +341,7 @@ interrupts:
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
-	$(patsubst %,spec/%_spec.lua,command_repl documents interrupt misuse mutants packaging shortage)
+	$(patsubst %,spec/%_spec.lua,command_repl documents each_lua interrupt misuse mutants packaging shortage)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))

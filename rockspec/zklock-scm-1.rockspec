@@ -151,6 +151,7 @@ build = {
       ["zklock.command.status"] = "lua/zklock/command/status.lua",
       ["zklock.command.tree"] = "lua/zklock/command/tree.lua",
       ["zklock.condition"] = "lua/zklock/condition.lua",
+      ["zklock.coroutines"] = "lua/zklock/coroutines.lua",
       ["zklock.driver.block"] = "lua/zklock/driver/block.lua",
       ["zklock.driver.copas"] = "lua/zklock/driver/copas.lua",
       ["zklock.driver.cqueues"] = "lua/zklock/driver/cqueues.lua",
