@@ -10,7 +10,8 @@
 #                one lock, and many locks at once; bench-engines: the engines side by side;
 #                bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
-# make dist      the source archive and the rockspec that names it, in build
+# make dist      the source archive and the rockspec that names it, in build; make rockspec: writes
+#                the version's rockspec after scm's
 # make lint, format, coverage, install, clean
 #
 # For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
@@ -45,7 +46,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
 .PHONY: bench-peers bench-many bench-engines soak lint lint-actions
-.PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
+.PHONY: format coverage install rockspec dist clean setup setup-tests build-tests test-lua test-luajit
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
 .PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
 .PHONY: test-lua-servers test-lua-links test-lua-others test-lua-laboratory
@@ -98,10 +99,16 @@ install: $(INSTALL)
 	chmod 755 $(DESTDIR)$(BINDIR)/zklock
 	install -D -m 644 docs/zklock.1 $(DESTDIR)$(MANDIR)/man1/zklock.1
 
-# DIST_URL says where the archive is to be found.
-ROCKSPEC = $(wildcard rockspec/*.rockspec)
-DIST = zklock-$(shell sed -n 's/^version = "\(.*\)-[0-9]*"$$/\1/p' $(ROCKSPEC))
+# The version is the module's. DIST_URL says where the archive is to be found.
+VERSION := $(shell sed -n 's/.*_VERSION = "\(.*\)" }/\1/p' lua/zklock/init.lua)
+DIST = zklock-$(VERSION)
+ROCKSPEC = rockspec/$(DIST)-1.rockspec
 DIST_URL ?= file://$(abspath $(BUILD))
+
+# That of the version, after scm's.
+rockspec:
+	sed 's/^version = .*/version = "$(VERSION)-1"/; s/zklock-scm/$(DIST)/' \
+		rockspec/zklock-scm-1.rockspec >$(ROCKSPEC)
 
 dist:
 	mkdir -p $(BUILD)
