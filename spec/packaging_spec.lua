@@ -83,8 +83,8 @@ describe("the rockspec", function()
         assert.is_truthy(log:find(("\n## [%s]"):format(version), 1, true))
     end)
 
-    it("carries the documents", function()
-        assert.same({ "docs" }, rockspec().build.copy_directories)
+    it("carries the documents and the types", function()
+        assert.same({ "docs", "types" }, rockspec().build.copy_directories)
     end)
 end)
 
@@ -122,7 +122,8 @@ describe("the archive of make dist", function()
     -- The archive that `make dist` leaves in `build`, and the files in it.
     local function dist(tree, build)
         rig.shell("cd %s && env -u MAKEFLAGS make -s dist BUILD=%s 2>&1", tree, build)
-        local archive = (build:find("^/") and build or tree .. "/" .. build) .. "/" .. release .. ".tar.gz"
+        local where = build:find("^/") and build or tree .. "/" .. build
+        local archive = ("%s/%s.tar.gz"):format(where, release)
         return archive, "\n" .. rig.shell("tar -tzf %s | grep -v '/$' | LC_ALL=C sort", archive)
     end
 
