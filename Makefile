@@ -10,7 +10,8 @@
 #                one lock, many locks at once, kept locks; bench-engines: the engines;
 #                bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
-# make dist      the source archive and the rockspec that names it, in build
+# make dist      the source archive and the rockspec that names it, in build; make rockspec: writes
+#                the version's rockspec after scm's
 # make lint, format, coverage, install, clean
 #
 # For packagers: CC CFLAGS LDFLAGS, LUA LUA_VERSION LUA_INCDIR (what `install`
@@ -45,12 +46,13 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
 .PHONY: bench-peers bench-many bench-engines soak lint lint-actions
-.PHONY: format coverage install dist clean setup setup-tests build-tests test-lua test-luajit
+.PHONY: format coverage install rockspec dist clean setup setup-tests build-tests test-lua test-luajit
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
 .PHONY: test-lua-servers test-lua-links test-lua-early test-lua-late test-lua-laboratory
 .PHONY: test-luajit-early test-luajit-late test-luajit-laboratory
 .PHONY: test-asan-faults test-asan-early test-asan-late
 .PHONY: test-tsan-faults test-tsan-early test-tsan-late
+.PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
 .PHONY: test-command-counter test-cerberus-storm test-cerberus-model interrupts valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
@@ -68,6 +70,10 @@ $(BUILD)/5.4/zklock/core.so: $(SOURCES) $(HEADERS)
 
 $(BUILD)/5.1/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,$(LUAJIT_INCDIR))
+
+# Debian's other Luas. Plain Lua 5.1 cannot load what LuaJIT can: it lacks functions of LuaJIT's.
+$(BUILD)/lua5.%/zklock/core.so: $(SOURCES) $(HEADERS)
+	$(call module,/usr/include/lua5.$*,-O0)
 
 $(BUILD)/asan/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,/usr/include/lua5.4,-O1 -fno-omit-frame-pointer \
@@ -94,10 +100,16 @@ install: $(INSTALL)
 	chmod 755 $(DESTDIR)$(BINDIR)/zklock
 	install -D -m 644 docs/zklock.1 $(DESTDIR)$(MANDIR)/man1/zklock.1
 
-# DIST_URL says where the archive is to be found.
-ROCKSPEC = $(wildcard rockspec/*.rockspec)
-DIST = zklock-$(shell sed -n 's/^version = "\(.*\)-[0-9]*"$$/\1/p' $(ROCKSPEC))
+# The version is the module's. DIST_URL says where the archive is to be found.
+VERSION := $(shell sed -n 's/.*_VERSION = "\(.*\)" }/\1/p' lua/zklock/init.lua)
+DIST = zklock-$(VERSION)
+ROCKSPEC = rockspec/$(DIST)-1.rockspec
 DIST_URL ?= file://$(abspath $(BUILD))
+
+# That of the version, after scm's.
+rockspec:
+	sed 's/^version = .*/version = "$(VERSION)-1"/; s/zklock-scm/$(DIST)/' \
+		rockspec/zklock-scm-1.rockspec >$(ROCKSPEC)
 
 dist:
 	mkdir -p $(BUILD)
@@ -157,7 +169,8 @@ demo-engines:
 		--report $(BUILD)/flash-sale-engines.html $(DEMO)
 
 # The build that $(LUA) can load.
-ABI = $(if $(findstring jit,$(LUA)),5.1,5.4)
+ABI = $(if $(findstring jit,$(LUA)),5.1,$(if $(filter $(OLDER),$(LUA)),$(LUA),5.4))
+OLDER = lua5.1 lua5.2 lua5.3
 
 repl: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
@@ -234,8 +247,8 @@ include spec/nginx/nginx.mk
 test: setup-tests
 	@.ci/suite
 
-build-tests: all $(RIG) $(PEERS) $(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua \
-	$(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
+build-tests: all $(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG) $(PEERS) \
+	$(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
 
 test-soak: $(BUILD)/5.1/zklock/core.so
 	$(call with,5.1) rig/zookeeper run -- $(LUAJIT) bench/soak.lua \
@@ -270,18 +283,31 @@ IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end gu
 	locked metrics multi owner queue revoke run rwlock semaphore turns unfair watch with) \
 	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
 
-# $(call in-memory,<build>,<lua>)
+# $(call in-memory,<build>,<lua>,<specs>)
 in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory \
-	$(2) $(shell command -v busted) --exclude-tags=nginx,server $(or $(SPEC),$(IN_MEMORY))
+	$(2) $(shell command -v busted) --exclude-tags=nginx,server $(or $(SPEC),$(3),$(IN_MEMORY))
 
 test-lua-memory: all
-	@$(MAKE) --no-print-directory -j2 -k -Otarget test-lua-memory-5.4 test-lua-memory-5.1
+	@$(MAKE) --no-print-directory -j2 -k -Otarget test-lua-memory-5.4 test-lua-memory-5.1 \
+		test-older-luas
 
 test-lua-memory-5.4:
 	$(call in-memory,5.4,lua5.4)
 
 test-lua-memory-5.1:
 	$(call in-memory,5.1,$(LUAJIT))
+
+# The other Luas: what differs from these two, in a few seconds. Plain Lua 5.1 has no zklock.run.
+FOR_LUA51 = spec/each_lua_spec.lua spec/input_spec.lua
+FOR_EACH_LUA = $(FOR_LUA51) $(patsubst %,spec/%_spec.lua,guard handles locked misuse rwlock with)
+
+test-older-luas: $(OLDER:%=test-%)
+
+test-lua5.1: $(BUILD)/lua5.1/zklock/core.so
+	$(call in-memory,lua5.1,lua5.1,$(FOR_LUA51))
+
+test-lua5.2 test-lua5.3: test-%: $(BUILD)/%/zklock/core.so
+	$(call in-memory,$*,$*,$(FOR_EACH_LUA))
 
 # Flash sales, and the engines of other servers.
 laboratory = $(wildcard spec/bench_*_spec.lua spec/cerberus*_spec.lua spec/checker_spec.lua \
@@ -326,7 +352,7 @@ interrupts:
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
-	$(patsubst %,spec/%_spec.lua,command_repl documents interrupt misuse mutants packaging shortage)
+	$(patsubst %,spec/%_spec.lua,command_repl documents each_lua interrupt misuse mutants packaging shortage types)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
@@ -385,7 +411,7 @@ lint: lint-actions
 		$(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem src rig/*.c
-	luacheck --quiet lua bin/zklock spec bench docs
+	luacheck --quiet lua bin/zklock spec bench docs types
 
 # What a claim asks for is carried out in one place, for whoever drives a session: src/session.
 lint-actions:

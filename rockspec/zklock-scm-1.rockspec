@@ -33,7 +33,7 @@ external_dependencies = {
 
 build = {
    type = "builtin",
-   copy_directories = { "docs" },
+   copy_directories = { "docs", "types" },
    install = {
       -- The command needs argparse, which is no dependency: a rock cannot have one for a part of it,
       -- and the library needs nothing. The command says so if it is missing.
@@ -157,6 +157,7 @@ build = {
       ["zklock.command.status"] = "lua/zklock/command/status.lua",
       ["zklock.command.tree"] = "lua/zklock/command/tree.lua",
       ["zklock.condition"] = "lua/zklock/condition.lua",
+      ["zklock.coroutines"] = "lua/zklock/coroutines.lua",
       ["zklock.driver.block"] = "lua/zklock/driver/block.lua",
       ["zklock.driver.copas"] = "lua/zklock/driver/copas.lua",
       ["zklock.driver.cqueues"] = "lua/zklock/driver/cqueues.lua",

@@ -2,6 +2,9 @@
 
 local rig = require "spec.rig"
 
+local version = require("zklock")._VERSION
+local release = "zklock-" .. version
+
 local function rockspec()
     local env = {}
     local chunk = assert(loadfile("rockspec/zklock-scm-1.rockspec", "t", env))
@@ -60,8 +63,28 @@ describe("the rockspec", function()
         assert.equal("5.6", below)
     end)
 
-    it("carries the documents", function()
-        assert.same({ "docs" }, rockspec().build.copy_directories)
+    it("is the same for the version and for scm, which `make rockspec` sees to", function()
+        local expected = rig.shell("cat rockspec/zklock-scm-1.rockspec")
+            :gsub('\nversion = "scm%-1"\n', ('\nversion = "%s-1"\n'):format(version))
+            :gsub("zklock%-scm", release)
+        assert.equal(expected, (rig.shell("cat rockspec/%s-1.rockspec", release)))
+    end)
+
+    it("has no warning of luarocks lint", function()
+        for _, name in ipairs{ "zklock-scm", release } do
+            assert.equal("", rig.shell("luarocks lint rockspec/%s-1.rockspec 2>&1", name))
+        end
+    end)
+
+    it("has a version by semver, which the change log begins with", function()
+        assert.is_truthy(version:find("^%d+%.%d+%.%d+$"))
+        local log = rig.shell("cat CHANGELOG.md")
+        assert.equal("Unreleased", log:match("\n## %[([^%]]+)%]"))
+        assert.is_truthy(log:find(("\n## [%s]"):format(version), 1, true))
+    end)
+
+    it("carries the documents and the types", function()
+        assert.same({ "docs", "types" }, rockspec().build.copy_directories)
     end)
 end)
 
@@ -99,7 +122,8 @@ describe("the archive of make dist", function()
     -- The archive that `make dist` leaves in `build`, and the files in it.
     local function dist(tree, build)
         rig.shell("cd %s && env -u MAKEFLAGS make -s dist BUILD=%s 2>&1", tree, build)
-        local archive = (build:find("^/") and build or tree .. "/" .. build) .. "/zklock-scm.tar.gz"
+        local where = build:find("^/") and build or tree .. "/" .. build
+        local archive = ("%s/%s.tar.gz"):format(where, release)
         return archive, "\n" .. rig.shell("tar -tzf %s | grep -v '/$' | LC_ALL=C sort", archive)
     end
 
@@ -107,22 +131,22 @@ describe("the archive of make dist", function()
         local archive, listed = dist(".", folder .. "/first")
         for _, path in ipairs{ "Makefile", "README.md", "docs/reference.md", "src/lua/module.c",
                                "lua/zklock/init.lua", "rig/rock", ".ci/suite" } do
-            assert.is_truthy(listed:find("\nzklock-scm/" .. path .. "\n", 1, true), path)
+            assert.is_truthy(listed:find("\n" .. release .. "/" .. path .. "\n", 1, true), path)
         end
         assert.is_nil(listed:find("%.git\n"))
         rig.shell("tar -xzf %s -C %s", archive, folder)
         for _ = 1, 2 do -- the second one finds the first one's
-            local _, again = dist(folder .. "/zklock-scm", "build")
+            local _, again = dist(folder .. "/" .. release, "build")
             assert.equal(listed, again)
         end
     end)
 
     it("is what the rockspec beside it names", function()
         local archive = dist(".", folder .. "/first")
-        local path = folder .. "/first/zklock-scm-1.rockspec"
+        local path = ("%s/first/%s-1.rockspec"):format(folder, release)
         local spec = rig.shell("cat %s", path)
         assert.is_truthy(spec:find('local archive = "file://' .. archive .. '"', 1, true), spec)
-        assert.equal(rig.shell("tail -n +4 rockspec/zklock-scm-1.rockspec"),
+        assert.equal(rig.shell("tail -n +4 rockspec/%s-1.rockspec", release),
                      (rig.shell("tail -n +4 %s", path)))
     end)
 end)

@@ -118,7 +118,7 @@ receiver(Condition, Condition, "condition")
 
 
 function Condition.new(lock, name)
-    local folder = options.path(("%s-condition-%s"):format(lock.path, options.segment(name)))
+    local folder = options.path(lock.path .. "-condition-" .. options.segment(name))
     return setmetatable({ lock = lock, folder = folder }, Condition)
 end
 

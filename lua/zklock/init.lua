@@ -8,7 +8,7 @@ local Session = require "zklock.session"
 local wait = require "zklock.wait"
 
 ---@class zklock
-local _M = { _NAME = "zklock", _VERSION = "0.1.0" }
+local _M = { _NAME = "zklock", _VERSION = "1.0.0" }
 
 
 --- Opens a session with a ZooKeeper ensemble and waits until it is usable.

@@ -2,6 +2,7 @@
 -- ends nothing is left behind.
 
 local core = require "zklock.core"
+local coroutines = require "zklock.coroutines"
 local failure = require "zklock.failure"
 local misuse = require "zklock.misuse"
 local scope = require "zklock.scope"
@@ -9,7 +10,7 @@ local sessions = require "zklock.sessions"
 local tasks = require "zklock.tasks"
 
 local ipairs, pcall = ipairs, pcall
-local require, type = require, type
+local require, select, type = require, select, type
 local loaded = package.loaded
 local now = core.now
 
@@ -61,6 +62,9 @@ function _M.use(driver)
     if driver == "ngx" and not ngx then
         return nil, 'context: the driver "ngx" is for nginx with the Lua module', "context"
     end
+    if driver ~= "block" and coroutines.problem then
+        return failure("unsupported", "zklock.driver", coroutines.problem)
+    end
     local ok, found = pcall(require, built[driver])
     if not ok then
         return nil, ('the driver "%s" needs a library that cannot be loaded: %s'):format(
@@ -84,6 +88,14 @@ local function missing(name, problem)
 end
 
 
+-- In plain Lua 5.1, in a loop.
+local unable = {
+    refusal = function()
+        return select(2, failure("unsupported", "a wait in an event loop", coroutines.problem))
+    end,
+}
+
+
 local function driver_of(name)
     local ok, found = pcall(require, built[name])
     return ok and found or missing(name, found)
@@ -101,7 +113,7 @@ local function of_loop(in_run)
     for i = 1, #loops do
         local name = loops[i]
         local found = loaded[name] and driver_of(name)
-        if found and found.here(in_run) then return found end
+        if found and found.here(in_run) then return coroutines.problem and unable or found end
     end
 end
 
@@ -232,6 +244,7 @@ end
 function _M.run(fn, ...)
     if type(fn) ~= "function" then misuse.refuse("run takes functions") end
     if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end
+    if coroutines.problem then return failure("unsupported", "zklock.run", coroutines.problem) end
     return tasks.run(not of_loop(true), fn, ...)
 end
 

@@ -7,7 +7,7 @@
  * session:close() and poll(); nothing yields. No mutex is held while Lua is called, so any of it
  * may run from a finalizer. What a user sees is in lua/zklock.
  *
- * Works with Lua 5.1 to 5.4 and LuaJIT: only what all of them have is used.
+ * Works with Lua 5.1 to 5.5 and LuaJIT: only what all of them have is used.
  */
 #ifndef ZKL_BINDING_H
 #define ZKL_BINDING_H

@@ -4,9 +4,10 @@
 -- it: one that LuaSocket's select takes for readable once the waiter is to go on.
 
 local copas = require "copas"
+local coroutines = require "zklock.coroutines"
 local waiters = require "zklock.waiters"
 
-local running, yieldable = coroutine.running, coroutine.isyieldable
+local running, yieldable = coroutine.running, coroutines.yieldable
 local setmetatable = setmetatable
 
 local LIMIT = 1024 -- FD_SETSIZE: select's descriptors

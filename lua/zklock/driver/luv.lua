@@ -1,12 +1,13 @@
 --- The driver for luv: a wait yields, and the coroutine is resumed from the loop.
 
+local coroutines = require "zklock.coroutines"
 local uv = require "luv"
 local waiters = require "zklock.waiters"
 
 local error, ipairs, type = error, ipairs, type
 local resume, status = coroutine.resume, coroutine.status
 local wrap, yield = coroutine.wrap, coroutine.yield
-local running, yieldable = coroutine.running, coroutine.isyieldable
+local running, yieldable = coroutine.running, coroutines.yieldable
 local loop_mode = uv.loop_mode or function() end -- before luv 1.40
 local traceback = debug.traceback
 

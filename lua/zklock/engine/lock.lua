@@ -129,12 +129,12 @@ end
 --- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) with the lock, and releases it
 --- after, also when fn raises; the error passes unchanged.
 ---@return true? ok  then what fn gives; nil, message, code if the lock was not had
-function Lock:with(arg, fn, ...)
-    if type(arg) == "function" then return with(self, {}, arg, fn, ...) end
+function Lock:with(given, fn, ...)
+    if type(given) == "function" then return with(self, {}, given, fn, ...) end
     if type(fn) ~= "function" then
         misuse.refuse("with takes ([timeout or options,] function, arguments...)")
     end
-    return with(self, options.acquire(arg), fn, ...)
+    return with(self, options.acquire(given), fn, ...)
 end
 
 

@@ -1,0 +1,24 @@
+--- What the coroutines of this Lua can do.
+
+local running = coroutine.running
+local jit = rawget(_G, "jit")
+
+local _M = {}
+
+
+local function is_in_coroutine()
+    local thread, is_main = running() -- Lua 5.1 has no thread for the main program
+    return thread ~= nil and not is_main
+end
+
+--- True where a yield may be possible. Lua 5.1 and 5.2 do not see C functions in between.
+_M.yieldable = coroutine.isyieldable or is_in_coroutine
+
+
+--- Why no wait of zklock's can yield, in plain Lua 5.1; each has a pcall around it.
+---@type string?
+_M.problem = _VERSION == "Lua 5.1" and not jit and
+    "plain Lua 5.1 cannot yield across pcall: use LuaJIT, or Lua 5.2 or later" or nil
+
+
+return _M

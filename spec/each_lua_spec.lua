@@ -1,0 +1,166 @@
+--- What differs between Luas: coroutines, integers, and C functions that not all of them have. The
+-- other specs run on Lua 5.4 and LuaJIT; this one on each that Debian has.
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+local is_plain_51 = _VERSION == "Lua 5.1" and not rawget(_G, "jit")
+local CANNOT = "plain Lua 5.1 cannot yield across pcall: use LuaJIT, or Lua 5.2 or later"
+
+
+local session, path, lock
+
+before_each(function()
+    session, path = rig.session(server.hosts), rig.path()
+    lock = session:mutex(path, { data = "seen" })
+end)
+
+after_each(function() zklock.driver(nil) end)
+after_each(rig.close_sessions)
+
+
+local function unsupported(result, message, code)
+    assert.is_nil(result)
+    assert.equal("unsupported", code)
+    assert.is_truthy(message:find(CANNOT, 1, true), message)
+end
+
+
+describe("each Lua", function()
+    it("takes and releases every kind of lock", function()
+        local rw = session:rwlock(path .. "-rw")
+        local locks = {
+            lock, rw:read(), rw:write(), session:semaphore(path .. "-permits", 2),
+            session:mutex(path .. "-turns", { order = "turns" }),
+            session:mutex(path .. "-none", { order = "none" }),
+            session:mutex(path .. "-kept", { keep = 1 }),
+            session:multi{ session:mutex(path .. "-1"), session:mutex(path .. "-2") },
+        }
+        for _, each in ipairs(locks) do
+            local lease = assert(each:acquire(20))
+            assert.equal("held", lease:state())
+            assert.is_true(lease:check(20))
+            assert.is_true(lease:release{ wait = 20 })
+        end
+    end)
+
+    it("has tokens that grow, and are the same as text", function()
+        local last = 0
+        for _ = 1, 3 do
+            lock:with(20, function(lease)
+                assert.is_true(lease.token > last)
+                last = lease.token
+                assert.equal(("%d"):format(last), lease:token_string())
+            end)
+        end
+    end)
+
+    it("sees the line, and waits to a deadline", function()
+        local lease = assert(lock:acquire(20))
+        local begun = require("zklock.core").now()
+        local other, _, code = lock:acquire{ owner = "another", timeout = 0.1 }
+        assert.is_nil(other)
+        assert.equal("timeout", code)
+        assert.is_true(require("zklock.core").now() - begun >= 0.1)
+        assert.equal("seen", lock:queue()[1].data)
+        assert.equal(lease.token, lock:queue()[1].token)
+    end)
+
+    it("gives `with` its options: Lua 5.1 has an `arg` of its own in such functions", function()
+        local lease = assert(lock:acquire(20))
+        local options = { owner = "another", timeout = 0 }
+        assert.equal("timeout", select(3, lock:with(options, function() end)))
+        lease:release()
+        assert.is_true(lock:with(function() end))
+    end)
+
+    it("passes an error through unchanged, and releases", function()
+        local problem = {}
+        local ok, raised = pcall(lock.with, lock, 20, function() error(problem) end)
+        assert.is_false(ok)
+        assert.equal(problem, raised)
+        assert.same({}, lock:queue())
+    end)
+
+    it("hears what changes, in a wait", function()
+        local seen = {}
+        local stop = session:watch(path .. "-node", function(data)
+            seen[#seen + 1] = data or "none"
+        end)
+        lock:with(20, function(lease)
+            assert(lease:guard{ { "create", path .. "-node", "new" } })
+            rig.wait_for("told", function() return seen[#seen] == "new" end)
+        end)
+        stop()
+    end)
+
+    it("combines, and waits in a condition", function()
+        local submit = lock:combine(function(_, items) return items end)
+        assert.equal("item", submit("item", 20))
+        local lease = assert(lock:acquire(20))
+        local _, _, code = lock:condition("full"):wait(lease, 0.1)
+        assert.equal("timeout", code)
+    end)
+
+    it("blames the line of a misuse", function()
+        local _, message = pcall(function() session:mutex("no path") end)
+        assert.is_truthy(message:find("each_lua_spec.lua:%d+: the lock path"), message)
+        assert.is_false(pcall(lock.condition, lock, "no\0name"))
+    end)
+
+    it("waits in a coroutine that nobody drives, as in the main program", function()
+        local thread = coroutine.create(function()
+            return lock:with(20, function(lease) return lease:state() end)
+        end)
+        local ok, held, state = coroutine.resume(thread)
+        assert.same({ true, true, "held" }, { ok, held, state })
+        assert.equal("dead", coroutine.status(thread))
+    end)
+end)
+
+
+describe("zklock.run", function()
+    local function nothing() end
+
+    if is_plain_51 then
+        it("is refused by plain Lua 5.1, and says why", function()
+            unsupported(zklock.run(nothing))
+        end)
+    else
+        it("lets coroutines wait for one another", function()
+            local order = {}
+            local function take(n)
+                lock:with(20, function()
+                    zklock.sleep(0)
+                    order[#order + 1] = n
+                end)
+            end
+            zklock.run(function() take(1) end, function() take(2) end, function() take(3) end)
+            assert.same({ 1, 2, 3 }, order)
+        end)
+    end
+end)
+
+
+describe("an event loop", function()
+    if is_plain_51 then
+        it("is refused by plain Lua 5.1, and says why", function()
+            for _, name in ipairs{ "cqueues", "luv", "copas" } do
+                unsupported(zklock.driver(name))
+            end
+            assert.is_true(zklock.driver "block")
+        end)
+    end
+
+    it("suspends a wait, or says why it cannot", function()
+        local held = assert(lock:acquire(20))
+        local loop = require("cqueues").new()
+        local result, code
+        loop:wrap(function()
+            result, code = select(2, lock:acquire{ owner = "loop", timeout = 20 })
+        end)
+        loop:wrap(function() held:release() end)
+        assert(loop:loop())
+        if is_plain_51 then unsupported(nil, result, code) else assert.is_nil(code) end
+    end)
+end)

@@ -1,0 +1,177 @@
+--- types/zklock.lua has what the module has, and nothing else: each function, method and option.
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local server = rig.shared()
+
+
+-- What the file declares: class -> a set of its fields and methods, and its parent; alias -> a set
+-- of texts.
+local function declared()
+    local classes, aliases, class, alias = {}, {}, nil, nil
+    for line in io.lines "types/zklock.lua" do
+        local name, parent = line:match "^%-%-%-@class ([%w_.]+):? ?([%w_.]*)"
+        if name then
+            class = { parent = parent, members = {} }
+            classes[name] = class
+        end
+        local field = line:match "^%-%-%-@field ([%w_]+)"
+        if field then class.members[field] = true end
+        local variable = line:match "^local ([%w_]+) = {}$"
+        if variable then classes[variable] = class end
+        local object, method = line:match "^function ([%w_]+)[.:]([%w_]+)%("
+        if object then classes[object].members[method] = true end
+        alias = line:match "^%-%-%-@alias ([%w_.]+)" or alias
+        for text in alias and line:gmatch '"([%l_]+)"' or function() end do
+            aliases[alias] = aliases[alias] or {}
+            aliases[alias][text] = true
+        end
+        if line == "" then alias = nil end
+    end
+    return classes, aliases
+end
+
+local classes, aliases = declared()
+
+
+local function members(name)
+    local class = assert(classes[name], "no class " .. name)
+    local found = {}
+    for member in pairs(class.members) do found[member] = true end
+    if class.parent ~= "" then
+        for member in pairs(members(class.parent)) do found[member] = true end
+    end
+    return found
+end
+
+
+-- A sorted list, of which a test shows what is not in both.
+local function names(set)
+    local list = {}
+    for name in pairs(set) do list[#list + 1] = name end
+    table.sort(list)
+    return list
+end
+
+
+local function set_of(list)
+    local set = {}
+    for _, name in ipairs(list) do set[name] = true end
+    return set
+end
+
+
+-- The headings of the reference: word -> a set of methods.
+local function documented()
+    local found = { zklock = {}, memory = {} }
+    for line in io.lines "docs/reference.md" do
+        if line:find "^### " then
+            for word, method in line:gmatch "(%l+)[.:]([%l_]+)" do
+                found[word] = found[word] or {}
+                found[word][method] = true
+            end
+        end
+        local method = line:match "^| `memory:([%l_]+)"
+        for each in method and line:gmatch "`memory:([%l_]+)" or function() end do
+            found.memory[each] = true
+        end
+    end
+    found.request = set_of{ "done", "on_done" }
+    return found
+end
+
+
+-- What a message about an unknown option says that there is.
+local function known_options(call)
+    local ok, message = pcall(call, { ["no such option"] = true })
+    assert.is_false(ok)
+    local list = assert(message:match "known: (.*)$", message)
+    local found = {}
+    for name in (list .. ","):gmatch "([%l_]+)," do found[#found + 1] = name end
+    return found
+end
+
+
+describe("the types", function()
+    local session, lock, objects
+    before_each(function()
+        session = rig.session(server.hosts)
+        lock = session:mutex(rig.path())
+        local rwlock = session:rwlock(rig.path())
+        objects = {
+            zklock = zklock, session = session, lock = lock, rwlock = rwlock,
+            condition = lock:condition "some", lease = assert(lock:acquire(20)),
+            memory = zklock.memory "types", request = require "zklock.request",
+        }
+    end)
+    after_each(rig.close_sessions)
+
+    it("have each function of the module, and no other", function()
+        local found = {}
+        for name in pairs(zklock) do found[name] = true end
+        assert.same(names(found), names(members "zklock"))
+    end)
+
+    for word, methods in pairs(documented()) do
+        it("have each method of the reference, and no other: " .. word, function()
+            for _, name in ipairs{ "_NAME", "_VERSION" } do
+                methods[name] = members(word)[name]
+            end
+            methods.path = members(word).path
+            assert.same(names(methods), names(members(word)))
+            for name in pairs(methods) do
+                assert.is_not_nil(objects[word][name], word .. " has no " .. name)
+            end
+        end)
+    end
+
+    for class, call in pairs{
+        ConnectOptions = function(options) return zklock.connect(server.hosts, options) end,
+        MutexOptions = function(options) return session:mutex("/a", options) end,
+        RWLockOptions = function(options) return session:rwlock("/a", options) end,
+        SemaphoreOptions = function(options) return session:semaphore("/a", 1, options) end,
+        AcquireOptions = function(options) return lock:acquire(options) end,
+        PermitOptions = function(options)
+            return session:semaphore("/a", 1):acquire(options)
+        end,
+        CombineOptions = function(options) return lock:combine(print, options) end,
+        ReleaseOptions = function(options) return objects.lease:release(options) end,
+    } do
+        it("have each option, and no other: " .. class, function()
+            assert.same(known_options(call), names(members("zklock." .. class)))
+        end)
+    end
+
+    it("have each counter, and no other", function()
+        local counted = session:stats()
+        counted.callback_error = "of the last"
+        assert.same(names(counted), names(members "zklock.Stats"))
+    end)
+
+    it("have each field of a contender", function()
+        session:semaphore(rig.path(), 1):acquire(20)
+        local line = session:mutex(lock.path):queue()
+        for name in pairs(line[1]) do assert.is_true(members "zklock.Contender"[name], name) end
+    end)
+
+    it("have each code and state of the reference, and no other", function()
+        local text, codes, states = rig.shell "cat docs/reference.md", {}, {}
+        for code in text:match("\n## Codes\n(.*)$"):gmatch "\n| `([%l_]+)` |" do
+            codes[code] = true
+        end
+        for state in text:match "\n### session:state(.-)\n### ":gmatch '\n| `"(%l+)"` |' do
+            states[state] = true
+        end
+        assert.same(names(codes), names(aliases["zklock.Code"]))
+        assert.same(names(states), names(aliases["zklock.SessionState"]))
+    end)
+
+    it("are one Lua file, which names no class that it does not have", function()
+        assert(loadfile "types/zklock.lua")
+        local text = rig.shell "cat types/zklock.lua"
+        for name in text:gmatch "zklock%.(%u[%w]*)" do
+            local there = classes["zklock." .. name] or text:find("@alias zklock." .. name, 1, true)
+            assert.is_truthy(there, name)
+        end
+    end)
+end)

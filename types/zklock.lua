@@ -1,0 +1,414 @@
+---@meta zklock
+-- Types of the public API, for language servers that read LuaCATS (lua-language-server: the folder
+-- of this file belongs into "workspace.library"). What each does: docs/reference.md.
+
+---@alias zklock.Code
+---| "timeout"        the deadline passed; a try found the lock taken
+---| "lost"           the lease was lost before it was given up
+---| "released"       this handle was given up before
+---| "expired"        the ZooKeeper session ended while waiting
+---| "connection"     connect found no server in time
+---| "closed"         the session is closed, or was while waiting
+---| "interrupted"    by session:interrupt, or by an error in the wait
+---| "would_deadlock" the owner would wait for itself
+---| "conflict"       something else is there
+---| "auth"           the server's ACL refuses, or the credentials
+---| "no_node"        there is no such node
+---| "too_many"       nodes, watches or descriptors
+---| "no_memory"      the process has no memory left
+---| "unsupported"    not possible here
+---| "forked"         the session belongs to the parent process
+---| "not_owner"      a condition was given a lease of another lock
+---| "context"        a wait where it cannot be
+
+---@alias zklock.SessionState "connecting"|"connected"|"suspended"|"expired"|"closed"
+---@alias zklock.LeaseState "held"|"suspect"|"lost"|"released"
+
+---@class zklock
+---@field _NAME string
+---@field _VERSION string by semver
+local zklock = {}
+
+---Opens a session, and waits until it is usable, at most `connect_timeout`.
+---@param hosts string "host:port,host:port/chroot"; "memory:name/chroot" in a test
+---@param options? zklock.ConnectOptions
+---@return zklock.Session? session
+---@return string? message
+---@return zklock.Code? code "connection", "auth", "no_node"
+function zklock.connect(hosts, options) end
+
+---The server of "memory:name" inside this process, for tests.
+---@param name string
+---@return zklock.Memory
+function zklock.memory(name) end
+
+---Runs each function as a coroutine, all at once, until all have ended. Arguments that are not all
+---functions are arguments of `fn`.
+---@param fn fun(...): ...
+---@param ... any
+---@return any ... what fn gives
+function zklock.run(fn, ...) end
+
+---Sleeps; callbacks are called meanwhile, and in zklock.run other coroutines go on.
+---@param seconds number
+function zklock.sleep(seconds) end
+
+---How waits are waited for; nil: chosen by itself.
+---@param driver? "block"|"ngx"|"cqueues"|"luv"|"copas"|zklock.Driver
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "unsupported"
+function zklock.driver(driver) end
+
+---@class zklock.ConnectOptions
+---@field timeout? number seconds, at least 0.1: session timeout asked for; default 10
+---@field connect_timeout? number seconds; default 5
+---@field auth? string "scheme:credentials"
+---@field acl? "open"|"creator"|"read" of the nodes made; default "open"
+---@field parents? "container"|"persistent" how missing parents are made; default "container"
+---@field margin? number in (0, 0.5]: for how much of the timeout a proof of life counts
+---@field reopen? boolean after an expiry; default true
+---@field identity? string stored in every lock node; default "host:pid"
+---@field on_state? fun(state: zklock.SessionState)
+
+---@class zklock.Driver
+---@field wait fun(session: zklock.Session, request: zklock.Request, deadline: number?)
+---@field spawn? fun(fn: fun())
+
+---What a driver waits for.
+---@class zklock.Request
+local request = {}
+
+---@return boolean
+function request:done() end
+
+---Calls fn(request) from session:dispatch().
+---@param fn fun(request: zklock.Request)
+function request:on_done(fn) end
+
+---A server in memory.
+---@class zklock.Memory
+local memory = {}
+
+---The server ends the session.
+---@param session zklock.Session
+---@return boolean done
+function memory:expire(session) end
+
+---@param session zklock.Session
+---@return boolean done
+function memory:cut(session) end
+
+---@param session zklock.Session
+---@return boolean done
+function memory:heal(session) end
+
+---Each answer takes that long.
+---@param seconds number
+function memory:delay(seconds) end
+
+---@param path string
+---@return string[]? names
+---@return string? message
+---@return zklock.Code? code "no_node"
+function memory:children(path) end
+
+---Every session expires, the tree is empty.
+function memory:reset() end
+
+---@class zklock.Session
+local session = {}
+
+---@return zklock.SessionState
+function session:state() end
+
+---@return string? id hexadecimal; nil while there is none
+function session:id() end
+
+---@return number seconds that were granted
+function session:timeout() end
+
+---@param path string
+---@param options? zklock.MutexOptions
+---@return zklock.Lock
+function session:mutex(path, options) end
+
+---@param path string
+---@param options? zklock.RWLockOptions
+---@return zklock.RWLock
+function session:rwlock(path, options) end
+
+---@param path string
+---@param limit integer permits in all, the same for all users of the path
+---@param options? zklock.SemaphoreOptions
+---@return zklock.Lock
+function session:semaphore(path, limit, options) end
+
+---Several locks as one: all of them or none.
+---@param locks zklock.Lock[]
+---@return zklock.Lock
+function session:multi(locks) end
+
+---A function that runs `fn` while it holds the mutex `prefix .. key`.
+---@param prefix string
+---@param key integer|integer[]|fun(...): string|integer|table which argument is the key
+---@param fn fun(...): ...
+---@param options? number|zklock.AcquireOptions
+---@return fun(...): ... fn what fn gives; or nil, message, code
+function session:locked(prefix, key, fn, options) end
+
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code
+function session:close() end
+
+---@param path string
+---@param timeout? number seconds, default: the session timeout
+---@return string? data
+---@return integer|string version or message
+---@return zklock.Code? code "no_node", "auth", "timeout", "closed"
+function session:get(path, timeout) end
+
+---Calls fn with what is there, soon, and after each change.
+---@param path string
+---@param fn fun(data: string?, version: integer|string|nil, code: zklock.Code?)
+---@return fun()? stop
+---@return string? message
+---@return zklock.Code? code "too_many", "closed", "expired", "forked"
+function session:watch(path, fn) end
+
+---Ends the owner's waits with "interrupted".
+---@param owner? any
+---@return integer? count
+---@return string? message
+---@return zklock.Code? code "forked"
+function session:interrupt(owner) end
+
+---Gives up every lease of the owner.
+---@param owner? any
+---@return integer? count
+---@return string? message
+---@return zklock.Code? code "forked"
+function session:release_all(owner) end
+
+---Readable while dispatch() has something to deliver.
+---@return integer? descriptor
+---@return string? message
+---@return zklock.Code? code "too_many"
+function session:fd() end
+
+---@return integer count of what was delivered
+function session:dispatch() end
+
+---@return zklock.Stats
+function session:stats() end
+
+---@class zklock.Stats
+---@field creates integer
+---@field sets integer
+---@field deletes integer
+---@field lists integer
+---@field gets integer
+---@field exists integer
+---@field syncs integer
+---@field grants integer
+---@field losses integer
+---@field waits integer
+---@field timeouts integer
+---@field reconnects integer
+---@field expiries integer
+---@field orphans integer late nodes that were removed
+---@field events integer
+---@field in_flight integer
+---@field claims integer contenders of ours, until gone
+---@field watches integer
+---@field watch_removals integer
+---@field watch_bytes integer
+---@field watch_bytes_limit integer
+---@field path_bytes integer
+---@field callback_errors integer
+---@field callback_error? any
+
+---@class zklock.MutexOptions
+---@field order? "fifo"|"turns"|"none" default "fifo"
+---@field reentrant? boolean default true
+---@field data? string shown to others by lock:queue()
+---@field batch? integer with "turns": grants of a turn, 1 to 1024
+---@field token? "turns" tokens that compare with those of turns
+---@field keep? number seconds for which the node stays after the last release
+---@field jitter? number seconds, with "none": the longest pause of a waiter
+
+---@class zklock.RWLockOptions
+---@field reentrant? boolean default true
+---@field data? string
+
+---@class zklock.SemaphoreOptions
+---@field data? string
+
+---@class zklock.RWLock
+local rwlock = {}
+
+---@return zklock.Lock
+function rwlock:read() end
+
+---@return zklock.Lock
+function rwlock:write() end
+
+---@class zklock.Lock
+---@field path string
+local lock = {}
+
+---@class zklock.AcquireOptions
+---@field timeout? number seconds; nil: for ever, 0: try
+---@field owner? any default: the running coroutine
+---@field on_queued? fun(position: integer)
+
+---@class zklock.PermitOptions: zklock.AcquireOptions
+---@field permits? integer of a semaphore, default 1
+
+---@param options? number|zklock.AcquireOptions|zklock.PermitOptions
+---@return zklock.Lease? lease
+---@return string? message
+---@return zklock.Code? code
+function lock:acquire(options) end
+
+---Acquires, calls fn(lease, ...), releases however fn ends.
+---@overload fun(self: zklock.Lock, fn: (fun(lease: zklock.Lease, ...): ...), ...): true?, ...
+---@param options? number|zklock.AcquireOptions|zklock.PermitOptions
+---@param fn fun(lease: zklock.Lease, ...): ...
+---@param ... any
+---@return true? ok
+---@return any ... what fn gives; or message, code
+function lock:with(options, fn, ...) end
+
+---@class zklock.CombineOptions
+---@field most? integer items of one hold, default 100
+
+---Gathers what many want, and carries it out in one hold.
+---@param fn fun(lease: zklock.Lease, items: any[]): any[]
+---@param options? zklock.CombineOptions
+---@return fun(item: any, timeout: number?): any, string?, zklock.Code? submit
+function lock:combine(fn, options) end
+
+---@param timeout? number seconds, default: the session timeout
+---@return zklock.Contender[]? line
+---@return string? message
+---@return zklock.Code? code
+function lock:queue(timeout) end
+
+---One that wants or has the lock.
+---@class zklock.Contender
+---@field position integer
+---@field name string of the node
+---@field kind "mutex"|"read"|"write"|"permit"
+---@field permits? integer
+---@field limit? integer
+---@field held boolean|"unknown"
+---@field kept? boolean
+---@field mine boolean of this session
+---@field token integer
+---@field identity string
+---@field data? string
+---@field session string hexadecimal id
+---@field since? number seconds since 1970
+---@field revoked? boolean
+
+---Asks the holder to give way.
+---@param timeout? number seconds, default: the session timeout
+---@return integer? count
+---@return string? message
+---@return zklock.Code? code
+function lock:revoke(timeout) end
+
+---@param name string
+---@return zklock.Condition? condition
+---@return string? message
+---@return zklock.Code? code "unsupported"
+function lock:condition(name) end
+
+---@class zklock.Condition
+local condition = {}
+
+---Gives the lock up, waits for a signal, and has the lock again.
+---@param lease zklock.Lease
+---@param timeout? number seconds; nil: for ever
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code
+function condition:wait(lease, timeout) end
+
+---@param lease zklock.Lease
+---@param timeout? number seconds, default: the session timeout
+---@return integer? count
+---@return string? message
+---@return zklock.Code? code
+function condition:signal(lease, timeout) end
+
+---@param lease zklock.Lease
+---@param timeout? number seconds, default: the session timeout
+---@return integer? count
+---@return string? message
+---@return zklock.Code? code
+function condition:broadcast(lease, timeout) end
+
+---@class zklock.Lease
+---@field path string
+---@field token integer the fencing token
+local lease = {}
+
+---@return string digits exact on every Lua
+function lease:token_string() end
+
+---@return zklock.LeaseState
+function lease:state() end
+
+---@return boolean
+function lease:held() end
+
+---@return number seconds that are certain without any contact
+function lease:remaining() end
+
+---@param timeout? number seconds, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "lost", "released", "timeout", "closed"
+function lease:check(timeout) end
+
+---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
+function lease:on_lost(fn) end
+
+---A write lease becomes a read lease.
+---@param timeout? number seconds, default: the session timeout
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code
+function lease:downgrade(timeout) end
+
+---@class zklock.ReleaseOptions
+---@field wait? number seconds: until the node is gone
+
+---@param options? zklock.ReleaseOptions
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "lost", "released", "timeout"
+function lease:release(options) end
+
+---@param fn fun(lease: zklock.Lease)
+function lease:on_revoke(fn) end
+
+---{ "set", path, data [, version] }, { "create", path, data }, { "delete", path [, version] } or
+---{ "check", path [, version] }
+---@alias zklock.Write (string|integer)[]
+
+---@class zklock.GuardOptions
+---@field [integer] zklock.Write
+---@field timeout? number seconds, default: the session timeout
+
+---Writes, all of them, only if this lease's node still exists.
+---@param writes zklock.GuardOptions
+---@return true? ok
+---@return (integer|false)[]|string versions or message
+---@return zklock.Code? code
+function lease:guard(writes) end
+
+return zklock
