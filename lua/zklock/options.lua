@@ -107,6 +107,13 @@ function check.margin(value, name)
     end
 end
 
+function check.folder(value, name)
+    check.text(value, name)
+    if value:sub(1, 1) ~= "/" then
+        refuse("%s must be the absolute path of a folder, not %s", name, show(value))
+    end
+end
+
 local function one_of(...)
     local allowed = { ... }
     return function(value, name)
@@ -159,6 +166,9 @@ local connect_fields = {
     reopen = check.flag,
     identity = check.text,
     on_state = check.callback,
+    recover = check.folder,
+    grace = check.pause,
+    tls = check.anything,
 }
 
 local connect_defaults = {
@@ -168,12 +178,16 @@ local connect_defaults = {
     parents = "container",
     margin = 0.5,
     reopen = true,
+    grace = 0,
 }
 
 function _M.connect(given)
     local opts = complete(given, connect_fields, connect_defaults, "the options of connect")
     if opts.acl ~= "open" and not opts.auth then
         refuse('acl = "%s" needs auth: the creator must be somebody', opts.acl)
+    end
+    if given and given.grace and not opts.recover then
+        refuse("grace is how long recover waits: it needs recover")
     end
     return opts
 end

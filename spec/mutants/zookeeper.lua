@@ -440,6 +440,24 @@ return {
       at = "zkl_client_fd", find = "if (!is_empty(client)) fill_pipe(client);",
       catch = by("bell", "tells of what happened before it was asked for") },
 
+    -- --- sessions in a folder ----------------------------------------------------------------
+
+    { "recover-child-locks", "a forked child keeps the lock of its parent's file",
+      at = "in_child", find = "close(each->fd);",
+      catch = by("recover", "is ended though a forked child, or a command, of its process lives") },
+    { "recover-takes-copies", "a copy of a file is used",
+      at = "is_fit", find = "strncmp(text, head, size) == 0 &&",
+      catch = by("recover", "is left alone when the folder was copied") },
+    { "recover-believes-all", "a file that was cut short is used",
+      at = "parse_key", find = "strcmp(text, again) == 0", replace = "true",
+      catch = by("recover", "file was cut short: that one is removed") },
+    { "recover-not-locked", "a file is not locked",
+      at = "zkl_session_file_write", find = "flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&",
+      catch = by("recover", "lives on when its process is merely stopped") },
+    { "recover-no-grace", "a dead session is ended at once",
+      at = "wait_for_grace", find = "zkl_now() + link->grace", replace = "0",
+      catch = by("recover", "is ended not before `grace` has passed") },
+
     -- --- the bell ------------------------------------------------------------------------
 
     { "bell-any-peer", "whoever is quicker gets the connection",

@@ -25,6 +25,7 @@ local function connect()
     return zklock.connect(arg("hosts", os.getenv("ZK_HOSTS")), {
         timeout = tonumber(arg("session_timeout", 8)),
         connect_timeout = tonumber(arg("connect_timeout", 5)),
+        recover = arg("recover"),
         on_state = function(state)
             ngx.sleep(0.001) -- callbacks may wait
             news[#news + 1] = state

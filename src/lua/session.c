@@ -36,6 +36,8 @@ int zkl_lua_session(lua_State *L) {
         .auth_scheme = luaL_optstring(L, field(L, 1, "auth_scheme"), NULL),
         .auth = luaL_optstring(L, field(L, 1, "auth"), NULL),
         .identity = luaL_optstring(L, field(L, 1, "identity"), NULL),
+        .recover = luaL_optstring(L, field(L, 1, "recover"), NULL),
+        .grace = zkl_lua_time(L, field(L, 1, "grace")),
     };
     bool in_memory = lua_toboolean(L, field(L, 1, "in_memory"));
     struct zkl_box *box = zkl_lua_box(L, ZKL_SESSION_BOX);
@@ -108,6 +110,23 @@ static int trouble(lua_State *L) {
     else if (why.error > 0) lua_pushstring(L, strerror(why.error));
     else lua_pushnil(L);
     return 1;
+}
+
+/* session:recovery() -> sessions that were ended[, why this one is not in its folder] */
+static int recovery(lua_State *L) {
+    struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
+    lua_pushinteger(L, (lua_Integer)why.recovered);
+    if (!why.unsaved) return 1;
+    lua_pushstring(L, strerror(why.unsaved));
+    return 2;
+}
+
+/* core.folder(folder) -> nothing, or why sessions cannot be kept there */
+int zkl_lua_folder(lua_State *L) {
+    int error = zkl_zookeeper_folder(luaL_checkstring(L, 1));
+    if (error == ENOTSUP) lua_pushliteral(L, "not on tmpfs, ext4, xfs or btrfs");
+    else if (error) lua_pushstring(L, strerror(error));
+    return error ? 1 : 0;
 }
 
 static void set_count(lua_State *L, const char *name, uint64_t value) {
@@ -449,6 +468,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"state", state},
         {"stats", stats},
         {"timeout", timeout},
+        {"recovery", recovery},
         {"trouble", trouble},
         {"wait", wait_for_news},
         {"watch", watch},

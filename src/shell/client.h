@@ -38,6 +38,8 @@ struct zkl_options {
     bool containers;         /* make missing parents as containers, else persistent */
     bool reopen;             /* after an expiry open a new session */
     const char *identity;    /* stored in every lock node */
+    const char *recover;     /* NULL, or a folder: see src/zookeeper/recovery.c */
+    zkl_time grace;          /* before a session of a dead process is ended */
 };
 
 /*
@@ -58,10 +60,12 @@ void zkl_client_leave(zkl_client *client);
 /* What is too short for a session timeout, for any server. */
 #define ZKL_TIMEOUT_LEAST (ZKL_SECOND / 10)
 
-/* Why there is no connection. */
+/* Why there is no connection, and what became of `recover`. */
 struct zkl_trouble {
-    int error;       /* why none can be tried: 0, an EAI_ code (negative) or an errno value */
-    zkl_time denied; /* a server granted that session timeout, too short; ZKL_NEVER: none did */
+    int error;          /* why none can be tried: 0, an EAI_ code (negative) or an errno value */
+    zkl_time denied;    /* a server granted that session timeout, too short; ZKL_NEVER: none did */
+    int unsaved;        /* why the session is not in its folder: an errno value; 0: it is */
+    uint32_t recovered; /* sessions of dead processes that were ended */
 };
 struct zkl_trouble zkl_client_trouble(zkl_client *client);
 
