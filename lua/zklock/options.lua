@@ -8,7 +8,7 @@ local sorted_names = require "zklock.sorted_names"
 
 local huge = math.huge
 local getmetatable, ipairs, pairs = getmetatable, ipairs, pairs
-local tonumber, type = tonumber, type
+local select, tonumber, type = select, tonumber, type
 local concat = table.concat
 local flaw = path_rules.flaw
 local refuse, show = misuse.refuse, misuse.show
@@ -190,6 +190,20 @@ function _M.connect(given)
         refuse("grace is how long recover waits: it needs recover")
     end
     return opts
+end
+
+
+--- The numbers of signals that may close sessions.
+---@return integer[]
+function _M.signals(...)
+    local numbers, names = {}, { ... }
+    for i = 1, select("#", ...) do
+        numbers[i] = core.signals[names[i]] or
+            refuse("a signal must be %s, not %s", concat(sorted_names(core.signals), ", "),
+                   show(names[i]))
+    end
+    if #numbers == 0 then refuse('no signal: expected close_on_signal("TERM")') end
+    return numbers
 end
 
 

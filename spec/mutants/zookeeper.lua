@@ -218,7 +218,7 @@ return {
       at = "open_new", find = "link->open_at = zkl_now() + RETRY;",
       catch = by("fault/fake", "is asked for a new one at times only") },
     { "no-room", "a handle is opened without room for its threads: libzookeeper aborts",
-      at = "open_handle", find = "zkl_thread_room()", replace = "0",
+      at = "zkl_handle_open", find = "zkl_thread_room()", replace = "0",
       catch = by("fault/threads", "but 2, connect says connection and why") },
     { "late-news", "of many changes of state the oldest are told, not the latest",
       at = "zkl_events_post_state",

@@ -68,6 +68,11 @@ function app.connect()
 end
 
 
+function app.close_on_signal()
+    return failed(zklock.close_on_signal("TERM"))
+end
+
+
 --- What other clients know: the session's id, state and counters.
 function app.session()
     local stats = app.open():stats()

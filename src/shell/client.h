@@ -79,6 +79,13 @@ bool zkl_client_close(zkl_client *client, zkl_time bound);
 void zkl_client_close_soon(zkl_client *client, zkl_time bound);
 bool zkl_client_ended(zkl_client *client); /* it is closed, not only about to */
 
+/*
+ * From now on that signal closes all clients of this process first, within a second, and has its
+ * usual effect then. No handler of it that is installed later knows of that. In a forked child it
+ * has its usual effect at once. 0, or an errno value.
+ */
+int zkl_process_close_on(int signal);
+
 /* --- the inbox ------------------------------------------------------------------------ */
 
 /* Takes the next event out of the inbox; false when it is empty. `more`: it is not empty after. */
