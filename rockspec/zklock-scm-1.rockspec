@@ -115,6 +115,7 @@ build = {
             "src/shell/process.c",
             "src/shell/thread.c",
             "src/shell/timer.c",
+            "src/zookeeper/complaint.c",
             "src/zookeeper/descriptors.c",
             "src/zookeeper/handle.c",
             "src/zookeeper/hosts.c",

@@ -398,8 +398,9 @@ end
 -- Why it did not connect: what failure() takes.
 local function reason(handle, result, detail, timeout)
     if result == "timeout" or result == "expired" then
-        detail = handle:trouble() or result == "expired" and "the server ended the session" or
-            ("waited %g s"):format(timeout)
+        local trouble, complaint = handle:trouble()
+        detail = trouble or result == "expired" and "the server ended the session" or
+            complaint or ("waited %g s"):format(timeout)
         return "connection", detail
     end
     if result == "no_node" then return result, "the chroot does not exist" end

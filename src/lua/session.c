@@ -102,14 +102,21 @@ static void push_denial(lua_State *L, zkl_time timeout) {
     lua_pushstring(L, text);
 }
 
-/* Why there is no connection: text, or nil. */
+static const char *const complaints[] = {
+    [ZKL_COMPLAINT_REFUSED] = "the connection was refused",
+    [ZKL_COMPLAINT_HUNG_UP] = "the connection was closed before an answer: no ZooKeeper, a TLS "
+                              "port without TLS, or stunnel, whose log says more",
+    [ZKL_COMPLAINT_SILENT] = "the connection was made, and nothing came"};
+
+/* Why there is no connection: text, or nil; what a server did that did not answer, or nil. */
 static int trouble(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
     if (why.denied != ZKL_NEVER) push_denial(L, why.denied);
     else if (why.error < 0) lua_pushstring(L, gai_strerror(why.error));
     else if (why.error > 0) lua_pushstring(L, strerror(why.error));
     else lua_pushnil(L);
-    return 1;
+    lua_pushstring(L, complaints[why.complaint]); /* nil if there is none */
+    return 2;
 }
 
 /* session:recovery() -> sessions that were ended[, why this one is not in its folder] */

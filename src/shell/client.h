@@ -60,10 +60,19 @@ void zkl_client_leave(zkl_client *client);
 /* What is too short for a session timeout, for any server. */
 #define ZKL_TIMEOUT_LEAST (ZKL_SECOND / 10)
 
+/* What a server did that did not answer. */
+enum zkl_complaint {
+    ZKL_COMPLAINT_NONE,
+    ZKL_COMPLAINT_REFUSED, /* nobody listens there, or it cannot be reached */
+    ZKL_COMPLAINT_HUNG_UP, /* it took the connection, and closed it */
+    ZKL_COMPLAINT_SILENT   /* it took the connection, and said nothing */
+};
+
 /* Why there is no connection, and what became of `recover`. */
 struct zkl_trouble {
-    int error;          /* why none can be tried: 0, an EAI_ code (negative) or an errno value */
-    zkl_time denied;    /* a server granted that session timeout, too short; ZKL_NEVER: none did */
+    int error;       /* why none can be tried: 0, an EAI_ code (negative) or an errno value */
+    zkl_time denied; /* a server granted that session timeout, too short; ZKL_NEVER: none did */
+    enum zkl_complaint complaint; /* the last one */
     int unsaved;        /* why the session is not in its folder: an errno value; 0: it is */
     uint32_t recovered; /* sessions of dead processes that were ended */
 };

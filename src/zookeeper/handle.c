@@ -15,11 +15,6 @@
 /* Between two attempts, also between two sessions, however soon the first one ends. */
 #define RETRY ZKL_SECOND
 
-/* libzookeeper chats on stderr; what matters comes as an event or a code. */
-static void discard(const char *message) {
-    (void)message;
-}
-
 /*
  * Runs on the network thread. A server that refuses credentials answers so and hangs up; a
  * question on its way then makes a reset of that, which may destroy the answer. So the first
@@ -130,7 +125,7 @@ static int open_at(struct zkl_link *link, const char *hosts, const clientid_t *i
     struct descriptors *before = zkl_descriptors_before();
     zkl_lock(link->client);
     *to = zookeeper_init2(hosts, watcher, milliseconds(link->timeout_wanted), id, context,
-                          ZOO_NO_LOG_CLIENTENV, discard);
+                          ZOO_NO_LOG_CLIENTENV, zkl_complaint_hear);
     int error = *to ? 0 : errno ? errno : EIO;
     if (*to) zoo_set_servers_resolution_delay(*to, -1);
     zkl_descriptors_after(before);

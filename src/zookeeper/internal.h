@@ -10,6 +10,7 @@
 #ifndef ZKL_ZOOKEEPER_INTERNAL_H
 #define ZKL_ZOOKEEPER_INTERNAL_H
 
+#include <netdb.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 
@@ -112,6 +113,13 @@ void zkl_recovery_forget(struct zkl_link *link, bool over);       /* the handle 
 /* hosts.c */
 int zkl_hosts_resolve(const char *hosts, struct servers *servers);
 char *zkl_hosts_format(const struct servers *servers, const char *chroot); /* NULL: no memory */
+#define ZKL_ADDRESS_SIZE (NI_MAXHOST + NI_MAXSERV + 2)
+/* "host:port", as numbers; its length, 0: it has no such form. */
+int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]);
+
+/* complaint.c */
+void zkl_complaint_hear(const char *message); /* libzookeeper's log */
+enum zkl_complaint zkl_complaint_about(const struct servers *servers);
 
 /* descriptors.c */
 struct descriptors;

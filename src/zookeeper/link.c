@@ -84,8 +84,10 @@ static zkl_time due(struct zkl_link *link, zkl_time now) {
     return zkl_earlier(sweeps, zkl_earlier(zkl_handle_due(link, now), zkl_probe_ask_due(link)));
 }
 
-static struct zkl_trouble trouble(const struct zkl_link *link) {
-    return link->trouble;
+static struct zkl_trouble get_trouble(const struct zkl_link *link) {
+    struct zkl_trouble trouble = link->trouble;
+    trouble.complaint = zkl_complaint_about(&link->servers);
+    return trouble;
 }
 
 int zkl_zookeeper_folder(const char *folder) {
@@ -95,4 +97,4 @@ int zkl_zookeeper_folder(const char *folder) {
 const char zkl_zookeeper_version[] = ZOO_VERSION;
 
 const struct zkl_link_class zkl_zookeeper = {create, destroy, zkl_rpc_send, zkl_handle_retire,
-                                             work,   due,     trouble};
+                                             work,   due,     get_trouble};

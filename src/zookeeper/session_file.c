@@ -143,7 +143,9 @@ static char *heading(const struct zkl_session_place *place, const struct stat *i
     return size < 0 ? NULL : text;
 }
 
-#define KEY_SIZE (sizeof "id \npassword \nend\n" - 1 + 16 + 2 * ZKL_PASSWORD_SIZE)
+#define HEX(size) ((size_t)2 * (size)) /* bytes in hexadecimal */
+#define KEY_SIZE                                                                                   \
+    (sizeof "id \npassword \nend\n" - 1 + HEX(sizeof(uint64_t)) + HEX(ZKL_PASSWORD_SIZE))
 
 static void format_key(const struct zkl_session_key *key, char text[KEY_SIZE + 1]) {
     char *end = text + sprintf(text, "id %016jx\npassword ", (uintmax_t)key->id);
