@@ -261,6 +261,15 @@ busted = $(call with,$(1)) ZKLOCK_LUA=$(2) rig/zookeeper run -t 200 -- \
 test-lua: $(BUILD)/5.4/zklock/core.so $(RIG)
 	$(call busted,5.4,$(LUA))
 
+# The specs of sessions, locks, lost connections and expiry by way of stunnel (docs/tls.md).
+TLS_SPECS = $(patsubst %,spec/%_spec.lua,session lock connect regress expiry lease watch recover)
+
+.PHONY: test-tls
+
+test-tls: setup-tests $(BUILD)/5.4/zklock/core.so $(RIG)
+	$(call with,5.4) ZKLOCK_LUA=$(LUA) rig/zookeeper run -t 200 -- rig/tls \
+		$(LUA) $(shell command -v busted) $(or $(SPEC),$(TLS_SPECS))
+
 test-luajit: $(BUILD)/5.1/zklock/core.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
 

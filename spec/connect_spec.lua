@@ -34,7 +34,7 @@ describe("connect, with nobody there,", function()
         end)
     end
 
-    in_vain("a port where nobody listens", "127.0.0.1:1")
+    in_vain("a port where nobody listens, and says so", "127.0.0.1:1", "refused")
     in_vain("several such ports", "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")
     in_vain("an address of IPv6 where nobody listens", "[::1]:1")
     in_vain("an address that is none", "256.256.256.256:2181")

@@ -1,11 +1,15 @@
 --- zklock: distributed locks on ZooKeeper.
 -- The reference is docs/reference.md.
 
+local core = require "zklock.core"
+local failure = require "zklock.failure"
 local memory = require "zklock.memory"
 local metrics = require "zklock.metrics"
 local options = require "zklock.options"
 local Session = require "zklock.session"
 local wait = require "zklock.wait"
+
+local ngx, ipairs = ngx, ipairs
 
 ---@class zklock
 local _M = { _NAME = "zklock", _VERSION = "1.0.0" }
@@ -19,6 +23,26 @@ local _M = { _NAME = "zklock", _VERSION = "1.0.0" }
 ---@return string? code "connection", "auth" or "no_node"
 function _M.connect(hosts, opts)
     return Session.connect(options.hosts(hosts), options.connect(opts))
+end
+
+
+--- From now on each of these signals first closes all sessions of the process, within a second,
+-- and has its usual effect then.
+---@param ... "TERM"|"INT"|"HUP"|"QUIT"|"USR1"|"USR2"
+---@return true?
+---@return string? message
+---@return string? code "unsupported": in nginx; "too_many": no thread or descriptor is free
+function _M.close_on_signal(...)
+    local numbers = options.signals(...)
+    if ngx then
+        return failure("unsupported", "zklock.close_on_signal", "nginx has signals of its own: " ..
+                       "a worker that ends closes its sessions by itself")
+    end
+    for _, number in ipairs(numbers) do
+        local reason = core.close_on_signal(number)
+        if reason then return failure("too_many", "zklock.close_on_signal", reason) end
+    end
+    return true
 end
 
 

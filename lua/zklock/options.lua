@@ -8,7 +8,7 @@ local sorted_names = require "zklock.sorted_names"
 
 local huge = math.huge
 local getmetatable, ipairs, pairs = getmetatable, ipairs, pairs
-local tonumber, type = tonumber, type
+local select, tonumber, type = select, tonumber, type
 local concat = table.concat
 local flaw = path_rules.flaw
 local refuse, show = misuse.refuse, misuse.show
@@ -111,6 +111,13 @@ function check.margin(value, name)
     end
 end
 
+function check.folder(value, name)
+    check.text(value, name)
+    if value:sub(1, 1) ~= "/" then
+        refuse("%s must be the absolute path of a folder, not %s", name, show(value))
+    end
+end
+
 local function one_of(...)
     local allowed = { ... }
     return function(value, name)
@@ -173,6 +180,9 @@ local connect_fields = {
     identity = check.text,
     on_state = check.callback,
     on_event = check.callback,
+    recover = check.folder,
+    grace = check.pause,
+    tls = check.anything,
 }
 
 local connect_defaults = {
@@ -182,6 +192,7 @@ local connect_defaults = {
     parents = "container",
     margin = 0.5,
     reopen = true,
+    grace = 0,
 }
 
 function _M.connect(given)
@@ -189,7 +200,24 @@ function _M.connect(given)
     if opts.acl ~= "open" and not opts.auth then
         refuse('acl = "%s" needs auth: the creator must be somebody', opts.acl)
     end
+    if given and given.grace and not opts.recover then
+        refuse("grace is how long recover waits: it needs recover")
+    end
     return opts
+end
+
+
+--- The numbers of signals that may close sessions.
+---@return integer[]
+function _M.signals(...)
+    local numbers, names = {}, { ... }
+    for i = 1, select("#", ...) do
+        numbers[i] = core.signals[names[i]] or
+            refuse("a signal must be %s, not %s", concat(sorted_names(core.signals), ", "),
+                   show(names[i]))
+    end
+    if #numbers == 0 then refuse('no signal: expected close_on_signal("TERM")') end
+    return numbers
 end
 
 

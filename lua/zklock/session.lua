@@ -203,6 +203,7 @@ function Session:stats()
     local stats = self.handle:stats()
     stats.callback_errors = self.callback_errors
     stats.callback_error = self.callback_error
+    stats.recovered, stats.recover_error = self.handle:recovery()
     return stats
 end
 
@@ -399,6 +400,8 @@ local function open(hosts, opts)
         reopen = opts.reopen,
         steps = opts.on_event ~= nil,
         identity = opts.identity or core.identity(),
+        recover = opts.recover,
+        grace = opts.grace,
     }
 end
 
@@ -432,8 +435,9 @@ end
 -- Why it did not connect: what failure() takes.
 local function reason(handle, result, detail, timeout)
     if result == "timeout" or result == "expired" then
-        detail = handle:trouble() or result == "expired" and "the server ended the session" or
-            ("waited %g s"):format(timeout)
+        local trouble, complaint = handle:trouble()
+        detail = trouble or result == "expired" and "the server ended the session" or
+            complaint or ("waited %g s"):format(timeout)
         return "connection", detail
     end
     if result == "no_node" then return result, "the chroot does not exist" end
@@ -441,10 +445,22 @@ local function reason(handle, result, detail, timeout)
 end
 
 
+-- Why there can be no such session; nil: there can.
+local function impossible(hosts, opts)
+    if opts.tls then
+        return hosts.text, "zklock has no TLS of its own: see docs/tls.md, a recipe with stunnel"
+    end
+    local flaw = opts.recover and not hosts.in_memory and core.folder(opts.recover)
+    if flaw then return opts.recover, flaw end
+end
+
+
 --- See zklock.connect; the arguments are checked.
 function Session.connect(hosts, opts)
     local refusal, code = wait.refusal()
     if refusal then return nil, refusal, code end
+    local subject, flaw = impossible(hosts, opts)
+    if subject then return failure("unsupported", subject, flaw) end
     local timeout, handle, message = opts.connect_timeout, open(hosts, opts)
     if not handle then return failure("connection", hosts.text, message) end
     local self = new(handle, hosts, opts)

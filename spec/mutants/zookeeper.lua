@@ -218,7 +218,7 @@ return {
       at = "open_new", find = "link->open_at = zkl_now() + RETRY;",
       catch = by("fault/fake", "is asked for a new one at times only") },
     { "no-room", "a handle is opened without room for its threads: libzookeeper aborts",
-      at = "open_handle", find = "zkl_thread_room()", replace = "0",
+      at = "zkl_handle_open", find = "zkl_thread_room()", replace = "0",
       catch = by("fault/threads", "but 2, connect says connection and why") },
     { "late-news", "of many changes of state the oldest are told, not the latest",
       at = "zkl_events_post_state",
@@ -439,6 +439,24 @@ return {
     { "fd-from-now", "a descriptor does not tell of what happened before it was asked for",
       at = "zkl_client_fd", find = "if (!is_empty(client)) fill_pipe(client);",
       catch = by("bell", "tells of what happened before it was asked for") },
+
+    -- --- sessions in a folder ----------------------------------------------------------------
+
+    { "recover-child-locks", "a forked child keeps the lock of its parent's file",
+      at = "in_child", find = "close(each->fd);",
+      catch = by("recover", "is ended though a forked child, or a command, of its process lives") },
+    { "recover-takes-copies", "a copy of a file is used",
+      at = "is_fit", find = "strncmp(text, head, size) == 0 &&",
+      catch = by("recover", "is left alone when the folder was copied") },
+    { "recover-believes-all", "a file that was cut short is used",
+      at = "parse_key", find = "strcmp(text, again) == 0", replace = "true",
+      catch = by("recover", "file was cut short: that one is removed") },
+    { "recover-not-locked", "a file is not locked",
+      at = "zkl_session_file_write", find = "flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&",
+      catch = by("recover", "lives on when its process is merely stopped") },
+    { "recover-no-grace", "a dead session is ended at once",
+      at = "wait_for_grace", find = "zkl_now() + link->grace", replace = "0",
+      catch = by("recover", "is ended not before `grace` has passed") },
 
     -- --- the bell ------------------------------------------------------------------------
 

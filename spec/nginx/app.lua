@@ -25,6 +25,7 @@ local function connect()
     return zklock.connect(arg("hosts", os.getenv("ZK_HOSTS")), {
         timeout = tonumber(arg("session_timeout", 8)),
         connect_timeout = tonumber(arg("connect_timeout", 5)),
+        recover = arg("recover"),
         on_state = function(state)
             ngx.sleep(0.001) -- callbacks may wait
             news[#news + 1] = state
@@ -64,6 +65,11 @@ function app.connect()
     opened:close()
     ngx.update_time()
     return say(("closed in %.1f s"):format(ngx.now() - begun))
+end
+
+
+function app.close_on_signal()
+    return failed(zklock.close_on_signal("TERM"))
 end
 
 

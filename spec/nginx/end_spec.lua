@@ -109,6 +109,11 @@ describe("an end in nginx #nginx", function()
     end)
 
     describe("of a worker", function()
+        it("is nginx's matter: close_on_signal says so", function()
+            start()
+            assert.is_truthy(host:get("/close_on_signal").body:find("^unsupported "))
+        end)
+
         -- Many requests for the lock, of which none has it yet, until let go; then every
         -- one holds it for a millisecond.
         local function load(session_timeout)

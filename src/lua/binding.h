@@ -31,6 +31,7 @@ void zkl_lua_open_watcher(lua_State *L);
 void zkl_lua_open_child(lua_State *L);
 void zkl_lua_open_totals(lua_State *L);
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
+int zkl_lua_folder(lua_State *L);  /* the function core.folder(folder) */
 int zkl_lua_wish(lua_State *L);    /* the function core.wish(options) */
 int zkl_lua_poll(lua_State *L);    /* the function core.poll(sessions, seconds) */
 int zkl_lua_child(lua_State *L);   /* the function core.child(words, path) */

@@ -1,4 +1,5 @@
 /* module.c - luaopen_zklock_core: the functions and constants of the module. */
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,6 +49,28 @@ static int isyieldable(lua_State *L) {
     lua_pushboolean(L, 1);
 #endif
     return 1;
+}
+
+/* core.close_on_signal(number) -> nothing, or why it cannot */
+static int close_on_signal(lua_State *L) {
+    int error = zkl_process_close_on((int)luaL_checkinteger(L, 1));
+    if (!error) return 0;
+    lua_pushstring(L, strerror(error));
+    return 1;
+}
+
+static void set_signals(lua_State *L) {
+    static const struct {
+        const char *name;
+        int number;
+    } signals[] = {{"TERM", SIGTERM}, {"INT", SIGINT},   {"HUP", SIGHUP},
+                   {"QUIT", SIGQUIT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}};
+    lua_newtable(L);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        lua_pushinteger(L, signals[i].number);
+        lua_setfield(L, -2, signals[i].name);
+    }
+    lua_setfield(L, -2, "signals"); /* name -> number, of those that may close sessions */
 }
 
 /* --- Lua states of this process that loaded the module ------------------------------------- */
@@ -103,13 +126,20 @@ static void set_constants(lua_State *L) {
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        {"session", zkl_lua_session}, {"wish", zkl_lua_wish},
-        {"poll", zkl_lua_poll},       {"child", zkl_lua_child},
-        {"totals", zkl_lua_totals},   {"now", now},
-        {"thread", thread},           {"identity", identity},
-        {"isyieldable", isyieldable}, {"on_misuse", zkl_lua_on_misuse},
-        {"states", count_states},     {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"session", zkl_lua_session},
+                                         {"close_on_signal", close_on_signal},
+                                         {"folder", zkl_lua_folder},
+                                         {"wish", zkl_lua_wish},
+                                         {"poll", zkl_lua_poll},
+                                         {"child", zkl_lua_child},
+                                         {"totals", zkl_lua_totals},
+                                         {"now", now},
+                                         {"thread", thread},
+                                         {"identity", identity},
+                                         {"isyieldable", isyieldable},
+                                         {"on_misuse", zkl_lua_on_misuse},
+                                         {"states", count_states},
+                                         {NULL, NULL}};
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif
@@ -125,5 +155,6 @@ int luaopen_zklock_core(lua_State *L) {
     zkl_lua_push_memory(L);
     lua_setfield(L, -2, "memory");
     set_constants(L);
+    set_signals(L);
     return 1;
 }

@@ -38,6 +38,8 @@ int zkl_lua_session(lua_State *L) {
         .auth_scheme = luaL_optstring(L, field(L, 1, "auth_scheme"), NULL),
         .auth = luaL_optstring(L, field(L, 1, "auth"), NULL),
         .identity = luaL_optstring(L, field(L, 1, "identity"), NULL),
+        .recover = luaL_optstring(L, field(L, 1, "recover"), NULL),
+        .grace = zkl_lua_time(L, field(L, 1, "grace")),
     };
     bool in_memory = lua_toboolean(L, field(L, 1, "in_memory"));
     struct zkl_box *box = zkl_lua_box(L, ZKL_SESSION_BOX);
@@ -102,14 +104,38 @@ static void push_denial(lua_State *L, zkl_time timeout) {
     lua_pushstring(L, text);
 }
 
-/* Why there is no connection: text, or nil. */
+static const char *const complaints[] = {
+    [ZKL_COMPLAINT_REFUSED] = "the connection was refused",
+    [ZKL_COMPLAINT_HUNG_UP] = "the connection was closed before an answer: no ZooKeeper, a TLS "
+                              "port without TLS, or stunnel, whose log says more",
+    [ZKL_COMPLAINT_SILENT] = "the connection was made, and nothing came"};
+
+/* Why there is no connection: text, or nil; what a server did that did not answer, or nil. */
 static int trouble(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
     if (why.denied != ZKL_NEVER) push_denial(L, why.denied);
     else if (why.error < 0) lua_pushstring(L, gai_strerror(why.error));
     else if (why.error > 0) lua_pushstring(L, strerror(why.error));
     else lua_pushnil(L);
-    return 1;
+    lua_pushstring(L, complaints[why.complaint]); /* nil if there is none */
+    return 2;
+}
+
+/* session:recovery() -> sessions that were ended[, why this one is not in its folder] */
+static int recovery(lua_State *L) {
+    struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
+    lua_pushinteger(L, (lua_Integer)why.recovered);
+    if (!why.unsaved) return 1;
+    lua_pushstring(L, strerror(why.unsaved));
+    return 2;
+}
+
+/* core.folder(folder) -> nothing, or why sessions cannot be kept there */
+int zkl_lua_folder(lua_State *L) {
+    int error = zkl_zookeeper_folder(luaL_checkstring(L, 1));
+    if (error == ENOTSUP) lua_pushliteral(L, "not on tmpfs, ext4, xfs or btrfs");
+    else if (error) lua_pushstring(L, strerror(error));
+    return error ? 1 : 0;
 }
 
 /* --- the inbox ------------------------------------------------------------------------------ */
@@ -485,6 +511,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"state", state},
         {"stats", zkl_lua_stats},
         {"timeout", timeout},
+        {"recovery", recovery},
         {"trouble", trouble},
         {"wait", wait_for_news},
         {"watch", watch},

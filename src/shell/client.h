@@ -39,6 +39,8 @@ struct zkl_options {
     bool reopen;             /* after an expiry open a new session */
     bool steps;              /* see session.h */
     const char *identity;    /* stored in every lock node */
+    const char *recover;     /* NULL, or a folder: see src/zookeeper/recovery.c */
+    zkl_time grace;          /* before a session of a dead process is ended */
 };
 
 /*
@@ -59,10 +61,21 @@ void zkl_client_leave(zkl_client *client);
 /* What is too short for a session timeout, for any server. */
 #define ZKL_TIMEOUT_LEAST (ZKL_SECOND / 10)
 
-/* Why there is no connection. */
+/* What a server did that did not answer. */
+enum zkl_complaint {
+    ZKL_COMPLAINT_NONE,
+    ZKL_COMPLAINT_REFUSED, /* nobody listens there, or it cannot be reached */
+    ZKL_COMPLAINT_HUNG_UP, /* it took the connection, and closed it */
+    ZKL_COMPLAINT_SILENT   /* it took the connection, and said nothing */
+};
+
+/* Why there is no connection, and what became of `recover`. */
 struct zkl_trouble {
     int error;       /* why none can be tried: 0, an EAI_ code (negative) or an errno value */
     zkl_time denied; /* a server granted that session timeout, too short; ZKL_NEVER: none did */
+    enum zkl_complaint complaint; /* the last one */
+    int unsaved;        /* why the session is not in its folder: an errno value; 0: it is */
+    uint32_t recovered; /* sessions of dead processes that were ended */
 };
 struct zkl_trouble zkl_client_trouble(zkl_client *client);
 
@@ -75,6 +88,13 @@ bool zkl_client_close(zkl_client *client, zkl_time bound);
 /* The same without waiting: for finalizers, and for hosts that may not block. */
 void zkl_client_close_soon(zkl_client *client, zkl_time bound);
 bool zkl_client_ended(zkl_client *client); /* it is closed, not only about to */
+
+/*
+ * From now on that signal closes all clients of this process first, within a second, and has its
+ * usual effect then. No handler of it that is installed later knows of that. In a forked child it
+ * has its usual effect at once. 0, or an errno value.
+ */
+int zkl_process_close_on(int signal);
 
 /* --- the inbox ------------------------------------------------------------------------ */
 

@@ -1,8 +1,12 @@
 /*
  * process.c - all clients of this process, so that its end releases their locks: os.exit() runs
- * no finalizer of Lua's, but it runs atexit(). And so that what they have counted adds up.
+ * no finalizer of Lua's, but it runs atexit(). A signal that ends the process runs nothing, so it
+ * may be asked for here. And so that what they have counted adds up.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -109,4 +113,74 @@ void zkl_process_totals(struct zkl_totals *totals) {
         for (struct zkl_client *each = clients; each; each = each->next) add(totals, each);
     }
     pthread_mutex_unlock(&mutex);
+}
+
+/* --- the end by a signal ---------------------------------------------------------------------- */
+
+static atomic_int reader;             /* the process whose thread reads the pipe; 0: none */
+static int pipe_ends[2];              /* a byte for each signal */
+static struct sigaction before[NSIG]; /* what the host does with it */
+
+/* What is usual: the host's handler runs, or the process ends. */
+static void pass_on(int signal) {
+    sigaction(signal, &before[signal], NULL);
+    kill(getpid(), signal);
+}
+
+/* The thread is not in a forked child; there are no sessions to close there, either. */
+static void on_signal(int signal) {
+    int error = errno;
+    unsigned char byte = (unsigned char)signal;
+    if (getpid() != reader || write(pipe_ends[1], &byte, 1) != 1) pass_on(signal);
+    errno = error;
+}
+
+/* Nothing ends process 1 of a container by itself: it has no default action for signals. */
+static void *read_signals(void *argument) {
+    unsigned char signal;
+    (void)argument;
+    while (read(pipe_ends[0], &signal, 1) == 1) {
+        close_all();
+        pass_on(signal);
+        if (getpid() == 1 && before[signal].sa_handler == SIG_DFL) _exit(128 + signal);
+    }
+    return NULL;
+}
+
+/* 0, or an errno value. */
+static int start_reader(void) {
+    int ends[2];
+    if (reader == getpid()) return 0;
+    if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+    if (reader) { /* the parent's, of which this process has copies */
+        close(pipe_ends[0]);
+        close(pipe_ends[1]);
+    }
+    pipe_ends[0] = ends[0];
+    pipe_ends[1] = ends[1];
+    reader = getpid();
+    int error = zkl_thread_start(read_signals, NULL);
+    if (!error) return 0;
+    reader = 0;
+    close(ends[0]);
+    close(ends[1]);
+    return error;
+}
+
+/* One that is ignored stays so: nohup. */
+static void catch (int signal) {
+    const struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction now;
+    sigaction(signal, NULL, &now);
+    if (now.sa_handler == SIG_IGN || now.sa_handler == on_signal) return;
+    before[signal] = now;
+    sigaction(signal, &ours, NULL);
+}
+
+int zkl_process_close_on(int signal) {
+    pthread_mutex_lock(&mutex);
+    int error = prepare() == 0 ? start_reader() : ENOMEM;
+    if (!error) catch (signal);
+    pthread_mutex_unlock(&mutex);
+    return error;
 }

@@ -15,11 +15,6 @@
 /* Between two attempts, also between two sessions, however soon the first one ends. */
 #define RETRY ZKL_SECOND
 
-/* libzookeeper chats on stderr; what matters comes as an event or a code. */
-static void discard(const char *message) {
-    (void)message;
-}
-
 /*
  * Runs on the network thread. A server that refuses credentials answers so and hangs up; a
  * question on its way then makes a reset of that, which may destroy the answer. So the first
@@ -98,6 +93,8 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
     struct zkl_link *link = context;
     (void)node;
     if (type != ZOO_SESSION_EVENT) return;
+    /* Before anybody makes a node with it: a crash may come at any time. */
+    if (state == ZOO_CONNECTED_STATE) zkl_recovery_save(link, handle);
     zkl_client_enter(link->client);
     if (link->handle == handle) on_session_event(link, handle, state);
     else if (link->probe.handle == handle) zkl_probe_event(link, state);
@@ -123,11 +120,12 @@ static int milliseconds(zkl_time timeout) {
  * pipe is kept from child programs, and `to` is set. The addresses are numeric:
  * nothing is resolved here. 0, or an errno value.
  */
-static int open_at(struct zkl_link *link, const char *hosts, zhandle_t **to) {
+static int open_at(struct zkl_link *link, const char *hosts, const clientid_t *id,
+                   watcher_fn watcher, void *context, zhandle_t **to) {
     struct descriptors *before = zkl_descriptors_before();
     zkl_lock(link->client);
-    *to = zookeeper_init2(hosts, on_event, milliseconds(link->timeout_wanted), NULL, link,
-                          ZOO_NO_LOG_CLIENTENV, discard);
+    *to = zookeeper_init2(hosts, watcher, milliseconds(link->timeout_wanted), id, context,
+                          ZOO_NO_LOG_CLIENTENV, zkl_complaint_hear);
     int error = *to ? 0 : errno ? errno : EIO;
     if (*to) zoo_set_servers_resolution_delay(*to, -1);
     zkl_descriptors_after(before);
@@ -135,11 +133,8 @@ static int open_at(struct zkl_link *link, const char *hosts, zhandle_t **to) {
     return error;
 }
 
-/*
- * Sets `to` and its addresses, of which descriptors.c has to know. 0, or why
- * there is no handle: an EAI_ code (negative) or an errno value.
- */
-static int open_handle(struct zkl_link *link, zhandle_t **to, struct servers *addresses) {
+int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watcher, void *context,
+                    zhandle_t **to, struct servers *addresses) {
     struct servers servers;
     int error = zkl_hosts_resolve(link->hosts, &servers);
     if (error) return error;
@@ -147,11 +142,15 @@ static int open_handle(struct zkl_link *link, zhandle_t **to, struct servers *ad
     free(addresses->list);
     *addresses = servers;
     zkl_unlock(link->client);
-    char *hosts = zkl_hosts_format(&servers, link->chroot); /* only a worker changes them */
+    char *hosts = zkl_hosts_format(&servers, link->chroot); /* nobody else changes them */
     error = hosts ? zkl_thread_room() : ENOMEM;
-    if (!error) error = open_at(link, hosts, to);
+    if (!error) error = open_at(link, hosts, id, watcher, context, to);
     free(hosts);
     return error;
+}
+
+static int open_handle(struct zkl_link *link, zhandle_t **to, struct servers *addresses) {
+    return zkl_handle_open(link, NULL, on_event, link, to, addresses);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -183,7 +182,9 @@ static zhandle_t *take_old(struct zkl_link *link) {
 
 static void close_old(struct zkl_link *link, zhandle_t *old) {
     zkl_client_leave(link->client);
+    int state = zoo_state(old);
     zookeeper_close(old);
+    zkl_recovery_forget(link, state == ZOO_CONNECTED_STATE || state == ZOO_EXPIRED_SESSION_STATE);
     zkl_rpc_forget_all(link);
     zkl_client_enter(link->client);
     link->retired = NULL;

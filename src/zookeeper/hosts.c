@@ -14,7 +14,6 @@
 #include "internal.h"
 
 #define DEFAULT_PORT "2181"
-#define ENTRY_SIZE (NI_MAXHOST + NI_MAXSERV + 2)
 
 static int add_servers(const char *host, const char *port, struct servers *servers) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found;
@@ -61,26 +60,26 @@ int zkl_hosts_resolve(const char *hosts, struct servers *servers) {
     return servers->count ? 0 : error;
 }
 
-static int format_server(const struct sockaddr_storage *server, char *text) {
+int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]) {
     char host[NI_MAXHOST], port[NI_MAXSERV];
     socklen_t size =
         server->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
     if (getnameinfo((const struct sockaddr *)server, size, host, sizeof host, port, sizeof port,
                     NI_NUMERICHOST | NI_NUMERICSERV))
         return 0;
-    return snprintf(text, ENTRY_SIZE, "%s:%s", host, port);
+    return snprintf(text, ZKL_ADDRESS_SIZE, "%s:%s", host, port);
 }
 
 /* libzookeeper's connect string: an odd number of numeric addresses, the chroot. */
 char *zkl_hosts_format(const struct servers *servers, const char *chroot) {
     size_t count = servers->count;
     size_t entries = count | 1;
-    char *text = calloc(1, entries * (ENTRY_SIZE + 1) + strlen(chroot) + 1);
+    char *text = calloc(1, entries * (ZKL_ADDRESS_SIZE + 1) + strlen(chroot) + 1);
     if (!text) return NULL;
     char *end = text;
     for (size_t i = 0; i < entries; i++) {
         if (i > 0) *end++ = ',';
-        end += format_server(&servers->list[i % count], end);
+        end += zkl_hosts_format_one(&servers->list[i % count], end);
     }
     strcpy(end, chroot);
     return text;

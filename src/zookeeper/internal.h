@@ -5,11 +5,12 @@
  * first is doubted (probe.c); and a short-lived worker (handle.c) for each opening or closing of
  * a handle. The client's mutex is held while requests are handed to libzookeeper, and never while
  * zookeeper_close() or getaddrinfo() run: the one joins threads that may want it, the other takes
- * long.
+ * long. A link with a folder for its session has one thread more, for a while (recovery.c).
  */
 #ifndef ZKL_ZOOKEEPER_INTERNAL_H
 #define ZKL_ZOOKEEPER_INTERNAL_H
 
+#include <netdb.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 
@@ -18,6 +19,7 @@
 #endif
 #include <zookeeper/zookeeper.h>
 
+#include "session_file.h"
 #include "zookeeper_link.h"
 
 /* Addresses of the hosts, as they were when a handle was opened. */
@@ -47,7 +49,9 @@ struct zkl_link {
     zkl_time timeout_wanted;
     char *hosts, *chroot, *auth_scheme, *auth;
     enum zkl_acl acl;
-    bool reopen; /* open a new handle after an expiry */
+    bool reopen;                    /* open a new handle after an expiry */
+    struct zkl_session_place place; /* where the session is kept; its folder is NULL: nowhere */
+    zkl_time grace;                 /* before a dead session is ended */
 
     struct rpc *rpcs; /* that are out, or whose answer libzookeeper lost */
 
@@ -62,6 +66,9 @@ struct zkl_link {
     atomic_bool credentials_unheard; /* the answer to them was lost; handle.c */
     zkl_time first_pause;            /* ahead of the first question, with the last connection */
     struct zkl_trouble trouble;
+
+    struct zkl_session_file *file; /* of the handle's session; NULL: none, or it is not written */
+    bool recovery_begun;
 
     zkl_time work_at;  /* when to try to have a worker again */
     zkl_time open_at;  /* when to try to open again */
@@ -79,6 +86,13 @@ void zkl_handle_work(struct zkl_link *link, zkl_time now);
 zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now); /* for a worker */
 zkl_time zkl_handle_timeout(zhandle_t *handle);                     /* negotiated */
 /*
+ * The mutex is not held. `id` is the session to connect with, NULL for a new one. Sets `to` and its
+ * addresses, of which descriptors.c has to know. 0, or why there is no handle: an EAI_ code
+ * (negative) or an errno value.
+ */
+int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watcher, void *context,
+                    zhandle_t **to, struct servers *addresses);
+/*
  * With the first connection of a handle, which repeats them at each later one; between two
  * attempts to connect it takes none.
  */
@@ -92,9 +106,20 @@ void zkl_probe_ask(struct zkl_link *link, zkl_time now);
 zkl_time zkl_probe_open_due(const struct zkl_link *link);
 zkl_time zkl_probe_ask_due(const struct zkl_link *link);
 
+/* recovery.c; the mutex is not held */
+void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle); /* ahead of all that connects */
+void zkl_recovery_forget(struct zkl_link *link, bool over);       /* the handle is closed */
+
 /* hosts.c */
 int zkl_hosts_resolve(const char *hosts, struct servers *servers);
 char *zkl_hosts_format(const struct servers *servers, const char *chroot); /* NULL: no memory */
+#define ZKL_ADDRESS_SIZE (NI_MAXHOST + NI_MAXSERV + 2)
+/* "host:port", as numbers; its length, 0: it has no such form. */
+int zkl_hosts_format_one(const struct sockaddr_storage *server, char text[ZKL_ADDRESS_SIZE]);
+
+/* complaint.c */
+void zkl_complaint_hear(const char *message); /* libzookeeper's log */
+enum zkl_complaint zkl_complaint_about(const struct servers *servers);
 
 /* descriptors.c */
 struct descriptors;

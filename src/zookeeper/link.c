@@ -13,6 +13,7 @@ static void destroy(struct zkl_link *link) {
     free(link->chroot);
     free(link->auth_scheme);
     free(link->auth);
+    free(link->place.folder);
     free(link);
 }
 
@@ -25,8 +26,14 @@ static bool copy_options(struct zkl_link *link, const struct zkl_options *option
     link->timeout_wanted = options->timeout;
     link->acl = options->acl;
     link->reopen = options->reopen;
-    return copy(&link->hosts, options->hosts) && copy(&link->chroot, options->chroot) &&
-           copy(&link->auth_scheme, options->auth_scheme) && copy(&link->auth, options->auth);
+    link->grace = options->grace;
+    if (!copy(&link->hosts, options->hosts) || !copy(&link->chroot, options->chroot) ||
+        !copy(&link->auth_scheme, options->auth_scheme) || !copy(&link->auth, options->auth) ||
+        !copy(&link->place.folder, options->recover))
+        return false;
+    link->place.hosts = link->hosts;
+    link->place.chroot = link->chroot;
+    return true;
 }
 
 static struct zkl_link *create(struct zkl_client *client, const struct zkl_options *options) {
@@ -77,11 +84,17 @@ static zkl_time due(struct zkl_link *link, zkl_time now) {
     return zkl_earlier(sweeps, zkl_earlier(zkl_handle_due(link, now), zkl_probe_ask_due(link)));
 }
 
-static struct zkl_trouble trouble(const struct zkl_link *link) {
-    return link->trouble;
+static struct zkl_trouble get_trouble(const struct zkl_link *link) {
+    struct zkl_trouble trouble = link->trouble;
+    trouble.complaint = zkl_complaint_about(&link->servers);
+    return trouble;
+}
+
+int zkl_zookeeper_folder(const char *folder) {
+    return zkl_session_folder(folder);
 }
 
 const char zkl_zookeeper_version[] = ZOO_VERSION;
 
 const struct zkl_link_class zkl_zookeeper = {create, destroy, zkl_rpc_send, zkl_handle_retire,
-                                             work,   due,     trouble};
+                                             work,   due,     get_trouble};

@@ -1,0 +1,133 @@
+--- zklock.close_on_signal(): sessions are closed, then the signal has its usual effect. The server
+-- grants no session less than forty seconds here, and no test waits so long.
+
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local TERM, INT = 15, 2
+
+local HOLDER = [[
+    local session = assert(zklock.connect(HOSTS, { timeout = 40 }))
+    local lease = assert(session:mutex(%q):acquire(20))
+    %s
+    say("holds")
+    zklock.sleep(60)
+]]
+
+
+describe("a signal that closes sessions #server", function()
+    local server, path
+
+    setup(function() server = rig.server{ tick = 2000 } end)
+    teardown(function() server:stop() end)
+    before_each(function() path = rig.path() end)
+    after_each(rig.close_sessions)
+
+    local function start(more, options, hosts)
+        local holder = program.start(hosts or server.hosts, HOLDER:format(path, more), options)
+        holder:says("holds")
+        return holder
+    end
+
+    -- Without the close it would be had in forty seconds.
+    local function is_free()
+        rig.hold(rig.session(server.hosts):mutex(path))
+    end
+
+    it("ends the process as it does without", function()
+        local holder = start[[
+            assert(zklock.close_on_signal("TERM") == true)
+            assert(zklock.close_on_signal("TERM", "HUP") == true)
+            assert(zklock.connect(HOSTS, { timeout = 40 }))]]
+        holder:signal("TERM")
+        holder:ends(128 + TERM)
+        is_free()
+    end)
+
+    it("ends it within a second though no server answers", function()
+        local proxy = rig.proxy_for_test(server.hosts)
+        local holder = start([[assert(zklock.close_on_signal("TERM"))]], nil, proxy.hosts)
+        proxy:command("blackhole")
+        local seconds = rig.timed(function()
+            holder:signal("TERM")
+            holder:ends(128 + TERM)
+        end)
+        assert.is_true(seconds < 20, seconds) -- of a busy machine
+    end)
+
+    it("raises its error where the interpreter has a handler", function()
+        local holder = start[[assert(zklock.close_on_signal("INT"))]]
+        holder:signal("INT")
+        local _, errors, status = holder:finish()
+        if jit then assert.is_true(status == 1 or status == 128 + INT) -- luacheck: globals jit
+        else assert.is_truthy(status == 1 and errors:find("interrupted!", 1, true), errors) end
+        is_free()
+    end)
+
+    it("is given to the handler of luv that was there before", function()
+        local holder = program.start(server.hosts, ([[
+            local uv = require "luv"
+            local session = assert(zklock.connect(HOSTS, { timeout = 40 }))
+            local lease = assert(session:mutex(%q):acquire(20))
+            local signal = uv.new_signal()
+            signal:start("sigterm", function() say("luv: " .. session:state()) os.exit(3) end)
+            assert(zklock.close_on_signal("TERM"))
+            say("holds")
+            uv.run()
+        ]]):format(path))
+        holder:says("holds")
+        holder:signal("TERM")
+        holder:says("luv: closed")
+        holder:ends(3)
+        is_free()
+    end)
+
+    it("that is ignored stays so", function()
+        local holder = start([[
+            assert(zklock.close_on_signal("HUP", "TERM"))
+            os.execute("kill -HUP " .. io.open("/proc/self/stat"):read("*n"))
+            assert(lease:check(20))]], { prefix = "env --ignore-signal=HUP" })
+        holder:signal("TERM")
+        holder:ends(128 + TERM)
+    end)
+
+    it("ends a forked child, and not what its parent has", function()
+        if program.sanitizer == "tsan" then return end -- it runs no handler in such a child
+        local library = program.library("system")
+        local holder = start(([[
+            local system = assert(package.loadlib(%q, "luaopen_system"))()
+            assert(zklock.close_on_signal("TERM"))
+            local child = system.fork(60)
+            while child == 0 do os.execute("sleep 0.1") end
+            os.execute("kill -TERM " .. child)
+            assert(system.wait(child) == 143)
+            assert(lease:check(20))]]):format(library))
+        os.remove(library)
+        holder:signal("TERM")
+        holder:ends(128 + TERM)
+        is_free()
+    end)
+
+    -- Process 1 of a container has no default action.
+    if rig.shell("unshare --pid --fork echo yes 2>/dev/null") == "yes\n" then
+        it("ends the first process of a container", function()
+            local holder = start([[assert(zklock.close_on_signal("TERM"))]],
+                                 { prefix = "unshare --pid --fork" })
+            rig.shell("pkill -TERM -P %d", holder.pid)
+            holder:ends(128 + TERM)
+            is_free()
+        end)
+    end
+end)
+
+
+describe("close_on_signal", function()
+    it("raises for what is no such signal", function()
+        rig.blames("a signal must be HUP, INT, QUIT, TERM, USR1, USR2, not \"KILL\"", function()
+            zklock.close_on_signal("KILL")
+        end)
+        rig.blames("a signal must be", function() zklock.close_on_signal(15) end)
+        rig.blames("no signal", function() zklock.close_on_signal() end)
+    end)
+end)

@@ -1,0 +1,323 @@
+--- A crash that does not cost a session timeout: connect with `recover`. The server grants no
+-- session less than forty seconds here, and no test waits so long: what is granted after a crash
+-- is so because the dead process's session was ended.
+
+local database = require "zklock.seckill.database"
+local program = require "spec.fault.program"
+local rig = require "spec.rig"
+local throwaway = require "zklock.seckill.throwaway"
+local zklock = require "zklock"
+
+local SESSION = 40 -- seconds
+
+local HOLDER = [[
+    local FOLDER, PATH = %q, %q
+    local session = assert(zklock.connect(HOSTS, { recover = FOLDER, timeout = 40 }))
+    local lease = assert(session:mutex(PATH):acquire(20))
+    %s
+    say("holds")
+    io.read()
+    say(lease:state())
+]]
+
+describe("a session that is kept in a folder #server", function()
+    local server, folder, path, holders
+
+    setup(function() server = rig.server{ tick = 2000 } end)
+    teardown(function() server:stop() end)
+    before_each(function()
+        folder = rig.shell("mktemp -d /dev/shm/zklock-XXXXXX"):match("%S+")
+        path, holders = rig.path(), {}
+    end)
+    after_each(function()
+        for _, each in ipairs(holders) do
+            each:signal("KILL")
+            each:finish()
+        end
+        rig.close_sessions()
+        rig.shell("rm -rf %s %s-copy", folder, folder)
+    end)
+
+    -- A process that holds the lock; `more` is run when it does.
+    local function start_holder(of, more, options)
+        options = options or {}
+        options.input = true
+        local holder = program.start(server.hosts, HOLDER:format(folder, of or path, more or ""),
+                                     options)
+        holders[#holders + 1] = holder
+        holder:says("holds")
+        return holder
+    end
+
+    local function killed(holder)
+        holder:signal("KILL")
+        holder:finish()
+        holders[#holders] = nil
+        return holder
+    end
+
+    local function connect(options)
+        options = options or {}
+        options.timeout = options.timeout or SESSION
+        options.recover = options.recover or folder
+        return rig.session(options.hosts or server.hosts,
+                           { timeout = options.timeout, recover = options.recover,
+                             grace = options.grace })
+    end
+
+    local function list(of)
+        local names = {}
+        for name in rig.shell("ls %s", of or folder):gmatch("%S+") do names[#names + 1] = name end
+        return names
+    end
+
+    local function wait_for_recovered(session, count)
+        rig.wait_for("a dead session ended",
+                     function() return session:stats().recovered == count end)
+    end
+
+    -- The dead holder's node is there until a session timeout has passed.
+    local function is_left_alone(session, of)
+        rig.wait_for("the file removed", function() return #list(of) == 1 end)
+        assert.equal(0, session:stats().recovered)
+        assert.equal(1, #server:nodes(path))
+    end
+
+    it("is ended by the next process that connects with it", function()
+        killed(start_holder())
+        assert.equal(1, #list())
+        local session = connect()
+        local lease = rig.hold(session:mutex(path))
+        wait_for_recovered(session, 1)
+        assert.equal(1, #list()) -- its own
+        assert.equal("held", lease:state())
+    end)
+
+    it("is in a file that only its user may read, and that is gone after close", function()
+        local made = folder .. "/made"
+        local session = connect{ recover = made }
+        assert.equal("700\n600\n", rig.shell("stat -c %%a %s %s/*", made, made))
+        assert.is_truthy(list(made)[1]:find("^%x+%-%d+%.session$"))
+        session:close()
+        assert.same({}, list(made))
+    end)
+
+    it("lives on when its process is merely stopped", function()
+        local stopped, other = start_holder(), rig.path()
+        stopped:signal("STOP")
+        killed(start_holder(other))
+        local session = connect()
+        wait_for_recovered(session, 1)
+        assert.equal(2, #list())
+        stopped:signal("CONT")
+        stopped:tell("go on")
+        stopped:says("held")
+    end)
+
+    it("is ended though a forked child, or a command, of its process lives", function()
+        local library = program.library("system")
+        local holder = start_holder(nil, ([[
+            os.execute("sleep 60 >/dev/null 2>&1 &")
+            local open = assert(package.loadlib(%q, "luaopen_system"))
+            if open().fork(60) == 0 then
+                while true do os.execute("sleep 60") end
+            end]]):format(library))
+        os.remove(library)
+        holder:signal("KILL") -- its child has its descriptors of input and output, too
+        holders = {}
+        rig.hold(connect():mutex(path))
+    end)
+
+    it("lives on when a forked child of its process ends", function()
+        local library = program.library("system")
+        local holder = start_holder(nil, ([[
+            local system = assert(package.loadlib(%q, "luaopen_system"))()
+            local child = system.fork(60)
+            if child == 0 then system.exit(0) end
+            system.wait(child)
+            child = system.fork(60)
+            if child == 0 then os.exit(0, true) end
+            system.wait(child)]]):format(library))
+        os.remove(library)
+        killed(start_holder(rig.path()))
+        wait_for_recovered(connect(), 1)
+        holder:tell("go on")
+        holder:says("held")
+    end)
+
+    it("is left alone when the folder was copied", function()
+        local holder = start_holder()
+        rig.shell("cp -a %s %s-copy", folder, folder)
+        is_left_alone(connect{ recover = folder .. "-copy" }, folder .. "-copy")
+        holder:tell("go on")
+        holder:says("held")
+    end)
+
+    for name, change in pairs{
+        ["was cut short"] = "truncate -s -5 %s/*",
+        ["is empty"] = "truncate -s 0 %s/*",
+        ["is longer than it was"] = "echo >>$(echo %s/*)",
+        ["is of another boot"] = "sed -i.old 's/^boot ./boot x/' %s/*; rm %s/*.old",
+        ["says another inode"] = "perl -0pi -e 's/inode /inode 1/' %s/*",
+    } do
+        it("is left to its timeout when its file " .. name .. ": that one is removed", function()
+            killed(start_holder())
+            rig.shell(change:gsub("%%s", folder):gsub("%%", "%%%%"))
+            assert.equal(1, #list())
+            is_left_alone(connect())
+        end)
+    end
+
+    it("is left to its timeout when the hosts are others, or the chroot is", function()
+        server:foreign("create /other x")
+        for _, hosts in ipairs{ server.hosts .. "/other", server.hosts .. ",127.0.0.1:1" } do
+            killed(start_holder())
+            local session = connect{ hosts = hosts }
+            is_left_alone(session)
+            session:close()
+            path = rig.path()
+        end
+    end)
+
+    it("is as any other when its file cannot be written, and says so", function()
+        local holder = start_holder(nil, [[
+            assert(session:stats().recover_error == "No space left on device")]],
+            { prefix = "prlimit --fsize=100" })
+        assert.same({}, list())
+        holder:tell("go on")
+        holder:says("held")
+    end)
+
+    it("is ended once by several that connect at the same time, and none ends another's", function()
+        local sessions = {}
+        for _ = 1, 5 do
+            killed(start_holder())
+            rig.run(4, function()
+                local session = connect()
+                sessions[#sessions + 1] = session
+            end)
+            rig.used(sessions[1]:mutex(path))
+        end
+        rig.wait_for("the dead ones' files removed", function() return #list() == 20 end)
+        for _, session in ipairs(sessions) do
+            assert.equal(0, session:stats().expiries)
+            assert.equal("connected", session:state())
+        end
+        rig.wait_for("five ended, each once", function()
+            local recovered = 0
+            for _, each in ipairs(sessions) do recovered = recovered + each:stats().recovered end
+            return recovered == 5
+        end)
+    end)
+
+    it("is ended not before `grace` has passed", function()
+        killed(start_holder())
+        local seconds = rig.timed(function() rig.hold(connect{ grace = 0.5 }:mutex(path)) end)
+        assert.is_true(seconds >= 0.5, seconds)
+    end)
+
+    it("is left to others when the one that waits is closed", function()
+        killed(start_holder())
+        local patient = connect{ grace = 60 }
+        assert.is_nil((patient:mutex(path):acquire(0.1)))
+        patient:close()
+        rig.wait_for("the dead one's file unlocked", function()
+            return rig.shell("flock -n %s/* echo free", folder) == "free\n"
+        end)
+        rig.hold(connect():mutex(path))
+    end)
+
+    it("is left to the next process when it was closed without a connection", function()
+        local proxy = rig.proxy_for_test(server.hosts)
+        local session = connect{ hosts = proxy.hosts }
+        rig.hold(session:mutex(path))
+        proxy:break_off(session)
+        session:close()
+        assert.equal(1, #list())
+        proxy:pass()
+        rig.hold(connect{ hosts = proxy.hosts }:mutex(path))
+    end)
+
+    it("is replaced by the next one after an expiry", function()
+        local quick = rig.shared()
+        local proxy = rig.proxy_for_test(quick.hosts)
+        local session = connect{ hosts = proxy.hosts, timeout = 0.4 }
+        local first = list()[1]
+        proxy:command("blackhole")
+        rig.wait_for("the session expired", function()
+            return not quick:ask("dump"):find("0x" .. session:id(), 1, true)
+        end)
+        proxy:command("flow")
+        rig.wait_for("another session", function() return session:stats().expiries > 0 end)
+        rig.wait_for("its file", function()
+            local names = list()
+            return #names == 1 and names[1] ~= first
+        end)
+    end)
+end)
+
+
+describe("a holder that is killed between its statement and COMMIT on MariaDB #server", function()
+    local server, stores, url, folder
+
+    setup(function()
+        server, stores = rig.server{ tick = 2000 }, throwaway.open()
+        url = stores:mysql():gsub("/%?", "/recover?")
+        database.create(url)
+        folder = rig.shell("mktemp -d /dev/shm/zklock-XXXXXX"):match("%S+")
+    end)
+    teardown(function()
+        rig.close_sessions()
+        stores:close()
+        server:stop()
+        rig.shell("rm -rf %s", folder)
+    end)
+
+    local SELL = "UPDATE stock SET left_over = left_over - 1, token = %s WHERE token <= %s"
+
+    it("has sold nothing, and the next one sells at once", function()
+        local store, path = database.open(url), rig.path()
+        store:execute_all{ "CREATE TABLE stock (left_over INT, token BIGINT) ENGINE = InnoDB",
+                           "INSERT INTO stock VALUES (10, 0)" }
+        local holder = program.start(server.hosts, (HOLDER:format(folder, path, [[
+            local store = require("zklock.seckill.database").open(%q)
+            store:execute("BEGIN")
+            store:execute((%q):gsub("%%%%s", lease:token_string()))
+        ]])):format(url, SELL), { input = true })
+        holder:says("holds")
+        holder:signal("KILL")
+        holder:finish()
+        local session = rig.session(server.hosts, { timeout = SESSION, recover = folder })
+        local lease = rig.hold(session:mutex(path))
+        assert.equal(1, store:execute((SELL:gsub("%%s", lease:token_string()))))
+        assert.equal(9, store:number "SELECT left_over FROM stock")
+        store:close()
+    end)
+end)
+
+
+describe("connect with recover", function()
+    after_each(rig.close_sessions)
+
+    it("refuses a folder whose locks are not known to be whole", function()
+        rig.is_refused("unsupported", "/proc/zklock", zklock.connect(
+            "127.0.0.1:1", { recover = "/proc/zklock" }))
+        rig.is_refused("unsupported", "not on tmpfs, ext4, xfs or btrfs", zklock.connect(
+            "127.0.0.1:1", { recover = "/proc" }))
+        rig.is_refused("unsupported", "/dev/null", zklock.connect(
+            "127.0.0.1:1", { recover = "/dev/null" }))
+    end)
+
+    it("raises for a folder that is no absolute path, and for grace without recover", function()
+        rig.blames("absolute path", function()
+            zklock.connect("127.0.0.1:1", { recover = "run" })
+        end)
+        rig.blames("it needs recover", function() zklock.connect("127.0.0.1:1", { grace = 1 }) end)
+    end)
+
+    it("means nothing to a server in memory: its sessions end with the process", function()
+        local session = assert(zklock.connect("memory:recover", { recover = "/proc" }))
+        assert.equal(0, session:stats().recovered)
+        session:close()
+    end)
+end)

@@ -1,0 +1,116 @@
+--- ZooKeeper over TLS by stunnel, with the files of examples/tls: what a mistake looks like. `make
+-- test-tls` runs other specs over it.
+
+local files = require "spec.files"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local PORTS = [[perl -MIO::Socket::INET -e '
+    until (@taken == 2) {
+        push @taken, IO::Socket::INET->new(LocalAddr => "127.0.0.1",
+            LocalPort => 10000 + int rand 20000, Listen => 1) // ();
+    }
+    print join " ", map { $_->sockport } @taken']]
+local LISTENS = "perl -MIO::Socket::INET -e 'exit !IO::Socket::INET->new(\"127.0.0.1:%d\")'"
+
+
+describe("a session over TLS #server", function()
+    local server = rig.shared()
+    local folder, far, near, stunnels
+
+    -- The part of an example that stands before its services.
+    local function general(name)
+        return (files.read("examples/tls/" .. name):gsub("\n%[.*", "\n"))
+    end
+
+    local function start(name, service, port)
+        files.write(("%s/%s"):format(folder, name), general(name) .. service)
+        stunnels[#stunnels + 1] = assert(io.popen(
+            ("cd %s && echo $$ && exec setpriv --pdeathsig KILL stunnel4 %s >%s.log 2>&1"):format(
+                folder, name, name)))
+        rig.wait_for("stunnel", function()
+            return rig.shell(LISTENS .. " && echo yes", port) == "yes\n"
+        end)
+    end
+
+    local function certificates(host, days)
+        rig.shell("examples/tls/certificates %s %s %s", folder, host, days or "")
+    end
+
+    local function start_server()
+        start("server.conf", ("[zookeeper]\naccept = 127.0.0.1:%d\nconnect = %s\n"):format(
+            far, server.hosts), far)
+    end
+
+    local function start_client()
+        start("client.conf", ("[zk1]\naccept = 127.0.0.1:%d\nconnect = 127.0.0.1:%d\n" ..
+                              "checkHost = localhost\n"):format(near, far), near)
+    end
+
+    before_each(function()
+        folder, stunnels = rig.shell("mktemp -d"):match("%S+"), {}
+        far, near = rig.shell("%s", PORTS):match("(%d+) (%d+)")
+        far, near = tonumber(far), tonumber(near)
+    end)
+    after_each(function()
+        rig.close_sessions()
+        for _, each in ipairs(stunnels) do
+            rig.shell("kill %d", each:read("*n"))
+            each:close()
+        end
+        rig.shell("rm -rf %s", folder)
+    end)
+
+    it("has locks", function()
+        certificates("localhost")
+        start_server()
+        start_client()
+        rig.hold(rig.session("127.0.0.1:" .. near):mutex(rig.path()))
+    end)
+
+    local function is_refused(port)
+        local hosts = "127.0.0.1:" .. port
+        local seconds, session, message, code = rig.timed(zklock.connect, hosts,
+                                                          { connect_timeout = 0.5 })
+        rig.is_refused("connection", "closed before an answer", session, message, code)
+        assert.is_true(seconds < 10, seconds)
+    end
+
+    local function log() return files.read(folder .. "/client.conf.log") end
+
+    it("is refused for a certificate of another authority", function()
+        certificates("localhost")
+        start_server()
+        rig.shell("rm %s/ca.*", folder)
+        certificates("localhost")
+        start_client()
+        is_refused(near)
+        assert.is_truthy(log():find("certificate verify failed", 1, true), log())
+    end)
+
+    it("is refused for a certificate that has expired", function()
+        certificates("localhost", -1)
+        start_server()
+        start_client()
+        is_refused(near)
+        assert.is_truthy(log():find("certificate has expired", 1, true), log())
+    end)
+
+    it("is refused for a certificate of another host", function()
+        certificates("zk1.example.com")
+        start_server()
+        start_client()
+        is_refused(near)
+        assert.is_truthy(log():find("Subject checks failed", 1, true), log())
+    end)
+
+    it("is refused where TLS is spoken and the client does not", function()
+        certificates("localhost")
+        start_server()
+        is_refused(far)
+    end)
+
+    it("is not zklock's own: connect names the recipe", function()
+        rig.is_refused("unsupported", "docs/tls.md", zklock.connect(server.hosts, { tls = true }))
+    end)
+end)

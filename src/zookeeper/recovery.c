@@ -1,0 +1,159 @@
+/*
+ * recovery.c - a crash that does not cost a session timeout: the session is kept in a file while
+ * the process lives (session_file.h), and sessions of dead processes are ended.
+ *
+ * A thread of its own, begun with the first connection, ends them: connect() does not wait for it.
+ * It connects with the dead session's id and password, and closes it; and again, until a server
+ * says that there is no such session: zookeeper_close() does not tell whether it was heard. Only
+ * then the file goes. Else it is left for the next process.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* --- ending a dead session ------------------------------------------------------------------- */
+
+#define SLICE (ZKL_SECOND / 20) /* so often it is looked whether the client is being closed */
+#define ROUNDS 3
+
+/* One attempt to connect with a dead session. */
+struct attempt {
+    struct zkl_link *link;
+    zhandle_t *handle;
+    struct servers servers;
+    pthread_mutex_t mutex; /* guards `state` */
+    pthread_cond_t news;
+    int state; /* ZOO_CONNECTED_STATE, ZOO_EXPIRED_SESSION_STATE; 0: nothing was heard yet */
+};
+
+static bool is_closing(const struct zkl_link *link) {
+    zkl_lock(link->client);
+    bool closing = zkl_client_is_closing(link->client);
+    zkl_unlock(link->client);
+    return closing;
+}
+
+/* Runs on the handle's completion thread. */
+static void on_event(zhandle_t *handle, int type, int state, const char *node, void *context) {
+    struct attempt *attempt = context;
+    (void)handle;
+    (void)node;
+    if (type != ZOO_SESSION_EVENT) return;
+    if (state != ZOO_CONNECTED_STATE && state != ZOO_EXPIRED_SESSION_STATE) return;
+    pthread_mutex_lock(&attempt->mutex);
+    attempt->state = state;
+    pthread_cond_signal(&attempt->news);
+    pthread_mutex_unlock(&attempt->mutex);
+}
+
+/* Waits for what a server says, as long as the client is wanted: an outage ends no session. */
+static int await(struct attempt *attempt) {
+    pthread_mutex_lock(&attempt->mutex);
+    while (!attempt->state && !is_closing(attempt->link))
+        zkl_condition_wait(&attempt->news, &attempt->mutex, zkl_now() + SLICE);
+    int state = attempt->state;
+    pthread_mutex_unlock(&attempt->mutex);
+    return state;
+}
+
+/* What a server said; the session is closed if it was there. */
+static int try_to_end(struct zkl_link *link, const clientid_t *id) {
+    struct attempt attempt = {.link = link, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    int state = 0;
+    zkl_condition_init(&attempt.news);
+    if (zkl_handle_open(link, id, on_event, &attempt, &attempt.handle, &attempt.servers) == 0) {
+        state = await(&attempt);
+        if (state == ZOO_CONNECTED_STATE) zkl_descriptors_sockets(&attempt.servers);
+        zookeeper_close(attempt.handle);
+    }
+    free(attempt.servers.list);
+    pthread_cond_destroy(&attempt.news);
+    pthread_mutex_destroy(&attempt.mutex);
+    return state;
+}
+
+static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
+    clientid_t id = {.client_id = (int64_t)file->key.id};
+    int state = ZOO_CONNECTED_STATE;
+    memcpy(id.passwd, file->key.password, sizeof id.passwd);
+    for (int i = 0; i < ROUNDS && state == ZOO_CONNECTED_STATE; i++) state = try_to_end(link, &id);
+    if (state != ZOO_EXPIRED_SESSION_STATE) {
+        zkl_session_file_leave(file);
+        return;
+    }
+    zkl_session_file_remove(file);
+    zkl_lock(link->client);
+    link->trouble.recovered++;
+    zkl_unlock(link->client);
+}
+
+/* False: the client is being closed. */
+static bool wait_for_grace(const struct zkl_link *link) {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never;
+    zkl_time due = zkl_now() + link->grace;
+    zkl_condition_init(&never);
+    pthread_mutex_lock(&mutex);
+    while (zkl_now() < due && !is_closing(link))
+        zkl_condition_wait(&never, &mutex, zkl_earlier(due, zkl_now() + SLICE));
+    pthread_mutex_unlock(&mutex);
+    pthread_cond_destroy(&never);
+    return zkl_now() >= due;
+}
+
+static void *recover(void *argument) {
+    struct zkl_link *link = argument;
+    struct zkl_session_file *file = zkl_session_files_dead(&link->place), *next;
+    bool in_time = file && wait_for_grace(link);
+    for (; file; file = next) {
+        next = file->next;
+        if (in_time) end_session(link, file);
+        else zkl_session_file_leave(file);
+    }
+    zkl_client_drop(link->client);
+    return NULL;
+}
+
+/* --- keeping the own one ---------------------------------------------------------------------- */
+
+/* The mutex is held. Once a client. */
+static void begin_recovery(struct zkl_link *link) {
+    if (link->recovery_begun) return;
+    zkl_client_hold(link->client); /* the thread's */
+    link->recovery_begun = zkl_thread_start(recover, link) == 0;
+    if (!link->recovery_begun) zkl_client_drop(link->client);
+}
+
+/* The mutex is held. It is tried again with each connection when the disk was full. */
+static bool is_to_be_saved(const struct zkl_link *link, const zhandle_t *handle) {
+    return link->place.folder && link->handle == handle && !link->file;
+}
+
+void zkl_recovery_save(struct zkl_link *link, zhandle_t *handle) {
+    const clientid_t *id = zoo_client_id(handle);
+    struct zkl_session_key key = {.id = (uint64_t)id->client_id};
+    zkl_lock(link->client);
+    bool wanted = is_to_be_saved(link, handle);
+    zkl_unlock(link->client);
+    if (!wanted) return;
+    memcpy(key.password, id->passwd, sizeof key.password);
+    struct zkl_session_file *file = zkl_session_file_write(&link->place, &key);
+    int error = file ? 0 : errno;
+    zkl_lock(link->client);
+    link->file = file;
+    link->trouble.unsaved = error;
+    begin_recovery(link);
+    zkl_unlock(link->client);
+}
+
+/* A session that was not connected when it was closed lives on: the next process may end it. */
+void zkl_recovery_forget(struct zkl_link *link, bool over) {
+    zkl_lock(link->client);
+    struct zkl_session_file *file = link->file;
+    link->file = NULL;
+    zkl_unlock(link->client);
+    if (over) zkl_session_file_remove(file);
+    else zkl_session_file_leave(file);
+}

@@ -1,0 +1,272 @@
+/*
+ * session_file.c - files that name sessions; see session_file.h.
+ *
+ * The text of a file says where it is: device, inode, boot, hosts and chroot. A copy, a file that
+ * came with another machine's disk, or one that was cut short is another text than the one that
+ * is expected there.
+ */
+#include "session_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define SUFFIX ".session"
+
+/* --- all files of this process -------------------------------------------------------------- */
+
+/* Guards the list. Held while a descriptor is opened and listed: no fork comes between. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct zkl_session_file *files;
+
+static void before_fork(void) {
+    pthread_mutex_lock(&mutex);
+}
+
+static void in_parent(void) {
+    pthread_mutex_unlock(&mutex);
+}
+
+/* A lock lives as long as any descriptor of it: the child would keep a dead parent's. */
+static void in_child(void) {
+    for (struct zkl_session_file *each = files; each; each = each->other) {
+        close(each->fd);
+        each->fd = -1;
+    }
+    files = NULL;
+    pthread_mutex_init(&mutex, NULL);
+}
+
+static void prepare_forks(void) {
+    pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* Takes `path`, which is freed with the file. NULL with errno. */
+static struct zkl_session_file *open_file(const char *folder, const char *name, int flags) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct zkl_session_file *file = calloc(1, sizeof *file);
+    if (!file) return NULL;
+    pthread_once(&once, prepare_forks);
+    if (asprintf(&file->path, "%s/%s", folder, name) < 0) file->path = NULL;
+    pthread_mutex_lock(&mutex);
+    file->fd = file->path ? open(file->path, flags | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    int error = file->path ? errno : ENOMEM;
+    if (file->fd >= 0) {
+        file->other = files;
+        file->at = &files;
+        if (files) files->at = &file->other;
+        files = file;
+    }
+    pthread_mutex_unlock(&mutex);
+    if (file->fd >= 0) return file;
+    free(file->path);
+    free(file);
+    errno = error;
+    return NULL;
+}
+
+void zkl_session_file_leave(struct zkl_session_file *file) {
+    if (!file) return;
+    pthread_mutex_lock(&mutex);
+    *file->at = file->other;
+    if (file->other) file->other->at = file->at;
+    close(file->fd); /* the last descriptor: the lock goes with it */
+    pthread_mutex_unlock(&mutex);
+    free(file->path);
+    free(file);
+}
+
+/* Unlinked under the lock: nobody else takes it for a dead one. */
+void zkl_session_file_remove(struct zkl_session_file *file) {
+    if (file) unlink(file->path);
+    zkl_session_file_leave(file);
+}
+
+/* --- the folder ----------------------------------------------------------------------------- */
+
+/*
+ * Not overlayfs: a container's own layer goes with the container, and inodes change there when a
+ * file is copied up. Not NFS: its locks are lost when its server starts anew.
+ */
+static bool is_known(const struct statfs *system) {
+    switch ((unsigned long)system->f_type) {
+    case TMPFS_MAGIC:
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC: return true;
+    default: return false;
+    }
+}
+
+int zkl_session_folder(const char *folder) {
+    struct statfs system;
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST) return errno;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return errno;
+    int error = fstatfs(fd, &system) != 0 ? errno : is_known(&system) ? 0 : ENOTSUP;
+    if (!error && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) != 0) error = errno;
+    close(fd);
+    return error;
+}
+
+/* --- text ----------------------------------------------------------------------------------- */
+
+#define BOOT_SIZE 40
+
+static bool read_boot_id(char boot[BOOT_SIZE]) {
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, boot, BOOT_SIZE - 1);
+    if (fd >= 0) close(fd);
+    if (size <= 0) return false;
+    boot[size] = '\0';
+    boot[strcspn(boot, "\n")] = '\0';
+    return true;
+}
+
+/* What the file says ahead of the key. NULL with errno. */
+static char *heading(const struct zkl_session_place *place, const struct stat *is) {
+    char boot[BOOT_SIZE], *text;
+    if (!read_boot_id(boot)) return NULL;
+    int size =
+        asprintf(&text, "device %ju\ninode %ju\nboot %s\nhosts %s\nchroot %s\n",
+                 (uintmax_t)is->st_dev, (uintmax_t)is->st_ino, boot, place->hosts, place->chroot);
+    return size < 0 ? NULL : text;
+}
+
+#define HEX(size) ((size_t)2 * (size)) /* bytes in hexadecimal */
+#define KEY_SIZE                                                                                   \
+    (sizeof "id \npassword \nend\n" - 1 + HEX(sizeof(uint64_t)) + HEX(ZKL_PASSWORD_SIZE))
+
+static void format_key(const struct zkl_session_key *key, char text[KEY_SIZE + 1]) {
+    char *end = text + sprintf(text, "id %016jx\npassword ", (uintmax_t)key->id);
+    for (size_t i = 0; i < ZKL_PASSWORD_SIZE; i++) end += sprintf(end, "%02x", key->password[i]);
+    strcpy(end, "\nend\n");
+}
+
+/* True if `text` is what format_key() makes of it. */
+static bool parse_key(const char *text, struct zkl_session_key *key) {
+    char again[KEY_SIZE + 1];
+    uintmax_t id;
+    int at = 0;
+    if (sscanf(text, "id %16jx\npassword %n", &id, &at) != 1 || !at) return false;
+    key->id = id;
+    for (size_t i = 0; i < ZKL_PASSWORD_SIZE; i++, at += 2) {
+        if (sscanf(text + at, "%2hhx", &key->password[i]) != 1) return false;
+    }
+    format_key(key, again);
+    return strcmp(text, again) == 0;
+}
+
+/* --- writing -------------------------------------------------------------------------------- */
+
+static bool write_all(int fd, const char *text) {
+    size_t size = strlen(text);
+    ssize_t written = write(fd, text, size);
+    if (written >= 0 && (size_t)written < size) errno = ENOSPC;
+    return written >= 0 && (size_t)written == size;
+}
+
+static bool fill(const struct zkl_session_file *file, const struct zkl_session_place *place,
+                 const struct stat *is) {
+    char key[KEY_SIZE + 1], *head = heading(place, is);
+    format_key(&file->key, key);
+    bool done = head && write_all(file->fd, head) && write_all(file->fd, key);
+    free(head);
+    return done;
+}
+
+/* Gives the file its name, and so a file that is locked and complete appears at once. */
+static bool publish(struct zkl_session_file *file, const char *folder, const struct stat *is) {
+    char from[40], *path;
+    snprintf(from, sizeof from, "/proc/self/fd/%d", file->fd);
+    if (asprintf(&path, "%s/%016jx-%ju" SUFFIX, folder, (uintmax_t)file->key.id,
+                 (uintmax_t)is->st_ino) < 0)
+        return false;
+    free(file->path);
+    file->path = path;
+    return linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+}
+
+struct zkl_session_file *zkl_session_file_write(const struct zkl_session_place *place,
+                                                const struct zkl_session_key *key) {
+    struct stat is;
+    int error = zkl_session_folder(place->folder);
+    struct zkl_session_file *file =
+        error ? NULL : open_file(place->folder, ".", O_TMPFILE | O_RDWR);
+    if (file) file->key = *key;
+    if (file && fstat(file->fd, &is) == 0 && flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&
+        fill(file, place, &is) && publish(file, place->folder, &is))
+        return file;
+    if (!error) error = errno;
+    zkl_session_file_leave(file);
+    errno = error;
+    return NULL;
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+#define TEXT_MAX 65536
+
+static char *read_text(int fd) {
+    char *text = malloc(TEXT_MAX + 1);
+    ssize_t size = text ? read(fd, text, TEXT_MAX) : -1;
+    if (text) text[size < 0 ? 0 : size] = '\0';
+    return text;
+}
+
+static bool is_fit(struct zkl_session_file *file, const struct zkl_session_place *place,
+                   const struct stat *is) {
+    char *text = read_text(file->fd), *head = heading(place, is);
+    size_t size = head ? strlen(head) : 0;
+    bool fit = text && head && strncmp(text, head, size) == 0 && parse_key(text + size, &file->key);
+    free(text);
+    free(head);
+    return fit;
+}
+
+/* Locks it, if nobody does. The name is looked at again: it may have been removed meanwhile. */
+static bool is_dead(const struct zkl_session_file *file, struct stat *is) {
+    return fstat(file->fd, is) == 0 && S_ISREG(is->st_mode) && is->st_uid == geteuid() &&
+           flock(file->fd, LOCK_EX | LOCK_NB) == 0 && fstat(file->fd, is) == 0 && is->st_nlink > 0;
+}
+
+/* NULL: it is alive, somebody else's, or was not fit and is gone. */
+static struct zkl_session_file *adopt(const struct zkl_session_place *place, const char *name) {
+    struct stat is;
+    struct zkl_session_file *file = open_file(place->folder, name, O_RDONLY | O_NONBLOCK);
+    if (!file) return NULL;
+    bool dead = is_dead(file, &is);
+    if (dead && is_fit(file, place, &is)) return file;
+    if (dead) zkl_session_file_remove(file);
+    else zkl_session_file_leave(file);
+    return NULL;
+}
+
+static bool is_ours(const char *name) {
+    size_t size = strlen(name), suffix = strlen(SUFFIX);
+    return size > suffix && strcmp(name + size - suffix, SUFFIX) == 0;
+}
+
+struct zkl_session_file *zkl_session_files_dead(const struct zkl_session_place *place) {
+    struct zkl_session_file *list = NULL;
+    DIR *directory = zkl_session_folder(place->folder) ? NULL : opendir(place->folder);
+    if (!directory) return NULL;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        struct zkl_session_file *file = is_ours(entry->d_name) ? adopt(place, entry->d_name) : NULL;
+        if (!file) continue;
+        file->next = list;
+        list = file;
+    }
+    closedir(directory);
+    return list;
+}
