@@ -260,8 +260,8 @@ static void mix_zk(struct zkl_session *session, zkl_time now) {
 }
 
 static void mix_wish(const struct zkl_session *session, const struct wish *wish, zkl_time now) {
-    mix((uint64_t)wish->doing << 16 | (uint64_t)wish->cancelled << 8 | wish->trying << 1 |
-        wish->ended);
+    mix((uint64_t)wish->doing << 16 | (uint64_t)wish->cancelled << 8 | wish->outlasted << 2 |
+        wish->trying << 1 | wish->ended);
     mix((uint64_t)wish->kind << 32 | wish->all);
     mix((uint64_t)wish->saw);
     mix((uint64_t)wish->owner << 16 | (uint64_t)wish->verdict << 8 | wish->again << 1 | wish->away);

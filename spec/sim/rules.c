@@ -104,7 +104,7 @@ static void check_part_of_grant(const struct client *client, const struct zkl_cl
 
 /* A stranger's delete is the one thing that no client can know of in time. */
 void rules_on_grant(const struct client *client, struct wish *wish) {
-    wish->ended = false;
+    wish->ended = wish->outlasted = false;
     rules_grants++;
     require(wish->lease, "a user that is told of a grant has a lease");
     if (!wish->lease) return;
@@ -150,8 +150,6 @@ void rules_on_revoked(const struct client *client, const struct wish *wish) {
     }
     require(asked, "a holder that is told to give way was asked to");
 }
-
-static void note_ends(const struct client *client);
 
 static bool ran_out(const struct client *client) {
     return clock_of(client) >= client->proved + zkl_session_timeout(client->zk);
@@ -201,7 +199,7 @@ void rules_on_fail(const struct client *client, const struct wish *wish, enum zk
 /* A holder is told once, for after that its user has left. */
 void rules_on_loss(const struct client *client, const struct wish *wish) {
     bool over = zkl_session_id(client->zk) == 0 || ran_out(client) || wish->ended;
-    note_ends(client); /* before the first of a grant's users leaves */
+    rules_note_ends(client); /* before the first of a grant's users leaves */
     over = over || wish->ended;
     tell("%s LOST it", story_client(client));
     require(over || lost_its_place(wish), "what is lost is gone, or may be");
@@ -415,20 +413,21 @@ void rules_on_set_watches(const struct client *client) {
 /* --- time --------------------------------------------------------------------------------- */
 
 /* What the own clock ended stays ended, whatever is learned later. */
-static void note_ends(const struct client *client) {
+void rules_note_ends(const struct client *client) {
     EACH_WISH(client, wish) {
         if (!has_lease(wish)) continue;
-        if (ran_out(client) || rules_held_for_long(client, wish)) wish->ended = true;
+        if (rules_held_for_long(client, wish)) wish->outlasted = true;
+        if (ran_out(client) || wish->outlasted) wish->ended = true;
     }
 }
 
 void rules_on_proof(struct client *client, zkl_time issued) {
-    note_ends(client);
+    rules_note_ends(client);
     if (issued > client->proved) client->proved = issued;
 }
 
 void rules_on_connection(const struct client *client) {
-    note_ends(client);
+    rules_note_ends(client);
 }
 
 /* Whose lease it is a part of; NULL: nobody's. */
@@ -511,7 +510,7 @@ static void check_lease(const struct client *client, const struct wish *wish,
         const struct zkl_claim *claim = &part->claim;
         require(zkl_claim_holds(claim), "a grant is not taken back");
         if (zkl_clock_phase(clock, claim->epoch, clock_of(client)) != ZKL_PHASE_HELD) continue;
-        if (rules_held_for_long(client, wish)) continue;
+        if (wish->outlasted || rules_held_for_long(client, wish)) continue;
         require(!wish->ended, "what the clock ended never comes back");
         require(!writes(wish) || (claim->kind == ZKL_WRITE && claim->state == ZKL_HELD),
                 "a claim that may write has a writer's node");
@@ -557,7 +556,7 @@ static bool has_users(const struct client *client) {
 
 static void check_users(const struct client *client, struct tally tallies[LINES]) {
     if (!has_users(client)) return;
-    note_ends(client);
+    rules_note_ends(client);
     EACH_WISH(client, wish) {
         if (has_lease(wish)) check_lease(client, wish, tallies);
         else require(is_awaited(stakes_of(wish)), "every wish is answered");

@@ -15,7 +15,9 @@ static bool held(const struct node *own, zxid view) {
     int64_t taken = own->permits;
     EACH_NODE(node) {
         if (!precedes(node, own, view)) continue;
-        if (own->kind != ZKL_PERMIT && zkl_kinds_exclude(own->kind, node->kind)) return false;
+        if (own->kind == ZKL_PERMIT ? node->kind != ZKL_PERMIT
+                                    : zkl_kinds_exclude(own->kind, node->kind))
+            return false;
         taken += node->permits;
     }
     return own->kind != ZKL_PERMIT || taken <= own->limit;
@@ -49,10 +51,13 @@ void rules_on_busy(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
     const struct stake *stake = (const struct stake *)claim;
     int line = line_at(stake->path->text);
-    unsigned count =
-        own ? waited_ahead(own, client->shown[own->line]) : waited(client, claim, line);
     require(claim->crowd > 0, "who does not mind many is never told that the lock is busy");
     require(!claim->announced, "who was told to wait is not sent away");
+    /* What the last list showed is known, and to whom. */
+    if (client->session == NOBODY || !world.sessions[client->session].alive || world.shortages)
+        return;
+    unsigned count =
+        own ? waited_ahead(own, client->shown[own->line]) : waited(client, claim, line);
     require(count >= (unsigned)claim->crowd, "the lock is never busy with fewer waiting");
 }
 

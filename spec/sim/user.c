@@ -190,6 +190,7 @@ static void release(struct client *client, struct wish *wish) {
 void user_release(struct client *client, struct wish *wish) {
     tell("%s releases", story_owner(client, wish->owner));
     zkl_session_at(client->zk, clock_of(client));
+    rules_note_ends(client);
     if (wish->doing != WAITS && !world.setting.plain && choose(2)) begin_to_leave(wish);
     else release(client, wish);
     client_settle(client);

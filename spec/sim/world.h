@@ -195,6 +195,7 @@ struct wish {
     bool trying;
     enum zkl_code cancelled; /* why the user, or a close, gave it up */
     bool ended;              /* as a lease, by the own clock */
+    bool outlasted;          /* and by the end of a hold, after which nothing makes it certain */
     bool revoked;            /* its user was told that somebody wants the lock */
 };
 
