@@ -348,7 +348,7 @@ interrupts:
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
-	$(patsubst %,spec/%_spec.lua,command_repl documents each_lua interrupt misuse mutants packaging shortage types)
+	$(patsubst %,spec/%_spec.lua,command_repl documents each_lua examples interrupt misuse mutants packaging shortage types)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
@@ -407,7 +407,7 @@ lint: lint-actions
 		$(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem src rig/*.c
-	luacheck --quiet lua bin/zklock spec bench docs types
+	luacheck --quiet lua bin/zklock spec bench docs examples types
 
 # What a claim asks for is carried out in one place, for whoever drives a session: src/session.
 lint-actions:

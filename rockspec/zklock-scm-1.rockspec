@@ -33,7 +33,7 @@ external_dependencies = {
 
 build = {
    type = "builtin",
-   copy_directories = { "docs", "types" },
+   copy_directories = { "docs", "examples", "types" },
    install = {
       -- The command needs argparse, which is no dependency: a rock cannot have one for a part of it,
       -- and the library needs nothing. The command says so if it is missing.
