@@ -137,6 +137,7 @@ build = {
       ["zklock.command.break"] = "lua/zklock/command/break.lua",
       ["zklock.command.columns"] = "lua/zklock/command/columns.lua",
       ["zklock.command.completion"] = "lua/zklock/command/completion.lua",
+      ["zklock.command.completions"] = "lua/zklock/command/completions.lua",
       ["zklock.command.connect"] = "lua/zklock/command/connect.lua",
       ["zklock.command.doctor"] = "lua/zklock/command/doctor.lua",
       ["zklock.command.json"] = "lua/zklock/command/json.lua",

@@ -19,7 +19,8 @@ local BLUE, RED = "#2f6fd0", "#c8102e"
 
 
 local function bar(from, to, y, scale, color)
-    io.write(BAR:format(LEFT + from * scale, y, math.max((to - from) * scale, 0.5), LANE - 4, color))
+    local width = math.max((to - from) * scale, 0.5)
+    io.write(BAR:format(LEFT + from * scale, y, width, LANE - 4, color))
 end
 
 
