@@ -7,7 +7,7 @@
 # make bench     speed, against the same requests made one after the other; bench-contended: many
 #                who want one lock, beside Curator; bench-peers: all that a lock costs, beside
 #                Curator, kazoo, go-zookeeper and bare libzookeeper; bench-many: many waiters of
-#                one lock, and many locks at once; bench-engines: the engines side by side;
+#                one lock, many locks at once, kept locks; bench-engines: the engines;
 #                bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
 # make dist      the source archive and the rockspec that names it, in build; make rockspec: writes
@@ -46,12 +46,14 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
 .PHONY: bench-peers bench-many bench-engines soak lint lint-actions
-.PHONY: format coverage install rockspec dist clean setup setup-tests build-tests test-lua test-luajit
+.PHONY: format coverage install rockspec dist clean setup setup-tests build-tests
+.PHONY: test-lua test-luajit
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
 .PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
-.PHONY: test-lua-servers test-lua-links test-lua-others test-lua-laboratory
-.PHONY: test-luajit-others test-luajit-laboratory
-.PHONY: test-asan-faults test-asan-others test-tsan-faults test-tsan-others
+.PHONY: test-lua-servers test-lua-links test-lua-early test-lua-late test-lua-laboratory
+.PHONY: test-luajit-early test-luajit-late test-luajit-laboratory
+.PHONY: test-asan-faults test-asan-early test-asan-late
+.PHONY: test-tsan-faults test-tsan-early test-tsan-late
 .PHONY: test-command-counter test-cerberus-storm test-cerberus-model interrupts valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
@@ -264,16 +266,16 @@ test-luajit: $(BUILD)/5.1/zklock/core.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
 
 # The same in parts, for they mostly wait: .ci/suite runs them side by side.
-test-lua-servers test-lua-links test-lua-others test-lua-laboratory: test-lua-%:
+test-lua-servers test-lua-links test-lua-early test-lua-late test-lua-laboratory: test-lua-%:
 	@$(MAKE) --no-print-directory test-lua SPEC="$($*)"
 
-test-luajit-others test-luajit-laboratory: test-luajit-%:
+test-luajit-early test-luajit-late test-luajit-laboratory: test-luajit-%:
 	@$(MAKE) --no-print-directory test-luajit SPEC="$(filter $($*),$(JIT_SPECS))"
 
-test-asan-faults test-asan-others: test-asan-%:
+test-asan-faults test-asan-early test-asan-late: test-asan-%:
 	@$(MAKE) --no-print-directory test-asan SPEC="$(filter $($*),$(MEMORY_SPECS))"
 
-test-tsan-faults test-tsan-others: test-tsan-%:
+test-tsan-faults test-tsan-early test-tsan-late: test-tsan-%:
 	@$(MAKE) --no-print-directory test-tsan SPEC="$(filter $($*),$(THREAD_SPECS))"
 
 # On a server in memory, by both Luas, side by side: specs whose tests, but those with the tag
@@ -318,6 +320,9 @@ servers = $(patsubst %,spec/fault/%_spec.lua,ensemble fake malformed wiped)
 links = $(filter-out $(servers),$(faults))
 others = $(documents) \
 	$(filter-out $(laboratory),$(wildcard spec/*_spec.lua spec/loops/*_spec.lua))
+# Two halves of them, by their names.
+early = $(filter $(foreach letter,a b c d e f g h i,spec/$(letter)%),$(others))
+late = $(filter-out $(early),$(others))
 
 # A storm over cerberus with real engines; spec/cerberus_spec.lua has a short one.
 SECONDS ?= 60

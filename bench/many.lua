@@ -1,5 +1,5 @@
---- Many waiters of one lock, and many locks at once: seconds, bytes, memory; on servers that keep
--- their log on the disk.
+--- Many waiters of one lock, many locks at once, and kept locks that another session wants:
+-- seconds, bytes, memory; on servers that keep their log on the disk.
 --
 --   make bench-many                                             all rows
 --   make bench-many BENCH="--help"                              the options
@@ -13,7 +13,7 @@ local say = require "bench.contended.say"
 local start_world = require("bench.contended.world").start
 
 local ROWS = { { "fifo", "line" }, { "turns", "line" }, { "locks", "locks" },
-               { "ensembles", "ensembles" } }
+               { "ensembles", "ensembles" }, { "kept", "kept" } }
 
 
 local function run(options)

@@ -49,4 +49,13 @@ describe("make bench-many", function()
         assert.same({ "1", "2" }, { lines[2][2][1], lines[2][3][1] })
         assert.is_true(tonumber(lines[2][3][3]:match "^[%d.e-]+") > 0)
     end)
+
+    it("measures kept locks that another session wants", function()
+        local lines = bench "--rows kept --alternations 10"
+        for i = 1, 3, 2 do -- loopback, 10 ms
+            assert.equal(clients.zklock.label, lines[i][2][1])
+            assert.is_true(tonumber(lines[i][2][3]:match "^[%d.e-]+") > 0)
+            assert.is_true(tonumber(lines[i + 1][2][3]:match "^[%d.e-]+") > 0)
+        end
+    end)
 end)

@@ -79,6 +79,22 @@ describe("make bench-peers", function()
         assert.is_true(numbers(lines.outage[1][1])[1] >= 0.5)
     end)
 
+    it("measures what one process does with a lock again and again", function()
+        local lines = bench "--rows kept,turns,combined --delays 0"
+        for _, label in ipairs{ "kept", "one lock, 8 tasks, turns",
+                                "one lock, 64 tasks, combined" } do
+            assert_measured(lines, label, "LuaJIT")
+            assert_measured(lines, label, "Curator")
+        end
+    end)
+
+    it("measures a handler in nginx", function()
+        local lines = bench "--rows nginx"
+        for _, label in ipairs{ "nothing", "a lock of its own", "one lock for all, in order" } do
+            assert.is_true(numbers(lines[label][1][2])[1] > 0, label)
+        end
+    end)
+
     it("measures an ensemble", function()
         local lines = bench "--rows ensemble"
         assert_measured(lines, "hand-off, S = 3, ensemble", "LuaJIT")

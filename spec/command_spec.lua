@@ -27,7 +27,7 @@ describe("zklock #server", function()
     -- Starts `zklock TEXT`: a line of a shell's, %s replaced. It says all on one stream, and then
     -- its status.
     local function start(text, ...)
-        local script = files.write(fresh(), ("%s\necho $$\nexec setpriv --pdeathsig KILL %s "
+        local script = files.write(fresh(), ("%s\necho $$\nexec setpriv --pdeathsig KILL \"$@\" %s "
             .. "bin/zklock %s\n"):format(Process.before or "", LUA, text:format(...)))
         local self = setmetatable({}, Process)
         self.output = assert(io.popen(("sh %s 2>&1; echo \"status $?\""):format(script)))
@@ -328,8 +328,11 @@ describe("zklock #server", function()
             rig.released(lease)
         end)
 
+        -- No signal of a terminal stops a group of which nobody's parent is of the same session.
         it("and stops with a command that is stopped", function()
+            Process.before = "set -- perl -e 'setpgrp; exec @ARGV'"
             local process = start(run("%s sh -c 'echo $$; exec sleep 60'", rig.path()))
+            Process.before = nil
             local pid = tonumber(process:line())
             process:signal("TSTP")
             rig.wait_for("the stop", function()

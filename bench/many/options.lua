@@ -5,7 +5,7 @@ local converters = require "bench.converters"
 
 local count, list_of = converters.count, converters.list_of
 
-local ROWS = { "fifo", "turns", "locks", "ensembles" }
+local ROWS = { "fifo", "turns", "locks", "ensembles", "kept" }
 
 
 local function describe()
@@ -13,7 +13,7 @@ local function describe()
     local function option(name, text, default, convert)
         parser:option(name, text):convert(convert):default(default)
     end
-    option("--rows", "Of fifo, turns, locks, ensembles.", table.concat(ROWS, ","),
+    option("--rows", "Of fifo, turns, locks, ensembles, kept.", table.concat(ROWS, ","),
            list_of(converters.one_of(ROWS)))
     option("--clients", "Of zklock, LuaJIT, Curator: in fifo and turns.", "zklock,LuaJIT",
            list_of(converters.one_of{ "zklock", "LuaJIT", "Curator" }))
@@ -26,6 +26,8 @@ local function describe()
     option("--cycles", "In locks and ensembles: of each of them.", "10", count)
     option("--threads", "In locks: of Curator, of which the best counts.", "16,64,250",
            list_of(count))
+    option("--alternations", "In kept: cycles of two sessions in turn (at 10 ms a fifth).", "500",
+           count)
     option("--rounds", "Of each row; their median counts.", "3", count)
     option("--heap", "Megabytes, of a server.", "1000", count)
     option("--json", "A file for all figures of all rounds.", nil, tostring)

@@ -25,7 +25,7 @@ end
 -- Milliseconds a cycle, and processor microseconds a cycle, of the client and of the server.
 local function run(world, row, contender)
     local where = row.delay > 0 and "proxy" or "server"
-    local count = row.count * (row.times and row.times[contender.name] or 1)
+    local count = row.count * (row.times and row.times[contender.crowd.name] or 1)
     local all = count * row.tasks
     local before = server_cpu(world)
     local seconds, cpu = contender.crowd:cycles(where, row.kind, count, row.tasks)

@@ -34,7 +34,7 @@ function row.measure(world)
         local requests = rate(world, host, handler.path)
         return { rate = requests, ms = 1000 / requests }
     end)
-    host:stop()
+    nginx.stop_all()
     local list = {}
     for i, handler in ipairs(HANDLERS) do
         list[i] = { crowd = { name = handler.name }, kind = "mutex" }

@@ -301,7 +301,7 @@ end
 
 
 function Lock.new(session, path, kind, opts)
-    local claim, counting = opts.order == "none" and "unfair" or kind, opts.token == "turns"
+    local claim = opts.order == "none" and "unfair" or kind
     return setmetatable({
         way = way,
         session = session,
@@ -310,7 +310,7 @@ function Lock.new(session, path, kind, opts)
         claim = claim,
         limit = opts.limit,
         batch = opts.batch,
-        counting = counting,
+        counting = opts.token == "turns",
         wish = kind ~= "multi" and wish_of(path, claim, opts), -- a multi-lock has its parts'
     }, Lock)
 end

@@ -23,8 +23,8 @@ function _M.deliver_by(fn)
 end
 
 
--- Without the ended ones, with a new one, if there is one.
-local function list(session)
+--- Adds a session, or none, and leaves out those that have ended.
+function _M.add(session)
     local sessions, count = setmetatable({}, { __mode = "v" }), 0
     for i = 1, opened.count do
         local each = opened[i]
@@ -39,8 +39,9 @@ local function list(session)
 end
 
 
-function _M.add(session)
-    list(session)
+-- Of this thread and process.
+local function is_here(session, thread)
+    return session.thread == thread and not session.handle:foreign()
 end
 
 
@@ -50,7 +51,7 @@ function _M.dispatch()
     local sessions, thread, count = opened, this_thread(), 0
     for i = 1, sessions.count do
         local session = sessions[i]
-        if session and session.thread == thread and not session.handle:foreign() then
+        if session and is_here(session, thread) then
             count = count + deliver(session)
         end
     end
@@ -63,7 +64,7 @@ local function handles_here()
     local sessions, thread, handles, ended = opened, this_thread(), {}, false
     for i = 1, sessions.count do
         local session = sessions[i]
-        if session and session.thread == thread and not session.handle:foreign() then
+        if session and is_here(session, thread) then
             handles[#handles + 1] = session.handle
             if session.handle:ended() then session.ended, ended = true, true end
         end
@@ -78,7 +79,7 @@ function _M.await(seconds)
     local handles, ended = handles_here()
     poll(handles, min(SLICE, seconds))
     _M.dispatch()
-    if ended then list() end -- they have had their last news
+    if ended then _M.add() end -- they have had their last news
 end
 
 

@@ -421,7 +421,7 @@ describe("a predecessor that goes between the list and the watch", function()
             theirs:release{ wait = 20 }
             proxy:command("flow")
         end, function()
-            in_line(2)
+            -- By then the waiter is in line.
             rig.wait_for("release", function() return theirs:state() == "released" end)
             assert(third:mutex(lock.path):acquire(10)):release()
             order[#order + 1] = "third"
