@@ -10,6 +10,7 @@ files["bench"] = { read_globals = later }
 files["spec"] = { std = "min+busted", read_globals = later }
 files["bench/nginx_app.lua"] = { globals = { "ngx" } }
 files["docs"] = { globals = { "ngx" } }
+files["examples"] = { globals = { "ngx" }, read_globals = { "table.unpack", "unpack" } }
 files["docs/seckill/sale_spec.lua"] = { std = "min+busted" }
 files["docs/testing-your-code/sale_spec.lua"] = { std = "min+busted" }
 files["lua/zklock/seckill/http/app.lua"] = { globals = { "ngx" } }

@@ -46,13 +46,14 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
 .PHONY: bench-peers bench-many bench-engines soak lint lint-actions
-.PHONY: format coverage install rockspec dist clean setup setup-tests build-tests test-lua test-luajit
+.PHONY: format coverage install rockspec dist clean setup setup-tests build-tests
+.PHONY: test-lua test-luajit
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
+.PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
 .PHONY: test-lua-servers test-lua-links test-lua-early test-lua-late test-lua-laboratory
 .PHONY: test-luajit-early test-luajit-late test-luajit-laboratory
 .PHONY: test-asan-faults test-asan-early test-asan-late
 .PHONY: test-tsan-faults test-tsan-early test-tsan-late
-.PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
 .PHONY: test-command-counter test-cerberus-storm test-cerberus-model interrupts valgrind test-valgrind test-rock test-soak
 .DELETE_ON_ERROR:
 
@@ -361,7 +362,7 @@ interrupts:
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
-	$(patsubst %,spec/%_spec.lua,command_repl documents each_lua interrupt misuse mutants packaging shortage types)
+	$(patsubst %,spec/%_spec.lua,command_repl documents each_lua examples interrupt misuse mutants packaging shortage types)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
@@ -420,7 +421,7 @@ lint: lint-actions
 		$(CSTD) -I/usr/include/lua5.4 -I$(ZOOKEEPER_INCDIR)
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,portability \
 		--suppress=missingIncludeSystem src rig/*.c
-	luacheck --quiet lua bin/zklock spec bench docs types
+	luacheck --quiet lua bin/zklock spec bench docs examples types
 
 # What a claim asks for is carried out in one place, for whoever drives a session: src/session.
 lint-actions:

@@ -33,7 +33,7 @@ external_dependencies = {
 
 build = {
    type = "builtin",
-   copy_directories = { "docs", "types" },
+   copy_directories = { "docs", "examples", "types" },
    install = {
       -- The command needs argparse, which is no dependency: a rock cannot have one for a part of it,
       -- and the library needs nothing. The command says so if it is missing.
@@ -137,6 +137,7 @@ build = {
       ["zklock.command.break"] = "lua/zklock/command/break.lua",
       ["zklock.command.columns"] = "lua/zklock/command/columns.lua",
       ["zklock.command.completion"] = "lua/zklock/command/completion.lua",
+      ["zklock.command.completions"] = "lua/zklock/command/completions.lua",
       ["zklock.command.connect"] = "lua/zklock/command/connect.lua",
       ["zklock.command.doctor"] = "lua/zklock/command/doctor.lua",
       ["zklock.command.json"] = "lua/zklock/command/json.lua",

@@ -30,6 +30,28 @@ describe("zklock #server", function()
             end
         end)
 
+        it("completes globals, fields and methods", function()
+            local text = session("--hosts memory:repl", table.concat({
+                'lock = session:mutex("/repl")', "lease = lock:acquire(20)",
+                'of = require("zklock.command.completions").of',
+                'for _, word in ipairs{ "sess", "session:mut", "zklock.dr", "lock:que",',
+                '"lease:tok", "os.ge", "nothing:x" } do',
+                'print("(" .. table.concat(of(word), " ") .. ")") end os.exit(0, true)',
+            }, " "))
+            for _, words in ipairs{ "session", "session:mutex", "zklock.driver", "lock:queue",
+                                    "lease:token_string", "os.getenv", "" } do
+                assert.is_truthy(text:find("(" .. words .. ")\n", 1, true), words .. text)
+            end
+        end)
+
+        if not rawget(_G, "jit") then -- which has no readline
+            it("completes by the tabulator", function()
+                local text = rig.shell("printf 'session:timeo\\t()\\nos.exit(0, true)\\n' | "
+                    .. "script -qec '%s bin/zklock repl --hosts memory:repl' /dev/null", LUA)
+                assert.is_truthy(text:find("session:timeout%(%).*10%.0\r?\n"), text)
+            end)
+        end
+
         it("starts a ZooKeeper of its own if none is named, which ends with it", function()
             local text = rig.shell("echo 'print(session:state()) print(session.hosts)' | "
                 .. "ZK_HOSTS= %s bin/zklock repl 2>&1", LUA)

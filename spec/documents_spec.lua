@@ -11,7 +11,7 @@ local function read(path) return rig.shell("cat %s", path) end
 
 
 local documents = {}
-for path in rig.shell("find README.md SECURITY.md rig/README.md docs -name '*.md' | sort"):gmatch "[^\n]+" do
+for path in rig.shell("find *.md rig/README.md docs examples -name '*.md' | sort"):gmatch "[^\n]+" do
     documents[path] = read(path)
 end
 
@@ -90,6 +90,41 @@ describe("the documents", function()
             if file and file ~= "README.md" then made[file] = text:match "\n\n(%d+%-%d+%-%d+)%." end
         end
         assert.same(made, listed)
+    end)
+end)
+
+
+describe("README.zh-CN.md", function()
+    local english, chinese = documents["README.md"], documents["README.zh-CN.md"]
+
+    local function blocks(text)
+        local found = {}
+        for code in text:gmatch "\n```%l*\n(.-)\n```" do
+            found[#found + 1] = code:gsub(" *%-%- [^\n]*", ""):gsub(" *# [^\n]*", "")
+                :gsub(" *%-%->[^\n]*", "")
+        end
+        return found
+    end
+
+    -- What is found in either, sorted.
+    local function all(text, pattern)
+        local found = {}
+        for each in text:gmatch(pattern) do found[#found + 1] = each end
+        table.sort(found)
+        return found
+    end
+
+    it("has the code of README.md, but for comments", function()
+        assert.same(blocks(english), blocks(chinese))
+        assert.is_true(#blocks(english) >= 6)
+    end)
+
+    it("has its numbers, its links, its headings and its marked text", function()
+        for _, pattern in ipairs{ "%d[%d.]*%f[^%d.]", "%]%((%S-)%)", "\n(#+) ", "\n[*%d]+%.? " } do
+            local function of(text) return all(text:gsub("%.%f[^%d.]", ""), pattern) end
+            local own = of(english:gsub("README%.zh%-CN%.md", "README.md"))
+            assert.same(own, of((chinese)))
+        end
     end)
 end)
 

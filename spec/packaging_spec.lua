@@ -83,8 +83,8 @@ describe("the rockspec", function()
         assert.is_truthy(log:find(("\n## [%s]"):format(version), 1, true))
     end)
 
-    it("carries the documents and the types", function()
-        assert.same({ "docs", "types" }, rockspec().build.copy_directories)
+    it("carries the documents, the examples and the types", function()
+        assert.same({ "docs", "examples", "types" }, rockspec().build.copy_directories)
     end)
 end)
 

@@ -11,10 +11,10 @@ local ipairs, pairs = ipairs, pairs
 local pcall, setmetatable = pcall, setmetatable
 local brief = misuse.brief
 
+local methods = {}
 ---@class zklock.Lease
 ---@field token integer the fencing token: it grows with every exclusive grant
-local Lease = { __name = "zklock.lease" }
-local methods = {}
+local Lease = { __name = "zklock.lease", methods = methods }
 
 
 -- The token is looked up late: above 2^53 it raises where numbers are doubles.

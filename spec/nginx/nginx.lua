@@ -131,8 +131,8 @@ end
 --- Starts the example of the documentation, on another port and with files of its own.
 function nginx.example()
     local self = new()
-    rig.shell("cp docs/nginx/*.lua %s", self.dir)
-    local text = read("docs/nginx/nginx.conf"):gsub("127.0.0.1:8080", "127.0.0.1:" .. self.port)
+    rig.shell("cp examples/nginx/*.lua %s", self.dir)
+    local text = read("examples/nginx/nginx.conf"):gsub("127.0.0.1:8080", "127.0.0.1:" .. self.port)
         :gsub("error_log stderr", "error_log error.log"):gsub("/tmp/zklock%-nginx.pid", "pid")
         :gsub("/tmp/zklock%-nginx", self.dir .. "/temp")
     write(self.dir .. "/conf", text)

@@ -1,5 +1,6 @@
 --- What the prompt of zklock repl has: globals, on purpose.
 
+local completions = require "zklock.command.completions"
 local show = require "zklock.command.show"
 local tree = require "zklock.command.tree"
 local zklock = require "zklock"
@@ -53,4 +54,5 @@ end
 local globals = { zklock = zklock, session = session, stats = stats, queue = queue, help = help }
 for name, value in pairs(globals) do rawset(_G, name, value) end
 
+completions.install()
 print(("zklock %s, %s; help() says what there is"):format(zklock._VERSION, tostring(session)))

@@ -39,6 +39,7 @@ local function command(given, hosts)
     }
     if not shell.lacks "rlwrap" and shell.succeeds "test -t 0" then
         environment[#environment + 1] = "rlwrap"
+        environment[#environment + 1] = "-r" -- completes words that were seen
     end
     for _, word in ipairs{ interpreter.own(), "-i", "-e", 'require "zklock.command.prompt"' } do
         environment[#environment + 1] = word

@@ -1,0 +1,92 @@
+--- The programs of examples/ do what their comments say, as they stand. (The shop in nginx is
+-- started by spec/nginx/wait_spec.lua.)
+local files = require "spec.files"
+local rig = require "spec.rig"
+
+local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
+
+local server = rig.shared()
+
+
+-- What a program prints; the pipe.
+local function begin(name, ...)
+    local words = { ("ZK_HOSTS=%s %s examples/%s.lua"):format(server.hosts, LUA, name), ... }
+    return assert(io.popen(table.concat(words, " ") .. " 2>&1"))
+end
+
+
+local function run(name)
+    local pipe = begin(name)
+    local printed = pipe:read("*a")
+    pipe:close()
+    return printed
+end
+
+
+describe("the example of", function()
+    after_each(rig.close_sessions)
+
+    it("a pool never has more than three permits in use", function()
+        local printed = run "pool"
+        local _, count = printed:gsub("exported ", "")
+        assert.equal(6, count, printed)
+        assert.is_truthy(printed:find("at most [123] of 3 permits were in use\n"), printed)
+    end)
+
+    it("a transfer loses nothing, and refuses what is not there", function()
+        assert.equal("both have\t100\na thousand\tnot enough\n", run "transfer")
+    end)
+
+    it("a cache computes once for all its readers", function()
+        assert.equal("five readers, computed 1 times\n", run "cache")
+    end)
+
+    it("a leader has a standby, which knows of it and follows", function()
+        local first = begin("leader", "host-a:80")
+        assert.is_truthy(first:read("*l"):find("^host%-a:80 leads, by token %d+$"))
+        local second = begin("leader", "host-b:80")
+        assert.equal("host-a:80 gives way\n", first:read("*a"))
+        local printed = second:read("*a")
+        assert.is_truthy(printed:find("host%-b:80 leads, by token %d+\nhost%-b:80 gives way\n$"),
+                         printed)
+        first:close()
+        second:close()
+    end)
+
+    describe("a cron job", function()
+        local folder
+
+        before_each(function()
+            folder = rig.shell("mktemp -d"):match "[^\n]+"
+            files.write(folder .. "/zklock", ('#!/bin/sh\nexec %s bin/zklock "$@"\n'):format(LUA))
+            rig.shell("chmod +x %s/zklock", folder)
+        end)
+        after_each(function() rig.shell("rm -rf %s", folder) end)
+
+        local function night()
+            local command = "PATH=%s:$PATH ZK_HOSTS=%s examples/nightly.sh %s/reports 2>&1; echo $?"
+            return rig.shell(command, folder, server.hosts, folder)
+        end
+
+        local function reports()
+            return tonumber(rig.shell("cat %s/reports/reports 2>/dev/null | wc -l", folder))
+        end
+
+        it("leaves its work to the machine that is at it", function()
+            local lease = rig.hold(rig.session(server.hosts):mutex "/examples/nightly")
+            local printed = night()
+            assert.is_truthy(printed:find("%(taken%)\n0\n$"), printed)
+            assert.equal(0, reports())
+            rig.released(lease)
+            assert.equal("0\n", night())
+            assert.equal(1, reports())
+        end)
+
+        it("throws its report away if a later run was quicker", function()
+            rig.shell("mkdir %s/reports; echo 9000000000000000 >%s/reports/token", folder, folder)
+            local printed = night()
+            assert.is_truthy(printed:find("this one is thrown away\n1\n$"), printed)
+            assert.equal(0, reports())
+        end)
+    end)
+end)
