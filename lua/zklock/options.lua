@@ -308,6 +308,14 @@ function _M.mutex(given)
 end
 
 
+local election_fields = { data = check.data }
+
+--- Those of the mutex: a candidate that leads does not contend again.
+function _M.election(given)
+    return complete(given, election_fields, { reentrant = false }, "the options of election")
+end
+
+
 -- What others hold beside it cannot be kept.
 local function refuse_keep(given, what)
     if type(given) ~= "table" or given.keep == nil then return end

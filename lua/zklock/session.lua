@@ -1,5 +1,6 @@
 --- Sessions: the connection to ZooKeeper that locks live in.
 
+local Election = require "zklock.election"
 local Lock = require "zklock.lock"
 local RWLock = require "zklock.rwlock"
 local Request = require "zklock.request"
@@ -260,6 +261,15 @@ function Session:multi(locks)
 end
 
 
+--- Those who lead() stand in line for the mutex on that path: its holder leads.
+---@param opts? { data?: string } what others are shown of a leader
+---@return zklock.Election
+function Session:election(path, opts)
+    path, opts = options.path(path), options.election(opts)
+    return Election.new(self, Lock.new(self, path, "mutex", opts))
+end
+
+
 ---@param limit integer permits in all; the same for all users of the path
 ---@return zklock.Lock lock its acquire and with take { permits = n }, all or none
 function Session:semaphore(path, limit, opts)
@@ -379,6 +389,8 @@ local function new(handle, hosts, opts)
         on_state = opts.on_state,
         requests = weak_values(), -- id -> Request
         watchers = {}, -- id -> Watcher
+        followers = {}, -- a set
+        reopens = opts.reopen,
         leases = setmetatable({}, { __mode = "k" }), -- those with callbacks
         callback_errors = 0,
     }, Session)
