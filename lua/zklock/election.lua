@@ -62,6 +62,7 @@ end
 function Election:on_change(fn)
     options.callback(fn, "what on_change calls")
     if self.session:forked() then return failure("forked", self.lock.path) end
+    if self.session:state() == "closed" then return failure("closed", self.lock.path) end
     local follower = Follower.new(self.lock, fn)
     return function() follower:stop() end
 end
