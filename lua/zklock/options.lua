@@ -161,6 +161,7 @@ local connect_fields = {
     parents = one_of("container", "persistent"),
     margin = check.margin,
     reopen = check.flag,
+    drain = check.duration,
     identity = check.text,
     on_state = check.callback,
 }
@@ -172,6 +173,7 @@ local connect_defaults = {
     parents = "container",
     margin = 0.5,
     reopen = true,
+    drain = 0.5,
 }
 
 function _M.connect(given)
@@ -505,6 +507,13 @@ end
 function _M.node(path)
     check_node(path, "the path")
     return path
+end
+
+
+local close_fields = { drain = check.duration, drain_waiters = check.flag }
+
+function _M.close(given)
+    return complete(given, close_fields, { drain_waiters = true }, "the options of close")
 end
 
 
