@@ -77,7 +77,7 @@ static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
 }
 
 /* The session drains: its node does not stay after it. */
-static zkl_actions keep_no_more(struct zkl_claim *claim, zkl_time now) {
+static zkl_actions stop_keeping(struct zkl_claim *claim, zkl_time now) {
     (void)now;
     claim->keep = 0;
     return claim->state == ZKL_KEPT ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
@@ -205,7 +205,7 @@ zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time time
     struct zkl_request *request = zkl_request_new(session, REQUEST_DRAIN, timeout);
     if (!request) return NULL;
     session->draining = true;
-    zkl_stakes_feed(session, keep_no_more);
+    zkl_stakes_feed(session, stop_keeping);
     if (!waiters) zkl_stakes_feed(session, end_new);
     if (!waiters) zkl_stakes_feed(session, send_away);
     zkl_session_drained(session);
