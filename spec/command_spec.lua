@@ -392,6 +392,58 @@ describe("zklock #server", function()
     end)
 
 
+    describe("elect", function()
+        local function elect(text, ...)
+            return ("--hosts %s --timeout 20 elect "):format(server.hosts) .. text:format(...)
+        end
+
+        it("runs the command while it leads, shows who does, and ends with it", function()
+            local path = rig.path()
+            local first = start(elect("%s sh -c 'echo $ZKLOCK_TOKEN; exit 3'", path))
+            local token = tonumber(first:line())
+            assert.is_true(token > 0)
+            assert.equal(3, (first:finish()))
+            local second = start(elect("--data two:2 %s sh -c 'echo in; exec sleep 60'", path))
+            second:find("in")
+            local third = start(elect("%s echo third", path))
+            contends(path, 2)
+            local identity, data = rig.session(server.hosts):election(path):leader(20)
+            assert.matches(":%d+$", identity)
+            assert.equal("two:2", data)
+            second:signal("TERM")
+            assert.equal(143, (second:finish()))
+            assert.equal("third", third:line())
+            assert.equal(0, (third:finish()))
+        end)
+
+        it("contends again, at the end of the line, when the lead is lost", function()
+            local path = rig.path()
+            local process = start(elect("%s sh -c 'echo in $ZKLOCK_TOKEN; exec sleep 60'", path))
+            local token = process:find("in "):match("%d+")
+            local waiting = rig.session(server.hosts):mutex(path)
+            server:foreign("delete '%s'", contends(path))
+            process:find("it contends again")
+            local again = process:find("in "):match("%d+")
+            assert.is_true(tonumber(again) > tonumber(token))
+            assert.is_true(lives(process.pid)) -- the same process
+            assert.equal("timeout", (rig.code_of(waiting, 0)))
+            process:signal("TERM")
+            assert.equal(143, (process:finish()))
+        end)
+
+        it("ends by a signal while it waits", function()
+            local path = rig.path()
+            local lease = rig.hold(rig.session(server.hosts):mutex(path))
+            local process = start(elect("%s echo never", path))
+            contends(path, 2)
+            process:signal("INT")
+            assert.same({ 130, "" }, { process:finish() })
+            server:wait_for_nodes(path, 1)
+            rig.released(lease)
+        end)
+    end)
+
+
     describe("a command is ended", function()
         local STUBBORN = [[sh -c 'trap "echo term >%s" TERM; echo $$
             while :; do sleep 0.02; done']]
@@ -673,7 +725,7 @@ describe("zklock #server", function()
         assert.equal("", rig.shell("bash -n %s 2>&1", script))
         local page = files.read("docs/zklock.1"):gsub("\\%-", "-")
         local guide = files.read("docs/command.md")
-        for _, verb in ipairs{ "run", "ls", "show", "break", "doctor", "repl", "seckill",
+        for _, verb in ipairs{ "run", "elect", "ls", "show", "break", "doctor", "repl", "seckill",
                                "completion" } do
             local status, text = outcome("%s --help", verb)
             if verb == "seckill" then

@@ -59,6 +59,7 @@ describe("every method of", function()
         objects.rwlock = rwlock
         objects["read lock"] = rwlock:read()
         objects["write lock"] = rwlock:write()
+        objects.election = session:election(rig.path())
         objects.condition = mutex:condition("some")
         objects.lease = assert(mutex:acquire(5))
         zklock.driver{ wait = function(...)
@@ -119,6 +120,7 @@ describe("every method of", function()
         ["unfair mutex"] = "lock", ["semaphore"] = "lock", ["multi-lock"] = "lock",
         ["rwlock"] = "rwlock", ["read lock"] = "lock", ["write lock"] = "lock",
         ["condition"] = "condition", ["lease"] = "lease", ["request"] = "request",
+        ["election"] = "election",
     } do
         asks_for_a_colon(name, word, named[word])
     end
@@ -131,7 +133,8 @@ describe("every method of", function()
     end
 
     it("a class that the reference has is among them", function()
-        local known = { session = 1, lock = 1, rwlock = 1, condition = 1, lease = 1, request = 1 }
+        local known = { session = 1, lock = 1, rwlock = 1, condition = 1, lease = 1, request = 1,
+                        election = 1 }
         for word in pairs(named) do assert.is_truthy(known[word], word) end
     end)
 end)

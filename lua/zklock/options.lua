@@ -177,6 +177,7 @@ local connect_fields = {
     parents = one_of("container", "persistent"),
     margin = check.margin,
     reopen = check.flag,
+    drain = check.duration,
     identity = check.text,
     on_state = check.callback,
     on_event = check.callback,
@@ -192,6 +193,7 @@ local connect_defaults = {
     parents = "container",
     margin = 0.5,
     reopen = true,
+    drain = 0.5,
     grace = 0,
 }
 
@@ -344,6 +346,14 @@ function _M.mutex(given)
             opts.order)
     end
     return opts
+end
+
+
+local election_fields = { data = check.data }
+
+--- Those of the mutex: a candidate that leads does not contend again.
+function _M.election(given)
+    return complete(given, election_fields, { reentrant = false }, "the options of election")
 end
 
 
@@ -566,6 +576,13 @@ end
 function _M.node(path)
     check_node(path, "the path")
     return path
+end
+
+
+local close_fields = { drain = check.duration, drain_waiters = check.flag }
+
+function _M.close(given)
+    return complete(given, close_fields, { drain_waiters = true }, "the options of close")
 end
 
 

@@ -1,5 +1,6 @@
 --- Sessions: the connection to ZooKeeper that locks live in.
 
+local Election = require "zklock.election"
 local Lock = require "zklock.lock"
 local RWLock = require "zklock.rwlock"
 local Request = require "zklock.request"
@@ -214,6 +215,11 @@ function Session:forked()
 end
 
 
+local function take_result(request)
+    return request.handle:result()
+end
+
+
 -- Ends everything at most within `bound` seconds.
 local function close(self, bound)
     if self:forked() then return failure("forked", self.hosts) end
@@ -222,8 +228,20 @@ local function close(self, bound)
 end
 
 
---- Releases every lease, wakes every waiter with "closed". Takes at most 5 s.
-function Session:close()
+--- Releases every lease, wakes every waiter with "closed". Takes at most 5 s, and before that,
+-- with `drain`, so many seconds in which holders may end, and waiters be granted. No acquire
+-- begins then.
+---@param opts? { drain?: number, drain_waiters?: boolean } drain_waiters = false: none is granted
+---@return true? ok
+---@return string? message
+---@return string? code "context", "forked"
+function Session:close(opts)
+    opts = options.close(opts)
+    if opts.drain and not self:forked() and self:state() ~= "closed" then
+        local refusal, code = wait.refusal(self)
+        if refusal then return nil, refusal, code end
+        self:await(self.handle:drain(opts.drain_waiters, opts.drain), opts.drain, take_result)
+    end
     return close(self, CLOSE_BOUND)
 end
 
@@ -290,6 +308,15 @@ end
 ---@return zklock.Lock
 function Session:multi(locks)
     return multi(self, locks)
+end
+
+
+--- Those who lead() stand in line for the mutex on that path: its holder leads.
+---@param opts? { data?: string } what others are shown of a leader
+---@return zklock.Election
+function Session:election(path, opts)
+    path, opts = options.path(path), options.election(opts)
+    return Election.new(self, Lock.new(self, path, "mutex", opts))
 end
 
 
@@ -419,16 +446,14 @@ local function new(handle, hosts, opts)
         meter_count = 0,
         requests = weak_values(), -- id -> Request
         watchers = {}, -- id -> Watcher
+        followers = {}, -- a set
+        reopens = opts.reopen,
+        drain = opts.drain, -- seconds, in nginx
         leases = setmetatable({}, { __mode = "k" }), -- those with callbacks
         callback_errors = 0,
     }, Session)
     sessions.add(self)
     return self
-end
-
-
-local function take_result(request)
-    return request.handle:result()
 end
 
 

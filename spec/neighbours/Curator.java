@@ -7,11 +7,14 @@ import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderSelector;
+import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.retry.RetryOneTime;
@@ -87,6 +90,38 @@ final class Lock {
     }
 }
 
+/** A candidate: it has the lead until it gives that up, as if that were a lock. */
+final class Candidate extends LeaderSelectorListenerAdapter {
+    private final CountDownLatch leads = new CountDownLatch(1);
+    private final CountDownLatch ends = new CountDownLatch(1);
+    private final LeaderSelector selector;
+
+    Candidate(CuratorFramework client, String path, String text) {
+        selector = new LeaderSelector(client, path, this);
+        selector.setId(text);
+    }
+
+    @Override
+    public void takeLeadership(CuratorFramework client) throws Exception {
+        leads.countDown();
+        ends.await();
+    }
+
+    void lead() throws Exception {
+        selector.start();
+        leads.await();
+    }
+
+    void end() {
+        ends.countDown();
+        selector.close();
+    }
+
+    String leader() throws Exception {
+        return selector.getLeader().getId();
+    }
+}
+
 // --- one step at a time ------------------------------------------------------------------
 
 /** One session and one thread, with one lock at a time. */
@@ -95,6 +130,7 @@ final class Hand {
     private final ExecutorService thread = Executors.newSingleThreadExecutor();
     private volatile String state = "free";
     private Lock lock;
+    private Candidate candidate;
 
     Hand(String hosts) throws Exception {
         client = Curator.connect(hosts);
@@ -112,6 +148,28 @@ final class Hand {
         lock = new Lock(client, kind, path, data);
         state = "waiting";
         thread.submit(() -> acquire(limit.equals("-") ? null : Double.valueOf(limit)));
+        return "";
+    }
+
+    /** Stands for election; "held" when it leads. */
+    String elect(String path, String id) {
+        candidate = new Candidate(client, path, id);
+        state = "waiting";
+        thread.submit(() -> {
+            candidate.lead();
+            state = "held";
+            return null;
+        });
+        return "";
+    }
+
+    String leader() throws Exception {
+        return candidate.leader();
+    }
+
+    String resign() {
+        candidate.end();
+        state = "free";
         return "";
     }
 
@@ -173,6 +231,9 @@ final class Commands {
             case "release": return hand.release();
             case "downgrade": return hand.downgrade();
             case "session": return hand.session();
+            case "elect": return hand.elect(words[2], words[3]);
+            case "leader": return hand.leader();
+            case "resign": return hand.resign();
             default: throw new IllegalArgumentException("unknown command");
         }
     }

@@ -229,6 +229,33 @@ describe("beside the others", function()
         end
     end)
 
+    side_by_side("an election has candidates of Curator's LeaderSelector in its line", function()
+        local election, leads, ends = one.open:election(path), false, false
+        local second = neighbours.Curator:hand("second")
+        curator:elect(path, "java-1")
+        becomes(curator, "held")
+        coroutine.wrap(function()
+            election:lead(function()
+                leads = true
+                rig.wait_for("the end of the lead", function() return ends end, LONG)
+                leads = false
+                return true
+            end)
+        end)()
+        rig.wait_for("both", function() return #server:nodes(path) == 2 end, LONG)
+        assert.equal("java-1", (election:leader(LONG)))
+        second:elect(path, "java-2")
+        rig.wait_for("all", function() return #server:nodes(path) == 3 end, LONG)
+        assert.is_false(leads)
+        curator:resign()
+        rig.wait_for("our lead", function() return leads end, LONG)
+        assert.equal("waiting", (second:state()))
+        assert.equal("shop 1", second:leader())
+        ends = true
+        becomes(second, "held")
+        second:resign()
+    end)
+
     side_by_side("queue() shows who reads and who writes", function()
         local second = neighbours.Curator:hand("second")
         local line = { curator, one, second, kazoo }

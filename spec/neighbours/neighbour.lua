@@ -12,6 +12,9 @@
 --   state HAND          free, waiting, held CZXID, timeout, failed MESSAGE
 --   release HAND        answers when it is done
 --   downgrade HAND      a writer becomes a reader, as the client does that
+--   elect HAND PATH ID, leader HAND, resign HAND
+--                       Curator's: stands for election by that id, and has the lead as a lock; says
+--                       who leads; ends
 --   session HAND        its session, in hexadecimal
 --   drop HAND           closes its session, whatever it does
 --   quit                closes all sessions and ends
@@ -106,6 +109,13 @@ function Hand:state()
 end
 
 
+function Hand:elect(path, id)
+    self.neighbour.used[self.name] = self
+    command(self, "elect", path, id)
+end
+
+function Hand:leader() return command(self, "leader") end
+function Hand:resign() command(self, "resign") end
 function Hand:release() command(self, "release") end
 function Hand:downgrade() command(self, "downgrade") end
 function Hand:session() return command(self, "session") end

@@ -78,6 +78,54 @@ describe("the sale over HTTP #nginx", function()
         return rig.hold(rig.session(server.hosts):mutex(run.root .. LOCK))
     end
 
+    -- Master processes that take up their configuration anew; then all workers are new.
+    local function reload(servers)
+        local old = {}
+        for _, each in ipairs(servers) do
+            for _, pid in ipairs(each.pids) do old[pid] = true end
+            os.execute(("kill -HUP $(cat %s/pid)"):format(each.folder))
+        end
+        return function(each)
+            local status, body = client.request(each.port, "GET", "/mall/state")
+            local pids = status == 200 and dkjson.decode(body).pids or {}
+            for _, pid in ipairs(pids) do
+                if old[pid] then return false end
+            end
+            if #pids == 2 then each.pids = pids end
+            return #pids == 2
+        end
+    end
+
+    it("answers 200 or 409, nothing else, while both servers are reloaded five times", function()
+        open{ servers = 2, stock = 1000000, timeout = 15 }
+        local statuses, ends, tasks = {}, false, {}
+        for i = 1, 200 do
+            tasks[i] = function()
+                repeat
+                    local status, body = run:buy(i)
+                    status = status or body
+                    statuses[status] = (statuses[status] or 0) + 1
+                until ends
+            end
+        end
+        tasks[201] = function()
+            for _ = 1, 5 do
+                local is_new = reload(run.servers)
+                for _, each in ipairs(run.servers) do
+                    repeat until is_new(each)
+                end
+            end
+            ends = true
+        end
+        client.run(tasks)
+        local answers = (statuses[200] or 0) + (statuses[409] or 0)
+        statuses[200], statuses[409] = nil, nil
+        assert.same({}, statuses)
+        assert.is_true(answers >= 200)
+        run:settle()
+        assert.equal(1000000 - ordered(), left())
+    end)
+
     describe("answers a purchase", function()
         for _, strategy in ipairs{ "none", "shared", "zookeeper", "combined" } do
             it("with what is left and writes an order: " .. strategy, function()

@@ -33,6 +33,7 @@ void client_begin(struct client *client) {
     shortage_end(); /* else there is no client */
     client->zk = zkl_session_new(&settings);
     client->expiring = client->closing = false;
+    client->drain = NULL;
     client->last = 0;
     client->held = 0;
     client_keep(client);
@@ -44,6 +45,7 @@ void client_end(struct client *client) {
     feeds_heed(false);
     EACH_WISH(client, wish) user_leave(wish);
     EACH_DEED(client, deed) deed_drop(deed);
+    if (client->drain) zkl_request_drop(client->drain);
     zkl_session_close(client->zk);
     zkl_session_closed(client->zk);
     zkl_session_free(client->zk);
@@ -362,6 +364,22 @@ void client_keep(struct client *client) {
 
 /* --- its end ------------------------------------------------------------------------ */
 
+/* From then on nobody begins; those that wait may be sent away. */
+static void begin_to_drain(struct client *client, bool waiters) {
+    tell("%s drains its session%s", story_client(client), waiters ? "" : ", and sends all away");
+    zkl_session_at(client->zk, clock_of(client));
+    EACH_WISH(client, wish) {
+        bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
+        bool away = waits || wish->away || (wish->request && !zkl_request_done(wish->request));
+        if (!waiters && away) wish->cancelled = ZKL_CLOSED;
+    }
+    client->drain = zkl_session_drain(client->zk, waiters, ZKL_NEVER);
+    client_settle(client);
+    EACH_STAKE(client, stake)
+    require(!client->drain || stake->claim.state != ZKL_KEPT || stake->claim.keep == 0,
+            "a session that drains keeps no node");
+}
+
 /* From then on nobody has anything; what is to be removed may take its time. */
 static void begin_to_close(struct client *client) {
     tell("%s closes its session", story_client(client));
@@ -402,6 +420,10 @@ static void come_to_the_end(struct client *client) {
 
 void client_close(struct client *client) {
     bool begins = !client->closing;
+    if (begins && !client->drain && world.setting.lingers && choose(2)) {
+        begin_to_drain(client, choose(2));
+        return;
+    }
     if (begins) begin_to_close(client);
     if (!begins || !world.setting.lingers) come_to_the_end(client);
 }

@@ -450,6 +450,11 @@ void rules_on_tick(const struct client *client, zkl_time now) {
         require(!holder || !rules_held_for_long(client, holder), "no hold outlives its end");
     }
     EACH_DEED(client, deed) rules_on_open_deed(client, deed, now);
+    bool wanted = false;
+    EACH_STAKE(client, stake) wanted = wanted || stake->claim.wanted;
+    if (client->drain)
+        require(zkl_request_done(client->drain) == !wanted,
+                "a session has drained when nobody holds or waits");
 }
 
 /* --- any time ----------------------------------------------------------------------------- */

@@ -165,12 +165,14 @@ static enum zkl_code of_one(const struct client *client, const struct wish *wish
     if (code == ZKL_CLOSED) return code;
     if (is_mixed(client, asked)) return ZKL_CONFLICT;
     enum zkl_code had = of_owner(client, wish->owner, asked, &verdict->again);
-    return had != ZKL_OK || verdict->again ? had : code;
+    if (had != ZKL_OK || verdict->again) return had;
+    return code == ZKL_OK && client->drain ? ZKL_CLOSED : code;
 }
 
 static enum zkl_code of_many(const struct client *client, const struct wish *wish,
                              const struct zkl_acquire_options asked[], unsigned count) {
     enum zkl_code code = refusal(client, asked, count);
+    if (code == ZKL_OK && client->drain) code = ZKL_CLOSED;
     for (unsigned i = 0; i < count && code == ZKL_OK; i++) {
         if (is_mixed(client, &asked[i])) code = ZKL_CONFLICT;
         else if (held(client, wish->owner, asked[i].path)) code = ZKL_WOULD_DEADLOCK;

@@ -260,24 +260,25 @@ struct client {
     struct deed deeds[DEEDS];
     struct shadow shadows[SHADOWS];
     enum life life;
-    unsigned wished;          /* how many wishes it had */
-    unsigned held;            /* grants of whose end no step was told */
-    unsigned waited, signals; /* how often it waited in the condition, and signalled */
-    bool closing;             /* its session closes, and takes its time for it */
-    unsigned deeds_done;      /* so many deeds were begun */
-    bool mutexes;             /* of all kinds it wants mutexes, not to read or write */
-    int session;              /* index; NOBODY: none */
-    int server;               /* connected to; NOBODY: to none */
-    bool expiring;            /* the library knows that its session is gone, zk does not */
-    zxid shown[LINES];        /* what the newest list showed */
-    bool stirred[LINES];      /* since then it was told that the children are others */
-    zkl_time proved;          /* issue time of the newest proof: the rules' own account of it */
-    zxid last;                /* the newest zxid that its library saw */
-    zkl_time sent;            /* world time of its last packet, for the library's ping */
-    int rate;                 /* of its clock, per mille */
-    zkl_time offset;          /* of its clock */
-    zkl_time round;           /* world time: by then its keeper comes round in any case */
-    zkl_time due;             /* client_due(), if it was asked */
+    unsigned wished;           /* how many wishes it had */
+    unsigned held;             /* grants of whose end no step was told */
+    unsigned waited, signals;  /* how often it waited in the condition, and signalled */
+    struct zkl_request *drain; /* its session drains before it closes; or NULL */
+    bool closing;              /* its session closes, and takes its time for it */
+    unsigned deeds_done;       /* so many deeds were begun */
+    bool mutexes;              /* of all kinds it wants mutexes, not to read or write */
+    int session;               /* index; NOBODY: none */
+    int server;                /* connected to; NOBODY: to none */
+    bool expiring;             /* the library knows that its session is gone, zk does not */
+    zxid shown[LINES];         /* what the newest list showed */
+    bool stirred[LINES];       /* since then it was told that the children are others */
+    zkl_time proved;           /* issue time of the newest proof: the rules' own account of it */
+    zxid last;                 /* the newest zxid that its library saw */
+    zkl_time sent;             /* world time of its last packet, for the library's ping */
+    int rate;                  /* of its clock, per mille */
+    zkl_time offset;           /* of its clock */
+    zkl_time round;            /* world time: by then its keeper comes round in any case */
+    zkl_time due;              /* client_due(), if it was asked */
     bool asked_due;
     const struct item *hears; /* what is being put in */
     struct late late;

@@ -180,6 +180,57 @@ static int suspend(lua_State *L) {
     return 0;
 }
 
+/* --- a new beginning ---------------------------------------------------------------------------
+ */
+
+/* All of a file of the kernel's, which does not tell its size, and a NUL; NULL: errno. */
+static char *read_all(const char *path, size_t *size) {
+    FILE *file = fopen(path, "re");
+    size_t room = 4096;
+    char *text = file ? malloc(room) : NULL, *larger = text;
+    *size = 0;
+    while (text && larger) {
+        *size += fread(text + *size, 1, room - *size - 1, file);
+        if (*size < room - 1) break;
+        larger = realloc(text, room *= 2);
+        if (larger) text = larger;
+    }
+    if (file) fclose(file);
+    if (text && larger) {
+        text[*size] = '\0';
+        return text;
+    }
+    free(text);
+    return NULL;
+}
+
+/* Its arguments, each with its NUL, as execv() wants them. NULL: no memory. */
+static char **split(char *text, size_t size) {
+    size_t count = 0;
+    for (size_t i = 0; i < size; i++) count += text[i] == '\0';
+    char **argv = calloc(count + 1, sizeof *argv);
+    for (size_t i = 0; argv && i < count; i++, text += strlen(text) + 1) argv[i] = text;
+    return argv;
+}
+
+/*
+ * child:again() -> reason. This process begins anew, with its command line and without a thread, so
+ * that it may have another child. The one that it has, has ended. It returns if that cannot be.
+ */
+static int again(lua_State *L) {
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    size_t size;
+    check_child(L);
+    char *text = read_all("/proc/self/cmdline", &size);
+    char **argv = text ? split(text, size) : NULL;
+    sigaction(SIGPIPE, &usual, NULL);
+    if (argv) execv("/proc/self/exe", argv);
+    lua_pushstring(L, strerror(errno));
+    free(argv);
+    free(text);
+    return 1;
+}
+
 /* --- news --------------------------------------------------------------------------------------
  */
 
@@ -247,9 +298,9 @@ static int drop(lua_State *L) {
 
 void zkl_lua_open_child(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"kill", kill_all}, {"launch", launch},  {"limit", limit},     {"next", next_news},
-        {"resume", resume}, {"signal", pass_on}, {"suspend", suspend}, {"wait", wait_for_news},
-        {"__gc", drop},     {NULL, NULL},
+        {"again", again},        {"kill", kill_all}, {"launch", launch},  {"limit", limit},
+        {"next", next_news},     {"resume", resume}, {"signal", pass_on}, {"suspend", suspend},
+        {"wait", wait_for_news}, {"__gc", drop},     {NULL, NULL},
     };
     zkl_lua_class(L, CHILD_BOX, methods);
 }

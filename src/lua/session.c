@@ -307,6 +307,15 @@ static int meter(lua_State *L) {
     return 1;
 }
 
+/* session:drain(waiters, timeout) -> request */
+static int drain(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 1);
+    bool waiters = lua_toboolean(L, 2);
+    zkl_time limit = zkl_lua_time(L, 3);
+    zkl_session *session = zkl_lua_begin(L, client);
+    return zkl_lua_begun(L, client, zkl_session_drain(session, waiters, limit));
+}
+
 /* session:holds(path, owner) -> true if that owner has it */
 static int holds(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
@@ -492,6 +501,7 @@ void zkl_lua_open_session(lua_State *L) {
         {"children", children},
         {"close", close_session},
         {"close_soon", close_soon},
+        {"drain", drain},
         {"ended", ended},
         {"fd", fd},
         {"foreign", foreign},

@@ -84,6 +84,18 @@ static zkl_actions end(struct zkl_claim *claim, zkl_time now) {
     return zkl_claim_release(claim, now);
 }
 
+/* The session drains: its node does not stay after it. */
+static zkl_actions stop_keeping(struct zkl_claim *claim, zkl_time now) {
+    (void)now;
+    claim->keep = 0;
+    return claim->state == ZKL_KEPT ? zkl_claim_cancel(claim, ZKL_CLOSED) : 0;
+}
+
+static zkl_actions send_away(struct zkl_claim *claim, zkl_time now) {
+    (void)now;
+    return zkl_claim_holds(claim) ? 0 : zkl_claim_cancel(claim, ZKL_CLOSED);
+}
+
 static zkl_actions wake(struct zkl_claim *claim, zkl_time now) {
     bool over = claim->pausing && now >= ((struct stake *)claim)->wake_at;
     return over ? zkl_claim_wake(claim) : 0;
@@ -189,6 +201,27 @@ void zkl_session_reopening(zkl_session *session) {
     if (session->state == ZKL_SESSION_EXPIRED) change(session, ZKL_SESSION_CONNECTING);
 }
 
+void zkl_session_drained(struct zkl_session *session) {
+    const struct stake *stake = session->stakes;
+    while (stake && !stake->claim.wanted) stake = stake->next;
+    if (!session->draining || stake) return;
+    for (struct zkl_request *request = session->requests, *next; request; request = next) {
+        next = request->next;
+        if (request->kind == REQUEST_DRAIN) zkl_request_finish(request, ZKL_OK, 0);
+    }
+}
+
+zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time timeout) {
+    struct zkl_request *request = zkl_request_new(session, REQUEST_DRAIN, timeout);
+    if (!request) return NULL;
+    session->draining = true;
+    zkl_stakes_feed(session, stop_keeping);
+    if (!waiters) zkl_stakes_feed(session, end_new);
+    if (!waiters) zkl_stakes_feed(session, send_away);
+    zkl_session_drained(session);
+    return request;
+}
+
 void zkl_session_close(zkl_session *session) {
     if (session->closing) return;
     session->closing = true;
@@ -285,6 +318,7 @@ void zkl_session_tick(zkl_session *session) {
     zkl_stakes_feed(session, zkl_claim_tick);
     zkl_stakes_feed(session, wake);
     zkl_stakes_feed(session, take_notice);
+    zkl_session_drained(session);
     beat(session);
     look(session);
     zkl_query_start_all(session);

@@ -149,6 +149,7 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
     enum zkl_code code = refusal_of(request->session, options, 1);
     if (code != ZKL_CLOSED && (is_mixed(request, path, options) || !is_new(request, path, options)))
         return true;
+    if (code == ZKL_OK && request->session->draining) code = ZKL_CLOSED;
     if (code == ZKL_OK) return contend(request, path, options);
     zkl_request_finish(request, code, 0);
     return true;
@@ -248,6 +249,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
         enum zkl_code code = refusal_of(session, options, count);
         request->quiet = options[0].quiet;
         request->hold.length = options[0].max_hold;
+        if (code == ZKL_OK && session->draining) code = ZKL_CLOSED;
         if (code != ZKL_OK) zkl_request_finish(request, code, 0);
         else if (are_new(request, options, count)) contend_all(request, options, count);
     }

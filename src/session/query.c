@@ -107,7 +107,8 @@ static void start(struct zkl_request *request) {
     case REQUEST_DOWNGRADE:
     case REQUEST_WAIT:
     case REQUEST_RELEASE:
-    case REQUEST_PAUSE: break;
+    case REQUEST_PAUSE:
+    case REQUEST_DRAIN: break;
     }
 }
 

@@ -134,7 +134,8 @@ enum request_kind {
     REQUEST_BREAK,
     REQUEST_GET,
     REQUEST_CHILDREN,
-    REQUEST_PAUSE
+    REQUEST_PAUSE,
+    REQUEST_DRAIN
 };
 
 /* It is asked while the lease stands: one that is lost answers it. */
@@ -239,6 +240,7 @@ struct zkl_session {
     bool reopen;                /* after an expiry there will be another; not after a refusal */
     bool refused;               /* the server does not take the credentials */
     zkl_time first_question_at; /* ZKL_NEVER: not before the shell says so */
+    bool draining;              /* zkl_session_drain() was called */
     bool closing;               /* zkl_session_close() was called */
     zkl_time busy_since;        /* since when there are stakes */
     zkl_time last_beat;

@@ -75,6 +75,12 @@ void zkl_session_suspended(zkl_session *session);
 void zkl_session_expired(zkl_session *session); /* all that is out is answered as unknown */
 void zkl_session_refused(zkl_session *session); /* the credentials: there will be no other */
 void zkl_session_reopening(zkl_session *session);
+/*
+ * No acquire begins to contend any more, it gets ZKL_CLOSED; an owner may enter again. With
+ * `waiters` those that wait may still be granted, else they get ZKL_CLOSED at once. The request is
+ * done when nobody holds or waits. Nothing is kept.
+ */
+zkl_request *zkl_session_drain(zkl_session *session, bool waiters, zkl_time timeout);
 /* Releases everything, and ends every wait with ZKL_CLOSED. */
 void zkl_session_close(zkl_session *session);
 void zkl_session_closed(zkl_session *session); /* the server knows that it is */

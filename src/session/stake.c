@@ -192,6 +192,7 @@ void zkl_stake_forget(struct stake *stake) {
     zkl_stake_resume_postponed(session, stake->path);
     stake->path = NULL;
     zkl_stake_unhold(stake);
+    zkl_session_drained(session);
 }
 
 /* --- what the user is told --------------------------------------------------------------- */

@@ -4,6 +4,8 @@
 
 #include "call.h"
 
+void zkl_session_drained(struct zkl_session *session); /* perhaps: connection.c */
+
 /* --- stake.c: its life, and what its user is told ------------------------------------------- */
 
 struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,

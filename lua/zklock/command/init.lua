@@ -14,7 +14,7 @@ local version = require("zklock")._VERSION
 
 local ipairs, pairs, pcall, require = ipairs, pairs, pcall, require
 
-local VERBS = { "run", "ls", "show", "break", "doctor", "repl", "seckill", "completion" }
+local VERBS = { "run", "elect", "ls", "show", "break", "doctor", "repl", "seckill", "completion" }
 
 -- Options of all verbs, before the verb or behind it.
 local VALUED = { ["--hosts"] = true, ["--timeout"] = true, ["--auth"] = true }

@@ -47,6 +47,19 @@ local function permits(text)
 end
 
 
+-- What ends the options, of elect, too.
+local function describe_command(parser)
+    parser:option("--grace", ("Seconds between SIGTERM and SIGKILL when the lock is lost; by "
+        .. "default %g."):format(GRACE)):argname "SECONDS":convert(connect.seconds)
+    parser:option("-c --command", "A command for the shell; it may stand behind PATH, too.")
+        :argname "TEXT"
+    parser:argument("path", "The lock's path."):argname "PATH"
+    parser:argument("words", "The command."):argname "COMMAND":args "*"
+end
+
+run.describe_command = describe_command
+
+
 function run.describe(parser)
     local seconds = connect.seconds
     parser:mutex(
@@ -61,12 +74,7 @@ function run.describe(parser)
             :convert(permits))
     parser:option("-E --conflict-exit-code", "Exit status if the lock is not had in time; by "
         .. "default 75."):argname "STATUS":convert(exit_status)
-    parser:option("--grace", ("Seconds between SIGTERM and SIGKILL when the lock is lost; by "
-        .. "default %g."):format(GRACE)):argname "SECONDS":convert(seconds)
-    parser:option("-c --command", "A command for the shell; it may stand behind PATH, too.")
-        :argname "TEXT"
-    parser:argument("path", "The lock's path."):argname "PATH"
-    parser:argument("words", "The command."):argname "COMMAND":args "*"
+    describe_command(parser)
 end
 
 
@@ -94,6 +102,7 @@ end
 
 local function lock_of(session, given)
     local path = given.path
+    if given.elects then return session:mutex(path, { data = given.data }) end
     if given.shared then return session:rwlock(path):read() end
     if given.exclusive then return session:rwlock(path):write() end
     if given.permits then return session:semaphore(path, given.permits[2]) end
@@ -112,6 +121,7 @@ end
 ---@field state string? the lease's, as it was told last
 ---@field sure_until number? the lease is not lost before
 ---@field lost boolean? the command is ended for it
+---@field told_to_end boolean? a signal that ends the command was passed on
 ---@field forced_at number? when what is left of the command is killed without the minder
 ---@field stopping boolean? the command is to stop, and then this process
 ---@field resuming boolean? it goes on when the lease is certain
@@ -142,7 +152,12 @@ end
 -- While there is one.
 local during = {}
 
-function during.signal(self, number) self.child:signal(number) end
+local ENDS = { [1] = true, [2] = true, [3] = true, [15] = true } -- HUP, INT, QUIT, TERM
+
+function during.signal(self, number)
+    self.told_to_end = self.told_to_end or ENDS[number]
+    self.child:signal(number)
+end
 
 function during.stop(self, number)
     self.stopping = true
@@ -321,6 +336,22 @@ function Run:carry_out()
 end
 
 
+-- A leader whose command was ended for a loss contends anew, once a server answers: with a new
+-- process, which may fork, for it has no thread yet.
+function Run:contend_again()
+    local session = self.session
+    self:say("%s: it contends again", self.given.path)
+    self.lease = nil
+    repeat
+        self.child:wait(session:fd(), SLICE)
+        session:dispatch()
+        self:attend()
+    until session:state() == "connected"
+    session:close()
+    refusal.raise(status.SOFTWARE, "it cannot begin anew: %s", self.child:again())
+end
+
+
 function run.run(given, _, err)
     connect.path(given.path)
     connect.hosts(given)
@@ -330,6 +361,9 @@ function run.run(given, _, err)
     local self = setmetatable({ given = given, child = child, err = err }, Run)
     zklock.driver(self:driver())
     local ok, result = pcall(self.carry_out, self)
+    if ok and given.elects and self.lost and not self.told_to_end then
+        ok, result = pcall(self.contend_again, self)
+    end
     if self.session then self.session:close() end
     if not ok then error(result, 0) end
     return result

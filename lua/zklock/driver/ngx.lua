@@ -25,7 +25,6 @@ local STEP = 0.01 -- seconds, between looks where nothing wakes us
 local IDLE = 0.1 -- the same while nobody waits
 local SLICE = 60 -- of a wait, after which its thread looks itself
 local LATE = 0.1 -- a wait is told of its deadline; this late it looks itself
-local GRACE = 0.5 -- that a wait has left when the worker is to go
 local DAY = 86400
 local CLOSE_BOUND = 1
 local FOREVER = 2147483647 -- milliseconds
@@ -137,9 +136,9 @@ end
 
 
 -- The worker is to go: each waiter has a moment left.
-function Dispatcher:hurry()
+function Dispatcher:hurry(drain)
     for request in pairs(self.waits) do
-        if now() > max(leaving, request.begun) + GRACE then request:interrupt() end
+        if now() > max(leaving, request.begun) + drain then request:interrupt() end
     end
 end
 
@@ -149,7 +148,7 @@ function Dispatcher:is_wanted()
     if not session or session.handle:ended() then return false end
     if exiting() then leaving = leaving or now() end
     if not leaving then return true end
-    self:hurry()
+    self:hurry(session.drain)
     return self:is_needed()
 end
 

@@ -48,7 +48,7 @@ local function path_of(folder, server) return ("%s/record-%d"):format(folder, se
 ---@param server integer
 ---@return zklock.seckill.Record
 function record.create(folder, server)
-    local file = assert(io.open(path_of(folder, server), "w"))
+    local file = assert(io.open(path_of(folder, server), "a"))
     file:setvbuf "line" -- a line is written whole, or not at all
     return setmetatable({ file = file }, Record)
 end

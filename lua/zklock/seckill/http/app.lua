@@ -21,6 +21,8 @@ local ngx = ngx
 
 
 local PATIENCE = 0.5 -- seconds, until a worker tries again to reach ZooKeeper
+local READY = 2 -- seconds for which a purchase waits until its worker is ready
+local LOOK = 0.02
 local MANY = "^0*[1-9]%d?%d?%d?%d?%d?$"
 local OF_A_BUYER = "^[1-9]%d?%d?%d?%d?%d?%d?%d?%d?$"
 
@@ -169,6 +171,14 @@ local function buy_together(buyer)
 end
 
 
+-- A worker is new after a reload, too, and has requests before its session.
+local function becomes_ready()
+    local due = ngx.now() + READY
+    while not is_ready and ngx.now() < due do ngx.sleep(LOOK) end
+    return is_ready
+end
+
+
 -- A request for a product that is unknown or sold out takes no lock: ZooKeeper keeps no node for
 -- names that strangers make up, and a sold-out product costs nothing any more.
 local function serve()
@@ -178,7 +188,7 @@ local function serve()
     end
     local wanted, message = wish()
     if not wanted then return refusal(400, "bad_request", message) end
-    if not is_ready then return refusal(503, "starting", "the server is not ready yet") end
+    if not becomes_ready() then return refusal(503, "starting", "the server is not ready yet") end
     local left = server.store:stock(wanted.product)
     if not left then
         return refusal(404, "unknown_commodity", "no such product: " .. wanted.product)
@@ -230,6 +240,7 @@ end
 function server.session()
     session = session or assert(zklock.connect(given.zookeeper, {
         timeout = tonumber(given.session), identity = given.name,
+        drain = server.timeout, -- after a reload those that wait are served, too
     }))
     return session
 end

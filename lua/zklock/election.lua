@@ -1,0 +1,84 @@
+--- An election: those who lead() stand in the line of one mutex, and its holder leads.
+
+local Follower = require "zklock.follower"
+local failure = require "zklock.failure"
+local options = require "zklock.options"
+local receiver = require "zklock.receiver"
+local scope = require "zklock.scope"
+
+local setmetatable = setmetatable
+
+---@class zklock.Election
+---@field lock zklock.Lock
+local Election = {}
+Election.__index = Election
+Election.__name = "zklock.election"
+
+
+-- An expiry ends a wait, but not the wish, if the session is opened anew.
+local function acquire(self)
+    while true do
+        local lease, message, code = self.lock:acquire()
+        if code ~= "expired" or not self.session.reopens then return lease, message, code end
+    end
+end
+
+
+--- Contends, and runs fn(lease) while it leads: again and again, each time from the end of the
+-- line, until fn returns true. An error of fn passes unchanged.
+---@param fn fun(lease: zklock.Lease): boolean?
+---@return true? done
+---@return string? message why it contends no more
+---@return string? code
+function Election:lead(fn)
+    options.callback(fn, "what lead runs")
+    while true do
+        local lease, message, code = acquire(self)
+        if not lease then return nil, message, code end
+        if scope(lease, fn, lease) then return true end
+    end
+end
+
+
+--- Who leads.
+---@param timeout? number seconds, default: the session timeout
+---@return string? identity
+---@return string? data or message
+---@return integer|string|nil token or code: "no_node" if nobody leads
+function Election:leader(timeout)
+    local queue, message, code = self.lock:queue(timeout)
+    if not queue then return nil, message, code end
+    if not queue[1] then return failure("no_node", self.lock.path, "nobody leads") end
+    return Follower.describe(queue[1])
+end
+
+
+--- Calls fn(identity, data, token) with who leads, soon, and after each change; fn(nil) when nobody
+-- does; fn(nil, message, code) when that may not be read. It runs inside any wait or
+-- session:dispatch().
+---@return function? stop it is not called any more
+---@return string? message
+---@return string? code "closed", "expired", "forked"
+function Election:on_change(fn)
+    options.callback(fn, "what on_change calls")
+    if self.session:forked() then return failure("forked", self.lock.path) end
+    if self.session:state() == "closed" then return failure("closed", self.lock.path) end
+    local follower = Follower.new(self.lock, fn)
+    return function() follower:stop() end
+end
+
+
+function Election:__tostring()
+    return ("zklock.election (%s)"):format(self.lock.path)
+end
+
+
+receiver(Election, Election, "election")
+
+
+function Election.new(session, lock)
+    return setmetatable({ session = session, lock = lock }, Election)
+end
+
+
+return Election

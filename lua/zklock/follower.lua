@@ -1,0 +1,108 @@
+--- A follower: it tells a function of the user's who leads an election, first, and after each
+-- change. It waits for nothing itself: its requests go on when dispatch() has their answers.
+--
+-- While somebody leads it watches that node. Nobody tells when a line that was empty is so no more:
+-- then it asks again after a moment.
+
+local Request = require "zklock.request"
+local take_queue = require "zklock.queue"
+
+local setmetatable = setmetatable
+
+local PAUSE = 0.5 -- seconds
+
+---@class zklock.Follower
+---@field told? string the leader's node, "" for nobody, or a failure's code
+---@field request? zklock.Request the one that is out
+---@field unwatch? function
+---@field stopped? boolean
+local Follower = {}
+Follower.__index = Follower
+
+
+--- Identity, data and token of the first in line. What asks it to give way has taken their place.
+function Follower.describe(entry)
+    if entry.revoked then return "", nil, entry.token end
+    return entry.identity, entry.data, entry.token
+end
+
+
+-- Calls `after` with the request when that is done. The one before is done with: its number must
+-- not be had again before its own call has ended, so this is what such a call ends with.
+function Follower:await(handle, after)
+    local before = self.request
+    self.request = Request.new(self.session, handle)
+    self.request:on_done(function(request)
+        if not self.stopped then after(self, request) end
+    end)
+    if before then before:close() end
+end
+
+
+function Follower:ask()
+    local session, lock = self.session, self.lock
+    self:await(session.handle:queue(lock.path, lock.claim, session:timeout()), self.take)
+end
+
+
+function Follower:rest()
+    self:await(self.session.handle:pause(PAUSE), self.ask)
+end
+
+
+-- Calls the function, unless it was told that.
+function Follower:tell(news, ...)
+    if self.told == news then return end
+    self.told = news
+    self.session:call(self.fn, ...)
+end
+
+
+-- Until that node is gone. An error of the look is asked about again.
+function Follower:watch(name)
+    local unwatch
+    unwatch = self.session:watch(self.lock.path .. "/" .. name, function(data, _, code)
+        if data or self.stopped or self.unwatch ~= unwatch then return end
+        unwatch()
+        self.unwatch = nil
+        if code then self:rest() else self:ask() end
+    end)
+    self.unwatch = unwatch
+    if not unwatch then self:rest() end
+end
+
+
+local final = { closed = true, forked = true }
+
+function Follower:take(request)
+    local session = self.session
+    local queue, message, code = take_queue(request, self.lock.path)
+    if final[code] or code == "expired" and not session.reopens then return self:stop() end
+    if not queue then
+        if code == "auth" or code == "unsupported" then self:tell(code, nil, message, code) end
+        return not self.stopped and self:rest()
+    end
+    local first = queue[1]
+    if first then self:tell(first.name, Follower.describe(first)) else self:tell("", nil) end
+    if self.stopped then return end
+    if first then self:watch(first.name) else self:rest() end
+end
+
+
+function Follower:stop()
+    self.stopped = true
+    self.session.followers[self] = nil
+    if self.unwatch then self.unwatch() end
+end
+
+
+--- The session refers to it until it is stopped.
+function Follower.new(lock, fn)
+    local self = setmetatable({ session = lock.session, lock = lock, fn = fn }, Follower)
+    self.session.followers[self] = true
+    self:ask()
+    return self
+end
+
+
+return Follower
