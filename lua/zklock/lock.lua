@@ -68,8 +68,16 @@ local way = {}
 
 -- Begins to contend.
 function way.ask(self, owner, timeout, trying, quiet, permits)
-    if self.session.on_event then token_uses.note(self) end
     return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet, permits)
+end
+
+
+-- The same of a session that has on_event.
+local noting = setmetatable({}, { __index = way })
+
+function noting.ask(self, ...)
+    token_uses.note(self)
+    return way.ask(self, ...)
 end
 
 
@@ -306,7 +314,7 @@ end
 function Lock.new(session, path, kind, opts)
     local claim, counting = opts.order == "none" and "unfair" or kind, opts.token == "turns"
     return setmetatable({
-        way = way,
+        way = session.on_event and noting or way,
         session = session,
         path = path,
         kind = kind,
