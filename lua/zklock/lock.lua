@@ -65,9 +65,17 @@ local way = {}
 
 -- Begins to contend.
 function way.ask(self, owner, timeout, trying, quiet, opts)
-    if self.session.on_event then token_uses.note(self) end
     return self.session.handle:acquire(self.wish, owner, timeout, trying, quiet,
                                        opts.max_waiters, opts.max_hold, opts.permits)
+end
+
+
+-- The same of a session that has on_event.
+local noting = setmetatable({}, { __index = way })
+
+function noting.ask(self, ...)
+    token_uses.note(self)
+    return way.ask(self, ...)
 end
 
 
@@ -266,7 +274,7 @@ end
 function Lock.new(session, path, kind, opts)
     local claim = opts.order == "none" and "unfair" or kind
     return setmetatable({
-        way = way,
+        way = session.on_event and noting or way,
         session = session,
         path = path,
         kind = kind,

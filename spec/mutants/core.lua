@@ -902,6 +902,28 @@ size_t drop_repeated(]] } } },
     { "grants-unknown", "an owner is not known to hold what it was granted",
       at = "zkl_multi_grant", find = "zkl_stake_note_grant(part);" },
 
+    -- --- what is measured ---------------------------------------------------------------
+
+    { "histogram-coarse", "a time is counted in a bucket twice as wide",
+      at = "bucket_of", find = "(size_t)(units >> doublings)",
+      replace = "((size_t)(units >> doublings) & ~(size_t)1)" },
+    { "histogram-edge", "a quantile is the lower edge of its bucket",
+      at = "middle_of", find = "2 * units + width", replace = "2 * units" },
+    { "histogram-rank", "a quantile of two is the smaller one, whatever is asked for",
+      at = "zkl_histogram_quantile", find = "+ 999" },
+    { "histogram-over-max", "a quantile is above the longest",
+      at = "zkl_histogram_quantile", find = "|| middle_of(i) > histogram->max" },
+    { "histogram-bound", "a bucket that is told counts what is above it",
+      at = "zkl_histogram_below", find = "i < STEPS", replace = "i <= STEPS" },
+    { "hold-loss", "the hold of a lease that is lost is not counted",
+      at = "zkl_stake_tell_loss", find = "zkl_stake_hold_ends(stake, ZKL_STEP_LOST);" },
+    { "hold-close", "what a close gives up is not counted",
+      at = "end", find = "zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED);" },
+    { "hold-parts", "each part of a multi-lock counts as a hold",
+      at = "zkl_stake_hold_ends", find = "if (stake->measured)" },
+    { "hold-condition", "a hold that ended with a lost reply is not counted",
+      at = "zkl_condition_granted", find = "zkl_stake_hold_ends(stake, ZKL_STEP_RELEASED);" },
+
     -- --- ends of waits, and of sessions -----------------------------------------------
 
     { "waiting-try", "a try waits while the session is suspended",

@@ -120,6 +120,11 @@ static bool sets_watch(const struct call *call, int rc) {
     return rc == ZKL_ERROR_NONE || (rc == ZKL_ERROR_NO_NODE && call->kind == CALL_WATCHER_EXISTS);
 }
 
+static void count_round_trip(const struct call *call, const struct answer *answer) {
+    if (answer->reply == ZKL_UNKNOWN) return;
+    zkl_histogram_add(&call->session->totals.round_trip, answer->now - call->issued);
+}
+
 /* Frees the call. */
 static void complete(struct call *call, struct answer answer) {
     struct zkl_session *session = call->session;
@@ -129,8 +134,7 @@ static void complete(struct call *call, struct answer answer) {
     answer.reply = reply_of(answer.rc);
     answer.why = code_of(answer.rc);
     zkl_call_unlink(call);
-    if (answer.reply != ZKL_UNKNOWN)
-        zkl_histogram_add(&session->totals.round_trip, answer.now - call->issued);
+    count_round_trip(call, &answer);
     if (answer.rc == ZKL_ERROR_NONE && is_proof(call))
         zkl_clock_prove(&session->common.clock, call->issued, answer.now);
     if (call->watching) zkl_watches_answer(&session->watches, call->node, watched);

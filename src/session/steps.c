@@ -33,8 +33,7 @@ static struct step *new_step(struct zkl_session *session, const char *path, cons
     return step;
 }
 
-struct zkl_step *zkl_step_note(const struct stake *stake, enum zkl_step_kind kind, zkl_time took) {
-    if (!stake->session->tells_steps) return NULL;
+struct zkl_step *zkl_step_add(const struct stake *stake, enum zkl_step_kind kind, zkl_time took) {
     struct step *step = new_step(stake->session, stake->path->text, stake->owner);
     if (!step) return NULL;
     step->step.kind = kind;
