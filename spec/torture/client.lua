@@ -404,8 +404,8 @@ local function pick_path()
 end
 
 
-local function take(path, owner)
-    local limit = pick_limit()
+local function take(path, owner, limit)
+    limit = limit or pick_limit()
     local kind, trying = pick_kind(path), limit == 0
     local claim = new_claim(path, kind, trying and "try" or "acquire",
                             trying and CONNECT_TIMEOUT or limit, nil,
@@ -482,7 +482,7 @@ local function keeper(owner)
     local place = tonumber(PROCESS:match("%d+"))
     while not calm do
         local is_mine = math.floor(now() / SPAN) % PLACES == place % PLACES
-        if is_mine then take(KEPT, owner) end
+        if is_mine then take(KEPT, owner, chance(0.3) and 0 or nil) end
         local rests = not is_mine or chance(0.1)
         zklock.sleep(rests and between(0, 0.5) or between(0, 0.005))
     end

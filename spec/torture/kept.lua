@@ -27,15 +27,14 @@ function kept.is_robbed(m, claim)
 end
 
 
--- The first one behind the node that waits at that moment, and has waited since then so many
--- seconds undisturbed.
-local function waiting(m, line, node, since, at, seconds)
+-- The first one behind the node that waited between two moments for so many seconds, undisturbed.
+local function waiting(m, line, node, since, over, seconds)
     local trouble = m.trouble[node.claim.place]
     for i = node.place_in_line + 1, #line do
         local other = line[i]
-        if other.created >= at then return end
+        if other.created >= over then return end
         local known = trouble:undisturbed(max(since, other.created), seconds)
-        if known < at and (other.deleted or huge) >= at then return other end
+        if known < min(over, other.deleted or huge) then return other end
     end
 end
 
@@ -54,7 +53,7 @@ local function check_heir(m, report, line, claim, options)
                          node.name)
     end
     local other = waiting(m, line, node, 0, claim.granted, options.slack)
-    if other and not m:taken(node) then
+    if other and (other.deleted or huge) > claim.granted and not m:taken(node) then
         report:violation(claim.granted, claim, "has a node that was kept, and %s waited",
                          other.name)
     end
@@ -78,11 +77,11 @@ local function check_rest(m, report, line, claim, heir, options)
     local trouble = m.trouble[node.claim.place]
     local over = min(heir and heir.granted or huge, node.deleted or huge, m.finished)
     local marked = node.marked and node.marked <= since
-    if over > trouble:undisturbed(since + (marked and 0 or claim.keep), options.bound) then
+    if over > trouble:undisturbed(since + (marked and 0 or claim.keep), options.slack) then
         report:violation(since, claim, "its node %s was kept %.3f s, not %.3f", node.name,
                          over - since, marked and 0 or claim.keep)
     end
-    local other = waiting(m, line, node, since, over, options.bound)
+    local other = waiting(m, line, node, since, over, options.slack)
     if other then
         report:violation(over, claim, "nobody held %s, and %s waited %.3f s", node.name,
                          other.name, over - max(since, other.created))
