@@ -5,8 +5,8 @@
 --   torture.lua check OUTPUT          only the check, of the history in OUTPUT
 --
 -- OUTPUT gets history (one file, all events by time), logs (the servers' own) and index.html, the
--- page that sales have, too. The last line is "N passed, N failed", in rules of the checker; the exit status is 1 on a
--- violation. Everything that it starts ends with it, however it ends.
+-- page that sales have, too. The last line is "N passed, N failed", in rules of the checker; the
+-- exit status is 1 on a violation. Everything that it starts ends with it, however it ends.
 
 local aftermath = require "spec.torture.aftermath"
 local check = require "spec.torture.checker"
