@@ -637,24 +637,25 @@ describe("a history of a lock that is kept", function()
 
     fails("kept", "a node that stays though another waited for it, and gave up", {
         without = { "c2.1%-1 granted", "6.00 c2" },
+        "(5.00 c2.1.-)way=try", "%1way=acquire",
         "3.50 c1", "3.20 c1", "keep=3", "keep=5", "5.00 c2.1", "3.50 c2.1", "5.01 zoo", "3.51 zoo",
-        "5.02 zoo", "6.20 zoo", "6.01 zoo", "4.51 zoo",
-        plus = "4.50 c2.1 c2.1-1 failed code=timeout begun=3.5 limit=1\n",
+        "5.02 zoo", "6.20 zoo", "6.01 zoo", "5.71 zoo",
+        plus = "5.70 c2.1 c2.1-1 failed code=timeout begun=3.5 limit=2.2\n",
     }, "nobody held x%-lock%-0, and x%-lock%-1 waited")
 
     passes("that stays while its process is in trouble", {
         "3.50 c1", "3.20 c1", "keep=3", "keep=5", "5.00 c2.1", "3.50 c2.1", "5.01 zoo", "3.51 zoo",
         "5.02 zoo", "5.60 zoo", "5.03 c2.1", "5.61 c2.1", "begun=5 ", "begun=3.5 ",
-        plus = fault("3.40", "3.45", "name=blackhole scope=c1"),
+        plus = fault("3.60", "3.70", "name=blackhole scope=c1"),
     })
 
     fails("kept", "a grant that is left out", { "102401", "102402" },
           "grant 3 of its node, after grant 1")
 
     fails("kept", "a node whose session has it once more, and another waits", {
-        "3.00 c1.1", "2.80 c1.1", "begun=3 ", "begun=2.8 ",
+        "2.50 c1.1", "4.10 c1.1", "3.00 c1.1", "4.20 c1.1", "begun=3 ", "begun=4.2 ",
+        "3.50 c1.1", "4.60 c1.1",
         "5.00 c2.1", "2.09 c2.1", "5.01 zoo", "2.10 zoo", "begun=5 ", "begun=2.09 ",
-        "5.02 zoo", "3.51 zoo", "5.03 c2.1", "3.53 c2.1",
     }, "has a node that was kept, and x%-lock%-1 waited")
 
     passes("which its session has once more while the news of another is under way", {
@@ -725,6 +726,19 @@ describe("a history of a lock that is kept", function()
     fails("kept", "a try that asks, and is not heard", tried{
         without = "6.00 c2.1", "6.01 zoo", "5.05 zoo",
     }, "a try found x%-lock%-0, which was only kept, taken")
+
+    local NAME = "_c_0a-0b-0c-4000-000000000001-lock-0" -- of a node that may be kept
+
+    fails("kept", "a try that does not ask whether such a node is held", tried{
+        without = { "6.00 c2.1", "x%-lock%-1" },
+        "3.50 c1.1", "5.20 c1.1", "x%-lock%-0", NAME,
+    }, "a try found " .. NAME:gsub("%-", "%%-") .. ", and did not ask")
+
+    passes("that a try does not ask, for it is in trouble", tried{
+        without = { "6.00 c2.1", "x%-lock%-1" },
+        "3.50 c1.1", "5.20 c1.1", "x%-lock%-0", NAME,
+        plus = fault("4.90", "4.95", "name=blackhole scope=c2"),
+    })
 
     passes("that a try finds held", tried{
         without = { "6.00 c2.1", "x%-lock%-1" },
