@@ -8,7 +8,7 @@ local turns = require "spec.torture.turns"
 local huge, max, min = math.huge, math.max, math.min
 
 local SKEW = model.SKEW
-local LAG = 1 -- seconds, of a server that answers a try
+local LAG = 0.5 -- seconds, of a server that answers a try
 
 -- The name of a node that may be kept: ZKL_NONCE_KEEPS (src/core/name.h).
 local KEEPING = "^_c_%x+%-%x+%-%x+%-4"
