@@ -635,18 +635,27 @@ describe("a history of a lock that is kept", function()
         "5.02 zoo", "5.60 zoo", "5.03 c2.1", "5.61 c2.1", "begun=5 ", "begun=3.5 ",
     }, "nobody held x%-lock%-0, and x%-lock%-1 waited 2.090 s")
 
+    fails("kept", "a node that stays though another waited for it, and gave up", {
+        without = { "c2.1%-1 granted", "6.00 c2" },
+        "(5.00 c2.1.-)way=try", "%1way=acquire",
+        "3.50 c1", "3.20 c1", "keep=3", "keep=5", "5.00 c2.1", "3.50 c2.1", "5.01 zoo", "3.51 zoo",
+        "5.02 zoo", "6.20 zoo", "6.01 zoo", "5.71 zoo",
+        plus = "5.70 c2.1 c2.1-1 failed code=timeout begun=3.5 limit=2.2\n",
+    }, "nobody held x%-lock%-0, and x%-lock%-1 waited")
+
     passes("that stays while its process is in trouble", {
         "3.50 c1", "3.20 c1", "keep=3", "keep=5", "5.00 c2.1", "3.50 c2.1", "5.01 zoo", "3.51 zoo",
         "5.02 zoo", "5.60 zoo", "5.03 c2.1", "5.61 c2.1", "begun=5 ", "begun=3.5 ",
-        plus = fault("3.40", "3.45", "name=blackhole scope=c1"),
+        plus = fault("3.60", "3.70", "name=blackhole scope=c1"),
     })
 
     fails("kept", "a grant that is left out", { "102401", "102402" },
           "grant 3 of its node, after grant 1")
 
     fails("kept", "a node whose session has it once more, and another waits", {
-        "3(.%d%d c1.1)", "4%1", "begun=3 ", "begun=4 ", "way=try", "way=acquire",
-        "5.00 c2.1", "3.30 c2.1", "5.01 zoo", "3.31 zoo", "begun=5 ", "begun=3.3 ",
+        "2.50 c1.1", "4.10 c1.1", "3.00 c1.1", "4.20 c1.1", "begun=3 ", "begun=4.2 ",
+        "3.50 c1.1", "4.60 c1.1",
+        "5.00 c2.1", "2.09 c2.1", "5.01 zoo", "2.10 zoo", "begun=5 ", "begun=2.09 ",
     }, "has a node that was kept, and x%-lock%-1 waited")
 
     passes("which its session has once more while the news of another is under way", {
@@ -668,14 +677,14 @@ describe("a history of a lock that is kept", function()
         "(3.50 .-) held\n", "%1\n",
     }, "token 102401 is of somebody else's node")
 
-    breaks({ "kept", "notice" }, "kept: a second grant by a node that was given back meanwhile", {
+    breaks({ "kept", "notice" }, "kept: a grant by a node that was given back meanwhile", {
         without = ALONE,
         "3.00 c1.1 c1.1%-2 invoked", "2.80 c1.1 c1.1-2 invoked", "begun=3 ", "begun=2.8 ",
         "5.02 zoo", "2.90 zoo", "3.50 c1", "3.01 c1",
         plus = "3.005 c1.1 c1.1-2 noticed state=lost\n",
     }, "granted 0.100 s after x%-lock%-0 was given back")
 
-    fails("order", "the first grant by another claim's node", { "zookeeper c1.1%-1", "zookeeper -" },
+    fails("order", "the first grant by another's node", { "zookeeper c1.1%-1", "zookeeper c1.1-7" },
           "token 102400 is of somebody else's node")
 
     -- A stranger deletes the node a moment before the second grant, and c2, which waits, has it.
@@ -718,6 +727,19 @@ describe("a history of a lock that is kept", function()
         without = "6.00 c2.1", "6.01 zoo", "5.05 zoo",
     }, "a try found x%-lock%-0, which was only kept, taken")
 
+    local NAME = "_c_0a-0b-0c-4000-000000000001-lock-0" -- of a node that may be kept
+
+    fails("kept", "a try that does not ask whether such a node is held", tried{
+        without = { "6.00 c2.1", "x%-lock%-1" },
+        "3.50 c1.1", "5.20 c1.1", "x%-lock%-0", NAME,
+    }, "a try found " .. NAME:gsub("%-", "%%-") .. ", and did not ask")
+
+    passes("that a try does not ask, for it is in trouble", tried{
+        without = { "6.00 c2.1", "x%-lock%-1" },
+        "3.50 c1.1", "5.20 c1.1", "x%-lock%-0", NAME,
+        plus = fault("4.90", "4.95", "name=blackhole scope=c2"),
+    })
+
     passes("that a try finds held", tried{
         without = { "6.00 c2.1", "x%-lock%-1" },
         "3.50 c1.1", "5.03 c1.1",
@@ -733,8 +755,8 @@ describe("a history of a lock that is kept", function()
         plus = [[
             4.98 c2.1 c2.1-2 invoked path=/l kind=mutex way=acquire limit=5 keep=0
             4.99 zookeeper c2.1-2 created path=/l name=x-lock-2 session=b2 zxid=100.8
-            5.50 c2.1 c2.1-2 failed code=interrupted begun=4.98 limit=5
-            5.51 zookeeper c2.1-2 deleted path=/l name=x-lock-2 session=b2 zxid=101.8 cause=delete
+            5.40 c2.1 c2.1-2 failed code=interrupted begun=4.98 limit=5
+            5.41 zookeeper c2.1-2 deleted path=/l name=x-lock-2 session=b2 zxid=101.8 cause=delete
         ]],
     })
 

@@ -59,6 +59,16 @@ function aftermath.truth(server, folder)
 end
 
 
+--- Keeps the servers' logs, for who looks into a violation: OUTPUT/logs/N.
+function aftermath.keep_logs(server, output)
+    rig.shell("rm -rf %s/logs", output)
+    for n = 1, count_servers(server) do
+        rig.shell("mkdir -p %s/logs/%d && cp --sparse=always -r %s/%d/data %s/logs/%d/", output, n,
+                  server.dir, n, output, n)
+    end
+end
+
+
 --- All events under FOLDER/history, by time, in one file: OUTPUT/history.
 function aftermath.gather(folder, output)
     rig.shell("mkdir -p %s && sort -s -n -k 1,1 %s/history/* > %s/history", output, folder, output)

@@ -30,7 +30,7 @@ local CONNECT_TIMEOUT = 3
 local CLOSE_LIMIT = 5
 local TICK = 0.05
 local STALL = 0.25 -- a tick that is later tells that the process did not run
-local PLACES, SPAN = 5, 2 -- of one place after the other: seconds in which it wants a kept lock
+local SPANS, SPAN = 7, 2 -- a span of seconds each: five places want a kept lock, then nobody does
 local KEEPS = not PROCESS:find("^c3") -- a process does not keep
 
 local writer = history.writer(FOLDER .. "/history/" .. PROCESS, PROCESS)
@@ -404,8 +404,8 @@ local function pick_path()
 end
 
 
-local function take(path, owner)
-    local limit = pick_limit()
+local function take(path, owner, limit)
+    limit = limit or pick_limit()
     local kind, trying = pick_kind(path), limit == 0
     local claim = new_claim(path, kind, trying and "try" or "acquire",
                             trying and CONNECT_TIMEOUT or limit, nil,
@@ -477,12 +477,13 @@ end
 
 
 --- Wants the lock that is kept, mostly at once again. Places do so in turns, by the clock: where
--- others want it, too, it is not kept for some seconds.
+-- others want it, too, it is not kept for some seconds. Who begins may find it kept, and tries.
 local function keeper(owner)
-    local place = tonumber(PROCESS:match("%d+"))
+    local place, begins = tonumber(PROCESS:match("%d+")), true
     while not calm do
-        local is_mine = math.floor(now() / SPAN) % PLACES == place % PLACES
-        if is_mine then take(KEPT, owner) end
+        local is_mine = math.floor(now() / SPAN) % SPANS == place
+        if is_mine then take(KEPT, owner, chance(begins and 0.7 or 0.2) and 0 or nil) end
+        begins = not is_mine
         local rests = not is_mine or chance(0.1)
         zklock.sleep(rests and between(0, 0.5) or between(0, 0.005))
     end

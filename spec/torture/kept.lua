@@ -8,6 +8,10 @@ local turns = require "spec.torture.turns"
 local huge, max, min = math.huge, math.max, math.min
 
 local SKEW = model.SKEW
+local LAG = 0.5 -- seconds, of a server that answers a try
+
+-- The name of a node that may be kept: ZKL_NONCE_KEEPS (src/core/name.h).
+local KEEPING = "^_c_%x+%-%x+%-%x+%-4"
 
 local kept = {}
 
@@ -27,15 +31,19 @@ function kept.is_robbed(m, claim)
 end
 
 
--- The first one behind the node that waits at that moment, and has waited since then so many
--- seconds undisturbed.
-local function waiting(m, line, node, since, at, seconds)
-    local trouble = m.trouble[node.claim.place]
+-- When the keeper has heard of what was then: also after a fault its session goes on by then.
+local function known_at(m, node, at, options)
+    return m.faulty[node.claim.place]:undisturbed(at, max(options.slack, m.timeout))
+end
+
+
+-- The first one behind the node that waited between two moments, and the keeper has heard of it.
+local function waiting(m, line, node, since, over, options)
     for i = node.place_in_line + 1, #line do
         local other = line[i]
-        if other.created >= at then return end
-        local known = trouble:undisturbed(max(since, other.created), seconds)
-        if known < at and (other.deleted or huge) >= at then return other end
+        if other.created >= over then return end
+        local known = known_at(m, node, max(since, other.created), options)
+        if known < min(over, other.deleted or huge) then return other end
     end
 end
 
@@ -53,8 +61,8 @@ local function check_heir(m, report, line, claim, options)
         report:violation(claim.granted, claim, "granted after %s had said that it is held",
                          node.name)
     end
-    local other = waiting(m, line, node, 0, claim.granted, options.slack)
-    if other and not m:taken(node) then
+    local other = waiting(m, line, node, 0, claim.granted, options)
+    if other and (other.deleted or huge) > claim.granted and not m:taken(node) then
         report:violation(claim.granted, claim, "has a node that was kept, and %s waited",
                          other.name)
     end
@@ -75,14 +83,13 @@ end
 -- Behind a grant the node stays for its time, unless it said that it will not.
 local function check_rest(m, report, line, claim, heir, options)
     local node, since = claim.node, claim.given_up
-    local trouble = m.trouble[node.claim.place]
     local over = min(heir and heir.granted or huge, node.deleted or huge, m.finished)
     local marked = node.marked and node.marked <= since
-    if over > trouble:undisturbed(since + (marked and 0 or claim.keep), options.bound) then
+    if over > known_at(m, node, since + (marked and 0 or claim.keep), options) then
         report:violation(since, claim, "its node %s was kept %.3f s, not %.3f", node.name,
                          over - since, marked and 0 or claim.keep)
     end
-    local other = waiting(m, line, node, since, over, options.bound)
+    local other = waiting(m, line, node, since, over, options)
     if other then
         report:violation(over, claim, "nobody held %s, and %s waited %.3f s", node.name,
                          other.name, over - max(since, other.created))
@@ -150,9 +157,20 @@ local function was_kept(node, grants, claim, options)
 end
 
 
+-- It found another session's node, which may be kept, and nobody else, and did not ask.
+local function has_not_asked(m, node, claim)
+    if #claim.nodes > 0 or not node.name:find(KEEPING) then return false end
+    return not turns.is_session_of(m, node, claim)
+        and not m.faulty[claim.place]:overlapping(claim.invoked - LAG, claim.failed)
+end
+
+
 local function check_try(m, report, line, claim, by_node, options)
-    local node = alone_in_line(line, claim, claim.invoked, claim.failed)
+    local node = alone_in_line(line, claim, claim.invoked - LAG, claim.failed)
     if not node or not by_node[node] or m:taken(node) then return end
+    if node.created < claim.invoked - LAG and has_not_asked(m, node, claim) then
+        return report:violation(claim.failed, claim, "a try found %s, and did not ask", node.name)
+    end
     for _, place in ipairs{ claim.place, node.claim.place } do
         if m.trouble[place]:overlapping(claim.invoked, claim.failed) then return end
     end

@@ -28,6 +28,7 @@
 -- permits, limit   of a claim or node of a semaphore
 -- sessions[id]   the process that had it
 -- any_trouble   Intervals: that of all places
+-- faulty[place]   Intervals: as trouble, but only while a fault lasts
 -- stops[process], trouble[place], meddling[path], expiring[session]   Intervals
 
 local intervals = require "spec.torture.intervals"
@@ -440,14 +441,14 @@ local function find_stops(self)
 end
 
 
---- While a place is in trouble, and for a session timeout after, nothing is to be expected
--- of it: its connection is not well, or it does not run.
-local function find_trouble(self)
+-- Of each place: when a fault, which counts for so many seconds more, had it not run, or not
+-- connected.
+local function trouble_of(self, after)
     local lists, suspended = {}, {}
     for place in pairs(self.places) do
         for _, fault in ipairs(self.faults) do
             if fault.scope == "all" or fault.scope == place then
-                add(lists, place, fault.from, fault.to + self.timeout, fault.name)
+                add(lists, place, fault.from, fault.to + after, fault.name)
             end
         end
     end
@@ -465,7 +466,15 @@ local function find_trouble(self)
             suspended[event.process] = since or event.at
         end
     end
-    self.trouble = finish(lists)
+    return lists
+end
+
+
+--- While a place is in trouble, and for a session timeout after, nothing is to be expected
+-- of it: its connection is not well, or it does not run.
+local function find_trouble(self)
+    local lists = trouble_of(self, self.timeout)
+    self.trouble, self.faulty = finish(lists), finish(trouble_of(self, 0))
     local all = {}
     for _, list in pairs(lists) do
         for _, span in ipairs(list) do all[#all + 1] = span end

@@ -4,9 +4,9 @@
 --   torture.lua MINUTES SEED OUTPUT   MINUTES "" = 1; SEED "" = one of its own
 --   torture.lua check OUTPUT          only the check, of the history in OUTPUT
 --
--- OUTPUT gets history (one file, all events by time) and index.html, the page that sales have,
--- too. The last line is "N passed, N failed", in rules of the checker; the exit status is 1 on a
--- violation. Everything that it starts ends with it, however it ends.
+-- OUTPUT gets history (one file, all events by time), logs (the servers' own) and index.html, the
+-- page that sales have, too. The last line is "N passed, N failed", in rules of the checker; the
+-- exit status is 1 on a violation. Everything that it starts ends with it, however it ends.
 
 local aftermath = require "spec.torture.aftermath"
 local check = require "spec.torture.checker"
@@ -204,6 +204,7 @@ local function torture(minutes, seed, output)
     aftermath.truth(world.server, world.folder)
     store.record(world.folder, world.paths)
     aftermath.gather(world.folder, output)
+    aftermath.keep_logs(world.server, output)
     end_servers(world)
 end
 
