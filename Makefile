@@ -248,7 +248,7 @@ test-lua: $(BUILD)/5.4/zklock/core.so $(RIG)
 	$(call busted,5.4,$(LUA))
 
 # The specs of sessions, locks, lost connections and expiry by way of stunnel (docs/tls.md).
-TLS_SPECS = $(patsubst %,spec/%_spec.lua,session lock connect regress expiry lease watch recover)
+TLS_SPECS = $(patsubst %,spec/%_spec.lua,session lock connect regress expiry lease watch)
 
 .PHONY: test-tls
 

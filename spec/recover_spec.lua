@@ -188,6 +188,26 @@ describe("a session that is kept in a folder #server", function()
         holder:says("held")
     end)
 
+    -- Where this user may mount.
+    local small = "/tmp/zklock-small-" .. rig.pid
+    if rig.shell("mkdir %s && mount -t tmpfs -o size=4k zklock %s 2>/dev/null && echo yes",
+                 small, small) == "yes\n" then
+        it("is as any other when the disk is full, and kept when there is room again", function()
+            local proxy = rig.proxy_for_test(server.hosts)
+            rig.shell("head -c 4096 /dev/zero >%s/full", small)
+            local session = connect{ hosts = proxy.hosts, recover = small }
+            rig.hold(session:mutex(path))
+            assert.equal("No space left on device", session:stats().recover_error)
+            rig.shell("rm %s/full", small)
+            proxy:command("cut")
+            rig.wait_for("its file", function() return #list(small) == 1 end)
+            rig.wait_for("no error", function() return not session:stats().recover_error end)
+            session:close()
+            rig.shell("umount %s", small)
+        end)
+    end
+    rig.shell("mountpoint -q %s || rmdir %s", small, small)
+
     it("is ended once by several that connect at the same time, and none ends another's", function()
         local sessions = {}
         for _ = 1, 5 do

@@ -149,7 +149,7 @@ static int start_reader(void) {
 }
 
 /* One that is ignored stays so: nohup. */
-static void catch (int signal) {
+static void install(int signal) {
     const struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction now;
     sigaction(signal, NULL, &now);
@@ -161,7 +161,7 @@ static void catch (int signal) {
 int zkl_process_close_on(int signal) {
     pthread_mutex_lock(&mutex);
     int error = prepare() == 0 ? start_reader() : ENOMEM;
-    if (!error) catch (signal);
+    if (!error) install(signal);
     pthread_mutex_unlock(&mutex);
     return error;
 }
