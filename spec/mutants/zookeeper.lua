@@ -455,7 +455,7 @@ return {
       at = "zkl_session_file_write", find = "flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&",
       catch = by("recover", "lives on when its process is merely stopped") },
     { "recover-no-grace", "a dead session is ended at once",
-      at = "wait_for_grace", find = "zkl_now() + link->grace", replace = "0",
+      at = "recover", find = "file && wait_for_grace(link)", replace = "file",
       catch = by("recover", "is ended not before `grace` has passed") },
 
     -- --- the bell ------------------------------------------------------------------------
