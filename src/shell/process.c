@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -16,8 +17,9 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct zkl_client *clients;
-static pid_t registered; /* the process that `clients` belongs to */
-static pid_t process;    /* this one; a fork changes it */
+static pid_t registered;   /* the process that `clients` belongs to */
+static pid_t process;      /* this one; a fork changes it */
+static atomic_bool ending; /* by a signal, which is sent again when all is closed */
 
 /* In the child: another thread may have had the mutex. */
 static void forked(void) {
@@ -56,6 +58,17 @@ static void close_all(void) {
 }
 
 /*
+ * A wait that ended with the sessions may have the program exit by itself: the signal comes first,
+ * so that whoever started the program sees it.
+ */
+static void at_exit(void) {
+    const struct timespec moment = {.tv_nsec = ZKL_SECOND / 100};
+    zkl_time due = zkl_now() + 2 * EXIT_BOUND;
+    close_all();
+    while (ending && zkl_now() < due) nanosleep(&moment, NULL);
+}
+
+/*
  * lua_close() unloads the module while threads of it may run: pin it. Both
  * steps are for the process, and a forked child that opens a client of its
  * own keeps what it inherited.
@@ -64,7 +77,7 @@ static int prepare(void) {
     Dl_info self;
     if (registered == 0) {
         process = getpid();
-        if (pthread_atfork(NULL, NULL, forked) != 0 || atexit(close_all) != 0) return -1;
+        if (pthread_atfork(NULL, NULL, forked) != 0 || atexit(at_exit) != 0) return -1;
         if (dladdr((void *)&registered, &self) && self.dli_fname)
             dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }
@@ -112,7 +125,9 @@ static void pass_on(int signal) {
 static void on_signal(int signal) {
     int error = errno;
     unsigned char byte = (unsigned char)signal;
-    if (getpid() != reader || write(pipe_ends[1], &byte, 1) != 1) pass_on(signal);
+    if (getpid() != reader) pass_on(signal);
+    else if (write(pipe_ends[1], &byte, 1) == 1) ending = true;
+    else pass_on(signal);
     errno = error;
 }
 
@@ -124,6 +139,7 @@ static void *read_signals(void *argument) {
         close_all();
         pass_on(signal);
         if (getpid() == 1 && before[signal].sa_handler == SIG_DFL) _exit(128 + signal);
+        ending = false; /* the host's handler has it */
     }
     return NULL;
 }
