@@ -120,8 +120,11 @@ describe("a session that is kept in a folder #server", function()
             os.execute("sleep 60 >/dev/null 2>&1 &")
             local open = assert(package.loadlib(%q, "luaopen_system"))
             if open().fork(60) == 0 then
+                os.execute("touch " .. FOLDER .. "/forked")
                 while true do os.execute("sleep 60") end
-            end]]):format(library))
+            end
+            repeat zklock.sleep(0.01) until os.rename(FOLDER .. "/forked", FOLDER .. "/gone")
+            ]]):format(library))
         os.remove(library)
         holder:signal("KILL") -- its child has its descriptors of input and output, too
         holders = {}
@@ -203,10 +206,9 @@ describe("a session that is kept in a folder #server", function()
             rig.wait_for("its file", function() return #list(small) == 1 end)
             rig.wait_for("no error", function() return not session:stats().recover_error end)
             session:close()
-            rig.shell("umount %s", small)
         end)
     end
-    rig.shell("mountpoint -q %s || rmdir %s", small, small)
+    teardown(function() rig.shell("umount %s 2>&1; rmdir %s", small, small) end)
 
     it("is ended once by several that connect at the same time, and none ends another's", function()
         local sessions = {}

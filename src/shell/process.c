@@ -125,8 +125,8 @@ static void pass_on(int signal) {
 static void on_signal(int signal) {
     int error = errno;
     unsigned char byte = (unsigned char)signal;
-    if (getpid() != reader) pass_on(signal);
-    else if (write(pipe_ends[1], &byte, 1) == 1) ending = true;
+    bool told = getpid() == reader && write(pipe_ends[1], &byte, 1) == 1;
+    if (told) ending = true;
     else pass_on(signal);
     errno = error;
 }
