@@ -263,7 +263,7 @@ test-lua: $(BUILD)/5.4/zklock/core.so $(RIG)
 	$(call busted,5.4,$(LUA))
 
 # The specs of sessions, locks, lost connections and expiry by way of stunnel (docs/tls.md).
-TLS_SPECS = $(patsubst %,spec/%_spec.lua,session lock connect regress expiry lease watch recover)
+TLS_SPECS = $(patsubst %,spec/%_spec.lua,session lock connect regress expiry lease watch)
 
 .PHONY: test-tls
 
@@ -362,12 +362,13 @@ interrupts:
 # What is Lua's alone has nothing for a sanitizer. Faults are the core's matter: Lua 5.4 looks on,
 # and ThreadSanitizer; AddressSanitizer at those of replies, conditions and processes.
 LUA_SPECS = $(laboratory) \
-	$(patsubst %,spec/%_spec.lua,command_repl documents each_lua examples interrupt misuse mutants packaging shortage types)
+	$(patsubst %,spec/%_spec.lua,command_repl documents each_lua examples interrupt misuse mutants \
+		packaging shortage tls types)
 C_SPECS = $(filter-out $(LUA_SPECS),$(wildcard spec/*_spec.lua spec/fault/*_spec.lua))
 THREAD_SPECS = $(filter-out spec/fault/malformed_spec.lua,$(C_SPECS))
 MEMORY_SPECS = $(filter-out $(patsubst %,spec/fault/%_spec.lua,ensemble clock traps rivals),$(C_SPECS))
-# The benchmarks run on Lua 5.4.
-JIT_SPECS = $(filter-out spec/bench_%_spec.lua,$(wildcard spec/*_spec.lua \
+# The benchmarks run on Lua 5.4; TLS is one matter for all.
+JIT_SPECS = $(filter-out spec/bench_%_spec.lua spec/tls_spec.lua,$(wildcard spec/*_spec.lua \
 	spec/loops/*_spec.lua docs/*/*_spec.lua))
 
 # $(call interpreter,<flags>): rig/lua.c, built with the same sanitizer as the module

@@ -56,6 +56,21 @@ describe("a signal that closes sessions #server", function()
         assert.is_true(seconds < 20, seconds) -- of a busy machine
     end)
 
+    it("ends it also when a wait that is closed has it end by an error", function()
+        local busy = rig.path()
+        rig.hold(rig.session(server.hosts):mutex(busy))
+        local holder = program.start(server.hosts, (HOLDER:format(path, [[
+            assert(zklock.close_on_signal("TERM"))
+            say("waits")
+            assert(session:mutex(%q):acquire(60))]])):format(busy))
+        holder:says("waits")
+        server:wait_for_nodes(busy, 2)
+        holder:signal("TERM")
+        local _, errors, status = holder:finish()
+        assert.equal(128 + TERM, status, errors)
+        is_free()
+    end)
+
     it("raises its error where the interpreter has a handler", function()
         local holder = start[[assert(zklock.close_on_signal("INT"))]]
         holder:signal("INT")

@@ -67,7 +67,8 @@ describe("a bad option of connect", function()
 
     bad("not a table", 5, "the options of connect must be a table, not 5")
     bad("a name that is not known", { timout = 5 }, 'unknown option "timout"',
-         "known: acl, auth, connect_timeout, drain, identity, margin, on_state, parents, reopen, timeout")
+         "known: acl, auth, connect_timeout, drain, grace, identity, margin, on_event, on_state, " ..
+             "parents, recover, reopen, timeout, tls")
     bad("a list", { "digest:a:b" }, "unknown option 1", "known: acl, auth")
     bad("timeout 0", { timeout = 0 }, "timeout must be seconds, at least 0.1, not 0")
     bad("a negative timeout", { timeout = -1 }, "timeout must be seconds, at least 0.1, not -1")
@@ -95,6 +96,10 @@ describe("a bad option of connect", function()
     bad("an identity of two lines", { identity = "a\nb" },
          "identity must not contain control characters")
     bad("an identity that is no string", { identity = 7 }, "identity must be a string, not 7")
+    bad("a relative folder to recover", { recover = "run" },
+         'recover must be the absolute path of a folder, not "run"')
+    bad("a negative grace", { recover = "/run", grace = -1 }, "grace must be seconds, 0 or more")
+    bad("grace of nothing", { grace = 1 }, "it needs recover")
     bad("an on_state that is no function", { on_state = "x" },
          'on_state must be a function, not "x"')
 end)

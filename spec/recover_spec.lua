@@ -120,8 +120,11 @@ describe("a session that is kept in a folder #server", function()
             os.execute("sleep 60 >/dev/null 2>&1 &")
             local open = assert(package.loadlib(%q, "luaopen_system"))
             if open().fork(60) == 0 then
+                os.execute("touch " .. FOLDER .. "/forked")
                 while true do os.execute("sleep 60") end
-            end]]):format(library))
+            end
+            repeat zklock.sleep(0.01) until os.rename(FOLDER .. "/forked", FOLDER .. "/gone")
+            ]]):format(library))
         os.remove(library)
         holder:signal("KILL") -- its child has its descriptors of input and output, too
         holders = {}
@@ -187,6 +190,25 @@ describe("a session that is kept in a folder #server", function()
         holder:tell("go on")
         holder:says("held")
     end)
+
+    -- Where this user may mount.
+    local small = "/tmp/zklock-small-" .. rig.pid
+    if rig.shell("mkdir %s && mount -t tmpfs -o size=4k zklock %s 2>/dev/null && echo yes",
+                 small, small) == "yes\n" then
+        it("is as any other when the disk is full, and kept when there is room again", function()
+            local proxy = rig.proxy_for_test(server.hosts)
+            rig.shell("head -c 4096 /dev/zero >%s/full", small)
+            local session = connect{ hosts = proxy.hosts, recover = small }
+            rig.hold(session:mutex(path))
+            assert.equal("No space left on device", session:stats().recover_error)
+            rig.shell("rm %s/full", small)
+            proxy:command("cut")
+            rig.wait_for("its file", function() return #list(small) == 1 end)
+            rig.wait_for("no error", function() return not session:stats().recover_error end)
+            session:close()
+        end)
+    end
+    teardown(function() rig.shell("umount %s 2>&1; rmdir %s", small, small) end)
 
     it("is ended once by several that connect at the same time, and none ends another's", function()
         local sessions = {}

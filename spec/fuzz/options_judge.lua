@@ -32,7 +32,8 @@ end
 
 
 local known = {
-    connect = "acl auth connect_timeout identity margin on_state parents reopen timeout",
+    connect = "acl auth connect_timeout grace identity margin on_state parents recover reopen " ..
+        "timeout tls",
     mutex = "batch data jitter keep order reentrant token",
     acquire = "on_queued owner timeout",
     permits = "on_queued owner permits timeout",
@@ -46,7 +47,7 @@ end
 
 -- Each refusal names what is wrong, from its beginning: what follows may be the user's text.
 local refusals = {
-    connect = { '^acl = "%a+" needs auth: ' },
+    connect = { '^acl = "%a+" needs auth: ', "^grace is .*: it needs recover$" },
     mutex = { "^a lock path must be ", "^the lock path .* must ", "^the lock path .* contains ",
               '^jitter belongs to order = "none": ', '^batch belongs to order = "turns": ',
               '^token belongs to order = "fifo": ',
@@ -102,6 +103,7 @@ local allowed = {
     batch = function(value) return value >= 1 and value <= 1024 and value % 1 == 0 end,
     connect_timeout = function(value) return is_duration(value) and value > 0 end,
     data = is_text,
+    grace = function(value) return value >= 0 and to_time(value) >= 0 end,
     identity = function(value) return is_text(value) and not value:find("%c") end,
     jitter = function(value) return value >= 0 and to_time(value) >= 0 end,
     permits = function(value) return value >= 1 and value <= 10 and value % 1 == 0 end,
@@ -111,9 +113,11 @@ local allowed = {
     order = function(value) return value == "fifo" or value == "none" or value == "turns" end,
     owner = function(value) return not owner_key(value):find("\0", 1, true) end,
     parents = function(value) return value == "container" or value == "persistent" end,
+    recover = function(value) return is_text(value) and value:sub(1, 1) == "/" end,
     reentrant = function(value) return type(value) == "boolean" end,
     reopen = function(value) return type(value) == "boolean" end,
     timeout = is_duration,
+    tls = function(value) return value ~= nil end,
     wait = is_duration,
 }
 

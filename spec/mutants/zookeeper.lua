@@ -280,7 +280,7 @@ return {
       at = "create", find = "sigfillset", replace = "sigemptyset",
       catch = by("fault/process", "are blocked in every thread of the library") },
     { "no-exit-handler", "the end of the process does not close sessions: their locks outlive it",
-      at = "prepare", find = "|| atexit(close_all) != 0",
+      at = "prepare", find = "|| atexit(at_exit) != 0",
       catch = by("fault/process", "releases all locks at once") },
     { "leaked-descriptors", "child programs inherit the connection (ZOOKEEPER-2338)",
       at = "close_on_exec", find = "fcntl(fd, F_SETFD, FD_CLOEXEC);", replace = "(void)fd;",
@@ -455,7 +455,7 @@ return {
       at = "zkl_session_file_write", find = "flock(file->fd, LOCK_EX | LOCK_NB) == 0 &&",
       catch = by("recover", "lives on when its process is merely stopped") },
     { "recover-no-grace", "a dead session is ended at once",
-      at = "wait_for_grace", find = "zkl_now() + link->grace", replace = "0",
+      at = "recover", find = "file && wait_for_grace(link)", replace = "file",
       catch = by("recover", "is ended not before `grace` has passed") },
 
     -- --- the bell ------------------------------------------------------------------------

@@ -106,8 +106,8 @@ static void push_denial(lua_State *L, zkl_time timeout) {
 
 static const char *const complaints[] = {
     [ZKL_COMPLAINT_REFUSED] = "the connection was refused",
-    [ZKL_COMPLAINT_HUNG_UP] = "the connection was closed before an answer: no ZooKeeper, a TLS "
-                              "port without TLS, or stunnel, whose log says more",
+    [ZKL_COMPLAINT_HUNG_UP] = "the connection was closed before an answer: by no ZooKeeper, "
+                              "for maxClientCnxns, on a TLS port, or by stunnel: see its log",
     [ZKL_COMPLAINT_SILENT] = "the connection was made, and nothing came"};
 
 /* Why there is no connection: text, or nil; what a server did that did not answer, or nil. */

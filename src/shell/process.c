@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -19,6 +20,7 @@ static struct zkl_client *clients;
 static struct zkl_totals ended; /* what those that are not listed any more had counted */
 static pid_t registered;        /* the process that `clients` belongs to */
 static pid_t process;           /* this one; a fork changes it */
+static atomic_bool ending;      /* by a signal, which is sent again when all is closed */
 
 /* In the child: another thread may have had the mutex. */
 static void forked(void) {
@@ -57,6 +59,17 @@ static void close_all(void) {
 }
 
 /*
+ * A wait that ended with the sessions may have the program exit by itself: the signal comes first,
+ * so that whoever started the program sees it.
+ */
+static void at_exit(void) {
+    const struct timespec moment = {.tv_nsec = ZKL_SECOND / 100};
+    zkl_time due = zkl_now() + 2 * EXIT_BOUND;
+    close_all();
+    while (ending && zkl_now() < due) nanosleep(&moment, NULL);
+}
+
+/*
  * lua_close() unloads the module while threads of it may run: pin it. Both
  * steps are for the process, and a forked child that opens a client of its
  * own keeps what it inherited.
@@ -65,7 +78,7 @@ static int prepare(void) {
     Dl_info self;
     if (registered == 0) {
         process = getpid();
-        if (pthread_atfork(NULL, NULL, forked) != 0 || atexit(close_all) != 0) return -1;
+        if (pthread_atfork(NULL, NULL, forked) != 0 || atexit(at_exit) != 0) return -1;
         if (dladdr((void *)&registered, &self) && self.dli_fname)
             dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
     }
@@ -131,7 +144,9 @@ static void pass_on(int signal) {
 static void on_signal(int signal) {
     int error = errno;
     unsigned char byte = (unsigned char)signal;
-    if (getpid() != reader || write(pipe_ends[1], &byte, 1) != 1) pass_on(signal);
+    bool told = getpid() == reader && write(pipe_ends[1], &byte, 1) == 1;
+    if (told) ending = true;
+    else pass_on(signal);
     errno = error;
 }
 
@@ -143,6 +158,7 @@ static void *read_signals(void *argument) {
         close_all();
         pass_on(signal);
         if (getpid() == 1 && before[signal].sa_handler == SIG_DFL) _exit(128 + signal);
+        ending = false; /* the host's handler has it */
     }
     return NULL;
 }
@@ -168,7 +184,7 @@ static int start_reader(void) {
 }
 
 /* One that is ignored stays so: nohup. */
-static void catch (int signal) {
+static void install(int signal) {
     const struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     struct sigaction now;
     sigaction(signal, NULL, &now);
@@ -180,7 +196,7 @@ static void catch (int signal) {
 int zkl_process_close_on(int signal) {
     pthread_mutex_lock(&mutex);
     int error = prepare() == 0 ? start_reader() : ENOMEM;
-    if (!error) catch (signal);
+    if (!error) install(signal);
     pthread_mutex_unlock(&mutex);
     return error;
 }

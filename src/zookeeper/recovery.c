@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -91,16 +92,10 @@ static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
 
 /* False: the client is being closed. */
 static bool wait_for_grace(const struct zkl_link *link) {
-    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    pthread_cond_t never;
-    zkl_time due = zkl_now() + link->grace;
-    zkl_condition_init(&never);
-    pthread_mutex_lock(&mutex);
-    while (zkl_now() < due && !is_closing(link))
-        zkl_condition_wait(&never, &mutex, zkl_earlier(due, zkl_now() + SLICE));
-    pthread_mutex_unlock(&mutex);
-    pthread_cond_destroy(&never);
-    return zkl_now() >= due;
+    const struct timespec slice = {.tv_nsec = SLICE};
+    zkl_time begin = zkl_now();
+    while (zkl_now() - begin < link->grace && !is_closing(link)) nanosleep(&slice, NULL);
+    return zkl_now() - begin >= link->grace;
 }
 
 static void *recover(void *argument) {
