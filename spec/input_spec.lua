@@ -67,7 +67,8 @@ describe("a bad option of connect", function()
 
     bad("not a table", 5, "the options of connect must be a table, not 5")
     bad("a name that is not known", { timout = 5 }, 'unknown option "timout"',
-         "known: acl, auth, connect_timeout, drain, identity, margin, on_state, parents, reopen, timeout")
+         "known: acl, auth, connect_timeout, drain, identity, margin, on_state, parents, " ..
+         "reopen, timeout")
     bad("a list", { "digest:a:b" }, "unknown option 1", "known: acl, auth")
     bad("timeout 0", { timeout = 0 }, "timeout must be seconds, at least 0.1, not 0")
     bad("a negative timeout", { timeout = -1 }, "timeout must be seconds, at least 0.1, not -1")
