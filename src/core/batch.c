@@ -159,6 +159,7 @@ static void begin_turn(struct zkl_claim *claim, zkl_time now) {
 static zkl_actions tell_held(struct zkl_claim *claim) {
     if (!has_keeping_node(claim) || claim->marked || is_alone(claim)) return 0;
     claim->marked = true;
+    claim->asks = false;
     return ZKL_DO_MARK;
 }
 
@@ -315,10 +316,18 @@ zkl_actions zkl_batch_leave(struct zkl_claim *claim, zkl_time now) {
     return connected(claim) ? ZKL_DO_FORGET | ZKL_DO_FOLLOW : ZKL_DO_FORGET;
 }
 
+/* A try of another session may wait for the word: without the watch nobody tells of it. */
+static zkl_actions hold_listed(struct zkl_claim *claim, enum zkl_reply reply) {
+    bool deaf = has_keeping_node(claim) && claim->line->children == ZKL_UNWATCHED;
+    claim->asks = reply == ZKL_UNKNOWN && deaf && !claim->marked;
+    if (claim->asks) return stall(claim);
+    return reply == ZKL_DONE ? tell_held(claim) : 0;
+}
+
 /* Without an answer as if others waited. */
 zkl_actions zkl_batch_listed(struct zkl_claim *claim, enum zkl_reply reply, zkl_time now) {
     struct zkl_line *line = claim->line;
-    if (claim->state == ZKL_HELD) return reply == ZKL_DONE ? tell_held(claim) : 0;
+    if (claim->state == ZKL_HELD) return hold_listed(claim, reply);
     if (!claim->asks || claim->stalled) return 0;
     if (reply != ZKL_DONE || line->children == ZKL_UNWATCHED) line->changed = true;
     claim->asks = line->children == ZKL_WATCH_ASKED;

@@ -165,7 +165,7 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_DOWNGRADE: return ZKL_DO_DOWNGRADE;
     case ZKL_LEAVE: return ZKL_DO_REMOVE;
     case ZKL_RECOVER_STAT: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
-    case ZKL_HELD: return ZKL_DO_MARK;
+    case ZKL_HELD: return claim->asks ? zkl_batch_ask(claim) : ZKL_DO_MARK;
     case ZKL_KEPT: return zkl_batch_ask(claim);
     case ZKL_FIRST: return admit(claim, now);
     case ZKL_WAIT: {

@@ -206,8 +206,8 @@ struct zkl_claim {
     bool ends;             /* HELD: its turn ends with it */
     bool contended; /* its node, or that which it inherits, waited behind another session's */
     bool marked;    /* its node says that it is held, or will */
-    bool asks;      /* KEPT: it is to be known whether others wait: a list is out, or it is
-                       stalled */
+    bool asks;      /* KEPT, or HELD by a node that may be kept: it is to be known whether others
+                       wait; a list is out, or it is stalled */
     bool heir;      /* its node was another's, and that is all that it knows of it */
     bool unseen;    /* nobody can have seen it wait: zkl_permits_unseen() */
     bool waits;     /* it is a waiter of a condition */
