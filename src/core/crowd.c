@@ -14,8 +14,10 @@
 /* Of the contenders this one, behind `permits` of those before it, is no waiter. */
 static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
     const struct zkl_contender *each = line->contenders[at];
+    if (at == 0) return true;
+    if (each->kind != line->contenders[0]->kind) return false;
     if (each->kind == ZKL_PERMIT) return permits + each->permits <= each->limit;
-    return at == 0 || (each->kind == ZKL_READ && line->contenders[0]->kind == ZKL_READ);
+    return each->kind == ZKL_READ;
 }
 
 /* How many hold, of the first so many: they are in front of all others. */
