@@ -374,10 +374,10 @@ static void begin_to_drain(struct client *client, bool waiters) {
         if (!waiters && away) wish->cancelled = ZKL_CLOSED;
     }
     client->drain = zkl_session_drain(client->zk, waiters, ZKL_NEVER);
-    client_settle(client);
     EACH_STAKE(client, stake)
-    require(!client->drain || stake->claim.state != ZKL_KEPT || stake->claim.keep == 0,
+    require(!client->drain || stake->claim.state != ZKL_KEPT,
             "a session that drains keeps no node");
+    client_settle(client);
 }
 
 /* From then on nobody has anything; what is to be removed may take its time. */

@@ -15,9 +15,8 @@ static bool held(const struct node *own, zxid view) {
     int64_t taken = own->permits;
     EACH_NODE(node) {
         if (!precedes(node, own, view)) continue;
-        if (own->kind == ZKL_PERMIT ? node->kind != ZKL_PERMIT
-                                    : zkl_kinds_exclude(own->kind, node->kind))
-            return false;
+        if (own->kind != ZKL_PERMIT && zkl_kinds_exclude(own->kind, node->kind)) return false;
+        if (own->kind == ZKL_PERMIT && node->kind != ZKL_PERMIT) return false;
         taken += node->permits;
     }
     return own->kind != ZKL_PERMIT || taken <= own->limit;

@@ -13,10 +13,11 @@
 
 /* Of the contenders this one, behind `permits` of those before it, is no waiter. */
 static bool holds(const struct zkl_line *line, size_t at, int64_t permits) {
-    const struct zkl_contender *each = line->contenders[at], *first = line->contenders[0];
-    if (each->kind == ZKL_PERMIT)
-        return first->kind == ZKL_PERMIT && permits + each->permits <= each->limit;
-    return at == 0 || (each->kind == ZKL_READ && first->kind == ZKL_READ);
+    const struct zkl_contender *each = line->contenders[at];
+    if (at == 0) return true;
+    if (each->kind != line->contenders[0]->kind) return false;
+    if (each->kind == ZKL_PERMIT) return permits + each->permits <= each->limit;
+    return each->kind == ZKL_READ;
 }
 
 /* How many hold, of the first so many: they are in front of all others. */
