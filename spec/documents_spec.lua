@@ -11,7 +11,8 @@ local function read(path) return rig.shell("cat %s", path) end
 
 
 local documents = {}
-for path in rig.shell("find *.md rig/README.md docs examples -name '*.md' | sort"):gmatch "[^\n]+" do
+for path in rig.shell("find *.md rig/README.md docs examples -name '*.md' | sort")
+    :gmatch "[^\n]+" do
     documents[path] = read(path)
 end
 

@@ -67,8 +67,8 @@ describe("a bad option of connect", function()
 
     bad("not a table", 5, "the options of connect must be a table, not 5")
     bad("a name that is not known", { timout = 5 }, 'unknown option "timout"',
-         "known: acl, auth, connect_timeout, drain, grace, identity, margin, on_event, on_state, " ..
-             "parents, recover, reopen, timeout, tls")
+         "known: acl, auth, connect_timeout, drain, grace, identity, margin, on_event, " ..
+             "on_state, parents, recover, reopen, timeout, tls")
     bad("a list", { "digest:a:b" }, "unknown option 1", "known: acl, auth")
     bad("timeout 0", { timeout = 0 }, "timeout must be seconds, at least 0.1, not 0")
     bad("a negative timeout", { timeout = -1 }, "timeout must be seconds, at least 0.1, not -1")
@@ -141,7 +141,8 @@ describe("with a session,", function()
 
     -- mutex
     test("mutex refuses an unknown option", function() session:mutex("/a", { fair = true }) end,
-         'unknown option "fair"', "known: batch, data, jitter, keep, order, reentrant, token")
+         'unknown option "fair"', "known: batch, data, jitter, keep, metrics, order, reentrant, " ..
+             "token")
     test("mutex refuses options that are no table", function() session:mutex("/a", 5) end,
          "the options of mutex must be a table, not 5")
     test("mutex refuses an unknown order", function() session:mutex("/a", { order = "lifo" }) end,

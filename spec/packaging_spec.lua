@@ -175,8 +175,8 @@ describe("continuous integration", function()
         assert.same(all_but "", run_by "test%-lua%f[^%a]")
     end)
 
-    it("runs each spec once on LuaJIT, but those of faults and of the benchmark", function()
-        assert.same(all_but "! -path 'spec/fault/*' ! -name 'bench_*'",
+    it("runs each spec once on LuaJIT, but those of faults, of the benchmark and of TLS", function()
+        assert.same(all_but "! -path 'spec/fault/*' ! -name 'bench_*' ! -name 'tls_*'",
                     run_by "test%-luajit")
     end)
 end)

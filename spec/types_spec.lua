@@ -101,6 +101,7 @@ describe("the types", function()
         objects = {
             zklock = zklock, session = session, lock = lock, rwlock = rwlock,
             condition = lock:condition "some", lease = assert(lock:acquire(20)),
+            election = session:election(rig.path()),
             memory = zklock.memory "types", request = require "zklock.request",
         }
     end)
@@ -134,6 +135,9 @@ describe("the types", function()
         PermitOptions = function(options)
             return session:semaphore("/a", 1):acquire(options)
         end,
+        LockedOptions = function(options) return session:locked("/a", 1, print, options) end,
+        ElectionOptions = function(options) return session:election("/a", options) end,
+        CloseOptions = function(options) return session:close(options) end,
         CombineOptions = function(options) return lock:combine(print, options) end,
         ReleaseOptions = function(options) return objects.lease:release(options) end,
     } do
@@ -144,7 +148,7 @@ describe("the types", function()
 
     it("have each counter, and no other", function()
         local counted = session:stats()
-        counted.callback_error = "of the last"
+        counted.callback_error, counted.recover_error = "of the last", "of the last"
         assert.same(names(counted), names(members "zklock.Stats"))
     end)
 

@@ -9,6 +9,7 @@
 ---| "expired"        the ZooKeeper session ended while waiting
 ---| "connection"     connect found no server in time
 ---| "closed"         the session is closed, or was while waiting
+---| "busy"           as many wait as `max_waiters` says
 ---| "interrupted"    by session:interrupt, or by an error in the wait
 ---| "would_deadlock" the owner would wait for itself
 ---| "conflict"       something else is there
@@ -60,6 +61,18 @@ function zklock.sleep(seconds) end
 ---@return zklock.Code? code "unsupported"
 function zklock.driver(driver) end
 
+---Each of these signals first closes all sessions of the process, within a second.
+---@param ... "TERM"|"INT"|"HUP"|"QUIT"|"USR1"|"USR2"
+---@return true? ok
+---@return string? message
+---@return zklock.Code? code "unsupported", "too_many"
+function zklock.close_on_signal(...) end
+
+---What all sessions of the process have counted, in Prometheus' text format.
+---@param labels? table<string, string|number> in each sample
+---@return string
+function zklock.metrics(labels) end
+
 ---@class zklock.ConnectOptions
 ---@field timeout? number seconds, at least 0.1: session timeout asked for; default 10
 ---@field connect_timeout? number seconds; default 5
@@ -70,6 +83,34 @@ function zklock.driver(driver) end
 ---@field reopen? boolean after an expiry; default true
 ---@field identity? string stored in every lock node; default "host:pid"
 ---@field on_state? fun(state: zklock.SessionState)
+---@field on_event? fun(event: zklock.Event)
+---@field drain? number seconds, in nginx: what a wait has left when its worker goes; default 0.5
+---@field recover? string a folder: the sessions of dead processes are ended
+---@field grace? number seconds, with `recover`: waited before that; default 0
+---@field tls? any "unsupported": docs/tls.md has a recipe
+
+---@alias zklock.EventKind
+---| "queued"
+---| "granted"
+---| "suspect"
+---| "held"         again, after "suspect"
+---| "lost"
+---| "released"
+---| "revoked"
+---| "expired"      of the session
+---| "reconnected"  of the session
+---| "mixed_tokens" of the path
+
+---A step of a lock, or of the session.
+---@class zklock.Event
+---@field event zklock.EventKind
+---@field time number seconds since 1970
+---@field path? string
+---@field owner? string
+---@field token? integer
+---@field position? integer of "queued"
+---@field waited? number seconds, of "granted"
+---@field held? number seconds, of "lost" and "released"
 
 ---@class zklock.Driver
 ---@field wait fun(session: zklock.Session, request: zklock.Request, deadline: number?)
@@ -153,14 +194,25 @@ function session:multi(locks) end
 ---@param prefix string
 ---@param key integer|integer[]|fun(...): string|integer|table which argument is the key
 ---@param fn fun(...): ...
----@param options? number|zklock.AcquireOptions
+---@param options? number|zklock.LockedOptions
 ---@return fun(...): ... fn what fn gives; or nil, message, code
 function session:locked(prefix, key, fn, options) end
 
+---Of many candidates one leads.
+---@param path string
+---@param options? zklock.ElectionOptions
+---@return zklock.Election
+function session:election(path, options) end
+
+---@param options? zklock.CloseOptions
 ---@return true? ok
 ---@return string? message
 ---@return zklock.Code? code
-function session:close() end
+function session:close(options) end
+
+---@class zklock.CloseOptions
+---@field drain? number seconds that holders, and those that wait, still have
+---@field drain_waiters? boolean false: those that wait get "closed" at once
 
 ---@param path string
 ---@param timeout? number seconds, default: the session timeout
@@ -228,6 +280,57 @@ function session:stats() end
 ---@field path_bytes integer
 ---@field callback_errors integer
 ---@field callback_error? any
+---@field untold_events integer
+---@field recovered integer sessions of dead processes that were ended
+---@field recover_error? string
+---@field wait zklock.Times from an acquire to its grant
+---@field hold zklock.Times from a grant to its end
+---@field hand_over zklock.Times from the end of the one ahead to the grant
+---@field round_trip zklock.Times from a request to its answer
+---@field outcomes table<string, integer> of acquires: "granted", "reentered", codes
+---@field locks table<string, zklock.NamedStats> by the names that locks were given
+
+---@class zklock.Times
+---@field count integer
+---@field sum number seconds
+---@field max number seconds
+---@field p50 number seconds, within 5 %
+---@field p90 number
+---@field p99 number
+---@field buckets { le: number, count: integer }[]
+
+---@class zklock.NamedStats
+---@field wait zklock.Times
+---@field hold zklock.Times
+---@field hand_over zklock.Times
+---@field outcomes table<string, integer>
+
+---@class zklock.ElectionOptions
+---@field data? string shown to others of a leader
+
+---@class zklock.Election
+local election = {}
+
+---Runs fn(lease) while it leads, again and again, until fn returns true.
+---@param fn fun(lease: zklock.Lease): boolean?
+---@return true? done
+---@return string? message
+---@return zklock.Code? code
+function election:lead(fn) end
+
+---Who leads.
+---@param timeout? number seconds, default: the session timeout
+---@return string? identity
+---@return string? data or message
+---@return integer|zklock.Code|nil token or code: "no_node", "auth", "timeout", "closed"
+function election:leader(timeout) end
+
+---Calls fn with who leads, soon, and after each change.
+---@param fn fun(identity: string?, data: string?, token: integer|zklock.Code|nil)
+---@return fun()? stop
+---@return string? message
+---@return zklock.Code? code "closed", "forked"
+function election:on_change(fn) end
 
 ---@class zklock.MutexOptions
 ---@field order? "fifo"|"turns"|"none" default "fifo"
@@ -237,13 +340,16 @@ function session:stats() end
 ---@field token? "turns" tokens that compare with those of turns
 ---@field keep? number seconds for which the node stays after the last release
 ---@field jitter? number seconds, with "none": the longest pause of a waiter
+---@field metrics? string the name of the lock in stats() and metrics()
 
 ---@class zklock.RWLockOptions
 ---@field reentrant? boolean default true
 ---@field data? string
+---@field metrics? string
 
 ---@class zklock.SemaphoreOptions
 ---@field data? string
+---@field metrics? string
 
 ---@class zklock.RWLock
 local rwlock = {}
@@ -262,6 +368,11 @@ local lock = {}
 ---@field timeout? number seconds; nil: for ever, 0: try
 ---@field owner? any default: the running coroutine
 ---@field on_queued? fun(position: integer)
+---@field max_waiters? integer "busy" where so many wait already
+---@field max_hold? number seconds after which the grant is lost
+
+---@class zklock.LockedOptions: zklock.AcquireOptions
+---@field metrics? string one name for all keys
 
 ---@class zklock.PermitOptions: zklock.AcquireOptions
 ---@field permits? integer of a semaphore, default 1
