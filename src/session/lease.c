@@ -11,9 +11,10 @@
 /* The grant that the owner has on the path already, if it has one. */
 static struct stake *held_by(const struct zkl_session *session, struct path *path,
                              const char *owner) {
-    for (struct stake *stake = path->granted; stake; stake = stake->next_granted) {
-        if (zkl_claim_holds(&stake->claim) && strcmp(stake->owner, owner) == 0)
-            return zkl_stake_lost(stake, session->now) ? NULL : stake;
+    for (struct stake *stake = path->granted, *next; stake; stake = next) {
+        next = stake->next_granted;
+        bool had = zkl_claim_holds(&stake->claim) && strcmp(stake->owner, owner) == 0;
+        if (had && !zkl_stake_lost(stake, session->now)) return stake;
     }
     return NULL;
 }
@@ -86,13 +87,19 @@ static bool is_too_much(struct zkl_session *session, const struct zkl_acquire_op
     return !zkl_kept_make_room(session, bytes);
 }
 
-/* Why the session takes no acquire now, or not so many; ZKL_OK: it does. */
-static enum zkl_code refusal_of(struct zkl_session *session,
-                                const struct zkl_acquire_options *options, size_t count) {
+/* Why the session takes no acquire now; ZKL_OK: it does. */
+static enum zkl_code refusal_of(const struct zkl_session *session,
+                                const struct zkl_acquire_options *options) {
     enum zkl_code code = zkl_request_refusal(session);
     if (code != ZKL_OK) return code;
-    if (options->trying && session->state == ZKL_SESSION_SUSPENDED) return ZKL_TIMEOUT;
-    return is_too_much(session, options, count) ? ZKL_TOO_MANY : ZKL_OK;
+    return options->trying && session->state == ZKL_SESSION_SUSPENDED ? ZKL_TIMEOUT : ZKL_OK;
+}
+
+/* The same of new claims, so many, for which kept nodes may have to go. */
+static enum zkl_code refusal_of_new(struct zkl_session *session,
+                                    const struct zkl_acquire_options *options, size_t count) {
+    enum zkl_code code = refusal_of(session, options);
+    return code == ZKL_OK && is_too_much(session, options, count) ? ZKL_TOO_MANY : code;
 }
 
 /* Has the request wait for the stake's grant. */
@@ -146,9 +153,10 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
     request->hold.length = options->max_hold;
     struct path *path = zkl_path_use(request->session, options->path);
     if (!path) return false;
-    enum zkl_code code = refusal_of(request->session, options, 1);
+    enum zkl_code code = refusal_of(request->session, options);
     if (code != ZKL_CLOSED && (is_mixed(request, path, options) || !is_new(request, path, options)))
         return true;
+    code = refusal_of_new(request->session, options, 1);
     if (code == ZKL_OK && request->session->draining) code = ZKL_CLOSED;
     if (code == ZKL_OK) return contend(request, path, options);
     zkl_request_finish(request, code, 0);
@@ -246,7 +254,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
     for (size_t i = 0; i < count; i++) check_options(&options[i]);
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options[0].timeout);
     if (request) {
-        enum zkl_code code = refusal_of(session, options, count);
+        enum zkl_code code = refusal_of_new(session, options, count);
         request->quiet = options[0].quiet;
         request->hold.length = options[0].max_hold;
         if (code == ZKL_OK && session->draining) code = ZKL_CLOSED;
@@ -400,7 +408,7 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
     const char *data = strchr(stake->data, '\n');
     struct zkl_acquire_options options = {
         .path = folder, .kind = ZKL_MUTEX, .owner = stake->owner, .data = data ? data + 1 : NULL};
-    enum zkl_code code = refusal_of(request->session, &options, 1);
+    enum zkl_code code = refusal_of_new(request->session, &options, 1);
     if (code != ZKL_OK) {
         zkl_request_finish(request, code, 0);
         return true;
