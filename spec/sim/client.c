@@ -311,12 +311,18 @@ static void expired(struct client *client) {
     zkl_session_expired(client->zk);
 }
 
+/* Something happens to its session now. Which holds have ended by then is noted before. */
+void client_now(struct client *client) {
+    zkl_session_at(client->zk, clock_of(client));
+    rules_note_holds(client);
+}
+
 bool client_deliver(struct client *client) {
     struct item item;
     if (client->life != RUNS || !queue_pull(&client->down, &item)) return false;
     tell("%s hears of %s: %s", story_client(client), story_what(&item), story_error(item.error));
     network_arrive(client, &item);
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     client->hears = &item;
     switch (item.what) {
     case REQUEST: answer(client, &item); break;
@@ -367,7 +373,7 @@ void client_keep(struct client *client) {
 /* From then on nobody begins; those that wait may be sent away. */
 static void begin_to_drain(struct client *client, bool waiters) {
     tell("%s drains its session%s", story_client(client), waiters ? "" : ", and sends all away");
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     EACH_WISH(client, wish) {
         bool waits = wish->doing == WAITS && !zkl_request_done(wish->deed);
         bool away = waits || wish->away || (wish->request && !zkl_request_done(wish->request));
@@ -383,7 +389,7 @@ static void begin_to_drain(struct client *client, bool waiters) {
 /* From then on nobody has anything; what is to be removed may take its time. */
 static void begin_to_close(struct client *client) {
     tell("%s closes its session", story_client(client));
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     EACH_WISH(client, wish) wish->cancelled = ZKL_CLOSED;
     EACH_DEED(client, deed) deed->cancelled = ZKL_CLOSED;
     zkl_session_close(client->zk);
@@ -404,7 +410,7 @@ static void begin_to_close(struct client *client) {
 /* When nothing is under way, or before: then what is left is unknown. */
 static void come_to_the_end(struct client *client) {
     tell("%s's session is closed", story_client(client));
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     if (client->session != NOBODY && client->server != NOBODY) session_end(client->session);
     network_sever(client);
     network_forget(client);

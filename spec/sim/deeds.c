@@ -159,7 +159,7 @@ static unsigned count_deeds(const struct client *client) {
 
 void deeds_end(struct client *client) {
     if (!count_deeds(client)) return;
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     EACH_DEED(client, deed) deed_drop(deed);
     client_settle(client);
 }
@@ -208,7 +208,7 @@ void deed_begin(struct client *client) {
     for (unsigned kind = 0; kind < DEED_KINDS; kind++)
         if (kinds & 1U << kind) found[count++] = (enum deed_kind)kind;
     bool ends = !count || (count_deeds(client) && choose(6) == 5);
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     if (ends) end(client);
     else begin(client, found[count > 1 ? choose(count) : 0]);
     forget_unbegun(client);

@@ -14,7 +14,7 @@ static void end(struct zkl_request *request) {
 /* What it has it keeps. */
 void user_interrupt(struct client *client, int owner) {
     tell("%s is interrupted", story_owner(client, owner));
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     EACH_WISH(client, wish) {
         if (wish->owner != owner) continue;
         if (wish->request || wish->doing == WAITS) wish->cancelled = ZKL_INTERRUPTED;
@@ -68,7 +68,7 @@ static void part(const struct client *client, struct wish *wish, bool had) {
 
 void user_release_all(struct client *client, int owner) {
     bool had[ROOM] = {0};
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     size_t count = count_had(client, owner);
     EACH_WISH(client, wish) had[wish - client->wishes] = is_had(client, wish, owner);
     tell("%s gives up all that it has: %zu", story_owner(client, owner), count);

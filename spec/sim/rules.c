@@ -412,13 +412,19 @@ void rules_on_set_watches(const struct client *client) {
 
 /* --- time --------------------------------------------------------------------------------- */
 
+void rules_note_holds(const struct client *client) {
+    EACH_WISH(client, wish) {
+        if (has_lease(wish) && rules_held_for_long(client, wish))
+            wish->ended = wish->outlasted = true;
+    }
+}
+
 /* What the own clock ended stays ended, whatever is learned later. */
 void rules_note_ends(const struct client *client) {
     EACH_WISH(client, wish) {
-        if (!has_lease(wish)) continue;
-        if (rules_held_for_long(client, wish)) wish->outlasted = true;
-        if (ran_out(client) || wish->outlasted) wish->ended = true;
+        if (has_lease(wish) && ran_out(client)) wish->ended = true;
     }
+    rules_note_holds(client);
 }
 
 void rules_on_proof(struct client *client, zkl_time issued) {

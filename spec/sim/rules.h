@@ -52,7 +52,8 @@ void rules_on_busy(const struct client *client, const struct zkl_claim *claim);
 void rules_on_queued(const struct client *client, const struct zkl_claim *claim);
 void rules_on_hold(const struct client *client, const struct wish *wish); /* it was granted */
 bool rules_held_for_long(const struct client *client, const struct wish *wish);
-void rules_note_ends(const struct client *client); /* of leases, by now */
+void rules_note_ends(const struct client *client);  /* of leases, by now */
+void rules_note_holds(const struct client *client); /* of these, by the ends of holds */
 void rules_on_no_room(const struct client *client);
 /* Of the condition: a lock's claim enters again. */
 void rules_on_return(const struct zkl_claim *waiter);

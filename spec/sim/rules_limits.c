@@ -4,10 +4,16 @@
 
 /* --- max_waiters ------------------------------------------------------------------------------ */
 
+/* Of one number are the two nodes of a downgrade. */
+static bool is_before(const struct node *node, const struct node *other) {
+    if (node->place != other->place) return node->place < other->place;
+    return node->kind == ZKL_READ && other->kind == ZKL_WRITE;
+}
+
 /* Before another one in its line, as that list showed both. */
 static bool precedes(const struct node *node, const struct node *other, zxid view) {
     return node->contender && node->line == other->line && alive_at(node, view) &&
-           node->place < other->place;
+           is_before(node, other);
 }
 
 /* As that list showed it: there was nothing that kept it out. */

@@ -120,7 +120,7 @@ static struct wish *new_wish(struct client *client, struct desire desire, zkl_ti
     if (world.setting.limits) wish->crowd = choose(3);
     if (world.setting.limits && choose(3) == 2) wish->max_hold = TIMEOUT / 4 * (1 + choose(4));
     client->wished++;
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     return wish;
 }
 
@@ -164,7 +164,7 @@ void user_leave(struct wish *wish) {
 void user_cancel(struct client *client, struct wish *wish) {
     tell("%s gives up its wish", story_client(client));
     wish->cancelled = ZKL_INTERRUPTED;
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     if (wish->request && world.setting.owners && !world.setting.plain && choose(2))
         user_leave(wish);
     else zkl_request_cancel(wish->request ? wish->request : wish->deed, ZKL_INTERRUPTED);
@@ -189,8 +189,7 @@ static void release(struct client *client, struct wish *wish) {
 
 void user_release(struct client *client, struct wish *wish) {
     tell("%s releases", story_owner(client, wish->owner));
-    zkl_session_at(client->zk, clock_of(client));
-    rules_note_ends(client);
+    client_now(client);
     if (wish->doing != WAITS && !world.setting.plain && choose(2)) begin_to_leave(wish);
     else release(client, wish);
     client_settle(client);
@@ -200,7 +199,7 @@ void user_release(struct client *client, struct wish *wish) {
 
 void user_downgrade(struct client *client, struct wish *wish) {
     tell("%s wants to write no more, only to read", story_client(client));
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     begin_deed(wish, SHARES, zkl_downgrade(wish->lease, ZKL_NEVER));
     if (wish->deed) wish->kind = ZKL_READ; /* whatever comes of it */
     client_settle(client);
@@ -222,7 +221,7 @@ void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
     client->waited++;
     wish->deadline = deadline_of(client, timeout);
     wish->trying = false;
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     begin_deed(wish, WAITS, zkl_wait(wish->lease, line_path(CONDITION), timeout));
     if (wish->deed) set_fellows_away(client, wish);
     client_settle(client);
@@ -231,7 +230,7 @@ void user_wait(struct client *client, struct wish *wish, zkl_time timeout) {
 void user_signal(struct client *client, struct wish *wish) {
     tell("%s signals", story_client(client));
     client->signals++;
-    zkl_session_at(client->zk, clock_of(client));
+    client_now(client);
     wish->all = !world.setting.plain && choose(2);
     wish->saw = client->last;
     begin_deed(wish, SIGNALS, zkl_signal(wish->lease, line_path(CONDITION), wish->all, ZKL_NEVER));

@@ -486,6 +486,7 @@ void network_arrive(struct client *client, struct item *item);
 void client_begin(struct client *client); /* a new process, or a new session of it */
 void client_end(struct client *client);   /* what is left of it is freed, and nobody hears of it */
 void client_settle(struct client *client);
+void client_now(struct client *client);
 bool client_deliver(struct client *client); /* the next answer or event to the session */
 void client_keep(struct client *client);    /* what the time asks for */
 zkl_time client_due(struct client *client); /* when it has something to do; ZKL_NEVER */
