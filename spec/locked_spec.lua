@@ -234,7 +234,7 @@ describe("misuse of locked", function()
                function() session:locked(prefix, nil, print) end)
         blames("what locked runs must be a function",
                function() session:locked(prefix, 1, "print") end)
-        blames("known: metrics, on_queued, owner, timeout",
+        blames("known: max_hold, max_waiters, metrics, on_queued, owner, timeout",
                function() session:locked(prefix, 1, print, { wait = 1 }) end)
         blames("timeout must be seconds", function() session:locked(prefix, 1, print, -1) end)
     end)

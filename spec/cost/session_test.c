@@ -204,6 +204,23 @@ static uint64_t of_hand_overs(size_t count) {
     return each;
 }
 
+/* Somebody writes into the node that they share. */
+static uint64_t of_events(size_t count) {
+    int at = 0;
+    open_session();
+    queue(ZKL_MUTEX, count, ZKL_NEVER);
+    while (at + 1 < NODES && !server.nodes[at][0]) at++;
+    blocks = 0;
+    for (int i = 0; i < HAND_OVERS; i++) {
+        zkl_session_event(session, ZKL_NODE_CHANGED, server.nodes[at]);
+        serve(session);
+    }
+    uint64_t each = blocks / HAND_OVERS;
+    take_events();
+    close_session(count);
+    return each;
+}
+
 static uint64_t of_queueing(size_t count) {
     open_session();
     blocks = 0;
@@ -287,6 +304,9 @@ static void check_same(const char *what, uint64_t (*of)(size_t count), size_t fe
 int main(void) {
     TEST("a hand-over takes as much with 100 000 waiters as with ten") {
         check_same("hand-over", of_hand_overs, 10, MOST);
+    }
+    TEST("so does an event of the node that they share") {
+        check_same("event", of_events, 10, MOST);
     }
     TEST("to wait for a turn takes as much behind 100 000 waiters as behind ten") {
         check_same("acquire", of_queueing, 10, MOST);

@@ -21,14 +21,16 @@ local function say(...) print(...) io.stdout:flush() end
 ]]
 
 -- Says the pid, waits, and notes how it ended: LuaJIT's popen does not tell. The
--- alarm outlives exec.
+-- alarm outlives exec. A process that is stopped does not hear it.
 local LAUNCHER = [[
     $| = 1;
     my ($status, $seconds, @command) = @ARGV;
     my $pid = fork;
     if (!$pid) { alarm $seconds; exec @command; }
     print "$pid\n";
-    waitpid $pid, 0;
+    $SIG{ALRM} = sub { kill KILL => $pid };
+    alarm $seconds + 5;
+    1 until waitpid($pid, 0) == $pid;
     open my $file, ">", $status;
     print $file $? & 127 ? 128 + ($? & 127) : $? >> 8;]]
 
