@@ -43,9 +43,13 @@ static uint64_t bytes(size_t count) {
 static void push_value(lua_State *L, int depth);
 
 static const char *const names[] = {
-    "timeout",  "connect_timeout", "auth",  "acl",  "parents",   "margin", "reopen", "identity",
-    "on_state", "order",           "batch", "data", "reentrant", "owner",  "wait",   "on_queued",
-    "jitter",   "permits",         "token", "keep", "recover",   "grace",  "tls",
+    "timeout",   "connect_timeout", "auth",     "acl",
+    "parents",   "margin",          "reopen",   "identity",
+    "on_state",  "order",           "batch",    "data",
+    "reentrant", "owner",           "wait",     "on_queued",
+    "jitter",    "permits",         "token",    "keep",
+    "recover",   "grace",           "tls",      "drain",
+    "on_event",  "metrics",         "max_hold", "max_waiters",
 };
 
 /* What some option takes, and what almost. */

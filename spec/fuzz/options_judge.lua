@@ -7,7 +7,9 @@ local owner_key = require "zklock.owner"
 
 local to_time = ... -- seconds as C takes them; UBSan watches
 
-local session = setmetatable({}, Session) -- never opened: mutex() does not need it
+-- Never opened: mutex() does not need it, but for the number of a name.
+local session = setmetatable({ handle = { meter = function() return 1 end }, meters = {},
+                               meter_count = 0 }, Session)
 
 
 -- What a user writes, in a file of the user's.
@@ -32,11 +34,11 @@ end
 
 
 local known = {
-    connect = "acl auth connect_timeout grace identity margin on_state parents recover reopen " ..
-        "timeout tls",
-    mutex = "batch data jitter keep order reentrant token",
-    acquire = "on_queued owner timeout",
-    permits = "on_queued owner permits timeout",
+    connect = "acl auth connect_timeout drain grace identity margin on_event on_state parents " ..
+        "recover reopen timeout tls",
+    mutex = "batch data jitter keep metrics order reentrant token",
+    acquire = "max_hold max_waiters on_queued owner timeout",
+    permits = "max_hold max_waiters on_queued owner permits timeout",
     release = "wait",
 }
 
@@ -103,11 +105,15 @@ local allowed = {
     batch = function(value) return value >= 1 and value <= 1024 and value % 1 == 0 end,
     connect_timeout = function(value) return is_duration(value) and value > 0 end,
     data = is_text,
+    drain = is_duration,
     grace = function(value) return value >= 0 and to_time(value) >= 0 end,
     identity = function(value) return is_text(value) and not value:find("%c") end,
     jitter = function(value) return value >= 0 and to_time(value) >= 0 end,
     permits = function(value) return value >= 1 and value <= 10 and value % 1 == 0 end,
+    max_hold = function(value) return is_duration(value) and value > 0 end,
+    max_waiters = function(value) return value >= 1 and value < 2 ^ 31 and value % 1 == 0 end,
     margin = function(value) return value > 0 and value <= 0.5 end,
+    on_event = function(value) return type(value) == "function" end,
     on_queued = function(value) return type(value) == "function" end,
     on_state = function(value) return type(value) == "function" end,
     order = function(value) return value == "fifo" or value == "none" or value == "turns" end,

@@ -8,6 +8,7 @@
 --                                              several have that name, in one of them
 --     replace = "return text_below(one);",     stands there instead; nothing, if left out
 --     also = { { at =, find =, replace = } },  optional: more changes; `at` as above if left out
+--     rare = true,                             optional: few schedules of the simulator catch it
 --     catch = }                                how the mutant is caught: catch.lua
 
 local files = require "spec.files"

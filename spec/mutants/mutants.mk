@@ -3,7 +3,7 @@
 #   make mutants                           those of core.lua, zookeeper.lua and memory.lua
 #   make mutants-core                      those that need no spec and no server, of src/core and
 #                                          of the tree in memory: two minutes
-#   make mutants-tenth                     a tenth of them, in `make test`; which one depends on the
+#   make mutants-twentieth                  a twentieth of them, in `make test`; which one depends on the
 #                                          sources
 #   make mutants MUTANTS="BUG-12 no-sync"  these only
 #
@@ -14,7 +14,7 @@ MUTANTS ?=
 mutants-run = BUILD=$(BUILD) CC="$(CC)" ZOOKEEPER_INCDIR=$(ZOOKEEPER_INCDIR) LIBS="$(LIBS)" \
 	$(LUA) spec/mutants/run.lua
 
-.PHONY: mutants mutants-core mutants-tenth
+.PHONY: mutants mutants-core mutants-twentieth
 
 mutants: $(BUILD)/rig/proxy
 	@$(mutants-run) $(MUTANTS)
@@ -22,5 +22,5 @@ mutants: $(BUILD)/rig/proxy
 mutants-core:
 	@$(mutants-run) --core $(MUTANTS)
 
-mutants-tenth:
-	@$(mutants-run) --tenth
+mutants-twentieth:
+	@$(mutants-run) --twentieth
