@@ -313,7 +313,9 @@ describe("on_event", function()
         rig.used(lock)
         local due = core.now() + 60
         while session:stats().untold_events == 0 and core.now() < due do
-            session.handle:acquire(lock.wish, "main", 5, false, true):drop()
+            local request = session.handle:acquire(lock.wish, "main", 5, false, true)
+            repeat until request:done() -- a renewal of the kept node takes its time
+            request:drop()
         end
         session:dispatch()
         assert.is_true(#events >= 4096 and #events < 4200, #events)

@@ -207,7 +207,8 @@ describe("a server that comes back without its data", function()
 end)
 
 
-describe("an outage of many session timeouts", function()
+-- A server that is back gives each session its timeout anew: in that the client has to come.
+describe("an outage of several session timeouts", function()
     after_each(rig.close_sessions)
 
     -- A waiter that waits through it, and is granted after.
@@ -236,9 +237,9 @@ describe("an outage of many session timeouts", function()
     it("of a single server that is down ends no waiter, and leaves no probe", function()
         local server = rig.server()
         finally(function() server:stop() end)
-        is_waited_through(server, 3, function()
+        is_waited_through(server, 8, function()
             server:kill()
-            zklock.sleep(9)
+            zklock.sleep(18)
             server:restart()
         end)
         has_sessions(server, 2)
@@ -247,9 +248,9 @@ describe("an outage of many session timeouts", function()
     it("of an ensemble without a quorum ends no waiter, and leaves no probe", function()
         local ensemble = rig.server{ n = 3 }
         finally(function() ensemble:stop() end)
-        is_waited_through(ensemble, 4, function()
+        is_waited_through(ensemble, 8, function()
             for n = 1, 2 do ensemble:kill(n) end
-            zklock.sleep(13)
+            zklock.sleep(18)
             for n = 1, 2 do ensemble:restart(n) end
         end)
         rig.wait_for("two sessions", function()

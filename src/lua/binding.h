@@ -23,6 +23,8 @@
 #define ZKL_WATCHER_BOX "zklock.watcher"
 #define ZKL_WISH "zklock.wish" /* no box: what a lock wants each time */
 
+extern const char *const zkl_lua_state_names[ZKL_SESSION_CLOSED + 1]; /* of sessions */
+
 /* Registers the metatables. */
 void zkl_lua_open_session(lua_State *L);
 void zkl_lua_open_request(lua_State *L);

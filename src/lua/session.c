@@ -60,11 +60,11 @@ static int collect(lua_State *L) {
 
 /* --- what it tells ------------------------------------------------------------------------ */
 
-static const char *const state_names[] = {[ZKL_SESSION_CONNECTING] = "connecting",
-                                          [ZKL_SESSION_CONNECTED] = "connected",
-                                          [ZKL_SESSION_SUSPENDED] = "suspended",
-                                          [ZKL_SESSION_EXPIRED] = "expired",
-                                          [ZKL_SESSION_CLOSED] = "closed"};
+const char *const zkl_lua_state_names[] = {[ZKL_SESSION_CONNECTING] = "connecting",
+                                           [ZKL_SESSION_CONNECTED] = "connected",
+                                           [ZKL_SESSION_SUSPENDED] = "suspended",
+                                           [ZKL_SESSION_EXPIRED] = "expired",
+                                           [ZKL_SESSION_CLOSED] = "closed"};
 
 static int foreign(lua_State *L) {
     const struct zkl_box *box = zkl_lua_to_box(L, 1, ZKL_SESSION_BOX);
@@ -76,7 +76,7 @@ static int state(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     enum zkl_session_state now = zkl_session_state(zkl_client_enter(client));
     zkl_client_leave(client);
-    lua_pushstring(L, state_names[now]);
+    lua_pushstring(L, zkl_lua_state_names[now]);
     return 1;
 }
 
@@ -191,7 +191,7 @@ static int next_event(lua_State *L) {
     luaL_checkstack(L, 6, NULL);
     if (!zkl_client_next(client, &event, &more)) return 0;
     lua_pushstring(L, kinds[event.kind]);
-    if (event.kind == ZKL_EVENT_STATE) lua_pushstring(L, state_names[event.state]);
+    if (event.kind == ZKL_EVENT_STATE) lua_pushstring(L, zkl_lua_state_names[event.state]);
     else if (event.kind == ZKL_EVENT_STEP) push_step(L, event.step);
     else lua_pushnumber(L, (lua_Number)event.id);
     lua_pushboolean(L, more);

@@ -128,16 +128,12 @@ int zkl_lua_stats(lua_State *L) {
 }
 
 int zkl_lua_totals(lua_State *L) {
-    static const char *const states[] = {[ZKL_SESSION_CONNECTING] = "connecting",
-                                         [ZKL_SESSION_CONNECTED] = "connected",
-                                         [ZKL_SESSION_SUSPENDED] = "suspended",
-                                         [ZKL_SESSION_EXPIRED] = "expired"};
     struct zkl_totals *totals = push_empty(L);
     zkl_process_totals(totals);
     push_table(L, totals);
     lua_newtable(L);
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
-        set_count(L, states[i], totals->sessions[i]);
+    for (size_t i = 0; i < ZKL_SESSION_CLOSED; i++)
+        set_count(L, zkl_lua_state_names[i], totals->sessions[i]);
     lua_setfield(L, -2, "sessions");
     return 1;
 }

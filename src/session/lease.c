@@ -95,10 +95,9 @@ static enum zkl_code refusal_of(const struct zkl_session *session,
     return options->trying && session->state == ZKL_SESSION_SUSPENDED ? ZKL_TIMEOUT : ZKL_OK;
 }
 
-/* The same of new claims, so many, for which kept nodes may have to go. */
-static enum zkl_code refusal_of_new(struct zkl_session *session,
+/* The same of new claims, so many, for which kept nodes may have to go; `code` is refusal_of(). */
+static enum zkl_code refusal_of_new(struct zkl_session *session, enum zkl_code code,
                                     const struct zkl_acquire_options *options, size_t count) {
-    enum zkl_code code = refusal_of(session, options);
     return code == ZKL_OK && is_too_much(session, options, count) ? ZKL_TOO_MANY : code;
 }
 
@@ -156,7 +155,7 @@ static bool begin(struct zkl_request *request, const struct zkl_acquire_options 
     enum zkl_code code = refusal_of(request->session, options);
     if (code != ZKL_CLOSED && (is_mixed(request, path, options) || !is_new(request, path, options)))
         return true;
-    code = refusal_of_new(request->session, options, 1);
+    code = refusal_of_new(request->session, code, options, 1);
     if (code == ZKL_OK && request->session->draining) code = ZKL_CLOSED;
     if (code == ZKL_OK) return contend(request, path, options);
     zkl_request_finish(request, code, 0);
@@ -254,7 +253,7 @@ zkl_request *zkl_acquire_all(zkl_session *session, const struct zkl_acquire_opti
     for (size_t i = 0; i < count; i++) check_options(&options[i]);
     struct zkl_request *request = zkl_request_new(session, REQUEST_ACQUIRE, options[0].timeout);
     if (request) {
-        enum zkl_code code = refusal_of_new(session, options, count);
+        enum zkl_code code = refusal_of_new(session, refusal_of(session, options), options, count);
         request->quiet = options[0].quiet;
         request->hold.length = options[0].max_hold;
         if (code == ZKL_OK && session->draining) code = ZKL_CLOSED;
@@ -408,7 +407,8 @@ static bool begin_wait(struct zkl_request *request, struct stake *stake, const c
     const char *data = strchr(stake->data, '\n');
     struct zkl_acquire_options options = {
         .path = folder, .kind = ZKL_MUTEX, .owner = stake->owner, .data = data ? data + 1 : NULL};
-    enum zkl_code code = refusal_of_new(request->session, &options, 1);
+    enum zkl_code code = refusal_of(request->session, &options);
+    code = refusal_of_new(request->session, code, &options, 1);
     if (code != ZKL_OK) {
         zkl_request_finish(request, code, 0);
         return true;

@@ -1,8 +1,9 @@
 --- Plain values as JSON, without a library.
 
+local sorted_names = require "zklock.sorted_names"
 local utf8 = require "zklock.seckill.report.utf8"
 
-local ipairs, pairs, tostring, type = ipairs, pairs, tostring, type
+local ipairs, tostring, type = ipairs, tostring, type
 
 local encode
 
@@ -21,10 +22,10 @@ end
 
 
 local function object(value)
-    local names, items = {}, {}
-    for name in pairs(value) do names[#names + 1] = name end
-    table.sort(names)
-    for i, name in ipairs(names) do items[i] = text(name) .. ":" .. encode(value[name]) end
+    local items = {}
+    for i, name in ipairs(sorted_names(value)) do
+        items[i] = text(name) .. ":" .. encode(value[name])
+    end
     return "{" .. table.concat(items, ",") .. "}"
 end
 

@@ -2,6 +2,7 @@
 
 local completions = require "zklock.command.completions"
 local show = require "zklock.command.show"
+local sorted_names = require "zklock.sorted_names"
 local tree = require "zklock.command.tree"
 local zklock = require "zklock"
 
@@ -33,10 +34,10 @@ local session = assert(zklock.connect(hosts, {
 
 
 local function stats()
-    local names, counted = {}, session:stats()
-    for name in pairs(counted) do names[#names + 1] = name end
-    table.sort(names)
-    for _, name in ipairs(names) do print(("%-20s %s"):format(name, tostring(counted[name]))) end
+    local counted = session:stats()
+    for _, name in ipairs(sorted_names(counted)) do
+        print(("%-20s %s"):format(name, tostring(counted[name])))
+    end
 end
 
 
