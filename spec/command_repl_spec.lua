@@ -26,6 +26,8 @@ describe("zklock #server", function()
                     .. 'lease = lock:acquire(20) queue "/repl" stats() help() os.exit(0, true)')
                 assert.matches("1 holds mutex", text)
                 assert.matches("grants +1\n", text)
+                assert.matches("wait +count 1, max [%d.e-]+, p50 [%d.e-]+", text)
+                assert.is_nil(text:find("table: ", 1, true))
                 assert.matches("a session with " .. hosts:gsub("%-", "%%-"), text)
             end
         end)

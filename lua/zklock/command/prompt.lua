@@ -6,7 +6,8 @@ local sorted_names = require "zklock.sorted_names"
 local tree = require "zklock.command.tree"
 local zklock = require "zklock"
 
-local getenv, pairs, print, tostring = os.getenv, pairs, print, tostring
+local getenv, ipairs, pairs, print = os.getenv, ipairs, pairs, print
+local tostring, type = tostring, type
 
 local HELP = [[
 zklock              the library; docs/reference.md has all of it
@@ -33,11 +34,28 @@ local session = assert(zklock.connect(hosts, {
 }))
 
 
-local function stats()
-    local counted = session:stats()
+local function text(value)
+    if type(value) ~= "number" then return tostring(value) end
+    return (value % 1 == 0 and "%d" or "%.3g"):format(value)
+end
+
+
+-- What has fields but no tables is a line: "wait  count 1, max 0.052, ...".
+local function print_fields(prefix, counted)
+    local words = {}
     for _, name in ipairs(sorted_names(counted)) do
-        print(("%-20s %s"):format(name, tostring(counted[name])))
+        local value = counted[name]
+        if type(value) ~= "table" then
+            if prefix == "" then print(("%-20s %s"):format(name, text(value)))
+            else words[#words + 1] = name .. " " .. text(value) end
+        elseif name ~= "buckets" then print_fields(prefix .. name .. ".", value) end
     end
+    if words[1] then print(("%-20s %s"):format(prefix:sub(1, -2), table.concat(words, ", "))) end
+end
+
+
+local function stats()
+    print_fields("", session:stats())
 end
 
 
