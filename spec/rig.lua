@@ -303,14 +303,19 @@ function Server:leader()
 end
 
 
-local ASK = [[perl -MIO::Socket::INET -e '
-    alarm 10; $s = IO::Socket::INET->new(PeerAddr => "%s") or exit 1;
-    print $s "%s"; shutdown($s, 1); print while <$s>' 2>/dev/null]]
-
 --- The answer to a four-letter word: what the server itself knows. Nothing from one that
 -- is silent for 10 s.
 function Server:ask(word, n)
-    return rig.shell(ASK, self:host(n), word)
+    local connection = assert(require("socket").tcp())
+    connection:settimeout(10)
+    local host, port = self:host(n):match("^(.*):(%d+)$")
+    if connection:connect(host, port) then
+        connection:send(word)
+        connection:shutdown("send")
+    end
+    local answer, _, part = connection:receive("*a")
+    connection:close()
+    return answer or part or ""
 end
 
 

@@ -1,4 +1,4 @@
---- catch.lua - the checks that are to catch a mutant, each within a minute.
+--- catch.lua - the checks that are to catch a mutant, each within a minute of the processor's time.
 --
 -- A row's `catch` says which:
 --
@@ -18,10 +18,14 @@ local shell = require "spec.mutants.shell"
 
 local catch = {}
 
--- How long a check may take, as the start of its command; without a defect there is no hurry.
+-- How long a check may take, as the start of its command: a minute of the processor, however many
+-- share that; without a defect there is no hurry.
 local function limit(row)
-    return ("timeout -k 5 %d "):format(row.find and 60 or 600)
+    return (row.find and "ulimit -S -t 60 && " or "") .. "timeout -k 5 600 "
 end
+
+
+local SIGXCPU = 128 + 24 -- as an exit status: the minute is over
 
 
 -- Makes a target of the tree; output, exit status.
@@ -113,7 +117,7 @@ local function by_simulator(tree, row)
     files.write(tree .. "/sim/log", output)
     if status == 0 then
         return verdict("survived", ("in %d schedules"):format(catch.schedules))
-    elseif status == 124 and row.find then
+    elseif status == SIGXCPU then
         return verdict("survived", "in a minute")
     end
     local rule = output:match("^seed %d+: ([^\n]+)") or crash(output, status)
@@ -158,9 +162,10 @@ local SERVER = "rig/zookeeper run -t 200 --"
 local IN_MEMORY = "env ZKLOCK_SERVER=memory"
 
 local function run_spec(tree, row)
-    return shell.run([[LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="%s/?.so;;" ]] ..
-                     [[%s%s lua5.4 "$(command -v busted)" --no-keep-going -o TAP %s %s %s]],
-                     tree, limit(row), row.catch.in_memory and IN_MEMORY or SERVER,
+    return shell.run([[%senv LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" ]] ..
+                     [[LUA_CPATH="%s/?.so;;" %s lua5.4 "$(command -v busted)" ]] ..
+                     [[--no-keep-going -o TAP %s %s %s]],
+                     limit(row), tree, row.catch.in_memory and IN_MEMORY or SERVER,
                      row.catch.in_memory and "--exclude-tags=server" or "",
                      filters(row.catch.tests), row.catch.spec)
 end
