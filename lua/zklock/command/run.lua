@@ -319,11 +319,11 @@ function Run:supervise()
 end
 
 
--- What a failed acquire ends with.
+-- What a failed acquire ends with. A lock that is taken is told by the status alone, as flock does.
 function Run:refused(message, code)
     if code ~= "timeout" then connect.fail(message, code) end
     if self.session:state() ~= "connected" then refusal.raise(status.UNAVAILABLE, "%s", message) end
-    refusal.raise(self.given.conflict_exit_code or status.TIMEOUT, "%s", message)
+    refusal.raise(self.given.conflict_exit_code or status.TIMEOUT, "")
 end
 
 
