@@ -145,6 +145,7 @@ build = {
       ["zklock.command.arguments"] = "lua/zklock/command/arguments.lua",
       ["zklock.command.break"] = "lua/zklock/command/break.lua",
       ["zklock.command.columns"] = "lua/zklock/command/columns.lua",
+      ["zklock.command.common_server"] = "lua/zklock/command/common_server.lua",
       ["zklock.command.completion"] = "lua/zklock/command/completion.lua",
       ["zklock.command.completions"] = "lua/zklock/command/completions.lua",
       ["zklock.command.connect"] = "lua/zklock/command/connect.lua",

@@ -24,7 +24,7 @@ describe("combine", function()
 
     local function nothing_left()
         rig.at_rest(session)
-        assert.same({}, server:nodes(path))
+        server:wait_for_nodes(path, 0)
         assert.is_nil(next(session.requests))
     end
 

@@ -54,12 +54,41 @@ describe("zklock #server", function()
             end)
         end
 
-        it("starts a ZooKeeper of its own if none is named, which ends with it", function()
-            local text = rig.shell("echo 'print(session:state()) print(session.hosts)' | "
-                .. "ZK_HOSTS= %s bin/zklock repl 2>&1", LUA)
-            assert.matches("connected\n", text)
-            local port = text:match("127%.0%.0%.1:(%d+)")
-            assert.equal(69, select(2, run("--hosts 127.0.0.1:%s run /x true", port)))
+        describe("without --hosts", function()
+            local folder
+            before_each(function() folder = rig.shell("mktemp -d"):match("%S+") end)
+            after_each(function() rig.shell("rm -r %s", folder) end)
+
+            -- What a prompt prints whose user has that folder.
+            local function prompt(text)
+                return rig.shell("echo '%s' | ZK_HOSTS= XDG_RUNTIME_DIR=%s %s bin/zklock repl 2>&1",
+                                 text, folder, LUA)
+            end
+
+            local ADDRESS = "127%.0%.0%.1:(%d+)\n"
+
+            it("starts a ZooKeeper of its own, which ends with it", function()
+                local text = prompt "print(session:state()) print(session.hosts)"
+                assert.matches("connected\n", text)
+                assert.equal(69, select(2, run("--hosts 127.0.0.1:%s run /x true",
+                                               text:match(ADDRESS))))
+                assert.equal("", rig.shell("ls %s", folder))
+            end)
+
+            it("finds that of another prompt", function()
+                local second = "print(session.hosts)"
+                local text = prompt(('print(session.hosts) os.execute([[echo "%s" | %s '
+                    .. "bin/zklock repl 2>&1]])"):format(second, LUA))
+                local port = text:match(ADDRESS)
+                assert.equal(2, select(2, text:gsub("127%.0%.0%.1:" .. port .. "\n", "")), text)
+            end)
+
+            it("believes no file of a server that is gone", function()
+                local file = ("%s/zklock-repl-%s"):format(folder, rig.shell("id -u"):match("%d+"))
+                rig.shell("echo 127.0.0.1:1 >%s", file)
+                assert.matches("connected\n", prompt "print(session:state())")
+                assert.equal("", rig.shell("ls %s", folder))
+            end)
         end)
     end)
 

@@ -25,14 +25,13 @@ local function is_taken(path)
     return false
 end
 
--- The lock path of a call with these arguments, which is free before and after.
+-- The lock path of a call with these arguments.
 local function path_of(key, ...)
-    local path
-    local function look()
-        path = server:nodes(prefix:match("^(.*)/[^/]*$"))[1]:match("^(.*)/[^/]*$")
-    end
-    session:locked(prefix, key, look)(...)
-    rig.wait_for("free", function() return #server:nodes(path) == 0 end)
+    local folder, path = prefix:match("^(.*)/[^/]*$"), nil
+    server:wait_for_nodes(folder, 0)
+    session:locked(prefix, key, function()
+        path = server:nodes(folder)[1]:match("^(.*)/[^/]*$")
+    end)(...)
     return path
 end
 

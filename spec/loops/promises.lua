@@ -55,7 +55,7 @@ return function(loop, it, before_each, after_each)
             session:dispatch()
             return session:stats().claims == 0
         end)
-        assert.same({}, server:nodes(path))
+        server:wait_for_nodes(path, 0)
         assert.equal(0, session:stats().watches)
     end
 

@@ -669,7 +669,7 @@ return {
       at = "may_be_kept", find = "is_over(claim, now) || !is_alone(claim)", replace = "false" },
     { "kept-behind-own", "a node is kept though another claim of the session is on its way",
       at = "may_be_kept", find = "while (each && (each == claim || !is_under_way(each)))",
-      replace = "while (each)" },
+      replace = "while (each)", rare = true },
     { "kept-untaken", "the next claim waits for the end of a node that is kept for it",
       at = "contend", find = "zkl_kept_take(path);" },
     { "kept-from-others", "a claim that cannot have the kept node queues behind it",

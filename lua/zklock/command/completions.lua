@@ -7,8 +7,9 @@ local getmetatable, pairs, pcall, type = getmetatable, pairs, pcall, type
 local _M = {}
 
 
--- The table that has an object's methods, or a table's own fields.
-local function fields(value)
+--- The table that has an object's methods, or a table's own fields.
+---@return table<string, any>
+function _M.fields(value)
     local class = getmetatable(value)
     local methods = type(class) == "table" and (class.methods or class.__index)
     if type(methods) == "table" then return methods end
@@ -35,7 +36,7 @@ function _M.of(word)
     local path, separator, start = word:match "^([%a_][%w_.]*)([.:])([%w_]*)$"
     if not path then path, separator, start = "", "", word end
     local found = {}
-    for name, value in pairs(fields(value_of(path))) do
+    for name, value in pairs(_M.fields(value_of(path))) do
         local fits = type(name) == "string" and name:find "^%a" and name:sub(1, #start) == start
         if fits and (separator ~= ":" or type(value) == "function") then
             found[path .. separator .. name] = true

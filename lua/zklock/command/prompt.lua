@@ -1,6 +1,7 @@
 --- What the prompt of zklock repl has: globals, on purpose.
 
 local completions = require "zklock.command.completions"
+local nearest = require "zklock.command.nearest"
 local show = require "zklock.command.show"
 local sorted_names = require "zklock.sorted_names"
 local tree = require "zklock.command.tree"
@@ -74,4 +75,5 @@ local globals = { zklock = zklock, session = session, stats = stats, queue = que
 for name, value in pairs(globals) do rawset(_G, name, value) end
 
 completions.install()
+nearest.install()
 print(("zklock %s, %s; help() says what there is"):format(zklock._VERSION, tostring(session)))

@@ -1,5 +1,6 @@
 --- zklock repl: Lua at a prompt, with a session.
 
+local common_server = require "zklock.command.common_server"
 local connect = require "zklock.command.connect"
 local interpreter = require "zklock.seckill.interpreter"
 local options = require "zklock.options"
@@ -10,9 +11,9 @@ local ipairs, pcall, require = ipairs, pcall, require
 
 local repl = {
     summary = "Lua at a prompt, with a session.",
-    description = "Opens a session with --hosts, which may be memory:NAME, or with a ZooKeeper of "
-        .. "its own if there are none, and reads Lua. help() there says what there is. History is "
-        .. "rlwrap's, or the interpreter's own.",
+    description = "Opens a session with --hosts, which may be memory:NAME, or, if there are none, "
+        .. "with a ZooKeeper of its own, which the next prompts find, and reads Lua. help() there "
+        .. "says what there is. History is the interpreter's own, or rlwrap's.",
     example = "zklock repl --hosts memory:try",
 }
 
@@ -29,6 +30,15 @@ local function quoted(words)
 end
 
 
+-- Does the interpreter lack a readline of its own, and is there rlwrap, and a terminal that has a
+-- width, which that wants?
+local function needs_rlwrap()
+    if not rawget(_G, "jit") and pcall(require, "readline") then return false end
+    return not shell.lacks "rlwrap"
+        and shell.succeeds "test -t 0 && stty size | grep -q ' [1-9]'"
+end
+
+
 -- What the interpreter is started with: it finds its modules where this one does.
 local function command(given, hosts)
     local environment = {
@@ -37,7 +47,7 @@ local function command(given, hosts)
         "ZKLOCK_REPL_HOSTS=" .. hosts, ("ZKLOCK_REPL_TIMEOUT=%s"):format(given.timeout or ""),
         "ZKLOCK_REPL_AUTH=" .. (given.auth or ""),
     }
-    if not shell.lacks "rlwrap" and shell.succeeds "test -t 0" then
+    if needs_rlwrap() then
         environment[#environment + 1] = "rlwrap"
         environment[#environment + 1] = "-r" -- completes words that were seen
     end
@@ -58,11 +68,7 @@ function repl.run(given)
         connect.checked(options.hosts, given.hosts)
         return read(given, given.hosts)
     end
-    local servers = require("zklock.seckill.throwaway").open()
-    local ok, result = pcall(function() return read(given, servers:zookeeper()) end)
-    servers:close()
-    if not ok then error(result, 0) end
-    return result
+    return common_server.with(function(hosts) return read(given, hosts) end)
 end
 
 
