@@ -46,13 +46,51 @@ describe("zklock #server", function()
             end
         end)
 
-        if not rawget(_G, "jit") then -- which has no readline
-            it("completes by the tabulator", function()
-                local text = rig.shell("printf 'session:timeo\\t()\\nos.exit(0, true)\\n' | "
-                    .. "script -qec '%s bin/zklock repl --hosts memory:repl' /dev/null", LUA)
-                assert.is_truthy(text:find("session:timeout%(%).*10%.0\r?\n"), text)
-            end)
-        end
+        it("completes by the tabulator", function()
+            local text = rig.shell("printf 'session:timeo\\t()\\nos.exit(0, true)\\n' | HOME= "
+                .. "script -qec '%s bin/zklock repl --hosts memory:repl' /dev/null", LUA)
+            assert.is_truthy(text:find("session:timeout%(%).*10[.0]*\r?\n"), text)
+        end)
+
+        it("reads further lines until they are a whole, and goes on after an error", function()
+            local text = session("--hosts memory:repl", table.concat({
+                "for i = 1, 2 do", "print(i * 7)", "end", "x = = 1", "error{}", "1, nil",
+                'local function f() error "deep" end f()', "=6 * 7", "-- nothing",
+            }, "\n"))
+            for _, said in ipairs{ "7\n14\n", "stdin:1: unexpected symbol near '='\n", "table: ",
+                                   "1\tnil\n", "stdin:1: deep\n", "42\n> > " } do
+                assert.is_truthy(text:find(said, 1, true), said .. text)
+            end
+        end)
+
+        it("names the line that was typed, and what a misspelled name may mean", function()
+            local text = session("--hosts memory:repl", table.concat({
+                'lock = session:mutex "/repl"', 'lock:acquire("x")', "queue()", "lock:acquir(1)",
+                'session:mutex("/a"):relese()', "lease = lock:acquire(1)", "lease:relaese()",
+                'zklock.conect("x")', "sesion:close()", "lease:nothing_like_it()",
+            }, "\n"))
+            for _, said in ipairs{
+                'stdin:1: acquire takes seconds or a table of options, not "x"\n',
+                "stdin:1: a lock path must be a string, not nil\n", ": did you mean acquire?\n",
+                ": did you mean release?\n", ": did you mean connect?\n",
+                ": did you mean session?\n",
+            } do
+                assert.is_truthy(text:find(said, 1, true), said .. text)
+            end
+            assert.is_nil(text:find("nothing_like_it.-did you"))
+        end)
+
+        it("goes on after Ctrl-C, which ends a wait", function()
+            local text = session("--hosts memory:repl", table.concat({
+                'lock = session:mutex("/repl")', 'lease = lock:acquire{ owner = "a" }',
+                'stop = io.popen "sleep 0.2; kill -INT $PPID" lock:acquire{ owner = "b" }',
+                'stop = io.popen "sleep 0.2; kill -INT $PPID" lock:acquire() print "not here"',
+                'print "but here"',
+            }, "\n"))
+            assert.equal(2, select(2, text:gsub("interrupted!\n", "")), text)
+            assert.is_nil(text:find("not here", 1, true))
+            assert.matches("but here\n> \n$", text)
+        end)
 
         describe("without --hosts", function()
             local folder

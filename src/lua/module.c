@@ -59,6 +59,30 @@ static int close_on_signal(lua_State *L) {
     return 1;
 }
 
+/* --- Ctrl-C at a prompt, as the interpreters have it --------------------------------------- */
+
+static lua_State *interrupted;
+
+static void raise_interrupt(lua_State *L, lua_Debug *ar) {
+    (void)ar;
+    lua_sethook(L, NULL, 0, 0);
+    luaL_error(L, "interrupted!");
+}
+
+/* A second one ends the process, if Lua does not come to the first. */
+static void on_interrupt(int number) {
+    signal(number, SIG_DFL);
+    lua_sethook(interrupted, raise_interrupt,
+                LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+/* core.interruptible(yes): whether Ctrl-C raises an error in what this coroutine runs, once. */
+static int interruptible(lua_State *L) {
+    interrupted = L;
+    signal(SIGINT, lua_toboolean(L, 1) ? on_interrupt : SIG_DFL);
+    return 0;
+}
+
 static void set_signals(lua_State *L) {
     static const struct {
         const char *name;
@@ -126,14 +150,21 @@ static void set_constants(lua_State *L) {
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        {"session", zkl_lua_session}, {"close_on_signal", close_on_signal},
-        {"folder", zkl_lua_folder},   {"wish", zkl_lua_wish},
-        {"poll", zkl_lua_poll},       {"child", zkl_lua_child},
-        {"totals", zkl_lua_totals},   {"now", now},
-        {"thread", thread},           {"identity", identity},
-        {"isyieldable", isyieldable}, {"on_misuse", zkl_lua_on_misuse},
-        {"states", count_states},     {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"session", zkl_lua_session},
+                                         {"close_on_signal", close_on_signal},
+                                         {"folder", zkl_lua_folder},
+                                         {"wish", zkl_lua_wish},
+                                         {"poll", zkl_lua_poll},
+                                         {"child", zkl_lua_child},
+                                         {"totals", zkl_lua_totals},
+                                         {"now", now},
+                                         {"thread", thread},
+                                         {"identity", identity},
+                                         {"isyieldable", isyieldable},
+                                         {"on_misuse", zkl_lua_on_misuse},
+                                         {"states", count_states},
+                                         {"interruptible", interruptible},
+                                         {NULL, NULL}};
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif

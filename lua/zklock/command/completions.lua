@@ -17,8 +17,9 @@ function _M.fields(value)
 end
 
 
--- What "a.b" is, of names alone: nothing is called but __index.
-local function value_of(path)
+--- What "a.b" is, of names alone: nothing is called but __index.
+---@param path string
+function _M.value_of(path)
     local value = _G
     for name in path:gmatch "[^.]+" do
         local ok, field = pcall(function() return value[name] end)
@@ -36,7 +37,7 @@ function _M.of(word)
     local path, separator, start = word:match "^([%a_][%w_.]*)([.:])([%w_]*)$"
     if not path then path, separator, start = "", "", word end
     local found = {}
-    for name, value in pairs(_M.fields(value_of(path))) do
+    for name, value in pairs(_M.fields(_M.value_of(path))) do
         local fits = type(name) == "string" and name:find "^%a" and name:sub(1, #start) == start
         if fits and (separator ~= ":" or type(value) == "function") then
             found[path .. separator .. name] = true
@@ -46,10 +47,8 @@ function _M.of(word)
 end
 
 
---- Has the interpreter's own readline complete by it, where the module `readline` is installed.
-function _M.install()
-    local ok, readline = pcall(require, "readline")
-    if not ok then return end
+--- Has a readline, the Lua module, complete by it.
+function _M.install(readline)
     readline.set_complete_function(function(line, from, to)
         readline.set_completion_append_character "" -- readline forgets it each time
         return _M.of(line:sub(from, to))

@@ -1,7 +1,8 @@
 --- What the prompt of zklock repl has: globals, on purpose.
 
-local completions = require "zklock.command.completions"
-local nearest = require "zklock.command.nearest"
+local console = require "zklock.command.console"
+local options = require "zklock.options"
+local shell = require "zklock.seckill.shell"
 local show = require "zklock.command.show"
 local sorted_names = require "zklock.sorted_names"
 local tree = require "zklock.command.tree"
@@ -61,6 +62,7 @@ end
 
 
 local function queue(path)
+    options.path(path)
     local lock, line = tree.lock(session, path)
     io.write(lock and show.text(line) or line .. "\n")
 end
@@ -74,6 +76,7 @@ end
 local globals = { zklock = zklock, session = session, stats = stats, queue = queue, help = help }
 for name, value in pairs(globals) do rawset(_G, name, value) end
 
-completions.install()
-nearest.install()
-print(("zklock %s, %s; help() says what there is"):format(zklock._VERSION, tostring(session)))
+local jit = rawget(_G, "jit")
+print(("zklock %s, %s, %s; help() says what there is"):format(
+    zklock._VERSION, jit and jit.version or _VERSION, tostring(session)))
+console.run(shell.succeeds "test -t 0")

@@ -13,7 +13,7 @@ local repl = {
     summary = "Lua at a prompt, with a session.",
     description = "Opens a session with --hosts, which may be memory:NAME, or, if there are none, "
         .. "with a ZooKeeper of its own, which the next prompts find, and reads Lua. help() there "
-        .. "says what there is. History is the interpreter's own, or rlwrap's.",
+        .. "says what there is. History is the Lua module readline's, or rlwrap's.",
     example = "zklock repl --hosts memory:try",
 }
 
@@ -30,11 +30,9 @@ local function quoted(words)
 end
 
 
--- Does the interpreter lack a readline of its own, and is there rlwrap, and a terminal that has a
--- width, which that wants?
+-- Is there no module readline, but rlwrap, and a terminal that has a width, which that wants?
 local function needs_rlwrap()
-    if not rawget(_G, "jit") and pcall(require, "readline") then return false end
-    return not shell.lacks "rlwrap"
+    return not pcall(require, "readline") and not shell.lacks "rlwrap"
         and shell.succeeds "test -t 0 && stty size | grep -q ' [1-9]'"
 end
 
@@ -51,10 +49,10 @@ local function command(given, hosts)
         environment[#environment + 1] = "rlwrap"
         environment[#environment + 1] = "-r" -- completes words that were seen
     end
-    for _, word in ipairs{ interpreter.own(), "-i", "-e", 'require "zklock.command.prompt"' } do
+    for _, word in ipairs{ interpreter.own(), "-e", 'require "zklock.command.prompt"' } do
         environment[#environment + 1] = word
     end
-    return quoted(environment)
+    return "exec " .. quoted(environment) -- no shell stays, which Ctrl-C would end
 end
 
 

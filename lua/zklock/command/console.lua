@@ -1,0 +1,124 @@
+--- Reads Lua, runs it, and prints what comes of it. The interpreter's own prompt runs an expression
+--- as a tail call: no error could say which line was typed, or what name was not found.
+
+local completions = require "zklock.command.completions"
+local core = require "zklock.core"
+local nearest = require "zklock.command.nearest"
+
+local getenv, getmetatable, io, load = os.getenv, getmetatable, io, load
+local pairs, pcall, print, require = pairs, pcall, print, require
+local select, tostring, type, xpcall = select, tostring, type, xpcall
+
+local NAME = "=stdin"
+local FIRST, NEXT = "> ", ">> " -- prompts, of an input and of its further lines
+
+local _M = {}
+
+
+-- --- reading ------------------------------------------------------------------------
+
+local function read_plain(prompt)
+    io.write(prompt)
+    io.flush()
+    return io.read("*l")
+end
+
+
+-- A function that reads a line: on a terminal with history and completion, where the Lua module
+-- readline is installed.
+local function reader(is_terminal)
+    local ok, readline = pcall(require, "readline")
+    if not (ok and is_terminal) then return read_plain end
+    local home = getenv "HOME"
+    if home then
+        readline.set_options{ histfile = home .. "/.zklock_history", keeplines = 1000 }
+    end
+    completions.install(readline)
+    return readline.readline, home and readline.save_history
+end
+
+
+-- --- running ------------------------------------------------------------------------
+
+-- What is an expression is printed; the call in it is no tail call.
+local function compile(text)
+    local chunk = load("return (...)(" .. text:gsub("^%s*=", "") .. "\n)", NAME)
+    if chunk then return chunk end
+    return load(text, NAME)
+end
+
+
+local function is_unfinished(message)
+    return message:find "<eof>'?$" ~= nil
+end
+
+
+local function show(...)
+    if select("#", ...) > 0 then print(...) end
+end
+
+
+-- Methods of all objects that globals are.
+local function every_method()
+    local names = {}
+    for _, value in pairs(_G) do
+        if type(value) ~= "string" and getmetatable(value) then
+            for name in pairs(completions.fields(value)) do names[name] = true end
+        end
+    end
+    return names
+end
+
+
+-- Of what `name` may have been meant to be: behind what stands before it, if that is a name, too.
+local function candidates(text, kind, name)
+    if kind == "global" then return _G end
+    local path = text:match("([%a_][%w_.]*)%s*[.:]%s*" .. name .. "%f[^%w_]")
+    local value = path and completions.value_of(path)
+    return value ~= nil and completions.fields(value) or every_method()
+end
+
+
+-- The error of a text that was typed, with the name that was perhaps meant.
+local function explained(text, message)
+    if type(message) ~= "string" then return tostring(message) end
+    local kind, name = message:match "attempt to .-(%a+) '([%a_][%w_]*)'"
+    local meant = name and message:find("a nil value", 1, true)
+        and nearest(name, candidates(text, kind, name))
+    return meant and ("%s: did you mean %s?"):format(message, meant) or message
+end
+
+
+local function run(text, chunk)
+    core.interruptible(true)
+    local ok, message = xpcall(chunk, function(message) return explained(text, message) end, show)
+    core.interruptible(false)
+    if not ok then io.stderr:write(message, "\n") end
+end
+
+
+-- Lines until they are a whole, and what they compile to, or why they do not; nil: no more lines.
+local function read_input(read)
+    local text = read(FIRST)
+    while text do
+        local chunk, message = compile(text)
+        if chunk or not is_unfinished(message) then return text, chunk, message end
+        local line = read(NEXT)
+        text = line and text .. "\n" .. line
+    end
+end
+
+
+--- Reads until the input ends.
+---@param is_terminal boolean  of the input
+function _M.run(is_terminal)
+    local read, save = reader(is_terminal)
+    for text, chunk, message in read_input, read do
+        if chunk then run(text, chunk) else io.stderr:write(message, "\n") end
+        if save then save() end
+    end
+    print()
+end
+
+
+return _M
