@@ -5,6 +5,8 @@
 --
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/leader.lua host-a:80
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/leader.lua host-b:80
+--
+-- Without ZK_HOSTS each process has a server of its own, in memory: then both lead.
 
 local zklock = require "zklock"
 

@@ -3,10 +3,12 @@
 #
 # Shows: `zklock run -n`, which gives up at once if the job runs elsewhere (exit status 75; here 0,
 # by -E: that is no mishap that cron should report); the token, which the store of the result
-# compares, so that a job that was stopped for an hour and wakes cannot overwrite a newer result.
+# compares, so that a job that was stopped for an hour and wakes cannot overwrite a newer result; a
+# lock that is kept for a minute more, so that a machine whose clock is late does not find it free.
 #
 #     0 3 * * *  ZK_HOSTS=zk1:2181,zk2:2181 /usr/local/bin/nightly.sh /srv/reports
 set -eu
+PATH=$PATH:/usr/local/bin # where `make install` puts zklock, and cron does not look
 folder=${1:-/tmp/reports}
 
 if [ -z "${ZKLOCK_TOKEN:-}" ]; then # not under the lock yet
@@ -22,3 +24,4 @@ if [ "$ZKLOCK_TOKEN" -lt "$last" ]; then
 fi
 echo "$ZKLOCK_TOKEN" >"$folder/token"
 echo "report of $(hostname)" >>"$folder/reports"
+sleep "${NIGHTLY_KEEP:-60}"

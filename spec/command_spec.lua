@@ -161,14 +161,25 @@ describe("zklock #server", function()
                 ["--timeout 0.01 run " .. path .. " true"] = "at least 0.1",
                 ["--hosts , run " .. path .. " true"] = "bad hosts",
                 ["frob"] = "frob",
+                ["completion"] = "'shell'",
             } do
                 local status, output = outcome(line)
                 assert.equal(64, status, line)
                 assert.truthy(output:lower():find(text, 1, true), line .. ": " .. output)
             end
+            assert.matches("missing argument 'PATH'", select(2, outcome("run")))
             local status, output = outcome("run %s true; ", path)
             assert.equal(0, status, output)
             assert.matches("no servers", rig.shell("ZK_HOSTS= %s bin/zklock run /a true 2>&1", LUA))
+        end)
+
+        it("64 for a server in memory, which no other process sees, as the other verbs", function()
+            for _, line in ipairs{ "run /a true", "elect /a true", "ls", "show /a", "break -y /a",
+                                   "doctor", "seckill --only DEMO-04" } do
+                local status, output = outcome("--hosts memory:x %s", line)
+                assert.same({ 64, "zklock: memory:x is a server inside one process: only repl can "
+                    .. "use it" }, { status, output }, line)
+            end
         end)
 
         it("78 if argparse is not installed, and says how to install it", function()
@@ -728,21 +739,19 @@ describe("zklock #server", function()
         for _, verb in ipairs{ "run", "elect", "ls", "show", "break", "doctor", "repl", "seckill",
                                "completion" } do
             local status, text = outcome("%s --help", verb)
-            if verb == "seckill" then
-                assert.matches("seckill", text)
-            else
-                assert.equal(0, status)
-                assert.matches("\nExample: .*zklock " .. verb, text)
-            end
+            assert.equal(0, status)
+            assert.matches("^Usage: zklock " .. verb, text)
+            assert.matches("\nExample: .*zklock " .. verb, text)
             for _, document in ipairs{ bash, zsh, page, guide } do
                 assert.truthy(document:find(verb, 1, true), verb)
             end
-            local options = verb ~= "seckill" and text:gsub("\nExample: .*", "") or ""
-            for option in options:gmatch("%f[%-]%-%-%l[%l%-]+") do
+            for option in text:gsub("\nExample: .*", ""):gmatch("%f[%-]%-%-%l[%l%-]+") do
                 assert.truthy(bash:find(option, 1, true), option)
-                assert.truthy(page:find(option, 1, true), option)
+                assert.truthy(verb == "seckill" or page:find(option, 1, true), option)
             end
         end
+        assert.equal("bash zsh fish\n", rig.shell("bash -c '. %s; COMP_WORDS=(zklock completion "
+            .. "\"\") COMP_CWORD=2; _zklock; echo ${COMPREPLY[*]}'", script))
         assert.matches("^zklock %d", select(2, outcome("--version")))
     end)
 end)

@@ -235,7 +235,6 @@ describe("a condition", function()
         local page = assert(files.read("docs/reference.md"))
         local example = page:match('\n(local lock = session:mutex%("/locks/jobs.-)```')
         local jobs = "/jobs" .. path:match("[^/]*$")
-        server:foreign("create %s x", jobs)
         example = example:gsub("/locks/jobs", path):gsub("/jobs", jobs)
 
         local function program(session)

@@ -25,7 +25,7 @@ local breaking = {
 
 
 function breaking.describe(parser)
-    parser:argument("path", "The lock's path."):argname "PATH"
+    parser:argument("PATH", "The lock's path."):argname "PATH":target "path"
     parser:option("--grace", ("Seconds to wait for the holder; by default %g."):format(GRACE))
         :argname "SECONDS":convert(connect.seconds)
     parser:flag("-y --yes", "Do not ask.")

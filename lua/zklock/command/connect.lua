@@ -30,10 +30,18 @@ function _M.checked(fn, ...)
 end
 
 
---- The servers that the command line or the environment names.
+--- The servers that the command line or the environment names. Another process does not see those
+--- in memory: a lock there would exclude nobody.
 function _M.hosts(given)
-    if given.hosts then return given.hosts end
-    refusal.raise(status.USAGE, "no servers: give --hosts HOST:PORT,… or set ZK_HOSTS")
+    local hosts = given.hosts
+    if not hosts then
+        refusal.raise(status.USAGE, "no servers: give --hosts HOST:PORT,… or set ZK_HOSTS")
+    end
+    if _M.checked(options.hosts, hosts).in_memory then
+        refusal.raise(status.USAGE, "%s is a server inside one process: only repl can use it",
+            hosts)
+    end
+    return hosts
 end
 
 
@@ -53,7 +61,6 @@ end
 ---@return zklock.Session
 function _M.open(given)
     local hosts = _M.hosts(given)
-    _M.checked(options.hosts, hosts)
     _M.checked(options.connect, _M.options(given))
     local session, message, code = zklock.connect(hosts, _M.options(given))
     if session then return session end

@@ -37,8 +37,8 @@ local doctor = {
 
 
 function doctor.describe(parser)
-    parser:argument("path", "Where a lock is tried; by default " .. PATH .. ".")
-        :argname "PATH":args "?"
+    parser:argument("PATH", "Where a lock is tried; by default " .. PATH .. ".")
+        :argname "PATH":target "path":args "?"
 end
 
 
@@ -202,12 +202,12 @@ end
 
 
 function doctor.run(given, out)
-    local hosts = connect.checked(options.hosts, connect.hosts(given))
+    local hosts = options.hosts(connect.hosts(given))
     connect.checked(options.connect, connect.options(given))
     if given.path then connect.path(given.path) end
     local self = setmetatable({ given = given, out = out, hosts = hosts }, Doctor)
     self:installation()
-    if not hosts.in_memory then self:servers() end
+    self:servers()
     self:ensemble()
     return self.failed and status.FAILED or status.OK
 end

@@ -1,6 +1,6 @@
 --- The command line: bin/zklock. Each verb is a module beside this one.
 --
--- A verb is a table: `describe(parser)` declares its options to argparse; `run(given, environment)`
+-- A verb is a table: `describe(parser)` declares its options to argparse; `run(given, out, err)`
 -- carries it out and gives the exit status. `tail` of a verb: its arguments from the first that is
 -- no option on are another command's ("path": from the second on; "all": all of them), and come as
 -- given.tail. `valued` has the options of its own that take a value.
@@ -45,14 +45,16 @@ local function describe(argparse)
         print("zklock " .. version)
         os.exit(0)
     end)
+    local commands = {}
     for _, name in ipairs(VERBS) do
         local verb = verb_of(name)
         local command = parser:command(name):summary(verb.summary):description(verb.description)
             :help_max_width(80):usage_max_width(80)
         if verb.example then command:epilog("Example: " .. verb.example) end
         verb.describe(command)
+        commands[name] = command
     end
-    return parser
+    return parser, commands
 end
 
 
@@ -81,10 +83,10 @@ end
 
 local function parse(argparse, given)
     local head, tail = divide(given)
-    local parser = describe(argparse)
+    local parser, commands = describe(argparse)
     local ok, result = parser:pparse(head)
     if not ok then refusal.raise(status.USAGE, "%s\nzklock --help says more", result) end
-    result.tail, result.parser = tail, parser
+    result.tail, result.parser, result.commands = tail, parser, commands
     return result
 end
 

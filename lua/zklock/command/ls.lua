@@ -29,7 +29,7 @@ local ls = {
 
 
 function ls.describe(parser)
-    parser:argument("path", "By default all."):argname "PATH":args "?"
+    parser:argument("PATH", "By default all."):argname "PATH":target "path":args "?"
     parser:flag("--json", "As JSON: a line with a list of all locks and contenders.")
     repeated.describe(parser)
 end

@@ -53,8 +53,8 @@ local function describe_command(parser)
         .. "default %g."):format(GRACE)):argname "SECONDS":convert(connect.seconds)
     parser:option("-c --command", "A command for the shell; it may stand behind PATH, too.")
         :argname "TEXT"
-    parser:argument("path", "The lock's path."):argname "PATH"
-    parser:argument("words", "The command."):argname "COMMAND":args "*"
+    parser:argument("PATH", "The lock's path."):argname "PATH":target "path"
+    parser:argument("COMMAND", "The command."):argname "COMMAND":args "*"
 end
 
 run.describe_command = describe_command

@@ -1,18 +1,25 @@
 --- zklock seckill: the command line of the flash-sale laboratory.
 
+local connect = require "zklock.command.connect"
+
 local pcall, require = pcall, require
 
 local seckill = {
     summary = "The flash-sale laboratory.",
-    description = "What follows is the laboratory's: zklock seckill --help. Without --hosts it "
-        .. "starts a ZooKeeper of its own.",
-    example = "zklock seckill --only DEMO-01,DEMO-02",
+    description = "What follows is the laboratory's: zklock seckill --help. Without --hosts and "
+        .. "ZK_HOSTS it starts a ZooKeeper of its own.",
     tail = "all",
 }
 
 
 function seckill.describe(parser)
-    parser:argument "words":argname "OPTION":args "*"
+    parser:argument "OPTION":argname "OPTION":args "*"
+end
+
+
+--- Declares what the laboratory reads itself, for shells to complete.
+function seckill.describe_laboratory(parser)
+    require("zklock.seckill.options").describe(parser, require "zklock.seckill.environment")
 end
 
 
@@ -37,7 +44,9 @@ end
 function seckill.run(given, out, err)
     local laboratory = require "zklock.seckill.laboratory" -- much, and not for every Lua
     local words = given.tail
-    if given.hosts then return laboratory.main(with_zookeeper(words, given.hosts), out, err) end
+    if given.hosts then
+        return laboratory.main(with_zookeeper(words, connect.hosts(given)), out, err)
+    end
     if not needs_server(words) then return laboratory.main(words, out, err) end
     local servers = require("zklock.seckill.throwaway").open()
     local ok, result = pcall(function()

@@ -28,7 +28,7 @@ local show = {
 
 
 function show.describe(parser)
-    parser:argument("path", "The lock's path."):argname "PATH"
+    parser:argument("PATH", "The lock's path."):argname "PATH":target "path"
     parser:flag("--json", "As JSON: a line with a list of all contenders.")
     repeated.describe(parser)
 end

@@ -13,6 +13,7 @@ local HOLD = { of = "DEMO-09 and DEMO-10 hold", seed = 5, usual = 0.5 }
 
 
 local environment = {
+    command = "zklock seckill",
     description = "The flash sale: what goes wrong without a lock, with a local lock, with a lock "
         .. "used wrongly, and how zklock puts it right. Real processes, one SQLite file as the "
         .. "store; every verdict is read from the store.",

@@ -42,9 +42,16 @@ local function seconds(text) -- an argparse converter
 end
 
 
-local function describe(environment)
-    local argparse = dependency.load "argparse"
-    local parser = argparse("seckill", environment.description)
+local function servers(text) -- likewise
+    if not text:find "^memory:" then return text end
+    return nil, text .. " is a server inside one process, and a sale has several"
+end
+
+
+--- Declares what the command line may have.
+---@param parser table  of argparse
+---@param environment table
+function options.describe(parser, environment)
     parser:add_help(false)
     parser:help_max_width(80)
     parser:flag("-h --help", "Show this help.")
@@ -60,7 +67,7 @@ local function describe(environment)
         .. "may change it. DEMO-15 and DEMO-17 wait for it."):format(DEFAULTS.session))
         :argname "S" :convert(seconds)
     parser:option("--zookeeper", "Address, for example 127.0.0.1:2181 (default: $ZK_HOSTS).")
-        :argname "HOSTS"
+        :argname "HOSTS" :convert(servers)
     parser:option("--report", "Write what happened into a page for the browser.")
         :argname "FILE"
     parser:option("--json", "Write the results into a file as well.")
@@ -72,7 +79,15 @@ local function describe(environment)
     end
     parser:flag("--verbose", "Show what the processes did, line by line.")
     parser:epilog("Exit status: 0 all as expected, 1 not, 2 wrong options, "
-        .. "3 something needed is missing, 130 interrupted.")
+        .. "3 something needed is missing, 130 interrupted.\n\n"
+        .. ("Example: %s --only %s"):format(environment.command, environment.example))
+end
+
+
+local function parser_of(environment)
+    local argparse = dependency.load "argparse"
+    local parser = argparse(environment.command, environment.description)
+    options.describe(parser, environment)
     return parser
 end
 
@@ -123,7 +138,7 @@ end
 ---@return string? message  what is wrong, and what is allowed
 function options.parse(arguments, catalogue, environment)
     environment = environment or processes
-    local parser = describe(environment)
+    local parser = parser_of(environment)
     local ok, given = parser:pparse(arguments)
     if not ok then return nil, given .. "\n" .. parser:get_usage() end
     local scenarios, message = choose(given.only, catalogue)

@@ -15,6 +15,7 @@ local HOLD = { of = "DEMO-13 holds", seed = 3, usual = 0.3 }
 
 
 local environment = {
+    command = "lua lua/zklock/seckill/engines/demo.lua",
     description = "The flash sale with the locks of databases and of Redis: what each does under a "
         .. "fault, and what zklock does under the same. Real servers and real processes; every "
         .. "verdict is read from the store.",

@@ -13,6 +13,7 @@ local PORTS = { 8080, 8081 } -- the seed's
 
 
 local environment = {
+    command = "lua lua/zklock/seckill/http/demo.lua",
     description = "The flash sale over HTTP: two nginx servers sell from one store, without a "
         .. "lock, with a lock that each server has for itself, and with zklock. Every verdict is "
         .. "read from the store.",
