@@ -175,7 +175,7 @@ describe("continuous integration", function()
         assert.same(all_but "", run_by "test%-lua%f[^%a]")
     end)
 
-    it("runs each spec once on LuaJIT, but those of faults, of TLS and of the tree itself", function()
+    it("runs each spec once on LuaJIT, but those of faults, of TLS and of the tree", function()
         local left_out = "! -path 'spec/fault/*' ! -name 'bench_*'"
         for _, name in ipairs{ "checker", "documents", "mutants", "packaging", "tls" } do
             left_out = ("%s ! -name %s_spec.lua"):format(left_out, name)
