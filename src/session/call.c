@@ -15,7 +15,7 @@ struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, stru
     call->kind = kind;
     call->stake = stake;
     call->request = request;
-    if (stake) zkl_stake_hold(stake);
+    if (stake) zkl_stake_ref(stake);
     if (request) {
         zkl_request_hold(request);
         request->calls++;
@@ -29,7 +29,7 @@ static void free_ops(struct zkl_op *ops, size_t count) {
 }
 
 void zkl_call_free(struct call *call) {
-    if (call->stake) zkl_stake_unhold(call->stake);
+    if (call->stake) zkl_stake_unref(call->stake);
     if (call->request) zkl_request_unhold(call->request);
     if (call->watcher) zkl_watcher_unhold(call->watcher);
     zkl_contender_drop(call->contender);

@@ -71,7 +71,7 @@ static void take(struct zkl_session *session, struct zkl_event *event) {
         stake = CONTAINER(news, struct stake, notice);
         event->id = stake->id;
         event->phase = stake->phase;
-        zkl_stake_unhold(stake);
+        zkl_stake_unref(stake);
         break;
     case ZKL_EVENT_WATCHER:
         watcher = CONTAINER(news, struct zkl_watcher, news);

@@ -196,7 +196,7 @@ static bool add_part(struct zkl_request *request, const struct zkl_acquire_optio
         path ? zkl_stake_new(request->session, path, &of_part, request->deadline) : NULL;
     if (!part) return false;
     part->part = true;
-    zkl_stake_hold(part);
+    zkl_stake_ref(part);
     stakes->many[stakes->count++] = part;
     attend(request, part);
     if (stakes->count == 1) return true;

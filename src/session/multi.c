@@ -51,15 +51,15 @@ static void part_created(struct stake *part, const struct answer *answer, const 
 void zkl_multi_created(const struct call *call, const struct answer *answer) {
     struct stake *part = call->stake;
     size_t count = count_parts(part);
-    zkl_stake_hold(part);
+    zkl_stake_ref(part);
     for (size_t i = 0; i < count; i++) {
         struct stake *next = next_part(part);
-        zkl_stake_hold(next);
+        zkl_stake_ref(next);
         part_created(part, answer, answer->reply == ZKL_DONE ? answer->results[i].created : NULL);
-        zkl_stake_unhold(part);
+        zkl_stake_unref(part);
         part = next;
     }
-    zkl_stake_unhold(part);
+    zkl_stake_unref(part);
 }
 
 /* --- all or none ---------------------------------------------------------------------------- */

@@ -22,11 +22,11 @@ zkl_time zkl_session_after(const struct zkl_session *session, zkl_time timeout) 
 
 /* --- stakes ------------------------------------------------------------------------------ */
 
-void zkl_stake_hold(struct stake *stake) {
+void zkl_stake_ref(struct stake *stake) {
     stake->references++;
 }
 
-void zkl_stake_unhold(struct stake *stake) {
+void zkl_stake_unref(struct stake *stake) {
     assert(stake->references > 0);
     if (--stake->references > 0) return;
     if (stake->data != stake->session->identity) free(stake->data);
@@ -38,7 +38,7 @@ void zkl_stake_unhold(struct stake *stake) {
 /* --- one stake, or several ------------------------------------------------------------- */
 
 void zkl_stakes_set(struct stakes *stakes, struct stake *one) {
-    zkl_stake_hold(one);
+    zkl_stake_ref(one);
     stakes->one = one;
     stakes->count = 1;
 }
@@ -51,12 +51,12 @@ bool zkl_stakes_copy(struct stakes *to, const struct stakes *from) {
         memcpy(copy.many, from->many, from->count * sizeof(struct stake *));
     }
     *to = copy;
-    for (size_t i = 0; i < to->count; i++) zkl_stake_hold(zkl_stakes_at(to, i));
+    for (size_t i = 0; i < to->count; i++) zkl_stake_ref(zkl_stakes_at(to, i));
     return true;
 }
 
 void zkl_stakes_drop(struct stakes *stakes) {
-    for (size_t i = 0; i < stakes->count; i++) zkl_stake_unhold(zkl_stakes_at(stakes, i));
+    for (size_t i = 0; i < stakes->count; i++) zkl_stake_unref(zkl_stakes_at(stakes, i));
     free(stakes->many);
     *stakes = (struct stakes){0};
 }

@@ -321,8 +321,8 @@ bool zkl_step_take(struct zkl_session *session, struct zkl_event *event); /* fal
 void zkl_session_wake(struct zkl_session *session, zkl_time due); /* no later than that */
 zkl_time zkl_session_after(const struct zkl_session *session, zkl_time timeout); /* NEVER stays */
 
-void zkl_stake_hold(struct stake *stake);
-void zkl_stake_unhold(struct stake *stake);
+void zkl_stake_ref(struct stake *stake);
+void zkl_stake_unref(struct stake *stake);
 void zkl_stakes_set(struct stakes *stakes, struct stake *one);
 bool zkl_stakes_copy(struct stakes *to, const struct stakes *from); /* false: no memory */
 void zkl_stakes_drop(struct stakes *stakes);

@@ -88,7 +88,7 @@ struct stake *zkl_stake_new(struct zkl_session *session, struct path *path,
     stake->owner = strdup(options->owner);
     stake->data = node_data(session->identity, options->data);
     if (!stake->owner || !stake->data) {
-        zkl_stake_unhold(stake);
+        zkl_stake_unref(stake);
         return NULL;
     }
     zkl_claim_init(&stake->claim, &session->common, &path->line, options->kind, deadline,
@@ -191,7 +191,7 @@ void zkl_stake_forget(struct stake *stake) {
     }
     zkl_stake_resume_postponed(session, stake->path);
     stake->path = NULL;
-    zkl_stake_unhold(stake);
+    zkl_stake_unref(stake);
     zkl_session_drained(session);
 }
 
@@ -199,7 +199,7 @@ void zkl_stake_forget(struct stake *stake) {
 
 static void post_notice(struct stake *stake) {
     if (stake->handles == 0 || stake->notice.posted) return;
-    zkl_stake_hold(stake);
+    zkl_stake_ref(stake);
     zkl_events_post(stake->session, &stake->notice, ZKL_EVENT_LEASE);
 }
 

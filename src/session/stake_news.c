@@ -254,9 +254,9 @@ void zkl_stake_answer_starved(struct zkl_session *session) {
             session->starving = true;
             continue;
         }
-        zkl_stake_hold(stake);
+        zkl_stake_ref(stake);
         answer_starved(stake);
-        zkl_stake_unhold(stake);
+        zkl_stake_unref(stake);
     }
 }
 
