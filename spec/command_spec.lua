@@ -54,7 +54,7 @@ describe("zklock #server", function()
     end
 
     function Process:signal(name)
-        os.execute(("kill -%s %d 2>/dev/null"):format(name, self.pid))
+        rig.signal(name, self.pid)
     end
 
     -- Its exit status, a shell's, and what it still said.

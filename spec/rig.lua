@@ -77,6 +77,16 @@ function rig.wait_apart(what, condition)
 end
 
 
+--- Sends a signal. A process that is to stop has stopped then, with all its threads.
+function rig.signal(name, pid)
+    os.execute(("kill -%s %d 2>/dev/null"):format(name, pid))
+    if name ~= "STOP" then return end
+    rig.wait_apart("it stops", function()
+        return not rig.shell("cat /proc/%d/task/*/stat 2>/dev/null", pid):find("%) [^TtZ]")
+    end)
+end
+
+
 --- Seconds that fn(...) takes, then what it gives.
 function rig.timed(fn, ...)
     local begin = core.now()
@@ -266,7 +276,7 @@ end
 
 
 function Server:signal(name, n)
-    os.execute(("kill -%s %d"):format(name, self:pid(n)))
+    rig.signal(name, self:pid(n))
 end
 
 
@@ -549,7 +559,7 @@ end
 
 
 function Child:signal(name)
-    os.execute(("kill -%s %d 2>/dev/null"):format(name, self.pid))
+    rig.signal(name, self.pid)
 end
 
 

@@ -104,7 +104,7 @@ end
 
 
 function Program:signal(name)
-    os.execute(("kill -%s %d 2>/dev/null"):format(name, self.pid))
+    rig.signal(name, self.pid)
 end
 
 
