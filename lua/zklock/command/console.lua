@@ -25,16 +25,15 @@ end
 
 
 -- A function that reads a line: on a terminal with history and completion, where the Lua module
--- readline is installed.
+-- readline is installed. Then, perhaps, one that saves the history.
 local function reader(is_terminal)
     local ok, readline = pcall(require, "readline")
     if not (ok and is_terminal) then return read_plain end
-    local home = getenv "HOME"
-    if home then
-        readline.set_options{ histfile = home .. "/.zklock_history", keeplines = 1000 }
-    end
     completions.install(readline)
-    return readline.readline, home and readline.save_history
+    local home = getenv "HOME" or ""
+    if home == "" then return readline.readline end
+    readline.set_options{ histfile = home .. "/.zklock_history", keeplines = 1000 }
+    return readline.readline, readline.save_history
 end
 
 
