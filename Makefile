@@ -142,6 +142,16 @@ $(BUILD)/rig/bare: bench/bare.c
 	mkdir -p $(@D)
 	$(CC) -std=c11 -D_POSIX_C_SOURCE=200809L $(WARNINGS) $(CFLAGS) -o $@ $< $(LIBS)
 
+# $(call in-use,<include folder>): rig/heap.c for one Lua
+in-use = mkdir -p $(@D) && $(CC) $(CSTD) $(WARNINGS) $(CFLAGS) -fPIC -fvisibility=hidden \
+	-I$(1) -shared -o $@ $<
+
+$(BUILD)/5.4/heap.so: rig/heap.c
+	$(call in-use,/usr/include/lua5.4)
+
+$(BUILD)/5.1/heap.so: rig/heap.c
+	$(call in-use,$(LUAJIT_INCDIR))
+
 # Runs a command with the tree's own zklock: $(call with,<build>) command
 with = LUA_PATH="lua/?.lua;lua/?/init.lua;./?.lua;;" LUA_CPATH="$(BUILD)/$(1)/?.so;;"
 
@@ -248,7 +258,8 @@ include spec/nginx/nginx.mk
 test: setup-tests
 	@.ci/suite
 
-build-tests: all $(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG) $(PEERS) \
+build-tests: all $(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so \
+	$(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG) $(PEERS) \
 	$(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
 
 test-soak: $(BUILD)/5.1/zklock/core.so
@@ -259,7 +270,7 @@ test-soak: $(BUILD)/5.1/zklock/core.so
 busted = $(call with,$(1)) ZKLOCK_LUA=$(2) rig/zookeeper run -t 200 -- \
 	$(2) $(shell command -v busted) $(or $(SPEC),$(3),--exclude-tags=nginx)
 
-test-lua: $(BUILD)/5.4/zklock/core.so $(RIG)
+test-lua: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
 	$(call busted,5.4,$(LUA))
 
 # The specs of sessions, locks, lost connections and expiry by way of stunnel (docs/tls.md).
@@ -271,7 +282,7 @@ test-tls: setup-tests $(BUILD)/5.4/zklock/core.so $(RIG)
 	$(call with,5.4) ZKLOCK_LUA=$(LUA) rig/zookeeper run -t 200 -- rig/tls \
 		$(LUA) $(shell command -v busted) $(or $(SPEC),$(TLS_SPECS))
 
-test-luajit: $(BUILD)/5.1/zklock/core.so $(RIG)
+test-luajit: $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
 
 # The same in parts, for they mostly wait: .ci/suite runs them side by side.
@@ -394,7 +405,7 @@ test-tsan: $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua $(RIG)
 		$(call busted,tsan,$(BUILD)/tsan/lua,$(THREAD_SPECS))
 
 # All specs, for a quarter of an hour; see spec/memcheck.
-valgrind: $(BUILD)/5.4/zklock/core.so $(RIG)
+valgrind: $(BUILD)/5.4/zklock/core.so $(BUILD)/5.4/heap.so $(RIG)
 	@$(call with,5.4) ZKLOCK_LUA=$(LUA) spec/memcheck $(LUA) $(filter-out spec,$(SPEC))
 
 # The short form: one life with all that allocates. It finds what is leaked when all is closed.
