@@ -17,7 +17,7 @@ struct call *zkl_call_new(struct zkl_session *session, enum call_kind kind, stru
     call->request = request;
     if (stake) zkl_stake_ref(stake);
     if (request) {
-        zkl_request_hold(request);
+        zkl_request_ref(request);
         request->calls++;
     }
     return call;
@@ -30,8 +30,8 @@ static void free_ops(struct zkl_op *ops, size_t count) {
 
 void zkl_call_free(struct call *call) {
     if (call->stake) zkl_stake_unref(call->stake);
-    if (call->request) zkl_request_unhold(call->request);
-    if (call->watcher) zkl_watcher_unhold(call->watcher);
+    if (call->request) zkl_request_unref(call->request);
+    if (call->watcher) zkl_watcher_unref(call->watcher);
     zkl_contender_drop(call->contender);
     free_ops(call->ops, call->rpc.count);
     free(call->node);

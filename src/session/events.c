@@ -59,13 +59,13 @@ static void take(struct zkl_session *session, struct zkl_event *event) {
     case ZKL_EVENT_REQUEST:
         request = CONTAINER(news, struct zkl_request, done_news);
         event->id = request->id;
-        zkl_request_unhold(request);
+        zkl_request_unref(request);
         break;
     case ZKL_EVENT_QUEUED:
         request = CONTAINER(news, struct zkl_request, queued_news);
         event->id = request->id;
         event->position = request->position;
-        zkl_request_unhold(request);
+        zkl_request_unref(request);
         break;
     case ZKL_EVENT_LEASE:
         stake = CONTAINER(news, struct stake, notice);
@@ -76,7 +76,7 @@ static void take(struct zkl_session *session, struct zkl_event *event) {
     case ZKL_EVENT_WATCHER:
         watcher = CONTAINER(news, struct zkl_watcher, news);
         event->id = watcher->id;
-        zkl_watcher_unhold(watcher);
+        zkl_watcher_unref(watcher);
         break;
     case ZKL_EVENT_STATE:
     case ZKL_EVENT_STEP:

@@ -103,7 +103,7 @@ static enum zkl_code refusal_of_new(struct zkl_session *session, enum zkl_code c
 
 /* Has the request wait for the stake's grant. */
 static void attend(struct zkl_request *request, struct stake *stake) {
-    zkl_request_hold(request);
+    zkl_request_ref(request);
     stake->request = request;
 }
 
@@ -333,7 +333,7 @@ static void downgrade(zkl_lease *lease, struct stake *stake, struct zkl_request 
         zkl_request_finish(request, ZKL_OK, 0);
         return;
     }
-    zkl_request_hold(request);
+    zkl_request_ref(request);
     stake->downgrading = request;
     zkl_stake_writers_gone(stake);
 }

@@ -78,11 +78,11 @@ void zkl_reading_forget(struct reading *reading) {
     *reading = (struct reading){0};
 }
 
-void zkl_watcher_hold(struct zkl_watcher *watcher) {
+void zkl_watcher_ref(struct zkl_watcher *watcher) {
     watcher->references++;
 }
 
-void zkl_watcher_unhold(struct zkl_watcher *watcher) {
+void zkl_watcher_unref(struct zkl_watcher *watcher) {
     assert(watcher->references > 0);
     if (--watcher->references > 0) return;
     zkl_reading_forget(&watcher->seen);
@@ -154,7 +154,7 @@ struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_ki
     return request;
 }
 
-void zkl_request_hold(struct zkl_request *request) {
+void zkl_request_ref(struct zkl_request *request) {
     request->references++;
 }
 
@@ -168,7 +168,7 @@ void zkl_request_forget_queue(struct zkl_request *request) {
     request->queued = 0;
 }
 
-void zkl_request_unhold(struct zkl_request *request) {
+void zkl_request_unref(struct zkl_request *request) {
     assert(request->references > 0);
     if (--request->references > 0) return;
     give_number(request->session, request->id);

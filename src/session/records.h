@@ -333,8 +333,8 @@ bool zkl_stakes_have(const struct stakes *stakes, const struct stake *stake);
 enum zkl_code zkl_request_refusal(const struct zkl_session *session);
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout);
-void zkl_request_hold(struct zkl_request *request);
-void zkl_request_unhold(struct zkl_request *request);
+void zkl_request_ref(struct zkl_request *request);
+void zkl_request_unref(struct zkl_request *request);
 void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
 /*
@@ -349,7 +349,7 @@ void zkl_guard_free(struct guard *guard);
 void zkl_op_forget(const struct zkl_op *op); /* its path and data */
 
 void zkl_reading_forget(struct reading *reading);
-void zkl_watcher_hold(struct zkl_watcher *watcher);
-void zkl_watcher_unhold(struct zkl_watcher *watcher);
+void zkl_watcher_ref(struct zkl_watcher *watcher);
+void zkl_watcher_unref(struct zkl_watcher *watcher);
 
 #endif

@@ -111,7 +111,7 @@ const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *c
 static void unpost(struct zkl_request *request, struct news *news) {
     if (!news->posted) return;
     zkl_events_remove(request->session, news);
-    zkl_request_unhold(request);
+    zkl_request_unref(request);
 }
 
 void zkl_request_drop(zkl_request *request) {
@@ -121,5 +121,5 @@ void zkl_request_drop(zkl_request *request) {
     request->lease = false;
     unpost(request, &request->queued_news);
     unpost(request, &request->done_news);
-    zkl_request_unhold(request);
+    zkl_request_unref(request);
 }

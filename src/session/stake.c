@@ -140,7 +140,7 @@ static void finish(const struct stake *stake, struct zkl_request **waiting, enum
     if (!request) return;
     *waiting = NULL;
     zkl_request_finish(request, code, is_refusal(code) ? stake->error : 0);
-    zkl_request_unhold(request);
+    zkl_request_unref(request);
 }
 
 void zkl_stake_finish(struct stake *stake, enum zkl_code code) {
@@ -156,7 +156,7 @@ void zkl_stake_await_end(struct zkl_request *request) {
         struct stake *stake = zkl_stakes_at(&request->stakes, i);
         if (stake->handles > 0 || stake->claim.state == ZKL_GONE) continue;
         if (stake->claim.state == ZKL_KEPT && stake->claim.keep > 0) continue; /* that is its end */
-        zkl_request_hold(request);
+        zkl_request_ref(request);
         request->next_leaving = stake->leaving;
         stake->leaving = request;
         return;
@@ -171,7 +171,7 @@ void zkl_stake_forget(struct stake *stake) {
         struct zkl_request *request = stake->leaving;
         stake->leaving = request->next_leaving;
         zkl_stake_await_end(request);
-        zkl_request_unhold(request);
+        zkl_request_unref(request);
     }
     zkl_stake_finish_downgrade(stake, ZKL_RELEASED);
     zkl_watches_leave(stake);
@@ -298,7 +298,7 @@ void zkl_stake_queued(struct stake *stake) {
     }
     if (!request || request->quiet || request->position) return;
     request->position = place(stake);
-    zkl_request_hold(request);
+    zkl_request_ref(request);
     zkl_events_post(stake->session, &request->queued_news, ZKL_EVENT_QUEUED);
 }
 

@@ -58,14 +58,14 @@ static bool take(struct reading *reading, const struct answer *answer) {
 
 static void post(struct zkl_watcher *watcher) {
     if (watcher->news.posted) return;
-    zkl_watcher_hold(watcher);
+    zkl_watcher_ref(watcher);
     zkl_events_post(watcher->session, &watcher->news, ZKL_EVENT_WATCHER);
 }
 
 static void unpost(struct zkl_watcher *watcher) {
     if (!watcher->news.posted) return;
     zkl_events_remove(watcher->session, &watcher->news);
-    zkl_watcher_unhold(watcher);
+    zkl_watcher_unref(watcher);
 }
 
 static void end(struct zkl_watcher *watcher) {
@@ -95,7 +95,7 @@ static void look_again(struct zkl_watcher *watcher, zkl_time pause) {
 static struct call *call_for(struct zkl_watcher *watcher, enum call_kind kind) {
     struct call *call = zkl_call_new(watcher->session, kind, NULL, NULL);
     if (!call) return NULL;
-    zkl_watcher_hold(watcher);
+    zkl_watcher_ref(watcher);
     watcher->calls++;
     call->watcher = watcher;
     return call;
@@ -253,5 +253,5 @@ void zkl_watcher_told(zkl_watcher *watcher) {
 
 void zkl_watcher_drop(zkl_watcher *watcher) {
     end(watcher);
-    zkl_watcher_unhold(watcher);
+    zkl_watcher_unref(watcher);
 }

@@ -20,9 +20,18 @@ end
 
 
 -- What the user's own file says: others may write to the folder, too.
-local function told()
-    local file = shell.quote(place())
-    return shell.first_line(("test -O %s && test ! -L %s && cat %s"):format(file, file, file))
+local function told(file)
+    local name = shell.quote(file)
+    return shell.first_line(("test -O %s && test ! -L %s && cat %s"):format(name, name, name))
+end
+
+
+-- A file that cannot be written is no harm: the next prompt has a server of its own.
+local function tell(file, hosts)
+    local name = shell.quote(file)
+    shell.succeeds(("umask 077; { new=$(mktemp %s.XXXXXX) && echo %s >\"$new\" && "
+        .. "{ mv -f \"$new\" %s || rm \"$new\"; }; } 2>/dev/null")
+        :format(name, shell.quote(hosts), name))
 end
 
 
@@ -32,29 +41,19 @@ local function answers(hosts)
 end
 
 
--- A file that cannot be written is no harm: the next prompt has a server of its own.
-local function tell(hosts)
-    local file = shell.quote(place())
-    shell.succeeds(("umask 077; { new=$(mktemp %s.XXXXXX) && echo %s >\"$new\" && "
-        .. "{ mv -f \"$new\" %s || rm \"$new\"; }; } 2>/dev/null")
-        :format(file, shell.quote(hosts), file))
-end
-
-
 --- Calls fn(hosts) while there is one; gives what it gives.
 function _M.with(fn)
-    local hosts = told()
-    if hosts and answers(hosts) then return fn(hosts) end
-    local servers = throwaway.open()
-    local ok, result = pcall(function()
-        hosts = servers:zookeeper()
-        tell(hosts)
-        return fn(hosts)
+    local file = place()
+    local found = told(file)
+    if found and answers(found) then return fn(found) end
+    return throwaway.with(function(servers)
+        local hosts = servers:zookeeper()
+        tell(file, hosts)
+        local ok, result = pcall(fn, hosts)
+        if told(file) == hosts then os.remove(file) end
+        if not ok then error(result, 0) end
+        return result
     end)
-    if told() == hosts then os.remove(place()) end
-    servers:close()
-    if not ok then error(result, 0) end
-    return result
 end
 
 

@@ -2,7 +2,7 @@
 
 local connect = require "zklock.command.connect"
 
-local pcall, require = pcall, require
+local require = require
 
 local seckill = {
     summary = "The flash-sale laboratory.",
@@ -48,13 +48,9 @@ function seckill.run(given, out, err)
         return laboratory.main(with_zookeeper(words, connect.hosts(given)), out, err)
     end
     if not needs_server(words) then return laboratory.main(words, out, err) end
-    local servers = require("zklock.seckill.throwaway").open()
-    local ok, result = pcall(function()
+    return require("zklock.seckill.throwaway").with(function(servers)
         return laboratory.main(with_zookeeper(words, servers:zookeeper()), out, err)
     end)
-    servers:close()
-    if not ok then error(result, 0) end
-    return result
 end
 
 

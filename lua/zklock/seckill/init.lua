@@ -33,16 +33,6 @@ local function carry_out(plan, servers)
 end
 
 
--- Calls fn with what sales need; all of that ends with the call, however it ends.
-local function with_servers(fn, ...)
-    local servers = throwaway.open()
-    local ok, result = pcall(fn, servers, ...)
-    servers:close()
-    if not ok then error(result, 0) end
-    return result
-end
-
-
 --- Carries out a sale.
 ---@param options table
 ---@param servers zklock.seckill.Throwaway?  default: of its own
@@ -50,7 +40,7 @@ end
 function seckill.sale(options, servers)
     local plan = plans.read(options)
     if servers then return carry_out(plan, servers) end
-    return with_servers(function(own) return carry_out(plan, own) end)
+    return throwaway.with(function(own) return carry_out(plan, own) end)
 end
 
 
@@ -75,7 +65,7 @@ function seckill.compare(strategies, options)
     for i, strategy in ipairs(strategies) do
         all[i] = plans.read(with_strategy(options or {}, strategy))
     end
-    return with_servers(function(servers)
+    return throwaway.with(function(servers)
         local made = {}
         for i, plan in ipairs(all) do made[i] = carry_out(plan, servers) end
         return comparisons.of(made)

@@ -31,6 +31,16 @@ function throwaway.open(reaper)
 end
 
 
+--- Calls fn(servers, ...); all of them end with the call, however it ends.
+function throwaway.with(fn, ...)
+    local servers = throwaway.open()
+    local ok, result = pcall(fn, servers, ...)
+    servers:close()
+    if not ok then error(result, 0) end
+    return result
+end
+
+
 -- It ends with this, if it is not closed before.
 local function start_zookeeper(self, options)
     local started = zookeeper.start(self.reaper, options)
