@@ -77,12 +77,16 @@ function rig.wait_apart(what, condition)
 end
 
 
---- Sends a signal. A process that is to stop has stopped then, with all its threads.
+-- After these signals all threads of a process are soon in one of these states.
+local AFTER = { STOP = "TtZ", KILL = "ZX" }
+
+--- Sends a signal. A process that is to stop has stopped then, and one that is to die is dead.
 function rig.signal(name, pid)
     os.execute(("kill -%s %d 2>/dev/null"):format(name, pid))
-    if name ~= "STOP" then return end
-    rig.wait_apart("it stops", function()
-        return not rig.shell("cat /proc/%d/task/*/stat 2>/dev/null", pid):find("%) [^TtZ]")
+    if not AFTER[name] then return end
+    rig.wait_apart(name .. " does its work", function()
+        local threads = rig.shell("cat /proc/%d/task/*/stat 2>/dev/null", pid)
+        return not threads:find("%) [^" .. AFTER[name] .. "]")
     end)
 end
 

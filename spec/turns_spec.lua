@@ -42,7 +42,7 @@ local function comer(lock, order, name, arg)
         order[#order + 1] = lease and name or code
         if not lease then return end
         order.tokens[#order.tokens + 1] = lease.token
-        if order.meet then order.meet(lock.session) end
+        if order.meet then order.meet(lock) end
         assert(lease:release())
     end
 end
@@ -63,14 +63,15 @@ end
 
 -- Comers of a lock each, by the letter that their names begin with, come in the order of `names`
 -- while the first of them holds; what they got. Who has the lock keeps it until those who wait in
--- another session are in line.
+-- another session are in line and its own session heard of it: an answer comes after the event.
 local function in_turns(locks, names)
     local order, comers, counts = { tokens = {} }, {}, {}
-    function order.meet(session)
-        counts[session] = counts[session] - 1
+    function order.meet(lock)
+        counts[lock.session] = counts[lock.session] - 1
         for other, count in pairs(counts) do
-            if other ~= session and count > 0 then wait_in_line(other) end
+            if other ~= lock.session and count > 0 then wait_in_line(other) end
         end
+        assert(lock:queue())
     end
     for name in names:gmatch("%S+") do
         local lock = locks[name:sub(1, 1)]

@@ -22,12 +22,14 @@ void __sanitizer_cov_trace_pc(void) {
 
 /* --- the server -------------------------------------------------------------------------- */
 
+static zkl_session *session;
+
 enum { NODES = 8, PATH_SIZE = 128, ID = 1 };
 
 static struct {
     char nodes[NODES][PATH_SIZE]; /* "": none */
     struct zkl_stat stats[NODES];
-    bool watched[NODES];
+    bool watched[NODES], children_watched;
     int made;
     int64_t zxid;
 } server;
@@ -36,6 +38,15 @@ static int find_node(const char *path) {
     int at = 0;
     while (at < NODES && strcmp(server.nodes[at], path) != 0) at++;
     return at;
+}
+
+/* Whoever watches them hears that one of them came, or went. */
+static void tell_of_children(const char *child) {
+    char parent[PATH_SIZE];
+    if (!server.children_watched) return;
+    server.children_watched = false;
+    snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(child, '/') - child), child);
+    zkl_session_event(session, ZKL_NODE_CHILDREN, parent);
 }
 
 static void create_node(const struct zkl_op *op, struct zkl_result *result) {
@@ -51,11 +62,10 @@ static void create_node(const struct zkl_op *op, struct zkl_result *result) {
     server.stats[at] = (struct zkl_stat){.czxid = server.zxid, .mzxid = server.zxid, .owner = ID};
     result->created = server.nodes[at];
     result->stat = server.stats[at];
+    tell_of_children(op->path);
 }
 
-static void delete_node(zkl_session *session, uint64_t id, const char *path) {
-    const struct zkl_result result = {0};
-    const struct zkl_answer answer = {.results = &result};
+static void delete_node(const char *path) {
     char node[PATH_SIZE];
     int at = find_node(path);
     bool watched = server.watched[at];
@@ -63,19 +73,20 @@ static void delete_node(zkl_session *session, uint64_t id, const char *path) {
     server.nodes[at][0] = '\0';
     server.zxid++;
     if (watched) zkl_session_event(session, ZKL_NODE_DELETED, node);
-    zkl_session_answer(session, id, &answer);
+    tell_of_children(node);
 }
 
-static void list_nodes(zkl_session *session, uint64_t id) {
+static void list_nodes(uint64_t id, bool watch) {
     const char *names[NODES];
     int count = 0;
     for (int i = 0; i < NODES; i++)
         if (*server.nodes[i]) names[count++] = strrchr(server.nodes[i], '/') + 1;
     const struct zkl_answer answer = {.names = names, .count = count};
+    if (watch) server.children_watched = true;
     zkl_session_answer(session, id, &answer);
 }
 
-static void get_node(zkl_session *session, uint64_t id, const struct zkl_rpc *rpc) {
+static void get_node(uint64_t id, const struct zkl_rpc *rpc) {
     int at = find_node(rpc->path);
     struct zkl_answer answer = {.error = ZKL_ERROR_NO_NODE};
     if (at < NODES) answer = (struct zkl_answer){.stat = &server.stats[at], .data = ""};
@@ -83,26 +94,23 @@ static void get_node(zkl_session *session, uint64_t id, const struct zkl_rpc *rp
     zkl_session_answer(session, id, &answer);
 }
 
-static void write_node(zkl_session *session, uint64_t id, const struct zkl_op *op) {
+static void write_node(uint64_t id, const struct zkl_op *op) {
     struct zkl_result result = {0};
-    if (op->kind == ZKL_OP_DELETE) {
-        delete_node(session, id, op->path);
-        return;
-    }
-    create_node(op, &result);
+    if (op->kind == ZKL_OP_DELETE) delete_node(op->path);
+    else create_node(op, &result);
     const struct zkl_answer answer = {.error = result.error, .results = &result};
     zkl_session_answer(session, id, &answer);
 }
 
-static void serve(zkl_session *session) {
+static void serve(void) {
     const struct zkl_answer done = {0};
     struct zkl_rpc rpc;
     uint64_t id;
     while (zkl_session_next_rpc(session, &id, &rpc)) {
         switch (rpc.kind) {
-        case ZKL_RPC_WRITE: write_node(session, id, rpc.ops); break;
-        case ZKL_RPC_LIST: list_nodes(session, id); break;
-        case ZKL_RPC_GET: get_node(session, id, &rpc); break;
+        case ZKL_RPC_WRITE: write_node(id, rpc.ops); break;
+        case ZKL_RPC_LIST: list_nodes(id, rpc.watch); break;
+        case ZKL_RPC_GET: get_node(id, &rpc); break;
         default: zkl_session_answer(session, id, &done); break;
         }
     }
@@ -114,7 +122,6 @@ enum { BATCH = 16, TURNS = 4, HAND_OVERS = TURNS * BATCH, MOST = 100000 };
 
 static const zkl_time TIMEOUT = 10 * ZKL_SECOND;
 
-static zkl_session *session;
 static zkl_request *requests[MOST];
 static zkl_time now;
 static size_t first; /* of the requests, the one that waits the longest, or holds */
@@ -151,7 +158,7 @@ static void open_session(void) {
     at(1000 * ZKL_SECOND);
     zkl_session_connected(session, ID, TIMEOUT);
     zkl_session_tick(session);
-    serve(session);
+    serve();
     first = 0;
 }
 
@@ -160,7 +167,7 @@ static void queue(enum zkl_kind kind, size_t count, zkl_time timeout) {
     for (size_t i = 0; i < count; i++) {
         at(now + 1);
         requests[i] = acquire(kind, i, i == 0 ? ZKL_NEVER : timeout);
-        serve(session);
+        serve();
     }
     take_events();
     CHECK(zkl_request_done(requests[0]));
@@ -168,13 +175,33 @@ static void queue(enum zkl_kind kind, size_t count, zkl_time timeout) {
 
 static void close_session(size_t count) {
     zkl_session_close(session);
-    serve(session);
+    serve();
     zkl_session_closed(session);
     for (size_t i = 0; i < count; i++) zkl_request_drop(requests[i]);
     zkl_session_free(session);
 }
 
 /* --- steps ------------------------------------------------------------------------------- */
+
+static char other[PATH_SIZE]; /* another session's node in line */
+
+static void other_comes(void) {
+    const struct zkl_op op = {.path = "/hot/_c_00000000-0000-0002-0000-000000000000-lock-",
+                              .mode = ZKL_SEQUENTIAL};
+    struct zkl_result result = {0};
+    create_node(&op, &result);
+    snprintf(other, sizeof other, "%s", result.created);
+}
+
+/* It gives the lock up, and comes again. */
+static void other_has_it(void) {
+    char gone[PATH_SIZE];
+    snprintf(gone, sizeof gone, "%s", other);
+    other_comes();
+    delete_node(gone);
+    serve();
+    take_events();
+}
 
 /* The first gives it up, hears that it is the next one's, and comes again as the last. */
 static void hand_over(size_t count) {
@@ -183,14 +210,15 @@ static void hand_over(size_t count) {
     CHECK(lease != NULL);
     if (!lease) return;
     zkl_lease_release(lease);
-    serve(session);
+    serve();
     zkl_lease_drop(lease);
     zkl_request_drop(mine);
     at(now + 1);
     requests[first] = acquire(ZKL_MUTEX, first, ZKL_NEVER);
-    serve(session);
+    serve();
     take_events();
     first = (first + 1) % count;
+    if (!zkl_request_done(requests[first])) other_has_it();
     CHECK(zkl_request_done(requests[first]) && zkl_request_code(requests[first]) == ZKL_OK);
 }
 
@@ -204,6 +232,21 @@ static uint64_t of_hand_overs(size_t count) {
     return each;
 }
 
+/* The same while another session wants the lock, too: each turn ends, and the next has a node. */
+static uint64_t of_turns(size_t count) {
+    open_session();
+    queue(ZKL_MUTEX, count, ZKL_NEVER);
+    other_comes();
+    int made = server.made;
+    blocks = 0;
+    for (int i = 0; i < HAND_OVERS; i++) hand_over(count);
+    uint64_t each = blocks / HAND_OVERS;
+    CHECK(server.made - made >= 2 * (TURNS - 1));
+    delete_node(other);
+    close_session(count);
+    return each;
+}
+
 /* Somebody writes into the node that they share. */
 static uint64_t of_events(size_t count) {
     int at = 0;
@@ -213,7 +256,7 @@ static uint64_t of_events(size_t count) {
     blocks = 0;
     for (int i = 0; i < HAND_OVERS; i++) {
         zkl_session_event(session, ZKL_NODE_CHANGED, server.nodes[at]);
-        serve(session);
+        serve();
     }
     uint64_t each = blocks / HAND_OVERS;
     take_events();
@@ -265,7 +308,7 @@ static uint64_t of_reconnecting(size_t count) {
     for (size_t i = 0; i < count; i++) requests[i] = acquire(ZKL_MUTEX, i, ZKL_NEVER);
     blocks = 0;
     zkl_session_connected(session, ID, TIMEOUT);
-    serve(session);
+    serve();
     uint64_t each = blocks / count;
     take_events();
     close_session(count);
@@ -304,6 +347,9 @@ static void check_same(const char *what, uint64_t (*of)(size_t count), size_t fe
 int main(void) {
     TEST("a hand-over takes as much with 100 000 waiters as with ten") {
         check_same("hand-over", of_hand_overs, 10, MOST);
+    }
+    TEST("so does one that ends a turn") {
+        check_same("turns", of_turns, 10, MOST);
     }
     TEST("so does an event of the node that they share") {
         check_same("event", of_events, 10, MOST);

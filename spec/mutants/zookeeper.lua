@@ -330,6 +330,8 @@ return {
       at = "zkl_stake_event", find = "if (zkl_claims_wait_from(claim)) break;", catch = COST },
     { "turns-all-listed", "a list is shown to each that waits for its turn",
       at = "answer_list", find = "if (zkl_claims_wait_from(claim)) break;", catch = COST },
+    { "turns-all-ahead", "a node of the session is looked for among all that wait for their turn",
+      at = "own_ahead", find = "if (zkl_claims_wait_from(each)) break;", catch = COST },
     { "turns-all-owners", "an owner is looked for among all that wait",
       at = "is_mixed", find = "if (!claim || is_same_use(claim, options)) return false;",
       replace = "while (claim && is_same_use(claim, options)) claim = claim->next;\n" ..

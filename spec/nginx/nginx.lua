@@ -173,12 +173,6 @@ function nginx.gone(pid, seconds)
 end
 
 
---- Resident memory of a process in kB.
-function nginx.memory(pid)
-    return tonumber(read(("/proc/%d/status"):format(pid)):match("VmRSS:%s*(%d+)"))
-end
-
-
 function nginx:log()
     return read(self.dir .. "/error.log")
 end

@@ -212,6 +212,7 @@ static size_t own_ahead(const struct zkl_claim *claim) {
     size_t count = 0;
     if (claim->line->exhausted || (claim->kind != ZKL_MUTEX && claim->kind != ZKL_WRITE)) return 0;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next) {
+        if (zkl_claims_wait_from(each)) break;
         bool in_line = each->state >= ZKL_LIST && each->state <= ZKL_DOWNGRADE;
         if (in_line && each->sequence < claim->sequence && ++count == WATCHING) break;
     }
