@@ -320,7 +320,7 @@ describe("combine", function()
         end)
 
         it("is not one that is suspect: the server is asked", function()
-            local fragile, returned = rig.fragile(server, { timeout = 8 }), false
+            local fragile, returned = rig.fragile(server, { timeout = 20 }), false
             local submit = fragile.session:mutex(path):combine(function(lease, items)
                 fragile.cut()
                 rig.wait_for("doubt", function() return lease:state() == "suspect" end)
@@ -347,7 +347,7 @@ describe("combine", function()
             end)
             zklock.run(function()
                 assert(select(3, submit "a") == "lost")
-                assert(submit("next", 30) == "next")
+                rig.wait_for("the next", function() return submit("next", 30) == "next" end)
             end)
             fragile.stop()
         end)

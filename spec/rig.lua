@@ -375,6 +375,10 @@ end
 local Servant = {}
 Servant.__index = Servant
 
+-- Those that run. Lua's collector would wait for the end of one that a failed test forgot, which
+-- does not come: others, started since, have its fifo open.
+local running = {}
+
 
 --- Starts a program that greets with a line (see greet), then reads commands, one a
 -- line, and answers each with one line: "ok", or "ok ANSWER". It ends with this process.
@@ -388,6 +392,7 @@ function rig.servant(program)
     self.input = assert(io.open(fifo, "w"))
     self.input:setvbuf("no")
     os.remove(fifo)
+    running[self] = true
     return self
 end
 
@@ -421,6 +426,8 @@ end
 
 -- Processes that were started since have the fifo open, too: its end would not come.
 function Servant:stop()
+    if not running[self] then return end
+    running[self] = nil
     self:command("quit")
     self.input:close()
     self.output:close()
@@ -513,7 +520,7 @@ function rig.fragile(server, options)
                  cut = function() server.memory:cut(session) end,
                  heal = function() server.memory:heal(session) end }
     end
-    local proxy = rig.proxy(server.hosts)
+    local proxy = rig.proxy_for_test(server.hosts)
     return { session = rig.session(proxy.hosts, options), stop = function() proxy:stop() end,
              cut = function() proxy:command("blackhole") end,
              heal = function() proxy:command("flow") end }
@@ -609,7 +616,9 @@ end
 
 --- Ends what the test opened: sessions, leases, proxies.
 function rig.close_sessions()
-    for _, proxy in ipairs(proxies) do proxy:pass() end
+    for _, proxy in ipairs(proxies) do
+        if running[proxy] then proxy:pass() end
+    end
     for _, session in ipairs(opened) do session:close() end
     for _, proxy in ipairs(proxies) do Servant.stop(proxy) end
     opened, proxies, rig.kept = {}, {}, {}
