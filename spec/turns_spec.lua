@@ -520,7 +520,7 @@ describe("a turn that ends otherwise", function()
     it("with its session: closed for all, and nobody is granted after", function()
         local lock, codes = turns(a), {}
         local first = take_first(lock)
-        local grants = a:stats().grants
+        local before = a:stats()
         rig.run(5, function(n)
             codes[n] = code_of(lock, { timeout = LONG, owner = n })
         end, function()
@@ -528,7 +528,9 @@ describe("a turn that ends otherwise", function()
             a:close()
         end)
         assert.same({ "closed", "closed", "closed", "closed", "closed" }, codes)
-        assert.equal(grants, a:stats().grants)
+        local after = a:stats()
+        assert.equal(before.grants, after.grants)
+        assert.equal(before.creates, after.creates)
         assert.equal("released", first:state())
         nodes(0)
     end)
@@ -692,11 +694,14 @@ describe("a lock of turns is refused", function()
     end)
 
     it("where the session uses the path in another order, and the other way round", function()
-        for _, orders in ipairs{ { "fifo", "turns" }, { "turns", "fifo" }, { "none", "turns" } } do
+        local fifo, none, in_turn = { order = "fifo" }, { order = "none" }, { order = "turns" }
+        local counted = { token = "turns" }
+        for _, pair in ipairs{ { fifo, in_turn }, { in_turn, fifo }, { none, in_turn },
+                               { counted, in_turn }, { in_turn, counted } } do
             path = rig.path()
-            local first = hold(a:mutex(path, { order = orders[1] }))
-            local other = a:mutex(path, { order = orders[2] })
-            rig.is_refused("conflict", ('order = "%s"'):format(orders[1]),
+            local first, other = hold(a:mutex(path, pair[1])), a:mutex(path, pair[2])
+            local name, value = next(pair[1])
+            rig.is_refused("conflict", ('%s = "%s"'):format(name, value),
                            other:acquire{ timeout = 5, owner = "x" })
             released(first)
             released(hold(other))

@@ -124,7 +124,7 @@ return {
       "the actions of a flight go out in the wrong order: the list before its create",
       at = "in_order", find = "ZKL_DO_CREATE, ZKL_DO_SYNC, ZKL_DO_LIST,",
       replace = "ZKL_DO_SYNC, ZKL_DO_LIST, ZKL_DO_CREATE,",
-      catch = by("lock", "is held by one at a time") },
+      catch = by("requests", "of a free acquire are one create and one list, in one flight") },
     { "loss-as-refusal", "a lost connection counts as a refusal: the create is not looked for",
       at = "reply_of", find = "case ZKL_ERROR_CONNECTION_LOSS:",
       catch = by("fault/replies", "to a create that was carried out") },
