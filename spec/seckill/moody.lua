@@ -12,9 +12,13 @@ function Moody.open(server)
 end
 
 
--- Not sent at once: a process hears of no interrupt while it executes a command.
-local function wait_for_signal(signal)
-    os.execute(("server=$PPID; (sleep 0.1; kill -%s $server 2>/dev/null) &"):format(signal))
+-- Not sent at once: a process hears of no interrupt while it executes a command. And once: the
+-- second one ends it, as an interpreter has it.
+function Moody:wait_for_signal(signal)
+    if not self.sent then
+        self.sent = true
+        os.execute(("server=$PPID; (sleep 0.1; kill -%s $server 2>/dev/null) &"):format(signal))
+    end
     while true do zklock.sleep(1) end
 end
 
@@ -22,7 +26,7 @@ end
 -- Buyers of one server exclude each other.
 function Moody:enter(_, buyer)
     if buyer.number % self.parameters.every == 0 then
-        if self.parameters.signal then wait_for_signal(self.parameters.signal) end
+        if self.parameters.signal then self:wait_for_signal(self.parameters.signal) end
         while self.parameters.hangs do zklock.sleep(1) end
         error "moody today"
     end
