@@ -174,6 +174,7 @@ describe("a mutex of turns", function()
             assert.equal(first.token + 1, second.token)
             rig.wait_for("another to wait", function() return waits(b) == 1 end)
             nodes(2)
+            assert(lock:queue()) -- behind the event that tells of it
             second:release()
         end, function()
             waiting(a, 1)

@@ -26,8 +26,7 @@ local LAUNCHER = [[
     $| = 1;
     my ($status, $seconds, @command) = @ARGV;
     my $pid = fork;
-    if (!$pid) { alarm $seconds; exec @command; }
-    print "$pid\n";
+    if (!$pid) { print "$$\n"; alarm $seconds; exec @command; }
     $SIG{ALRM} = sub { kill KILL => $pid };
     alarm $seconds + 5;
     1 until waitpid($pid, 0) == $pid;

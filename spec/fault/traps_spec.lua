@@ -138,8 +138,9 @@ describe("trap 3: a follower that is cut off from its leader (Curator, kazoo)", 
         local lock = session:mutex(rig.path())
         local lease, told = assert(lock:acquire(20)), {}
         lease:on_lost(function(_, state) told[#told + 1] = state end)
-        rig.wait_for("heartbeats", function() return session:stats().syncs >= 3 end)
-        assert.equal("held", lease:state())
+        rig.wait_for("heartbeats, and a lease for certain", function()
+            return session:stats().syncs >= 3 and lease:state() == "held"
+        end)
         for other = 1, 3 do
             if other ~= follower then fault.pause(ensemble, other) end
         end
