@@ -1,7 +1,7 @@
 # make demo      the flash sale, with and without a lock, on a real ZooKeeper
 # make demo-http the same over HTTP: two nginx, 200 connections; DB=mysql: on MariaDB
 # make demo-engines the same with the locks of Redis and of databases, under faults
-# make test      everything that CI runs
+# make test      the checks that find most for their time: what CI runs; make test-all: all
 # make           the module, for Lua 5.4 and for LuaJIT
 # make repl      a throwaway ZooKeeper and lua5.4 with zklock loaded
 # make bench     speed, against the same requests made one after the other; bench-contended: many
@@ -47,7 +47,7 @@ RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
 .PHONY: bench-peers bench-many bench-engines soak lint lint-actions
 .PHONY: format coverage install rockspec dist clean setup setup-tests build-tests
-.PHONY: test-lua test-luajit
+.PHONY: test-all test-lua test-luajit
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
 .PHONY: test-older-luas test-lua5.1 test-lua5.2 test-lua5.3
 .PHONY: test-lua-servers test-lua-links test-lua-early test-lua-late test-lua-laboratory
@@ -258,6 +258,9 @@ include spec/nginx/nginx.mk
 test: setup-tests
 	@.ci/suite
 
+test-all: setup-tests
+	@.ci/suite all
+
 build-tests: all $(BUILD)/5.4/heap.so $(BUILD)/5.1/heap.so \
 	$(OLDER:%=$(BUILD)/%/zklock/core.so) $(RIG) $(PEERS) \
 	$(BUILD)/asan/zklock/core.so $(BUILD)/asan/lua $(BUILD)/tsan/zklock/core.so $(BUILD)/tsan/lua
@@ -285,7 +288,7 @@ test-tls: setup-tests $(BUILD)/5.4/zklock/core.so $(RIG)
 test-luajit: $(BUILD)/5.1/zklock/core.so $(BUILD)/5.1/heap.so $(RIG)
 	$(call busted,5.1,$(LUAJIT),$(JIT_SPECS))
 
-# The same in parts, for they mostly wait: .ci/suite runs them side by side.
+# The same in parts, each a lane of .ci/suite.
 test-lua-servers test-lua-links test-lua-early test-lua-late test-lua-laboratory: test-lua-%:
 	@$(MAKE) --no-print-directory test-lua SPEC="$($*)"
 
@@ -298,8 +301,8 @@ test-asan-faults test-asan-early test-asan-late: test-asan-%:
 test-tsan-faults test-tsan-early test-tsan-late: test-tsan-%:
 	@$(MAKE) --no-print-directory test-tsan SPEC="$(filter $($*),$(THREAD_SPECS))"
 
-# On a server in memory, by both Luas, side by side: specs whose tests, but those with the tag
-# #server, ask for nothing that only a real one has.
+# On a server in memory, by both Luas: specs whose tests, but those with the tag #server, ask for
+# nothing that only a real one has.
 IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end guard handles handoff kept lock \
 	locked metrics multi owner queue revoke run rwlock semaphore turns unfair watch with) \
 	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
@@ -308,14 +311,12 @@ IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end gu
 in-memory = @$(call with,$(1)) ZKLOCK_LUA=$(2) ZKLOCK_SERVER=memory \
 	$(2) $(shell command -v busted) --exclude-tags=nginx,server $(or $(SPEC),$(3),$(IN_MEMORY))
 
-test-lua-memory: all
-	@$(MAKE) --no-print-directory -j2 -k -Otarget test-lua-memory-5.4 test-lua-memory-5.1 \
-		test-older-luas
+test-lua-memory: test-lua-memory-5.4 test-lua-memory-5.1 test-older-luas
 
-test-lua-memory-5.4:
+test-lua-memory-5.4: $(BUILD)/5.4/zklock/core.so
 	$(call in-memory,5.4,lua5.4)
 
-test-lua-memory-5.1:
+test-lua-memory-5.1: $(BUILD)/5.1/zklock/core.so
 	$(call in-memory,5.1,$(LUAJIT))
 
 # The other Luas: what differs from these two, in a few seconds. Plain Lua 5.1 has no zklock.run.

@@ -11,7 +11,7 @@ local catch = require "spec.mutants.catch"
 local mutant = require "spec.mutants.mutant"
 local shell = require "spec.mutants.shell"
 
-local JOBS = 2 -- at a time
+local JOBS = os.getenv "JOBS" or 2 -- at a time
 local PARTS = { ["--core"] = 1, ["--twentieth"] = 20 } -- of so many parts one is run
 local brief = PARTS[arg[3]] -- one catch of a mutant is enough
 
