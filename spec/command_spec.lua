@@ -2,6 +2,7 @@
 
 local files = require "spec.files"
 local rig = require "spec.rig"
+local zklock = require "zklock"
 
 local LUA = os.getenv("ZKLOCK_LUA") or "lua5.4"
 
@@ -103,6 +104,10 @@ describe("zklock #server", function()
         return server:nodes(path)[1]
     end
 
+    local function removed(path)
+        server:foreign("delete '%s'", contends(path))
+    end
+
 
     describe("run ends with the status", function()
         it("of the command", function()
@@ -113,6 +118,11 @@ describe("zklock #server", function()
         it("of a shell for what is not there, and for what cannot be executed", function()
             assert.equal(127, (outcome(run("%s no-such-command", rig.path()))))
             assert.equal(126, (outcome(run("%s /etc/passwd", rig.path()))))
+        end)
+
+        it("also where its standard descriptors are closed", function()
+            assert.equal("127\n", rig.shell("(%s bin/zklock %s <&- >&- 2>&-); echo $?", LUA,
+                                            run("%s no-such-command", rig.path())))
         end)
 
         it("128 and the number of the signal that killed the command", function()
@@ -339,6 +349,21 @@ describe("zklock #server", function()
             rig.released(lease)
         end)
 
+        it("and waits on after one that nobody has to catch: a terminal was resized", function()
+            local path = rig.path()
+            local lease = rig.hold(rig.session(server.hosts):mutex(path))
+            local process = start(run("%s sh -c 'trap \"echo resized\" WINCH; echo in; "
+                .. "while :; do sleep 0.02; done'", path))
+            contends(path, 2)
+            process:signal("WINCH")
+            rig.released(lease)
+            assert.equal("in", process:line())
+            process:signal("WINCH")
+            process:find("resized")
+            process:signal("TERM")
+            assert.equal(143, (process:finish()))
+        end)
+
         -- No signal of a terminal stops a group of which nobody's parent is of the same session.
         it("and stops with a command that is stopped", function()
             Process.before = "set -- perl -e 'setpgrp; exec @ARGV'"
@@ -358,10 +383,6 @@ describe("zklock #server", function()
 
 
     describe("the lease of run", function()
-        local function removed(path)
-            server:foreign("delete '%s'", contends(path))
-        end
-
         it("is lost: the command gets SIGTERM, and the status is 76", function()
             local path, out = rig.path(), fresh()
             local process = start(run(
@@ -372,6 +393,16 @@ describe("zklock #server", function()
             process:find("the lease is lost")
             assert.equal(76, (process:finish()))
             assert.equal("term", said(out))
+        end)
+
+        it("is lost: however long the grace is, the command has it", function()
+            local path = rig.path()
+            local process = start(run([[--grace 9999999999 %s sh -c '
+                trap "echo term; exit 0" TERM; echo in; while :; do sleep 0.02; done']], path))
+            process:line()
+            removed(path)
+            process:find("term")
+            assert.equal(76, (process:finish()))
         end)
 
         it("is lost: SIGKILL to all of the group after the grace", function()
@@ -429,15 +460,61 @@ describe("zklock #server", function()
 
         it("contends again, at the end of the line, when the lead is lost", function()
             local path = rig.path()
-            local process = start(elect("%s sh -c 'echo in $ZKLOCK_TOKEN; exec sleep 60'", path))
-            local token = process:find("in "):match("%d+")
+            local process = start(elect("%s sh -c 'echo in $ZKLOCK_TOKEN $ZKLOCK_SESSION; "
+                .. "exec sleep 60'", path))
+            local token, session = process:find("in "):match("(%d+) (%x+)")
             local waiting = rig.session(server.hosts):mutex(path)
-            server:foreign("delete '%s'", contends(path))
+            removed(path)
             process:find("it contends again")
-            local again = process:find("in "):match("%d+")
+            local again, same = process:find("in "):match("(%d+) (%x+)")
             assert.is_true(tonumber(again) > tonumber(token))
-            assert.is_true(lives(process.pid)) -- the same process
+            assert.equal(session, same)
             assert.equal("timeout", (rig.code_of(waiting, 0)))
+            process:signal("TERM")
+            assert.equal(143, (process:finish()))
+        end)
+
+        -- Says which signals it gets, and ends by USR1 alone.
+        local IMMORTAL = [[sh -c '
+            trap "echo hup" HUP; trap "echo int" INT; trap "echo term" TERM
+            trap "exit 0" USR1; echo in
+            while :; do sleep 0.02; done']]
+
+        it("contends again also after the command went on after HUP, INT and TERM", function()
+            local path = rig.path()
+            local process = start(elect("--grace 0.1 %s %s", path, IMMORTAL))
+            process:find("in")
+            for _, name in ipairs{ "HUP", "INT", "TERM" } do
+                process:signal(name)
+                process:find(name:lower())
+            end
+            removed(path)
+            process:find("it contends again")
+            process:find("in")
+        end)
+
+        it("ends with 76 by a signal that comes while the command is ended", function()
+            local path = rig.path()
+            local process = start(elect("--grace 600 %s %s", path, IMMORTAL))
+            process:find("in")
+            removed(path)
+            process:find("term")
+            process:signal("INT")
+            process:find("int")
+            process:signal("USR1")
+            assert.equal(76, (process:finish()))
+        end)
+
+        it("ends by a signal that comes while it contends again, and no server answers", function()
+            local path, proxy = rig.path(), rig.proxy_for_test(server.hosts)
+            local process = start("--hosts %s --timeout 20 elect --grace 0.1 %s %s", proxy.hosts,
+                                  path, IMMORTAL)
+            process:find("in")
+            removed(path)
+            process:find("the lease is lost")
+            proxy:command("blackhole")
+            process:find("it contends again")
+            rig.is_refused("connection", nil, zklock.connect(proxy.hosts, { connect_timeout = 1 }))
             process:signal("TERM")
             assert.equal(143, (process:finish()))
         end)

@@ -126,7 +126,8 @@ static void copy(lua_State *L, int index, char text[ZKL_MINDER_TEXT]) {
     snprintf(text, ZKL_MINDER_TEXT, "%s", luaL_checkstring(L, index));
 }
 
-/* child:launch(token, session, seconds): so long after the end of this process it is killed */
+/* child:launch(token, session, seconds): so long after the end of this process it is killed. Once
+ * more when nothing is left of the one before ("over"). */
 static int launch(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_LAUNCH, .kill_at = zkl_lua_time(L, 4)};
     copy(L, 2, text.token);
@@ -137,10 +138,9 @@ static int launch(lua_State *L) {
 
 /* child:limit(term, kill): in so many seconds from now, unless that is moved before */
 static int limit(lua_State *L) {
-    zkl_time now = zkl_now();
     struct zkl_order text = {.kind = ZKL_ORDER_LIMITS,
-                             .term_at = now + zkl_lua_time(L, 2),
-                             .kill_at = now + zkl_lua_time(L, 3)};
+                             .term_at = zkl_due(zkl_lua_time(L, 2)),
+                             .kill_at = zkl_due(zkl_lua_time(L, 3))};
     order(check_child(L), &text);
     return 0;
 }
@@ -180,57 +180,6 @@ static int suspend(lua_State *L) {
     return 0;
 }
 
-/* --- a new beginning ---------------------------------------------------------------------------
- */
-
-/* All of a file of the kernel's, which does not tell its size, and a NUL; NULL: errno. */
-static char *read_all(const char *path, size_t *size) {
-    FILE *file = fopen(path, "re");
-    size_t room = 4096;
-    char *text = file ? malloc(room) : NULL, *larger = text;
-    *size = 0;
-    while (text && larger) {
-        *size += fread(text + *size, 1, room - *size - 1, file);
-        if (*size < room - 1) break;
-        larger = realloc(text, room *= 2);
-        if (larger) text = larger;
-    }
-    if (file) fclose(file);
-    if (text && larger) {
-        text[*size] = '\0';
-        return text;
-    }
-    free(text);
-    return NULL;
-}
-
-/* Its arguments, each with its NUL, as execv() wants them. NULL: no memory. */
-static char **split(char *text, size_t size) {
-    size_t count = 0;
-    for (size_t i = 0; i < size; i++) count += text[i] == '\0';
-    char **argv = calloc(count + 1, sizeof *argv);
-    for (size_t i = 0; argv && i < count; i++, text += strlen(text) + 1) argv[i] = text;
-    return argv;
-}
-
-/*
- * child:again() -> reason. This process begins anew, with its command line and without a thread, so
- * that it may have another child. The one that it has, has ended. It returns if that cannot be.
- */
-static int again(lua_State *L) {
-    const struct sigaction usual = {.sa_handler = SIG_DFL};
-    size_t size;
-    check_child(L);
-    char *text = read_all("/proc/self/cmdline", &size);
-    char **argv = text ? split(text, size) : NULL;
-    sigaction(SIGPIPE, &usual, NULL);
-    if (argv) execv("/proc/self/exe", argv);
-    lua_pushstring(L, strerror(errno));
-    free(argv);
-    free(text);
-    return 1;
-}
-
 /* --- news --------------------------------------------------------------------------------------
  */
 
@@ -258,20 +207,26 @@ static int push_report(lua_State *L, struct child *child, const struct zkl_repor
     static const char *const kinds[] = {
         [ZKL_REPORT_STARTED] = "started", [ZKL_REPORT_STOPPED] = "stopped",
         [ZKL_REPORT_LATE] = "late",       [ZKL_REPORT_EXITED] = "exited",
-        [ZKL_REPORT_KILLED] = "killed",   [ZKL_REPORT_FAILED] = "failed"};
+        [ZKL_REPORT_KILLED] = "killed",   [ZKL_REPORT_OVER] = "over",
+        [ZKL_REPORT_FAILED] = "failed"};
     if (report->kind == ZKL_REPORT_STARTED) child->command = report->number;
+    if (report->kind == ZKL_REPORT_OVER) child->command = 0;
     return push(L, kinds[report->kind], report->number);
 }
 
 static const char *kind_of(int signal) {
-    if (signal == SIGTSTP) return "stop";
-    return signal == SIGCONT ? "continue" : "signal";
+    switch (signal) {
+    case SIGTSTP: return "stop";
+    case SIGCONT: return "continue";
+    case SIGWINCH: return "notice"; /* ends nothing, unless it is caught */
+    default: return "signal";
+    }
 }
 
 /*
- * child:next() -> nothing | kind, number. What this process was sent: "stop", "continue", "signal";
- * what the minder reports (minder.h): "started", "stopped", "late", "exited", "killed", "failed";
- * "gone": it has ended.
+ * child:next() -> nothing | kind, number. What this process was sent: "stop", "continue",
+ * "notice", "signal"; what the minder reports (minder.h): "started", "stopped", "late", "exited",
+ * "killed", "over", "failed"; "gone": it has ended.
  */
 static int next_news(lua_State *L) {
     struct child *child = check_child(L);
@@ -298,9 +253,9 @@ static int drop(lua_State *L) {
 
 void zkl_lua_open_child(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"again", again},        {"kill", kill_all}, {"launch", launch},  {"limit", limit},
-        {"next", next_news},     {"resume", resume}, {"signal", pass_on}, {"suspend", suspend},
-        {"wait", wait_for_news}, {"__gc", drop},     {NULL, NULL},
+        {"kill", kill_all}, {"launch", launch},  {"limit", limit},     {"next", next_news},
+        {"resume", resume}, {"signal", pass_on}, {"suspend", suspend}, {"wait", wait_for_news},
+        {"__gc", drop},     {NULL, NULL},
     };
     zkl_lua_class(L, CHILD_BOX, methods);
 }

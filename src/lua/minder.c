@@ -27,7 +27,7 @@ struct minder {
     int socket;          /* -1: the owner is gone */
     int terminal;        /* -1: there is none */
     pid_t owner_group;   /* the owner's */
-    pid_t command;       /* 0: not started */
+    pid_t command;       /* 0: not started, or nothing is left of it */
     bool ended;          /* the command; of its group others may live */
     bool has_terminal;   /* the group has, or gets it when it goes on */
     bool terminated;     /* SIGTERM was sent, by a limit */
@@ -152,8 +152,7 @@ static void limit(struct minder *self, zkl_time term_at, zkl_time kill_at) {
 }
 
 static void owner_gone(struct minder *self) {
-    zkl_time now = zkl_now(), kill_at = now + self->orphan_for;
-    if (!self->command) _exit(0);
+    zkl_time now = zkl_now(), kill_at = zkl_due(self->orphan_for);
     close(self->socket);
     self->socket = -1;
     limit(self, now, kill_at < self->kill_at ? kill_at : self->kill_at);
@@ -170,12 +169,23 @@ static void keep_limits(struct minder *self) {
     }
     if (!self->terminated || now < self->kill_at) return;
     tell(self, SIGKILL);
-    if (self->ended && now >= self->kill_at + ZOMBIES) _exit(0);
 }
 
 /* A command that ends by itself leaves what it has in the background alone. */
 static bool is_over(const struct minder *self) {
-    return self->ended && (!self->terminated || kill(-self->command, 0) != 0);
+    if (!self->ended) return false;
+    if (!self->terminated || kill(-self->command, 0) != 0) return true;
+    return self->kill_at < ZKL_NEVER - ZOMBIES && zkl_now() >= self->kill_at + ZOMBIES;
+}
+
+/* As before the command was started. Limits that were sent for it may still come: those of the next
+ * one come behind them, and before it is launched. */
+static void look_for_end(struct minder *self) {
+    if (!is_over(self)) return;
+    report(self, ZKL_REPORT_OVER, 0);
+    self->command = 0;
+    self->ended = self->terminated = self->has_terminal = false;
+    self->term_at = self->kill_at = ZKL_NEVER;
 }
 
 /* When to look again. */
@@ -197,7 +207,7 @@ static void obey(struct minder *self, const struct zkl_order *order) {
         if (!self->ended) tell(self, order->signal);
         break;
     case ZKL_ORDER_RESUME:
-        if (!self->ended) resume(self);
+        if (self->command && !self->ended) resume(self);
         break;
     }
 }
@@ -234,10 +244,11 @@ void zkl_minder_main(int socket, const struct zkl_minded *minded) {
                           .kill_at = ZKL_NEVER};
     setpgid(0, 0);
     sigaction(SIGCHLD, &action, NULL);
-    while (!is_over(&self)) {
+    while (self.command || self.socket >= 0) {
         wait_for_news(&self);
         collect(&self);
         keep_limits(&self);
+        look_for_end(&self);
     }
     _exit(0);
 }

@@ -5,8 +5,9 @@
  * what a process of many threads may not between fork and exec. It starts the command in a process
  * group of its own, passes on what the owner orders, and reports how the command goes. It ends the
  * group when the owner says so, when the owner is gone, and when the owner did not move the limits
- * in time (it was stopped): with SIGTERM, and later with SIGKILL. All signals but SIGKILL and
- * SIGSTOP are blocked in it; when it is killed itself, the kernel kills the command.
+ * in time (it was stopped): with SIGTERM, and later with SIGKILL. When nothing is left of the
+ * command it may be ordered to start it again. All signals but SIGKILL and SIGSTOP are blocked in
+ * it; when it is killed itself, the kernel kills the command.
  *
  * It knows neither Lua nor ZooKeeper. Orders and reports are packets of a socket pair; its end is
  * the end of the owner, or of the minder.
@@ -41,6 +42,7 @@ enum zkl_report_kind {
     ZKL_REPORT_LATE,    /* the owner did not move the limits in time; the command is ended */
     ZKL_REPORT_EXITED,  /* with that status */
     ZKL_REPORT_KILLED,  /* by that signal */
+    ZKL_REPORT_OVER,    /* nothing is left of it, but what it left behind when it ended by itself */
     ZKL_REPORT_FAILED   /* no process is to be had: an errno value */
 };
 

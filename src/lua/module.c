@@ -1,4 +1,5 @@
 /* module.c - luaopen_zklock_core: the functions and constants of the module. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,6 +20,19 @@
 #else
 #define EXPORT
 #endif
+
+/*
+ * core.open_standard(): /dev/null where standard input, output or error is closed. What is opened
+ * next, such as a connection, would have its number, and be sent what is meant for stderr.
+ */
+static int open_standard(lua_State *L) {
+    int fd;
+    (void)L;
+    do fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) close(fd);
+    return 0;
+}
 
 /* "host:pid", by which others may find the process that holds a lock. */
 static int identity(lua_State *L) {
@@ -150,21 +164,15 @@ static void set_constants(lua_State *L) {
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
-    static const luaL_Reg functions[] = {{"session", zkl_lua_session},
-                                         {"close_on_signal", close_on_signal},
-                                         {"folder", zkl_lua_folder},
-                                         {"wish", zkl_lua_wish},
-                                         {"poll", zkl_lua_poll},
-                                         {"child", zkl_lua_child},
-                                         {"totals", zkl_lua_totals},
-                                         {"now", now},
-                                         {"thread", thread},
-                                         {"identity", identity},
-                                         {"isyieldable", isyieldable},
-                                         {"on_misuse", zkl_lua_on_misuse},
-                                         {"states", count_states},
-                                         {"interruptible", interruptible},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"session", zkl_lua_session},     {"close_on_signal", close_on_signal},
+        {"folder", zkl_lua_folder},       {"wish", zkl_lua_wish},
+        {"poll", zkl_lua_poll},           {"child", zkl_lua_child},
+        {"totals", zkl_lua_totals},       {"now", now},
+        {"open_standard", open_standard}, {"thread", thread},
+        {"identity", identity},           {"isyieldable", isyieldable},
+        {"on_misuse", zkl_lua_on_misuse}, {"states", count_states},
+        {"interruptible", interruptible}, {NULL, NULL}};
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif

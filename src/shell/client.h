@@ -129,5 +129,6 @@ void zkl_process_totals(struct zkl_totals *totals);
 
 /* The time that all of this is measured by. */
 zkl_time zkl_now(void);
+zkl_time zkl_due(zkl_time timeout); /* that time from now; ZKL_NEVER stays */
 
 #endif

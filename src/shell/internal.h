@@ -50,7 +50,6 @@ void zkl_client_settle(struct zkl_client *client); /* does what the session want
 void zkl_client_begin_close(struct zkl_client *client, zkl_time due);
 
 /* thread.c */
-zkl_time zkl_due(zkl_time timeout); /* that time from now; ZKL_NEVER stays */
 void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_time due);
 
 /* inbox.c; the mutex is held */

@@ -7,6 +7,7 @@
 
 local arguments = require "zklock.command.arguments"
 local connect = require "zklock.command.connect"
+local core = require "zklock.core"
 local is_interrupt = require "zklock.seckill.is_interrupt"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
@@ -105,6 +106,7 @@ end
 ---@param err file*
 ---@return integer
 function _M.main(given, out, err)
+    core.open_standard()
     local found, argparse = pcall(require, "argparse")
     if not found then
         err:write(MISSING)

@@ -110,6 +110,153 @@ local function lock_of(session, given)
 end
 
 
+-- --- the command while the lock is held -----------------------------------------------
+
+-- From a grant until nothing is left of the command.
+---@class zklock.command.Hold
+---@field run zklock.command.Run
+---@field lease zklock.Lease
+---@field state string? the lease's, as it was told last
+---@field sure_until number the lease is not lost before
+---@field lost boolean? the command is ended for it
+---@field told_to_end boolean? a signal that ends this process came while the command was ended
+---@field forced_at number? when what is left of the command is killed without the minder
+---@field stopping boolean? the command is to stop, and then this process
+---@field resuming boolean? it goes on when the lease is certain
+---@field status integer? the command's
+---@field over boolean? nothing is left of the command
+---@field gone boolean? the minder has ended
+local Hold = {}
+Hold.__index = Hold
+
+local news = {} -- kind -> function(hold, number), see core.child
+Hold.news = news
+
+local ENDS = { [1] = true, [2] = true, [3] = true, [15] = true } -- HUP, INT, QUIT, TERM
+
+-- The command decides what becomes of it, but for one that is being ended.
+function news.signal(self, number)
+    self.told_to_end = self.told_to_end or self.lost and ENDS[number]
+    self.run.child:signal(number)
+end
+
+function news.notice(self, number) self.run.child:signal(number) end
+
+function news.stop(self, number)
+    self.stopping = true
+    self.run.child:signal(number)
+end
+
+news["continue"] = function(self) self.resuming = true end
+
+-- The whole job stops: it goes on when somebody continues this process.
+function news.stopped(self, as_job)
+    if as_job == 0 and not self.stopping then return end
+    self.stopping = false
+    self.run.child:suspend(as_job == 1)
+    self.resuming = true
+end
+
+function news.exited(self, number) self.status = number end
+
+function news.killed(self, number) self.status = status.SIGNAL + number end
+
+function news.over(self) self.over = true end
+
+function news.failed()
+    refusal.raise(status.SOFTWARE, "no process can be started")
+end
+
+function news.late(self)
+    if self.lost then return end
+    self.lost = true
+    self.run:say("this process stood still for too long to know that %s is held: the command is "
+        .. "ended", self.run.given.path)
+end
+
+-- The minder was killed: so was the command, but perhaps not all that it had started.
+function news.gone(self)
+    self.gone = true
+    if self.status then return end
+    self.run.child:kill()
+    self.status = KILLED
+    self.run:say("the process between this one and the command is gone: the command is killed")
+end
+
+
+local tells = {
+    suspect = "%s: the lease is suspect: no server has confirmed it for a while",
+    held = "%s: the lease is certain again",
+    lost = "%s: the lease is lost: the command is ended",
+}
+
+
+-- Moves the limits at which the minder ends the command by itself: it does when this process is
+-- stopped. A lease is not lost before half a session timeout behind the end of what is certain.
+function Hold:look()
+    local lease, child, timeout = self.lease, self.run.child, self.run.session:timeout()
+    local state = lease:state()
+    if state ~= self.state and not self.lost then
+        if self.state then self.run:say(tells[state], self.run.given.path) end
+        self.lost = state == "lost"
+        self.state = state
+    end
+    if self.lost then
+        if self.forced_at then return end
+        local grace = self.run.given.grace or GRACE
+        self.forced_at = now() + grace + SLOW
+        child:limit(0, grace)
+    elseif state == "held" then
+        local sure = lease:remaining() + timeout / 2
+        self.sure_until = now() + sure
+        child:limit(sure - timeout / 4, sure)
+    else
+        local rest = max(self.sure_until - now(), timeout / 8)
+        child:limit(rest, rest)
+    end
+end
+
+
+-- The command goes on after a stop, if the lock is still held: after one of this process the lease
+-- is suspect for a while, but the server can be asked.
+function Hold:resume()
+    if not self.resuming or self.lost then return end
+    local limit = self.run.session:timeout() / 16
+    if self.state ~= "held" and not self.lease:check(limit) then return end
+    self.resuming = false
+    self.run.child:resume()
+end
+
+
+function Hold:step()
+    local session, child = self.run.session, self.run.child
+    child:wait(session:fd(), session:timeout() / 16)
+    session:dispatch()
+    self:look()
+    self:resume()
+    self.run:attend()
+    if self.forced_at and now() >= self.forced_at then child:kill() end
+end
+
+
+-- Was the lock held to the end?
+function Hold:was_lost()
+    if self.lost or self.lease:state() == "lost" then return true end
+    return self.lease:state() == "suspect" and not self.lease:check()
+end
+
+
+-- Runs the command; gives the exit status.
+function Hold:supervise()
+    local session = self.run.session
+    self:look()
+    self.run.child:launch(self.lease:token_string(), session:id() or "", session:timeout() / 2)
+    repeat self:step() until self.status
+    while self.lost and not (self.over or self.gone) do self:step() end
+    return self:was_lost() and status.LOST or self.status
+end
+
+
 -- --- a run --------------------------------------------------------------------------
 
 ---@class zklock.command.Run
@@ -117,16 +264,7 @@ end
 ---@field child userdata core.child: the command and its minder
 ---@field err file*
 ---@field session zklock.Session?
----@field lease zklock.Lease?
----@field state string? the lease's, as it was told last
----@field sure_until number? the lease is not lost before
----@field lost boolean? the command is ended for it
----@field told_to_end boolean? a signal that ends the command was passed on
----@field forced_at number? when what is left of the command is killed without the minder
----@field stopping boolean? the command is to stop, and then this process
----@field resuming boolean? it goes on when the lease is certain
----@field status integer? the command's
----@field gone boolean? the minder has ended
+---@field hold zklock.command.Hold? nil while it waits for the lock
 local Run = {}
 Run.__index = Run
 
@@ -138,72 +276,22 @@ end
 
 
 -- While there is no command: a signal ends the wait, and the lock is not wanted any more.
-local before = {}
+local waiting = {}
 
-function before.signal(_, number) refusal.raise(status.SIGNAL + number, "") end
+function waiting.signal(_, number) refusal.raise(status.SIGNAL + number, "") end
 
-function before.stop(self) self.child:suspend(false) end
+function waiting.stop(self) self.child:suspend(false) end
 
-function before.gone()
+function waiting.gone()
     refusal.raise(status.SOFTWARE, "the process that was to start the command is gone")
 end
 
 
--- While there is one.
-local during = {}
-
-local ENDS = { [1] = true, [2] = true, [3] = true, [15] = true } -- HUP, INT, QUIT, TERM
-
-function during.signal(self, number)
-    self.told_to_end = self.told_to_end or ENDS[number]
-    self.child:signal(number)
-end
-
-function during.stop(self, number)
-    self.stopping = true
-    self.child:signal(number)
-end
-
-during["continue"] = function(self) self.resuming = true end
-
--- The whole job stops: it goes on when somebody continues this process.
-function during.stopped(self, as_job)
-    if as_job == 0 and not self.stopping then return end
-    self.stopping = false
-    self.child:suspend(as_job == 1)
-    self.resuming = true
-end
-
-function during.exited(self, number) self.status = number end
-
-function during.killed(self, number) self.status = status.SIGNAL + number end
-
-function during.failed()
-    refusal.raise(status.SOFTWARE, "no process can be started")
-end
-
-function during.late(self)
-    if self.lost then return end
-    self.lost = true
-    self:say("this process stood still for too long to know that %s is held: the command is ended",
-        self.given.path)
-end
-
--- The minder was killed: so was the command, but perhaps not all that it had started.
-function during.gone(self)
-    self.gone = true
-    if self.status then return end
-    self.child:kill()
-    self.status = KILLED
-    self:say("the process between this one and the command is gone: the command is killed")
-end
-
-
 function Run:attend()
-    local handlers = self.lease and during or before
     for kind, number in self.child.next, self.child do
-        local handle = handlers[kind]
-        if handle then handle(self, number) end
+        local hold = self.hold
+        local handle = (hold and hold.news or waiting)[kind]
+        if handle then handle(hold or self, number) end
     end
 end
 
@@ -222,8 +310,6 @@ function Run:driver()
 end
 
 
--- --- the lease ----------------------------------------------------------------------
-
 -- An expiry ends a wait, but not the wish: the session is opened anew.
 function Run:acquire()
     local given, lock = self.given, lock_of(self.session, self.given)
@@ -238,87 +324,6 @@ function Run:acquire()
 end
 
 
-local tells = {}
-
-function tells.suspect(self)
-    self:say("%s: the lease is suspect: no server has confirmed it for a while", self.given.path)
-end
-
-function tells.held(self)
-    self:say("%s: the lease is certain again", self.given.path)
-end
-
-function tells.lost(self)
-    self.lost = true
-    self:say("%s: the lease is lost: the command is ended", self.given.path)
-end
-
-
--- Moves the limits at which the minder ends the command by itself: it does when this process is
--- stopped. A lease is not lost before half a session timeout behind the end of what is certain.
-function Run:look()
-    local lease, child, timeout = self.lease, self.child, self.session:timeout()
-    local state = lease:state()
-    if state ~= self.state and not self.lost then
-        if self.state then tells[state](self) end
-        self.state = state
-    end
-    if self.lost then
-        if self.forced_at then return end
-        local grace = self.given.grace or GRACE
-        self.forced_at = now() + grace + SLOW
-        child:limit(0, grace)
-    elseif state == "held" then
-        local sure = lease:remaining() + timeout / 2
-        self.sure_until = now() + sure
-        child:limit(sure - timeout / 4, sure)
-    else
-        local rest = max(self.sure_until - now(), timeout / 8)
-        child:limit(rest, rest)
-    end
-end
-
-
--- The command goes on after a stop, if the lock is still held: after one of this process the lease
--- is suspect for a while, but the server can be asked.
-function Run:resume()
-    if not self.resuming or self.lost then return end
-    if self.state ~= "held" and not self.lease:check(self.session:timeout() / 16) then return end
-    self.resuming = false
-    self.child:resume()
-end
-
-
-function Run:step()
-    local session = self.session
-    self.child:wait(session:fd(), session:timeout() / 16)
-    session:dispatch()
-    self:look()
-    self:resume()
-    self:attend()
-    if self.forced_at and now() >= self.forced_at then self.child:kill() end
-end
-
-
--- Was the lock held to the end?
-function Run:was_lost()
-    if self.lost or self.lease:state() == "lost" then return true end
-    return self.lease:state() == "suspect" and not self.lease:check()
-end
-
-
--- Runs the command; gives the exit status.
-function Run:supervise()
-    local lease, session = self.lease, self.session
-    self.sure_until = now()
-    self:look()
-    self.child:launch(lease:token_string(), session:id() or "", session:timeout() / 2)
-    repeat self:step() until self.status
-    while self.lost and not self.gone do self:step() end
-    return self:was_lost() and status.LOST or self.status
-end
-
-
 -- What a failed acquire ends with. A lock that is taken is told by the status alone, as flock does.
 function Run:refused(message, code)
     if code ~= "timeout" then connect.fail(message, code) end
@@ -327,28 +332,29 @@ function Run:refused(message, code)
 end
 
 
-function Run:carry_out()
-    self.session = connect.open(self.given)
-    local lease, message, code = self:acquire()
-    if not lease then self:refused(message, code) end
-    self.lease = lease
-    return self:supervise()
+-- A leader whose command was ended for a loss contends anew, at the end of the line: of what it may
+-- still have it gives up its place.
+function Run:is_to_contend_again()
+    local hold = self.hold
+    if not self.given.elects or not hold.lost or hold.told_to_end or hold.gone then return false end
+    hold.lease:release()
+    self.hold = nil
+    self:say("%s: it contends again", self.given.path)
+    return true
 end
 
 
--- A leader whose command was ended for a loss contends anew, once a server answers: with a new
--- process, which may fork, for it has no thread yet.
-function Run:contend_again()
-    local session = self.session
-    self:say("%s: it contends again", self.given.path)
-    self.lease = nil
+-- Gives the exit status.
+function Run:carry_out()
+    local result
+    self.session = connect.open(self.given)
     repeat
-        self.child:wait(session:fd(), SLICE)
-        session:dispatch()
-        self:attend()
-    until session:state() == "connected"
-    session:close()
-    refusal.raise(status.SOFTWARE, "it cannot begin anew: %s", self.child:again())
+        local lease, message, code = self:acquire()
+        if not lease then self:refused(message, code) end
+        self.hold = setmetatable({ run = self, lease = lease, sure_until = now() }, Hold)
+        result = self.hold:supervise()
+    until not self:is_to_contend_again()
+    return result
 end
 
 
@@ -361,9 +367,6 @@ function run.run(given, _, err)
     local self = setmetatable({ given = given, child = child, err = err }, Run)
     zklock.driver(self:driver())
     local ok, result = pcall(self.carry_out, self)
-    if ok and given.elects and self.lost and not self.told_to_end then
-        ok, result = pcall(self.contend_again, self)
-    end
     if self.session then self.session:close() end
     if not ok then error(result, 0) end
     return result
