@@ -80,21 +80,52 @@ describe("a signal that closes sessions #server", function()
         is_free()
     end)
 
-    it("is given to the handler of luv that was there before", function()
-        local holder = program.start(server.hosts, ([[
-            local uv = require "luv"
-            local session = assert(zklock.connect(HOSTS, { timeout = 40 }))
-            local lease = assert(session:mutex(%q):acquire(20))
-            local signal = uv.new_signal()
-            signal:start("sigterm", function() say("luv: " .. session:state()) os.exit(3) end)
-            assert(zklock.close_on_signal("TERM"))
+    -- Holds again after each signal but the last.
+    local AGAIN = [[
+        local session, lease
+        local function hold()
+            session = assert(zklock.connect(HOSTS, { timeout = 40 }))
+            lease = assert(session:mutex(%q):acquire(20))
             say("holds")
+        end
+        assert(zklock.close_on_signal("INT"))
+        hold()
+    ]]
+
+    it("is given each time to the handler of luv that was there before", function()
+        local holder = program.start(server.hosts, [[
+            local uv, hear, times = require "luv", nil, 0
+            uv.new_signal():start("sigint", function() coroutine.wrap(hear)() end)
+        ]] .. AGAIN:format(path) .. [[
+            function hear()
+                times = times + 1
+                say("luv: " .. session:state())
+                if times == 3 then os.exit(3) end
+                hold()
+            end
             uv.run()
-        ]]):format(path))
-        holder:says("holds")
-        holder:signal("TERM")
-        holder:says("luv: closed")
+        ]])
+        for _ = 1, 3 do
+            holder:says("holds")
+            holder:signal("INT")
+            holder:says("luv: closed")
+        end
         holder:ends(3)
+        is_free()
+    end)
+
+    -- The interpreter's handler has the next Ctrl-C end the process.
+    it("closes them each time, also where the interpreter took its handler away", function()
+        local holder = program.start(server.hosts, AGAIN:format(path) .. [[
+            say(pcall(zklock.sleep, 60) and "slept" or session:state())
+            hold()
+            zklock.sleep(60)
+        ]])
+        holder:says("holds")
+        holder:signal("INT")
+        holder:says("closed", "holds")
+        holder:signal("INT")
+        holder:ends(128 + INT)
         is_free()
     end)
 

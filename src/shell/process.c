@@ -20,12 +20,13 @@ static struct zkl_client *clients;
 static struct zkl_totals ended; /* what those that are not listed any more had counted */
 static pid_t registered;        /* the process that `clients` belongs to */
 static pid_t process;           /* this one; a fork changes it */
-static atomic_bool ending;      /* by a signal, which is sent again when all is closed */
+static atomic_int ending;       /* signals that are sent again when all is closed */
 
-/* In the child: another thread may have had the mutex. */
+/* In the child: another thread may have had the mutex, and none reads signals. */
 static void forked(void) {
     pthread_mutex_init(&mutex, NULL);
     process = getpid();
+    ending = 0;
 }
 
 bool zkl_process_is(pid_t other) {
@@ -134,9 +135,42 @@ static atomic_int reader;             /* the process whose thread reads the pipe
 static int pipe_ends[2];              /* a byte for each signal */
 static struct sigaction before[NSIG]; /* what the host does with it */
 
+static void on_signal(int signal);
+static void relay(int signal, siginfo_t *info, void *context);
+
+/* One that is ignored stays so: nohup. */
+static void install(int signal) {
+    const struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction now;
+    sigaction(signal, NULL, &now);
+    if (now.sa_handler == SIG_IGN || now.sa_handler == on_signal) return;
+    if (now.sa_sigaction != relay) before[signal] = now;
+    sigaction(signal, &ours, NULL);
+}
+
+/*
+ * The signal that was sent again: the host's handler runs, in the way that the host wants, and the
+ * next signal is ours again. That handler may not return; and it may put another one in its place,
+ * as Lua's own does, which has the next Ctrl-C end the process.
+ */
+static void relay(int signal, siginfo_t *info, void *context) {
+    const struct sigaction host = before[signal];
+    install(signal);
+    if (host.sa_flags & SA_RESETHAND) before[signal].sa_handler = SIG_DFL;
+    if (host.sa_flags & SA_SIGINFO) host.sa_sigaction(signal, info, context);
+    else host.sa_handler(signal);
+    install(signal);
+}
+
 /* What is usual: the host's handler runs, or the process ends. */
 static void pass_on(int signal) {
-    sigaction(signal, &before[signal], NULL);
+    struct sigaction host = before[signal], now;
+    if (host.sa_handler != SIG_DFL) {
+        host.sa_sigaction = relay;
+        host.sa_flags = (host.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
+    }
+    sigaction(signal, NULL, &now);
+    if (now.sa_handler == on_signal) sigaction(signal, &host, NULL); /* else it was replaced */
     kill(getpid(), signal);
 }
 
@@ -144,9 +178,11 @@ static void pass_on(int signal) {
 static void on_signal(int signal) {
     int error = errno;
     unsigned char byte = (unsigned char)signal;
-    bool told = getpid() == reader && write(pipe_ends[1], &byte, 1) == 1;
-    if (told) ending = true;
-    else pass_on(signal);
+    ending++;
+    if (getpid() != reader || write(pipe_ends[1], &byte, 1) != 1) {
+        pass_on(signal);
+        ending--;
+    }
     errno = error;
 }
 
@@ -156,9 +192,10 @@ static void *read_signals(void *argument) {
     (void)argument;
     while (read(pipe_ends[0], &signal, 1) == 1) {
         close_all();
+        bool ends = before[signal].sa_handler == SIG_DFL;
         pass_on(signal);
-        if (getpid() == 1 && before[signal].sa_handler == SIG_DFL) _exit(128 + signal);
-        ending = false; /* the host's handler has it */
+        if (getpid() == 1 && ends) _exit(128 + signal);
+        ending--; /* the host's handler has it */
     }
     return NULL;
 }
@@ -181,16 +218,6 @@ static int start_reader(void) {
     close(ends[0]);
     close(ends[1]);
     return error;
-}
-
-/* One that is ignored stays so: nohup. */
-static void install(int signal) {
-    const struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    struct sigaction now;
-    sigaction(signal, NULL, &now);
-    if (now.sa_handler == SIG_IGN || now.sa_handler == on_signal) return;
-    before[signal] = now;
-    sigaction(signal, &ours, NULL);
 }
 
 int zkl_process_close_on(int signal) {
