@@ -197,6 +197,15 @@ describe("in a forked child", function()
         assert.is_true(lease:check(20))
     end)
 
+    -- A thread of the parent's may have it at the fork, and is not in the child.
+    it("no mutex that all sessions share stays locked", function()
+        local files = rig.shell("grep -rl '^static pthread_mutex_t' src")
+        assert.matches("src/shell/process%.c", files)
+        for file in files:gmatch("[^\n]+") do
+            assert.equal("", rig.shell("grep -L pthread_atfork %s", file))
+        end
+    end)
+
     it("a session of its own works beside the parent's #server", function()
         if TSAN then return end
         local session = rig.session(server.hosts)

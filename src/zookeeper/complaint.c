@@ -1,15 +1,16 @@
 /*
  * complaint.c - what libzookeeper says in its log about a server that does not answer. It is in no
  * result and no event, and the log callback knows no handle: so the last complaint of the process
- * is kept, with the address that it names.
+ * is kept, with a hash of the address that it names. In one word, for no mutex: a process may fork
+ * while another thread complains.
  */
+#include <stdatomic.h>
 #include <string.h>
 
+#include "../core/hash.h"
 #include "internal.h"
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static char address[ZKL_ADDRESS_SIZE];
-static enum zkl_complaint last;
+static _Atomic uint32_t last; /* as of() has it */
 
 /* "Socket ADDRESS zk retcode=…: REASON", "connection to ADDRESS timed out …" */
 static const struct {
@@ -20,31 +21,31 @@ static const struct {
              {"Socket ", "failed while flushing send queue", ZKL_COMPLAINT_HUNG_UP},
              {"connection to ", " timed out", ZKL_COMPLAINT_SILENT}};
 
+#define KINDS 4u /* of complaints, ZKL_COMPLAINT_NONE with them */
+
+/* The hash of an address, its last bits the kind of the complaint about it. */
+static uint32_t of(const char *address, size_t length, enum zkl_complaint means) {
+    return zkl_hash(address, length) / KINDS * KINDS + means;
+}
+
 /* Any thread of libzookeeper's. */
 void zkl_complaint_hear(const char *message) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         const char *begin = strstr(message, forms[i].before);
         if (!begin || !strstr(begin, forms[i].after)) continue;
         begin += strlen(forms[i].before);
-        size_t size = strcspn(begin, " ");
-        if (size >= sizeof address) return;
-        pthread_mutex_lock(&mutex);
-        memcpy(address, begin, size);
-        address[size] = '\0';
-        last = forms[i].means;
-        pthread_mutex_unlock(&mutex);
+        last = of(begin, strcspn(begin, " "), forms[i].means);
         return;
     }
 }
 
 enum zkl_complaint zkl_complaint_about(const struct servers *servers) {
-    enum zkl_complaint found = ZKL_COMPLAINT_NONE;
+    uint32_t heard = last;
+    enum zkl_complaint means = heard % KINDS;
     char each[ZKL_ADDRESS_SIZE];
-    pthread_mutex_lock(&mutex);
     for (size_t i = 0; i < servers->count; i++) {
-        if (zkl_hosts_format_one(&servers->list[i], each) && strcmp(each, address) == 0)
-            found = last;
+        if (zkl_hosts_format_one(&servers->list[i], each) && of(each, strlen(each), means) == heard)
+            return means;
     }
-    pthread_mutex_unlock(&mutex);
-    return found;
+    return ZKL_COMPLAINT_NONE;
 }
