@@ -383,6 +383,27 @@ describe("in a forked child", function()
 end)
 
 
+-- What `zklock run` orders while a lease is suspect: it may end before this process looks again.
+describe("a command whose lock is not certain any more", function()
+    it("does not outlive the process that would look again, though it ignores SIGTERM", function()
+        local owner = program.start(server.hosts, [[
+            local core = require "zklock.core"
+            local child = core.child({ "sh", "-c", "trap '' TERM; echo $$; exec sleep 600" }, "/")
+            child:limit(600, 600, 0)
+            child:launch("1", "1", 600)
+            child:wait(nil, 600)
+            zklock.sleep(600)]])
+        local command = tonumber(owner:line())
+        finally(function() rig.signal("KILL", command) end)
+        owner:signal("KILL")
+        rig.wait_for("the end of the command", function()
+            return rig.shell("kill -0 %d 2>&1", command) ~= ""
+        end)
+        owner:finish()
+    end)
+end)
+
+
 describe("descriptors", function()
     -- How many sockets and pipes a command started now inherits. Its own output is one.
     local inherited = fault.inherited

@@ -136,11 +136,13 @@ static int launch(lua_State *L) {
     return 0;
 }
 
-/* child:limit(term, kill): in so many seconds from now, unless that is moved before */
+/* child:limit(term, kill [, sure]): in so many seconds from now, unless that is moved before;
+ * killed in `sure` at the latest if this process has ended then. */
 static int limit(lua_State *L) {
     struct zkl_order text = {.kind = ZKL_ORDER_LIMITS,
                              .term_at = zkl_due(zkl_lua_time(L, 2)),
-                             .kill_at = zkl_due(zkl_lua_time(L, 3))};
+                             .kill_at = zkl_due(zkl_lua_time(L, 3)),
+                             .sure_until = zkl_due(zkl_lua_time(L, 4))};
     order(check_child(L), &text);
     return 0;
 }

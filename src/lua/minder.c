@@ -33,6 +33,7 @@ struct minder {
     bool terminated;     /* SIGTERM was sent, by a limit */
     zkl_time orphan_for; /* the group's, when the owner is gone */
     zkl_time term_at, kill_at;
+    zkl_time sure_until; /* kill_at at the latest, when the owner is gone */
 };
 
 static void report(const struct minder *self, enum zkl_report_kind kind, int number) {
@@ -151,11 +152,15 @@ static void limit(struct minder *self, zkl_time term_at, zkl_time kill_at) {
     self->kill_at = kill_at;
 }
 
+static zkl_time earlier(zkl_time one, zkl_time other) {
+    return one < other ? one : other;
+}
+
 static void owner_gone(struct minder *self) {
-    zkl_time now = zkl_now(), kill_at = zkl_due(self->orphan_for);
+    zkl_time kill_at = earlier(zkl_due(self->orphan_for), self->sure_until);
     close(self->socket);
     self->socket = -1;
-    limit(self, now, kill_at < self->kill_at ? kill_at : self->kill_at);
+    limit(self, zkl_now(), earlier(kill_at, self->kill_at));
 }
 
 static void keep_limits(struct minder *self) {
@@ -185,7 +190,7 @@ static void look_for_end(struct minder *self) {
     report(self, ZKL_REPORT_OVER, 0);
     self->command = 0;
     self->ended = self->terminated = self->has_terminal = false;
-    self->term_at = self->kill_at = ZKL_NEVER;
+    self->term_at = self->kill_at = self->sure_until = ZKL_NEVER;
 }
 
 /* When to look again. */
@@ -202,7 +207,10 @@ static zkl_time due(const struct minder *self) {
 static void obey(struct minder *self, const struct zkl_order *order) {
     switch (order->kind) {
     case ZKL_ORDER_LAUNCH: launch(self, order); break;
-    case ZKL_ORDER_LIMITS: limit(self, order->term_at, order->kill_at); break;
+    case ZKL_ORDER_LIMITS:
+        limit(self, order->term_at, order->kill_at);
+        self->sure_until = order->sure_until;
+        break;
     case ZKL_ORDER_SIGNAL:
         if (!self->ended) tell(self, order->signal);
         break;
@@ -241,7 +249,8 @@ void zkl_minder_main(int socket, const struct zkl_minded *minded) {
                           .terminal = open("/dev/tty", O_RDWR | O_CLOEXEC),
                           .owner_group = getpgrp(),
                           .term_at = ZKL_NEVER,
-                          .kill_at = ZKL_NEVER};
+                          .kill_at = ZKL_NEVER,
+                          .sure_until = ZKL_NEVER};
     setpgid(0, 0);
     sigaction(SIGCHLD, &action, NULL);
     while (self.command || self.socket >= 0) {

@@ -32,6 +32,7 @@ struct zkl_order {
     enum zkl_order_kind kind;
     int signal;                    /* SIGNAL */
     zkl_time term_at, kill_at;     /* LIMITS, by zkl_now(); LAUNCH: kill_at, a duration */
+    zkl_time sure_until;           /* LIMITS: when to kill at the latest once the owner is gone */
     char token[ZKL_MINDER_TEXT];   /* LAUNCH: for the environment */
     char session[ZKL_MINDER_TEXT]; /* likewise */
 };

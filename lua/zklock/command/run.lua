@@ -192,7 +192,8 @@ local tells = {
 
 
 -- Moves the limits at which the minder ends the command by itself: it does when this process is
--- stopped. A lease is not lost before half a session timeout behind the end of what is certain.
+-- stopped or gone. A lease is not lost before half a session timeout behind the end of what is
+-- certain.
 function Hold:look()
     local lease, child, timeout = self.lease, self.run.child, self.run.session:timeout()
     local state = lease:state()
@@ -211,8 +212,9 @@ function Hold:look()
         self.sure_until = now() + sure
         child:limit(sure - timeout / 4, sure)
     else
-        local rest = max(self.sure_until - now(), timeout / 8)
-        child:limit(rest, rest)
+        local sure = self.sure_until - now()
+        local rest = max(sure, timeout / 8) -- this process looks again before
+        child:limit(rest, rest, sure)
     end
 end
 
