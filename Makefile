@@ -20,8 +20,8 @@
 CC ?= cc
 CFLAGS ?= -O2 -g
 LDFLAGS ?=
-LUA ?= lua5.4
 LUA_VERSION ?= 5.4
+LUA ?= lua$(LUA_VERSION)
 LUA_INCDIR ?= /usr/include/lua$(LUA_VERSION)
 LUAJIT ?= luajit
 LUAJIT_INCDIR ?= /usr/include/luajit-2.1
@@ -87,15 +87,19 @@ $(BUILD)/tsan/zklock/core.so: $(SOURCES) $(HEADERS)
 # builds have them.
 INSTALL = $(BUILD)/install/$(LUA_VERSION)/$(LUA_INCDIR)/zklock/core.so
 
+# Another compiler than ours may have more to say.
+$(INSTALL): WARNINGS := $(filter-out -Werror,$(WARNINGS))
 $(INSTALL): $(SOURCES) $(HEADERS)
 	$(call module,$(LUA_INCDIR),-DNDEBUG)
 
 comma = ,
 
+# Below lua: modules, and what they read.
+INSTALLED = $(shell cd lua && find zklock ! -type d)
+
 install: $(INSTALL)
-	install -d $(DESTDIR)$(LIBDIR)/zklock $(DESTDIR)$(LUADIR)
-	install -m 755 $< $(DESTDIR)$(LIBDIR)/zklock/core.so
-	cd lua && find zklock ! -type d -exec install -D -m 644 {} $(DESTDIR)$(LUADIR)/{} \;
+	install -D -m 755 $< $(DESTDIR)$(LIBDIR)/zklock/core.so
+	set -e; for file in $(INSTALLED); do install -D -m 644 lua/$$file $(DESTDIR)$(LUADIR)/$$file; done
 	install -d $(DESTDIR)$(BINDIR)
 	sed '1s,env lua$$,env $(LUA),' bin/zklock >$(DESTDIR)$(BINDIR)/zklock
 	chmod 755 $(DESTDIR)$(BINDIR)/zklock

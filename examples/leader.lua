@@ -1,7 +1,7 @@
 --- One of several processes leads, and says where it is to be found; the others stand by.
 --
--- Shows: an election; `data` for those who look for the leader; a leader that stops its work as
--- soon as the lease is no longer certain, and stands in line again; one that is done gives way.
+-- Shows: an election; `data` for those who look for the leader; a leader that works only while the
+-- lease is certain, and stands in line again when it is lost; one that is done gives way.
 --
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/leader.lua host-a:80
 --     ZK_HOSTS=127.0.0.1:2181 lua5.4 examples/leader.lua host-b:80
@@ -28,9 +28,11 @@ end))
 
 assert(election:lead(function(lease)
     say("%s leads, by token %s", address, lease:token_string())
-    for _ = 1, 10 do
-        if not lease:held() then return say("%s may have lost it: it stops", address) end
-        zklock.sleep(0.05) -- the leader's work; writes go with the token
+    local done = 0
+    while done < 10 do
+        if lease:state() == "lost" then return say("%s has lost it", address) end
+        if lease:held() then done = done + 1 end -- the leader's work; writes go with the token
+        zklock.sleep(0.05)
     end
     return true -- done: without it, it would stand in line again
 end))

@@ -26,10 +26,11 @@ describe("zklock #server", function()
     Process.__index = Process
 
     -- Starts `zklock TEXT`: a line of a shell's, %s replaced. It says all on one stream, and then
-    -- its status.
+    -- its status. What signals do does not depend on who runs the specs: nohup.
     local function start(text, ...)
-        local script = files.write(fresh(), ("%s\necho $$\nexec setpriv --pdeathsig KILL \"$@\" %s "
-            .. "bin/zklock %s\n"):format(Process.before or "", LUA, text:format(...)))
+        local script = files.write(fresh(), ("echo $$\nexec setpriv --pdeathsig KILL "
+            .. "env --default-signal=HUP,INT,QUIT,TERM %s %s bin/zklock %s\n"):format(
+            Process.prefix or "", LUA, text:format(...)))
         local self = setmetatable({}, Process)
         self.output = assert(io.popen(("sh %s 2>&1; echo \"status $?\""):format(script)))
         self.pid = self.output:read("*n", "*l")
@@ -328,9 +329,9 @@ describe("zklock #server", function()
 
         it("but for one that is ignored: nohup", function()
             local path = rig.path()
-            Process.before = "trap '' HUP"
+            Process.prefix = "env --ignore-signal=HUP"
             local process = start(run("%s sh -c 'echo ready; exec sleep 60'", path))
-            Process.before = nil
+            Process.prefix = nil
             process:line()
             process:signal("HUP")
             process:signal("TERM")
@@ -366,9 +367,9 @@ describe("zklock #server", function()
 
         -- No signal of a terminal stops a group of which nobody's parent is of the same session.
         it("and stops with a command that is stopped", function()
-            Process.before = "set -- perl -e 'setpgrp; exec @ARGV'"
+            Process.prefix = "perl -e 'setpgrp; exec @ARGV'"
             local process = start(run("%s sh -c 'echo $$; exec sleep 60'", rig.path()))
-            Process.before = nil
+            Process.prefix = nil
             local pid = tonumber(process:line())
             process:signal("TSTP")
             rig.wait_for("the stop", function()

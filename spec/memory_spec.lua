@@ -263,7 +263,17 @@ describe("delay", function()
 end)
 
 
+-- A pause of a twelfth of the session timeout counts as a stop of the process, after which no claim
+-- is granted for a while.
+local function be_patient()
+    one = rig.session(HOSTS, { timeout = 60 })
+    two = rig.session(HOSTS, { timeout = 60 })
+end
+
+
 describe("a session full of nodes", function()
+    before_each(be_patient)
+
     it("lets a claim that waits for its turn wait on, until there is room for its node", function()
         local LIMIT, path = 512 * 1024, "/" .. ("x"):rep(150 * 1024)
         local lock = one:mutex(path, { order = "turns" })
@@ -308,6 +318,8 @@ end)
 
 
 describe("a session full of watches", function()
+    before_each(be_patient)
+
     it("hears no more of others in a turn, rather than not waiting for another lock", function()
         local function path(letter) return "/" .. letter:rep(150 * 1024) end
         local taken, lease, code = rig.hold(two:mutex(path "b")), nil, nil

@@ -114,6 +114,42 @@ describe("the asserts of the sources", function()
 end)
 
 
+describe("make install", function()
+    it("installs all below a relative DESTDIR and PREFIX, for the Lua of LUA_VERSION", function()
+        local folder = ("build/install-%d"):format(rig.pid)
+        finally(function() rig.shell("rm -rf %s", folder) end)
+        assert.equal("", rig.shell("env -u MAKEFLAGS make -s install BUILD=%s/build CFLAGS=-O0 "
+            .. "DESTDIR=%s/ PREFIX=usr LUA_VERSION=5.3 2>&1", folder, folder))
+        assert.equal(rig.shell("cd lua && find zklock ! -type d | sort"),
+                     rig.shell("cd %s/usr/share/lua/5.3 && find * ! -type d | sort", folder))
+        assert.equal("zklock/core.so\n", rig.shell("cd %s/usr/lib/lua/5.3 && ls */*", folder))
+        assert.equal("#!/usr/bin/env lua5.3\n", rig.shell("head -1 %s/usr/bin/zklock", folder))
+        assert.equal("zklock.1\n", rig.shell("ls %s/usr/share/man/man1", folder))
+    end)
+
+    it("does not fail by a warning, as what developers build does", function()
+        local function is_strict(target)
+            local text = rig.shell("env -u MAKEFLAGS make -nB %s 2>&1", target)
+            assert.truthy(text:find("-Wall", 1, true), target)
+            return text:find("-Werror", 1, true) ~= nil
+        end
+        assert.is_false(is_strict "install DESTDIR=/nowhere")
+        assert.is_true(is_strict "all")
+    end)
+end)
+
+
+describe("the packages of `rig/packages http mysql`", function()
+    it("have all that mariadb-install-db needs", function()
+        local folder = rig.shell("mktemp -d"):match("[^\n]+")
+        finally(function() rig.shell("rm -rf %s", folder) end)
+        local output = rig.shell("mariadb-install-db --no-defaults --user=$(id -un) "
+            .. "--datadir=%s/data --skip-test-db 2>&1 && echo done", folder)
+        assert.is_truthy(output:find("done\n$"), output)
+    end)
+end)
+
+
 describe("the archive of make dist", function()
     local folder
     setup(function() folder = rig.shell("mktemp -d"):match("[^\n]+") end)

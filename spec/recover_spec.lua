@@ -12,7 +12,9 @@ local SESSION = 40 -- seconds
 
 local HOLDER = [[
     local FOLDER, PATH = %q, %q
-    local session = assert(zklock.connect(HOSTS, { recover = FOLDER, timeout = 40 }))
+    local session = assert(zklock.connect(HOSTS, {
+        recover = FOLDER, timeout = tonumber(os.getenv("SESSION") or 40),
+        auth = os.getenv("AUTH") }))
     local lease = assert(session:mutex(PATH):acquire(20))
     %s
     say("holds")
@@ -42,8 +44,8 @@ describe("a session that is kept in a folder #server", function()
     local function start_holder(of, more, options)
         options = options or {}
         options.input = true
-        local holder = program.start(server.hosts, HOLDER:format(folder, of or path, more or ""),
-                                     options)
+        local holder = program.start(options.hosts or server.hosts,
+                                     HOLDER:format(folder, of or path, more or ""), options)
         holders[#holders + 1] = holder
         holder:says("holds")
         return holder
@@ -62,7 +64,7 @@ describe("a session that is kept in a folder #server", function()
         options.recover = options.recover or folder
         return rig.session(options.hosts or server.hosts,
                            { timeout = options.timeout, recover = options.recover,
-                             grace = options.grace })
+                             grace = options.grace, auth = options.auth })
     end
 
     local function list(of)
@@ -76,9 +78,14 @@ describe("a session that is kept in a folder #server", function()
                      function() return session:stats().recovered == count end)
     end
 
+    -- The session was counted before its file goes.
+    local function wait_for_files(count, of)
+        rig.wait_for(count .. " files", function() return #list(of) == count end)
+    end
+
     -- The dead holder's node is there until a session timeout has passed.
     local function is_left_alone(session, of)
-        rig.wait_for("the file removed", function() return #list(of) == 1 end)
+        wait_for_files(1, of)
         assert.equal(0, session:stats().recovered)
         assert.equal(1, #server:nodes(path))
     end
@@ -89,8 +96,31 @@ describe("a session that is kept in a folder #server", function()
         local session = connect()
         local lease = rig.hold(session:mutex(path))
         wait_for_recovered(session, 1)
-        assert.equal(1, #list()) -- its own
+        wait_for_files(1) -- its own
         assert.equal("held", lease:state())
+    end)
+
+    it("is ended where the server enforces authentication", function()
+        local strict = rig.server{ tick = 2000, environment = "JVMFLAGS='" ..
+            "-Dzookeeper.enforce.auth.enabled=true -Dzookeeper.enforce.auth.schemes=digest'" }
+        finally(function() strict:stop() end)
+        killed(start_holder(nil, nil, { hosts = strict.hosts, environment = "AUTH=digest:a:b" }))
+        local session = connect{ hosts = strict.hosts, auth = "digest:a:b" }
+        rig.hold(session:mutex(path))
+        wait_for_recovered(session, 1)
+        wait_for_files(1)
+    end)
+
+    it("is not counted when it had expired already", function()
+        local quick = rig.shared()
+        killed(start_holder(nil, nil, { hosts = quick.hosts, environment = "SESSION=0.4" }))
+        local id = list()[1]:match("^0*(%x+)-")
+        rig.wait_for("expired", function()
+            return not quick:ask("dump"):find("0x" .. id, 1, true)
+        end)
+        local session = connect{ hosts = quick.hosts, timeout = 0.4 }
+        wait_for_files(1)
+        assert.equal(0, session:stats().recovered)
     end)
 
     it("is in a file that only its user may read, and that is gone after close", function()
@@ -108,7 +138,7 @@ describe("a session that is kept in a folder #server", function()
         killed(start_holder(other))
         local session = connect()
         wait_for_recovered(session, 1)
-        assert.equal(2, #list())
+        wait_for_files(2)
         stopped:signal("CONT")
         stopped:tell("go on")
         stopped:says("held")
@@ -220,7 +250,7 @@ describe("a session that is kept in a folder #server", function()
             end)
             rig.used(sessions[1]:mutex(path))
         end
-        rig.wait_for("the dead ones' files removed", function() return #list() == 20 end)
+        wait_for_files(20)
         for _, session in ipairs(sessions) do
             assert.equal(0, session:stats().expiries)
             assert.equal("connected", session:state())

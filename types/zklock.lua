@@ -35,7 +35,7 @@ local zklock = {}
 ---@param options? zklock.ConnectOptions
 ---@return zklock.Session? session
 ---@return string? message
----@return zklock.Code? code "connection", "auth", "no_node"
+---@return zklock.Code? code "connection", "auth", "no_node", "unsupported"
 function zklock.connect(hosts, options) end
 
 ---The server of "memory:name" inside this process, for tests.
@@ -58,7 +58,7 @@ function zklock.sleep(seconds) end
 ---@param driver? "block"|"ngx"|"cqueues"|"luv"|"copas"|zklock.Driver
 ---@return true? ok
 ---@return string? message
----@return zklock.Code? code "unsupported"
+---@return zklock.Code? code "unsupported", "context"
 function zklock.driver(driver) end
 
 ---Each of these signals first closes all sessions of the process, within a second.

@@ -20,7 +20,7 @@ local _M = { _NAME = "zklock", _VERSION = "1.0.0" }
 ---@param opts? table see docs/reference.md
 ---@return zklock.Session? session
 ---@return string? message
----@return string? code "connection", "auth" or "no_node"
+---@return string? code "connection", "auth", "no_node" or "unsupported"
 function _M.connect(hosts, opts)
     return Session.connect(options.hosts(hosts), options.connect(opts))
 end

@@ -4,6 +4,7 @@
 # commands, one a line, and answers each with "ok". For rig.servant.
 #
 #   grant MS      the session timeout that it grants from now on, whatever is asked for
+#   name ID       the id of each new session from now on
 #   error CODE    all requests but pings are answered with that code; 0: with an answer
 #   cut           ends all connections
 #   forget        hangs up on sessions that it has seen ...
@@ -25,7 +26,7 @@ use Socket qw(SOL_SOCKET SO_LINGER);
 my %op = (auth => 100, close => -11, get => 4, ping => 11, sync => 9);
 my ($grant, $error, $forgetful, $mute, $deaf, $zxid) = (10000, 0, 0, 0, 0, 100);
 my ($distrust, $auth_failed) = (0, -115);
-my ($last_session, %sessions) = 0x1000;
+my ($name, $last_session, %sessions) = (undef, 0x1000);
 my %connects = (new => 0, known => 0);
 my (%input, %session_of); # by connection
 
@@ -48,7 +49,7 @@ sub send_frame { syswrite $_[0], pack "l>/a*", $_[1] }
 
 sub greet {
     my ($link, $id) = @_;
-    $id ||= ++$last_session;
+    $id ||= $name // ++$last_session;
     $sessions{$id} = 1;
     $session_of{$link} = $id;
     send_frame($link, pack "l> l> q> l>/a* C", 0, $grant, $id, "\0" x 16, 0);
@@ -100,13 +101,14 @@ sub on_input {
         return if length $input{$link} < 4 + $size;
         my $frame = substr $input{$link}, 4, $size;
         substr $input{$link}, 0, 4 + $size, "";
-        if ($session_of{$link}) { on_request($link, $frame) }
+        if (defined $session_of{$link}) { on_request($link, $frame) }
         else { on_connect($link, $frame) }
     }
 }
 
 my %commands = (
     grant => sub { $grant = shift; "" },
+    name => sub { $name = shift; "" },
     error => sub { $error = shift; "" },
     forget => sub { $forgetful = 1; "" },
     remember => sub { $forgetful = 0; "" },

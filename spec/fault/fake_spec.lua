@@ -56,6 +56,12 @@ describe("a server that", function()
         end)
     end
 
+    it("grants the session id 0 is told as connection, with the reason", function()
+        fake:command("name 0")
+        local message = refused()
+        assert.is_truthy(message:find("session id 0", 1, true), message)
+    end)
+
     it("grants 100 ms is lived with", function()
         fake:command("grant 100")
         assert.equal(0.1, rig.session(fake.hosts):timeout())

@@ -33,7 +33,8 @@ local LAUNCHER = [[
     open my $file, ">", $status;
     print $file $? & 127 ? 128 + ($? & 127) : $? >> 8;]]
 
-local COMMAND = "env LD_PRELOAD='%s' %s %s %s %s"
+-- What signals do does not depend on who runs the specs: nohup.
+local COMMAND = "env --default-signal=HUP,INT,QUIT,TERM LD_PRELOAD='%s' %s %s %s %s"
 
 -- A sanitizer's own library has to be the first.
 local function preloaded(library)

@@ -214,6 +214,9 @@ return {
     { "hasty-probe", "a session is given up as soon as another one connects",
       at = "zkl_probe_ask_due", find = "+ zkl_session_timeout(link->session)",
       catch = by("fault/fake", "takes a session again that it refused keeps it") },
+    { "any-session-id", "a session of the id 0 is taken for one",
+      at = "zkl_handle_is_sound", find = "&& id_of(handle) != 0",
+      catch = by("fault/fake", "grants the session id 0 is told as connection") },
     { "no-pause", "a server that ends each session at once is asked for the next at once",
       at = "open_new", find = "link->open_at = zkl_now() + RETRY;",
       catch = by("fault/fake", "is asked for a new one at times only") },
@@ -459,6 +462,15 @@ return {
     { "recover-no-grace", "a dead session is ended at once",
       at = "recover", find = "file && wait_for_grace(link)", replace = "file",
       catch = by("recover", "is ended not before `grace` has passed") },
+
+    { "recover-no-credentials", "a dead session is closed without credentials",
+      at = "on_event", find = [[
+    if (connected)
+        zkl_handle_give_credentials(attempt->link, handle, &attempt->credentials_given, NULL);]],
+      catch = by("recover", "is ended where the server enforces authentication") },
+    { "recover-counts-expired", "a session that had expired is counted as ended",
+      at = "end_session", find = "if (closed) ",
+      catch = by("recover", "is not counted when it had expired already") },
 
     -- --- the bell ------------------------------------------------------------------------
 

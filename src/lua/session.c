@@ -114,6 +114,7 @@ static const char *const complaints[] = {
 static int trouble(lua_State *L) {
     struct zkl_trouble why = zkl_client_trouble(zkl_lua_check_client(L, 1));
     if (why.denied != ZKL_NEVER) push_denial(L, why.denied);
+    else if (why.nameless) lua_pushliteral(L, "the server grants the session id 0, which is none");
     else if (why.error < 0) lua_pushstring(L, gai_strerror(why.error));
     else if (why.error > 0) lua_pushstring(L, strerror(why.error));
     else lua_pushnil(L);

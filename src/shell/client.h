@@ -73,6 +73,7 @@ enum zkl_complaint {
 struct zkl_trouble {
     int error;       /* why none can be tried: 0, an EAI_ code (negative) or an errno value */
     zkl_time denied; /* a server granted that session timeout, too short; ZKL_NEVER: none did */
+    bool nameless;   /* a server granted a session of the id 0: it has none */
     enum zkl_complaint complaint; /* the last one */
     int unsaved;        /* why the session is not in its folder: an errno value; 0: it is */
     uint32_t recovered; /* sessions of dead processes that were ended */

@@ -51,23 +51,31 @@ static void postpone_first_question(struct zkl_link *link) {
     zkl_session_ask_from(link->session, zkl_now() + link->first_pause);
 }
 
-zkl_time zkl_handle_timeout(zhandle_t *handle) {
+static zkl_time timeout_of(zhandle_t *handle) {
     return (zkl_time)zoo_recv_timeout(handle) * (ZKL_SECOND / 1000);
 }
 
+static uint64_t id_of(zhandle_t *handle) {
+    return (uint64_t)zoo_client_id(handle)->client_id;
+}
+
+bool zkl_handle_is_sound(zhandle_t *handle) {
+    return timeout_of(handle) >= ZKL_TIMEOUT_LEAST && id_of(handle) != 0;
+}
+
 static void on_connected(struct zkl_link *link, zhandle_t *handle) {
-    zkl_time timeout = zkl_handle_timeout(handle);
-    if (timeout < ZKL_TIMEOUT_LEAST) {
-        link->trouble.denied = timeout;
+    zkl_time timeout = timeout_of(handle);
+    link->trouble.denied = timeout < ZKL_TIMEOUT_LEAST ? timeout : ZKL_NEVER;
+    link->trouble.nameless = id_of(handle) == 0;
+    if (!zkl_handle_is_sound(handle)) {
         zkl_session_expired(link->session);
         return;
     }
-    link->trouble.denied = ZKL_NEVER;
     /* Ahead of all that is asked. */
     zkl_handle_give_credentials(link, handle, &link->credentials_given, on_credentials);
     postpone_first_question(link);
     zkl_descriptors_sockets(&link->servers);
-    zkl_session_connected(link->session, (uint64_t)zoo_client_id(handle)->client_id, timeout);
+    zkl_session_connected(link->session, id_of(handle), timeout);
 }
 
 static void on_suspended(struct zkl_link *link) {
@@ -94,7 +102,8 @@ static void on_event(zhandle_t *handle, int type, int state, const char *node, v
     (void)node;
     if (type != ZOO_SESSION_EVENT) return;
     /* Before anybody makes a node with it: a crash may come at any time. */
-    if (state == ZOO_CONNECTED_STATE) zkl_recovery_save(link, handle);
+    if (state == ZOO_CONNECTED_STATE && zkl_handle_is_sound(handle))
+        zkl_recovery_save(link, handle);
     zkl_client_enter(link->client);
     if (link->handle == handle) on_session_event(link, handle, state);
     else if (link->probe.handle == handle) zkl_probe_event(link, state);

@@ -84,7 +84,8 @@ void zkl_rpc_forget_all(struct zkl_link *link);
 void zkl_handle_retire(struct zkl_link *link); /* its session is over */
 void zkl_handle_work(struct zkl_link *link, zkl_time now);
 zkl_time zkl_handle_due(const struct zkl_link *link, zkl_time now); /* for a worker */
-zkl_time zkl_handle_timeout(zhandle_t *handle);                     /* negotiated */
+/* It is connected, with a session that has an id, and a timeout that can be lived by. */
+bool zkl_handle_is_sound(zhandle_t *handle);
 /*
  * The mutex is not held. `id` is the session to connect with, NULL for a new one. Sets `to` and its
  * addresses, of which descriptors.c has to know. 0, or why there is no handle: an EAI_ code
@@ -94,7 +95,8 @@ int zkl_handle_open(struct zkl_link *link, const clientid_t *id, watcher_fn watc
                     zhandle_t **to, struct servers *addresses);
 /*
  * With the first connection of a handle, which repeats them at each later one; between two
- * attempts to connect it takes none.
+ * attempts to connect it takes none. The answer is told to `heard`, if it is not NULL. The mutex
+ * guards `given`, unless that is one thread's.
  */
 void zkl_handle_give_credentials(struct zkl_link *link, zhandle_t *handle, bool *given,
                                  void_completion_t heard);

@@ -40,18 +40,12 @@ zkl_time zkl_probe_open_due(const struct zkl_link *link) {
 
 /* --- what it hears ----------------------------------------------------------------------- */
 
-/* Runs on the probe's network thread, perhaps with a lock of libzookeeper's held. */
-static void on_credentials(int rc, const void *context) {
-    (void)rc;
-    (void)context;
-}
-
 static void on_connected(struct zkl_link *link) {
     struct probe *probe = &link->probe;
     probe->since = zkl_now();
-    probe->dead = zkl_handle_timeout(probe->handle) < ZKL_TIMEOUT_LEAST;
+    probe->dead = !zkl_handle_is_sound(probe->handle);
     /* There are servers that answer nobody without. */
-    zkl_handle_give_credentials(link, probe->handle, &probe->credentials_given, on_credentials);
+    zkl_handle_give_credentials(link, probe->handle, &probe->credentials_given, NULL);
     zkl_descriptors_sockets(&probe->servers);
 }
 

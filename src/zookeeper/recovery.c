@@ -27,6 +27,7 @@ struct attempt {
     pthread_mutex_t mutex; /* guards `state` */
     pthread_cond_t news;
     int state; /* ZOO_CONNECTED_STATE, ZOO_EXPIRED_SESSION_STATE; 0: nothing was heard yet */
+    bool credentials_given; /* the completion thread's */
 };
 
 static bool is_closing(const struct zkl_link *link) {
@@ -39,10 +40,12 @@ static bool is_closing(const struct zkl_link *link) {
 /* Runs on the handle's completion thread. */
 static void on_event(zhandle_t *handle, int type, int state, const char *node, void *context) {
     struct attempt *attempt = context;
-    (void)handle;
+    bool connected = state == ZOO_CONNECTED_STATE;
     (void)node;
-    if (type != ZOO_SESSION_EVENT) return;
-    if (state != ZOO_CONNECTED_STATE && state != ZOO_EXPIRED_SESSION_STATE) return;
+    if (type != ZOO_SESSION_EVENT || (!connected && state != ZOO_EXPIRED_SESSION_STATE)) return;
+    /* Ahead of the close: there are servers that drop what comes without. */
+    if (connected)
+        zkl_handle_give_credentials(attempt->link, handle, &attempt->credentials_given, NULL);
     pthread_mutex_lock(&attempt->mutex);
     attempt->state = state;
     pthread_cond_signal(&attempt->news);
@@ -77,17 +80,17 @@ static int try_to_end(struct zkl_link *link, const clientid_t *id) {
 
 static void end_session(struct zkl_link *link, struct zkl_session_file *file) {
     clientid_t id = {.client_id = (int64_t)file->key.id};
-    int state = ZOO_CONNECTED_STATE;
     memcpy(id.passwd, file->key.password, sizeof id.passwd);
-    for (int i = 0; i < ROUNDS && state == ZOO_CONNECTED_STATE; i++) state = try_to_end(link, &id);
+    int closed = 0, state; /* in how many rounds it was there, and was closed */
+    while ((state = try_to_end(link, &id)) == ZOO_CONNECTED_STATE && ++closed < ROUNDS) continue;
     if (state != ZOO_EXPIRED_SESSION_STATE) {
         zkl_session_file_leave(file);
         return;
     }
-    zkl_session_file_remove(file);
     zkl_lock(link->client);
-    link->trouble.recovered++;
+    if (closed) link->trouble.recovered++; /* else it had expired by itself */
     zkl_unlock(link->client);
+    zkl_session_file_remove(file);
 }
 
 /* False: the client is being closed. */
