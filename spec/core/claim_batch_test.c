@@ -172,7 +172,7 @@ static void not_following(void) {
         reach(ZKL_HELD, 3);
         CHECK_IS(join(&s.second, 0, false), ENTERS);
         for (int state = ZKL_CREATE; state <= ZKL_HELD; state++) {
-            if (state == ZKL_FIRST) continue;
+            if (state == ZKL_FIRST || state == ZKL_RETREAT) continue;
             reach((enum zkl_claim_state)state, 0);
             CHECK_IS(join(&s.second, 3, false), ENTERS);
             CHECK_IS(scene_release(), state == ZKL_HELD ? ZKL_DO_REMOVE : 0);

@@ -116,6 +116,7 @@ static void stalls(void) {
                                         [ZKL_RANK] = ZKL_DO_RANK,
                                         [ZKL_WAIT] = ZKL_DO_WATCH_AHEAD,
                                         [ZKL_PROVE] = ZKL_DO_SYNC,
+                                        [ZKL_RETREAT] = ZKL_DO_REMOVE,
                                         [ZKL_DOWNGRADE] = ZKL_DO_DOWNGRADE,
                                         [ZKL_FORWARD] = ZKL_DO_LIST,
                                         [ZKL_LEAVE] = ZKL_DO_REMOVE,

@@ -114,11 +114,73 @@ static void lease(void) {
     }
     TEST("a sync whose answer came too late to be certain is asked for again at the next beat") {
         scene_reach(ZKL_PROVE);
-        zkl_clock_prove(&s.common.clock, s.now, s.now + T / 2);
-        s.now += T / 2;
+        scene_run(T / 2);
+        zkl_clock_prove(&s.common.clock, s.now - T / 2, s.now);
         CHECK_IS(scene_did(zkl_claim_synced(&s.claim, ZKL_DONE, s.now)), 0);
         CHECK_IS(s.claim.state, ZKL_PROVE);
         CHECK_IS(scene_beat(), ZKL_DO_SYNC);
+    }
+    TEST("after a stop a claim takes no place in line before a grant could be used") {
+        for (int kind = 0; kind < 2; kind++) {
+            scene_open(kind ? ZKL_UNFAIR : ZKL_MUTEX, ZKL_NEVER, false);
+            scene_stop(T);
+            CHECK_IS(scene_start() & ~ZKL_DO_QUEUED, 0);
+            scene_run(T / 15 * 4 - 1);
+            CHECK_IS(scene_resume() & ~ZKL_DO_QUEUED, 0);
+            CHECK_IS(s.claim.state, ZKL_NEW);
+            scene_run(1);
+            CHECK(scene_resume() & ZKL_DO_CREATE);
+        }
+    }
+    TEST("after a stop a try says so at once") {
+        for (int kind = 0; kind < 2; kind++) {
+            scene_open(kind ? ZKL_UNFAIR : ZKL_MUTEX, ZKL_NEVER, true);
+            scene_stop(T);
+            CHECK_IS(scene_start(), ZKL_DO_FAIL | ZKL_DO_FORGET);
+            CHECK_IS(s.claim.code, ZKL_TIMEOUT);
+        }
+    }
+    TEST("a claim that comes to the front after a stop gives its place to those behind it") {
+        scene_reach(ZKL_WAIT);
+        scene_stop(T);
+        CHECK_IS(scene_ahead_deleted(), ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.state, ZKL_RETREAT);
+        CHECK_IS(scene_removed(ZKL_DONE), 0);
+        CHECK_IS(s.claim.state, ZKL_NEW);
+        CHECK_IS(scene_resume(), 0);
+        scene_run(T / 15 * 4);
+        CHECK_IS(scene_resume(), ZKL_DO_CREATE | ZKL_DO_LIST);
+    }
+    TEST("so does one that hears of the stop by the answer of its sync") {
+        scene_reach(ZKL_PROVE);
+        s.now += T;
+        zkl_clock_prove(&s.common.clock, s.now - T, s.now);
+        CHECK_IS(scene_did(zkl_claim_synced(&s.claim, ZKL_DONE, s.now)), ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.state, ZKL_RETREAT);
+    }
+    TEST("a try that comes to the front after a stop ends") {
+        scene_open(ZKL_MUTEX, ZKL_NEVER, true);
+        scene_start();
+        scene_listed(NULL, 0);
+        scene_created(42, 1042);
+        scene_stop(T);
+        CHECK_IS(LISTED(s.claim.name), ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.code, ZKL_TIMEOUT);
+    }
+    TEST("all parts of a multi-lock give their places, and begin anew together") {
+        scene_reach_first(ZKL_MUTEX, ZKL_NEVER);
+        scene_stop(T);
+        const char *names[] = {s.part.name};
+        CHECK(zkl_line_replace(&s.part_line, names, 1));
+        CHECK_IS(zkl_claim_listed(&s.part, ZKL_DONE, ZKL_OK, s.now), 0);
+        CHECK_IS(zkl_claim_got_own(&s.part, ZKL_DONE, ZKL_OK, 1007, SESSION, s.now), ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.state, ZKL_RETREAT);
+        CHECK_IS(scene_resume(), ZKL_DO_REMOVE);
+        scene_removed(ZKL_DONE);
+        CHECK_IS(zkl_claim_removed(&s.part, ZKL_DONE), 0);
+        scene_run(T / 15 * 4);
+        CHECK_IS(scene_resume(), 0);
+        CHECK_IS(zkl_claim_resume(&s.part, s.now), ZKL_DO_CREATE);
     }
     TEST("a lease ends by the own clock at proof + T, before any packet (PIT-09, DEMO-17)") {
         scene_reach(ZKL_HELD);

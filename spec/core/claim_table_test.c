@@ -249,7 +249,7 @@ static bool leads(const struct zkl_claim *claim) {
  * forgotten. */
 static void check_turns(const struct zkl_claim *was, zkl_actions did) {
     const struct zkl_claim *is = &s.claim, *heir = &s.part;
-    bool left = leads(was) && !leads(is);
+    bool left = leads(was) && !leads(is) && is->state != ZKL_NEW; /* there it is still the first */
     if (left && s.common.clock.connected) CHECK(did & ZKL_DO_FOLLOW);
     if (!heir->heir || was->state == ZKL_GONE) return;
     CHECK(left && is->state == ZKL_GONE && !(did & NETWORK));
@@ -295,14 +295,16 @@ static void check_asked(const struct zkl_claim *was, zkl_actions did) {
         CHECK(is->state == ZKL_CREATE && is->wanted && (is->waits || did & ZKL_DO_LIST));
         CHECK(is->nonce > was->nonce && !is->czxid && !complete(is->name));
     } else {
-        CHECK(is->nonce == was->nonce && !(did & ZKL_DO_PARENTS));
+        bool rests = was->state == ZKL_RETREAT && is->state == ZKL_NEW;
+        CHECK(is->nonce == (rests ? 0 : was->nonce) && !(did & ZKL_DO_PARENTS));
     }
     if (did & ZKL_DO_WATCH_OWN) CHECK(complete(is->name) && is->own_watched);
     if (did & ZKL_DO_WATCH_AHEAD) CHECK(is->state == ZKL_WAIT && is->ahead);
     if (did & ZKL_DO_HOLDERS) CHECK(is->state == ZKL_WAIT && is->heading);
     if (did & ZKL_DO_MARK) CHECK(is->state == ZKL_HELD && (is->kind == ZKL_PERMIT || is->marked));
     if (did & ZKL_DO_RANK) CHECK(zkl_line_unranked(&s.line, is, NULL) != NULL);
-    if (did & ZKL_DO_REMOVE) CHECK(is->state == ZKL_LEAVE && complete(is->name));
+    if (did & ZKL_DO_REMOVE)
+        CHECK((is->state == ZKL_LEAVE || is->state == ZKL_RETREAT) && complete(is->name));
     if (did & ZKL_DO_DOWNGRADE) CHECK(is->state == ZKL_DOWNGRADE && zkl_claim_may_downgrade(is));
     if (did & ZKL_DO_DOUBT)
         CHECK(was->state == ZKL_CREATE && is->state == ZKL_RECOVER_SYNC && is->doubted);
@@ -342,9 +344,11 @@ static void check_all(const struct zkl_claim *was, zkl_actions did, int event) {
     if (!was->wanted && event != PARENTS) CHECK_IS(s.claim.code, was->code);
 }
 
-/* A stalled claim that is not gone asks for something when the connection is back. */
+/* A stalled claim that is not gone asks for something when the connection is back, and no stop of
+ * the process is near. */
 static void check_resumes(const struct zkl_claim *was, int event) {
     if (!s.claim.stalled || s.claim.state == ZKL_GONE || !possible(was, event)) return;
+    scene_run(T / 2);
     zkl_actions did = scene_resume();
     CHECK(did & (NETWORK | ZKL_DO_GRANT));
     CHECK(!s.claim.stalled);

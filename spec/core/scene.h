@@ -66,6 +66,20 @@ static inline void scene_prove(void) {
     }
 }
 
+/* The process runs for so long. */
+static inline void scene_run(zkl_time time) {
+    for (zkl_time until = s.now + time; s.now < until;) {
+        s.now = zkl_earlier(s.now + T / 24, until);
+        zkl_clock_attend(&s.common.clock, s.now);
+    }
+}
+
+/* It is stopped for so long, and wakes: its proofs count again 4/15 T later. */
+static inline void scene_stop(zkl_time time) {
+    s.now += time;
+    zkl_clock_attend(&s.common.clock, s.now);
+}
+
 static inline void scene_detach(struct zkl_claim *claim) {
     if (claim->common) zkl_claim_detach(claim);
     claim->common = NULL;
@@ -253,10 +267,10 @@ static inline zkl_actions scene_tick(zkl_time passed) {
 }
 
 static const char *const scene_states[] = {
-    "NEW",          "TRY",  "CREATE",    "RECOVER_SYNC", "RECOVER_LIST",
-    "RECOVER_STAT", "LIST", "RANK",      "WAIT",         "PROVE",
-    "FIRST",        "HELD", "DOWNGRADE", "IN_CONDITION", "SIGNALLED",
-    "FORWARD",      "KEPT", "LEAVE",     "GONE"};
+    "NEW",          "TRY",     "CREATE", "RECOVER_SYNC", "RECOVER_LIST",
+    "RECOVER_STAT", "LIST",    "RANK",   "WAIT",         "PROVE",
+    "RETREAT",      "FIRST",   "HELD",   "DOWNGRADE",    "IN_CONDITION",
+    "SIGNALLED",    "FORWARD", "KEPT",   "LEAVE",        "GONE"};
 
 /* The claim, which holds, is away: its waiter's transaction is out. */
 static inline zkl_actions scene_await(zkl_time deadline) {
@@ -350,7 +364,8 @@ static inline void scene_reach_as(enum zkl_kind kind, enum zkl_claim_state state
     }
     scene_created(state == ZKL_RANK ? INT32_MAX : 42, 1042);
     if (state == ZKL_LIST) return;
-    if (state == ZKL_PROVE) s.now += T * 6 / 10;
+    if (state == ZKL_PROVE) scene_run(T * 6 / 10);
+    if (state == ZKL_RETREAT) scene_stop(T * 6 / 10);
     if (state == ZKL_RANK) LISTED(LIMITED, s.claim.name);
     else if (state == ZKL_WAIT) LISTED(ahead, s.claim.name);
     else LISTED(s.claim.name);
@@ -402,6 +417,7 @@ static inline zkl_actions scene_stall(void) {
     case ZKL_WAIT:
         return s.claim.waits ? scene_got_own(ZKL_UNKNOWN, 0) : scene_got_ahead(ZKL_UNKNOWN);
     case ZKL_DOWNGRADE: return scene_shared(ZKL_UNKNOWN);
+    case ZKL_RETREAT:
     case ZKL_LEAVE: return scene_removed(ZKL_UNKNOWN);
     case ZKL_NEW:
     case ZKL_FIRST:

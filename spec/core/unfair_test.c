@@ -42,7 +42,8 @@ static void reach(enum zkl_claim_state state, zkl_time deadline, bool trying) {
         taken();
         return;
     }
-    if (state == ZKL_PROVE) s.now += T * 6 / 10;
+    if (state == ZKL_PROVE) scene_run(T * 6 / 10);
+    if (state == ZKL_RETREAT) scene_stop(T * 6 / 10);
     placed(1042);
     if (state >= ZKL_LEAVE) scene_release();
     if (state == ZKL_GONE) scene_removed(ZKL_DONE);
@@ -392,7 +393,8 @@ static void check_step(const struct zkl_claim *was, zkl_actions did) {
     CHECK(!is->ahead && is->state != ZKL_TRY && is->state != ZKL_RECOVER_STAT &&
           is->state != ZKL_LIST && is->state != ZKL_RANK && is->state != ZKL_DOWNGRADE);
     if (did & ZKL_DO_CREATE) CHECK(is->state == ZKL_CREATE && is->wanted && is->czxid == 0);
-    if (did & ZKL_DO_REMOVE) CHECK(is->state == ZKL_LEAVE && is->czxid != 0);
+    if (did & ZKL_DO_REMOVE)
+        CHECK((is->state == ZKL_LEAVE || is->state == ZKL_RETREAT) && is->czxid != 0);
     if (did & ZKL_DO_REMOVE && was->czxid) CHECK_IS(is->czxid, was->czxid);
     if (did & ZKL_DO_WATCH_OWN) CHECK(is->own_watched || is->state == ZKL_RECOVER_SYNC);
     if (did & ZKL_DO_GRANT) CHECK(is->state == ZKL_HELD && was->wanted && is->czxid != 0);

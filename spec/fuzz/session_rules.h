@@ -303,6 +303,7 @@ static bool has_alarm(const struct stake *stake) {
     case ZKL_FORWARD: return is_out(stake, CALL_LIST) || is_out(stake, CALL_FORWARD);
     case ZKL_KEPT:
         return claim->asks ? stake->path->lists > 0 : zkl_session_due(w.session) <= claim->deadline;
+    case ZKL_RETREAT:
     case ZKL_LEAVE: return is_out(stake, CALL_REMOVE);
     case ZKL_GONE: break;
     }

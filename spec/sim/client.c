@@ -36,6 +36,8 @@ void client_begin(struct client *client) {
     client->drain = NULL;
     client->last = 0;
     client->held = 0;
+    client->stopped = false;
+    client->awake = 0;
     client_keep(client);
 }
 
@@ -120,7 +122,9 @@ void client_settle(struct client *client) {
 zkl_time client_due(struct client *client) {
     if (client->asked_due) return client->due;
     zkl_time due = zkl_session_due(client->zk);
-    if (due >= client->zk->now + client->zk->common.clock.patience / 2) due = ZKL_NEVER;
+    const struct zkl_clock *clock = &client->zk->common.clock;
+    bool far = due >= clock->attended + clock->patience / 2;
+    if (far && !world.setting.lazy) due = ZKL_NEVER;
     client->due = earlier(due, zkl_session_due_anew(client->zk));
     client->asked_due = true;
     return client->due;
@@ -355,6 +359,13 @@ zkl_time client_next_due(struct client *client) {
     if (due == ZKL_NEVER) return ZKL_NEVER;
     zkl_time at = world_time(client, due);
     return at > world.now ? at : world.now + 1;
+}
+
+zkl_time client_round_due(struct client *client) {
+    if (client->life != RUNS) return ZKL_NEVER;
+    if (!world.setting.lazy) return client->round;
+    zkl_time due = client_due(client);
+    return due == ZKL_NEVER ? due : world_time(client, due);
 }
 
 void client_keep(struct client *client) {

@@ -13,7 +13,7 @@ local page = assert(files.read((assert(arg[1], "usage: compare.lua FILE"))))
 local read = states.read(page)
 
 local has_node = {}
-for state in ("RECOVER_STAT LIST RANK WAIT PROVE FIRST HELD KEPT"):gmatch "%S+" do
+for state in ("RECOVER_STAT LIST RANK WAIT PROVE RETREAT FIRST HELD KEPT"):gmatch "%S+" do
     has_node[state] = true
 end
 

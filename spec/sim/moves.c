@@ -423,6 +423,7 @@ static void make(enum move move, int who) {
     case MOVE_SEVER: network_sever(c); break;
     case MOVE_STOP:
         c->life = STOPPED;
+        c->stopped = true;
         tell("%s is stopped", story_client(c));
         break;
     case MOVE_CONTINUE:

@@ -559,6 +559,14 @@ static void check_order(const struct stake *stake) {
                 "those that wait for their turn come last");
 }
 
+static void check_awake(struct client *client) {
+    zkl_time awake = client->zk->common.clock.awake_since;
+    if (awake == client->awake) return;
+    require(client->stopped, "a process that was not stopped is not taken for one that was");
+    client->awake = awake;
+    client->stopped = false;
+}
+
 static bool has_users(const struct client *client) {
     if (client->zk->stakes) return true;
     EACH_WISH(client, wish) return true;
@@ -582,7 +590,9 @@ void rules_at_any_time(void) {
     struct tally tallies[LINES] = {0};
     if (world.setting.wild) return;
     EACH_CLIENT(c) {
-        if (c->life == RUNS) check_users(c, tallies); /* else it can ask nothing */
+        if (c->life != RUNS) continue; /* it can ask nothing */
+        check_awake(c);
+        check_users(c, tallies);
     }
     for (int i = 0; i < LINES; i++) check_tally(&tallies[i]);
 }
@@ -792,6 +802,15 @@ static void check_told(const struct wish *wish) {
         bool untold = own && alive(own) && node_is_urged(own) && !wish->revoked;
         require(!untold || world.setting.refusals,
                 "in a calm a holder that was asked to give way knows it");
+    }
+}
+
+void rules_after_a_beat(void) {
+    EACH_CLIENT(c) {
+        if (c->life != RUNS || world.setting.wild) continue;
+        EACH_STAKE(c, stake)
+        require(stake->claim.state != ZKL_PROVE && stake->claim.state != ZKL_RETREAT,
+                "in a calm no claim keeps others waiting for the sake of its own clock");
     }
 }
 

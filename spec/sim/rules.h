@@ -78,6 +78,9 @@ void rules_on_tick(const struct client *client, zkl_time now);
 /* After each move. */
 void rules_at_any_time(void);
 
+/* In a calm, when a heartbeat's traffic has come to its end. */
+void rules_after_a_beat(void);
+
 /* In a calm, when nothing is under way any more, with other clients' nodes still there. */
 void rules_in_calm(void);
 

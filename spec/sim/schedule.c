@@ -47,6 +47,7 @@ static void heal(void) {
 static void wait_a_beat(void) {
     flow_pass(TIMEOUT / 5);
     flow(true);
+    if (!world.broken) rules_after_a_beat();
 }
 
 /* A session that no running client has: it has to expire. */
@@ -63,7 +64,7 @@ static bool is_behind_another(const struct zkl_claim *claim) {
     bool behind = zkl_kind_is_fixed(claim->kind) || claim->batch;
     if (!behind || claim->state != ZKL_NEW || claim->pausing) return false;
     for (const struct zkl_claim *each = claim->line->claims; each; each = each->next)
-        if (each->state == ZKL_WAIT || each->state == ZKL_HELD) return true;
+        if (each->state == ZKL_WAIT || (each->state == ZKL_HELD && !each->ends)) return true;
     return false;
 }
 

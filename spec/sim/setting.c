@@ -147,6 +147,7 @@ static void set_any(void) {
     set_session(&setting);
     if (choose(4) == 3) setting.deeds = choose(BIT(DEED_KINDS));
     setting.shortage = choose(20) == 19;
+    setting.lazy = choose(2);
     world.setting = setting;
 }
 

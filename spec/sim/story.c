@@ -115,11 +115,11 @@ const char *story_desire(const struct desire *desire) {
 }
 
 const char *story_state(enum zkl_claim_state state) {
-    static const char *const names[] = {"NEW",          "TRY",          "CREATE",    "RECOVER_SYNC",
-                                        "RECOVER_LIST", "RECOVER_STAT", "LIST",      "RANK",
-                                        "WAIT",         "PROVE",        "FIRST",     "HELD",
-                                        "DOWNGRADE",    "IN_CONDITION", "SIGNALLED", "FORWARD",
-                                        "KEPT",         "LEAVE",        "GONE"};
+    static const char *const names[] = {
+        "NEW",          "TRY",     "CREATE", "RECOVER_SYNC", "RECOVER_LIST",
+        "RECOVER_STAT", "LIST",    "RANK",   "WAIT",         "PROVE",
+        "RETREAT",      "FIRST",   "HELD",   "DOWNGRADE",    "IN_CONDITION",
+        "SIGNALLED",    "FORWARD", "KEPT",   "LEAVE",        "GONE"};
     return names[state];
 }
 

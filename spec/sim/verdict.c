@@ -187,6 +187,9 @@ struct verdict verdict_of(const struct client *client, const struct wish *wish,
         count == 1 ? of_one(client, wish, asked, &verdict) : of_many(client, wish, asked, count);
     for (unsigned i = 0; i < count && verdict.code == ZKL_OK && !verdict.again; i++)
         if (is_crowded(client, &asked[i])) verdict.code = ZKL_BUSY;
+    bool useless = !zkl_clock_may_grant(&client->zk->common.clock);
+    if (verdict.code == ZKL_OK && !verdict.again && asked->trying && useless)
+        verdict.code = ZKL_TIMEOUT;
     if (verdict.code == ZKL_OK && count == 1 && !verdict.again)
         verdict.inherits = inherits(client, asked);
     return verdict;
@@ -217,7 +220,8 @@ void verdict_check(const struct client *client, struct wish *wish, const struct 
             "a wish is answered at once if its session knows the answer");
     require(!done || zkl_request_code(wish->request) == verdict->code,
             "what a wish is told at once is so");
-    bool makes_way = verdict->code == ZKL_BUSY; /* to one that is crowded out, too */
+    bool makes_way = verdict->code == ZKL_BUSY || verdict->code == ZKL_TIMEOUT; /* to one that is
+                                                                                  refused, too */
     require(count_claims(client) == claims || (makes_way && count_claims(client) < claims),
             "an owner that enters again, or is refused, does not contend");
     require(!verdict->again || !client->zk->to_send, "an owner that enters again asks no server");

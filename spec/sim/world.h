@@ -277,6 +277,8 @@ struct client {
     zkl_time sent;             /* world time of its last packet, for the library's ping */
     int rate;                  /* of its clock, per mille */
     zkl_time offset;           /* of its clock */
+    bool stopped;              /* it was, and its session has not noticed yet */
+    zkl_time awake;            /* since when its session takes it for awake */
     zkl_time round;            /* world time: by then its keeper comes round in any case */
     zkl_time due;              /* client_due(), if it was asked */
     bool asked_due;
@@ -327,6 +329,7 @@ struct setting {
     bool lingers;    /* a session that closes waits until its nodes are gone, or not */
     unsigned deeds;  /* what else users do: a bit for each enum deed_kind */
     bool shortage;   /* clients run out of memory now and then */
+    bool lazy;       /* keepers come round when they were asked to, and not before */
 };
 
 struct world {
@@ -491,8 +494,9 @@ bool client_deliver(struct client *client); /* the next answer or event to the s
 void client_keep(struct client *client);    /* what the time asks for */
 zkl_time client_due(struct client *client); /* when it has something to do; ZKL_NEVER */
 bool client_is_due(struct client *client);
-zkl_time client_next_due(struct client *client); /* world time */
-void client_close(struct client *client);        /* begins to, or comes to the end of it */
+zkl_time client_next_due(struct client *client);  /* world time */
+zkl_time client_round_due(struct client *client); /* when its keeper comes round in any case */
+void client_close(struct client *client);         /* begins to, or comes to the end of it */
 /* The answer that is out to this request was lost, or the request was. */
 void item_lose(struct item *item);
 
@@ -504,10 +508,6 @@ static inline struct shadow *shadow_of(const struct client *client, const struct
     struct shadow *shadow = ((struct client *)(uintptr_t)client)->shadows;
     while (shadow < client->shadows + SHADOWS && shadow->claim != claim) shadow++;
     return shadow < client->shadows + SHADOWS ? shadow : NULL;
-}
-
-static inline zkl_time client_round_due(const struct client *client) {
-    return client->life == RUNS ? client->round : ZKL_NEVER;
 }
 
 /* --- users (user.c) -------------------------------------------------------------------- */

@@ -35,7 +35,8 @@ void zkl_claim_count(struct zkl_claim *claim) {
 
 /* On its way to the front. */
 static bool is_under_way(const struct zkl_claim *claim) {
-    return claim->wanted && (is_entering(claim) || is_in_line(claim));
+    bool moves = is_entering(claim) || is_in_line(claim) || claim->state == ZKL_RETREAT;
+    return claim->wanted && moves;
 }
 
 /* It has a node that it will hand over, as far as is known. */

@@ -86,12 +86,14 @@ bool zkl_claim_stays(const struct zkl_claim *claim) {
 zkl_actions zkl_claim_start(struct zkl_claim *claim) {
     assert(claim->state == ZKL_NEW && claim->wanted);
     if (zkl_claim_is_crowded_out(claim)) return fail(claim, ZKL_BUSY) | gone(claim);
+    if (claim->trying && !may_enter(claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
     if (zkl_kind_is_fixed(claim->kind)) return zkl_unfair_start(claim);
     claim->state = ZKL_NEW;
     if (!connected(claim) || follows(claim)) return stall(claim);
     if (zkl_batch_awaits_kept(claim)) return stall(claim);
     claim->stalled = zkl_batch_follows(claim);
     if (claim->stalled) return announce(claim) | zkl_batch_followed(claim);
+    if (!may_enter(claim)) return stall(claim);
     if (!claim->trying) return zkl_claim_enter(claim);
     claim->state = ZKL_TRY;
     return ZKL_DO_LIST;
@@ -118,6 +120,7 @@ zkl_actions zkl_claim_cancel(struct zkl_claim *claim, enum zkl_code why) {
     case ZKL_RANK:
     case ZKL_FIRST:
     case ZKL_PROVE: return fail(claim, why) | zkl_batch_leave(claim, 0);
+    case ZKL_RETREAT: claim->state = ZKL_LEAVE; return fail(claim, why);
     case ZKL_HELD:
     case ZKL_DOWNGRADE:
     case ZKL_FORWARD:
@@ -161,8 +164,9 @@ zkl_actions zkl_claim_resume(struct zkl_claim *claim, zkl_time now) {
     case ZKL_FORWARD: return ZKL_DO_LIST;
     case ZKL_RECOVER_SYNC: return ZKL_DO_SYNC | ZKL_DO_LIST;
     case ZKL_RANK: return claim->ranks ? stall(claim) : zkl_claim_advance(claim, now);
-    case ZKL_PROVE: return ZKL_DO_SYNC;
+    case ZKL_PROVE: return prove(claim);
     case ZKL_DOWNGRADE: return ZKL_DO_DOWNGRADE;
+    case ZKL_RETREAT:
     case ZKL_LEAVE: return ZKL_DO_REMOVE;
     case ZKL_RECOVER_STAT: claim->own_watched = true; return ZKL_DO_WATCH_OWN;
     case ZKL_HELD: return claim->asks ? zkl_batch_ask(claim) : ZKL_DO_MARK;

@@ -18,6 +18,9 @@
  *   - of a lock's claim with a waiter: with DO_GRANT feeds the waiter zkl_claim_release(),
  *     with DO_FAIL zkl_claim_cancel(), before anything else.
  *
+ * After a stop of the process no proof counts for a while (clock.h). A claim takes no place in line
+ * then, and one that comes to the front gives its place to those behind it, and begins anew.
+ *
  * An outcome-unknown create or delete stays with its claim, after its user was
  * answered, until it is certain: RECOVER_SYNC, RECOVER_LIST, DOWNGRADE and LEAVE are the janitor.
  *
@@ -74,7 +77,8 @@ enum zkl_action {
     ZKL_DO_WATCH_OWN = 1 << 5,        /* get with watch: claim->name */
     ZKL_DO_WATCH_AHEAD = 1 << 6,      /* get with watch: claim->ahead */
     ZKL_DO_REMOVE = 1 << 7,           /* delete claim->name; of a waiter that is not `settled`
-                                         only while nobody has written to it (version 0) */
+                                         only while nobody has written to it (version 0); of a
+                                         part in RETREAT resume the other parts, too */
     ZKL_DO_DOWNGRADE = 1 << 8,        /* one transaction: create zkl_name_downgrade(claim->name),
                                      ephemeral, and delete claim->name */
     ZKL_DO_FORWARD = 1 << 9,          /* one transaction: delete claim->name, and write to
@@ -108,8 +112,9 @@ enum zkl_action {
 /* The life of a claim. */
 enum zkl_claim_state {
     /*
-     * Nothing was asked: there is no connection, or an earlier claim is finding out whether the
-     * path exists, and would lose its place, or has a node that this one will have after it.
+     * Nothing was asked: there is no connection, or no grant could be used yet, or an earlier claim
+     * is finding out whether the path exists, and would lose its place, or has a node that this one
+     * will have after it.
      */
     ZKL_NEW,
     ZKL_TRY,          /* a list is out: is the lock free? (a try writes nothing if not) */
@@ -123,6 +128,8 @@ enum zkl_claim_state {
                          exhausted; or to see which of them are still there */
     ZKL_WAIT,         /* another contender is ahead, and is watched */
     ZKL_PROVE,        /* first in line, but the lease clock is not certain: a sync is out */
+    ZKL_RETREAT,      /* first in line, but no proof would count yet: its node is being removed, for
+                         those behind it; then NEW */
     ZKL_FIRST,        /* first in line, but not every part of the multi-lock is; or it has the node
                          that another claim held, and was not granted yet */
     ZKL_HELD,         /* granted */

@@ -111,7 +111,7 @@ static zkl_actions own_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
 }
 
 static zkl_actions proven(struct zkl_claim *claim, zkl_time now) {
-    if (!certain(claim, now)) return stall(claim);
+    if (!certain(claim, now)) return may_enter(claim) ? stall(claim) : retreat(claim);
     return zkl_kind_is_fixed(claim->kind) ? admit(claim, now) : zkl_claim_advance(claim, now);
 }
 
@@ -310,8 +310,10 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
 }
 
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
-    if (claim->state != ZKL_LEAVE) return 0;
-    if (reply == ZKL_DONE || reply == ZKL_ABSENT) return gone(claim);
+    bool retreats = claim->state == ZKL_RETREAT;
+    if (claim->state != ZKL_LEAVE && !retreats) return 0;
+    if (reply == ZKL_DONE || reply == ZKL_ABSENT)
+        return retreats ? zkl_claim_rest(claim) : gone(claim);
     if (reply == ZKL_REFUSED && claim->waits && !claim->settled) return zkl_waiter_forward(claim);
     /* Of a name that others use: look which claim's node it is now. */
     if (reply == ZKL_UNKNOWN && zkl_kind_is_fixed(claim->kind)) claim->state = ZKL_RECOVER_SYNC;

@@ -103,6 +103,11 @@ static inline bool certain(const struct zkl_claim *claim, zkl_time now) {
     return zkl_clock_phase(clock, clock->epoch, now) == ZKL_PHASE_HELD;
 }
 
+/* A waiter's node is no place in the lock's line. */
+static inline bool may_enter(const struct zkl_claim *claim) {
+    return claim->waits || zkl_clock_may_grant(&claim->common->clock);
+}
+
 /* Its node is there, and it has not been granted. */
 static inline bool is_in_line(const struct zkl_claim *claim) {
     enum zkl_claim_state state = claim->state;
@@ -162,13 +167,30 @@ static inline void hold(struct zkl_claim *claim) {
 
 zkl_actions zkl_batch_granted(struct zkl_claim *claim, zkl_time now); /* batch.c */
 
+/* The other parts of a multi-lock, too: as each is resumed. */
+static inline zkl_actions retreat(struct zkl_claim *claim) {
+    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
+    struct zkl_claim *part = claim;
+    do {
+        drop_ahead(part);
+        part->state = ZKL_RETREAT;
+        part->stalled = part != claim || !connected(claim);
+        part = part->next_part;
+    } while (part != claim);
+    return claim->stalled ? 0 : ZKL_DO_REMOVE;
+}
+
+/* First in line, and not certain. */
+static inline zkl_actions prove(struct zkl_claim *claim) {
+    if (!may_enter(claim)) return retreat(claim);
+    claim->state = ZKL_PROVE;
+    return ZKL_DO_SYNC;
+}
+
 /* First in line. */
 static inline zkl_actions admit(struct zkl_claim *claim, zkl_time now) {
     drop_ahead(claim);
-    if (!certain(claim, now)) {
-        claim->state = ZKL_PROVE;
-        return ZKL_DO_SYNC;
-    }
+    if (!certain(claim, now)) return prove(claim);
     claim->state = ZKL_FIRST;
     if (is_part(claim) && !all_are(claim, ZKL_FIRST)) return watch_own(claim);
     if (is_part(claim) && !all_have_nodes(claim)) return fail(claim, ZKL_LOST) | leave(claim);
@@ -205,6 +227,7 @@ static inline zkl_actions not_created(struct zkl_claim *claim, enum zkl_reply re
 /* --- claim_way.c: the way of a claim in a line ---------------------------------------------- */
 
 zkl_actions zkl_claim_enter(struct zkl_claim *claim);   /* a new attempt, with its own nonce */
+zkl_actions zkl_claim_rest(struct zkl_claim *claim);    /* not now: as if it had not begun */
 zkl_actions zkl_claim_requeue(struct zkl_claim *claim); /* the own node is gone: never a grant */
 zkl_actions zkl_claim_list_again(struct zkl_claim *claim);
 /* To a claim that is to recheck those ahead. False: gets do, if any are to be sent. */

@@ -21,17 +21,19 @@ static zkl_actions gather(struct zkl_claim *claim) {
 
 /* --- the way to the front -------------------------------------------------------------- */
 
-/* Not now: as if it had not begun. A node of an earlier attempt is nobody's. */
-static zkl_actions rest(struct zkl_claim *claim) {
+/* A node of an earlier attempt is nobody's. */
+zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
+    forget_own(claim);
     claim->state = ZKL_NEW;
     claim->nonce = 0;
+    claim->czxid = 0;
     claim->name[0] = '\0';
     return stall(claim);
 }
 
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
-    if (zkl_claim_tires(claim)) return rest(claim);
+    if (zkl_claim_tires(claim)) return zkl_claim_rest(claim);
     claim->state = ZKL_CREATE;
     claim->stalled = claim->heir = claim->own_watched = claim->unseen = false;
     claim->recheck = claim->contended = claim->marked = false;

@@ -2,11 +2,16 @@
 
 #include "clock.h"
 
+/* So long it takes until the leader knows of a packet. */
+static zkl_time reported(const struct zkl_clock *clock) {
+    return clock->timeout / 15 * 4;
+}
+
 /* For how long a proof counts as certain. */
 static zkl_time certain_for(const struct zkl_clock *clock) {
-    zkl_time reported = clock->timeout / 15 * 4, lone = clock->timeout / 16 * 5;
-    if (clock->proof - clock->steady_since >= reported) return clock->margin;
-    if (clock->proof - clock->awake_since < reported) return 0;
+    zkl_time lone = clock->timeout / 16 * 5;
+    if (clock->proof - clock->steady_since >= reported(clock)) return clock->margin;
+    if (clock->proof < zkl_clock_grants_from(clock)) return 0;
     return clock->margin < lone ? clock->margin : lone;
 }
 
@@ -77,6 +82,18 @@ enum zkl_phase zkl_clock_phase(const struct zkl_clock *clock, uint32_t epoch, zk
 zkl_time zkl_clock_remaining(const struct zkl_clock *clock, uint32_t epoch, zkl_time now) {
     if (zkl_clock_phase(clock, epoch, now) != ZKL_PHASE_HELD) return 0;
     return clock->certain - now;
+}
+
+zkl_time zkl_clock_grants_from(const struct zkl_clock *clock) {
+    return clock->awake_since + reported(clock);
+}
+
+bool zkl_clock_may_grant(const struct zkl_clock *clock) {
+    zkl_time now = clock->attended;
+    bool goes_on = now - clock->proof <= clock->timeout / 5;
+    if (now == 0 || now < clock->certain) return true;
+    if (goes_on && now - clock->steady_since >= reported(clock)) return true;
+    return now >= zkl_clock_grants_from(clock);
 }
 
 zkl_time zkl_clock_next(const struct zkl_clock *clock, zkl_time now) {

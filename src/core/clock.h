@@ -98,6 +98,15 @@ enum zkl_phase zkl_clock_phase(const struct zkl_clock *clock, uint32_t epoch, zk
 /* For how long "held" is certain without further contact; 0 if it is not. */
 zkl_time zkl_clock_remaining(const struct zkl_clock *clock, uint32_t epoch, zkl_time now);
 
+/*
+ * A claim that is first could be granted: an earlier proof counts still, or one that is sent now
+ * will. After a stop none does for a while. By the last zkl_clock_attend().
+ */
+bool zkl_clock_may_grant(const struct zkl_clock *clock);
+
+/* The end of that while. */
+zkl_time zkl_clock_grants_from(const struct zkl_clock *clock);
+
 /* When the phase of a current lease changes next by time alone. */
 zkl_time zkl_clock_next(const struct zkl_clock *clock, zkl_time now);
 

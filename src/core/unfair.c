@@ -72,7 +72,8 @@ zkl_actions zkl_unfair_start(struct zkl_claim *claim) {
     claim->name[0] = '\0';
     claim->czxid = 0;
     claim->pausing = false;
-    claim->stalled = !connected(claim) || zkl_unfair_follows(claim) || zkl_claim_tires(claim);
+    claim->stalled = !connected(claim) || !may_enter(claim) || zkl_unfair_follows(claim) ||
+                     zkl_claim_tires(claim);
     if (!claim->stalled) return enter(claim);
     return connected(claim) && !claim->trying ? announce(claim) : 0;
 }

@@ -257,7 +257,9 @@ static zkl_time beat_due(const struct zkl_session *session) {
     if (!busy || session->state != ZKL_SESSION_CONNECTED) return ZKL_NEVER;
     zkl_time since =
         session->last_beat > session->busy_since ? session->last_beat : session->busy_since;
-    return since + session->common.clock.timeout / 6;
+    zkl_time useful = zkl_clock_grants_from(&session->common.clock);
+    zkl_time due = since + session->common.clock.timeout / 6;
+    return useful > since ? zkl_earlier(due, useful) : due;
 }
 
 static void beat(struct zkl_session *session) {
@@ -318,11 +320,11 @@ void zkl_session_tick(zkl_session *session) {
     zkl_stakes_feed(session, zkl_claim_tick);
     zkl_stakes_feed(session, wake);
     zkl_stakes_feed(session, take_notice);
-    zkl_session_drained(session);
     beat(session);
     look(session);
     zkl_query_start_all(session);
     zkl_watcher_start_all(session);
+    zkl_session_drained(session); /* whatever ended a claim */
 }
 
 /* The end of the first pause, or of the first hold. */
@@ -336,17 +338,17 @@ static zkl_time stake_due(const struct zkl_session *session) {
 }
 
 zkl_time zkl_session_due(zkl_session *session) {
+    const struct zkl_clock *clock = &session->common.clock;
     zkl_time due = zkl_earlier(beat_due(session), look_due(session));
-    if (session->stakes)
-        due = zkl_earlier(due, zkl_clock_next(&session->common.clock, session->now));
+    if (session->stakes) due = zkl_earlier(due, zkl_clock_next(clock, session->now));
     due = zkl_earlier(due, stake_due(session));
     due = zkl_earlier(due, zkl_kept_due(session));
     due = zkl_earlier(due, zkl_watcher_due(session));
     due = zkl_earlier(due, zkl_request_due(session));
     if (session->first_question_at > session->now)
         due = zkl_earlier(due, session->first_question_at);
-    if (!is_over(session))
-        due = zkl_earlier(due, session->now + session->common.clock.patience / 2);
+    bool reopens = session->state == ZKL_SESSION_EXPIRED && session->reopen;
+    if (!is_over(session) || reopens) due = zkl_earlier(due, clock->attended + clock->patience / 2);
     return due;
 }
 

@@ -29,13 +29,15 @@ static size_t count_parts(const struct stake *stake) {
 void zkl_multi_create(struct stake *stake) {
     size_t count = count_parts(stake);
     struct zkl_op *ops = calloc(count, sizeof *ops);
-    const struct stake *part = stake;
-    for (size_t i = 0; ops && i < count; i++, part = next_part(part))
+    struct stake *part = stake;
+    for (size_t i = 0; ops && i < count; i++, part = next_part(part)) {
+        zkl_stake_new_node(part);
         ops[i] = (struct zkl_op){.kind = ZKL_OP_CREATE,
                                  .mode = ZKL_SEQUENTIAL,
                                  .path = zkl_path_join(part->path->text, part->claim.name),
                                  .data = part->data,
                                  .size = strlen(part->data)};
+    }
     zkl_stake_transact(stake, CALL_CREATE_ALL, ops, count);
     free(ops);
 }
@@ -60,6 +62,14 @@ void zkl_multi_created(const struct call *call, const struct answer *answer) {
         part = next;
     }
     zkl_stake_unref(part);
+}
+
+void zkl_multi_retreat(struct stake *stake) {
+    for (struct stake *part = next_part(stake); part != stake; part = next_part(part)) {
+        bool retreats = part->claim.state == ZKL_RETREAT && part->claim.stalled;
+        zkl_time now = part->session->now;
+        if (retreats) zkl_stake_perform(part, zkl_claim_resume(&part->claim, now));
+    }
 }
 
 /* --- all or none ---------------------------------------------------------------------------- */

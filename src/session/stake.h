@@ -74,6 +74,7 @@ void zkl_stake_perform(struct stake *stake, zkl_actions actions);
 void zkl_stake_transact(struct stake *stake, enum call_kind kind, const struct zkl_op *ops,
                         size_t count);
 void zkl_stake_downgrade(struct stake *stake);
+void zkl_stake_new_node(struct stake *stake); /* nothing was written into it yet */
 void zkl_stake_mark(struct stake *stake);
 void zkl_stake_revise(struct stake *stake); /* somebody wrote into the own node: what? */
 /* To watch that path; what looks ahead gives way. False: there is none. */
@@ -104,8 +105,9 @@ bool zkl_multi_is_part(const struct stake *stake);
 void zkl_multi_create(struct stake *stake); /* the nodes of all parts */
 void zkl_multi_created(const struct call *call, const struct answer *answer);
 void zkl_multi_grant(struct stake *stake); /* the first handle on each part, or on a single stake */
-void zkl_multi_failed(struct stake *stake); /* a part: the others need not wait */
-void zkl_multi_lost(struct stake *stake);   /* a part: the others are given up */
+void zkl_multi_retreat(struct stake *stake); /* a part: the others give their nodes up, too */
+void zkl_multi_failed(struct stake *stake);  /* a part: the others need not wait */
+void zkl_multi_lost(struct stake *stake);    /* a part: the others are given up */
 
 /* --- condition.c: waiting in a condition ---------------------------------------------------------
  */

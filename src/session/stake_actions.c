@@ -47,10 +47,14 @@ static void create_one(struct stake *stake) {
                         fixed ? ZKL_EPHEMERAL : ZKL_SEQUENTIAL);
 }
 
-static void create_node(struct stake *stake) {
+void zkl_stake_new_node(struct stake *stake) {
     stake->version = 0;
     stake->revoked = false;
     zkl_stake_count_node(stake);
+}
+
+static void create_node(struct stake *stake) {
+    zkl_stake_new_node(stake);
     if (stake->claim.waits) zkl_condition_create(stake);
     else if (zkl_multi_is_part(stake)) zkl_multi_create(stake);
     else create_one(stake);
@@ -79,6 +83,7 @@ static void remove_node(struct stake *stake) {
     struct call *call = call_for(stake, CALL_REMOVE, NULL);
     int32_t version = stake->claim.waits && !stake->claim.settled ? 0 : -1;
     if (call) zkl_call_delete(call, stake->path->text, stake->claim.name, version);
+    if (stake->claim.state == ZKL_RETREAT) zkl_multi_retreat(stake);
 }
 
 void zkl_stake_downgrade(struct stake *stake) {
