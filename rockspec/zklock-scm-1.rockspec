@@ -214,6 +214,7 @@ build = {
       ["zklock.metrics"] = "lua/zklock/metrics.lua",
       ["zklock.misuse"] = "lua/zklock/misuse.lua",
       ["zklock.multi"] = "lua/zklock/multi.lua",
+      ["zklock.node_data"] = "lua/zklock/node_data.lua",
       ["zklock.options"] = "lua/zklock/options.lua",
       ["zklock.owner"] = "lua/zklock/owner.lua",
       ["zklock.path"] = "lua/zklock/path.lua",

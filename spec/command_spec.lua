@@ -643,6 +643,25 @@ describe("zklock #server", function()
             rig.wait_for("the loss", function() return stubborn:state() == "lost" end)
         end)
 
+        it("removes a holder that says meanwhile that it holds, for another one came", function()
+            local path = rig.path()
+            local session = rig.session(server.hosts, { timeout = 2 })
+            local lease = rig.hold(session:mutex(path, { keep = 600 }))
+            local node = server:nodes(path)[1]
+            local process = start("--hosts %s break --yes --grace 60 %s", server.hosts, path)
+            rig.wait_for("the wish", function() return session:get(node) == "__REVOKE__" end)
+            process:signal("TERM")
+            local other = rig.session(server.hosts):mutex(path, { token = "turns" })
+            rig.wait_while(other, { timeout = 60 }, function()
+                rig.wait_for("the word",
+                             function() return session:get(node) == "__REVOKE__\31held" end)
+                local status, text = of_server("break", "--yes --grace 0 %s", path)
+                assert.equal(0, status, text)
+                assert.matches("did not give way", text)
+            end)
+            rig.wait_for("the loss", function() return lease:state() == "lost" end)
+        end)
+
         it("removes all readers, and the node of a lock without an order", function()
             local path = rig.path()
             for _, lock in ipairs{ rig.session(server.hosts):rwlock(path .. "/r"):read(),
