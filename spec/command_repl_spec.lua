@@ -80,6 +80,58 @@ describe("zklock #server", function()
             assert.is_nil(text:find("nothing_like_it.-did you"))
         end)
 
+        it("shows what a table has", function()
+            local text = session("--hosts memory:repl", table.concat({
+                'lock = session:mutex "/repl"', "lease = lock:acquire(20)", "lock:queue()[1]",
+                '{}, { 1, "a\27b", { x = true } }', 'zklock.memory("repl"):children "/"', "session",
+                'lease:guard{ { "create", "/made", "x" } }', "t = {}", "t.t = t", "t",
+            }, "\n"))
+            for _, said in ipairs{ '  kind = "mutex",\n', '\n  held = true,\n',
+                                   '> {}\t{ 1, "a?b", { x = true } }\n', '{ "repl" }\n',
+                                   "true\t{ 0 }\n", "{ t = { t = { t = { t = table: " } do
+                assert.is_truthy(text:find(said, 1, true), said .. text)
+            end
+            assert.is_nil(text:find("\27", 1, true))
+        end)
+
+        it("has help of every kind, and of what a name may mean", function()
+            local topics = require("zklock.command.help").topics
+            assert.is_true(#topics >= 15)
+            local lines = { "help()" }
+            for _, topic in ipairs(topics) do lines[#lines + 1] = ("help %q"):format(topic) end
+            lines[#lines + 1] = 'help "rwlok" help "nothing of that"'
+            local text = session("--hosts memory:repl", table.concat(lines, "\n"))
+            for _, said in ipairs{ "session:rwlock", "memory:expire(session)", 'owner = "b"',
+                                   "Ctrl-D, or os.exit", 'did you mean help "rwlock"?',
+                                   "there is help of combine, " } do
+                assert.is_truthy(text:find(said, 1, true), said)
+            end
+            assert.is_nil(text:find("nil\n", 1, true))
+        end)
+
+        it("shows a lock that it keeps as kept", function()
+            assert.matches("1 kept  mutex", session("--hosts memory:repl", 'lock = session:mutex('
+                .. '"/repl", { keep = 60 }) lock:acquire(20):release() queue "/repl"'))
+        end)
+
+        it("goes on after Ctrl-C at the prompt, which drops what was typed", function()
+            local text = rig.shell([[folder=$(mktemp -d) && {
+                said() { [ "$(tail -c ${#1} $folder/said)" = "$1" ]; }
+                echo "local f = io.open('$folder/pid', 'w')" \
+                    "f:write((io.open('/proc/self/stat'):read('*n'))) f:close()"
+                echo 'for i = 1, 2 do'
+                until said '>> '; do sleep 0.01; done
+                pid=$(cat $folder/pid)
+                until grep -q '^State:.S' /proc/$pid/status; do sleep 0.01; done
+                kill -INT $pid
+                until said '
+> ' || ! kill -0 $pid; do sleep 0.01; done
+                echo 'print "on"'
+                } | timeout 60 %s bin/zklock repl --hosts memory:repl >$folder/said 2>&1
+                cat $folder/said; rm -r $folder]], LUA)
+            assert.matches("\n> on\n> \n$", text)
+        end)
+
         it("goes on after Ctrl-C, which ends a wait", function()
             local text = session("--hosts memory:repl", table.concat({
                 'lock = session:mutex("/repl")', 'lease = lock:acquire{ owner = "a" }',

@@ -292,6 +292,29 @@ describe("a try of another session", function()
         end
     end)
 
+    it("is told so, too, after the holder was asked to give way, by us or by Curator", function()
+        local quick = rig.session(server.hosts, { timeout = 2 })
+        local lock, look = kept(quick, LONG, { data = "shop" }), b:mutex(path)
+        hold(lock)
+        settled(quick)
+        assert.equal("timeout", (rig.code_of(b:mutex(path, { token = "turns" }), 0)))
+        local node = server:nodes(path)[1]
+        local function says(text)
+            wait_for(text, function() return b:get(node) == text end)
+            local entry = look:queue()[1]
+            assert.same({ true, true }, { entry.held, entry.revoked })
+        end
+        assert.equal(1, look:revoke(20))
+        says "__REVOKE__\31held"
+        server:foreign("set %s __REVOKE__", node)
+        says "__REVOKE__\31held"
+        local patient = rig.session(server.hosts, { connect_timeout = LONG })
+        local try, message = rig.code_of(patient:mutex(path, { token = "turns" }), 0)
+        assert.equal("timeout", try)
+        assert.is_truthy(message:find("taken", 1, true), message)
+        nodes(1)
+    end)
+
     it("fails after the time to connect when there is no word", function()
         local link = rig.fragile(server, { timeout = 20 })
         hold(kept(link.session))

@@ -43,6 +43,19 @@ describe("queue()", function()
         }, queue[1])
     end)
 
+    it("has the tokens of turns, whoever asks, and plain ones beside them", function()
+        for _, options in ipairs{ { order = "turns" }, { keep = 60 }, { token = "turns" } } do
+            local own = rig.path()
+            local lease = hold(session:mutex(own, options), 5)
+            rig.wait_while(rig.session(server.hosts):mutex(own), { timeout = 60 }, function()
+                local queue = rig.session(server.hosts):mutex(own):queue()
+                assert.equal(lease.token, queue[1].token)
+                assert.is_true(queue[2].token < queue[1].token)
+                assert.is_true(lease:release())
+            end)
+        end
+    end)
+
     it("shows since when a contender is there, by the server's clock #server", function()
         hold(lock, 5)
         local since = lock:queue()[1].since

@@ -185,7 +185,7 @@ function way.queue(self, timeout)
     if session:forked() then return failure("forked", self.path) end
     timeout = options.timeout(timeout, session:timeout())
     local request = session.handle:queue(self.path, self.claim, timeout)
-    return session:await(request, timeout, take_queue, self.path, self.counting)
+    return session:await(request, timeout, take_queue, self.path)
 end
 
 

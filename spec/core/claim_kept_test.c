@@ -54,6 +54,12 @@ static zkl_actions contend(void) {
     return scene_did(zkl_claim_contended(&s.claim, s.now));
 }
 
+/* Its node does not say that it is held, and was to. */
+static zkl_actions unmark(struct zkl_claim *claim) {
+    CHECK(claim->marked);
+    return scene_did(zkl_claim_unmarked(claim));
+}
+
 static zkl_actions resume(struct zkl_claim *claim) {
     return zkl_claim_resume(claim, s.now);
 }
@@ -143,7 +149,10 @@ static void saying_in_turns(void) {
         zkl_claim_start(&s.second);
         LINE(s.claim.name);
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
+        CHECK_IS(unmark(&s.second), 0); /* an answer to the one before */
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_beat(&s.second, s.now), ZKL_DO_WATCH_OWN);
+        CHECK_IS(unmark(&s.second), ZKL_DO_MARK);
         CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
     }
 }
@@ -218,6 +227,20 @@ static void ending(void) {
         answer(ZKL_DONE);
         LINE(s.claim.name);
         CHECK_IS(scene_release(), ZKL_DO_REMOVE);
+    }
+    TEST("what erases the word is answered with the word, some times between two beats") {
+        hold(KEEP);
+        answer(ZKL_DONE);
+        contend();
+        CHECK_IS(scene_beat(), ZKL_DO_WATCH_OWN);
+        for (int i = 0; i < ZKL_ROUNDS; i++) CHECK_IS(unmark(&s.claim), ZKL_DO_MARK);
+        CHECK_IS(unmark(&s.claim), 0);
+        CHECK_IS(unmark(&s.claim), 0); /* the beat will tell */
+        CHECK_IS(scene_beat(), ZKL_DO_MARK);
+        CHECK_IS(unmark(&s.claim), ZKL_DO_MARK);
+        CHECK_IS(scene_marked(ZKL_UNKNOWN), 0);
+        CHECK_IS(unmark(&s.claim), 0);
+        CHECK_IS(scene_beat(), ZKL_DO_MARK);
     }
     TEST("it goes when its time is over, not before") {
         keep();

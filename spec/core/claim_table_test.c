@@ -104,8 +104,8 @@ static void build(int state, int setting) {
         X(LISTED_NONE), X(LISTED_LIMIT), X(SYNCED), X(GOT_OWN), X(GOT_FOREIGN), X(GOT_AHEAD),      \
         X(GOT_OTHER), X(RANKED), X(SHARED), X(MARKED), X(PASSED), X(PASSED_NEXT), X(REMOVED),      \
         X(SIGNALLED), X(OWN_DELETED), X(OWN_CHANGED), X(AHEAD_DELETED), X(AHEAD_CHANGED),          \
-        X(AHEAD_MARKED), X(OTHER_DELETED), X(OTHER_CHANGED), X(RESUME), X(SUSPEND), X(EXPIRE),     \
-        X(TICK), X(TICK_LATE), X(BEAT)
+        X(AHEAD_MARKED), X(UNMARKED), X(OTHER_DELETED), X(OTHER_CHANGED), X(RESUME), X(SUSPEND),   \
+        X(EXPIRE), X(TICK), X(TICK_LATE), X(BEAT)
 
 #define AS_NUMBER(event) event
 #define AS_TEXT(event) #event
@@ -189,6 +189,7 @@ static zkl_actions happen(int event, enum zkl_reply reply) {
     case AHEAD_DELETED: return deleted(ahead);
     case AHEAD_CHANGED: return zkl_claim_ahead_changed(claim, ahead);
     case AHEAD_MARKED: return zkl_claim_ahead_marked(claim, ahead, 2000);
+    case UNMARKED: return claim->marked ? zkl_claim_unmarked(claim) : 0;
     case OTHER_DELETED: return deleted(s.other);
     case OTHER_CHANGED: return zkl_claim_ahead_changed(claim, s.other);
     case RESUME: s.common.clock.connected = true; return zkl_claim_resume(claim, s.now);

@@ -243,6 +243,23 @@ static void uuids(void) {
             CHECK(zkl_name_parse(others[i], &name) && !name.keeps);
         }
     }
+    TEST("so does a node whose tokens count its grants; one that may be kept has such tokens") {
+        static const struct {
+            uint64_t bits;
+            bool keeps, counts;
+        } rows[] = {{0, false, false},
+                    {ZKL_NONCE_COUNTS, false, true},
+                    {ZKL_NONCE_KEEPS, true, true},
+                    {ZKL_NONCE_KEEPS | ZKL_NONCE_COUNTS, false, false}};
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            char text[ZKL_NAME_SIZE];
+            zkl_name_prefix(text, ZKL_MUTEX, 7, 9 | rows[i].bits);
+            strcat(text, "0000000041");
+            CHECK(zkl_name_parse(text, &name));
+            CHECK_IS(name.keeps, rows[i].keeps);
+            CHECK_IS(name.counts, rows[i].counts);
+        }
+    }
     TEST("what only looks like a uuid names no session") {
         static const char *const rows[] = {
             "lock-0000000042",
@@ -356,7 +373,33 @@ static void downgrading(void) {
     }
 }
 
+/* What a node's data says, whatever stands before or behind it. */
+static void data(void) {
+    static const struct {
+        const char *text;
+        bool asks, held;
+    } rows[] = {{"", false, false},
+                {"shop:1", false, false},
+                {"shop:1" ZKL_HELD_WORD, false, true},
+                {ZKL_HELD_WORD, false, true},
+                {ZKL_HELD_WORD "!", false, false},
+                {ZKL_REVOKE_DATA, true, false},
+                {ZKL_REVOKE_DATA ZKL_HELD_WORD, true, true},
+                {ZKL_REVOKE_DATA ZKL_HELD_WORD ZKL_HELD_WORD, false, true},
+                {"x" ZKL_REVOKE_DATA, false, false},
+                {ZKL_REVOKE_DATA "x", false, false},
+                {"__REVOKE_", false, false}};
+    TEST("data asks to give way, says that the lock is held, or both") {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            CHECK_CASE("%s", rows[i].text);
+            CHECK_IS(zkl_data_asks(rows[i].text, strlen(rows[i].text)), rows[i].asks);
+            CHECK_IS(zkl_data_says_held(rows[i].text, strlen(rows[i].text)), rows[i].held);
+        }
+    }
+}
+
 int main(void) {
+    data();
     contenders();
     permits();
     others();

@@ -154,6 +154,7 @@ static const char *content_at(const struct node *node, zxid view) {
                                            [REVOKE] = ZKL_REVOKE_DATA,
                                            [SIGNAL] = ZKL_SIGNAL_DATA,
                                            [HOLDS] = "simulated" ZKL_HELD_WORD,
+                                           [ASKED_HOLDS] = ZKL_REVOKE_DATA ZKL_HELD_WORD,
                                            [OTHER] = "a stranger's"};
     int32_t version = node_version(node, view);
     return contents[version ? node->changes[version - 1].content : IDENTITY];

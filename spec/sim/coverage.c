@@ -81,10 +81,10 @@ static const struct row {
     {"downgraded: absent", "D", "as above"},
     {"downgraded: refused", "D", "as above"},
     {"downgraded: unknown", "D", "as above"},
-    [EVENT_MARKED] = {"marked: ok", "HV", "asked for in HELD"},
-    {"marked: absent", "HV", "as above"},
-    {"marked: refused", "HV", "as above"},
-    {"marked: unknown", "HV", "as above"},
+    [EVENT_MARKED] = {"marked: ok", "HQV", "asked for in HELD"},
+    {"marked: absent", "HQV", "as above"},
+    {"marked: refused", "HQV", "as above"},
+    {"marked: unknown", "HQV", "as above"},
 
     [EVENT_FORWARDED] = {"forwarded: ok", "B", "FORWARD is left by this reply, or by expiry"},
     {"forwarded: absent", "B", "as above"},
@@ -92,6 +92,7 @@ static const struct row {
     {"forwarded: unknown", "B", "as above"},
     [EVENT_PASSED_OVER] = {"passed over", "B", "as above"},
     [EVENT_LEFT_NOTHING] = {"left nothing", "E", "as for created"},
+    [EVENT_UNMARKED] = {"unmarked", "LIRWPFHV", "only a holder's node is marked; its heir has it"},
     [EVENT_TOLD_HELD] = {"told held", "W", "only a try asks, in WAIT"},
     [EVENT_SIGNALLED] = {"signalled", "WV", "asked for in WAIT"},
 

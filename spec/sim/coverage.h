@@ -38,6 +38,7 @@ enum event {
     EVENT_PASSED_OVER = EVENT_FORWARDED + 4,
     EVENT_LEFT_NOTHING,
     EVENT_TOLD_HELD,
+    EVENT_UNMARKED,
     EVENT_SIGNALLED,
     /* watch events, the connection, time */
     EVENT_OWN_DELETED,

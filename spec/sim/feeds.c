@@ -191,6 +191,7 @@ FEED(got_ahead, REPLIED(ahead_event(claim, contender, EVENT_GOT_AHEAD, EVENT_GOT
 FEED(ahead_marked, EVENT_AHEAD_MARKED, NO_MORE,
      (CLAIM, struct zkl_contender *contender, int64_t at), (claim, contender, at))
 FEED(marked, REPLIED(EVENT_MARKED), NO_MORE, (CLAIM, enum zkl_reply reply), (claim, reply))
+FEED(unmarked, EVENT_UNMARKED, NO_MORE, (CLAIM), (claim))
 FEED(ranked, REPLIED(EVENT_RANKED), NO_MORE,
      (CLAIM, struct zkl_contender *contender, enum zkl_reply reply, int64_t czxid, zkl_time now),
      (claim, contender, reply, czxid, now))

@@ -71,7 +71,7 @@ static void mix_node(const struct node *node) {
     mix((uint64_t)node->born);
     mix((uint64_t)node->died);
     for (int i = 0; i < node->change_count; i++)
-        mix((uint64_t)node->changes[i].at << 2 | node->changes[i].content);
+        mix((uint64_t)node->changes[i].at << 3 | node->changes[i].content);
     mix((uint64_t)node->grants << 1 | node->stirred);
     mix((uint64_t)node->session << 1 | (uint64_t)node->line);
     mix((uint64_t)(node->watched << 8 | node->kept) << 2 | node->robbed << 1 | node->late);

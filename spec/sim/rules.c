@@ -747,13 +747,18 @@ static void check_end_of_turn(const struct client *client, const struct zkl_clai
             "a holder is told when others come that wait for its turn to end");
 }
 
+static bool says_held(enum content content) {
+    return content == HOLDS || content == ASKED_HOLDS;
+}
+
 /* A kept node is in nobody's way, and its session will hear of the first whose way it is in. */
 static void check_kept(const struct client *client, const struct zkl_claim *claim) {
     const struct node *own = node_of(claim);
     require(own && alive(own), "a node that is kept is there");
     if (!own) return;
     for (int i = 0; i < own->change_count; i++)
-        require(own->changes[i].content != HOLDS, "a node that says that it is held is not kept");
+        require(!says_held(own->changes[i].content),
+                "a node that says that it is held is not kept");
     EACH_NODE(node) {
         bool waits = node != own && node->contender && node->line == own->line;
         require(!waits || !alive(node), "a kept node is given back when others wait");
@@ -764,19 +769,16 @@ static void check_kept(const struct client *client, const struct zkl_claim *clai
 
 /*
  * It was told by the session that has the node. Unless that could not hear of it, or could not say
- * so, or somebody wrote into the node after that: then the try ends by its deadline.
+ * so: then the try ends by its deadline.
  */
-static void check_try(const struct zkl_claim *claim) {
-    const struct node *ahead = node_find(claim->ahead->name);
-    int changes = ahead ? ahead->change_count : 0;
-    bool written = changes && ahead->changes[changes - 1].content != HOLDS;
-    bool deaf = world.setting.room || world.shortages || world.setting.refusals;
-    require(deaf || written, "in a calm no try waits");
+static void check_try(void) {
+    require(world.setting.room || world.shortages || world.setting.refusals,
+            "in a calm no try waits");
 }
 
 static void check_calm(const struct client *client, const struct zkl_claim *claim) {
     if (claim->state == ZKL_KEPT) check_kept(client, claim);
-    if (claim->state == ZKL_WAIT && claim->trying) check_try(claim);
+    if (claim->state == ZKL_WAIT && claim->trying) check_try();
     if (claim->state == ZKL_WAIT && claim->waits) check_in_condition(client, claim);
     else if (claim->state == ZKL_WAIT && zkl_kind_is_fixed(claim->kind))
         check_unfair_waiter(client);

@@ -45,7 +45,7 @@ typedef int64_t zxid;
 /* --- ZooKeeper ---------------------------------------------------------------------- */
 
 /* What is in a node. */
-enum content { IDENTITY, REVOKE, SIGNAL, HOLDS, OTHER };
+enum content { IDENTITY, REVOKE, SIGNAL, HOLDS, ASKED_HOLDS, OTHER };
 
 struct change {
     zxid at;

@@ -169,15 +169,19 @@ void node_write(struct node *node, enum content content) {
     server_see(0, world.zxid);
 }
 
+static bool says_asked(enum content content) {
+    return content == REVOKE || content == ASKED_HOLDS;
+}
+
 bool node_is_asked(const struct node *node) {
     for (int i = 0; i < node->change_count; i++)
-        if (node->changes[i].content == REVOKE) return true;
+        if (says_asked(node->changes[i].content)) return true;
     return node->asked;
 }
 
 bool node_is_urged(const struct node *node) {
     int count = node->change_count;
-    return count ? node->changes[count - 1].content == REVOKE : node->urged;
+    return count ? says_asked(node->changes[count - 1].content) : node->urged;
 }
 
 int32_t node_version(const struct node *node, zxid view) {
@@ -472,13 +476,11 @@ static void remove_one(struct node *node, int session, const struct item *item, 
 }
 
 static enum content content_of(const struct zkl_op *op) {
-    static const char signal[] = ZKL_SIGNAL_DATA, revoke[] = ZKL_REVOKE_DATA;
-    static const char held[] = ZKL_HELD_WORD;
-    size_t tail = op->size < strlen(held) ? 0 : op->size - strlen(held);
-    if (tail && memcmp(op->data + tail, held, strlen(held)) == 0) return HOLDS;
+    static const char signal[] = ZKL_SIGNAL_DATA;
+    bool asks = zkl_data_asks(op->data, op->size);
+    if (zkl_data_says_held(op->data, op->size)) return asks ? ASKED_HOLDS : HOLDS;
     if (op->size == strlen(signal) && memcmp(op->data, signal, op->size) == 0) return SIGNAL;
-    return op->size == strlen(revoke) && memcmp(op->data, revoke, op->size) == 0 ? REVOKE
-                                                                                 : IDENTITY;
+    return asks ? REVOKE : IDENTITY;
 }
 
 /* With proof of the lock; or in one with the end of the node that had it. */
@@ -494,6 +496,8 @@ static void set(struct node *node, const struct zkl_op *op, int session, const s
     if (content == SIGNAL) signal(node, &item->rpc);
     else if (content != REVOKE)
         require(node->session == session, "nobody's node is marked by another session");
+    require(says_asked(content) || !node_is_urged(node),
+            "the wish that a holder give way stays in its node");
     change(node, content, at);
 }
 

@@ -212,7 +212,7 @@ struct zkl_claim {
     bool found;            /* failed with ZKL_CONFLICT, for a contender of another use */
     bool ends;             /* HELD: its turn ends with it */
     bool contended; /* its node, or that which it inherits, waited behind another session's */
-    bool marked;    /* its node says that it is held, or will */
+    bool marked;    /* its node is to say that it is held */
     bool asks;      /* KEPT, or HELD by a node that may be kept: it is to be known whether others
                        wait; a list is out, or it is stalled */
     bool heir;      /* its node was another's, and that is all that it knows of it */
@@ -260,8 +260,14 @@ bool zkl_claim_stays(const struct zkl_claim *claim);
 #define ZKL_QUANTUM_MIN (ZKL_SECOND / 100)
 #define ZKL_BATCH_CZXID_MAX (INT64_MAX / ZKL_BATCH_MAX)
 
+/* 0: it is too large for tokens that count. */
+static inline int64_t zkl_token(int64_t czxid, bool counting, int32_t served) {
+    if (!counting) return czxid;
+    return czxid > ZKL_BATCH_CZXID_MAX ? 0 : czxid * ZKL_BATCH_MAX + served;
+}
+
 static inline int64_t zkl_claim_token(const struct zkl_claim *claim) {
-    return claim->counting ? claim->czxid * ZKL_BATCH_MAX + claim->served : claim->czxid;
+    return zkl_token(claim->czxid, claim->counting, claim->served);
 }
 
 /* Granted, and neither lost nor given up. */
@@ -377,6 +383,11 @@ zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_conten
 zkl_actions zkl_claim_ahead_marked(struct zkl_claim *claim, struct zkl_contender *contender,
                                    int64_t zxid);
 zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply);
+/*
+ * Of one that is `marked`, with ZKL_DONE of the own node, while no mark of it is out: it does not
+ * say ZKL_HELD_WORD. Whoever asks the holder to give way erases that.
+ */
+zkl_actions zkl_claim_unmarked(struct zkl_claim *claim);
 zkl_actions zkl_claim_ranked(struct zkl_claim *claim, struct zkl_contender *contender,
                              enum zkl_reply reply, int64_t czxid, zkl_time now);
 /* ZKL_DONE also when the reader's node exists: an earlier transaction was carried out. */

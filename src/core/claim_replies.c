@@ -309,6 +309,13 @@ zkl_actions zkl_claim_marked(struct zkl_claim *claim, enum zkl_reply reply) {
     return reply == ZKL_UNKNOWN ? stall(claim) : 0;
 }
 
+/* An heir that does not hold yet looks once more when it does; a stalled mark is repeated. */
+zkl_actions zkl_claim_unmarked(struct zkl_claim *claim) {
+    if (claim->state != ZKL_HELD) claim->own_watched = false;
+    if (claim->state != ZKL_HELD || claim->stalled) return 0;
+    return zkl_claim_tires(claim) ? stall(claim) : ZKL_DO_MARK;
+}
+
 zkl_actions zkl_claim_removed(struct zkl_claim *claim, enum zkl_reply reply) {
     bool retreats = claim->state == ZKL_RETREAT;
     if (claim->state != ZKL_LEAVE && !retreats) return 0;

@@ -31,6 +31,12 @@ zkl_actions zkl_claim_rest(struct zkl_claim *claim) {
     return stall(claim);
 }
 
+/* What the node's name is to tell of it. */
+static uint64_t nonce_bits(const struct zkl_claim *claim) {
+    if (claim->keep > 0) return ZKL_NONCE_KEEPS;
+    return claim->counting ? ZKL_NONCE_COUNTS : 0;
+}
+
 zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     drop_ahead(claim);
     if (zkl_claim_tires(claim)) return zkl_claim_rest(claim);
@@ -39,7 +45,7 @@ zkl_actions zkl_claim_enter(struct zkl_claim *claim) {
     claim->recheck = claim->contended = claim->marked = false;
     claim->czxid = 0;
     claim->served = 0;
-    claim->nonce = ++claim->common->nonces | (claim->keep > 0 ? ZKL_NONCE_KEEPS : 0);
+    claim->nonce = ++claim->common->nonces | nonce_bits(claim);
     zkl_name_prefix(claim->name, claim->kind, claim->common->session, claim->nonce);
     if (claim->kind == ZKL_PERMIT)
         zkl_name_permits(claim->name, claim->permits, claim->limit, claim->common->session,

@@ -108,11 +108,13 @@ static bool is_dashed(const char *uuid) {
 static void parse_uuid(const char *text, struct zkl_name *name) {
     const char *rest;
     name->session = name->nonce = 0;
-    name->keeps = false;
+    name->keeps = name->counts = false;
     if (strncmp(text, "_c_", 3) != 0) return;
     rest = parse_hex(text + 3, &name->session);
     if (rest && parse_hex(rest, &name->nonce)) {
-        name->keeps = name->kind == ZKL_MUTEX && name->nonce >> 48 == 0x4000 && is_dashed(text + 3);
+        bool tells = name->kind == ZKL_MUTEX && is_dashed(text + 3);
+        name->keeps = tells && name->nonce >> 48 == ZKL_NONCE_KEEPS >> 48;
+        name->counts = name->keeps || (tells && name->nonce >> 48 == ZKL_NONCE_COUNTS >> 48);
         return;
     }
     name->session = name->nonce = 0;
@@ -125,6 +127,15 @@ bool zkl_name_parse(const char *text, struct zkl_name *name) {
         return false;
     parse_uuid(text, name);
     return true;
+}
+
+bool zkl_data_says_held(const char *data, size_t size) {
+    return cut_off(data, &size, ZKL_HELD_WORD);
+}
+
+bool zkl_data_asks(const char *data, size_t size) {
+    cut_off(data, &size, ZKL_HELD_WORD);
+    return cut_off(data, &size, ZKL_REVOKE_DATA) && size == 0;
 }
 
 void zkl_name_downgrade(char text[ZKL_NAME_SIZE], const char *writer) {

@@ -46,20 +46,28 @@ struct zkl_name {
     int32_t limit;    /* PERMIT: of the semaphore; else 0 */
     uint64_t session; /* of the uuid; 0 when the name has none */
     uint64_t nonce;
-    bool keeps; /* ours, and nobody may hold it: ZKL_NONCE_KEEPS */
+    bool keeps;  /* ours, and nobody may hold it: ZKL_NONCE_KEEPS */
+    bool counts; /* ours, and its tokens count grants: ZKL_NONCE_KEEPS or ZKL_NONCE_COUNTS */
 };
 
 /*
- * In the nonce of a node that may be kept. Nonces are counted, so its 16 first bits are 0x4000
- * then; a uuid as RFC 4122 has it, which Curator and others take, begins with 0x8 to 0xb there.
+ * In the nonce of a node that may be kept; else, of one whose tokens count its grants. Nonces are
+ * counted, so its 16 first bits are 0x4000 or 0x2000 then; a uuid as RFC 4122 has it, which Curator
+ * and others take, begins with 0x8 to 0xb there.
  */
 #define ZKL_NONCE_KEEPS (UINT64_C(1) << 62)
+#define ZKL_NONCE_COUNTS (UINT64_C(1) << 61)
 
-/* At the end of the data of such a node: somebody holds it, and it will not be kept any more. */
+/*
+ * What a contender's data may say. All of it may be ZKL_REVOKE_DATA, Curator's word: its holder is
+ * asked to give way. Of a node that may be kept ZKL_HELD_WORD may stand at the end, also behind
+ * that: somebody holds it, and it will not be kept any more.
+ */
+#define ZKL_REVOKE_DATA "__REVOKE__"
 #define ZKL_HELD_WORD "\x1fheld"
 
-/* A node with this data asks its holder to give way: Curator's word for it. */
-#define ZKL_REVOKE_DATA "__REVOKE__"
+bool zkl_data_says_held(const char *data, size_t size);
+bool zkl_data_asks(const char *data, size_t size); /* to give way */
 
 /* The signal in the node of a waiter in a condition. */
 #define ZKL_SIGNAL_DATA "__SIGNAL__"

@@ -90,10 +90,20 @@ static void on_interrupt(int number) {
                 LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
-/* core.interruptible(yes): whether Ctrl-C raises an error in what this coroutine runs, once. */
+/* At a prompt that waits for a line: the read ends with EINTR. */
+static void on_idle_interrupt(int number) {
+    (void)number;
+}
+
+/*
+ * core.interruptible(yes): whether Ctrl-C raises an error in what this coroutine runs, once; else
+ * it only ends a read.
+ */
 static int interruptible(lua_State *L) {
+    struct sigaction action = {0};
     interrupted = L;
-    signal(SIGINT, lua_toboolean(L, 1) ? on_interrupt : SIG_DFL);
+    action.sa_handler = lua_toboolean(L, 1) ? on_interrupt : on_idle_interrupt;
+    sigaction(SIGINT, &action, NULL);
     return 0;
 }
 

@@ -77,9 +77,8 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
     lua_setfield(L, -2, "session");
     if (entry->kind == ZKL_PERMIT) set_integer(L, "permits", entry->permits);
     if (entry->kind == ZKL_PERMIT) set_integer(L, "limit", entry->limit);
-    set_integer(L, "served", entry->served);
     if (entry->created > 0) set_seconds(L, "since", entry->created);
-    if (zkl_lua_push_int64(L, entry->czxid)) lua_setfield(L, -2, "token");
+    if (entry->token > 0 && zkl_lua_push_int64(L, entry->token)) lua_setfield(L, -2, "token");
 }
 
 /* request:queue() -> the contenders, first in line first; `data` as stored */

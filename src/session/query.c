@@ -172,6 +172,7 @@ static bool queue_add(struct zkl_request *request, const char *name) {
                                  .kind = parsed.kind,
                                  .sequence = parsed.sequence,
                                  .keeps = parsed.keeps,
+                                 .counts = parsed.counts,
                                  .permits = parsed.permits,
                                  .limit = parsed.limit};
     if (!entry->name) return false;
@@ -249,9 +250,9 @@ static void queue_got(struct zkl_request *request, const struct call *call,
     struct zkl_queued *entry = &request->queue[call->index];
     if (answer->reply == ZKL_DONE) {
         const struct stake *stake = zkl_stake_of(request->session, call->node);
-        if (stake) entry->served = stake->claim.served;
         if (stake) entry->kept = stake->claim.state == ZKL_KEPT;
         entry->czxid = answer->stat->czxid;
+        entry->token = zkl_token(entry->czxid, entry->counts, stake ? stake->claim.served : 0);
         entry->created = answer->stat->ctime;
         entry->session = (uint64_t)answer->stat->owner;
         entry->ours = entry->session == request->session->common.session;

@@ -314,12 +314,13 @@ struct zkl_queued {
     int32_t sequence;
     int32_t permits, limit; /* PERMIT */
     int64_t czxid;
+    int64_t token; /* of its latest grant, as far as it is known: of another session's the first */
     int64_t created; /* by the server's clock, milliseconds since 1970; 0: not known */
-    int32_t served;  /* of a node of ours: grants of its turn before the latest */
     uint64_t session;
     bool ours;
-    bool kept;  /* of ours: nobody holds it */
-    bool keeps; /* nobody may hold it, unless it says ZKL_HELD_WORD */
+    bool kept;   /* of ours: nobody holds it */
+    bool keeps;  /* nobody may hold it, unless it says ZKL_HELD_WORD */
+    bool counts; /* its token counts grants */
 };
 
 /* Asks the holder of that node to give way, with a word of Curator's (name.h). */

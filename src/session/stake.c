@@ -344,12 +344,11 @@ static enum zkl_code end_of(struct stake *stake) {
 
 /* The mark stays, whatever is written later. */
 void zkl_stake_take_data(struct stake *stake, const struct answer *answer) {
-    static const char mark[] = ZKL_REVOKE_DATA;
     bool fixed = zkl_kind_is_fixed(stake->claim.kind); /* it may be another's by this name */
     if (answer->reply != ZKL_DONE || (fixed && answer->stat->czxid != stake->claim.czxid)) return;
     stake->version = answer->stat->version;
-    if (stake->revoked || answer->size != (int)strlen(mark)) return;
-    stake->revoked = memcmp(answer->text, mark, strlen(mark)) == 0;
+    if (stake->revoked || answer->size <= 0) return;
+    stake->revoked = zkl_data_asks(answer->text, (size_t)answer->size);
     if (!stake->revoked) return;
     if (stake->granted_at) zkl_step_note(stake, ZKL_STEP_REVOKED, 0);
     post_notice(stake);

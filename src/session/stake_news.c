@@ -132,6 +132,18 @@ static zkl_actions answer_create(struct stake *stake, const struct answer *answe
     return unlisted ? did | ZKL_DO_LIST : did;
 }
 
+static bool says_held(const struct answer *answer) {
+    return answer->size > 0 && zkl_data_says_held(answer->text, (size_t)answer->size);
+}
+
+/* The write that marks the own node, or the look for which it is to be repeated, is out. */
+static bool is_marking(const struct stake *stake) {
+    const struct call *call = stake->session->calls;
+    while (call && (call->stake != stake || (call->kind != CALL_MARK && call->kind != CALL_REVISE)))
+        call = call->next;
+    return call != NULL;
+}
+
 static zkl_actions answer_own(struct stake *stake, const struct answer *answer) {
     const struct zkl_stat *stat = answer->stat;
     bool fixed = zkl_kind_is_fixed(stake->claim.kind);
@@ -142,14 +154,9 @@ static zkl_actions answer_own(struct stake *stake, const struct answer *answer) 
     if (fixed) zkl_stake_take_data(stake, answer); /* from now on the claim knows its node */
     if (stat && fixed) zkl_stake_look_for_fixed_orphan(stake->path, stake->session, stat);
     if (stat && stat->version > 0) did |= zkl_claim_signalled(&stake->claim);
+    if (stat && stake->claim.marked && !says_held(answer) && !is_marking(stake))
+        did |= zkl_claim_unmarked(&stake->claim);
     return did;
-}
-
-static bool says_held(const struct answer *answer) {
-    static const char word[] = ZKL_HELD_WORD;
-    int size = (int)strlen(word);
-    return answer->size >= size &&
-           memcmp(answer->text + answer->size - size, word, strlen(word)) == 0;
 }
 
 /* A get of the node that it waits for; of a semaphore, the mark may have come before it. */

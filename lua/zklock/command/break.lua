@@ -2,6 +2,7 @@
 
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
+local node_data = require "zklock.node_data"
 local refusal = require "zklock.command.refusal"
 local show = require "zklock.command.show"
 local status = require "zklock.command.status"
@@ -65,16 +66,26 @@ end
 
 
 -- The node has the word that asked its holder to give way: the holder of a later one was not asked.
-local function remove(session, path, entry)
-    local node, timeout = path .. "/" .. entry.name, session:timeout()
+-- True: it was written to meanwhile.
+local function remove_as_seen(session, node)
+    local timeout = session:timeout()
     local data, version, code = session:get(node)
-    if code == "no_node" then return end
+    if code == "no_node" then return false end
     if not data then connect.fail(version, code) end
-    if data ~= core.revoke_data then return end
+    local _, _, asked = node_data.read(data)
+    if not asked then return false end
     local ok, message
     ok, message, code = session:await(session.handle:break_node(node, version, timeout), timeout,
                                       wait.take_code, node)
     if not ok and code ~= "conflict" then connect.fail(message, code) end
+    return not ok
+end
+
+
+-- A holder may write beside that word that it holds the lock (ZKL_HELD_WORD).
+local function remove(session, path, entry)
+    local deadline = now() + session:timeout()
+    while remove_as_seen(session, path .. "/" .. entry.name) and now() < deadline do end
 end
 
 

@@ -1,5 +1,7 @@
 --- Tables of text, 80 columns wide.
 
+local printable = require "zklock.command.printable"
+
 local ipairs, floor, max = ipairs, math.floor, math.max
 
 local _M = {}
@@ -25,7 +27,7 @@ end
 
 
 local function cell(text, column)
-    text = cut((text:gsub("%c", " ")), column.width, column.from_end)
+    text = cut(printable.line(text), column.width, column.from_end)
     local space = (" "):rep(column.width - length(text))
     return column.right and space .. text or text .. space
 end

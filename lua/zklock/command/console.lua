@@ -3,13 +3,17 @@
 
 local completions = require "zklock.command.completions"
 local core = require "zklock.core"
+local display = require "zklock.command.display"
+local is_interrupt = require "zklock.seckill.is_interrupt"
 local nearest = require "zklock.command.nearest"
 
 local getenv, getmetatable, io, load = os.getenv, getmetatable, io, load
 local pairs, pcall, print, require = pairs, pcall, print, require
 local select, tostring, type, xpcall = select, tostring, type, xpcall
+local unpack = table.unpack or unpack
 
 local NAME = "=stdin"
+local INTERRUPTED = 4 -- EINTR, on every Unix
 local FIRST, NEXT = "> ", ">> " -- prompts, of an input and of its further lines
 
 local _M = {}
@@ -17,10 +21,12 @@ local _M = {}
 
 -- --- reading ------------------------------------------------------------------------
 
+-- A line; nil: there is no more; nil and true: Ctrl-C.
 local function read_plain(prompt)
     io.write(prompt)
     io.flush()
-    return io.read("*l")
+    local line, _, number = io.read("*l")
+    return line, number == INTERRUPTED
 end
 
 
@@ -53,7 +59,9 @@ end
 
 
 local function show(...)
-    if select("#", ...) > 0 then print(...) end
+    local count, values = select("#", ...), { ... }
+    for i = 1, count do values[i] = display(values[i]) end
+    if count > 0 then print(unpack(values, 1, count)) end
 end
 
 
@@ -80,6 +88,7 @@ end
 
 -- The error of a text that was typed, with the name that was perhaps meant.
 local function explained(text, message)
+    if is_interrupt(message) then return "interrupted!" end
     if type(message) ~= "string" then return tostring(message) end
     local kind, name = message:match "attempt to .-(%a+) '([%a_][%w_]*)'"
     local meant = name and message:find("a nil value", 1, true)
@@ -97,13 +106,20 @@ end
 
 
 -- Lines until they are a whole, and what they compile to, or why they do not; nil: no more lines.
+-- Ctrl-C drops what was typed.
 local function read_input(read)
-    local text = read(FIRST)
-    while text do
-        local chunk, message = compile(text)
-        if chunk or not is_unfinished(message) then return text, chunk, message end
-        local line = read(NEXT)
-        text = line and text .. "\n" .. line
+    local text = ""
+    while true do
+        local line, interrupted = read(text == "" and FIRST or NEXT)
+        if not line and not interrupted then return nil end
+        if interrupted then
+            print()
+            text = ""
+        else
+            text = text == "" and line or text .. "\n" .. line
+            local chunk, message = compile(text)
+            if chunk or not is_unfinished(message) then return text, chunk, message end
+        end
     end
 end
 
@@ -112,6 +128,7 @@ end
 ---@param is_terminal boolean  of the input
 function _M.run(is_terminal)
     local read, save = reader(is_terminal)
+    core.interruptible(false)
     for text, chunk, message in read_input, read do
         if chunk then run(text, chunk) else io.stderr:write(message, "\n") end
         if save then save() end

@@ -4,6 +4,7 @@ local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local options = require "zklock.options"
+local printable = require "zklock.command.printable"
 local shell = require "zklock.seckill.shell"
 local status = require "zklock.command.status"
 local zklock = require "zklock"
@@ -52,7 +53,7 @@ Doctor.__index = Doctor
 
 
 function Doctor:say(sign, subject, text, ...)
-    self.out:write(("%-4s %-10s %s\n"):format(sign, subject, text:format(...)))
+    self.out:write(("%-4s %-10s %s\n"):format(sign, subject, printable.line(text:format(...))))
     self.out:flush()
 end
 

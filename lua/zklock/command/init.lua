@@ -9,6 +9,7 @@ local arguments = require "zklock.command.arguments"
 local connect = require "zklock.command.connect"
 local core = require "zklock.core"
 local is_interrupt = require "zklock.seckill.is_interrupt"
+local printable = require "zklock.command.printable"
 local refusal = require "zklock.command.refusal"
 local status = require "zklock.command.status"
 local version = require("zklock")._VERSION
@@ -116,10 +117,10 @@ function _M.main(given, out, err)
     if ok then return result end
     if is_interrupt(result) then return status.SIGNAL + 2 end
     if refusal.is(result) then
-        if result.text ~= "" then err:write("zklock: ", result.text, "\n") end
+        if result.text ~= "" then err:write("zklock: ", printable.lines(result.text), "\n") end
         return result.status
     end
-    err:write("zklock: ", tostring(result), "\n")
+    err:write("zklock: ", printable.lines(tostring(result)), "\n")
     return status.SOFTWARE
 end
 

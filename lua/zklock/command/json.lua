@@ -1,5 +1,6 @@
 --- Plain values as JSON, without a library.
 
+local printable = require "zklock.command.printable"
 local sorted_names = require "zklock.sorted_names"
 local utf8 = require "zklock.seckill.report.utf8"
 
@@ -7,10 +8,19 @@ local ipairs, tostring, type = ipairs, tostring, type
 
 local encode
 
+-- Of a character of up to three bytes.
+local function escaped(character)
+    local a, b, c = character:byte(1, 3)
+    local code = c and (a % 16) * 4096 + (b % 64) * 64 + c % 64 or b and (a % 32) * 64 + b % 64
+        or a
+    return ("\\u%04x"):format(code)
+end
+
+
 local function text(value)
-    return '"' .. utf8.clean(value):gsub('[%c"\\\127]', function(c)
-        return ("\\u%04x"):format(c:byte())
-    end) .. '"'
+    value = utf8.clean(value):gsub('[%c"\\\127]', escaped)
+    for _, hidden in ipairs(printable.hidden) do value = value:gsub(hidden, escaped) end
+    return '"' .. value .. '"'
 end
 
 

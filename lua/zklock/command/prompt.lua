@@ -1,7 +1,9 @@
 --- What the prompt of zklock repl has: globals, on purpose.
 
 local console = require "zklock.command.console"
+local help_on = require "zklock.command.help"
 local options = require "zklock.options"
+local printable = require "zklock.command.printable"
 local shell = require "zklock.seckill.shell"
 local show = require "zklock.command.show"
 local sorted_names = require "zklock.sorted_names"
@@ -16,12 +18,16 @@ zklock              the library; docs/reference.md has all of it
 session             a session with %s
 queue "/path"       the line of a lock
 stats()             what the session counted
-help()              this
+help "rwlock"       of %s
+Ctrl-D              ends it; Ctrl-C what runs
 
 lock = session:mutex "/locks/a"
 lease = lock:acquire(3)     keep it in a variable: one that nothing refers to is released
 lease:state(), lease.token
 lease:release()]]
+
+
+local TOPICS_WIDTH = 56
 
 
 local function given(name, convert)
@@ -64,12 +70,27 @@ end
 local function queue(path)
     options.path(path)
     local lock, line = tree.lock(session, path)
-    io.write(lock and show.text(line) or line .. "\n")
+    io.write(lock and show.text(line) or printable.line(line) .. "\n")
 end
 
 
-local function help()
-    print(HELP:format(hosts))
+-- "condition, election, ..." in lines.
+local function topics()
+    local lines, line = {}, nil
+    for _, name in ipairs(help_on.topics) do
+        if line and #line + #name > TOPICS_WIDTH then lines[#lines + 1], line = line .. ",", nil end
+        line = line and line .. ", " .. name or name
+    end
+    lines[#lines + 1] = line
+    return table.concat(lines, "\n" .. (" "):rep(23))
+end
+
+
+local function help(topic)
+    if topic == nil then return print(HELP:format(hosts, topics())) end
+    local said, meant = help_on.of(topic)
+    print(said or meant and ("did you mean help %q?"):format(meant)
+        or "there is help of " .. topics())
 end
 
 

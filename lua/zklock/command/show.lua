@@ -3,6 +3,7 @@
 local columns = require "zklock.command.columns"
 local connect = require "zklock.command.connect"
 local encode = require "zklock.command.json"
+local printable = require "zklock.command.printable"
 local repeated = require "zklock.command.repeated"
 local tree = require "zklock.command.tree"
 
@@ -19,6 +20,8 @@ local COLUMNS = {
     { title = "BY", width = 6 },
 }
 
+local SILENT = "not heard of since another contender came: is its process stopped, or cut off?"
+
 local show = {
     summary = "Show the line of a lock.",
     description = "All contenders of the lock at PATH, first in line first: those that hold it, "
@@ -34,8 +37,9 @@ function show.describe(parser)
 end
 
 
--- A node that nothing tells from one that its session only keeps.
+-- "kept?" is a node that nothing tells from one that its session only keeps.
 local function part_of(entry)
+    if entry.kept then return "kept" end
     if entry.held == "unknown" then return "kept?" end
     return entry.held and "holds" or "waits"
 end
@@ -45,6 +49,18 @@ end
 local function kind_of(entry)
     if entry.kind ~= "permit" then return entry.kind end
     return ("%d/%d"):format(entry.permits, entry.limit)
+end
+
+
+-- A session that may only keep its node gives it back, or says that it holds it, once another
+-- contender comes.
+local function is_silent(queue, i)
+    return queue[i].held == "unknown" and queue[i + 1] ~= nil
+end
+
+
+local function below(text)
+    return "           " .. text .. "\n"
 end
 
 
@@ -58,7 +74,8 @@ function show.text(queue)
             entry.revoked and "asked to give way" or entry.identity, entry.session,
             entry.token and ("%d"):format(entry.token), columns.age(entry.since), entry.language,
         })
-        if entry.data then rows[i + 1] = rows[i + 1] .. "           " .. entry.data .. "\n" end
+        if entry.data then rows[i + 1] = rows[i + 1] .. below(printable.line(entry.data)) end
+        if is_silent(queue, i) then rows[i + 1] = rows[i + 1] .. below(SILENT) end
     end
     return table.concat(rows)
 end

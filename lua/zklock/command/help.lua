@@ -1,0 +1,98 @@
+--- What help() says at the prompt, by topic.
+
+local nearest = require "zklock.command.nearest"
+local sorted_names = require "zklock.sorted_names"
+
+local type = type
+
+local topics = {}
+
+topics.mutex = [[
+lock = session:mutex "/locks/a"          in order of arrival
+lease, why, code = lock:acquire(3)       waits 3 s; 0 is a try; nil waits for ever
+lock:with(3, function(lease) ... end)    releases it in any case
+lock:queue()    lock:revoke()            who is in line; asks the holder to give way
+session:mutex("/locks/b", { order = "none" })   whoever is quickest; see turns, keep]]
+
+topics.lease = [[
+lease:state()       "held", "suspect", "lost" or "released", by the clock
+lease.token         grows with every grant: a store that checks it refuses late writes
+lease:check(1)      asks the server
+lease:on_lost(print)    lease:on_revoke(print)
+lease:release()]]
+
+topics.rwlock = [[
+rw = session:rwlock "/locks/cache"
+reader = rw:read():acquire(3)            readers together
+writer = rw:write():acquire{ timeout = 3, owner = "b" }     alone: it waits for the reader
+writer:downgrade()                       a writer becomes a reader]]
+
+topics.semaphore = [[
+gate = session:semaphore("/permits/gate", 10)
+lease = gate:acquire{ permits = 3, timeout = 3 }     all or none]]
+
+topics.multi = [[
+both = session:multi{ session:mutex "/locks/a", session:mutex "/locks/b" }
+lease = both:acquire(3)                  all or none]]
+
+topics.condition = [[
+full = lock:condition "full"
+full:wait(lease, 3)      gives the lock up, waits for a signal, has the lock again
+full:signal(lease)       full:broadcast(lease), from another owner that has the lock]]
+
+topics.election = [[
+election = session:election("/leaders/export", { data = "10.0.0.7:8080" })
+election:leader()        identity, data and token of who leads
+election:lead(function(lease) ... end)]]
+
+topics.turns = [[
+lock = session:mutex("/locks/a", { order = "turns" })
+                         each process serves its own waiters in its turn, without a request]]
+
+topics.keep = [[
+lock = session:mutex("/locks/a", { keep = 5 })
+                         the node stays 5 s after the last release: the next acquire costs nothing]]
+
+topics.combine = [[
+submit = lock:combine(function(lease, items) return items end)
+submit(42)               many items under one grant; as many results as items]]
+
+topics.watch = [[
+stop = session:watch("/config", print)   data and version, first and after each change
+stop()]]
+
+topics.guard = [[
+lease:guard{ { "set", "/stock", "41" } }     writes that happen only while the lock is held]]
+
+topics.owner = [[
+A second person, without a second program: an owner of another name.
+a = lock:acquire{ owner = "a", timeout = 3 }
+b = lock:acquire{ owner = "b", timeout = 0 }     nil, why, code: it is taken
+A second session, which a fault of the first one does not touch:
+other = zklock.connect(session.hosts)]]
+
+topics.memory = [[
+A server in this process (zklock repl --hosts memory:try), with faults:
+memory = zklock.memory "try"
+memory:cut(session)    memory:heal(session)     the connection is lost, and comes back
+memory:expire(session)                          the server ends the session
+memory:delay(0.5)                               each answer takes that long
+memory:children "/locks/a"    memory:reset()    the nodes; an empty tree, no session]]
+
+topics.leave = [[
+Ctrl-D, or os.exit(0, true): the session is closed, and all locks are given up.
+Ctrl-C ends what runs, or the wait for a lock, not the prompt.]]
+
+
+--- Of a topic; nil: there is none of that name, but perhaps another one was meant.
+---@return string? text
+---@return string? meant
+local function of(topic)
+    if type(topic) ~= "string" then return nil end
+    local text = topics[topic]
+    if text then return text end
+    return nil, nearest(topic, topics)
+end
+
+
+return { of = of, topics = sorted_names(topics) }

@@ -1,0 +1,23 @@
+--- What a contender's data says: its identity, then on further lines the lock's data; or the word
+-- that asks its holder to give way. Behind that, of a lock that may be kept: that it is held.
+
+local core = require "zklock.core"
+
+local REVOKE, HELD_WORD = core.revoke_data, core.held_word .. "$"
+
+local _M = {}
+
+
+---@param text string
+---@return string identity
+---@return string? data
+---@return boolean asked to give way
+---@return boolean held
+function _M.read(text)
+    local said, words = text:gsub(HELD_WORD, "")
+    local identity, data = said:match("^([^\n]*)\n?(.*)$")
+    return identity, data ~= "" and data or nil, said == REVOKE, words > 0
+end
+
+
+return _M
