@@ -606,6 +606,74 @@ describe("ZooKeeper that cannot be reached", function()
 end)
 
 
+describe("a lease of zookeeper whose connection is lost for a moment is suspect, and", function()
+    local proxy, it_is
+    before_each(function()
+        proxy, it_is = rig.proxy(HOSTS), service{ "zookeeper", "redis-set" }
+        it_is.options.engines.zookeeper.zookeeper = proxy.hosts
+    end)
+    after_each(function()
+        close_all()
+        proxy:stop()
+    end)
+
+    local function cut(lease)
+        proxy:command "refuse"
+        proxy:command "cut"
+        rig.wait_for("the doubt", function() return lease:state() == "suspect" end)
+        assert.is_false(lease:held())
+        assert.equal(0, lease:remaining())
+    end
+
+    local function mend(lease)
+        proxy:command "accept"
+        rig.wait_for("the lock again", function() return lease:held() end)
+        assert.is_true(lease:check())
+    end
+
+    it("a switch waits for it", function()
+        together(function()
+            local first, mine = it_is:open()
+            it_is.options.engines.zookeeper.zookeeper = HOSTS
+            local second, yours = it_is:open()
+            local lease = assert(mine:acquire(PATIENT))
+            begin_switch(second, "redis-set")
+            cut(lease)
+            first.member:tend()
+            begin_switch(second, "redis-set")
+            assert.equal("zookeeper redis-set", it_is:epoch())
+            assert.equal("timeout", refusal(yours, SOON))
+            mend(lease)
+            assert.is_true(lease:release())
+            rig.wait_for("the switch", function() return it_is:epoch() == "redis-set" end)
+        end)
+    end)
+
+    it("the release of another lock takes nothing from it", function()
+        local client, mine = it_is:open()
+        local lease = assert(mine:acquire(PATIENT))
+        local other = assert(client:mutex("another"):acquire(PATIENT))
+        cut(lease)
+        other:release()
+        assert.equal("suspect", lease:state())
+        mend(lease)
+        assert.is_true(lease:release())
+    end)
+
+    it("an answer that does not come does not end it", function()
+        it_is.options.engines.zookeeper.zookeeper = HOSTS
+        it_is.options.zookeeper = proxy.hosts
+        local _, mine = it_is:open()
+        local lease = assert(mine:acquire(PATIENT))
+        cut(lease)
+        assert.equal("connection", code_of(lease:check()))
+        assert.equal("suspect", lease:state())
+        mend(lease)
+        assert.is_true(lease:release())
+    end)
+end)
+
+
 -- --- what a lock has besides -------------------------------------------------------------------
 
 describe("a lock of cerberus", function()

@@ -1,12 +1,17 @@
---- A small world for the engine `cerberus`: a ZooKeeper, two engines, and processes whose every
+--- A small world for the engine `cerberus`: a ZooKeeper, three engines, and processes whose every
 --- request is carried out when a test says so. The engine's own files run in it as they ship; only
---- what they stand on is replaced: zklock (connect, sleep), the clock, and two ways to lock.
+--- what they stand on is replaced: zklock (connect, sleep), the clock, and three ways to lock.
+---
+--- A process has two sessions of ZooKeeper's: one for the switch, one for the locks of the engine
+--- `zookeeper`. A session without its connection knows nothing of its leases but that they may be
+--- held: they are suspect. They are held again when it is back, and lost when it has expired.
 ---
 --- A task is a coroutine; it stops before each request. world:choices() are what may happen next,
 --- world:take(choice) lets it happen.
 
 local LIFE = 10 -- seconds of a lock of either engine
 local TICK = 5  -- seconds by which time goes on
+local SESSIONS = { "switch", "locks" } -- of each process
 local AGES = 100     -- seconds after which no lock of a dead process lives
 local SETTLED = 1000 -- rounds in which all must have ended
 
@@ -67,12 +72,17 @@ end
 
 -- ZooKeeper --------------------------------------------------------------------------------------
 
+-- What ZooKeeper says when the session has no connection to it.
+local function no_answer() return nil, "timeout: no connection", "timeout" end
+
+
 local Lease = {}
 Lease.__index = Lease
 
 function Lease:state()
     if self.released then return "released" end
-    return self.process.session == self.session and "held" or "lost"
+    if self.session.number ~= self.number then return "lost" end
+    return self.session.is_cut and "suspect" or "held"
 end
 
 function Lease:held() return self:state() == "held" end
@@ -80,8 +90,10 @@ function Lease:remaining() return self:held() and LIFE or 0 end
 
 function Lease:check()
     step "check"
-    if self:held() then return true end
-    return nil, "lost", "lost"
+    local state = self:state()
+    if state == "held" then return true end
+    if state == "suspect" then return no_answer() end
+    return nil, state, state
 end
 
 function Lease:release()
@@ -95,7 +107,7 @@ end
 -- A reply may be lost, with what was asked for done or not.
 function Lease:guard(writes)
     local fate = request("write " .. writes[1][2])
-    if fate == "not sent" then return nil, "timeout: nothing was written", "timeout" end
+    if fate == "not sent" or self:state() == "suspect" then return no_answer() end
     if not self:held() then return nil, "lost", "lost" end
     for _, write in ipairs(writes) do
         local kind, path, text, version = write[1], write[2], write[3], write[4]
@@ -111,8 +123,8 @@ function Lease:guard(writes)
 end
 
 
-local function new_lease(process, give_up)
-    return setmetatable({ process = process, session = process.session, give_up = give_up }, Lease)
+local function new_lease(session, give_up)
+    return setmetatable({ session = session, number = session.number, give_up = give_up }, Lease)
 end
 
 
@@ -122,6 +134,7 @@ Session.__index = Session
 function Session:get(path)
     local read = READ_ALONG[path:match "[^/]+$"] and step or request
     if self.process.at_desk ~= coroutine.running() then read("read " .. path) end
+    if self.is_cut then return no_answer() end
     local node = world.nodes[path]
     if not node then return nil, "no_node", "no_node" end
     return node.text, node.version
@@ -130,10 +143,11 @@ end
 function Session:mutex(path)
     local process = self.process
     return { acquire = function()
-        step("acquire " .. path, function() return not world.held[path] end)
+        step("acquire " .. path, function() return self.is_cut or not world.held[path] end)
+        if self.is_cut then return no_answer() end
         process.at_desk = coroutine.running()
         local lease
-        lease = new_lease(process, function()
+        lease = new_lease(self, function()
             process.at_desk = nil
             if world.held[path] == lease then world.held[path] = nil end
         end)
@@ -143,13 +157,13 @@ function Session:mutex(path)
 end
 
 function Session:rwlock(path, options)
-    local process = self.process
     world.readers[path] = world.readers[path] or {}
     local lock = {}
     function lock.acquire()
         request("register " .. path)
+        if self.is_cut then return no_answer() end
         local lease
-        lease = new_lease(process, function()
+        lease = new_lease(self, function()
             for i, each in ipairs(world.readers[path]) do
                 if each.lease == lease then table.remove(world.readers[path], i) break end
             end
@@ -159,6 +173,7 @@ function Session:rwlock(path, options)
     end
     function lock.queue()
         step("list " .. path)
+        if self.is_cut then return no_answer() end
         local list = {}
         for i, each in ipairs(world.readers[path]) do
             list[i] = { data = each.data }
@@ -174,6 +189,12 @@ function Session:watch(path, fn)
 end
 
 function Session.close() end
+
+
+-- Of a process; `name` is what it is for.
+local function new_session(process, name)
+    return setmetatable({ process = process, name = name, number = 1, is_cut = false }, Session)
+end
 
 
 -- engines ----------------------------------------------------------------------------------------
@@ -229,13 +250,46 @@ local function way_of(kind)
 end
 
 
+-- The engine `zookeeper`: its leases are zklock's own. A session that ends gives up what it has.
+local own = {
+    has = { owned = true, fair = true },
+    fields = {}, defaults = { session = LIFE },
+    validate = function() end,
+}
+
+local Own = {}
+Own.__index = Own
+
+function own.open()
+    return setmetatable({ session = world.running.process.sessions.locks, interrupted = {} }, Own)
+end
+
+function Own:interrupt(owner) self.interrupted[owner] = true end
+function Own.close() end
+
+function Own:mutex(name)
+    local session, holders = self.session, world.engines.zookeeper
+    return { acquire = function(_, given)
+        self.interrupted[given.owner] = nil
+        request("lock zookeeper", function()
+            return self.interrupted[given.owner] or not session.is_cut and not holders[name]
+        end)
+        if self.interrupted[given.owner] then return nil, "interrupted", "interrupted" end
+        local lease
+        lease = new_lease(session, function()
+            if holders[name] == lease then holders[name] = nil end
+        end)
+        holders[name] = lease
+        return lease
+    end }
+end
+
+
 -- what the engine's files are given --------------------------------------------------------------
 
 local FAKES = {
     ["zklock"] = {
-        connect = function()
-            return setmetatable({ process = world.running.process }, Session)
-        end,
+        connect = function() return world.running.process.sessions.switch end,
         -- Who looks again sees the same, unless something has happened.
         sleep = function()
             local before = world.change
@@ -247,6 +301,7 @@ local FAKES = {
     ["zklock.engine.redis"] = { unique = unique },
     ["zklock.engine.redis_set"] = way_of "redis-set",
     ["zklock.engine.sql_table"] = way_of "sql-table",
+    ["zklock.engine.zookeeper"] = own,
 }
 
 local saved
@@ -279,8 +334,10 @@ end
 --- A process; `start(process)` makes its engine, without being stopped.
 function World:process(start)
     local process = {
-        number = #self.processes + 1, session = 1, watches = {}, leases = {}, tasks = {},
-        ids = 0,
+        number = #self.processes + 1, watches = {}, leases = {}, tasks = {}, ids = 0,
+    }
+    process.sessions = {
+        switch = new_session(process, "switch"), locks = new_session(process, "locks"),
     }
     self.processes[process.number] = process
     self:task(process, "start", start)
@@ -338,6 +395,31 @@ local function is_runnable(task)
 end
 
 
+-- A session expires, loses its connection, or has it again.
+function World:add_faults_of(session, add)
+    local name = ("%d's session for the %s "):format(session.process.number, session.name)
+    if self.expiries > 0 then
+        add(name .. "expires", function()
+            self.expiries = self.expiries - 1
+            self:expire(session)
+        end)
+    end
+    if session.is_cut then
+        add(name .. "is back", function() self:mend(session) end, nil, true)
+    elseif self.cuts > 0 then
+        add(name .. "is cut", function()
+            self.cuts, self.change = self.cuts - 1, {}
+            session.is_cut = true
+        end)
+    end
+end
+
+
+function World:mend(session)
+    session.is_cut, self.change = false, {}
+end
+
+
 --- All that may happen next, each with a name that tells it apart.
 function World:choices()
     local list = {}
@@ -363,11 +445,8 @@ function World:choices()
         if not process.halted and has_news(process) then
             add(n .. " is told", function() self:tell(process) end, nil, true)
         end
-        if self.expiries > 0 then
-            add(n .. "'s session expires", function()
-                self.expiries = self.expiries - 1
-                self:expire(process)
-            end)
+        for _, name in ipairs(self.sessions) do
+            self:add_faults_of(process.sessions[name], add)
         end
         if self.halts > 0 and not process.halted then
             add(n .. " is stopped", function()
@@ -393,12 +472,14 @@ end
 
 
 --- The server ends the session: its nodes go.
-function World:expire(process)
+function World:expire(session)
     local function is_gone(lease)
-        return lease.process == process and lease.session == process.session
+        return lease.session == session and lease.number == session.number
     end
-    for path, lease in pairs(self.held) do
-        if is_gone(lease) then self.held[path] = nil end
+    for _, held in ipairs{ self.held, self.engines.zookeeper } do
+        for name, lease in pairs(held) do
+            if is_gone(lease) then held[name] = nil end
+        end
     end
     for _, readers in pairs(self.readers) do
         for i = #readers, 1, -1 do
@@ -406,7 +487,7 @@ function World:expire(process)
         end
     end
     self.change = {}
-    process.session, process.at_desk = process.session + 1, nil
+    session.number, session.process.at_desk = session.number + 1, nil
 end
 
 
@@ -447,9 +528,9 @@ function World:key()
     named[self] = "world"
     for _, process in ipairs(self.processes) do named[process] = "process " .. process.number end
     local parts = {
-        self.time, self.losses, self.expiries, self.halts, self.ticks, self.deaths,
+        self.time, self.losses, self.expiries, self.halts, self.ticks, self.deaths, self.cuts,
         sorted(self.nodes, function(node) return node.text .. node.version end),
-        sorted(self.held, function(lease) return lease.process.number end),
+        sorted(self.held, function(lease) return lease.session.process.number end),
         sorted(self.readers, function(readers)
             local ids = {}
             for i, each in ipairs(readers) do ids[i] = each.data end
@@ -457,6 +538,7 @@ function World:key()
         end),
         sorted(self.engines, function(locks)
             return sorted(locks, function(grant)
+                if grant.session then return grant.session.process.number end
                 return ("%s %g"):format(grant.value, grant.expires)
             end)
         end),
@@ -469,7 +551,11 @@ function World:key()
         end
         parts[#parts + 1] = snapshot.of(
             { process.engine, process.leases, process.watches, process.state }, threads, named)
-        parts[#parts + 1] = ("%d %s"):format(process.session, process.halted)
+        parts[#parts + 1] = tostring(process.halted)
+        for _, name in ipairs(SESSIONS) do
+            local session = process.sessions[name]
+            parts[#parts + 1] = ("%d %s"):format(session.number, session.is_cut)
+        end
     end
     return rename_ids(table.concat(parts, "|"))
 end
@@ -494,7 +580,7 @@ end
 local function renew(process)
     for _, lease in ipairs(process.leases) do
         for _, part in ipairs(lease.parts) do
-            local grant = world.engines[part.lock.engine.name][part.name]
+            local grant = part.lock and world.engines[part.lock.engine.name][part.name]
             local is_had = grant and grant.value == part.value and grant.expires > world.time
             if is_had and not part.over and part.renewed_with:held() then
                 grant.expires, part.expires = world.time + LIFE, world.time + LIFE
@@ -517,8 +603,12 @@ end
 --- have theirs.
 function World:settle()
     self.losses, self.expiries, self.halts, self.ticks, self.deaths = 0, 0, 0, 0, 0
+    self.cuts = 0
     for _, process in ipairs(self.processes) do
-        if process.halted then self:expire(process) end
+        for _, session in pairs(process.sessions) do
+            self:mend(session)
+            if process.halted then self:expire(session) end
+        end
     end
     for _ = 1, SETTLED do
         local choices = self:choices()
@@ -540,9 +630,11 @@ local function new(budget)
     world = setmetatable({
         time = 0, nodes = {}, held = {}, readers = {}, dead = {}, processes = {}, change = {},
         large_steps = budget.large_steps, renews = budget.renews,
-        engines = { ["redis-set"] = {}, ["sql-table"] = {} },
+        engines = { ["redis-set"] = {}, ["sql-table"] = {}, zookeeper = {} },
+        sessions = budget.sessions or { "switch" },
         losses = budget.losses or 0, expiries = budget.expiries or 0, halts = budget.halts or 0,
         ticks = budget.ticks or 0, deaths = budget.deaths or 0,
+        cuts = budget.cuts or 0,
     }, World)
     return world
 end

@@ -248,7 +248,7 @@ end
 
 
 function way.check(lease)
-    if lease.value and not lease.value.lease:check() then return false end
+    if lease.value and not lease.value:check() then return false end
     return parts.each(lease.parts, "check")
 end
 

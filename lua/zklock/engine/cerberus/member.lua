@@ -204,7 +204,7 @@ end
 --- now, it must not hold the switch up.
 function Member:rest()
     local present = self.present
-    if present and not present:is_used() and present.lease:held() then retire(self) end
+    if present and not present:is_used() then retire(self) end
 end
 
 

@@ -31,7 +31,8 @@ end
 
 
 --- Has this process a lock of this epoch, or does it ask for one? A lease that ended by itself is
---- none; one that was lost with the session is, as long as its engines have it.
+--- none; one that is suspect is, and one that was lost with the session, as long as its engines may
+--- have it.
 ---@return boolean
 function Registration:is_used()
     for lease in pairs(self.leases) do
@@ -41,16 +42,23 @@ function Registration:is_used()
 end
 
 
---- Asks ZooKeeper, past all that it may have said before: does it stand, and is its epoch the
---- present one?
+--- Asks ZooKeeper, past all that it may have said before: does it stand? No answer is neither.
 ---@param due number?
 ---@return boolean
-function Registration:is_current(due)
+function Registration:check(due)
     local stands, message, code = self.lease:check(place_left(due))
     if not stands and code ~= "lost" and code ~= "released" then
         failure.raise("connection", message)
     end
-    return stands == true and self.place:epoch(due).number == self.epoch.number
+    return stands == true
+end
+
+
+--- The same, and is its epoch the present one?
+---@param due number?
+---@return boolean
+function Registration:is_current(due)
+    return self:check(due) and self.place:epoch(due).number == self.epoch.number
 end
 
 
