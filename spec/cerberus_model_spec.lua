@@ -1,8 +1,8 @@
 --- The switch of `cerberus`, safe = true, in a small world with a model of three engines and of
---- ZooKeeper: through orders of switch, hold, stop, expiry, lost connection, lost reply and death of
---- an engine.
---- What runs there are the engine's own files (PIT-21, Q-08). Whatever happens, a lock is never had
---- by two; and when nothing more goes wrong, the switch is through and all have had the lock.
+--- ZooKeeper: through orders of switch, hold, stop, expiry, lost connection, lost reply and death
+--- of an engine. What runs there are the engine's own files (PIT-21, Q-08). Whatever happens, a
+--- lock is never had by two; and when nothing more goes wrong, the switch is through and all have
+--- had the lock.
 
 local explore = require "spec.cerberus.explore"
 local worlds = require "spec.cerberus.world"
@@ -25,6 +25,7 @@ local function opener(order, failover)
             order = order, zookeeper = "in the world", safe = true, failover = failover,
         }))
         process.engine.looked = math.huge -- the keeper is a task of the world's
+        process.engine.is_over = function() return false end
         process.engine.member:join()
     end
 end
@@ -34,7 +35,6 @@ end
 local function buyer(wanted, moments)
     return function(process)
         local lock = process.engine:mutex "stock"
-        process.bought = 0
         while process.bought < wanted do
             local lease = lock:acquire{ owner = "buyer" }
             if lease then
@@ -83,8 +83,11 @@ local function shop(budget, wanted, ...)
         world.in_run = not budget.plain
         for n = 1, 2 do
             local process = world.processes[n]
-            world:task(process, "buyer " .. n, buyer(wanted, budget.work or 1))
-            if world.in_run then world:task(process, "keeper " .. n, keeper) end
+            process.bought = 0
+            world:begin(process, {
+                { name = "buyer " .. n, fn = buyer(wanted, budget.work or 1) },
+                world.in_run and { name = "keeper " .. n, fn = keeper } or nil,
+            })
         end
         world:task(world.processes[3], "operator", operator(budget.patience or 1000, values))
         return world
@@ -124,6 +127,10 @@ describe("a safe switch keeps the locks", function()
         ["while all of that happens"] = { expiries = 2, losses = 2, halts = 1, ticks = 4 },
         ["outside of zklock.run, while all of that happens"] = {
             plain = true, expiries = 2, losses = 2, halts = 1, ticks = 4,
+        },
+        ["while errors end the runs of processes"] = { drops = 2, ticks = 4 },
+        ["outside of zklock.run, while errors end all that a process does"] = {
+            plain = true, drops = 2, ticks = 4, losses = 1, expiries = 1,
         },
         ["while holders renew their leases"] = {
             renews = true, expiries = 2, losses = 1, halts = 1, ticks = 6,

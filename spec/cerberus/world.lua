@@ -81,7 +81,7 @@ Lease.__index = Lease
 
 function Lease:state()
     if self.released then return "released" end
-    if self.session.number ~= self.number then return "lost" end
+    if self.session.number ~= self.number or self.ends <= world.time then return "lost" end
     return self.session.is_cut and "suspect" or "held"
 end
 
@@ -104,6 +104,12 @@ function Lease:release()
     return true
 end
 
+function Lease:close()
+    if not self.released then self:release() end
+end
+
+Lease.__close = Lease.close
+
 -- A reply may be lost, with what was asked for done or not.
 function Lease:guard(writes)
     local fate = request("write " .. writes[1][2])
@@ -124,7 +130,9 @@ end
 
 
 local function new_lease(session, give_up)
-    return setmetatable({ session = session, number = session.number, give_up = give_up }, Lease)
+    return setmetatable({
+        session = session, number = session.number, give_up = give_up, ends = math.huge,
+    }, Lease)
 end
 
 
@@ -142,8 +150,11 @@ end
 
 function Session:mutex(path)
     local process = self.process
-    return { acquire = function()
-        step("acquire " .. path, function() return self.is_cut or not world.held[path] end)
+    local function is_free()
+        return not world.held[path] or world.held[path].ends <= world.time
+    end
+    return { acquire = function(_, given)
+        step("acquire " .. path, function() return self.is_cut or is_free() end)
         if self.is_cut then return no_answer() end
         process.at_desk = coroutine.running()
         local lease
@@ -151,6 +162,7 @@ function Session:mutex(path)
             process.at_desk = nil
             if world.held[path] == lease then world.held[path] = nil end
         end)
+        lease.ends = world.time + given.max_hold
         world.held[path] = lease
         return lease
     end }
@@ -297,7 +309,10 @@ local FAKES = {
         end,
     },
     ["zklock.core"] = { now = function() return world.time end },
-    ["zklock.tasks"] = { active = function() return world.in_run end },
+    ["zklock.tasks"] = {
+        active = function() return world.in_run end,
+        end_of_run = function() return world.in_run and function() return false end or nil end,
+    },
     ["zklock.engine.redis"] = { unique = unique },
     ["zklock.engine.redis_set"] = way_of "redis-set",
     ["zklock.engine.sql_table"] = way_of "sql-table",
@@ -346,6 +361,26 @@ function World:process(start)
     self:tell(process)
     process.tasks = {}
     return process
+end
+
+
+--- The tasks of the process, which begin anew when its run has ended by an error.
+function World:begin(process, tasks)
+    process.begin = function()
+        for _, task in ipairs(tasks) do self:task(process, task.name, task.fn) end
+    end
+    process.begin()
+end
+
+
+--- The process's run ends by an error: nobody resumes its tasks any more, and what nothing else
+--- refers to is collected.
+function World.drop(_, process)
+    for _, task in ipairs(process.tasks) do task.done = true end
+    process.tasks, process.at_desk = {}, nil
+    local requests = process.engine.requests
+    for each in pairs(requests) do requests[each] = nil end
+    process.begin()
 end
 
 
@@ -448,6 +483,12 @@ function World:choices()
         for _, name in ipairs(self.sessions) do
             self:add_faults_of(process.sessions[name], add)
         end
+        if self.drops > 0 and process.begin and not process.halted then
+            add(n .. "'s run ends by an error", function()
+                self.drops, self.change = self.drops - 1, {}
+                self:drop(process)
+            end)
+        end
         if self.halts > 0 and not process.halted then
             add(n .. " is stopped", function()
                 self.halts = self.halts - 1
@@ -529,6 +570,7 @@ function World:key()
     for _, process in ipairs(self.processes) do named[process] = "process " .. process.number end
     local parts = {
         self.time, self.losses, self.expiries, self.halts, self.ticks, self.deaths, self.cuts,
+        self.drops,
         sorted(self.nodes, function(node) return node.text .. node.version end),
         sorted(self.held, function(lease) return lease.session.process.number end),
         sorted(self.readers, function(readers)
@@ -603,7 +645,7 @@ end
 --- have theirs.
 function World:settle()
     self.losses, self.expiries, self.halts, self.ticks, self.deaths = 0, 0, 0, 0, 0
-    self.cuts = 0
+    self.cuts, self.drops = 0, 0
     for _, process in ipairs(self.processes) do
         for _, session in pairs(process.sessions) do
             self:mend(session)
@@ -634,7 +676,7 @@ local function new(budget)
         sessions = budget.sessions or { "switch" },
         losses = budget.losses or 0, expiries = budget.expiries or 0, halts = budget.halts or 0,
         ticks = budget.ticks or 0, deaths = budget.deaths or 0,
-        cuts = budget.cuts or 0,
+        cuts = budget.cuts or 0, drops = budget.drops or 0,
     }, World)
     return world
 end
