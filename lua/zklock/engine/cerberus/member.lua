@@ -109,8 +109,8 @@ local function leave(self, each, due)
 end
 
 
--- Leaves the epochs in which this process has no lock any more: first what holds a switch up, which
--- waits for no answer.
+-- Leaves the epochs in which this process has no lease any more: first what holds a switch up, as
+-- that waits for no answer. The line stays until all locks have ended, as of a process that died.
 local function leave_the_past(self, due)
     local past = {}
     for _, each in ipairs(self.entered) do
@@ -120,7 +120,9 @@ local function leave_the_past(self, due)
         end
     end
     for _, each in ipairs(past) do
-        if not each.leaving:is_under_way() then each.leaving:go(leave, self, each, due) end
+        if each:is_over() and not each.leaving:is_under_way() then
+            each.leaving:go(leave, self, each, due)
+        end
     end
 end
 

@@ -61,22 +61,36 @@ function Registration:remove(lease)
 end
 
 
-local function is_alive(self, granted)
+local function may_be_had(self, granted)
     if granted.lease then return granted.lease:lives() end
     granted.ends = granted.ends or core.now() + self.lives.of_lease
     return core.now() < granted.ends
 end
 
 
---- Has this process a lock of this epoch? A lease that ended by itself is none; one that is suspect
---- is, and one that was lost with the session, as long as its engines may have it.
+-- Locks that may still be had, of leases that somebody has or not.
+local function look(self)
+    for i = #self.grants, 1, -1 do
+        if not may_be_had(self, self.grants[i]) then table.remove(self.grants, i) end
+    end
+    return self.grants
+end
+
+
+--- Has anybody in this process a lease of this epoch? One that ended by itself is none; one that is
+--- suspect is, and one that was lost with the session, as long as its engines may have it.
 ---@return boolean
 function Registration:is_used()
-    for i = #self.grants, 1, -1 do
-        if not is_alive(self, self.grants[i]) then table.remove(self.grants, i) end
+    for _, each in ipairs(look(self)) do
+        if each.lease then return true end
     end
-    return self.grants[1] ~= nil
+    return false
 end
+
+
+--- Have all locks ended that the process had in this epoch, also those whose leases nobody has?
+---@return boolean
+function Registration:is_over() return look(self)[1] == nil end
 
 
 --- Asks ZooKeeper, past all that it may have said before: does it stand? No answer is neither.
