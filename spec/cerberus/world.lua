@@ -110,20 +110,31 @@ end
 
 Lease.__close = Lease.close
 
+-- A write is { kind, path, text, version }, a check { kind, path, version }.
+local function is_allowed(write)
+    local kind, node = write[1], world.nodes[write[2]]
+    if kind == "create" then return not node end
+    local version = kind == "check" and write[3] or write[4]
+    return not version or node.version == version
+end
+
+local function carry_out(write)
+    local kind, path, text = write[1], write[2], write[3]
+    if kind == "check" then return end
+    local node = world.nodes[path]
+    world.nodes[path] = { text = text, version = node and node.version + 1 or 0 }
+    changed(path)
+end
+
 -- A reply may be lost, with what was asked for done or not.
 function Lease:guard(writes)
     local fate = request("write " .. writes[1][2])
     if fate == "not sent" or self:state() == "suspect" then return no_answer() end
     if not self:held() then return nil, "lost", "lost" end
     for _, write in ipairs(writes) do
-        local kind, path, text, version = write[1], write[2], write[3], write[4]
-        local node = world.nodes[path]
-        if kind == "create" and node or version and node.version ~= version then
-            return nil, "conflict", "conflict"
-        end
-        world.nodes[path] = { text = text, version = node and node.version + 1 or 0 }
-        changed(path)
+        if not is_allowed(write) then return nil, "conflict", "conflict" end
     end
+    for _, write in ipairs(writes) do carry_out(write) end
     if fate == "not answered" then return nil, "timeout: not known", "timeout" end
     return true
 end

@@ -178,9 +178,9 @@ local function step(self, due)
     local following, must_wait = rules.following(epoch, self.order.names, wish)
     self.awaits = following and must_wait and before(self, epoch, due) or nil
     if not following or self.awaits then return end
-    -- Another member may be quicker.
+    -- Another member may be quicker, or the switch may have been set.
     self.place:change(due, function(write)
-        write("epoch", rules.text(following), epoch.version)
+        write("epoch", rules.text(following), epoch.version, wish)
     end)
     self:know(self.place:epoch(due))
 end

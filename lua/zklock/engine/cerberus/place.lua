@@ -48,9 +48,11 @@ local function path_of(self, node) return self.root .. "/" .. node end
 
 -- What writes with that lease of the desk.
 local function writer(self, lease, due)
-    return function(node, text, version)
+    return function(node, text, version, wish)
         local written, problem, code = lease:guard{
-            { "set", path_of(self, node), text, version }, timeout = place.left(due),
+            { "set", path_of(self, node), text, version },
+            wish and { "check", path_of(self, "cerberus_engine"), wish.version } or nil,
+            timeout = place.left(due),
         }
         if not written and code ~= "conflict" then raise(problem) end
         return written == true
@@ -69,11 +71,12 @@ local function at_desk(self, due, fn, ...)
 end
 
 
---- Changes nodes, while nobody else does: fn(write) calls write(node, text, version), each time
---- one transaction that the server carries out only if this process has the desk still. It gives
---- false if the node has another version.
+--- Changes nodes, while nobody else does: fn(write) calls write(node, text, version, wish), each
+--- time one transaction that the server carries out only if this process has the desk still. It
+--- gives false if the node has another version, or if the switch has: anybody may set that, also
+--- without the desk.
 ---@param due number?
----@param fn fun(write: fun(node: string, text: string, version: integer?): boolean)
+---@param fn fun(write: fun(node: string, text: string, version: integer?, wish: table?): boolean)
 function Place:change(due, fn)
     at_desk(self, due, function(lease) fn(writer(self, lease, due)) end)
 end
