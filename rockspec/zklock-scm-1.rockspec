@@ -178,6 +178,7 @@ build = {
       ["zklock.engine"] = "lua/zklock/engine/init.lua",
       ["zklock.engine.backoff"] = "lua/zklock/engine/backoff.lua",
       ["zklock.engine.cerberus"] = "lua/zklock/engine/cerberus/init.lua",
+      ["zklock.engine.cerberus.errand"] = "lua/zklock/engine/cerberus/errand.lua",
       ["zklock.engine.cerberus.member"] = "lua/zklock/engine/cerberus/member.lua",
       ["zklock.engine.cerberus.members"] = "lua/zklock/engine/cerberus/members.lua",
       ["zklock.engine.cerberus.order"] = "lua/zklock/engine/cerberus/order.lua",

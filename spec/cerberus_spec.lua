@@ -606,6 +606,129 @@ describe("ZooKeeper that cannot be reached", function()
 end)
 
 
+describe("a lease of zookeeper whose connection is lost for a moment is suspect, and", function()
+    local proxy, it_is
+    before_each(function()
+        proxy, it_is = rig.proxy(HOSTS), service{ "zookeeper", "redis-set" }
+        it_is.options.engines.zookeeper.zookeeper = proxy.hosts
+    end)
+    after_each(function()
+        close_all()
+        proxy:stop()
+    end)
+
+    local function cut(lease)
+        proxy:command "refuse"
+        proxy:command "cut"
+        rig.wait_for("the doubt", function() return lease:state() == "suspect" end)
+        assert.is_false(lease:held())
+        assert.equal(0, lease:remaining())
+    end
+
+    local function mend(lease)
+        proxy:command "accept"
+        rig.wait_for("the lock again", function() return lease:held() end)
+        assert.is_true(lease:check())
+    end
+
+    it("a switch waits for it", function()
+        together(function()
+            local first, mine = it_is:open()
+            it_is.options.engines.zookeeper.zookeeper = HOSTS
+            local second, yours = it_is:open()
+            local lease = assert(mine:acquire(PATIENT))
+            begin_switch(second, "redis-set")
+            cut(lease)
+            first.member:tend()
+            begin_switch(second, "redis-set")
+            assert.equal("zookeeper redis-set", it_is:epoch())
+            assert.equal("timeout", refusal(yours, SOON))
+            mend(lease)
+            assert.is_true(lease:release())
+            rig.wait_for("the switch", function() return it_is:epoch() == "redis-set" end)
+        end)
+    end)
+
+    it("the release of another lock takes nothing from it", function()
+        local client, mine = it_is:open()
+        local lease = assert(mine:acquire(PATIENT))
+        local other = assert(client:mutex("another"):acquire(PATIENT))
+        cut(lease)
+        other:release()
+        assert.equal("suspect", lease:state())
+        mend(lease)
+        assert.is_true(lease:release())
+    end)
+
+    it("an answer that does not come does not end it", function()
+        it_is.options.engines.zookeeper.zookeeper = HOSTS
+        it_is.options.zookeeper = proxy.hosts
+        local _, mine = it_is:open()
+        local lease = assert(mine:acquire(PATIENT))
+        cut(lease)
+        assert.equal("connection", code_of(lease:check()))
+        assert.equal("suspect", lease:state())
+        mend(lease)
+        assert.is_true(lease:release())
+    end)
+end)
+
+
+-- --- errors ------------------------------------------------------------------------------------
+
+describe("an error that ends a run", function()
+    -- Several ask for the lock in it; the error comes after so many seconds.
+    local function broken_run(lock, seconds)
+        local function ask()
+            lock:with(PATIENT, function() zklock.sleep(0.001) end)
+            zklock.sleep(PATIENT)
+        end
+        local _, problem = pcall(together, ask, ask, ask, function()
+            zklock.sleep(seconds)
+            error("no", 0)
+        end)
+        assert.equal("no", problem)
+        collectgarbage() -- what was dropped, where coroutines cannot be closed
+    end
+
+    it("breaks nothing, whenever it comes: locks are had, and a switch comes through", function()
+        local it_is = service(FIRST_TWO)
+        it_is.options.engines["redis-set"].lease = LIFE
+        local _, mine = it_is:open()
+        local client, yours = it_is:open()
+        for moment = 0, 19 do
+            broken_run(mine, moment * 0.0005)
+            assert.is_true(assert(mine:acquire(PATIENT)):release())
+            assert.is_true(client:switch(moment % 2 == 0 and "zookeeper" or "redis-set", PATIENT))
+            assert.is_true(assert(yours:acquire(PATIENT)):release())
+        end
+    end)
+
+    if coroutine.close then -- luacheck: globals coroutine.close
+        it("gives back the lock of one engine, had while another one's was waited for", function()
+            local it_is = service(FIRST_TWO)
+            local keeper = it_is:open()
+            local kept = assert(keeper:mutex("another"):acquire(PATIENT))
+            set_switch(keeper, "zookeeper")
+            local foreign = assert(alone("zookeeper"):mutex(it_is.name):acquire(PATIENT))
+            local first = alone("redis-set"):mutex(it_is.name)
+            local _, lock = it_is:open()
+            local _, problem = pcall(together, function() lock:acquire(PATIENT) end, function()
+                rig.wait_for("the first lock", function()
+                    local lease = first:acquire(0)
+                    return not lease or not lease:release()
+                end)
+                error("no", 0)
+            end)
+            assert.equal("no", problem)
+            assert.is_true(assert(first:acquire(0)):release()) -- its life is longer than this test
+            foreign:release()
+            kept:release()
+        end)
+    end
+end)
+
+
 -- --- what a lock has besides -------------------------------------------------------------------
 
 describe("a lock of cerberus", function()

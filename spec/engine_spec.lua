@@ -573,6 +573,80 @@ describe("redisson (ALG-04, SYS-09)", function()
         assert.equal(4, served)
     end)
 
+    -- Does both at once, until an error ends the run.
+    local function broken_run(fn, other)
+        local _, problem = pcall(zklock.run, fn, function()
+            other()
+            error("no", 0)
+        end)
+        assert.equal("no", problem)
+    end
+
+    it("wakes a waiter also when one before it was dropped with its run", function()
+        local mine, yours = two("redisson", { lease = 60 })
+        local lease, served = assert(mine:acquire(0)), false
+        local function wait()
+            assert(yours:acquire()):release()
+            served = true
+        end
+        local function listens() return next(yours.engine.requests).waiter ~= nil end
+        broken_run(wait, function() rig.wait_for("the first waiter", listens) end)
+        zklock.run(wait, function()
+            zklock.sleep(SOON)
+            lease:release()
+            rig.wait_for("the second one", function() return served end)
+        end)
+    end)
+
+    it("is renewed in a run that begins as soon as an error has ended another one", function()
+        local it_is = open("redisson", { lease = 6 })
+        local function hold(fn)
+            local lease = assert(it_is:mutex(new_name()):acquire(0))
+            fn(lease)
+            lease:release()
+        end
+        broken_run(function() hold(function() zklock.sleep(PATIENT) end) end,
+            function() zklock.sleep(0) end)
+        zklock.run(function()
+            hold(function(lease)
+                local expires = lease.expires
+                rig.wait_for("the renewal", function() return lease.expires > expires end)
+            end)
+        end)
+    end)
+
+    it("is not renewed any more when nobody has the lease", function()
+        local it_is, name = open("redisson", { lease = 0.3 }), new_name()
+        broken_run(function()
+            local lease = assert(it_is:mutex(name):acquire(0))
+            zklock.sleep(PATIENT)
+            lease:release()
+        end, function() zklock.sleep(0) end)
+        collectgarbage()
+        zklock.run(function()
+            local other = assert(it_is:mutex(new_name()):acquire(0)) -- which is renewed
+            assert.is_true(assert(open("redisson"):mutex(name):acquire(PATIENT)):release())
+            other:release()
+        end)
+    end)
+
+    if coroutine.close then -- luacheck: globals coroutine.close
+        it("is given back when the run ends while a part of several is waited for", function()
+            local it_is, first, second = open "redisson", new_name(), new_name()
+            local other = open "redisson"
+            local lease = assert(other:mutex(second):acquire(0))
+            local several = it_is:multi{ it_is:mutex(first), it_is:mutex(second) }
+            broken_run(function() several:acquire(PATIENT) end, function()
+                rig.wait_for("the first", function()
+                    local got = other:mutex(first):acquire(0)
+                    return not got or not got:release()
+                end)
+            end)
+            assert.is_true(assert(other:mutex(first):acquire(0)):release())
+            lease:release()
+        end)
+    end
+
     it("looks for itself when a holder died, at the end of the lock", function()
         local name = new_name()
         kill_holder(source_of("redisson", name, { lease = 0.5 }))

@@ -138,9 +138,25 @@ local function wait(scheduler, request)
 end
 
 
+-- Of the running coroutine, which the scheduler drives.
+local function run_in(scheduler)
+    return scheduler.run_of[this_thread()] or scheduler.run_of[scheduler.resumed]
+end
+
+
+--- Nil outside of a run. In one: a function that tells whether it, or one around it, has ended;
+-- then what was started in it is not resumed any more.
+function _M.end_of_run()
+    local scheduler = driving()
+    if not scheduler then return nil end
+    local run = run_in(scheduler)
+    return function() return is_over(run) end
+end
+
+
 -- Starts fn as a task of the outermost run around.
 local function spawn(scheduler, fn)
-    local run = scheduler.run_of[this_thread()] or scheduler.run_of[scheduler.resumed]
+    local run = run_in(scheduler)
     while run.outer do run = run.outer end
     run:start(fn)
     return true, function() return is_over(run) end

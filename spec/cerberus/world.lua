@@ -1,12 +1,17 @@
---- A small world for the engine `cerberus`: a ZooKeeper, two engines, and processes whose every
+--- A small world for the engine `cerberus`: a ZooKeeper, three engines, and processes whose every
 --- request is carried out when a test says so. The engine's own files run in it as they ship; only
---- what they stand on is replaced: zklock (connect, sleep), the clock, and two ways to lock.
+--- what they stand on is replaced: zklock (connect, sleep), the clock, and three ways to lock.
+---
+--- A process has two sessions of ZooKeeper's: one for the switch, one for the locks of the engine
+--- `zookeeper`. A session without its connection knows nothing of its leases but that they may be
+--- held: they are suspect. They are held again when it is back, and lost when it has expired.
 ---
 --- A task is a coroutine; it stops before each request. world:choices() are what may happen next,
 --- world:take(choice) lets it happen.
 
 local LIFE = 10 -- seconds of a lock of either engine
 local TICK = 5  -- seconds by which time goes on
+local SESSIONS = { "switch", "locks" } -- of each process
 local AGES = 100     -- seconds after which no lock of a dead process lives
 local SETTLED = 1000 -- rounds in which all must have ended
 
@@ -67,12 +72,17 @@ end
 
 -- ZooKeeper --------------------------------------------------------------------------------------
 
+-- What ZooKeeper says when the session has no connection to it.
+local function no_answer() return nil, "timeout: no connection", "timeout" end
+
+
 local Lease = {}
 Lease.__index = Lease
 
 function Lease:state()
     if self.released then return "released" end
-    return self.process.session == self.session and "held" or "lost"
+    if self.session.number ~= self.number or self.ends <= world.time then return "lost" end
+    return self.session.is_cut and "suspect" or "held"
 end
 
 function Lease:held() return self:state() == "held" end
@@ -80,8 +90,10 @@ function Lease:remaining() return self:held() and LIFE or 0 end
 
 function Lease:check()
     step "check"
-    if self:held() then return true end
-    return nil, "lost", "lost"
+    local state = self:state()
+    if state == "held" then return true end
+    if state == "suspect" then return no_answer() end
+    return nil, state, state
 end
 
 function Lease:release()
@@ -92,27 +104,46 @@ function Lease:release()
     return true
 end
 
+function Lease:close()
+    if not self.released then self:release() end
+end
+
+Lease.__close = Lease.close
+
+-- A write is { kind, path, text, version }, a check { kind, path, version }.
+local function is_allowed(write)
+    local kind, node = write[1], world.nodes[write[2]]
+    if kind == "create" then return not node end
+    local version = kind == "check" and write[3] or write[4]
+    return not version or node.version == version
+end
+
+local function carry_out(write)
+    local kind, path, text = write[1], write[2], write[3]
+    if kind == "check" then return end
+    local node = world.nodes[path]
+    world.nodes[path] = { text = text, version = node and node.version + 1 or 0 }
+    changed(path)
+end
+
 -- A reply may be lost, with what was asked for done or not.
 function Lease:guard(writes)
     local fate = request("write " .. writes[1][2])
-    if fate == "not sent" then return nil, "timeout: nothing was written", "timeout" end
+    if fate == "not sent" or self:state() == "suspect" then return no_answer() end
     if not self:held() then return nil, "lost", "lost" end
     for _, write in ipairs(writes) do
-        local kind, path, text, version = write[1], write[2], write[3], write[4]
-        local node = world.nodes[path]
-        if kind == "create" and node or version and node.version ~= version then
-            return nil, "conflict", "conflict"
-        end
-        world.nodes[path] = { text = text, version = node and node.version + 1 or 0 }
-        changed(path)
+        if not is_allowed(write) then return nil, "conflict", "conflict" end
     end
+    for _, write in ipairs(writes) do carry_out(write) end
     if fate == "not answered" then return nil, "timeout: not known", "timeout" end
     return true
 end
 
 
-local function new_lease(process, give_up)
-    return setmetatable({ process = process, session = process.session, give_up = give_up }, Lease)
+local function new_lease(session, give_up)
+    return setmetatable({
+        session = session, number = session.number, give_up = give_up, ends = math.huge,
+    }, Lease)
 end
 
 
@@ -122,6 +153,7 @@ Session.__index = Session
 function Session:get(path)
     local read = READ_ALONG[path:match "[^/]+$"] and step or request
     if self.process.at_desk ~= coroutine.running() then read("read " .. path) end
+    if self.is_cut then return no_answer() end
     local node = world.nodes[path]
     if not node then return nil, "no_node", "no_node" end
     return node.text, node.version
@@ -129,27 +161,32 @@ end
 
 function Session:mutex(path)
     local process = self.process
-    return { acquire = function()
-        step("acquire " .. path, function() return not world.held[path] end)
+    local function is_free()
+        return not world.held[path] or world.held[path].ends <= world.time
+    end
+    return { acquire = function(_, given)
+        step("acquire " .. path, function() return self.is_cut or is_free() end)
+        if self.is_cut then return no_answer() end
         process.at_desk = coroutine.running()
         local lease
-        lease = new_lease(process, function()
+        lease = new_lease(self, function()
             process.at_desk = nil
             if world.held[path] == lease then world.held[path] = nil end
         end)
+        lease.ends = world.time + given.max_hold
         world.held[path] = lease
         return lease
     end }
 end
 
 function Session:rwlock(path, options)
-    local process = self.process
     world.readers[path] = world.readers[path] or {}
     local lock = {}
     function lock.acquire()
         request("register " .. path)
+        if self.is_cut then return no_answer() end
         local lease
-        lease = new_lease(process, function()
+        lease = new_lease(self, function()
             for i, each in ipairs(world.readers[path]) do
                 if each.lease == lease then table.remove(world.readers[path], i) break end
             end
@@ -159,6 +196,7 @@ function Session:rwlock(path, options)
     end
     function lock.queue()
         step("list " .. path)
+        if self.is_cut then return no_answer() end
         local list = {}
         for i, each in ipairs(world.readers[path]) do
             list[i] = { data = each.data }
@@ -174,6 +212,12 @@ function Session:watch(path, fn)
 end
 
 function Session.close() end
+
+
+-- Of a process; `name` is what it is for.
+local function new_session(process, name)
+    return setmetatable({ process = process, name = name, number = 1, is_cut = false }, Session)
+end
 
 
 -- engines ----------------------------------------------------------------------------------------
@@ -229,13 +273,46 @@ local function way_of(kind)
 end
 
 
+-- The engine `zookeeper`: its leases are zklock's own. A session that ends gives up what it has.
+local own = {
+    has = { owned = true, fair = true },
+    fields = {}, defaults = { session = LIFE },
+    validate = function() end,
+}
+
+local Own = {}
+Own.__index = Own
+
+function own.open()
+    return setmetatable({ session = world.running.process.sessions.locks, interrupted = {} }, Own)
+end
+
+function Own:interrupt(owner) self.interrupted[owner] = true end
+function Own.close() end
+
+function Own:mutex(name)
+    local session, holders = self.session, world.engines.zookeeper
+    return { acquire = function(_, given)
+        self.interrupted[given.owner] = nil
+        request("lock zookeeper", function()
+            return self.interrupted[given.owner] or not session.is_cut and not holders[name]
+        end)
+        if self.interrupted[given.owner] then return nil, "interrupted", "interrupted" end
+        local lease
+        lease = new_lease(session, function()
+            if holders[name] == lease then holders[name] = nil end
+        end)
+        holders[name] = lease
+        return lease
+    end }
+end
+
+
 -- what the engine's files are given --------------------------------------------------------------
 
 local FAKES = {
     ["zklock"] = {
-        connect = function()
-            return setmetatable({ process = world.running.process }, Session)
-        end,
+        connect = function() return world.running.process.sessions.switch end,
         -- Who looks again sees the same, unless something has happened.
         sleep = function()
             local before = world.change
@@ -243,10 +320,14 @@ local FAKES = {
         end,
     },
     ["zklock.core"] = { now = function() return world.time end },
-    ["zklock.tasks"] = { active = function() return world.in_run end },
+    ["zklock.tasks"] = {
+        active = function() return world.in_run end,
+        end_of_run = function() return world.in_run and function() return false end or nil end,
+    },
     ["zklock.engine.redis"] = { unique = unique },
     ["zklock.engine.redis_set"] = way_of "redis-set",
     ["zklock.engine.sql_table"] = way_of "sql-table",
+    ["zklock.engine.zookeeper"] = own,
 }
 
 local saved
@@ -279,8 +360,10 @@ end
 --- A process; `start(process)` makes its engine, without being stopped.
 function World:process(start)
     local process = {
-        number = #self.processes + 1, session = 1, watches = {}, leases = {}, tasks = {},
-        ids = 0,
+        number = #self.processes + 1, watches = {}, leases = {}, tasks = {}, ids = 0,
+    }
+    process.sessions = {
+        switch = new_session(process, "switch"), locks = new_session(process, "locks"),
     }
     self.processes[process.number] = process
     self:task(process, "start", start)
@@ -289,6 +372,26 @@ function World:process(start)
     self:tell(process)
     process.tasks = {}
     return process
+end
+
+
+--- The tasks of the process, which begin anew when its run has ended by an error.
+function World:begin(process, tasks)
+    process.begin = function()
+        for _, task in ipairs(tasks) do self:task(process, task.name, task.fn) end
+    end
+    process.begin()
+end
+
+
+--- The process's run ends by an error: nobody resumes its tasks any more, and what nothing else
+--- refers to is collected.
+function World.drop(_, process)
+    for _, task in ipairs(process.tasks) do task.done = true end
+    process.tasks, process.at_desk = {}, nil
+    local requests = process.engine.requests
+    for each in pairs(requests) do requests[each] = nil end
+    process.begin()
 end
 
 
@@ -338,6 +441,31 @@ local function is_runnable(task)
 end
 
 
+-- A session expires, loses its connection, or has it again.
+function World:add_faults_of(session, add)
+    local name = ("%d's session for the %s "):format(session.process.number, session.name)
+    if self.expiries > 0 then
+        add(name .. "expires", function()
+            self.expiries = self.expiries - 1
+            self:expire(session)
+        end)
+    end
+    if session.is_cut then
+        add(name .. "is back", function() self:mend(session) end, nil, true)
+    elseif self.cuts > 0 then
+        add(name .. "is cut", function()
+            self.cuts, self.change = self.cuts - 1, {}
+            session.is_cut = true
+        end)
+    end
+end
+
+
+function World:mend(session)
+    session.is_cut, self.change = false, {}
+end
+
+
 --- All that may happen next, each with a name that tells it apart.
 function World:choices()
     local list = {}
@@ -363,10 +491,13 @@ function World:choices()
         if not process.halted and has_news(process) then
             add(n .. " is told", function() self:tell(process) end, nil, true)
         end
-        if self.expiries > 0 then
-            add(n .. "'s session expires", function()
-                self.expiries = self.expiries - 1
-                self:expire(process)
+        for _, name in ipairs(self.sessions) do
+            self:add_faults_of(process.sessions[name], add)
+        end
+        if self.drops > 0 and process.begin and not process.halted then
+            add(n .. "'s run ends by an error", function()
+                self.drops, self.change = self.drops - 1, {}
+                self:drop(process)
             end)
         end
         if self.halts > 0 and not process.halted then
@@ -393,12 +524,14 @@ end
 
 
 --- The server ends the session: its nodes go.
-function World:expire(process)
+function World:expire(session)
     local function is_gone(lease)
-        return lease.process == process and lease.session == process.session
+        return lease.session == session and lease.number == session.number
     end
-    for path, lease in pairs(self.held) do
-        if is_gone(lease) then self.held[path] = nil end
+    for _, held in ipairs{ self.held, self.engines.zookeeper } do
+        for name, lease in pairs(held) do
+            if is_gone(lease) then held[name] = nil end
+        end
     end
     for _, readers in pairs(self.readers) do
         for i = #readers, 1, -1 do
@@ -406,7 +539,7 @@ function World:expire(process)
         end
     end
     self.change = {}
-    process.session, process.at_desk = process.session + 1, nil
+    session.number, session.process.at_desk = session.number + 1, nil
 end
 
 
@@ -447,9 +580,10 @@ function World:key()
     named[self] = "world"
     for _, process in ipairs(self.processes) do named[process] = "process " .. process.number end
     local parts = {
-        self.time, self.losses, self.expiries, self.halts, self.ticks, self.deaths,
+        self.time, self.losses, self.expiries, self.halts, self.ticks, self.deaths, self.cuts,
+        self.drops,
         sorted(self.nodes, function(node) return node.text .. node.version end),
-        sorted(self.held, function(lease) return lease.process.number end),
+        sorted(self.held, function(lease) return lease.session.process.number end),
         sorted(self.readers, function(readers)
             local ids = {}
             for i, each in ipairs(readers) do ids[i] = each.data end
@@ -457,6 +591,7 @@ function World:key()
         end),
         sorted(self.engines, function(locks)
             return sorted(locks, function(grant)
+                if grant.session then return grant.session.process.number end
                 return ("%s %g"):format(grant.value, grant.expires)
             end)
         end),
@@ -469,7 +604,11 @@ function World:key()
         end
         parts[#parts + 1] = snapshot.of(
             { process.engine, process.leases, process.watches, process.state }, threads, named)
-        parts[#parts + 1] = ("%d %s"):format(process.session, process.halted)
+        parts[#parts + 1] = tostring(process.halted)
+        for _, name in ipairs(SESSIONS) do
+            local session = process.sessions[name]
+            parts[#parts + 1] = ("%d %s"):format(session.number, session.is_cut)
+        end
     end
     return rename_ids(table.concat(parts, "|"))
 end
@@ -494,7 +633,7 @@ end
 local function renew(process)
     for _, lease in ipairs(process.leases) do
         for _, part in ipairs(lease.parts) do
-            local grant = world.engines[part.lock.engine.name][part.name]
+            local grant = part.lock and world.engines[part.lock.engine.name][part.name]
             local is_had = grant and grant.value == part.value and grant.expires > world.time
             if is_had and not part.over and part.renewed_with:held() then
                 grant.expires, part.expires = world.time + LIFE, world.time + LIFE
@@ -517,8 +656,12 @@ end
 --- have theirs.
 function World:settle()
     self.losses, self.expiries, self.halts, self.ticks, self.deaths = 0, 0, 0, 0, 0
+    self.cuts, self.drops = 0, 0
     for _, process in ipairs(self.processes) do
-        if process.halted then self:expire(process) end
+        for _, session in pairs(process.sessions) do
+            self:mend(session)
+            if process.halted then self:expire(session) end
+        end
     end
     for _ = 1, SETTLED do
         local choices = self:choices()
@@ -540,9 +683,11 @@ local function new(budget)
     world = setmetatable({
         time = 0, nodes = {}, held = {}, readers = {}, dead = {}, processes = {}, change = {},
         large_steps = budget.large_steps, renews = budget.renews,
-        engines = { ["redis-set"] = {}, ["sql-table"] = {} },
+        engines = { ["redis-set"] = {}, ["sql-table"] = {}, zookeeper = {} },
+        sessions = budget.sessions or { "switch" },
         losses = budget.losses or 0, expiries = budget.expiries or 0, halts = budget.halts or 0,
         ticks = budget.ticks or 0, deaths = budget.deaths or 0,
+        cuts = budget.cuts or 0, drops = budget.drops or 0,
     }, World)
     return world
 end

@@ -29,7 +29,8 @@ local receiver = require "zklock.receiver"
 ---@field has zklock.engine.Has
 ---@field options table
 ---@field way table  see zklock.engine.lock
----@field requests table<zklock.engine.Request, true>  waits for its locks
+---@field requests table<zklock.engine.Request, true>  waits for its locks; weak: a request goes
+--- with its coroutine
 local Engine = { __name = "zklock.engine" }
 Engine.__index = Engine
 
@@ -166,7 +167,8 @@ receiver(Engine, Engine, "engine")
 ---@param given table  its options, complete
 function Engine.new(name, way, given)
     return setmetatable({
-        name = name, way = way, has = way.has, options = given, requests = {},
+        name = name, way = way, has = way.has, options = given,
+        requests = setmetatable({}, { __mode = "k" }),
     }, Engine)
 end
 

@@ -22,27 +22,39 @@ local Lease = { __name = "zklock.engine.lease" }
 Lease.__index = Lease
 
 
--- Seconds until it ends: the first of several.
-local function seconds_left(self)
-    local left = self.expires and self.expires - now() or math.huge
-    for _, part in ipairs(self.parts or {}) do left = math.min(left, part:remaining()) end
-    return math.max(left, 0)
+-- The state of a lease that depends on another one: the worse of both. A suspect lease may be held
+-- again; a lost one has ended.
+local function with(state, other)
+    local others = other:state()
+    if state == "lost" or others == "lost" or others == "released" then return "lost" end
+    return others == "suspect" and "suspect" or state
 end
 
 
---- Do the engines keep the lock for its holder still? By this process's clock, and without a look
---- at the registration that it may be bound to.
+-- What its engines say of it, by this process's clock.
+local function state_of(self)
+    if self.over then return self.over end
+    local state = self.expires and self.expires <= now() and "lost" or "held"
+    for _, part in ipairs(self.parts or {}) do state = with(state, part) end
+    return state
+end
+
+
+--- May its engines have the lock for its holder still? By this process's clock, and without a look
+--- at the registration that the lease may be bound to. A suspect lease lives.
 ---@return boolean
-function Lease:lives() return not self.over and seconds_left(self) > 0 end
+function Lease:lives()
+    local state = state_of(self)
+    return state == "held" or state == "suspect"
+end
 
 
 --- By this process's clock and by what it was told; asks nobody.
 ---@return "held"|"suspect"|"lost"|"released"
 function Lease:state()
-    if self.over then return self.over end
-    if not self:lives() then return "lost" end
-    local state = self.bound and self.bound:state() or "held"
-    return state == "released" and "lost" or state
+    local state = state_of(self)
+    if state == "released" or not self.bound then return state end
+    return with(state, self.bound)
 end
 
 
@@ -50,10 +62,12 @@ end
 function Lease:held() return self:state() == "held" end
 
 
----@return number seconds until it ends by itself; 0: it has ended; math.huge: it never does
+---@return number seconds for which "held" is certain; 0: it is not; math.huge: it has no end
 function Lease:remaining()
     if not self:held() then return 0 end
-    return math.min(seconds_left(self), self.bound and self.bound:remaining() or math.huge)
+    local left = self.expires and self.expires - now() or math.huge
+    for _, part in ipairs(self.parts or {}) do left = math.min(left, part:remaining()) end
+    return math.max(math.min(left, self.bound and self.bound:remaining() or math.huge), 0)
 end
 
 

@@ -1,6 +1,7 @@
 --- Leases of several locks that are had as one.
 
 local failure = require "zklock.engine.failure"
+local scope = require "zklock.scope"
 
 
 local parts = {}
@@ -13,6 +14,34 @@ function parts.release(leases)
     local had = true
     for i = #leases, 1, -1 do had = leases[i]:release() and had end
     return had
+end
+
+
+-- Leases that are taken one after the other.
+local Gathering = {}
+Gathering.__index = Gathering
+
+function Gathering:close()
+    if not self.complete then parts.release(self.leases) end
+    self.complete = true
+end
+
+Gathering.__close = Gathering.close
+
+
+local function gather(self, take, ...)
+    self.complete = take(self.leases, ...)
+    return self.complete and self.leases or nil
+end
+
+
+--- Calls take(leases, ...), which adds to the list, and says whether all that is wanted is in it.
+--- If not, or if it does not come to its end, those that are in it are released.
+---@param take fun(leases: table[], ...): boolean
+---@return table[]? leases
+function parts.gather(take, ...)
+    local self = setmetatable({ leases = {}, complete = false }, Gathering)
+    return scope(self, gather, self, take, ...)
 end
 
 

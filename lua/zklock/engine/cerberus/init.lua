@@ -159,14 +159,10 @@ end
 
 -- The grant that counts, or nil.
 local function try_in(lock, registration, owner, request)
-    local leases = {}
-    local ok, counts = pcall(take, leases, lock, registration, owner, request)
-    if ok and counts then
-        for _, lease in ipairs(leases) do lease.renewed_with = registration.lease end
-        return { value = registration, parts = leases, bound = registration.lease }
-    end
-    parts.release(leases)
-    if not ok then error(counts, 0) end
+    local leases = parts.gather(take, lock, registration, owner, request)
+    if not leases then return nil end
+    for _, lease in ipairs(leases) do lease.renewed_with = registration.lease end
+    return { value = registration, parts = leases, bound = registration.lease }
 end
 
 
@@ -174,19 +170,21 @@ local function try_safely(lock, owner, request)
     local member = lock.engine.member
     member:tend(false, request.due)
     local registration = member:join(request.due)
-    if not registration then return nil, AGAIN end
-    registration.attempts = registration.attempts + 1
-    local ok, grant = pcall(try_in, lock, registration, owner, request)
-    registration.attempts = registration.attempts - 1
-    if not ok then error(grant, 0) end
-    return grant, AGAIN
+    return registration and try_in(lock, registration, owner, request), AGAIN
 end
 
 
--- Looks after the switch while the run lasts; the coroutine goes with it.
+-- Does a coroutine look after the switch? It goes with its run, or with the host of that.
+local function is_looked_after(engine)
+    return engine.looked and not engine.is_over() and core.now() < engine.looked + 3 * TEND
+end
+
+
+-- Looks after the switch while the run lasts.
 local function look_after(engine)
-    if not tasks.active() or engine.looked and core.now() < engine.looked + 3 * TEND then return end
-    engine.number = engine.number + 1
+    local is_over = tasks.end_of_run()
+    if not is_over or is_looked_after(engine) then return end
+    engine.number, engine.is_over = engine.number + 1, is_over
     coroutine.wrap(function(number)
         while engine.number == number and not engine.closed do
             engine.looked = core.now()
@@ -197,9 +195,9 @@ local function look_after(engine)
 end
 
 
--- After a lock, or an attempt in vain.
+-- After a lock, or a request in vain. A request that still waits will come here after its end.
 local function settle(engine)
-    if not tasks.active() then engine.member:rest() end
+    if not tasks.active() and not next(engine.requests) then engine.member:rest() end
     engine.member:tend()
 end
 
@@ -243,12 +241,12 @@ end
 
 
 function way.granted(lease)
-    if lease.value then lease.value.leases[lease] = true end
+    if lease.value then lease.value:add(lease) end
 end
 
 
 function way.check(lease)
-    if lease.value and not lease.value.lease:check() then return false end
+    if lease.value and not lease.value:check() then return false end
     return parts.each(lease.parts, "check")
 end
 
@@ -257,7 +255,7 @@ function way.release(lease)
     local stood = not lease.value or lease.value:stands()
     local had = parts.release(lease.parts) and stood
     if lease.value then
-        lease.value.leases[lease] = nil
+        lease.value:remove(lease)
         settle(lease.lock.engine)
     end
     return had

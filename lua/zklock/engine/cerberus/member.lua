@@ -3,6 +3,7 @@
 --- and takes it if it is the first.
 
 local core = require "zklock.core"
+local errand = require "zklock.engine.cerberus.errand"
 local failure = require "zklock.engine.failure"
 local left = require("zklock.engine.cerberus.place").left
 local members = require "zklock.engine.cerberus.members"
@@ -20,11 +21,11 @@ local PAUSE = 0.005 -- seconds, between looks whether another coroutine has regi
 ---@field epoch zklock.engine.Epoch?  as far as it is known
 ---@field wish zklock.engine.Wish?    the same
 ---@field present zklock.engine.Registration?  of that epoch
----@field past zklock.engine.Registration[]    to be left
+---@field entered zklock.engine.Registration[]  those not left yet: the present one, and past ones
 ---@field gone table<string, number>  since when members are known to have died
 ---@field awaits string?  why the next step is not taken
----@field joining boolean?  a coroutine registers
----@field tending boolean?  a coroutine tends
+---@field joining zklock.engine.Errand   to register
+---@field stepping zklock.engine.Errand  to look for the next step of the switch, and take it
 ---@field on_change fun()?  called when the epoch has changed
 local Member = {}
 Member.__index = Member
@@ -33,17 +34,14 @@ Member.__index = Member
 local member = {}
 
 
--- Seconds for which locks of the epoch's engines may outlive their process.
-local function life_of(self, epoch)
-    local longest = 0
-    for _, name in ipairs(epoch.engines) do longest = math.max(longest, self.order:life(name)) end
-    return longest
-end
-
-
-local function retire(self)
-    if self.present then self.past[#self.past + 1] = self.present end
-    self.present = nil
+-- Seconds for which locks of the epoch's engines may outlive their process, and their leases.
+local function lives_of(self, epoch)
+    local life, remains = 0, 0
+    for _, name in ipairs(epoch.engines) do
+        life = math.max(life, self.order:life(name))
+        remains = math.max(remains, self.order:remains(name))
+    end
+    return { of_process = life, of_lease = remains }
 end
 
 
@@ -52,35 +50,42 @@ end
 function Member:know(epoch)
     if self.epoch and epoch.number <= self.epoch.number then return end
     self.epoch = epoch
-    retire(self)
-end
-
-
--- Writes the line, and looks whether the registration counts.
-local function confirm(self, new, due)
-    new:enlist(life_of(self, new.epoch), due)
-    return new:is_current(due) and new.epoch.number == self.epoch.number
-end
-
-
--- A registration that does not come to count is left again.
-local function register(self, due)
-    self:know(self.place:epoch(due))
-    local new = registrations.new(self.place, self.epoch, due)
-    local ok, counts = pcall(confirm, self, new, due)
-    if ok and counts then
-        self.present = new
-    else
-        self.past[#self.past + 1] = new
-    end
-    if not ok then error(counts, 0) end
+    self.present = nil
 end
 
 
 -- The registration of the present epoch, if there is one that stands.
 local function standing(self)
-    if self.present and not self.present:stands() then retire(self) end
+    if self.present and not self.present:stands() then self.present = nil end
     return self.present
+end
+
+
+-- The same, and it counts.
+local function counting(self)
+    local present = standing(self)
+    return present and present.counts and present or nil
+end
+
+
+-- A registration of the epoch that is known to be the present one. From its first moment it is
+-- among those to be left.
+local function enter(self, due)
+    local epoch = self.epoch
+    local new = registrations.new(self.place, epoch, lives_of(self, epoch), due)
+    self.entered[#self.entered + 1] = new
+    if epoch == self.epoch then self.present = new end
+end
+
+
+-- One that another coroutine began is gone on with.
+local function register(self, due)
+    self:know(self.place:epoch(due))
+    if not standing(self) then enter(self, due) end
+    local present = self.present
+    if not present then return end
+    present:enlist(due)
+    present.counts = present:is_current(due)
 end
 
 
@@ -88,23 +93,35 @@ end
 ---@param due number?
 ---@return zklock.engine.Registration?  nil: the epoch has just changed, or the time is over
 function Member:join(due)
-    while self.joining and not (due and core.now() > due) do zklock.sleep(PAUSE) end
-    if standing(self) or self.joining then return self.present end
-    self.joining = true
-    local ok, problem = pcall(register, self, due)
-    self.joining = false
-    if not ok then error(problem, 0) end
-    return self.present
+    while self.joining:is_under_way() and not (due and core.now() > due) do zklock.sleep(PAUSE) end
+    if not counting(self) and not self.joining:is_under_way() then
+        self.joining:go(register, self, due)
+    end
+    return counting(self)
 end
 
 
--- Leaves the epochs in which this process has no lock any more.
+local function leave(self, each, due)
+    each:strike_off(due)
+    for i, other in ipairs(self.entered) do
+        if other == each then table.remove(self.entered, i) break end
+    end
+end
+
+
+-- Leaves the epochs in which this process has no lease any more: first what holds a switch up, as
+-- that waits for no answer. The line stays until all locks have ended, as of a process that died.
 local function leave_the_past(self, due)
-    for i = #self.past, 1, -1 do
-        local each = self.past[i]
-        if not each:is_used() then
-            each:leave(due)
-            table.remove(self.past, i)
+    local past = {}
+    for _, each in ipairs(self.entered) do
+        if each ~= self.present and not each:is_used() then
+            each.lease:release()
+            past[#past + 1] = each
+        end
+    end
+    for _, each in ipairs(past) do
+        if each:is_over() and not each.leaving:is_under_way() then
+            each.leaving:go(leave, self, each, due)
         end
     end
 end
@@ -161,9 +178,9 @@ local function step(self, due)
     local following, must_wait = rules.following(epoch, self.order.names, wish)
     self.awaits = following and must_wait and before(self, epoch, due) or nil
     if not following or self.awaits then return end
-    -- Another member may be quicker.
+    -- Another member may be quicker, or the switch may have been set.
     self.place:change(due, function(write)
-        write("epoch", rules.text(following), epoch.version)
+        write("epoch", rules.text(following), epoch.version, wish)
     end)
     self:know(self.place:epoch(due))
 end
@@ -179,38 +196,35 @@ end
 
 local function tend(self, at_any_rate, due)
     standing(self)
-    if #self.past > 0 then leave_the_past(self, due) end
-    if at_any_rate or self:is_switching() then step(self, due) end
+    leave_the_past(self, due)
+    if at_any_rate or self:is_switching() and not self.stepping:is_under_way() then
+        self.stepping:go(step, self, due)
+    end
 end
 
 
 --- Does what there is to do, unless another coroutine is at it: leaves epochs that are past, and
 --- takes the next step of a switch. What ZooKeeper does not answer is done the next time.
----@param at_any_rate boolean?  also if no switch is known to be on its way
+---@param at_any_rate boolean?  also if no switch is known to be on its way, or another is at it
 ---@param due number?
 ---@return nil|boolean ok
 ---@return string? message
 function Member:tend(at_any_rate, due)
-    if self.tending then return true end
-    self.tending = true
-    local results = { pcall(failure.catch, self.place.root, tend, self, at_any_rate, due) }
-    self.tending = false
-    if not results[1] then error(results[2], 0) end
-    return not results[4], results[3]
+    local _, message, code = failure.catch(self.place.root, tend, self, at_any_rate, due)
+    return not code, message
 end
 
 
 --- This process does not look after the switch until it asks for its next lock: if it has none
 --- now, it must not hold the switch up.
 function Member:rest()
-    local present = self.present
-    if present and not present:is_used() and present.lease:held() then retire(self) end
+    if self.present and not self.present:is_used() then self.present = nil end
 end
 
 
 --- Ends the membership. A process that has a lock stays on the list: the lock's life must pass.
 function Member:close()
-    retire(self)
+    self.present = nil
     failure.catch(self.place.root, leave_the_past, self)
     self.place:close()
 end
@@ -220,7 +234,10 @@ end
 ---@param order zklock.engine.Order
 ---@return zklock.engine.Membership
 function member.new(place, order)
-    local self = setmetatable({ place = place, order = order, past = {}, gone = {} }, Member)
+    local self = setmetatable({
+        place = place, order = order, entered = {}, gone = {}, joining = errand(),
+        stepping = errand(),
+    }, Member)
     place:watch("epoch", function(text, version)
         local epoch = rules.parse(text)
         if not epoch then return end

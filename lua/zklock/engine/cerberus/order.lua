@@ -95,6 +95,12 @@ function Order:kind(name) return part_of(self, name).kind end
 function Order:life(name) return part_of(self, name).life end
 
 
+--- Seconds for which it may outlive its lease, if nobody has that any more: zklock's is released.
+---@param name string
+---@return number
+function Order:remains(name) return self:kind(name) == "zookeeper" and 0 or self:life(name) end
+
+
 --- The engine of that name.
 ---@param name string
 ---@return zklock.engine.Engine

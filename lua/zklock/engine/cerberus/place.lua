@@ -12,6 +12,7 @@
 local core = require "zklock.core"
 local failure = require "zklock.engine.failure"
 local rules = require "zklock.engine.cerberus.rules"
+local scope = require "zklock.scope"
 local zklock = require "zklock"
 
 
@@ -25,6 +26,7 @@ local ANSWER = 1 -- seconds; so long an answer is waited for, also when the time
 ---@field root string
 ---@field first string  the engine of the first epoch
 ---@field desk zklock.Lock
+---@field session_timeout number  seconds
 local Place = {}
 Place.__index = Place
 
@@ -44,24 +46,39 @@ function place.left(due) return due and math.max(due - core.now(), ANSWER) or AN
 local function path_of(self, node) return self.root .. "/" .. node end
 
 
---- Changes nodes, while nobody else does: fn(write) calls write(node, text, version), each time
---- one transaction that the server carries out only if this process has the desk still. It gives
---- false if the node has another version.
----@param due number?
----@param fn fun(write: fun(node: string, text: string, version: integer?): boolean)
-function Place:change(due, fn)
-    local lease, message = self.desk:acquire{ timeout = place.left(due), owner = fn }
-    if not lease then raise(message) end
-    local function write(node, text, version)
+-- What writes with that lease of the desk.
+local function writer(self, lease, due)
+    return function(node, text, version, wish)
         local written, problem, code = lease:guard{
-            { "set", path_of(self, node), text, version }, timeout = place.left(due),
+            { "set", path_of(self, node), text, version },
+            wish and { "check", path_of(self, "cerberus_engine"), wish.version } or nil,
+            timeout = place.left(due),
         }
         if not written and code ~= "conflict" then raise(problem) end
         return written == true
     end
-    local ok, problem = pcall(fn, write)
-    lease:release()
-    if not ok then error(problem, 0) end
+end
+
+
+-- Calls fn(lease, ...) with the desk. A coroutine that nobody resumes any more has it no longer
+-- than a process that died.
+local function at_desk(self, due, fn, ...)
+    local lease, message = self.desk:acquire{
+        timeout = place.left(due), owner = {}, max_hold = self.session_timeout,
+    }
+    if not lease then raise(message) end
+    return scope(lease, fn, lease, ...)
+end
+
+
+--- Changes nodes, while nobody else does: fn(write) calls write(node, text, version, wish), each
+--- time one transaction that the server carries out only if this process has the desk still. It
+--- gives false if the node has another version, or if the switch has: anybody may set that, also
+--- without the desk.
+---@param due number?
+---@param fn fun(write: fun(node: string, text: string, version: integer?, wish: table?): boolean)
+function Place:change(due, fn)
+    at_desk(self, due, function(lease) fn(writer(self, lease, due)) end)
 end
 
 
@@ -87,12 +104,7 @@ local function are_made(self, due)
 end
 
 
---- Makes the nodes, unless they are there.
----@param due number?
-function Place:make(due)
-    if are_made(self, due) then return end
-    local lease, message = self.desk:acquire{ timeout = place.left(due), owner = self }
-    if not lease then raise(message) end
+local function make_nodes(lease, self, due)
     local epoch = { number = 1, engines = { self.first }, wish = 0 }
     local made, problem, code = lease:guard{
         { "create", path_of(self, "cerberus_engine"), self.first },
@@ -100,8 +112,14 @@ function Place:make(due)
         { "create", path_of(self, "members"), "" },
         timeout = place.left(due),
     }
-    lease:release()
     if not made and code ~= "conflict" then raise(problem) end
+end
+
+
+--- Makes the nodes, unless they are there.
+---@param due number?
+function Place:make(due)
+    if not are_made(self, due) then at_desk(self, due, make_nodes, self, due) end
 end
 
 
@@ -166,7 +184,7 @@ function place.open(options, first)
     local session, message = zklock.connect(options.zookeeper, { timeout = options.session })
     if not session then raise(message) end
     local self = setmetatable({
-        session = session, root = options.root, first = first,
+        session = session, root = options.root, first = first, session_timeout = options.session,
         desk = session:mutex(options.root .. "/desk"),
     }, Place)
     local ok, problem = pcall(self.make, self, core.now() + options.session)

@@ -13,21 +13,25 @@ local PAUSE = 0.01
 local multi = {}
 
 
-function multi.try(lock, _, request)
-    local due, leases = core.now() + PART * #lock.parts, {}
+local function take(leases, lock, request)
+    local due = core.now() + PART * #lock.parts
     if request.due then due = math.min(due, request.due) end
     for i, part in ipairs(lock.parts) do
         local lease, message, code = part:acquire{
             timeout = math.max(due - core.now(), 0), owner = request.given.owner,
         }
-        if not lease then
-            parts.release(leases)
-            if code ~= "timeout" then failure.raise(code, message) end
-            return nil, PAUSE * math.random()
-        end
+        if not lease and code ~= "timeout" then failure.raise(code, message) end
+        if not lease then return false end
         leases[i] = lease
     end
-    return { parts = leases }
+    return true
+end
+
+
+function multi.try(lock, _, request)
+    local leases = parts.gather(take, lock, request)
+    if leases then return { parts = leases } end
+    return nil, PAUSE * math.random()
 end
 
 

@@ -9,14 +9,21 @@ local zklock = require "zklock"
 
 
 local LOOK = 0.002 -- seconds between looks
+local WEAK = { __mode = "k" }
 
 
 ---@class zklock.engine.Wakeup
 ---@field redis zklock.engine.Redis
----@field channels table<string, zklock.engine.Waiter[]>  in the order in which they came
+---@field channels table<string, zklock.engine.Channel>  those that are listened to
 local Wakeup = {}
 Wakeup.__index = Wakeup
 
+
+-- A message for one waiter stays here until a waiter takes it: so it is not lost with a waiter
+-- whose coroutine was dropped.
+---@class zklock.engine.Channel
+---@field waiters table<zklock.engine.Waiter, true>  weak: a waiter goes with its coroutine
+---@field free integer  messages for one waiter
 
 ---@class zklock.engine.Waiter
 ---@field channel string
@@ -41,16 +48,31 @@ local function read(self)
 end
 
 
--- A message wakes the first waiter, or all.
+local function wake_all(channel)
+    for waiter in pairs(channel.waiters) do waiter.woken = true end
+end
+
+
+-- A message is for one waiter, or for all.
 local function take(self, message)
-    local kind, channel, payload = message[1], message[2], message[3]
-    if kind ~= "message" then return end
-    for _, waiter in ipairs(self.channels[channel] or {}) do
-        if not waiter.woken then
-            waiter.woken = true
-            if payload ~= "all" then return end
-        end
+    local channel = self.channels[message[2]]
+    if message[1] ~= "message" or not channel then return end
+    if message[3] == "all" then
+        wake_all(channel)
+    else
+        channel.free = channel.free + 1
     end
+end
+
+
+-- Was it woken, or can it take a message?
+local function is_woken(self, waiter)
+    local channel = self.channels[waiter.channel]
+    if not waiter.woken and channel.free > 0 then
+        channel.free = channel.free - 1
+        waiter.woken = true
+    end
+    return waiter.woken
 end
 
 
@@ -73,9 +95,9 @@ end
 local function connect(self)
     if self.redis.client then return end
     self.redis:connected()
-    for channel, waiters in pairs(self.channels) do
-        subscribe(self, channel)
-        for _, waiter in ipairs(waiters) do waiter.woken = true end
+    for name, channel in pairs(self.channels) do
+        subscribe(self, name)
+        wake_all(channel)
     end
 end
 
@@ -85,30 +107,24 @@ end
 ---@return zklock.engine.Waiter
 function Wakeup:listen(channel)
     connect(self)
-    local waiter, waiters = { channel = channel, woken = false }, self.channels[channel]
-    if not waiters then
+    local waiter = { channel = channel, woken = false }
+    if not self.channels[channel] then
         subscribe(self, channel)
-        waiters = {}
-        self.channels[channel] = waiters
+        self.channels[channel] = { waiters = setmetatable({}, WEAK), free = 0 }
     end
-    waiters[#waiters + 1] = waiter
+    self.channels[channel].waiters[waiter] = true
     return waiter
 end
 
 
---- Does not listen any more. A wake-up that came too late for it is the next waiter's.
+--- Does not listen any more.
 ---@param waiter zklock.engine.Waiter
 function Wakeup:leave(waiter)
-    local waiters = self.channels[waiter.channel]
-    for i, each in ipairs(waiters) do
-        if each == waiter then table.remove(waiters, i) break end
-    end
-    if not waiters[1] then
-        self.channels[waiter.channel] = nil
-        if self.redis.client then send(self, "UNSUBSCRIBE", waiter.channel) end
-    elseif waiter.woken then
-        take(self, { "message", waiter.channel, "free" })
-    end
+    local waiters = self.channels[waiter.channel].waiters
+    waiters[waiter] = nil
+    if next(waiters) then return end
+    self.channels[waiter.channel] = nil
+    if self.redis.client then send(self, "UNSUBSCRIBE", waiter.channel) end
 end
 
 
@@ -127,7 +143,7 @@ function Wakeup:wait(waiter, seconds)
     repeat
         zklock.sleep(math.max(math.min(LOOK, due - core.now()), 0))
         failure.catch(waiter.channel, look, self)
-    until waiter.woken or core.now() >= due
+    until is_woken(self, waiter) or core.now() >= due
     waiter.woken = false
 end
 

@@ -14,8 +14,9 @@ local LOOKS = 4  -- in each of them
 
 ---@class zklock.engine.Watchdog
 ---@field lease number  seconds
----@field due table<zklock.engine.Lease, number>
+---@field due table<zklock.engine.Lease, number>  weak: a lease that nobody has is not renewed
 ---@field round number?  when the coroutine looks again
+---@field is_over fun(): boolean  has its run ended?
 ---@field number integer  of the coroutine that is in charge
 local Watchdog = {}
 Watchdog.__index = Watchdog
@@ -27,7 +28,9 @@ local watchdog = {}
 ---@param lease number  seconds
 ---@return zklock.engine.Watchdog
 function watchdog.new(lease)
-    return setmetatable({ lease = lease, due = {}, number = 0 }, Watchdog)
+    return setmetatable({
+        lease = lease, due = setmetatable({}, { __mode = "k" }), number = 0,
+    }, Watchdog)
 end
 
 
@@ -60,9 +63,10 @@ local function go_round(self, number)
 end
 
 
--- A coroutine ends with its run. So if the next round is late, there is no coroutine any more.
+-- A coroutine ends with its run. Also if the next round is late, there is no coroutine any more.
 local function is_there(self)
-    return self.round and core.now() < self.round + self.lease / PARTS / LOOKS
+    return self.round and not self.is_over()
+        and core.now() < self.round + self.lease / PARTS / LOOKS
 end
 
 
@@ -70,8 +74,9 @@ end
 ---@param lease zklock.engine.Lease
 function Watchdog:watch(lease)
     self.due[lease] = core.now() + self.lease / PARTS
-    if is_there(self) or not tasks.active() then return end
-    self.number = self.number + 1
+    local is_over = tasks.end_of_run()
+    if is_there(self) or not is_over then return end
+    self.number, self.is_over = self.number + 1, is_over
     coroutine.wrap(go_round)(self, self.number)
 end
 
