@@ -22,7 +22,7 @@ function multi.try(lock, _, request)
         }
         if not lease then
             parts.release(leases)
-            if code ~= "timeout" then failure.raise(code, message) end
+            if code ~= "timeout" and code ~= "busy" then failure.raise(code, message) end
             return nil, PAUSE * math.random()
         end
         leases[i] = lease
