@@ -42,7 +42,7 @@ describe("the recipe of two ensembles", function()
             local path = "/locks/sku-" .. n
             local lease = assert(here:mutex(path):acquire(5))
             local _, _, code = there:mutex(path):acquire(0)
-            assert.equal("timeout", code)
+            assert.equal("busy", code)
             for i, hosts in ipairs(BOTH) do
                 local nodes = zklock.memory(hosts:match(":(.*)")):children(path)
                 if nodes and nodes[1] then count[i] = count[i] + 1 end

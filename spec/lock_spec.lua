@@ -21,7 +21,7 @@ describe("a mutex", function()
 
     it("is held by one at a time (REQ-01)", function()
         local lease = assert(lock:acquire(1))
-        assert.equal("timeout", code_of(lock, { timeout = 0, owner = "another" }))
+        assert.equal("busy", code_of(lock, { timeout = 0, owner = "another" }))
         assert.is_true(lease:release{ wait = 1 })
         assert.same({}, server:nodes(path))
     end)
@@ -61,11 +61,27 @@ describe("a mutex", function()
 
     it("says who and why in a failure", function()
         hold(lock, 5)
-        for timeout, why in pairs{ [0] = "taken", [0.05] = "waited 0.05 s" } do
+        for timeout, text in pairs{
+            [0] = "busy: %s: it is taken",
+            [0.05] = "timeout: %s: not done in time (waited 0.05 s)",
+        } do
             local code, message = code_of(lock, { timeout = timeout, owner = "x" })
-            assert.equal("timeout", code)
-            assert.equal(("timeout: %s: not done in time (%s)"):format(path, why), message)
+            assert.equal(text:match "^%a+", code)
+            assert.equal(text:format(path), message)
         end
+    end)
+
+    it("is not said to be taken if no answer comes", function()
+        local link = rig.fragile(server, { timeout = 20, connect_timeout = 0.5 })
+        local other = link.session:mutex(path)
+        hold(lock, 5)
+        assert.equal("busy", (code_of(other, 0)))
+        link.cut()
+        local code, message = code_of(other, 0)
+        assert.equal("timeout", code)
+        assert.matches("nobody said whether it is taken", message)
+        link.heal()
+        link.stop()
     end)
 
     it("shows itself by tostring", function()
@@ -257,7 +273,7 @@ describe("a wait for a mutex", function()
         ]]):format(other))
         assert.equal("held", child:line())
         local lock = rig.session(server.hosts):mutex(other)
-        assert.equal("timeout", select(3, lock:acquire(0)))
+        assert.equal("busy", select(3, lock:acquire(0)))
         child:signal("KILL")
         local got = lock:acquire(60)
         child:finish()

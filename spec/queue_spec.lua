@@ -180,7 +180,7 @@ describe("another client's node", function()
             assert.same({ 1, name, kind, true, false, "who", "what", "0" },
                         { entry.position, entry.name, entry.kind, entry.held, entry.mine,
                           entry.identity, entry.data, entry.session })
-            assert.equal("timeout", rig.code_of(lock, 0))
+            assert.equal("busy", rig.code_of(lock, 0))
             local grants = lock.session:stats().grants
             local got = assert(rig.wait_while(lock, { timeout = 20 }, function()
                 assert.equal(2, #lock:queue())

@@ -71,7 +71,7 @@ describe("a sale with an engine's lock", function()
     it("gives up in time", function()
         local it_is = sale{ strategy = "redis-set", timeout = 0, servers = 1, buyers = 4,
             pause = 0.1 }
-        assert.same({ timeout = 3 }, it_is.failures)
+        assert.same({ busy = 3 }, it_is.failures)
     end)
 end)
 

@@ -3,13 +3,13 @@
 -- of this file belongs into "workspace.library"). What each does: docs/reference.md.
 
 ---@alias zklock.Code
----| "timeout"        the deadline passed; a try found the lock taken
+---| "timeout"        the deadline passed; of a try: it is not known whether the lock is free
 ---| "lost"           the lease was lost before it was given up
 ---| "released"       this handle was given up before
 ---| "expired"        the ZooKeeper session ended while waiting
 ---| "connection"     connect found no server in time
 ---| "closed"         the session is closed, or was while waiting
----| "busy"           as many wait as `max_waiters` says
+---| "busy"           a try found the lock taken; or as many wait as `max_waiters` says
 ---| "interrupted"    by session:interrupt, or by an error in the wait
 ---| "would_deadlock" the owner would wait for itself
 ---| "conflict"       something else is there

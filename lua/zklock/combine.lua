@@ -99,7 +99,7 @@ local function submit(self, item, timeout)
     local owner = owner_key()
     if is_held_by(self, owner) then return alone(self, item, timeout) end
     if timeout == 0 then
-        if runners.of(self) then return failure("timeout", path, "taken") end
+        if runners.of(self) then return failure("busy", path) end
         return alone(self, item, timeout)
     end
     return submit_together(self, item, owner, timeout)

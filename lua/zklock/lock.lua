@@ -31,19 +31,14 @@ Lock.__index = Lock
 Lock.__name = "zklock.lock"
 
 
--- Why a wait that began at `begun` timed out.
-local function why_not(lock, timeout, begun)
-    local session = lock.session
-    if timeout > 0 then return ("waited %g s"):format(timeout) end
-    if session:state() ~= "connected" then return "no connection" end
-    return now() - begun < session.connect_timeout and "taken" or "no answer"
-end
-
-
-local function take(handle, owner, lock, timeout, begun)
+local function take(handle, owner, lock, timeout)
     local lease, code, detail = handle:lease()
     if lease then return Lease.new(lock, lease, owner) end
-    if code == "timeout" then detail = why_not(lock, timeout, begun) end
+    local tried = timeout == 0
+    if code == "timeout" then
+        detail = tried and "nobody said whether it is taken" or ("waited %g s"):format(timeout)
+    end
+    if code == "busy" and not tried then detail = "as many wait as max_waiters allows" end
     if code == "no_node" then detail = "the chroot does not exist" end
     return failure(code, lock.path, detail)
 end
@@ -88,11 +83,11 @@ local function attempt(self, opts, limit, begun)
     local trying = opts.timeout == 0
     local handle, id, done = self.way.ask(self, owner, left, trying, quiet, opts)
     if done then -- an owner that has the lock already
-        return drop(handle, take(handle, owner, self, opts.timeout, begun))
+        return drop(handle, take(handle, owner, self, opts.timeout))
     end
     local request = Request.new(session, handle, owner, id)
     request.on_queued = opts.on_queued
-    return wait.by(driver, session, request, left, take_lease, self, opts.timeout, begun)
+    return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
 end
 
 

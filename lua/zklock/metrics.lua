@@ -14,7 +14,8 @@ local REQUESTS = { create = "creates", set = "sets", delete = "deletes", list = 
                    get = "gets", exists = "exists", sync = "syncs", unwatch = "watch_removals" }
 
 -- Told also before they come for the first time: Prometheus compares counters with what they were.
-local USUAL = { "granted", "reentered", "timeout", "expired", "interrupted", "closed", "too_many" }
+local USUAL = { "granted", "reentered", "busy", "timeout", "expired", "interrupted", "closed",
+                "too_many" }
 
 -- name, type, field of stats(), what it is
 local PLAIN = {

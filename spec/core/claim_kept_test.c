@@ -319,10 +319,15 @@ static void trying(void) {
         CHECK_IS(scene_got_ahead(ZKL_DONE), 0);
         CHECK_IS(scene_ahead_deleted(), ZKL_DO_GRANT);
     }
-    TEST("it goes away when the node says that it is held") {
+    TEST(
+        "it goes away when the node says that it is held; where it says nothing, at the deadline") {
         ask();
         CHECK_IS(scene_did(zkl_claim_told_held(&s.claim, s.claim.ahead)),
                  ZKL_DO_FAIL | ZKL_DO_REMOVE);
+        CHECK_IS(s.claim.code, ZKL_BUSY);
+        ask();
+        s.claim.deadline = s.now;
+        CHECK_IS(scene_tick(0), ZKL_DO_FAIL | ZKL_DO_REMOVE);
         CHECK_IS(s.claim.code, ZKL_TIMEOUT);
     }
     TEST("who is no try goes on waiting, and so does a try that waits for another one") {

@@ -65,8 +65,8 @@ return {
       replace = "case ZKL_DONE: return ZKL_DO_WATCH_AHEAD;" },
     { "BUG-03-try", "a failed try leaves its node in the line",
       at = "advance",
-      find = "return fail(claim, ZKL_TIMEOUT) | leave(claim);",
-      replace = "return fail(claim, ZKL_TIMEOUT) | gone(claim);" },
+      find = "return fail(claim, ZKL_BUSY) | leave(claim);",
+      replace = "return fail(claim, ZKL_BUSY) | gone(claim);" },
     { "BUG-03-deadline", "a wait that ends by its deadline leaves its node in the line",
       at = "zkl_claim_cancel",
       find = [[
@@ -412,8 +412,8 @@ return {
     { "unfair-perhaps", "a node that a claim may have without knowing is removed",
       at = "zkl_line_fixed_orphan", find = "return ZKL_PERHAPS;", replace = "continue;" },
     { "unfair-replaced", "a holder whose name another one has goes on",
-      at = "found", find = "ours && czxid == claim->czxid ? 0 : zkl_unfair_own_gone(claim)",
-      replace = "0" },
+      at = "found", find = "return tried ? wait_for_end(claim) : zkl_unfair_own_gone(claim);",
+      replace = "return tried ? wait_for_end(claim) : 0;" },
     { "unfair-no-sync", "a get that is answered before its sync tells that there is no node",
       at = "zkl_unfair_got_own",
       find = "if (claim->state != ZKL_RECOVER_LIST) return zkl_unfair_own_gone(claim);",
@@ -491,7 +491,7 @@ return {
     { "try-writes", "a try for permits that are taken writes",
       at = "try_permits",
       find = [[
-    if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);]] },
+    if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_BUSY) | gone(claim);]] },
 
     -- --- conditions -----------------------------------------------------------------
 
@@ -966,6 +966,24 @@ size_t drop_repeated(]] } } },
 
     -- --- ends of waits, and of sessions -----------------------------------------------
 
+    { "try-mute", "a try whose list shows that the lock is taken says timeout",
+      at = "try_listed", find = "fail(claim, ZKL_BUSY)", replace = "fail(claim, ZKL_TIMEOUT)" },
+    { "try-mute-race", "a try that finds a node before its own says timeout",
+      at = "advance", find = "fail(claim, ZKL_BUSY)", replace = "fail(claim, ZKL_TIMEOUT)" },
+    { "try-mute-permits", "a try that loses the race for permits says timeout",
+      at = "advance_permits", find = "fail(claim, ZKL_BUSY)",
+      replace = "fail(claim, ZKL_TIMEOUT)" },
+    { "try-mute-unfair", "a try that finds the fixed name taken says timeout",
+      at = "wait_for_end", find = "fail(claim, ZKL_BUSY)", replace = "fail(claim, ZKL_TIMEOUT)" },
+    { "try-mute-held", "a try that is told that a kept lock is held says timeout",
+      at = "zkl_claim_told_held", find = "fail(claim, ZKL_BUSY)",
+      replace = "fail(claim, ZKL_TIMEOUT)" },
+    { "try-guesses", "a try that loses its connection says busy",
+      at = "zkl_claim_suspend", find = "zkl_claim_cancel(claim, ZKL_TIMEOUT)",
+      replace = "zkl_claim_cancel(claim, ZKL_BUSY)" },
+    { "try-guesses-robbed", "a try whose node somebody removed says busy",
+      at = "zkl_claim_requeue", find = "fail(claim, ZKL_TIMEOUT)",
+      replace = "fail(claim, ZKL_BUSY)" },
     { "waiting-try", "a try waits while the session is suspended",
       at = "refusal_of",
       find = "options->trying && session->state == ZKL_SESSION_SUSPENDED", replace = "false" },

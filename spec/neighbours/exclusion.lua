@@ -44,7 +44,8 @@ function Ours:take(kind, path, limit, data)
     coroutine.wrap(function()
         local lease, message, code = lock:acquire{ timeout = limit, owner = self }
         self.lease, self.value = lease, lease and lease.token or message
-        self.word = lease and "held" or code == "timeout" and code or "failed"
+        local in_vain = code == "timeout" or code == "busy" -- others have one word for both
+        self.word = lease and "held" or in_vain and "timeout" or "failed"
     end)()
 end
 

@@ -55,8 +55,11 @@ static zkl_actions end(const struct zkl_claim *claim, struct before before, enum
         tell("  %s, then %s: %s", story_state(before.state), story_state(claim->state),
              story_actions(did));
     require(before.state != ZKL_GONE || !did, "a claim that is gone does nothing");
-    bool found_busy = did & ZKL_DO_FAIL && claim->code == ZKL_BUSY && event != EVENT_CANCEL;
-    if (found_busy) rules_on_busy(client_of(claim), claim); /* not as a part, for another one */
+    bool unanswered = event == EVENT_DEADLINE || event == EVENT_SUSPEND;
+    bool failed = did & ZKL_DO_FAIL && event != EVENT_CANCEL; /* not as a part, for another one */
+    bool tried = claim->trying && before.state != ZKL_NEW;
+    if (failed && tried) rules_on_try(client_of(claim), claim, unanswered);
+    if (failed && !tried && claim->code == ZKL_BUSY) rules_on_busy(client_of(claim), claim);
     if (did & ZKL_DO_QUEUED) rules_on_queued(client_of(claim), claim);
     if (gave_up(claim, before, event))
         rules_on_turn(client_of(claim), claim, before.state == ZKL_KEPT);

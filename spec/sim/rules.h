@@ -47,6 +47,9 @@ void rules_on_end_ahead(const struct client *client, const struct zkl_claim *cla
  */
 void rules_on_turn(const struct client *client, const struct zkl_claim *claim, bool kept);
 void rules_on_watch(const struct client *client, const struct zkl_claim *claim);
+/* It is a try that fails: at its deadline, or since the connection is lost (`unanswered`), or not.
+ */
+void rules_on_try(const struct client *client, const struct zkl_claim *claim, bool unanswered);
 /* What it has to watch does not fit: */
 void rules_on_busy(const struct client *client, const struct zkl_claim *claim);
 void rules_on_queued(const struct client *client, const struct zkl_claim *claim);

@@ -1,8 +1,9 @@
-/* rules_limits.c - what is promised of max_waiters and of max_hold. */
+/* rules_limits.c - what is promised of tries, of max_waiters and of max_hold. */
 #include "rules.h"
 #include "verdict.h"
 
-/* --- max_waiters ------------------------------------------------------------------------------ */
+/* --- what a list showed ------------------------------------------------------------------------
+ */
 
 /* Of one number are the two nodes of a downgrade. */
 static bool is_before(const struct node *node, const struct node *other) {
@@ -27,6 +28,47 @@ static bool held(const struct node *own, zxid view) {
     }
     return own->kind != ZKL_PERMIT || taken <= own->limit;
 }
+
+/* --- tries ------------------------------------------------------------------------------------ */
+
+/* By the newest list of a line: ahead of its node or, if it has none, anywhere. */
+static bool is_taken(const struct client *client, const struct zkl_claim *claim, int line) {
+    const struct node *own = node_of(claim);
+    zxid view = client->shown[line];
+    int64_t permits = claim->permits;
+    EACH_NODE(node) {
+        bool there = node->contender && node->line == line && alive_at(node, view);
+        if (!there || node == own || (own && !is_before(node, own))) continue;
+        if (claim->kind != ZKL_PERMIT && zkl_kinds_exclude(claim->kind, node->kind)) return true;
+        permits += node->permits;
+    }
+    return permits > claim->limit;
+}
+
+/* By the answer that is being put in: there is a node of the name, and it is not its own. */
+static bool is_name_taken(const struct client *client, const struct zkl_claim *claim) {
+    const struct item *answer = client->hears;
+    const struct node *node = answer ? node_at(ZKL_NAME_FIXED, answer->view) : NULL;
+    return node && node->born != claim->czxid;
+}
+
+static bool is_robbed(const struct zkl_claim *claim) {
+    bool fixed = zkl_kind_is_fixed(claim->kind);
+    const struct node *own = fixed ? node_of(claim) : node_find(claim->name);
+    return own && !alive(own);
+}
+
+void rules_on_try(const struct client *client, const struct zkl_claim *claim, bool unanswered) {
+    int line = line_at(((const struct stake *)claim)->path->text);
+    if (claim->code == ZKL_BUSY)
+        require(zkl_kind_is_fixed(claim->kind) ? is_name_taken(client, claim)
+                                               : is_taken(client, claim, line),
+                "a try is told that the lock is taken if an answer showed it");
+    if (claim->code == ZKL_TIMEOUT)
+        require(unanswered || is_robbed(claim), "a try that is answered learns what the answer is");
+}
+
+/* --- max_waiters ------------------------------------------------------------------------------ */
 
 /* By nodes: ahead of its own. */
 static unsigned waited_ahead(const struct node *own, zxid view) {

@@ -202,7 +202,8 @@ function kept.check(m, report, options)
         if turn.node.claim then check_node(m, report, lines[turn.node.path], turn, options) end
     end
     for _, claim in ipairs(m.claims) do
-        if claim.keep and claim.trying and claim.code == "timeout" then
+        local in_vain = claim.code == "busy" or claim.code == "timeout"
+        if claim.keep and claim.trying and in_vain then
             check_try(m, report, lines[claim.path] or {}, claim, by_node, options)
         end
     end

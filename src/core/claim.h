@@ -196,7 +196,8 @@ struct zkl_claim {
     enum zkl_code code;    /* why it failed, or ZKL_LOST */
     enum zkl_code refusal; /* why its parents could not be made, why it stays a writer, or
                               cannot wait */
-    bool trying;           /* must not queue */
+    bool trying;           /* must not queue: ZKL_BUSY once an answer shows a contender in its
+                              way, ZKL_TIMEOUT if none does */
     bool counting;         /* its token counts the grants of its node: as of all with a batch */
     bool wanted;           /* its user still waits for it or holds it */
     bool stalled;          /* its request failed; zkl_claim_resume() asks again */

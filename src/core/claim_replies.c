@@ -45,7 +45,7 @@ zkl_actions zkl_claim_created(struct zkl_claim *claim, enum zkl_reply reply, enu
 static zkl_actions try_permits(struct zkl_claim *claim) {
     const struct zkl_contender *stranger = zkl_permits_stranger(claim->line, claim);
     if (stranger) return zkl_claim_conflict(claim, stranger) | gone(claim);
-    if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+    if (!zkl_permits_fit(claim->line, claim)) return fail(claim, ZKL_BUSY) | gone(claim);
     return zkl_claim_enter(claim);
 }
 
@@ -62,7 +62,7 @@ static zkl_actions try_listed(struct zkl_claim *claim, enum zkl_reply reply, enu
     switch (reply) {
     case ZKL_DONE:
         if (claim->kind == ZKL_PERMIT) return try_permits(claim);
-        if (!may_be_free(claim)) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+        if (!may_be_free(claim)) return fail(claim, ZKL_BUSY) | gone(claim);
         return zkl_claim_enter(claim);
     case ZKL_ABSENT: /* a part writes nothing before all are known to be free */
         return zkl_claim_enter(claim) | (is_part(claim) ? 0 : ZKL_DO_PARENTS);
@@ -238,7 +238,7 @@ zkl_actions zkl_claim_got_ahead(struct zkl_claim *claim, struct zkl_contender *c
 
 zkl_actions zkl_claim_told_held(struct zkl_claim *claim, const struct zkl_contender *contender) {
     if (!claim->trying || !awaits(claim, contender)) return 0;
-    return fail(claim, ZKL_TIMEOUT) | zkl_batch_leave(claim, 0);
+    return fail(claim, ZKL_BUSY) | zkl_batch_leave(claim, 0);
 }
 
 /* A get that is refused tells no czxid, but that the node is there. */

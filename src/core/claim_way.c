@@ -132,7 +132,7 @@ static zkl_actions advance_permits(struct zkl_claim *claim, zkl_time now) {
         zkl_actions actions = admit(claim, now);
         return claim->unseen || claim->state != ZKL_HELD ? actions : actions | ZKL_DO_MARK;
     }
-    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | leave(claim);
+    if (claim->trying) return fail(claim, ZKL_BUSY) | leave(claim);
     if (zkl_permits_head(claim->line, claim)) return wait_for_any(claim);
     return wait_for(claim, zkl_line_ahead(claim->line, claim));
 }
@@ -173,8 +173,7 @@ static zkl_actions advance(struct zkl_claim *claim, zkl_time now) {
     if (claim->kind == ZKL_PERMIT) return advance_permits(claim, now);
     struct zkl_contender *ahead = zkl_line_ahead(claim->line, claim);
     if (!ahead) return admit(claim, now);
-    if (claim->trying && !may_be_let_in(claim, ahead))
-        return fail(claim, ZKL_TIMEOUT) | leave(claim);
+    if (claim->trying && !may_be_let_in(claim, ahead)) return fail(claim, ZKL_BUSY) | leave(claim);
     return wait_for(claim, ahead);
 }
 

@@ -9,7 +9,7 @@
 
 enum zkl_code {
     ZKL_OK,
-    ZKL_TIMEOUT,        /* the deadline passed, or a try found the lock taken */
+    ZKL_TIMEOUT,        /* the deadline passed; of a try: no answer showed who has the lock */
     ZKL_LOST,           /* the lease was lost before it was given up */
     ZKL_RELEASED,       /* this handle was given up before */
     ZKL_EXPIRED,        /* the ZooKeeper session ended while waiting */
@@ -22,7 +22,8 @@ enum zkl_code {
     ZKL_AUTH,           /* the server's ACL refuses */
     ZKL_NO_NODE,        /* the chroot does not exist */
     ZKL_TOO_MANY,       /* more than 512 KB of paths in one session */
-    ZKL_BUSY,           /* more wait for the lock than its caller puts up with */
+    ZKL_BUSY,           /* a try: an answer showed that another one has it, or comes first; or
+                           more wait for the lock than its caller puts up with */
     ZKL_NO_MEMORY,      /* the process has none left */
     ZKL_UNSUPPORTED,    /* not built, or not possible here */
     ZKL_CONTEXT,        /* the host does not allow this call here */

@@ -87,7 +87,7 @@ zkl_actions zkl_unfair_enter(struct zkl_claim *claim) {
 
 /* Somebody else has the lock. */
 static zkl_actions wait_for_end(struct zkl_claim *claim) {
-    if (claim->trying) return fail(claim, ZKL_TIMEOUT) | gone(claim);
+    if (claim->trying) return fail(claim, ZKL_BUSY) | gone(claim);
     claim->state = ZKL_WAIT;
     claim->czxid = 0;
     return announce(claim);
@@ -131,7 +131,9 @@ static zkl_actions found(struct zkl_claim *claim, int64_t czxid, uint64_t owner,
     bool ours = owner == claim->common->session;
     if (claim->state == ZKL_RECOVER_LIST) return sought(claim, ours, czxid, now);
     if (claim->state != ZKL_PROVE && claim->state != ZKL_HELD) return 0;
-    return ours && czxid == claim->czxid ? 0 : zkl_unfair_own_gone(claim);
+    if (ours && czxid == claim->czxid) return 0;
+    bool tried = claim->state == ZKL_PROVE && claim->trying;
+    return tried ? wait_for_end(claim) : zkl_unfair_own_gone(claim);
 }
 
 static zkl_actions refused(struct zkl_claim *claim, enum zkl_code why) {

@@ -19,8 +19,8 @@ local run = {
     summary = "Run a command while holding a lock.",
     description = "Waits for the lock at PATH, runs the command, gives the lock up. The command "
         .. "has ZKLOCK_TOKEN, ZKLOCK_PATH and ZKLOCK_SESSION in its environment. Options end at "
-        .. "PATH. Exit status: the command's; 75 the lock was not had in time, 76 it was lost "
-        .. "while the command ran, 69 no server, 64 usage.",
+        .. "PATH. Exit status: the command's; 75 the lock is taken, or was not had in time; 76 it "
+        .. "was lost while the command ran; 69 no server answers; 64 usage.",
     example = "zklock run -n /locks/nightly ./backup.sh --full",
     tail = "path",
     valued = {
@@ -72,8 +72,8 @@ function run.describe(parser)
             .. "readers and writers wait for, too."),
         parser:option("--permits", "K of the N permits of a semaphore."):argname "K/N"
             :convert(permits))
-    parser:option("-E --conflict-exit-code", "Exit status if the lock is not had in time; by "
-        .. "default 75."):argname "STATUS":convert(exit_status)
+    parser:option("-E --conflict-exit-code", "Exit status if the lock is taken, or not had in "
+        .. "time; by default 75."):argname "STATUS":convert(exit_status)
     describe_command(parser)
 end
 
@@ -327,9 +327,12 @@ end
 
 
 -- What a failed acquire ends with. A lock that is taken is told by the status alone, as flock does.
+-- A try that learned nothing does not say that it is; a wait does, unless it ends without a server.
 function Run:refused(message, code)
-    if code ~= "timeout" then connect.fail(message, code) end
-    if self.session:state() ~= "connected" then refusal.raise(status.UNAVAILABLE, "%s", message) end
+    if code ~= "busy" and code ~= "timeout" then connect.fail(message, code) end
+    local tried = self.given.nonblock or self.given.wait == 0
+    local unknown = code == "timeout" and (tried or self.session:state() ~= "connected")
+    if unknown then refusal.raise(status.UNAVAILABLE, "%s", message) end
     refusal.raise(self.given.conflict_exit_code or status.TIMEOUT, "")
 end
 

@@ -6,7 +6,7 @@ local status = {
     USAGE = 64,
     UNAVAILABLE = 69, -- no server
     SOFTWARE = 70, -- another failure, which the message names
-    TIMEOUT = 75, -- the lock was not had in time
+    TIMEOUT = 75, -- the lock is taken, or was not had in time
     LOST = 76, -- it was lost while the command ran
     NO_PERMISSION = 77,
     INCOMPLETE = 78, -- a part of the installation is missing
@@ -15,6 +15,7 @@ local status = {
 
 local of_code = {
     auth = status.NO_PERMISSION,
+    busy = status.TIMEOUT,
     connection = status.UNAVAILABLE,
     timeout = status.UNAVAILABLE, -- a lock that is not had in time is no failure
 }

@@ -120,8 +120,8 @@ end
 function Engine:check()
     local lease, message, code = self:mutex(checked):acquire(0)
     if lease then lease, message, code = lease:release() end
-    if lease or code == "timeout" then return true end
-    return nil, message, code
+    if lease or code == "busy" then return true end
+    return nil, message, code == "timeout" and "connection" or code
 end
 
 

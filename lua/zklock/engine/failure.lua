@@ -5,6 +5,7 @@ local brief = require("zklock.misuse").brief
 
 local texts = {
     timeout = "not had in time",
+    busy = "it is taken",
     lost = "the lock was lost",
     released = "this lease was released before",
     interrupted = "the wait was ended",

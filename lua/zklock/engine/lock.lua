@@ -45,6 +45,7 @@ Lock.__index = Lock
 ---@field granted boolean?
 ---@field interrupted boolean?
 ---@field unreachable string?   why it cannot be had while servers do not answer
+---@field unsure boolean?       the last try did not learn whether it is taken
 local Request = {}
 Request.__index = Request
 
@@ -68,8 +69,11 @@ local function timed_out(self, request, timeout)
     if request.unreachable then
         return failure.of("connection", self.name, request.unreachable)
     end
-    return failure.of("timeout", self.name,
-        timeout > 0 and ("waited %g s"):format(timeout) or "taken")
+    if timeout > 0 then return failure.of("timeout", self.name, ("waited %g s"):format(timeout)) end
+    if request.unsure then
+        return failure.of("timeout", self.name, "nobody said whether it is taken")
+    end
+    return failure.of("busy", self.name)
 end
 
 
@@ -111,7 +115,7 @@ end
 ---@param arg? number|table  seconds (nil: for ever, 0: one try), or { timeout =, owner = }
 ---@return zklock.engine.Lease? lease
 ---@return string? message
----@return string? code  "timeout", "interrupted", "connection"
+---@return string? code  "timeout", "busy" (a try), "interrupted", "connection"
 function Lock:acquire(arg) return acquire(self, options.acquire(arg)) end
 
 

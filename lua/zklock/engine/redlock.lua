@@ -70,8 +70,10 @@ end
 local function has(master, name, value) return master:call("get", name) == value end
 
 
--- If too few answer for a quorum, a request that waits in vain fails with "connection".
-local function note_silence(engine, request, silent, why)
+-- If too few answer for a quorum, a request that waits in vain fails with "connection". No master
+-- may have refused: the answers came too late.
+local function note_answers(engine, request, yes, silent, why)
+    request.unsure = yes + silent == #engine.masters
     request.unreachable = #engine.masters - silent < engine.quorum
         and ("%d of %d masters do not answer: %s"):format(silent, #engine.masters, why) or nil
 end
@@ -84,7 +86,7 @@ function way.try(lock, _, request)
     if yes >= engine.quorum and core.now() - asked < lease then
         return { value = value, expires = asked + lease }
     end
-    note_silence(engine, request, silent, why)
+    note_answers(engine, request, yes, silent, why)
     ask_all(engine, compare_and_delete, lock.name, value)
     return nil, single.pause(engine)
 end

@@ -81,7 +81,7 @@ end
 function ZooKeeper:check()
     local lease, message, code = self:mutex(checked):acquire(0)
     if lease then lease:release() end
-    if lease or code == "timeout" and self.session:state() == "connected" then return true end
+    if lease or code == "busy" then return true end
     return nil, message, code == "timeout" and "connection" or code
 end
 

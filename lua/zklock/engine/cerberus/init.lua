@@ -30,6 +30,9 @@ local zklock = require "zklock"
 local AGAIN = 0.01 -- seconds, after a try that met a switch
 local TEND = 0.02  -- between looks at a switch
 
+-- What an engine says of a lock that is not to be had now.
+local IN_VAIN = { timeout = true, busy = true }
+
 
 local way = {
     has = { switch = true },
@@ -76,7 +79,8 @@ local function try_chosen(lock, owner, request)
     local lease, message, code = engine.order:acquire(lock, engine.chosen, owner, request,
         function() return not request.interrupted end)
     if lease then return { parts = { lease } } end
-    if code ~= "timeout" then failure.raise(code, message) end
+    request.unsure = code ~= "busy"
+    if not IN_VAIN[code] then failure.raise(code, message) end
     return nil, 0
 end
 
@@ -125,8 +129,9 @@ local function take_one(lock, name, owner, request, is_wanted)
         name, owner, request, is_wanted)
     local failed = not lease and code == "connection"
     if note_failure(engine, name, failed) then fail_over(engine, name, request.due) end
+    request.unsure = code ~= "busy"
     if failed and engine.options.failover then return nil end
-    if not lease and code ~= "timeout" and code ~= "interrupted" then
+    if not lease and not IN_VAIN[code] and code ~= "interrupted" then
         failure.raise(code, message)
     end
     return lease
@@ -168,6 +173,7 @@ end
 
 local function try_safely(lock, owner, request)
     local member = lock.engine.member
+    request.unsure = true -- until an engine says busy
     member:tend(false, request.due)
     local registration = member:join(request.due)
     return registration and try_in(lock, registration, owner, request), AGAIN

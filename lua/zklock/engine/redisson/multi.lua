@@ -20,7 +20,9 @@ local function take(leases, lock, request)
         local lease, message, code = part:acquire{
             timeout = math.max(due - core.now(), 0), owner = request.given.owner,
         }
-        if not lease and code ~= "timeout" then failure.raise(code, message) end
+        if not lease and code ~= "timeout" and code ~= "busy" then
+            failure.raise(code, message)
+        end
         if not lease then return false end
         leases[i] = lease
     end
