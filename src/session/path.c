@@ -109,14 +109,6 @@ void zkl_path_unwatch(struct zkl_session *session, struct path *path) {
     if (watch) zkl_watches_unkeep(session, watch);
 }
 
-static struct watch *keep(struct zkl_session *session, const struct path *path) {
-    char *children = zkl_path_join("", path->text);
-    bool may = children && zkl_stake_make_room(session, children);
-    struct watch *watch = may ? zkl_watches_keep(&session->watches, children) : NULL;
-    free(children);
-    return watch;
-}
-
 /* A turn that nobody tells of others ends after its batch. */
 bool zkl_path_make_room(struct zkl_session *session, const char *node) {
     bool may = zkl_watches_may(&session->watches, node);
@@ -129,18 +121,23 @@ bool zkl_path_make_room(struct zkl_session *session, const char *node) {
     return may;
 }
 
-void zkl_path_watch(struct path *path, struct stake *stake) {
+bool zkl_path_watch(struct path *path, struct stake *stake) {
     struct zkl_session *session = stake->session;
-    path->children = keep(session, path);
+    char *children = zkl_path_join("", path->text);
+    bool room = children && zkl_stake_make_room(session, children);
+    path->children = room ? zkl_watches_keep(&session->watches, children) : NULL;
     struct call *call = path->children ? zkl_call_new(session, CALL_LIST, stake, NULL) : NULL;
+    bool enough = call || (children && !room);
+    free(children);
     if (!call) {
         zkl_path_unwatch(session, path);
         path->line.changed = true;
-        return;
+        return enough;
     }
     call->listed = path;
     path->lists++;
     zkl_call_list_watching(call);
+    return enough;
 }
 
 /*

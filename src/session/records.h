@@ -282,8 +282,11 @@ struct path *zkl_path_next(struct zkl_session *session, struct path *path); /* N
 void zkl_path_idle(struct zkl_session *session, struct path *path); /* nothing keeps it now */
 void zkl_path_tidy(struct zkl_session *session); /* frees the idle ones, unless used again */
 char *zkl_path_join(const char *parent, const char *name); /* NULL: no memory */
-/* Watches the children with a list, for the stake. Without room or memory they may have changed. */
-void zkl_path_watch(struct path *path, struct stake *stake);
+/*
+ * Watches the children with a list, for the stake. Without room or memory they may have changed.
+ * False: there was no memory.
+ */
+bool zkl_path_watch(struct path *path, struct stake *stake);
 /* That list is answered. */
 void zkl_path_watched(struct zkl_session *session, struct path *path, enum zkl_reply reply);
 void zkl_path_unwatch(struct zkl_session *session, struct path *path); /* if it is watched */

@@ -275,10 +275,14 @@ static zkl_actions watch_holders(struct stake *stake) {
     return 0;
 }
 
-/* Without a list nobody tells a claim that is kept whether others wait. */
+/*
+ * Without a list nobody tells a claim that is kept whether others wait. A holder asks again with
+ * the next heartbeat, if it was memory that lacked.
+ */
 static zkl_actions watch_children(struct stake *stake) {
-    zkl_path_watch(stake->path, stake);
-    if (stake->path->children || stake->claim.state != ZKL_KEPT) return 0;
+    bool enough = zkl_path_watch(stake->path, stake);
+    bool kept = stake->claim.state == ZKL_KEPT, held = stake->claim.state == ZKL_HELD;
+    if (stake->path->children || !(kept || (held && !enough))) return 0;
     return zkl_claim_listed(&stake->claim, ZKL_UNKNOWN, ZKL_NO_MEMORY, stake->session->now);
 }
 
