@@ -30,7 +30,7 @@ assert(election:lead(function(lease)
     say("%s leads, by token %s", address, lease:token_string())
     for _ = 1, 10 do
         if not lease:held() then return say("%s may have lost it: it stops", address) end
-        zklock.sleep(0.05) -- the leader's work; writes go with the token
+        zklock.sleep(0.05) -- the leader's work: a store is shown the token first
     end
     return true -- done: without it, it would stand in line again
 end))

@@ -557,7 +557,8 @@ describe("a history of turns", function()
 
     passes("in which a holder enters again in the moment in which its node is deleted", {
         without = "6.01 zoo",
-        "6.00 c1.1", "5.93 c1.1", "(5.93 [^\n]+)result=ok begun limit=0 held", "%1result=lost begun",
+        "6.00 c1.1", "5.93 c1.1",
+        "(5.93 [^\n]+)result=ok begun limit=0 held", "%1result=lost begun",
         plus = fault("5.89", "5.92", "name=node_deleted scope=path path=/l") .. [[
             5.90 zookeeper c1.1-3 deleted path=/l name=x-lock-2 session=c9 zxid=105 cause=delete
             5.901 c1.1 c1.1-4 invoked path=/l kind=mutex way=reenter limit=5 inside=c1.1-3 batch=2
