@@ -9,7 +9,7 @@
 
 local zklock = require "zklock"
 
-local PATH, VALUE = "/examples/cache", "/examples/cache/price"
+local PATH, VALUE = "/examples/locks/price", "/examples/price"
 
 local hosts = os.getenv "ZK_HOSTS" or "memory:examples"
 local session = assert(zklock.connect(hosts))

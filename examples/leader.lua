@@ -31,7 +31,7 @@ assert(election:lead(function(lease)
     local done = 0
     while done < 10 do
         if lease:state() == "lost" then return say("%s has lost it", address) end
-        if lease:held() then done = done + 1 end -- the leader's work; writes go with the token
+        if lease:held() then done = done + 1 end -- the work: a store is shown the token first
         zklock.sleep(0.05)
     end
     return true -- done: without it, it would stand in line again

@@ -2,9 +2,10 @@
 # A cron job that every machine of a cluster has, and that runs on one of them each night.
 #
 # Shows: `zklock run -n`, which gives up at once if the job runs elsewhere (exit status 75; here 0,
-# by -E: that is no mishap that cron should report); the token, which the store of the result
-# compares, so that a job that was stopped for an hour and wakes cannot overwrite a newer result; a
-# lock that is kept for a minute more, so that a machine whose clock is late does not find it free.
+# by -E: that is no mishap that cron should report); the token, which is compared and written with
+# the result under a lock of the folder (flock), so that a job that was stopped for an hour and wakes
+# cannot overwrite a newer result; a lock that is kept for a minute more, so that a machine whose
+# clock is late does not find it free.
 #
 #     0 3 * * *  ZK_HOSTS=zk1:2181,zk2:2181 /usr/local/bin/nightly.sh /srv/reports
 set -eu
@@ -17,11 +18,14 @@ fi
 
 mkdir -p "$folder"
 sleep 1 # the report
-last=$(cat "$folder/token" 2>/dev/null || echo 0)
-if [ "$ZKLOCK_TOKEN" -lt "$last" ]; then
-    echo "nightly: a later run has written its report: this one is thrown away" >&2
-    exit 1
-fi
-echo "$ZKLOCK_TOKEN" >"$folder/token"
-echo "report of $(hostname)" >>"$folder/reports"
+(
+    flock 9
+    last=$(cat "$folder/token" 2>/dev/null || echo 0)
+    if [ "$ZKLOCK_TOKEN" -lt "$last" ]; then
+        echo "nightly: a later run has written its report: this one is thrown away" >&2
+        exit 1
+    fi
+    echo "$ZKLOCK_TOKEN" >"$folder/token"
+    echo "report of $(hostname)" >>"$folder/reports"
+) 9>"$folder/lock"
 sleep "${NIGHTLY_KEEP:-60}"

@@ -14,8 +14,10 @@ local session = assert(zklock.connect(hosts))
 
 
 local function account(name)
-    local path = "/examples/accounts/" .. name
-    return { path = path .. "/balance", lock = session:mutex(path) }
+    return {
+        path = "/examples/account-" .. name,
+        lock = session:mutex("/examples/locks/account-" .. name),
+    }
 end
 
 

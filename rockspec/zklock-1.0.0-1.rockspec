@@ -326,6 +326,7 @@ build = {
       ["zklock.seckill.scenario.purchase.below_zero"] = "lua/zklock/seckill/scenario/purchase/below_zero.lua",
       ["zklock.seckill.scenario.purchase.double_write"] = "lua/zklock/seckill/scenario/purchase/double_write.lua",
       ["zklock.seckill.scenario.purchase.herd"] = "lua/zklock/seckill/scenario/purchase/herd.lua",
+      ["zklock.seckill.scenario.purchase.late_write"] = "lua/zklock/seckill/scenario/purchase/late_write.lua",
       ["zklock.seckill.scenario.purchase.orders"] = "lua/zklock/seckill/scenario/purchase/orders.lua",
       ["zklock.seckill.scenario.purchase.read_write"] = "lua/zklock/seckill/scenario/purchase/read_write.lua",
       ["zklock.seckill.scenario.purchase.slow"] = "lua/zklock/seckill/scenario/purchase/slow.lua",

@@ -454,6 +454,16 @@ describe("a history that breaks one rule", function()
         "element=e2 read=e1", "element=e2 read=-",
     }, "e1 was added and is lost")
 
+    -- The store was not shown the token of c2 before c2 read.
+    fails("update", "an element of a holder that was late, which the next one overwrites", {
+        without = { "c1.1%-1 released", "c1.1%-1 wrote" },
+        "cause=delete\n4", "cause=close\n4", "element=e2 read=e1", "element=e2 read=-",
+        plus = fault("3.55", "4.50", "name=stop,_long scope=c1") .. [[
+            4.51 c1.1 c1.1-1 noticed state=lost
+            4.52 c1.1 c1.1-1 wrote element=e1 read=- token=100 accepted=true
+        ]],
+    }, "e1 was added and is lost")
+
     -- c3 is nobody of ours: it deletes the node of a waiter.
     fails("own", "a node that was deleted by another", {
         without = { "c2.1%-1 [^icq]", "10.2 " },
@@ -544,6 +554,20 @@ describe("a history of turns", function()
 
     fails("turns", "more grants than a batch, though another process waits", late{},
           "grant 2 of a turn of 1, and x%-lock%-1 waited")
+
+    passes("in which a holder enters again in the moment in which its node is deleted", {
+        without = "6.01 zoo",
+        "6.00 c1.1", "5.93 c1.1",
+        "(5.93 [^\n]+)result=ok begun limit=0 held", "%1result=lost begun",
+        plus = fault("5.89", "5.92", "name=node_deleted scope=path path=/l") .. [[
+            5.90 zookeeper c1.1-3 deleted path=/l name=x-lock-2 session=c9 zxid=105 cause=delete
+            5.901 c1.1 c1.1-4 invoked path=/l kind=mutex way=reenter limit=5 inside=c1.1-3 batch=2
+            5.902 c1.1 c1.1-4 granted token=104448 state=held begun=5.901 limit=5
+            5.903 c1.1 c1.1-4 noticed state=lost
+            5.903 c1.1 c1.1-3 noticed state=lost
+            5.91 c1.1 c1.1-4 released result=lost begun limit=0
+        ]],
+    })
 
     passes("in which a turn goes on after its batch, for nobody else waits", late{
         without = { "c2.1 c2.1%-1", "zookeeper c2.1%-1" },

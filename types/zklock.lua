@@ -464,7 +464,7 @@ function condition:broadcast(lease, timeout) end
 
 ---@class zklock.Lease
 ---@field path string
----@field token integer the fencing token
+---@field token integer the fencing token: show it to the store before you read
 local lease = {}
 
 ---@return string digits exact on every Lua

@@ -23,7 +23,8 @@ function _M.start()
 end
 
 
--- Reads, thinks, writes: only the lock keeps others out meanwhile.
+-- Reads, thinks, writes: only the lock keeps others out meanwhile. A store that lasts is shown the
+-- token before it is read: docs/which-lock.md.
 local function sell(lease, sku)
     local stock = ngx.shared.stock
     local left = stock:get(sku) or 10

@@ -328,21 +328,39 @@ describe("the sale over HTTP #nginx", function()
             ensemble:stop()
         end)
 
-        it("when a server stops so long that it loses the lock: its late write is refused",
-            function()
-                local one = open{ pause = 10, session = 3 }
+        -- Its session expires, or an operator deletes its node, as `zklock break` does.
+        local taken = {
+            ["its session expires"] = function() end,
+            ["its node is deleted"] = function()
+                server:foreign("delete '%s'", server:nodes(run.root .. LOCK)[1])
+            end,
+        }
+
+        -- The holder is stopped when it has read; the next one reads before it goes on, and writes
+        -- after it (Q-01).
+        for _, row in ipairs{
+            { "zookeeper", "its session expires", 503 },
+            { "zookeeper", "its node is deleted", 503 },
+            { "combined", "its node is deleted", 504 },
+        } do
+            it(("when a holder is stopped and %s: %s"):format(row[2], row[1]), function()
+                local one = open{ strategy = row[1], pause = 5, session = 3, timeout = 30 }
+                local token, read
                 local status, body = meanwhile(one, function()
                     signal(one, "STOP")
-                    assert.is_true(run.store:sell{
-                        product = PRODUCT, quantity = 1, left = 99, server = "elsewhere",
-                        token = hold_the_lock():token_string(),
-                    })
+                    taken[row[2]]()
+                    token = hold_the_lock():token_string()
+                    read = run.store:stock(PRODUCT, token)
                     signal(one, "CONT")
                 end)
-                assert.equal(503, status)
-                assert.equal("lost", dkjson.decode(body).error)
+                assert.same({ row[3], "lost" }, { status, dkjson.decode(body).error })
+                assert.is_true(run.store:sell{
+                    product = PRODUCT, quantity = 1, left = read - 1, server = "elsewhere",
+                    token = token,
+                })
                 assert.same({ 99, 1 }, { left(), ordered() })
             end)
+        end
     end)
 
     describe("comes to a verdict", function()

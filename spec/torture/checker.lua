@@ -91,10 +91,10 @@ end
 -- A node says in its data which claim made it; a second handle is on its first one's, and who
 -- takes turns, or comes to a node that is kept, may have that of another claim of the session.
 local function made_by(m, node, claim)
+    if claim.second then return node.claim ~= nil and node.claim.process == claim.process end
     if claim.batch then return turns.is_own(m, node, claim) end
     if claim.keep and claim.count > 0 then return kept.is_own(m, node, claim) end
-    if not claim.second then return node.claim == claim end
-    return node.claim ~= nil and node.claim.process == claim.process
+    return node.claim == claim
 end
 
 
@@ -496,13 +496,13 @@ local function survivors(journal)
 end
 
 
-rule("update", "no update of a holder is lost", function(m, report)
+rule("update", "no update that the store took is lost, whoever was late", function(m, report)
     local there = {}
     for path, journal in pairs(m.journal) do there[path] = survivors(journal) end
     for _, claim in ipairs(m.claims) do
         for _, write in ipairs(claim.writes) do
             local is_there = there[claim.path] and there[claim.path][write.element]
-            if write.accepted and alive(claim, write.at) and not is_there then
+            if write.accepted and not is_there then
                 report:violation(write.at, claim, "%s was added and is lost", write.element)
             end
         end

@@ -165,14 +165,49 @@ local function store_for(claim)
 end
 
 
---- Read, pause, write: also when the lease is no longer held. The token is to help.
+local function wait_until(condition, limit)
+    local due = now() + limit
+    while not condition() and now() < due do zklock.sleep(0.001) end
+end
+
+
+-- Between reading and writing. Some pauses are so long that a fault takes the lock meanwhile.
+local function pause_update(claim)
+    local finish = now() + (chance(0.05) and between(0.3, TIMEOUT)
+        or chance(0.1) and between(0, 0.1) or between(0, 0.01))
+    repeat
+        zklock.sleep(math.min(0.01, math.max(0, finish - now())))
+        claim:look()
+    until now() >= finish or claim.state == "lost"
+end
+
+
+-- The worst moment for a late write is when the next holder has read and has yet to write. So a
+-- holder whose lock was taken waits until the next one has read, and the next one until the late
+-- one has written; each for a while only, since the other may be dead.
+local function meet_in_update(claim, set)
+    local late = set:unfinished()
+    if late and late ~= claim.token then
+        set:overtake(late)
+        wait_until(function() return set:unfinished() ~= late end, TIMEOUT)
+    end
+    set:begin(claim.token)
+    pause_update(claim)
+    if claim.state == "lost" then
+        wait_until(function() return set:is_overtaken(claim.token) end, TIMEOUT / 2)
+    end
+end
+
+
+--- Show the token, read, pause, write: also when the lease is no longer held.
 local function add_element(claim, count)
     local set = store_for(claim)
     local element = ("%s.%d"):format(claim.id, count)
+    set:fence(claim.token)
     local read = set:read()
-    zklock.sleep(chance(0.1) and between(0, 0.1) or between(0, 0.01))
-    claim:look()
+    meet_in_update(claim, set)
     local accepted = set:write(element, read, claim.token)
+    set:finish(claim.token)
     claim:look()
     claim:record("wrote", { element = element, read = read, token = claim.token,
                             accepted = tostring(accepted) })

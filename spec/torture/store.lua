@@ -1,12 +1,14 @@
 --- The protected resource: one SQLite file a lock path, with one row. It keeps the
--- highest fencing token that came to it, and takes no write with a smaller one. A reader
--- shows its token, too, before it reads: what it then reads no earlier writer changes.
+-- highest fencing token that it was shown, and takes no write with a smaller one. Every
+-- holder shows its token before it reads: what it then reads no earlier writer changes.
 --
 -- What is written is a set, as a chain: each element names the one before it that its
 -- writer had read, and the row names the last. Who reads, pauses and writes loses the
--- elements that came meanwhile; the store does nothing against that, the lock has to.
+-- elements that came meanwhile. Lock and tokens have to keep others out: no element that
+-- the store took may be lost, whoever was late.
 -- A journal, kept by a trigger, has all writes in the order of their transactions.
 
+local files = require "spec.files"
 local history = require "spec.torture.history"
 local sqlite = require "luasql.sqlite3"
 
@@ -29,8 +31,9 @@ local SCHEMA = {
 --- Opens the store of a lock path that create() made, below FOLDER/store. pause() is called,
 -- again and again, while another process writes.
 function store.open(folder, path, pause)
-    local self = setmetatable({ pause = pause, environment = sqlite.sqlite3() }, Store)
-    self.connection = assert(self.environment:connect(folder .. "/store/" .. path:gsub("/", "_")))
+    local file = folder .. "/store/" .. path:gsub("/", "_")
+    local self = setmetatable({ file = file, pause = pause, environment = sqlite.sqlite3() }, Store)
+    self.connection = assert(self.environment:connect(file))
     self:execute("PRAGMA synchronous = OFF") -- processes are killed, the machine is not
     return self
 end
@@ -72,10 +75,30 @@ function Store:read()
 end
 
 
---- A reader came: writes with a smaller token are refused from now on.
+--- A holder is about to read: writes with a smaller token are refused from now on.
 function Store:fence(token)
     self:execute("UPDATE head SET token = %s WHERE token < %s", token, token)
 end
+
+
+-- Beside the store, which knows nothing of it: the token of a holder that has read and has yet to
+-- write, and that of one which the next holder found there.
+
+function Store:begin(token) files.write(self.file .. ".update", token) end
+
+
+function Store:unfinished() return files.read(self.file .. ".update") end
+
+
+function Store:finish(token)
+    if self:unfinished() == token then os.remove(self.file .. ".update") end
+end
+
+
+function Store:overtake(token) files.write(self.file .. ".overtaken", token) end
+
+
+function Store:is_overtaken(token) return files.read(self.file .. ".overtaken") == token end
 
 
 --- Appends an element behind `read`; false if a greater token came before.

@@ -16,11 +16,15 @@ local now = core.now
 local GRACE = 10 -- seconds
 local LOOK = 0.2 -- seconds between looks
 
+local BROKEN = "broken: the holder did not give way, and may write until the store is shown a "
+    .. "newer token\n"
+
 local breaking = {
     summary = "Take a lock from its holder.",
     description = "Asks whoever holds the lock at PATH to give way, as lock:revoke() does, waits, "
-        .. "and then removes the holder's node. A holder that does not listen goes on: a store "
-        .. "that checks tokens refuses it. Only nodes that hold the lock are removed.",
+        .. "and then removes the holder's node. A holder that does not listen goes on, and a "
+        .. "store takes its writes until the next holder has shown its token. Only nodes that hold "
+        .. "the lock are removed.",
     example = "zklock break /locks/nightly --grace 30",
 }
 
@@ -115,7 +119,7 @@ local function carry_out(given, session, out, err)
     for _, entry in ipairs(held) do remove(session, path, entry) end
     local left = left_of(held, session, path)
     if left[1] then refusal.raise(status.FAILED, "%s is still held", path) end
-    out:write(held[1] and "broken: the holder did not give way\n" or "the holder gave way\n")
+    out:write(held[1] and BROKEN or "the holder gave way\n")
     return status.OK
 end
 

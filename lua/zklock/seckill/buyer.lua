@@ -87,11 +87,16 @@ function Buyer:leave()
 end
 
 
---- The stock, as the store has it. Here a fault of the plan may strike: the server is stopped or
---- killed between reading and writing.
+-- What the store may know of its token: nothing, where the plan wants late writes to be made.
+local function fencing_token(self) return self.server.plan.fenced and self.token or nil end
+
+
+--- The stock, as the store has it, which is shown the token first: so it refuses what earlier
+--- holders still write. Here a fault of the plan may strike: the server is stopped or killed
+--- between reading and writing.
 ---@return integer
 function Buyer:stock()
-    local stock = self.store:stock(self.product)
+    local stock = self.store:stock(self.product, fencing_token(self))
     self.server.faults:strike(self)
     return stock
 end
@@ -107,14 +112,13 @@ function Buyer:pause() zklock.sleep(self.server.plan.pause) end
 function Buyer:may_buy(stock) return stock > 0 and self.quantity <= stock end
 
 
---- What is written for it when that much will be left. The token goes along where the plan wants
---- late writes refused.
+--- What is written for it when that much will be left.
 ---@param left integer
 ---@return zklock.seckill.Order
 function Buyer:order(left)
     return {
         product = self.product, quantity = self.quantity, left = left, buyer = self.number,
-        server = self.server.name, token = self.server.plan.fenced and self.token or nil,
+        server = self.server.name, token = fencing_token(self),
         version = self.strategy.version and self.strategy:version(self.hold) or nil,
         hold = self.hold,
     }

@@ -309,7 +309,7 @@ end
 ---@field timeout number       seconds for which a buyer waits for the lock
 ---@field session number       session timeout asked for
 ---@field seed integer
----@field fenced boolean       late writes are refused by the store, by their token
+---@field fenced boolean       the store is shown tokens, and refuses late writes by them
 ---@field faults table[]
 ---@field parameters table?    for modules of the user's own
 ---@field limit number         seconds after which the sale is ended

@@ -3,7 +3,7 @@
 ---
 ---     local store = module.create(place)     -- once, with place.products in stock
 ---     local store = module.open(place)       -- in each server
----     store:stock(product)                   -- pieces left
+---     store:stock(product, token)            -- pieces left; the token, if any, is kept first
 ---     store:sell{ product =, quantity =, left =, buyer =, server =, token =, hold = }
 ---     store:orders()                         -- { { buyer =, product =, quantity = }, … }
 ---     store:close()

@@ -114,7 +114,7 @@ end
 
 
 local function come_late()
-    return refusal(503, "lost", "the lock was lost before the purchase, and another has bought")
+    return refusal(503, "lost", "the lock was lost before the purchase, and another has taken it")
 end
 
 

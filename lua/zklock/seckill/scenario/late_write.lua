@@ -1,7 +1,10 @@
 --- DEMO-17 (Q-01, Q-03): the holder is stopped, as by a long garbage collection, for longer than
---- its session lives. Another buyer takes over and writes. Then the first goes on. No lock service
---- can prevent that; two things help: its lease says "lost" at once, by its own clock, before any
---- packet; and a holder that does not ask is refused by the store, for its token is too old.
+--- its session lives. Another buyer takes over. Then the first goes on. No lock service can prevent
+--- that; two things help: its lease says "lost" at once, by its own clock, before any packet; and a
+--- holder that does not ask is refused by the store, which was shown the token of the next one.
+---
+--- The token has to be shown before the next holder reads. A store that sees it with the write
+--- alone takes what the first writes in between, and the next one overwrites that (DEMO-17c).
 
 local evidence = require "zklock.seckill.scenario.evidence"
 local seed = require "zklock.seckill.seed"
@@ -24,17 +27,20 @@ local function holders(sale)
 end
 
 
+-- How far the second has come before the first goes on, says `overtaken`.
 local function play(scenario, market)
     local timeout = market:session_timeout()
     local sale = market:sale{
         buyers = 2, servers = 2, strategy = "zookeeper", fenced = scenario.fenced,
         timeout = 30 + STOPPED * timeout,
+        purchase = scenario.purchase, parameters = { shown = scenario.shown },
         faults = { { at = 0, stop = "holder", length = STOPPED * timeout } },
     }
     local log = evidence.story(sale, "server %d")
     local first, second = holders(sale)
     local woke = evidence.noted(sale, "^wakes, and its hold is (%l+)$")[1]
-    if not (second.written and second.written < sale.faults[1].ended) then
+    local overtaken = second[scenario.overtaken]
+    if not (overtaken and overtaken < sale.faults[1].ended) then
         return { again = true, finding = "the first woke too early", sales = { sale }, log = log }
     end
     if not woke or woke[1] ~= "lost" then
@@ -67,18 +73,30 @@ local function judge_refusal(sale, first, log)
 end
 
 
+local NEXT_HAS_READ = "zklock.seckill.scenario.purchase.late_write"
+
+
 late_write.scenarios = {
     {
         id = "DEMO-17a", title = "the holder is paused, no token check",
         expect = "wrong", zookeeper = true, play = play, fenced = false, judge = judge_stock,
+        overtaken = "written",
         explanation = "A process that stood still for longer than its session wakes, and "
             .. "overwrites what the next holder wrote.",
     },
     {
         id = "DEMO-17b", title = "the holder is paused, tokens checked",
         expect = "right", zookeeper = true, play = play, fenced = true, judge = judge_refusal,
-        explanation = "The same, but each write carries the number of its lease, and the store "
-            .. "refuses one that is older than the last.",
+        purchase = NEXT_HAS_READ, shown = true, overtaken = "granted",
+        explanation = "The next holder shows the store its token before it reads, and from then on "
+            .. "the store refuses what the first one writes.",
+    },
+    { -- not the seed's
+        id = "DEMO-17c", title = "tokens checked at the write alone",
+        expect = "wrong", zookeeper = true, play = play, fenced = true, judge = judge_stock,
+        purchase = NEXT_HAS_READ, shown = false, overtaken = "granted",
+        explanation = "The next holder has read, but has not written when the first one writes: "
+            .. "the store takes that, and the next one overwrites it.",
     },
 }
 

@@ -15,7 +15,7 @@ local Sql = database.class()
 local sql = {}
 
 
--- S0's table. `token` is not in the seed: the highest fencing token that has written the row;
+-- S0's table. `token` is not in the seed: the highest fencing token that the row was shown;
 -- `version` is S4's, for buyers that write without a lock (ALG-02).
 local COMMODITY_TABLE = [[CREATE TABLE tb_commodity_info (
     id varchar(64) PRIMARY KEY,
@@ -58,10 +58,21 @@ function sql.create(place)
 end
 
 
+-- The row knows the token before its holder reads: what earlier holders write from then on is
+-- refused. A statement of its own, so that no lock of the row outlives it.
+local function show(self, product, token)
+    local digits = literal_token(token)
+    self:execute(("UPDATE tb_commodity_info SET token = %s WHERE id = %s AND token < %s")
+        :format(digits, self:text(product), digits))
+end
+
+
 --- What is left of a product; nil: there is no such product.
 ---@param product string
+---@param token string?  digits, of a holder that reads in order to write
 ---@return integer?
-function Sql:stock(product)
+function Sql:stock(product, token)
+    if token then show(self, product, token) end
     return self:number(("SELECT number FROM tb_commodity_info WHERE id = %s")
         :format(self:text(product)))
 end
@@ -96,13 +107,13 @@ function Sql:orders()
 end
 
 
--- S0's update. With a token it is refused if a younger holder, that is a greater token,
--- has written before (Q-01, Q-03); with a version if anybody has, since that was read (ALG-02).
+-- S0's update. With a token it is refused if the row was shown a greater one, that of a younger
+-- holder (Q-01, Q-03); with a version if anybody has written since that was read (ALG-02).
 local function update_of(self, order)
     local set, where = "", ""
     if order.token then
         local token = literal_token(order.token)
-        set, where = ", token = " .. token, " AND token < " .. token
+        set, where = ", token = " .. token, " AND token <= " .. token
     end
     if order.version then where = where .. (" AND version = %d"):format(order.version) end
     return ("UPDATE tb_commodity_info SET number = %d, version = version + 1%s WHERE id = %s%s")
@@ -126,7 +137,7 @@ end
 ---@field left integer    the stock after that
 ---@field buyer integer?
 ---@field server string
----@field token string?   digits; with it, the write of a younger holder is not overwritten
+---@field token string?   digits; with it, refused if a younger holder has read or written
 ---@field version integer?  with it, no write since that was read is overwritten
 
 local function row_of(self, order)

@@ -1,6 +1,7 @@
 --- The store of a sale in ZooKeeper itself: a node for each product with its stock, and one for
 --- each buyer's order. Stock and order are written in one transaction, which the server carries
 --- out only if the lease of its writer still exists: a late write is impossible, not only refused.
+--- (So no token is to be shown: the next holder reads only after that lease is gone.)
 ---
 --- A buyer that holds no lease of zklock's (its strategy is another) writes under a lease that
 --- nobody else wants.
