@@ -18,29 +18,29 @@
 
 #define SOCKET_NAME "/bell"
 
-void zkl_bell_init(struct zkl_client *client) {
-    client->bell = client->door = -1;
+void zkl_bell_init(struct threaded *self) {
+    self->bell = self->door = -1;
 }
 
-void zkl_bell_ring(struct zkl_client *client) {
-    if (client->bell < 0 || client->rung) return;
-    client->rung = send(client->bell, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+void zkl_bell_ring(struct threaded *self) {
+    if (self->bell < 0 || self->rung) return;
+    self->rung = send(self->bell, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
 /* Also makes the names go. */
-static void close_door(struct zkl_client *client) {
-    if (client->door < 0) return;
-    close(client->door);
-    client->door = -1;
-    unlink(client->door_path);
-    client->door_path[strlen(client->door_path) - strlen(SOCKET_NAME)] = '\0';
-    rmdir(client->door_path);
+static void close_door(struct threaded *self) {
+    if (self->door < 0) return;
+    close(self->door);
+    self->door = -1;
+    unlink(self->door_path);
+    self->door_path[strlen(self->door_path) - strlen(SOCKET_NAME)] = '\0';
+    rmdir(self->door_path);
 }
 
-void zkl_bell_destroy(struct zkl_client *client) {
-    close_door(client);
-    if (client->bell >= 0) close(client->bell);
-    client->bell = -1;
+void zkl_bell_destroy(struct threaded *self) {
+    close_door(self);
+    if (self->bell >= 0) close(self->bell);
+    self->bell = -1;
 }
 
 static int bind_and_listen(int socket, const char *path) {
@@ -51,34 +51,35 @@ static int bind_and_listen(int socket, const char *path) {
 }
 
 /* A folder that only this user can enter, and the socket in it. 0, or an errno value. */
-static int open_door(struct zkl_client *client, const char *folder) {
-    char *path = client->door_path;
-    const size_t size = sizeof client->door_path;
+static int open_door(struct threaded *self, const char *folder) {
+    char *path = self->door_path;
+    const size_t size = sizeof self->door_path;
     int length = snprintf(path, size, "%s/zklock-XXXXXX" SOCKET_NAME, folder);
     if (length < 0 || (size_t)length >= size) return ENAMETOOLONG;
     size_t end = (size_t)length - strlen(SOCKET_NAME);
     path[end] = '\0';
     if (!mkdtemp(path)) return errno;
     int error = 0;
-    client->door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (client->door < 0) {
+    self->door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (self->door < 0) {
         error = errno;
         rmdir(path);
         return error;
     }
     path[end] = *SOCKET_NAME;
-    error = bind_and_listen(client->door, path);
-    if (error) close_door(client);
+    error = bind_and_listen(self->door, path);
+    if (error) close_door(self);
     return error;
 }
 
 int zkl_client_listen(zkl_client *client, char path[ZKL_SOCKET_PATH]) {
+    struct threaded *self = zkl_threaded(client);
     const char *folder = getenv("TMPDIR");
     zkl_lock(client);
-    close_door(client);
-    int error = folder && *folder ? open_door(client, folder) : ENOENT;
-    if (error) error = open_door(client, "/tmp");
-    if (!error) memcpy(path, client->door_path, ZKL_SOCKET_PATH);
+    close_door(self);
+    int error = folder && *folder ? open_door(self, folder) : ENOENT;
+    if (error) error = open_door(self, "/tmp");
+    if (!error) memcpy(path, self->door_path, ZKL_SOCKET_PATH);
     zkl_unlock(client);
     return error;
 }
@@ -101,13 +102,14 @@ static int accept_own(int door) {
 }
 
 bool zkl_client_accept(zkl_client *client) {
+    struct threaded *self = zkl_threaded(client);
     zkl_lock(client);
-    int connection = client->door < 0 ? -1 : accept_own(client->door);
-    close_door(client);
+    int connection = self->door < 0 ? -1 : accept_own(self->door);
+    close_door(self);
     if (connection >= 0) {
-        if (client->bell >= 0) close(client->bell);
-        client->bell = connection;
-        client->rung = false;
+        if (self->bell >= 0) close(self->bell);
+        self->bell = connection;
+        self->rung = false;
     }
     zkl_unlock(client);
     return connection >= 0;
@@ -115,12 +117,12 @@ bool zkl_client_accept(zkl_client *client) {
 
 void zkl_client_heard(zkl_client *client) {
     zkl_lock(client);
-    client->rung = false;
+    zkl_threaded(client)->rung = false;
     zkl_unlock(client);
 }
 
 void zkl_client_poke(zkl_client *client) {
     zkl_lock(client);
-    zkl_bell_ring(client);
+    zkl_bell_ring(zkl_threaded(client));
     zkl_unlock(client);
 }

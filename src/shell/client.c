@@ -1,10 +1,9 @@
-/* client.c - the life of a client: from the wish to connect until it is closed. */
+/* client.c - a client in any host: what goes in and out, its rounds, and its end. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "internal.h"
+#include "host.h"
 
 /* --- life ------------------------------------------------------------------------------ */
 
@@ -13,26 +12,16 @@ zkl_client *zkl_client_hold(zkl_client *client) {
     return client;
 }
 
-static void destroy(struct zkl_client *client) {
-    zkl_inbox_destroy(client);
-    if (client->link) client->class->destroy(client->link);
-    if (client->session) zkl_session_free(client->session);
-    pthread_cond_destroy(&client->news);
-    pthread_cond_destroy(&client->alarm);
-    pthread_mutex_destroy(&client->mutex);
-    free(client);
-}
-
 void zkl_client_drop(zkl_client *client) {
     if (zkl_client_foreign(client)) return;
-    if (atomic_fetch_sub(&client->references, 1) == 1) destroy(client);
+    if (atomic_fetch_sub(&client->references, 1) == 1) client->host->destroy(client);
 }
 
 bool zkl_client_foreign(const zkl_client *client) {
-    return !zkl_process_is(client->process);
+    return client->process && !zkl_process_is(client->process);
 }
 
-static zkl_session *new_session(struct zkl_client *client, const struct zkl_options *options) {
+static zkl_session *new_session(const struct zkl_options *options, uint64_t seed) {
     const struct zkl_settings settings = {
         .identity = options->identity,
         .patience = options->timeout / 12,
@@ -41,39 +30,37 @@ static zkl_session *new_session(struct zkl_client *client, const struct zkl_opti
         .containers = options->containers,
         .reopen = options->reopen,
         .steps = options->steps,
-        .seed = (uint64_t)zkl_now() ^ (uint64_t)client->process << 40,
+        .seed = seed,
     };
     return zkl_session_new(&settings);
 }
 
-zkl_client *zkl_client_new(const struct zkl_link_class *class, const struct zkl_options *options) {
-    struct zkl_client *client = calloc(1, sizeof *client);
-    if (!client) return NULL;
+int zkl_client_init(struct zkl_client *client, const struct zkl_host *host,
+                    const struct zkl_link_class *class, const struct zkl_options *options,
+                    uint64_t seed) {
     atomic_init(&client->references, 1);
-    client->process = getpid();
+    client->host = host;
     client->class = class;
-    client->close_by = client->timer_due = ZKL_NEVER;
-    pthread_mutex_init(&client->mutex, NULL);
-    zkl_condition_init(&client->news);
-    zkl_condition_init(&client->alarm);
-    zkl_inbox_init(client);
-    client->session = new_session(client, options);
+    client->close_by = client->round_due = ZKL_NEVER;
+    client->session = new_session(options, seed);
     client->link = client->session ? class->create(client, options) : NULL;
-    int error = client->link ? 0 : ENOMEM;
-    if (!error && zkl_process_enlist(client) != 0) error = ENOMEM;
-    if (!error) error = zkl_timer_start(client);
-    if (!error) return client;
-    zkl_process_delist(client);
-    destroy(client);
-    errno = error;
-    return NULL;
+    return client->link ? 0 : ENOMEM;
+}
+
+void zkl_client_clear(struct zkl_client *client) {
+    if (client->link) client->class->destroy(client->link);
+    if (client->session) zkl_session_free(client->session);
 }
 
 /* --- in and out ----------------------------------------------------------------------------- */
 
+zkl_time zkl_client_now(const struct zkl_client *client) {
+    return client->host->now(client);
+}
+
 zkl_session *zkl_client_enter(zkl_client *client) {
-    zkl_lock(client);
-    zkl_session_at(client->session, zkl_now());
+    client->host->lock(client);
+    zkl_session_at(client->session, zkl_client_now(client));
     return client->session;
 }
 
@@ -85,26 +72,50 @@ static void send_all(struct zkl_client *client) {
         if (!client->class->send(client->link, id, &rpc)) zkl_session_unsent(client->session, id);
 }
 
-void zkl_client_settle(struct zkl_client *client) {
+/* Does what the session wants done. */
+static void settle(struct zkl_client *client) {
     zkl_session *session = client->session;
     send_all(client);
     if (zkl_session_connection(session) == ZKL_SESSION_EXPIRED) client->class->retire(client->link);
     bool may_close = zkl_client_is_closing(client) && zkl_session_is_idle(session);
     zkl_client_wake(client, may_close ? 0 : zkl_session_due_anew(session));
-    zkl_inbox_update(client);
+    client->host->news(client);
 }
 
 void zkl_client_leave(zkl_client *client) {
-    zkl_client_settle(client);
-    zkl_unlock(client);
+    settle(client);
+    client->host->unlock(client);
+}
+
+bool zkl_client_has_events(const struct zkl_client *client) {
+    return zkl_session_has_events(client->session);
+}
+
+bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more) {
+    bool any = zkl_session_next_event(zkl_client_enter(client), event);
+    *more = zkl_client_has_events(client);
+    zkl_client_leave(client);
+    return any;
+}
+
+/* Between two rounds, whatever is due. */
+#define REST (ZKL_SECOND / 1000)
+
+void zkl_client_round(struct zkl_client *client, zkl_time now) {
+    zkl_session_at(client->session, now);
+    zkl_session_tick(client->session);
+    client->class->work(client->link, now);
+    settle(client);
+    zkl_time due =
+        zkl_earlier(zkl_session_due(client->session), client->class->due(client->link, now));
+    client->round_due = due < now + REST ? now + REST : due;
 }
 
 /* --- closing -------------------------------------------------------------------------------- */
 
-/* Half of the time is for what is under way, half for the link. */
 void zkl_client_begin_close(struct zkl_client *client, zkl_time due) {
     zkl_session *session = zkl_client_enter(client);
-    zkl_time now = zkl_now(), close_by = now + (due - now) / 2;
+    zkl_time now = zkl_client_now(client), close_by = now + (due - now) / 2;
     if (close_by < client->close_by) client->close_by = close_by;
     zkl_session_close(session);
     zkl_client_wake(client, 0);
@@ -112,34 +123,25 @@ void zkl_client_begin_close(struct zkl_client *client, zkl_time due) {
 }
 
 void zkl_client_close_soon(zkl_client *client, zkl_time bound) {
-    zkl_client_begin_close(client, zkl_due(bound));
+    zkl_time now = zkl_client_now(client);
+    zkl_client_begin_close(client, bound >= ZKL_NEVER - now ? ZKL_NEVER : now + bound);
 }
 
-static bool is_closed(const struct zkl_client *client) {
+bool zkl_client_is_closed(const struct zkl_client *client) {
     return zkl_session_connection(client->session) == ZKL_SESSION_CLOSED;
 }
 
 bool zkl_client_ended(zkl_client *client) {
-    zkl_lock(client);
-    bool ended = is_closed(client);
-    zkl_unlock(client);
+    client->host->lock(client);
+    bool ended = zkl_client_is_closed(client);
+    client->host->unlock(client);
     return ended;
 }
 
-bool zkl_client_close(zkl_client *client, zkl_time bound) {
-    zkl_time due = zkl_due(bound);
-    zkl_client_begin_close(client, due);
-    zkl_lock(client);
-    while (!is_closed(client) && zkl_now() < due) zkl_wait_until(client, &client->news, due);
-    bool closed = is_closed(client);
-    zkl_unlock(client);
-    return closed;
-}
-
 struct zkl_trouble zkl_client_trouble(zkl_client *client) {
-    zkl_lock(client);
+    client->host->lock(client);
     struct zkl_trouble trouble = client->class->trouble(client->link);
-    zkl_unlock(client);
+    client->host->unlock(client);
     return trouble;
 }
 
@@ -171,7 +173,7 @@ bool zkl_client_may_close(const struct zkl_client *client, zkl_time now) {
 }
 
 void zkl_client_wake(struct zkl_client *client, zkl_time due) {
-    if (due >= client->timer_due) return;
-    client->timer_due = due;
-    pthread_cond_signal(&client->alarm);
+    if (due >= client->round_due) return;
+    client->round_due = due;
+    client->host->wake(client);
 }

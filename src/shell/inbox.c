@@ -12,90 +12,86 @@
 
 #include "internal.h"
 
-void zkl_inbox_init(struct zkl_client *client) {
-    client->pipe[0] = client->pipe[1] = -1;
-    zkl_bell_init(client);
+void zkl_inbox_init(struct threaded *self) {
+    self->pipe[0] = self->pipe[1] = -1;
+    zkl_bell_init(self);
 }
 
-static bool is_empty(const struct zkl_client *client) {
-    return !zkl_session_has_events(client->session);
+static bool is_empty(const struct threaded *self) {
+    return !zkl_client_has_events(&self->client);
 }
 
 /* Nobody looks at a descriptor that was neither given away nor is being polled. */
-static void fill_pipe(struct zkl_client *client) {
-    if (client->piped || !(client->watched || client->polls > 0)) return;
-    client->piped = write(client->pipe[1], "", 1) == 1;
+static void fill_pipe(struct threaded *self) {
+    if (self->piped || !(self->watched || self->polls > 0)) return;
+    self->piped = write(self->pipe[1], "", 1) == 1;
 }
 
-static void announce(struct zkl_client *client) {
-    client->announced = true;
-    zkl_bell_ring(client);
-    fill_pipe(client);
+static void announce(struct threaded *self) {
+    self->announced = true;
+    zkl_bell_ring(self);
+    fill_pipe(self);
 }
 
 /* The inbox was emptied: the descriptor is to say so. */
-static void quieten(struct zkl_client *client) {
+static void quieten(struct threaded *self) {
     char byte;
-    if (!client->piped) return;
-    client->piped = read(client->pipe[0], &byte, 1) != 1;
+    if (!self->piped) return;
+    self->piped = read(self->pipe[0], &byte, 1) != 1;
 }
 
-void zkl_inbox_update(struct zkl_client *client) {
-    bool news = zkl_session_has_news(client->session);
-    if (is_empty(client)) quieten(client);
-    else if (news) announce(client);
-}
-
-bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more) {
-    bool any = zkl_session_next_event(zkl_client_enter(client), event);
-    *more = !is_empty(client);
-    zkl_client_leave(client);
-    return any;
+void zkl_inbox_update(struct threaded *self) {
+    bool news = zkl_session_has_news(self->client.session);
+    if (is_empty(self)) quieten(self);
+    else if (news) announce(self);
 }
 
 bool zkl_client_wait(zkl_client *client, zkl_time timeout) {
+    struct threaded *self = zkl_threaded(client);
     zkl_time due = zkl_due(timeout);
     zkl_lock(client);
-    while (is_empty(client) && zkl_now() < due) zkl_wait_until(client, &client->news, due);
-    bool any = !is_empty(client);
+    while (is_empty(self) && zkl_now() < due) zkl_wait_until(self, &self->news, due);
+    bool any = !is_empty(self);
     zkl_unlock(client);
     return any;
 }
 
-void zkl_inbox_destroy(struct zkl_client *client) {
-    zkl_bell_destroy(client);
-    if (client->pipe[0] < 0) return;
-    close(client->pipe[0]);
-    close(client->pipe[1]);
+void zkl_inbox_destroy(struct threaded *self) {
+    zkl_bell_destroy(self);
+    if (self->pipe[0] < 0) return;
+    close(self->pipe[0]);
+    close(self->pipe[1]);
 }
 
 /* The descriptor; -1: errno. */
-static int open_pipe(struct zkl_client *client) {
-    if (client->pipe[0] < 0 && pipe2(client->pipe, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
-    return client->pipe[0];
+static int open_pipe(struct threaded *self) {
+    if (self->pipe[0] < 0 && pipe2(self->pipe, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
+    return self->pipe[0];
 }
 
 int zkl_client_fd(zkl_client *client) {
+    struct threaded *self = zkl_threaded(client);
     zkl_lock(client);
-    int fd = open_pipe(client);
-    if (fd >= 0) client->watched = true;
-    if (!is_empty(client)) fill_pipe(client);
+    int fd = open_pipe(self);
+    if (fd >= 0) self->watched = true;
+    if (!is_empty(self)) fill_pipe(self);
     zkl_unlock(client);
     return fd;
 }
 
-static int begin_poll(struct zkl_client *client) {
+static int begin_poll(zkl_client *client) {
+    struct threaded *self = zkl_threaded(client);
     zkl_lock(client);
-    int fd = open_pipe(client);
-    if (fd >= 0) client->polls++;
-    if (!is_empty(client)) fill_pipe(client);
+    int fd = open_pipe(self);
+    if (fd >= 0) self->polls++;
+    if (!is_empty(self)) fill_pipe(self);
     zkl_unlock(client);
     return fd;
 }
 
-static void end_poll(struct zkl_client *client) {
+static void end_poll(zkl_client *client) {
     zkl_lock(client);
-    client->polls--;
+    zkl_threaded(client)->polls--;
     zkl_unlock(client);
 }
 

@@ -16,7 +16,7 @@
 #define EXIT_BOUND ZKL_SECOND
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
-static struct zkl_client *clients;
+static struct threaded *clients;
 static struct zkl_totals ended; /* what those that are not listed any more had counted */
 static pid_t registered;        /* the process that `clients` belongs to */
 static pid_t process;           /* this one; a fork changes it */
@@ -34,12 +34,12 @@ bool zkl_process_is(pid_t other) {
 }
 
 /* The first client that is still listed, with a count of the caller's. */
-static struct zkl_client *first_client(void) {
+static struct threaded *first_client(void) {
     pthread_mutex_lock(&mutex);
-    struct zkl_client *client = clients;
-    if (client) zkl_client_hold(client);
+    struct threaded *first = clients;
+    if (first) zkl_client_hold(&first->client);
     pthread_mutex_unlock(&mutex);
-    return client;
+    return first;
 }
 
 /* Begins to close every client, then waits for all of them together. */
@@ -47,14 +47,14 @@ static void close_all(void) {
     zkl_time due = zkl_now() + EXIT_BOUND;
     if (registered != process) return; /* a forked child */
     pthread_mutex_lock(&mutex);
-    for (struct zkl_client *each = clients; each; each = each->next)
-        zkl_client_begin_close(each, due);
+    for (struct threaded *each = clients; each; each = each->next)
+        zkl_client_begin_close(&each->client, due);
     pthread_mutex_unlock(&mutex);
-    for (struct zkl_client *client; (client = first_client());) {
+    for (struct threaded *first; (first = first_client());) {
         zkl_time now = zkl_now();
-        bool closed = zkl_client_close(client, now < due ? due - now : 0);
-        zkl_process_delist(client);
-        zkl_client_drop(client);
+        bool closed = zkl_client_close(&first->client, now < due ? due - now : 0);
+        zkl_process_delist(first);
+        zkl_client_drop(&first->client);
         if (!closed && zkl_now() >= due) return;
     }
 }
@@ -91,31 +91,31 @@ static int prepare(void) {
     return 0;
 }
 
-int zkl_process_enlist(struct zkl_client *client) {
+int zkl_process_enlist(struct threaded *self) {
     pthread_mutex_lock(&mutex);
     int error = prepare();
     if (error == 0) {
-        client->place = &clients;
-        client->next = clients;
-        if (client->next) client->next->place = &client->next;
-        clients = client;
+        self->place = &clients;
+        self->next = clients;
+        if (self->next) self->next->place = &self->next;
+        clients = self;
     }
     pthread_mutex_unlock(&mutex);
     return error;
 }
 
-static void add(struct zkl_totals *totals, struct zkl_client *client) {
+static void add(struct zkl_totals *totals, zkl_client *client) {
     zkl_totals_add(totals, zkl_client_enter(client));
     zkl_client_leave(client);
 }
 
-void zkl_process_delist(struct zkl_client *client) {
+void zkl_process_delist(struct threaded *self) {
     pthread_mutex_lock(&mutex);
-    if (client->place) {
-        *client->place = client->next;
-        if (client->next) client->next->place = client->place;
-        client->place = NULL;
-        add(&ended, client);
+    if (self->place) {
+        *self->place = self->next;
+        if (self->next) self->next->place = self->place;
+        self->place = NULL;
+        add(&ended, &self->client);
     }
     pthread_mutex_unlock(&mutex);
 }
@@ -124,7 +124,8 @@ void zkl_process_totals(struct zkl_totals *totals) {
     pthread_mutex_lock(&mutex);
     if (registered == process) {
         zkl_totals_merge(totals, &ended);
-        for (struct zkl_client *each = clients; each; each = each->next) add(totals, each);
+        for (struct threaded *each = clients; each; each = each->next)
+            add(totals, &each->client);
     }
     pthread_mutex_unlock(&mutex);
 }

@@ -22,9 +22,9 @@ zkl_time zkl_due(zkl_time timeout) {
 }
 
 /* Wakes the threads that wait for news, if there are some. */
-static void announce(struct zkl_client *client) {
-    if (client->announced) pthread_cond_broadcast(&client->news);
-    client->announced = false;
+static void announce(struct threaded *self) {
+    if (self->announced) pthread_cond_broadcast(&self->news);
+    self->announced = false;
 }
 
 void zkl_condition_init(pthread_cond_t *condition) {
@@ -51,9 +51,9 @@ void zkl_condition_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, zkl_t
     pthread_cond_timedwait(condition, mutex, &time);
 }
 
-void zkl_wait_until(struct zkl_client *client, pthread_cond_t *condition, zkl_time due) {
-    announce(client); /* waiting unlocks */
-    zkl_condition_wait(condition, &client->mutex, due);
+void zkl_wait_until(struct threaded *self, pthread_cond_t *condition, zkl_time due) {
+    announce(self); /* waiting unlocks */
+    zkl_condition_wait(condition, &self->mutex, due);
 }
 
 /* A thread that no signal is delivered to. 0, or an errno value. */
@@ -118,13 +118,14 @@ int zkl_thread_room(void) {
 }
 
 void zkl_lock(struct zkl_client *client) {
-    pthread_mutex_lock(&client->mutex);
+    pthread_mutex_lock(&zkl_threaded(client)->mutex);
 }
 
 /* Waiters are woken when they can have the mutex, not before. */
 void zkl_unlock(struct zkl_client *client) {
-    bool news = client->announced;
-    client->announced = false;
-    pthread_mutex_unlock(&client->mutex);
-    if (news) pthread_cond_broadcast(&client->news);
+    struct threaded *self = zkl_threaded(client);
+    bool news = self->announced;
+    self->announced = false;
+    pthread_mutex_unlock(&self->mutex);
+    if (news) pthread_cond_broadcast(&self->news);
 }
