@@ -38,7 +38,7 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wmissing-prototypes -Wstrict-proto
 CSTD = -std=c11 -D_GNU_SOURCE
 LIBS = $(addprefix -L,$(ZOOKEEPER_LIBDIR)) -lzookeeper_mt -lpthread -ldl
 
-FOLDERS = core session shell zookeeper memory lua
+FOLDERS = core session shell zookeeper memory world lua
 SOURCES = $(wildcard $(FOLDERS:%=src/%/*.c))
 HEADERS = $(wildcard $(FOLDERS:%=src/%/*.h))
 LUA_FILES = $(shell find lua -name '*.lua')

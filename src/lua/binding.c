@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "../world/world.h"
 #include "binding.h"
 
 #define FOREVER 9e9 /* seconds, 290 years: more does not fit zkl_time */
@@ -67,13 +68,31 @@ void zkl_lua_leave(lua_State *L) {
     zkl_client_leave(box->client);
 }
 
-int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held)) {
-    struct zkl_box *box = zkl_lua_to_box(L, 1, name), full = *box;
+/* Of one that is not full, or of the parent process, there is nothing to give back. */
+static bool empty(struct zkl_box *box, struct zkl_box *full) {
+    *full = *box;
     *box = (struct zkl_box){0};
-    if (!full.client || zkl_client_foreign(full.client)) return 0;
+    return full->client && !zkl_client_foreign(full->client);
+}
+
+static void give_back(struct zkl_box full, void (*drop)(void *held)) {
     zkl_client_enter(full.client);
     drop(full.held);
     zkl_client_leave(full.client);
+}
+
+int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held)) {
+    struct zkl_box full;
+    if (!empty(zkl_lua_to_box(L, 1, name), &full)) return 0;
+    give_back(full, drop);
+    zkl_client_drop(full.client);
+    return 0;
+}
+
+int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *held)) {
+    struct zkl_box full;
+    if (!empty(zkl_lua_to_box(L, 1, name), &full)) return 0;
+    if (!zkl_world_keep(full.client, full.held, drop)) give_back(full, drop);
     zkl_client_drop(full.client);
     return 0;
 }

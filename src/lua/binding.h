@@ -21,6 +21,7 @@
 #define ZKL_REQUEST_BOX "zklock.request"
 #define ZKL_LEASE_BOX "zklock.lease"
 #define ZKL_WATCHER_BOX "zklock.watcher"
+#define ZKL_WORLD "zklock.world"
 #define ZKL_WISH "zklock.wish" /* no box: what a lock wants each time */
 
 extern const char *const zkl_lua_state_names[ZKL_SESSION_CLOSED + 1]; /* of sessions */
@@ -32,15 +33,28 @@ void zkl_lua_open_lease(lua_State *L);
 void zkl_lua_open_watcher(lua_State *L);
 void zkl_lua_open_child(lua_State *L);
 void zkl_lua_open_totals(lua_State *L);
+void zkl_lua_open_world(lua_State *L);
 int zkl_lua_session(lua_State *L); /* the function core.session(options) */
 int zkl_lua_folder(lua_State *L);  /* the function core.folder(folder) */
 int zkl_lua_wish(lua_State *L);    /* the function core.wish(options) */
+int zkl_lua_world(lua_State *L);   /* the function core.world(seed, delay) */
+struct zkl_world *zkl_lua_check_world(lua_State *L, int index);
 int zkl_lua_poll(lua_State *L);    /* the function core.poll(sessions, seconds) */
 int zkl_lua_child(lua_State *L);   /* the function core.child(words, path) */
 int zkl_lua_stats(lua_State *L);   /* the method session:stats() */
-int zkl_lua_totals(lua_State *L);  /* the function core.totals(): the same of all sessions here */
+int zkl_lua_totals(lua_State *L);  /* the function core.totals([world]): of all sessions there */
 
 void zkl_lua_push_memory(lua_State *L); /* the table core.memory */
+
+/* Names of nodes, as zkl_memory_children() gives them; `count` below 0: an error. */
+struct zkl_lua_names {
+    char *list;
+    int count;
+};
+/* Before they are there: what may raise. */
+void zkl_lua_begin_names(lua_State *L, struct zkl_lua_names *names);
+/* Returns what a function that pushed them returns: a table, or nil. Frees the list. */
+int zkl_lua_push_names(lua_State *L, struct zkl_lua_names *names);
 
 /* Sets the functions in the table at the top. */
 void zkl_lua_set_functions(lua_State *L, const luaL_Reg *functions);
@@ -64,6 +78,8 @@ void *zkl_lua_enter(lua_State *L, const char *name);
 void zkl_lua_leave(lua_State *L);
 /* The first argument's content is given back; of an empty box, or in a forked child, nothing. */
 int zkl_lua_drop(lua_State *L, const char *name, void (*drop)(void *held));
+/* The same by the collector, which nothing in a world of virtual time depends on. */
+int zkl_lua_collect(lua_State *L, const char *name, void (*drop)(void *held));
 
 zkl_client *zkl_lua_check_client(lua_State *L, int index); /* a session's */
 

@@ -151,8 +151,8 @@ static void drop_held(void *lease) {
     zkl_lease_drop(lease);
 }
 
-static int drop(lua_State *L) {
-    return zkl_lua_drop(L, ZKL_LEASE_BOX, drop_held);
+static int collect(lua_State *L) {
+    return zkl_lua_collect(L, ZKL_LEASE_BOX, drop_held);
 }
 
 void zkl_lua_open_lease(lua_State *L) {
@@ -171,7 +171,7 @@ void zkl_lua_open_lease(lua_State *L) {
         {"token", token},
         {"token_string", token_string},
         {"wait", wait},
-        {"__gc", drop},
+        {"__gc", collect},
         {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_LEASE_BOX, methods);

@@ -45,15 +45,9 @@ static int reset(lua_State *L) {
     return 0;
 }
 
-struct names {
-    const char *server, *path;
-    char *list;
-    int count;
-};
-
 /* Builds the table; it may raise. */
-static int push_names(lua_State *L) {
-    const struct names *names = lua_touserdata(L, 1);
+static int build_names(lua_State *L) {
+    const struct zkl_lua_names *names = lua_touserdata(L, 1);
     const char *each = names->list;
     lua_createtable(L, names->count, 0);
     for (int i = 1; i <= names->count; i++) {
@@ -64,19 +58,29 @@ static int push_names(lua_State *L) {
     return 1;
 }
 
+void zkl_lua_begin_names(lua_State *L, struct zkl_lua_names *names) {
+    *names = (struct zkl_lua_names){0};
+    luaL_checkstack(L, 3, NULL);
+    lua_pushcfunction(L, build_names);
+    lua_pushlightuserdata(L, names);
+}
+
+int zkl_lua_push_names(lua_State *L, struct zkl_lua_names *names) {
+    int failed = names->count < 0 ? 0 : lua_pcall(L, 1, 1, 0);
+    free(names->list);
+    if (failed) return lua_error(L);
+    if (names->count == ZKL_ERROR_SYSTEM) return luaL_error(L, "not enough memory");
+    if (names->count < 0) lua_pushnil(L);
+    return 1;
+}
+
 /* memory.children(name, path) -> table of names; nil: there is no such node */
 static int children(lua_State *L) {
-    struct names names = {.server = luaL_checkstring(L, 1), .path = luaL_checkstring(L, 2)};
-    lua_settop(L, 2);
-    lua_pushcfunction(L, push_names);
-    lua_pushlightuserdata(L, &names);
-    names.count = zkl_memory_children(names.server, names.path, &names.list);
-    int failed = names.count < 0 ? 0 : lua_pcall(L, 1, 1, 0);
-    free(names.list);
-    if (failed) return lua_error(L);
-    if (names.count == ZKL_ERROR_SYSTEM) return luaL_error(L, "not enough memory");
-    if (names.count < 0) lua_pushnil(L);
-    return 1;
+    const char *server = luaL_checkstring(L, 1), *path = luaL_checkstring(L, 2);
+    struct zkl_lua_names names;
+    zkl_lua_begin_names(L, &names);
+    names.count = zkl_memory_children(server, path, &names.list);
+    return zkl_lua_push_names(L, &names);
 }
 
 void zkl_lua_push_memory(lua_State *L) {

@@ -182,7 +182,8 @@ int luaopen_zklock_core(lua_State *L) {
         {"open_standard", open_standard}, {"thread", thread},
         {"identity", identity},           {"isyieldable", isyieldable},
         {"on_misuse", zkl_lua_on_misuse}, {"states", count_states},
-        {"interruptible", interruptible}, {NULL, NULL}};
+        {"interruptible", interruptible}, {"world", zkl_lua_world},
+        {NULL, NULL}};
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif
@@ -193,6 +194,7 @@ int luaopen_zklock_core(lua_State *L) {
     zkl_lua_open_watcher(L);
     zkl_lua_open_child(L);
     zkl_lua_open_totals(L);
+    zkl_lua_open_world(L);
     lua_newtable(L);
     zkl_lua_set_functions(L, functions);
     zkl_lua_push_memory(L);

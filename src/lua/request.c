@@ -149,6 +149,10 @@ static int drop(lua_State *L) {
     return zkl_lua_drop(L, ZKL_REQUEST_BOX, drop_held);
 }
 
+static int collect(lua_State *L) {
+    return zkl_lua_collect(L, ZKL_REQUEST_BOX, drop_held);
+}
+
 void zkl_lua_open_request(lua_State *L) {
     static const luaL_Reg methods[] = {
         {"cancel", cancel},
@@ -164,7 +168,7 @@ void zkl_lua_open_request(lua_State *L) {
         {"signalled", signalled},
         {"version", version},
         {"__close", drop},
-        {"__gc", drop},
+        {"__gc", collect},
         {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);

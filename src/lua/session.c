@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "../memory/memory_link.h"
+#include "../world/world.h"
 #include "../zookeeper/zookeeper_link.h"
 #include "binding.h"
 
@@ -42,8 +43,12 @@ int zkl_lua_session(lua_State *L) {
         .grace = zkl_lua_time(L, field(L, 1, "grace")),
     };
     bool in_memory = lua_toboolean(L, field(L, 1, "in_memory"));
+    int world = field(L, 1, "world");
+    uint32_t process = (uint32_t)luaL_optinteger(L, field(L, 1, "process"), 0);
     struct zkl_box *box = zkl_lua_box(L, ZKL_SESSION_BOX);
-    box->client = zkl_client_new(in_memory ? &zkl_memory : &zkl_zookeeper, &options);
+    if (lua_isnil(L, world))
+        box->client = zkl_client_new(in_memory ? &zkl_memory : &zkl_zookeeper, &options);
+    else box->client = zkl_world_client(zkl_lua_check_world(L, world), process, &options);
     return box->client ? 1 : zkl_lua_fail(L, strerror(errno));
 }
 
@@ -53,7 +58,7 @@ static int collect(lua_State *L) {
     box->client = NULL;
     if (!client || zkl_client_foreign(client)) return 0;
     /* A finalizer does not wait: the session closes in the background. */
-    zkl_client_close_soon(client, ZKL_SECOND);
+    if (!zkl_world_number(client)) zkl_client_close_soon(client, ZKL_SECOND);
     zkl_client_drop(client);
     return 0;
 }

@@ -1,4 +1,5 @@
 /* totals.c - what sessions have counted, as tables: for session:stats() and zklock.metrics(). */
+#include "../world/world.h"
 #include "binding.h"
 
 #define TOTALS "zklock.totals"
@@ -127,9 +128,11 @@ int zkl_lua_stats(lua_State *L) {
     return 1;
 }
 
+/* core.totals(world or nil): of its sessions, or of those of the process */
 int zkl_lua_totals(lua_State *L) {
     struct zkl_totals *totals = push_empty(L);
-    zkl_process_totals(totals);
+    if (lua_isnoneornil(L, 1)) zkl_process_totals(totals);
+    else zkl_world_totals(zkl_lua_check_world(L, 1), totals);
     push_table(L, totals);
     lua_newtable(L);
     for (size_t i = 0; i < ZKL_SESSION_CLOSED; i++)

@@ -40,9 +40,13 @@ static int drop(lua_State *L) {
     return zkl_lua_drop(L, ZKL_WATCHER_BOX, drop_held);
 }
 
+static int collect(lua_State *L) {
+    return zkl_lua_collect(L, ZKL_WATCHER_BOX, drop_held);
+}
+
 void zkl_lua_open_watcher(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"drop", drop}, {"id", id}, {"look", look}, {"told", told}, {"__gc", drop}, {NULL, NULL},
+        {"drop", drop}, {"id", id}, {"look", look}, {"told", told}, {"__gc", collect}, {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_WATCHER_BOX, methods);
 }

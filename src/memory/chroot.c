@@ -15,9 +15,17 @@ static const char *append(char **end, const char *chroot, const char *path) {
     return start;
 }
 
+static const char *append_data(char **end, const struct zkl_op *op) {
+    char *start = *end;
+    if (op->size > 0) memcpy(start, op->data, op->size);
+    *end = start + op->size;
+    return start;
+}
+
 static size_t count_text(const char *chroot, const struct zkl_rpc *rpc) {
     size_t each = strlen(chroot) + 1, size = rpc->path ? each + strlen(rpc->path) : 0;
-    for (size_t i = 0; i < rpc->count; i++) size += each + strlen(rpc->ops[i].path);
+    for (size_t i = 0; i < rpc->count; i++)
+        size += each + strlen(rpc->ops[i].path) + rpc->ops[i].size;
     return size;
 }
 
@@ -33,6 +41,7 @@ struct zkl_rpc *zkl_chroot_enter(const char *chroot, const struct zkl_rpc *rpc) 
     for (size_t i = 0; i < rpc->count; i++) {
         ops[i] = rpc->ops[i];
         ops[i].path = append(&end, chroot, rpc->ops[i].path);
+        ops[i].data = append_data(&end, &rpc->ops[i]);
     }
     return copy;
 }

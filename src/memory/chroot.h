@@ -5,8 +5,8 @@
 #include "../session/rpc.h"
 
 /*
- * The same request with the chroot in front of each path ("/" is the chroot itself), in one block
- * of memory to free(); what is not a path is shared. NULL: out of memory.
+ * A copy of the request with the chroot in front of each path ("/" is the chroot itself), in one
+ * block of memory to free(). NULL: out of memory.
  */
 struct zkl_rpc *zkl_chroot_enter(const char *chroot, const struct zkl_rpc *rpc);
 

@@ -117,36 +117,15 @@ void zkl_memory_reset(const char *name) {
 
 /* --- a look at the tree ---------------------------------------------------------------------- */
 
-static char *copy_names(const struct zkl_answer *answer) {
-    size_t size = 1;
-    for (int i = 0; i < answer->count; i++) size += strlen(answer->names[i]) + 1;
-    char *copy = malloc(size), *end = copy;
-    for (int i = 0; copy && i < answer->count; i++) {
-        size_t length = strlen(answer->names[i]) + 1;
-        memcpy(end, answer->names[i], length);
-        end += length;
-    }
-    return copy;
-}
-
-/* What zkl_memory_children() gives, of a tree that is there. */
-static int list(struct zkl_server *server, const char *path, char **names) {
-    const struct zkl_rpc rpc = {.kind = ZKL_RPC_LIST, .path = path};
-    struct zkl_answer answer;
-    zkl_tree_ask(server->tree, 0, &rpc, zkl_now(), &answer);
-    *names = answer.error ? NULL : copy_names(&answer);
-    int count = answer.count;
-    zkl_server_post_events(server);
-    if (answer.error) return answer.error;
-    return *names ? count : ZKL_ERROR_SYSTEM;
-}
-
 int zkl_memory_children(const char *name, const char *path, char **names) {
     *names = NULL;
     zkl_servers_lock();
     struct zkl_server *server = zkl_server_find(name);
     int count = strcmp(path, "/") == 0 ? 0 : ZKL_ERROR_NO_NODE;
-    if (server) count = list(server, path, names);
+    if (server) {
+        count = zkl_tree_children(server->tree, path, zkl_now(), names);
+        zkl_server_post_events(server);
+    }
     zkl_servers_unlock();
     return count;
 }

@@ -104,6 +104,10 @@ void zkl_tree_expire(struct zkl_tree *tree, uint64_t id) {
     if (session) end_session(tree, session, true);
 }
 
+int64_t zkl_tree_zxid(const struct zkl_tree *tree) {
+    return tree->zxid;
+}
+
 bool zkl_tree_alive(const struct zkl_tree *tree, uint64_t session) {
     return find_session(tree, session) != NULL;
 }
@@ -307,4 +311,27 @@ void zkl_tree_ask(struct zkl_tree *tree, uint64_t id, const struct zkl_rpc *rpc,
     case ZKL_RPC_UNWATCH_CHILDREN: unwatch(tree, id, rpc, answer); break;
     case ZKL_RPC_SYNC: break;
     }
+}
+
+/* --- a look at it ---------------------------------------------------------------------------- */
+
+static char *copy_names(const struct zkl_answer *answer) {
+    size_t size = 1;
+    for (int i = 0; i < answer->count; i++) size += strlen(answer->names[i]) + 1;
+    char *copy = malloc(size), *end = copy;
+    for (int i = 0; copy && i < answer->count; i++) {
+        size_t length = strlen(answer->names[i]) + 1;
+        memcpy(end, answer->names[i], length);
+        end += length;
+    }
+    return copy;
+}
+
+int zkl_tree_children(struct zkl_tree *tree, const char *path, zkl_time now, char **names) {
+    const struct zkl_rpc rpc = {.kind = ZKL_RPC_LIST, .path = path};
+    struct zkl_answer answer;
+    zkl_tree_ask(tree, 0, &rpc, now, &answer);
+    *names = answer.error ? NULL : copy_names(&answer);
+    if (answer.error) return answer.error;
+    return *names ? answer.count : ZKL_ERROR_SYSTEM;
 }

@@ -80,6 +80,12 @@ zkl_time zkl_tree_due(const struct zkl_tree *tree);
 void zkl_tree_ask(struct zkl_tree *tree, uint64_t session, const struct zkl_rpc *rpc, zkl_time now,
                   struct zkl_answer *answer);
 
+/*
+ * The names of a node's children, each with its NUL, one after the other; free() them. Returns
+ * their number, or an error.
+ */
+int zkl_tree_children(struct zkl_tree *tree, const char *path, zkl_time now, char **names);
+
 /* --- events ----------------------------------------------------------------------------- */
 
 struct zkl_tree_event {
@@ -96,6 +102,9 @@ struct zkl_tree_event {
 bool zkl_tree_next_event(struct zkl_tree *tree, struct zkl_tree_event *event);
 
 /* --- tests ------------------------------------------------------------------------------ */
+
+/* The number of the last transaction. */
+int64_t zkl_tree_zxid(const struct zkl_tree *tree);
 
 /*
  * The next sequential child of the node gets this number: it takes weeks to get near the end of

@@ -1,0 +1,200 @@
+/* world.c - the box of a world of virtual time, for lua/zklock/world. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../world/world.h"
+#include "binding.h"
+
+struct zkl_world *zkl_lua_check_world(lua_State *L, int index) {
+    struct zkl_world **box = luaL_checkudata(L, index, ZKL_WORLD);
+    luaL_argcheck(L, *box, index, "the world is over");
+    return *box;
+}
+
+static struct zkl_world *check(lua_State *L) {
+    return zkl_lua_check_world(L, 1);
+}
+
+/* core.world(seed, delay) -> world; packets are under way for up to `delay` seconds */
+int zkl_lua_world(lua_State *L) {
+    uint64_t seed = (uint64_t)luaL_checknumber(L, 1);
+    zkl_time delay = zkl_lua_time(L, 2);
+    struct zkl_world **box = lua_newuserdata(L, sizeof *box);
+    *box = NULL;
+    luaL_getmetatable(L, ZKL_WORLD);
+    lua_setmetatable(L, -2);
+    *box = zkl_world_new(seed, delay);
+    return *box ? 1 : luaL_error(L, "not enough memory");
+}
+
+static int end(lua_State *L) {
+    struct zkl_world **box = luaL_checkudata(L, 1, ZKL_WORLD), *world = *box;
+    *box = NULL;
+    if (world) zkl_world_free(world);
+    return 0;
+}
+
+static int push_when(lua_State *L, zkl_time time) {
+    if (time == ZKL_NEVER) lua_pushnil(L);
+    else zkl_lua_push_time(L, time);
+    return 1;
+}
+
+/* world:now() -> seconds since it began */
+static int now(lua_State *L) {
+    return push_when(L, zkl_world_now(check(L)));
+}
+
+/* world:due() -> when something happens next; nil: never */
+static int due(lua_State *L) {
+    return push_when(L, zkl_world_due(check(L)));
+}
+
+/* world:changed() -> when a server last changed something */
+static int changed(lua_State *L) {
+    return push_when(L, zkl_world_changed(check(L)));
+}
+
+static unsigned check_stream(lua_State *L) {
+    lua_Integer stream = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, stream >= 0 && stream < ZKL_WORLD_STREAMS, 2, "no such stream");
+    return (unsigned)stream;
+}
+
+/* world:draw(stream, bound) -> an integer from 1 to `bound` */
+static int draw(lua_State *L) {
+    struct zkl_world *world = check(L);
+    unsigned stream = check_stream(L);
+    lua_Integer bound = luaL_checkinteger(L, 3);
+    luaL_argcheck(L, bound > 0, 3, "it is below 1");
+    lua_pushinteger(L, (lua_Integer)zkl_world_draw(world, stream, (uint64_t)bound) + 1);
+    return 1;
+}
+
+/* world:fraction(stream) -> a number from 0, below 1 */
+static int fraction(lua_State *L) {
+    const uint64_t steps = UINT64_C(1) << 53;
+    lua_pushnumber(L, (lua_Number)zkl_world_draw(check(L), check_stream(L), steps) /
+                          (lua_Number)steps);
+    return 1;
+}
+
+/* world:advance(until, most) -> the number of a session with news, or 0 */
+static int advance(lua_State *L) {
+    struct zkl_world *world = check(L);
+    zkl_time until = zkl_lua_time(L, 2);
+    size_t most = (size_t)luaL_optinteger(L, 3, LONG_MAX);
+    lua_pushinteger(L, (lua_Integer)zkl_world_advance(world, until, most));
+    return 1;
+}
+
+/* --- processes ------------------------------------------------------------------------------ */
+
+static int with_process(lua_State *L, void (*verb)(struct zkl_world *world, uint32_t process)) {
+    verb(check(L), (uint32_t)luaL_checkinteger(L, 2));
+    return 0;
+}
+
+static int stop(lua_State *L) {
+    return with_process(L, zkl_world_stop);
+}
+
+static int go_on(lua_State *L) {
+    return with_process(L, zkl_world_go_on);
+}
+
+static int kill_process(lua_State *L) {
+    return with_process(L, zkl_world_kill);
+}
+
+/* --- sessions ------------------------------------------------------------------------------- */
+
+static zkl_client *check_resident(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 2);
+    luaL_argcheck(L, zkl_world_has(check(L), client), 2, "not of this world");
+    return client;
+}
+
+/* world:number(session box) -> its number; nil: it is of another world */
+static int number(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 2);
+    if (zkl_world_has(check(L), client)) lua_pushinteger(L, (lua_Integer)zkl_world_number(client));
+    else lua_pushnil(L);
+    return 1;
+}
+
+/* world:name(session box) -> the name of its server; nil: it is of another world */
+static int name(lua_State *L) {
+    zkl_client *client = zkl_lua_check_client(L, 2);
+    lua_pushstring(L, zkl_world_has(check(L), client) ? zkl_world_name(client) : NULL);
+    return 1;
+}
+
+static int cut(lua_State *L) {
+    lua_pushboolean(L, zkl_world_cut(check_resident(L), lua_toboolean(L, 3)));
+    return 1;
+}
+
+static int heal(lua_State *L) {
+    lua_pushboolean(L, zkl_world_heal(check_resident(L)));
+    return 1;
+}
+
+static int expire(lua_State *L) {
+    lua_pushboolean(L, zkl_world_expire(check_resident(L)));
+    return 1;
+}
+
+/* --- servers ---------------------------------------------------------------------------------- */
+
+static int delay(lua_State *L) {
+    struct zkl_world *world = check(L);
+    if (zkl_world_delay(world, luaL_checkstring(L, 2), zkl_lua_time(L, 3))) return 0;
+    return luaL_error(L, "not enough memory");
+}
+
+static int reset(lua_State *L) {
+    zkl_world_reset(check(L), luaL_checkstring(L, 2));
+    return 0;
+}
+
+/* world:children(name, path) -> table of names; nil: there is no such node */
+static int children(lua_State *L) {
+    struct zkl_world *world = check(L);
+    const char *server = luaL_checkstring(L, 2), *path = luaL_checkstring(L, 3);
+    struct zkl_lua_names names;
+    zkl_lua_begin_names(L, &names);
+    names.count = zkl_world_children(world, server, path, &names.list);
+    return zkl_lua_push_names(L, &names);
+}
+
+/* --- one thing at a time ---------------------------------------------------------------------- */
+
+static uint32_t check_number(lua_State *L) {
+    return (uint32_t)luaL_checkinteger(L, 2);
+}
+
+/* world:packet(number, up) -> what is under way next, in words; nil: nothing */
+static int packet(lua_State *L) {
+    char text[200];
+    bool any = zkl_world_packet(check(L), check_number(L), lua_toboolean(L, 3), text);
+    lua_pushstring(L, any ? text : NULL);
+    return 1;
+}
+
+static int hasten(lua_State *L) {
+    zkl_world_hasten(check(L), check_number(L), lua_toboolean(L, 3));
+    return 0;
+}
+
+void zkl_lua_open_world(lua_State *L) {
+    static const luaL_Reg methods[] = {
+        {"advance", advance}, {"changed", changed}, {"children", children}, {"cut", cut},
+        {"delay", delay},     {"draw", draw},       {"due", due},           {"end_it", end},
+        {"expire", expire},   {"fraction", fraction}, {"go_on", go_on},     {"hasten", hasten},
+        {"heal", heal},       {"kill", kill_process}, {"name", name},       {"now", now},
+        {"number", number},   {"packet", packet},   {"reset", reset},       {"stop", stop},
+        {"__gc", end},        {NULL, NULL},
+    };
+    zkl_lua_class(L, ZKL_WORLD, methods);
+}

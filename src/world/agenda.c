@@ -1,0 +1,54 @@
+/* agenda.c - a binary heap whose members know their place. */
+#include <stdlib.h>
+
+#include "agenda.h"
+
+static void put(struct zkl_agenda *agenda, struct zkl_due *due, size_t place) {
+    agenda->heap[place] = due;
+    due->place = place;
+}
+
+static void rise(struct zkl_agenda *agenda, struct zkl_due *due) {
+    size_t place = due->place;
+    while (place > 0 && agenda->heap[(place - 1) / 2]->at > due->at) {
+        put(agenda, agenda->heap[(place - 1) / 2], place);
+        place = (place - 1) / 2;
+    }
+    put(agenda, due, place);
+}
+
+static void sink(struct zkl_agenda *agenda, struct zkl_due *due) {
+    size_t place = due->place, below;
+    while ((below = 2 * place + 1) < agenda->count) {
+        if (below + 1 < agenda->count && agenda->heap[below + 1]->at < agenda->heap[below]->at)
+            below++;
+        if (agenda->heap[below]->at >= due->at) break;
+        put(agenda, agenda->heap[below], place);
+        place = below;
+    }
+    put(agenda, due, place);
+}
+
+bool zkl_agenda_add(struct zkl_agenda *agenda, struct zkl_due *due) {
+    if (agenda->count == agenda->room) {
+        size_t room = agenda->room ? 2 * agenda->room : 16;
+        struct zkl_due **heap = realloc(agenda->heap, room * sizeof *heap);
+        if (!heap) return false;
+        agenda->heap = heap;
+        agenda->room = room;
+    }
+    due->at = ZKL_NEVER;
+    put(agenda, due, agenda->count++);
+    return true;
+}
+
+void zkl_agenda_set(struct zkl_agenda *agenda, struct zkl_due *due, zkl_time at) {
+    zkl_time before = due->at;
+    due->at = at;
+    if (at < before) rise(agenda, due);
+    else if (at > before) sink(agenda, due);
+}
+
+struct zkl_due *zkl_agenda_first(const struct zkl_agenda *agenda) {
+    return agenda->count > 0 ? agenda->heap[0] : NULL;
+}

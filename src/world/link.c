@@ -1,0 +1,315 @@
+/*
+ * link.c - the connection of a client of a world: packets to and from the server, and what the
+ * client hears of their end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../memory/chroot.h"
+#include "internal.h"
+
+/* A client that lost its connection tries again within this time. */
+#define RETRY (ZKL_SECOND / 10)
+
+static struct zkl_world *world_of(const struct zkl_link *link) {
+    return link->resident->world;
+}
+
+static zkl_session *session_of(const struct zkl_link *link) {
+    return link->resident->client.session;
+}
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+static struct zkl_list *list_at(struct zkl_link *link, size_t place) {
+    struct zkl_list *const lists[] = {&link->up, &link->down, &link->missed, &link->lost,
+                                      &link->dropped};
+    return place < sizeof lists / sizeof *lists ? lists[place] : NULL;
+}
+
+static void destroy(struct zkl_link *link) {
+    struct zkl_list *list;
+    for (size_t i = 0; (list = list_at(link, i)); i++) zkl_packets_free(list);
+    free(link->name);
+    free(link->chroot);
+    free(link);
+}
+
+static struct zkl_link *create(struct zkl_client *client, const struct zkl_options *options) {
+    struct zkl_link *link = calloc(1, sizeof *link);
+    struct zkl_list *list;
+    if (!link) return NULL;
+    link->resident = (struct resident *)client; /* of which it is the first member */
+    link->timeout = options->timeout;
+    link->reopen = options->reopen;
+    link->opening = true;
+    link->told_at = ZKL_NEVER;
+    for (size_t i = 0; (list = list_at(link, i)); i++) zkl_list_init(list);
+    link->name = strdup(options->hosts);
+    link->chroot = strdup(options->chroot);
+    if (link->name && link->chroot) return link;
+    destroy(link);
+    return NULL;
+}
+
+/* --- packets --------------------------------------------------------------------------------- */
+
+/* After all that was sent before in that direction. */
+static void dispatch(struct zkl_link *link, struct zkl_list *list, struct packet *packet) {
+    struct zkl_world *world = world_of(link);
+    packet->due = world->now + zkl_world_delay_of(world, link->server);
+    if (!zkl_list_is_empty(list)) {
+        zkl_time last = ZKL_LISTED(list->previous, struct packet, place)->due;
+        if (packet->due < last) packet->due = last;
+    }
+    zkl_list_append(list, &packet->place);
+    zkl_resident_refresh(link->resident);
+}
+
+void zkl_link_send_down(struct zkl_link *link, struct packet *packet) {
+    dispatch(link, &link->down, packet);
+    if (packet->kind == PACKET_OPENED)
+        while (!zkl_list_is_empty(&link->missed)) {
+            struct packet *event = zkl_packet_first(&link->missed);
+            zkl_list_remove(&event->place);
+            dispatch(link, &link->down, event);
+        }
+}
+
+void zkl_link_miss(struct zkl_link *link, struct packet *packet) {
+    if (link->online && link->attached) dispatch(link, &link->down, packet);
+    else zkl_list_append(&link->missed, &packet->place);
+}
+
+static bool send_up(struct zkl_link *link, enum packet_kind kind) {
+    struct packet *packet = zkl_packet_new(kind);
+    if (packet) dispatch(link, &link->up, packet);
+    return packet;
+}
+
+static bool send(struct zkl_link *link, uint64_t id, const struct zkl_rpc *asked) {
+    if (!link->connected || !world_of(link) || link->resident->dead) return false;
+    struct packet *packet = zkl_packet_new(PACKET_REQUEST);
+    if (!packet) return false;
+    packet->rpc = zkl_chroot_enter(link->chroot, asked);
+    packet->letter = packet->rpc ? zkl_letter_new(id) : NULL;
+    if (!packet->letter) {
+        zkl_packet_free(packet);
+        return false;
+    }
+    if (link->online) dispatch(link, &link->up, packet);
+    else zkl_list_append(&link->dropped, &packet->place);
+    return true;
+}
+
+/* --- the end of a connection ------------------------------------------------------------------ */
+
+/* The first of those that are under way arrive. */
+static void cut_up(struct zkl_link *link) {
+    struct zkl_world *world = world_of(link);
+    size_t count = 0;
+    for (struct zkl_list *place = link->up.next; place != &link->up; place = place->next) count++;
+    size_t arrive = (size_t)zkl_world_chance(world, count + 1);
+    for (struct zkl_list *place = link->up.next, *next; place != &link->up; place = next) {
+        struct packet *packet = ZKL_LISTED(place, struct packet, place);
+        next = place->next;
+        if (packet->adrift) continue;
+        packet->adrift = true;
+        if (arrive > 0) {
+            arrive--;
+            continue;
+        }
+        zkl_list_remove(place);
+        if (packet->rpc) zkl_list_append(&link->dropped, place);
+        else zkl_packet_free(packet);
+    }
+}
+
+static void cut_down(struct zkl_link *link) {
+    while (!zkl_list_is_empty(&link->down)) {
+        struct packet *packet = zkl_packet_first(&link->down);
+        zkl_list_remove(&packet->place);
+        if (packet->kind == PACKET_EVENT) zkl_list_append(&link->missed, &packet->place);
+        else if (packet->rpc) zkl_list_append(&link->lost, &packet->place);
+        else zkl_packet_free(packet);
+    }
+}
+
+/* A session that the client was not told of is nobody's. */
+void zkl_link_break(struct zkl_link *link, zkl_time told_at) {
+    if (!link->online) return;
+    bool was_silent = link->resident->stopped || link->resident->dead;
+    link->online = link->attached = false;
+    cut_down(link);
+    cut_up(link);
+    if (!was_silent) zkl_server_silence(world_of(link), link);
+    if (link->opening) link->session = 0;
+    link->told_at = told_at;
+    zkl_resident_refresh(link->resident);
+}
+
+static void tell_loss(struct zkl_link *link, struct packet *packet) {
+    const struct zkl_answer nothing = {.error = ZKL_ERROR_CONNECTION_LOSS};
+    zkl_session_answer(session_of(link), packet->letter->id, &nothing);
+}
+
+static void tell_losses(struct zkl_link *link, struct zkl_list *list) {
+    while (!zkl_list_is_empty(list)) {
+        struct packet *packet = zkl_packet_first(list);
+        tell_loss(link, packet);
+        zkl_packet_free(packet);
+    }
+}
+
+/* In the order in which they were sent. */
+static void tell_end(struct zkl_link *link) {
+    link->told_at = ZKL_NEVER;
+    link->open_at =
+        world_of(link)->now + (zkl_time)zkl_world_chance(world_of(link), (uint64_t)RETRY);
+    if (!link->connected) return;
+    link->connected = false;
+    zkl_session_suspended(session_of(link));
+    tell_losses(link, &link->lost);
+    for (struct zkl_list *place = link->up.next; place != &link->up; place = place->next) {
+        struct packet *packet = ZKL_LISTED(place, struct packet, place);
+        if (packet->rpc && !packet->told) tell_loss(link, packet);
+        packet->told = true;
+    }
+    tell_losses(link, &link->dropped);
+}
+
+void zkl_link_go_on(struct zkl_link *link, zkl_time stopped_for) {
+    if (!link->online) return;
+    if (stopped_for > link->timeout / 3 * 2 || !send_up(link, PACKET_PING))
+        zkl_link_break(link, world_of(link)->now);
+}
+
+/* --- what arrives ---------------------------------------------------------------------------- */
+
+/* There is no session any more. */
+static void forget_session(struct zkl_link *link) {
+    struct zkl_list *list;
+    for (size_t i = 0; (list = list_at(link, i)); i++) zkl_packets_free(list);
+    link->session = 0;
+    link->connected = link->online = link->attached = link->opening = false;
+    link->told_at = ZKL_NEVER;
+}
+
+static void tell(struct zkl_link *link, struct packet *packet) {
+    zkl_session *session = session_of(link);
+    switch (packet->kind) {
+    case PACKET_OPENED:
+        link->connected = true;
+        link->opening = false;
+        zkl_session_connected(session, link->session, link->timeout);
+        return;
+    case PACKET_EXPIRED:
+        forget_session(link);
+        zkl_session_expired(session);
+        return;
+    case PACKET_ANSWER:
+        zkl_session_answer(session, packet->letter->id, &packet->letter->answer);
+        return;
+    case PACKET_EVENT:
+        zkl_session_event(session, packet->letter->kind, packet->letter->path);
+        return;
+    case PACKET_CLOSED:
+        forget_session(link);
+        zkl_session_closed(session);
+        return;
+    default: return;
+    }
+}
+
+static void arrive(struct zkl_link *link) {
+    struct packet *packet = zkl_packet_first(&link->down);
+    zkl_list_remove(&packet->place);
+    tell(link, packet);
+    zkl_packet_free(packet);
+}
+
+static zkl_time first_due(const struct zkl_list *list) {
+    const struct packet *packet = zkl_packet_first(list);
+    return packet ? packet->due : ZKL_NEVER;
+}
+
+static bool is_running(const struct zkl_link *link) {
+    return !link->resident->stopped && !link->resident->dead;
+}
+
+zkl_time zkl_link_due(const struct zkl_link *link) {
+    zkl_time due = first_due(&link->up);
+    if (!is_running(link)) return due;
+    due = zkl_earlier(due, first_due(&link->down));
+    return zkl_earlier(zkl_earlier(due, link->told_at), link->resident->client.round_due);
+}
+
+void zkl_link_carry_out(struct zkl_link *link) {
+    struct zkl_world *world = world_of(link);
+    zkl_client *client = &link->resident->client;
+    zkl_time due = zkl_link_due(link);
+    if (first_due(&link->up) == due) {
+        struct packet *packet = zkl_packet_first(&link->up);
+        zkl_list_remove(&packet->place);
+        zkl_server_take(world, link, packet);
+        return;
+    }
+    zkl_client_enter(client);
+    if (link->told_at == due) tell_end(link);
+    else if (first_due(&link->down) == due) arrive(link);
+    else if (!zkl_client_is_closed(client)) zkl_client_round(client, world->now);
+    if (zkl_client_is_closed(client)) client->round_due = ZKL_NEVER;
+    zkl_client_leave(client);
+}
+
+/* --- opening and closing --------------------------------------------------------------------- */
+
+static void retire(struct zkl_link *link) {
+    if (link->opening == link->reopen) return;
+    link->opening = link->reopen;
+    link->open_at = 0;
+    zkl_client_wake(&link->resident->client, 0);
+}
+
+/* A session that is to be closed is not opened; one that lives is gone on with. */
+static bool wants_connection(const struct zkl_link *link) {
+    if (link->online || link->cut || link->told_at != ZKL_NEVER) return false;
+    return link->opening ? !zkl_client_is_closing(&link->resident->client) : link->session != 0;
+}
+
+static void connect(struct zkl_link *link, zkl_time now) {
+    if (link->opening) zkl_session_reopening(session_of(link));
+    link->online = send_up(link, PACKET_OPEN);
+    link->open_at = now + RETRY;
+}
+
+static void close_session(struct zkl_link *link, zkl_time now) {
+    bool waits = link->online && link->connected && now < zkl_client_close_by(&link->resident->client);
+    if (waits && link->leaving) return;
+    link->leaving = waits && send_up(link, PACKET_CLOSE);
+    if (link->leaving) return;
+    if (link->online) zkl_link_break(link, ZKL_NEVER);
+    link->told_at = ZKL_NEVER;
+    zkl_session_closed(session_of(link));
+}
+
+static void work(struct zkl_link *link, zkl_time now) {
+    if (zkl_client_may_close(&link->resident->client, now)) close_session(link, now);
+    else if (wants_connection(link) && now >= link->open_at) connect(link, now);
+}
+
+static zkl_time due(struct zkl_link *link, zkl_time now) {
+    const zkl_client *client = &link->resident->client;
+    if (zkl_client_may_close(client, now))
+        return link->leaving ? zkl_client_close_by(client) : now;
+    zkl_time opens = wants_connection(link) ? link->open_at : ZKL_NEVER;
+    return zkl_client_is_closing(client) ? zkl_earlier(opens, zkl_client_close_by(client)) : opens;
+}
+
+static struct zkl_trouble trouble(const struct zkl_link *link) {
+    (void)link;
+    return (struct zkl_trouble){.denied = ZKL_NEVER};
+}
+
+const struct zkl_link_class zkl_world_link = {create, destroy, send, retire, work, due, trouble};

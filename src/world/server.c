@@ -1,0 +1,185 @@
+/* server.c - the servers of a world: what arrives there, and when they end sessions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Servers see to empty containers each minute. */
+#define CONTAINER_CHECK (60 * ZKL_SECOND)
+
+/* What a server's clock says when a world begins, in milliseconds since 1970: 2020. */
+#define EPOCH INT64_C(1577836800000)
+
+struct server *zkl_world_find_server(const struct zkl_world *world, const char *name) {
+    struct server *server = world->servers;
+    while (server && strcmp(server->name, name) != 0) server = server->next;
+    return server;
+}
+
+void zkl_server_free(struct server *server) {
+    if (server->tree) zkl_tree_free(server->tree);
+    free(server->links);
+    free(server->name);
+    free(server);
+}
+
+struct server *zkl_world_server(struct zkl_world *world, const char *name) {
+    struct server *server = zkl_world_find_server(world, name);
+    if (server) return server;
+    server = calloc(1, sizeof *server);
+    if (!server) return NULL;
+    server->item.is_server = true;
+    server->name = strdup(name);
+    server->tree = server->name ? zkl_tree_new(CONTAINER_CHECK) : NULL;
+    if (!server->tree || !zkl_agenda_add(&world->agenda, &server->item.due)) {
+        zkl_server_free(server);
+        return NULL;
+    }
+    server->next = world->servers;
+    world->servers = server;
+    return server;
+}
+
+/* --- who is who ------------------------------------------------------------------------------ */
+
+static bool enlist(struct server *server, struct zkl_link *link) {
+    size_t place = (size_t)link->session;
+    if (place >= server->room) {
+        size_t room = 2 * place + 16;
+        struct zkl_link **links = realloc(server->links, room * sizeof *links);
+        if (!links) return false;
+        memset(links + server->room, 0, (room - server->room) * sizeof *links);
+        server->links = links;
+        server->room = room;
+    }
+    server->links[place] = link;
+    return true;
+}
+
+/* The link that has this session; a client may have had it, and have another one now. */
+static struct zkl_link *link_of(const struct server *server, uint64_t session) {
+    struct zkl_link *link = session < server->room ? server->links[session] : NULL;
+    return link && link->session == session ? link : NULL;
+}
+
+/* --- sessions that it does not hear of ------------------------------------------------------- */
+
+static bool is_silent(const struct zkl_link *link) {
+    return link->resident->stopped || link->resident->dead || !link->online;
+}
+
+void zkl_server_silence(struct zkl_world *world, struct zkl_link *link) {
+    if (!link->server || !link->session) return;
+    zkl_time before = zkl_earlier(world->now - link->heard, link->timeout / 3);
+    zkl_time since = (zkl_time)zkl_world_chance(world, (uint64_t)before + 1);
+    zkl_time late = (zkl_time)zkl_world_chance(world, (uint64_t)link->timeout / 2 + 1);
+    zkl_tree_retime(link->server->tree, link->session, link->timeout - since + late, world->now);
+    zkl_server_settle(world, link->server);
+}
+
+/* A packet of its arrived. */
+static void hear(struct zkl_world *world, struct zkl_link *link) {
+    link->heard = world->now;
+    if (is_silent(link)) zkl_server_silence(world, link);
+    else zkl_tree_retime(link->server->tree, link->session, ZKL_NEVER, world->now);
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+/* A session for whose event there is no memory ends. */
+static void tell_event(struct server *server, struct zkl_link *link,
+                       const struct zkl_tree_event *event) {
+    const char *path = event->path + strlen(link->chroot);
+    struct packet *packet = zkl_packet_of_event(event->kind, *path ? path : "/");
+    if (packet) zkl_link_miss(link, packet);
+    else zkl_tree_expire(server->tree, link->session);
+}
+
+/* The server hangs up; a client that comes again hears why. */
+static void tell_expired(struct zkl_world *world, struct zkl_link *link) {
+    if (link->attached) zkl_link_break(link, world->now + zkl_world_delay_of(world, link->server));
+}
+
+void zkl_server_settle(struct zkl_world *world, struct server *server) {
+    struct zkl_tree_event event;
+    while (zkl_tree_next_event(server->tree, &event)) {
+        struct zkl_link *link = link_of(server, event.session);
+        if (link && event.path) tell_event(server, link, &event);
+        else if (link) tell_expired(world, link);
+    }
+    zkl_agenda_set(&world->agenda, &server->item.due, zkl_tree_due(server->tree));
+}
+
+void zkl_server_due(struct zkl_world *world, struct server *server) {
+    int64_t before = zkl_tree_zxid(server->tree);
+    zkl_tree_tick(server->tree, world->now);
+    if (zkl_tree_zxid(server->tree) != before) world->changed = world->now;
+    zkl_server_settle(world, server);
+}
+
+/* --- what arrives ---------------------------------------------------------------------------- */
+
+/* It has a session from now on, or none. */
+static bool open_session(struct zkl_world *world, struct zkl_link *link) {
+    link->server = zkl_world_server(world, link->name);
+    if (!link->server) return false;
+    link->session = zkl_tree_open(link->server->tree, ZKL_NEVER, world->now);
+    return link->session != 0 && enlist(link->server, link);
+}
+
+/* Of a session that its client never hears of nothing is to be known. */
+static void open_connection(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
+    if (packet->adrift && !link->session) return;
+    bool lives = link->session ? zkl_tree_alive(link->server->tree, link->session)
+                               : open_session(world, link);
+    if (!packet->adrift) link->attached = lives;
+    if (lives) hear(world, link);
+    packet->kind = lives ? PACKET_OPENED : PACKET_EXPIRED;
+}
+
+/* False: there was no memory, and nothing was done. */
+static bool answer(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
+    struct zkl_answer answer;
+    struct zkl_stat stat;
+    zkl_tree_ask(link->server->tree, link->session, packet->rpc, world->now, &answer);
+    if (answer.stat) {
+        stat = *answer.stat;
+        if (stat.ctime) stat.ctime += EPOCH;
+        answer.stat = &stat;
+    }
+    if (answer.error == ZKL_ERROR_SYSTEM) return false;
+    zkl_letter_fill(packet->letter, &answer, packet->rpc->count, strlen(link->chroot));
+    packet->kind = PACKET_ANSWER;
+    return true;
+}
+
+/* Carries out a packet, which is on its way back after that; false: there is no answer. */
+static bool carry_out(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
+    switch (packet->kind) {
+    case PACKET_OPEN: open_connection(world, link, packet); return true;
+    case PACKET_PING: hear(world, link); return false;
+    case PACKET_REQUEST: hear(world, link); return answer(world, link, packet);
+    case PACKET_CLOSE:
+        zkl_tree_close(link->server->tree, link->session);
+        packet->kind = PACKET_CLOSED;
+        return true;
+    default: return false;
+    }
+}
+
+/* What becomes of a request: a session whose connection ended meanwhile has no answer. */
+static void send_back(struct zkl_link *link, struct packet *packet, bool answered) {
+    bool gone = packet->adrift || !link->online;
+    if (!gone && answered) zkl_link_send_down(link, packet);
+    else if (packet->rpc && !packet->told) zkl_list_append(&link->lost, &packet->place);
+    else zkl_packet_free(packet);
+}
+
+void zkl_server_take(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
+    int64_t before = link->server ? zkl_tree_zxid(link->server->tree) : 0;
+    bool answered = carry_out(world, link, packet), failed = packet->rpc && !answered;
+    if (link->server && zkl_tree_zxid(link->server->tree) != before) world->changed = world->now;
+    if (link->server) zkl_server_settle(world, link->server); /* events go ahead of the answer */
+    send_back(link, packet, answered);
+    if ((failed || !link->server) && link->online) zkl_link_break(link, world->now);
+}

@@ -1,0 +1,108 @@
+/*
+ * world.h - a world of virtual time: clients, the network and the servers of ZooKeeper, in one
+ * thread, in which a seed decides how long each packet is under way and when a server ends the
+ * session of a client that it does not hear of.
+ *
+ * Time stands still in all calls but zkl_world_advance(), which goes from one thing that is due to
+ * the next. The same seed and the same calls are the same world: nothing here asks for the real
+ * time, for an address or for another random number.
+ *
+ * A server is a tree (../memory/tree.h) for each name. It expires a session as ZooKeeper's do: by
+ * what it last heard of it. The client of a process that runs and has a connection pings it at
+ * least each third of the session timeout, so such a session lives; of one that is stopped, killed
+ * or cut off the server last heard up to a third of the timeout ago, and it may be late by a tick,
+ * half of the timeout at most.
+ *
+ * A connection brings what is sent in order. When it ends, what is under way to the server arrives
+ * up to a point that the seed chooses; answers under way are lost; events come with the next
+ * connection, as watches that a client sets again would bring them.
+ *
+ * A process of the user's is a number. One thread at a time may use a world.
+ */
+#ifndef ZKL_WORLD_H
+#define ZKL_WORLD_H
+
+#include "../shell/client.h"
+
+struct zkl_world;
+
+/* Packets are under way for up to `delay`. NULL: out of memory. */
+struct zkl_world *zkl_world_new(uint64_t seed, zkl_time delay);
+/* Its clients are closed, and go with their last count. */
+void zkl_world_free(struct zkl_world *world);
+
+/* Since it began. */
+zkl_time zkl_world_now(const struct zkl_world *world);
+
+/* A random number below `bound`, of one of the streams: what one draws changes no other. */
+#define ZKL_WORLD_STREAMS 4
+uint64_t zkl_world_draw(struct zkl_world *world, unsigned stream, uint64_t bound);
+
+/*
+ * A client as zkl_client_new() makes it, of a process of this world; `hosts` is the name of its
+ * server. It may be used while the world is there. NULL: out of memory.
+ */
+zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
+                             const struct zkl_options *options);
+
+/* From 1, in the order in which they were made; 0: it is of no world, or of one that is over. */
+uint32_t zkl_world_number(const zkl_client *client);
+bool zkl_world_has(const struct zkl_world *world, const zkl_client *client);
+/* The name of its server. */
+const char *zkl_world_name(const zkl_client *client);
+
+/*
+ * Carries out what is due next, again and again, until a client has news, whose number this gives;
+ * or, 0, until nothing more is due by `until`, which is the time then, or `most` things were done.
+ */
+uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t most);
+/* When the next thing is due; ZKL_NEVER: never. */
+zkl_time zkl_world_due(const struct zkl_world *world);
+/* When a server last changed something. */
+zkl_time zkl_world_changed(const struct zkl_world *world);
+
+/*
+ * What the collector found of a client's has no effect while the world is there: it is dropped
+ * when the world is over. False: it is of no world, and is to be dropped.
+ */
+bool zkl_world_keep(zkl_client *client, void *held, void (*drop)(void *held));
+
+/* What all its clients have counted. */
+void zkl_world_totals(struct zkl_world *world, struct zkl_totals *totals);
+
+/* --- processes ------------------------------------------------------------------------------ */
+
+/* Its clients do nothing, and take nothing, until it goes on. */
+void zkl_world_stop(struct zkl_world *world, uint32_t process);
+void zkl_world_go_on(struct zkl_world *world, uint32_t process);
+/* Its connections end; its clients never do anything any more. */
+void zkl_world_kill(struct zkl_world *world, uint32_t process);
+
+/* --- the network, and servers ---------------------------------------------------------------- */
+
+/*
+ * The connection ends, and there is none until it is healed. `silently`: the client notices
+ * within two thirds of the timeout, else at once. False: it was cut off before, or is closed.
+ */
+bool zkl_world_cut(zkl_client *client, bool silently);
+bool zkl_world_heal(zkl_client *client); /* false: it was not cut off */
+/* The server ends the session. False: it has none. */
+bool zkl_world_expire(zkl_client *client);
+
+/* Packets to and from the server of that name take so long in addition. False: out of memory. */
+bool zkl_world_delay(struct zkl_world *world, const char *name, zkl_time delay);
+/* As zkl_memory_reset(), zkl_memory_children(). */
+void zkl_world_reset(struct zkl_world *world, const char *name);
+int zkl_world_children(struct zkl_world *world, const char *name, const char *path, char **names);
+
+/* --- one thing at a time ---------------------------------------------------------------------- */
+
+/*
+ * The next packet to (`up`) or from the server of the client of that number, in words; false: none
+ * is under way.
+ */
+bool zkl_world_packet(const struct zkl_world *world, uint32_t number, bool up, char text[200]);
+/* It arrives now. */
+void zkl_world_hasten(struct zkl_world *world, uint32_t number, bool up);
+
+#endif
