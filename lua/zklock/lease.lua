@@ -203,7 +203,11 @@ local function listen(self, field, fn, quiet)
     self[field] = self[field] or {}
     self[field][fn] = quiet
     self.id = self.handle:id()
-    self.session.leases[self] = true
+    if not self.number then
+        self.session.listening = self.session.listening + 1
+        self.number = self.session.listening -- in the order in which leases began to listen
+        self.session.leases[self] = true
+    end
     self:tell()
 end
 

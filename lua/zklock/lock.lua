@@ -7,6 +7,7 @@ local Request = require "zklock.request"
 local combine = require "zklock.combine"
 local core = require "zklock.core"
 local failure = require "zklock.failure"
+local here = require "zklock.here"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local owner_key = require "zklock.owner"
@@ -16,7 +17,7 @@ local take_queue = require "zklock.queue"
 local token_uses = require "zklock.token_uses"
 local wait = require "zklock.wait"
 
-local now = core.now
+local now = here.now
 local ipairs, setmetatable, type = ipairs, setmetatable, type
 local max = math.max
 
@@ -86,7 +87,7 @@ local function attempt(self, opts, limit, begun)
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
     local request = Request.new(session, handle, owner, id)
-    request.on_queued = opts.on_queued
+    request.on_queued, request.path = opts.on_queued, self.path
     return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
 end
 

@@ -3,12 +3,19 @@
 
 local core = require "zklock.core"
 local failure = require "zklock.failure"
+local here = require "zklock.here"
 local misuse = require "zklock.misuse"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
 
 local setmetatable = setmetatable
-local server = core.memory
+
+-- The verbs of the servers here: those of the process, or of a world of virtual time.
+local server = setmetatable({}, {
+    __index = function(_, verb)
+        return here.world and here.world.memory[verb] or core.memory[verb]
+    end,
+})
 
 ---@class zklock.Memory
 local Memory = {}

@@ -2,6 +2,7 @@
 -- units are those of docs/monitoring.md.
 
 local core = require "zklock.core"
+local here = require "zklock.here"
 local options = require "zklock.options"
 local sorted_names = require "zklock.sorted_names"
 
@@ -165,7 +166,7 @@ end
 ---@return string
 function _M.text(labels)
     local text = setmetatable({ lines = {}, labels = labels_of(options.labels(labels)) }, Text)
-    local totals = core.totals()
+    local totals = core.totals(here.world and here.world.core)
     totals.callback_errors = callback_errors
     add_sessions(text, totals)
     add_all(text, totals)

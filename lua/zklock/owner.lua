@@ -2,22 +2,24 @@
 -- the user gives. An owner is handed to C as a text; equal texts are one owner.
 
 local current_task = require "zklock.host_task"
+local here = require "zklock.here"
 
 local running = coroutine.running
 local format = string.format
 local math_type = math.type or function() end -- Lua 5.3
 local tostring, type = tostring, type
 
-local numbers = setmetatable({}, { __mode = "k" }) -- object -> its number
-local last = 0
+-- Object -> its number. A process of a world of virtual time has numbers of its own.
+local real = { numbers = setmetatable({}, { __mode = "k" }), last = 0 }
 
 
 local function number_of(object)
-    local number = numbers[object]
+    local owners = here.process and here.process.owners or real
+    local number = owners.numbers[object]
     if not number then
-        last = last + 1
-        number = "object " .. last
-        numbers[object] = number
+        owners.last = owners.last + 1
+        number = "object " .. owners.last
+        owners.numbers[object] = number
     end
     return number
 end

@@ -8,6 +8,7 @@ local Watcher = require "zklock.watcher"
 local core = require "zklock.core"
 local current_task = require "zklock.host_task"
 local failure = require "zklock.failure"
+local here = require "zklock.here"
 local key_reader = require "zklock.key"
 local metrics = require "zklock.metrics"
 local misuse = require "zklock.misuse"
@@ -19,7 +20,7 @@ local sessions = require "zklock.sessions"
 local wait = require "zklock.wait"
 
 local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
-local setmetatable = setmetatable
+local setmetatable, sort = setmetatable, table.sort
 local this_thread = core.thread
 
 local CLOSE_BOUND = 5 -- seconds that close() may take
@@ -70,6 +71,7 @@ local function tell_leases(self, id)
     for lease in pairs(self.leases) do
         if not id or lease.id == id then leases[#leases + 1] = lease end
     end
+    sort(leases, function(a, b) return a.number < b.number end)
     for _, lease in ipairs(leases) do lease:tell() end
 end
 
@@ -87,9 +89,10 @@ function deliver.state(self, state)
 end
 
 
--- Only told to sessions that have the callback.
+-- Only told to sessions that have the callback, or a world that keeps a story.
 function deliver.step(self, step)
-    self:call(self.on_event, step)
+    if self.process then self.process:note_step(step) end
+    if self.on_event then self:call(self.on_event, step) end
 end
 
 
@@ -99,6 +102,7 @@ local function deliver_again(self)
     for id, request in pairs(self.requests) do
         if request:done() then done[#done + 1] = id end
     end
+    sort(done)
     for _, id in ipairs(done) do deliver.request(self, id) end
     tell_leases(self)
     for _, watcher in ipairs(Watcher.all(self)) do deliver.watcher(self, watcher.id) end
@@ -172,8 +176,11 @@ end
 --- Readable while dispatch() has something to deliver.
 ---@return integer? descriptor
 ---@return string? message
----@return string? code "too_many": the process has no descriptor left
+---@return string? code "too_many": the process has no descriptor left; "unsupported"
 function Session:fd()
+    if self.process then
+        return failure("unsupported", self.hosts, "a world of virtual time has no descriptors")
+    end
     local descriptor, reason = self.handle:fd()
     if descriptor then return descriptor end
     return nil, ("too_many: %s: no descriptor is free (%s)"):format(self.hosts, reason), "too_many"
@@ -253,9 +260,14 @@ end
 
 -- Ends the waits of the owner with that text.
 function Session:interrupt_key(key)
-    local count = 0
-    for _, request in pairs(self.requests) do
-        if request.owner == key and request:interrupt() then count = count + 1 end
+    local ids, count = {}, 0
+    for id, request in pairs(self.requests) do
+        if request.owner == key then ids[#ids + 1] = id end
+    end
+    sort(ids)
+    for _, id in ipairs(ids) do
+        local request = self.requests[id]
+        if request and request:interrupt() then count = count + 1 end
     end
     return count
 end
@@ -411,7 +423,7 @@ local function weak_values()
 end
 
 
-local function open(hosts, opts)
+local function open(hosts, opts, process)
     local scheme, credentials = nil, nil
     if opts.auth then scheme, credentials = opts.auth:match("^(%w+):(.*)$") end
     return core.session{
@@ -425,17 +437,20 @@ local function open(hosts, opts)
         acl = opts.acl,
         containers = opts.parents == "container",
         reopen = opts.reopen,
-        steps = opts.on_event ~= nil,
-        identity = opts.identity or core.identity(),
+        steps = opts.on_event ~= nil or process ~= nil and process.world.story ~= nil,
+        identity = opts.identity or process and process.name or core.identity(),
         recover = opts.recover,
         grace = opts.grace,
+        world = process and process.world.core,
+        process = process and process.number,
     }
 end
 
 
-local function new(handle, hosts, opts)
+local function new(handle, hosts, opts, process)
     local self = setmetatable({
         handle = handle,
+        process = process, -- of a world of virtual time
         thread = this_thread(),
         hosts = hosts.text,
         asked_timeout = opts.timeout,
@@ -450,9 +465,10 @@ local function new(handle, hosts, opts)
         reopens = opts.reopen,
         drain = opts.drain, -- seconds, in nginx
         leases = setmetatable({}, { __mode = "k" }), -- those with callbacks
+        listening = 0, -- how many there were
         callback_errors = 0,
     }, Session)
-    sessions.add(self)
+    if process then process:add(self) else sessions.add(self) end
     return self
 end
 
@@ -486,13 +502,20 @@ function Session.connect(hosts, opts)
     if refusal then return nil, refusal, code end
     local subject, flaw = impossible(hosts, opts)
     if subject then return failure("unsupported", subject, flaw) end
-    local timeout, handle, message = opts.connect_timeout, open(hosts, opts)
+    local process = here.process
+    if process and not hosts.in_memory then
+        return failure("context", hosts.text, "a world of virtual time has servers in memory alone")
+    end
+    local timeout, handle, message = opts.connect_timeout, open(hosts, opts, process)
     if not handle then return failure("connection", hosts.text, message) end
-    local self = new(handle, hosts, opts)
+    local self = new(handle, hosts, opts, process)
     local result, detail
     result, detail, code = self:await(handle:ready(timeout), timeout, take_result)
-    if result == "ok" then return self end
-    handle:close(0)
+    if result == "ok" then
+        if process then process:connected() end
+        return self
+    end
+    wait.close(self, 0)
     if not result then return nil, detail, code end
     result, detail = reason(handle, result, detail, timeout)
     return failure(result, hosts.text, detail)

@@ -23,6 +23,13 @@ function _M.deliver_by(fn)
 end
 
 
+--- Delivers what happened in one.
+---@return integer count of what was delivered
+function _M.deliver(session)
+    return deliver(session)
+end
+
+
 --- Adds a session, or none, and leaves out those that have ended.
 function _M.add(session)
     local sessions, count = setmetatable({}, { __mode = "v" }), 0

@@ -1,9 +1,9 @@
 --- Waiting: chooses the driver and waits through it, so that however the wait
 -- ends nothing is left behind.
 
-local core = require "zklock.core"
 local coroutines = require "zklock.coroutines"
 local failure = require "zklock.failure"
+local here = require "zklock.here"
 local misuse = require "zklock.misuse"
 local scope = require "zklock.scope"
 local sessions = require "zklock.sessions"
@@ -12,7 +12,7 @@ local tasks = require "zklock.tasks"
 local ipairs, pcall = ipairs, pcall
 local require, select, type = require, select, type
 local loaded = package.loaded
-local now = core.now
+local now = here.now
 
 local _M = {}
 
@@ -120,6 +120,7 @@ end
 
 -- The driver for the running coroutine.
 local function driver()
+    if here.world then return here.world:driver() end
     if chosen then return chosen end
     local of_run = tasks.driver()
     return of_loop(of_run ~= nil) or of_run or usual
@@ -172,6 +173,10 @@ end
 
 -- Why that driver cannot wait here: nothing, or message, code.
 local function refusal_of(way, session)
+    if session and session.process ~= here.process then
+        return select(2, failure("context", session.hosts,
+                                 "in a world of virtual time a session is the process's that opened it"))
+    end
     local refusal = way.refusal
     if not refusal and ngx and ngx.get_phase() == "init" then refusal = usual.refusal end
     if refusal then return refusal(session) end
@@ -213,6 +218,7 @@ end
 
 --- Closes a session, at most within `bound` seconds.
 function _M.close(session, bound)
+    if session.process then return session.process:close(session, bound) end
     local close = driver().close or block
     close(session, bound)
 end
@@ -245,7 +251,7 @@ function _M.run(fn, ...)
     if type(fn) ~= "function" then misuse.refuse("run takes functions") end
     if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end
     if coroutines.problem then return failure("unsupported", "zklock.run", coroutines.problem) end
-    return tasks.run(not of_loop(true), fn, ...)
+    return tasks.run(here.world ~= nil or not of_loop(true), fn, ...)
 end
 
 

@@ -2,7 +2,7 @@
 
 local failure = require "zklock.failure"
 
-local pairs, setmetatable = pairs, setmetatable
+local pairs, setmetatable, sort = pairs, setmetatable, table.sort
 
 ---@class zklock.Watcher
 ---@field handle? userdata nil: it was stopped
@@ -42,6 +42,7 @@ end
 function Watcher.all(session)
     local all = {}
     for _, watcher in pairs(session.watchers) do all[#all + 1] = watcher end
+    sort(all, function(a, b) return a.id < b.id end)
     return all
 end
 

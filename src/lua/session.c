@@ -15,6 +15,13 @@ zkl_client *zkl_lua_check_client(lua_State *L, int index) {
     return zkl_lua_check(L, index, ZKL_SESSION_BOX)->client;
 }
 
+/* The same, of one that has threads. */
+static zkl_client *check_threaded(lua_State *L, int index) {
+    zkl_client *client = zkl_lua_check_client(L, index);
+    luaL_argcheck(L, !zkl_world_owns(client), index, "of a world of virtual time");
+    return client;
+}
+
 /* Pushes a field of the table at that index; returns where it is. */
 static int field(lua_State *L, int table, const char *name) {
     lua_getfield(L, table, name);
@@ -207,14 +214,14 @@ static int next_event(lua_State *L) {
 }
 
 static int wait_for_news(lua_State *L) {
-    zkl_client *client = zkl_lua_check_client(L, 1);
+    zkl_client *client = check_threaded(L, 1);
     lua_pushboolean(L, zkl_client_wait(client, zkl_lua_time(L, 2)));
     return 1;
 }
 
 /* session:fd() -> descriptor; nil, reason */
 static int fd(lua_State *L) {
-    int descriptor = zkl_client_fd(zkl_lua_check_client(L, 1));
+    int descriptor = zkl_client_fd(check_threaded(L, 1));
     if (descriptor < 0) return zkl_lua_fail(L, strerror(errno));
     lua_pushinteger(L, descriptor);
     return 1;
@@ -223,24 +230,24 @@ static int fd(lua_State *L) {
 /* session:listen() -> path of a unix socket to connect to; nil, reason */
 static int listen_for_host(lua_State *L) {
     char path[ZKL_SOCKET_PATH];
-    int error = zkl_client_listen(zkl_lua_check_client(L, 1), path);
+    int error = zkl_client_listen(check_threaded(L, 1), path);
     if (error) return zkl_lua_fail(L, strerror(error));
     lua_pushstring(L, path);
     return 1;
 }
 
 static int accept_host(lua_State *L) {
-    lua_pushboolean(L, zkl_client_accept(zkl_lua_check_client(L, 1)));
+    lua_pushboolean(L, zkl_client_accept(check_threaded(L, 1)));
     return 1;
 }
 
 static int heard(lua_State *L) {
-    zkl_client_heard(zkl_lua_check_client(L, 1));
+    zkl_client_heard(check_threaded(L, 1));
     return 0;
 }
 
 static int poke(lua_State *L) {
-    zkl_client_poke(zkl_lua_check_client(L, 1));
+    zkl_client_poke(check_threaded(L, 1));
     return 0;
 }
 
@@ -252,7 +259,7 @@ int zkl_lua_poll(lua_State *L) {
     zkl_client **clients = lua_newuserdata(L, (count + 1) * sizeof(zkl_client *));
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (int)i + 1);
-        clients[i] = zkl_lua_check_client(L, -1);
+        clients[i] = check_threaded(L, -1);
         lua_pop(L, 1);
     }
     lua_pushboolean(L, zkl_client_poll(clients, count, timeout_given));
@@ -262,7 +269,7 @@ int zkl_lua_poll(lua_State *L) {
 /* --- what it does ---------------------------------------------------------------------------- */
 
 static int close_session(lua_State *L) {
-    zkl_client *client = zkl_lua_check_client(L, 1);
+    zkl_client *client = check_threaded(L, 1);
     lua_pushboolean(L, zkl_client_close(client, zkl_lua_time(L, 2)));
     return 1;
 }

@@ -255,12 +255,15 @@ void zkl_link_carry_out(struct zkl_link *link) {
         zkl_server_take(world, link, packet);
         return;
     }
-    zkl_client_enter(client);
-    if (link->told_at == due) tell_end(link);
-    else if (first_due(&link->down) == due) arrive(link);
-    else if (!zkl_client_is_closed(client)) zkl_client_round(client, world->now);
-    if (zkl_client_is_closed(client)) client->round_due = ZKL_NEVER;
-    zkl_client_leave(client);
+    if (link->told_at != due && first_due(&link->down) != due) {
+        zkl_client_round(client, world->now);
+    } else {
+        zkl_client_enter(client);
+        if (link->told_at == due) tell_end(link);
+        else arrive(link);
+        zkl_client_leave(client);
+    }
+    if (zkl_client_is_closed(client)) client->round_due = ZKL_NEVER; /* there are no more */
 }
 
 /* --- opening and closing --------------------------------------------------------------------- */

@@ -165,17 +165,17 @@ zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
     return zkl_client_hold(&resident->client);
 }
 
-static bool is_resident(const zkl_client *client) {
+bool zkl_world_owns(const zkl_client *client) {
     return client->host == &host;
 }
 
 uint32_t zkl_world_number(const zkl_client *client) {
-    if (!is_resident(client) || !resident_of(client)->world) return 0;
+    if (!zkl_world_owns(client) || !resident_of(client)->world) return 0;
     return resident_of(client)->number;
 }
 
 bool zkl_world_has(const struct zkl_world *world, const zkl_client *client) {
-    return is_resident(client) && resident_of(client)->world == world;
+    return zkl_world_owns(client) && resident_of(client)->world == world;
 }
 
 const char *zkl_world_name(const zkl_client *client) {
@@ -183,7 +183,7 @@ const char *zkl_world_name(const zkl_client *client) {
 }
 
 bool zkl_world_keep(zkl_client *client, void *held, void (*drop)(void *held)) {
-    if (!is_resident(client) || !resident_of(client)->world) return false;
+    if (!zkl_world_owns(client) || !resident_of(client)->world) return false;
     struct resident *resident = resident_of(client);
     struct kept *kept = malloc(sizeof *kept);
     if (!kept) return false;

@@ -45,6 +45,9 @@ uint64_t zkl_world_draw(struct zkl_world *world, unsigned stream, uint64_t bound
 zkl_client *zkl_world_client(struct zkl_world *world, uint32_t process,
                              const struct zkl_options *options);
 
+/* It is of a world, which may be over: nothing waits for it but zkl_world_advance(). */
+bool zkl_world_owns(const zkl_client *client);
+
 /* From 1, in the order in which they were made; 0: it is of no world, or of one that is over. */
 uint32_t zkl_world_number(const zkl_client *client);
 bool zkl_world_has(const struct zkl_world *world, const zkl_client *client);

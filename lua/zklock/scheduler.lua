@@ -1,0 +1,365 @@
+--- Coroutines of plain Lua, and who resumes them. A scheduler has no clock and waits for nothing:
+-- zklock.tasks has those of zklock.run, zklock.world those of a world of virtual time.
+--
+-- A coroutine that waits yields; it is resumed when its request is done. That holds also for
+-- coroutines which a task made itself, so a task may start others with coroutine.wrap(fn)(): they
+-- are driven too.
+--
+-- An error may come between any two instructions (Ctrl-C raises one). So a
+-- scheduler does not have to be taken back: it counts while a coroutine that it
+-- resumed runs, and nothing refers to it but the run that made it.
+
+local scope = require "zklock.scope"
+
+local close = coroutine.close -- Lua 5.4
+local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
+local status, yield = coroutine.status, coroutine.yield
+local error, ipairs, pairs = error, ipairs, pairs
+local select, setmetatable = select, setmetatable
+local insert, sort = table.insert, table.sort
+
+local _M = {}
+
+---@class zklock.Scheduler
+---@field host thread that runs the loop
+---@field outer? zklock.Scheduler whose coroutine made this one
+---@field resumed? thread the latest
+---@field ready table[] what is to be resumed: has a thread, perhaps arguments
+---@field sleepers zklock.Pause[] the one that is due next is the last
+---@field paused table thread -> its pause
+---@field run_of table thread -> its run
+---@field runs table the runs that have not ended, as a set
+---@field made integer how many pauses and runs there have been
+local Scheduler = {}
+Scheduler.__index = Scheduler
+
+local latest = setmetatable({}, { __mode = "v" }) -- [1]: the scheduler that last resumed
+
+
+-- The thread, also where Lua 5.1 has none for the main one.
+local function this_thread()
+    return running() or "main"
+end
+
+
+--- The scheduler that the running coroutine can yield to: the coroutine that the scheduler
+-- resumed is the running one, or waits for one that it started itself.
+function _M.driving()
+    local scheduler, thread = latest[1], this_thread()
+    while scheduler do
+        local resumed = scheduler.resumed
+        if resumed == thread then return scheduler end
+        if resumed and status(resumed) == "normal" then
+            return scheduler.host ~= thread and scheduler or nil
+        end
+        scheduler = scheduler.outer
+    end
+end
+
+
+--- The run ends, or one around it does.
+function _M.is_over(run)
+    while run do
+        if run.over then return true end
+        run = run.outer
+    end
+    return false
+end
+
+local is_over = _M.is_over
+
+
+-- In the order in which they were made: no order of pairs() decides what happens next.
+local function in_order(list)
+    sort(list, function(a, b) return a.number < b.number end)
+    return ipairs(list)
+end
+
+
+-- --- pauses ---------------------------------------------------------------------------
+
+-- A pause: what a coroutine waits for. The code that is to resume the coroutine keeps the
+-- pause, not the thread: a pause that is over has no thread, so nothing is resumed by mistake.
+---@class zklock.Pause
+---@field scheduler zklock.Scheduler
+---@field run zklock.Run
+---@field request? zklock.Request with which it ends
+---@field thread thread|false
+---@field woken boolean
+---@field due? number of a sleeper, or when its request ends
+---@field number integer
+local Pause = {}
+Pause.__index = Pause
+
+
+function Pause:wait(thread)
+    self.thread = thread
+    self.scheduler.paused[thread] = self
+    while not self.woken do yield() end
+end
+
+
+--- However the wait ends: also by an error, or because the coroutine is closed.
+function Pause:close()
+    local thread = self.thread
+    if not thread then return end
+    self.scheduler.paused[thread] = nil
+    self.thread = false
+end
+
+Pause.__close = Pause.close
+
+
+--- The running coroutine waits for it.
+function Pause:rest()
+    return scope(self, self.wait, self, this_thread())
+end
+
+
+-- --- runs --------------------------------------------------------------------------------
+
+-- The functions of one call of zklock.run.
+---@class zklock.Run
+---@field scheduler zklock.Scheduler
+---@field outer? zklock.Run the one around it, in the same scheduler
+---@field waiter? zklock.Pause of the task that waits for its end; nil: the loop is its own
+---@field tasks table thread -> its place among the functions, until it has ended
+---@field live integer how many have not
+---@field started integer how many there were
+---@field results table of the first
+---@field problem? table { the error of one }
+---@field over boolean its coroutines are not resumed any more
+local Run = {}
+Run.__index = Run
+
+
+function Run:is_within(run)
+    return self == run or self.outer ~= nil and self.outer:is_within(run)
+end
+
+
+function Run:start(fn, ...)
+    local thread, ready = create(fn), self.scheduler.ready
+    self.live, self.started = self.live + 1, self.started + 1
+    self.tasks[thread] = self.started
+    self.scheduler.run_of[thread] = self
+    ready[#ready + 1] = { thread = thread, arguments = { n = select("#", ...), ... } }
+end
+
+
+-- A task has ended. Only what the first one gives is kept.
+function Run:ended(thread, ...)
+    local place = self.tasks[thread]
+    if not place then return end
+    if place == 1 then self.results = { n = select("#", ...), ... } end
+    self.tasks[thread] = nil
+    self.live = self.live - 1
+    if self.live == 0 and self.waiter then self.scheduler:wake(self.waiter) end
+end
+
+
+-- One of its coroutines met an error.
+function Run:fail(problem)
+    if not self.waiter then error(problem, 0) end
+    self.problem = { problem }
+    self:close()
+    self.scheduler:wake(self.waiter)
+end
+
+
+-- A task that another one closed has ended, and told nobody.
+function Run:bury()
+    local dead = {}
+    for thread, place in pairs(self.tasks) do
+        if status(thread) == "dead" then dead[#dead + 1] = { number = place, thread = thread } end
+    end
+    for _, each in in_order(dead) do self:ended(each.thread) end
+end
+
+
+--- Ends what still runs: after an error, or an interrupt. What it waits for is given up.
+function Run:close()
+    self.over = true
+    local suspended = {}
+    for thread, place in pairs(self.tasks) do
+        if close and status(thread) == "suspended" then
+            suspended[#suspended + 1] = { number = place, thread = thread }
+        end
+    end
+    for _, each in in_order(suspended) do close(each.thread) end
+    self.scheduler:forget(self)
+end
+
+Run.__close = Run.close
+
+
+-- --- the scheduler -----------------------------------------------------------------------
+
+--- The run of the running coroutine, which this drives.
+function Scheduler:run_here()
+    return self.run_of[this_thread()] or self.run_of[self.resumed]
+end
+
+
+--- What the running coroutine is to wait for. One that a task started is of the task's run.
+function Scheduler:new_pause(request)
+    local thread = this_thread()
+    local run = self.run_of[thread]
+    if not run or is_over(run) then
+        run = self.run_of[self.resumed]
+        self.run_of[thread] = run
+    end
+    self.made = self.made + 1
+    return setmetatable({
+        scheduler = self,
+        number = self.made,
+        run = run,
+        request = request,
+        thread = false,
+        woken = false,
+    }, Pause), thread
+end
+
+
+function Scheduler:wake(waiter)
+    local ready = self.ready
+    waiter.woken = true
+    ready[#ready + 1] = waiter
+end
+
+
+-- Lets go of a run, and of all in it: where coroutines cannot be closed, they are collected.
+function Scheduler:forget(run)
+    local others = {}
+    for _, sleeper in ipairs(self.sleepers) do
+        if not sleeper.run:is_within(run) then others[#others + 1] = sleeper end
+    end
+    self.sleepers = others
+    local waiters = {}
+    for thread, waiter in pairs(self.paused) do
+        if waiter.run:is_within(run) then
+            waiters[#waiters + 1] = waiter
+            self.paused[thread] = nil
+        end
+    end
+    for _, waiter in in_order(waiters) do
+        if waiter.request then waiter.request:close() end
+    end
+    for each in pairs(self.runs) do
+        if each:is_within(run) then
+            each.tasks = {}
+            self.runs[each] = nil
+        end
+    end
+end
+
+
+-- A coroutine of the run stopped.
+function Scheduler:stopped(run, thread, ok, ...)
+    if ok and self.paused[thread] then return end
+    if not ok then return run:fail((...)) end
+    if status(thread) == "dead" then return run:ended(thread, ...) end
+    -- A task that yields by itself means: later.
+    if run.tasks[thread] then self.ready[#self.ready + 1] = { thread = thread } end
+end
+
+
+function Scheduler:resume(thread, ...)
+    local run = self.run_of[thread]
+    if status(thread) ~= "suspended" or is_over(run) then return end
+    self.resumed = thread
+    latest[1] = self
+    self:stopped(run, thread, resume(thread, ...))
+end
+
+
+-- A request is done: it was what a pause waits for.
+local function wake(request)
+    local self = request.pause
+    self.scheduler:wake(self)
+end
+
+
+--- The running coroutine waits for a request; `deadline`, if there is one, is when that ends.
+function Scheduler:wait(request, deadline)
+    local pause, thread = self:new_pause(request)
+    request.pause = pause
+    if request.told then return end
+    pause.due = deadline
+    request.callback = wake
+    pause:wait(thread)
+end
+
+
+--- The running coroutine sleeps until then.
+function Scheduler:sleep_until(due)
+    local sleepers, at = self.sleepers, #self.sleepers
+    local sleeper = self:new_pause()
+    sleeper.due = due
+    while at > 0 and sleepers[at].due <= due do at = at - 1 end
+    insert(sleepers, at + 1, sleeper)
+    sleeper:rest()
+end
+
+
+--- Those that slept until `time` are ready.
+function Scheduler:wake_sleepers(time)
+    local sleepers = self.sleepers
+    while #sleepers > 0 and sleepers[#sleepers].due <= time do
+        self:wake(sleepers[#sleepers])
+        sleepers[#sleepers] = nil
+    end
+end
+
+
+--- Tasks that others closed have ended.
+function Scheduler:bury()
+    local runs = {}
+    for run in pairs(self.runs) do runs[#runs + 1] = run end
+    for _, run in in_order(runs) do run:bury() end
+end
+
+
+local NOTHING = { n = 0 }
+
+--- A run inside `outer`; `waiter` is woken when it has ended.
+function Scheduler:new_run(outer, waiter)
+    self.made = self.made + 1
+    local run = setmetatable({
+        scheduler = self,
+        number = self.made,
+        outer = outer,
+        waiter = waiter,
+        tasks = {},
+        live = 0,
+        started = 0,
+        results = NOTHING,
+        over = false,
+    }, Run)
+    self.runs[run] = true
+    return run
+end
+
+
+local function weak_keys()
+    return setmetatable({}, { __mode = "k" })
+end
+
+
+--- Fills a scheduler, whose loop the running coroutine is to be.
+function _M.init(self, outer)
+    self.host = this_thread()
+    self.outer = outer
+    self.ready = {}
+    self.sleepers = {}
+    self.paused = {}
+    self.run_of = weak_keys()
+    self.runs = {}
+    self.made = 0
+    return self
+end
+
+
+_M.Run, _M.Scheduler = Run, Scheduler
+
+return _M

@@ -1,0 +1,590 @@
+--- A world of virtual time: programs that use zklock run in processes of it, in one thread, and a
+-- seed chooses what comes next. Time stands still while a coroutine can run, and goes then to the
+-- next moment at which something is due.
+--
+-- The clients, the network and the servers are src/world; this has the coroutines, the faults and
+-- what is told of it.
+
+local Process = require "zklock.world.process"
+local core = require "zklock.core"
+local coroutines = require "zklock.coroutines"
+local failure = require "zklock.failure"
+local faults = require "zklock.world.faults"
+local here = require "zklock.here"
+local misuse = require "zklock.misuse"
+local options = require "zklock.world.options"
+local receiver = require "zklock.receiver"
+local schedulers = require "zklock.scheduler"
+
+local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
+local select, setmetatable, tostring, type = select, setmetatable, tostring, type
+local huge, min = math.huge, math.min
+local concat, insert, remove, unpack = table.concat, table.insert, table.remove,
+    table.unpack or unpack
+
+-- Of the world's random numbers: who runs next, faults (see zklock.world.faults), the tests'
+-- choices, the program's.
+local WHO, HOW, OWN = 0, 2, 3
+
+local ROUNDED = 2e-9 -- seconds that a number of nanoseconds may lack
+
+local QUIET = 2 -- session timeouts without a transaction, until nothing can be expected any more
+
+---@class zklock.World: zklock.Scheduler
+---@field core userdata
+---@field memory table the verbs of its servers, as core.memory
+---@field processes zklock.Process[]
+---@field by_name table<string, zklock.Process>
+---@field sessions table<integer, zklock.Session>
+---@field events table[] what is to happen at a time, the first one last: { at, fn }
+---@field happened zklock.Fault[] faults
+---@field problem? string
+---@field story? string[]
+---@field steps integer
+---@field over boolean
+local World = setmetatable({}, { __index = schedulers.Scheduler })
+World.__index = World
+World.__name = "zklock.world"
+
+
+-- --- the story ----------------------------------------------------------------------------
+
+--- A line of the story, if there is one.
+function World:note(process, text, ...)
+    local story = self.story
+    if not story then return end
+    story[#story + 1] = ("%11.6f s  %-10s  %s"):format(self:now(), process.name, text:format(...))
+end
+
+
+function World:note_wait(process, request)
+    if self.story and request.path then self:note(process, "wants %s", request.path) end
+end
+
+
+function World:note_step(process, step)
+    if not self.story then return end
+    local token = step.token and (", token %s"):format(step.token) or ""
+    self:note(process, "%s %s%s", step.event, step.path or "", token)
+end
+
+
+-- --- its end ------------------------------------------------------------------------------
+
+--- The schedule is wrong.
+function World:fail(problem, process)
+    if self.problem ~= nil then return end
+    self.problem = problem
+    self.over = true
+    if process then self:note(process, "fails: %s", tostring(problem)) end
+end
+
+
+local function is_live(process)
+    return not process.over
+end
+
+
+local function any_lives(self)
+    for _, process in ipairs(self.processes) do
+        if is_live(process) then return true end
+    end
+    return false
+end
+
+
+-- What each process waits for that has not ended.
+local function who_waits(self)
+    local waits = {}
+    for _, waiter in pairs(self.paused) do waits[#waits + 1] = waiter end
+    table.sort(waits, function(a, b) return a.number < b.number end)
+    local texts = {}
+    for _, waiter in ipairs(waits) do
+        local run, request = waiter.run, waiter.request
+        while run.outer do run = run.outer end
+        if not run.process.over and not waiter.woken then
+            texts[#texts + 1] = ("%s waits for %s"):format(run.process.name,
+                request and (request.path or "an answer") or "others")
+        end
+    end
+    return concat(texts, ", ")
+end
+
+
+-- Nothing is to come: no sleep, no deadline, no event, no fault.
+local function is_quiet(self)
+    if self.sleepers[1] or self.events[1] or self.faults:due() < huge then return false end
+    for _, waiter in pairs(self.paused) do
+        if waiter.due and waiter.due < huge then return false end
+    end
+    return true
+end
+
+
+-- --- what comes next ----------------------------------------------------------------------
+
+local function process_of(entry, self)
+    local run = entry.run or self.run_of[entry.thread]
+    while run.outer do run = run.outer end
+    return run.process
+end
+
+
+-- Goes on with that one of the coroutines that are ready.
+local function turn(self, place)
+    local ready = self.ready
+    local entry = ready[place]
+    ready[place] = ready[#ready]
+    ready[#ready] = nil
+    if not entry.thread then return end -- its wait has ended otherwise
+    local process = process_of(entry, self)
+    if process.over then return end
+    if not process.stopped then self.faults:before(process) end
+    if process.over then return end
+    if process.stopped then
+        process.held[#process.held + 1] = entry
+        return
+    end
+    local arguments = entry.arguments
+    if arguments then process:resume(entry.thread, unpack(arguments, 1, arguments.n))
+    else process:resume(entry.thread) end
+end
+
+
+-- What is due by now.
+local function look(self)
+    local now, events = self:now() + ROUNDED, self.events
+    self:wake_sleepers(now)
+    while events[1] and events[#events].at <= now do
+        local event = remove(events)
+        event.fn()
+    end
+    self.faults:look(now)
+end
+
+
+-- The moment at which something is due here, or at which it is to be seen whether anything is.
+local function next_moment(self)
+    local sleeper, event = self.sleepers[#self.sleepers], self.events[#self.events]
+    local due = min(sleeper and sleeper.due or huge, event and event.at or huge)
+    return min(due, self.faults:due(), self.limit.seconds)
+end
+
+
+-- Time goes on.
+local function advance(self, most)
+    local due, limit = next_moment(self), self.limit.seconds
+    local patience = QUIET * self.longest
+    local number = self.core:advance(min(due, self:now() + patience), most)
+    local now = self:now()
+    if number ~= 0 then
+        local session = self.sessions[number]
+        if session then session.process:hear(session) end
+    elseif now + ROUNDED >= limit then
+        self:fail(("it is not over after %g s"):format(limit))
+    elseif now + ROUNDED >= due then look(self)
+    elseif not most and now - self.core:changed() >= patience and is_quiet(self) then
+        self:bury()
+        if not self.ready[1] and any_lives(self) then
+            self:fail("nothing more can happen: " .. who_waits(self))
+        end
+    end
+end
+
+
+local function finish(self)
+    if self.over then return end
+    self.over = true
+    for _, fn in ipairs(self.finals) do fn() end
+end
+
+
+-- One thing.
+local function go_on(self, place, most)
+    self.steps = self.steps + 1
+    if self.steps > self.limit.steps then
+        self:fail(("it is not over after %d steps"):format(self.limit.steps))
+    elseif self.ready[1] then turn(self, place or self.core:draw(WHO, #self.ready))
+    elseif any_lives(self) or self.events[1] then
+        self:bury()
+        if not self.ready[1] then advance(self, most) end
+    else finish(self) end
+end
+
+
+-- Calls fn(self, ...) in the world. Its error is the schedule's.
+local function within(self, fn, ...)
+    if here.world then misuse.refuse("a world of virtual time has no other one in it") end
+    here.world = self
+    local ok, problem = pcall(fn, self, ...)
+    here.world, here.process = nil, nil
+    if not ok then self:fail(problem) end
+    if self.over and self.core then
+        self.ended_at = self.core:now()
+        self.core:end_it()
+        self.core = nil
+    end
+    return ok
+end
+
+
+local function run(self)
+    while not self.over do go_on(self) end
+end
+
+
+local function check_function(fn, what)
+    if type(fn) ~= "function" then
+        misuse.refuse("%s must be a function, not %s", what, misuse.show(fn))
+    end
+end
+
+
+-- --- for the test -------------------------------------------------------------------------
+
+--- Seconds since it began.
+function World:now()
+    return self.core and self.core:now() or self.ended_at
+end
+
+
+--- As math.random: a number below 1; from 1 to m; from m to n.
+function World:random(m, n)
+    if m == nil then return self.core:fraction(OWN) end
+    if n == nil then m, n = 1, m end
+    return m - 1 + self.core:draw(OWN, n - m + 1)
+end
+
+
+--- A process whose main coroutine is fn().
+---@param name string which no other has
+function World:process(name, fn)
+    options.name(name)
+    check_function(fn, "what a process runs")
+    if self.by_name[name] then misuse.refuse("there is a process %s", misuse.show(name)) end
+    local process = Process.new(self, #self.processes + 1, name, fn)
+    self.processes[process.number] = process
+    self.by_name[name] = process
+end
+
+
+-- Calls fn() then.
+local function schedule(self, at, fn)
+    local events = self.events
+    local place = #events + 1
+    while place > 1 and events[place - 1].at <= at do place = place - 1 end
+    insert(events, place, { at = at, fn = fn })
+end
+
+
+--- Calls fn(), which does not wait, at that time.
+---@param time number seconds since the world began
+function World:at(time, fn)
+    options.moment(time)
+    check_function(fn, "what happens at a time")
+    schedule(self, time, fn)
+end
+
+
+--- Calls fn(), which does not wait, when all processes have ended.
+function World:finally(fn)
+    check_function(fn, "what is done finally")
+    self.finals[#self.finals + 1] = fn
+end
+
+
+--- A point at which the process may be stopped, and others may go first.
+function World:pause()
+    local process = here.process
+    if here.world ~= self or not process or schedulers.driving() ~= self then
+        misuse.refuse("world:pause() is for a coroutine of a process")
+    end
+    process:pause()
+end
+
+
+local function find(self, name)
+    local process = self.by_name[name]
+    if not process then misuse.refuse("there is no process %s", misuse.show(name)) end
+    return process
+end
+
+
+local inflict = {}
+
+function inflict.stop(self, process, seconds)
+    process.stopped = true
+    self.core:stop(process.number)
+    self:note(process, "is stopped for %g s", seconds)
+    schedule(self, self:now() + seconds, function()
+        if process.over then return end
+        self:note(process, "goes on")
+        self.core:go_on(process.number)
+        process:go_on()
+    end)
+end
+
+
+function inflict.kill(self, process)
+    self:note(process, "is killed")
+    process.over, process.run.over = true, true
+    self.core:kill(process.number)
+    local others = {}
+    for _, sleeper in ipairs(self.sleepers) do
+        if not sleeper.run:is_within(process.run) then others[#others + 1] = sleeper end
+    end
+    self.sleepers = others
+end
+
+
+function inflict.heal(self, process)
+    local done = false
+    for _, session in ipairs(process.sessions) do
+        done = self.core:heal(session.handle) or done
+    end
+    if done then self:note(process, "has a network again") end
+    return done
+end
+
+
+function inflict.cut(self, process, seconds)
+    local silently = self.core:draw(HOW, 2) == 1
+    self:note(process, "is cut off%s", seconds and (" for %g s"):format(seconds) or "")
+    for _, session in ipairs(process.sessions) do self.core:cut(session.handle, silently) end
+    if not seconds then return end
+    schedule(self, self:now() + seconds, function()
+        if not process.over then inflict.heal(self, process) end
+    end)
+end
+
+
+function inflict.expire(self, process)
+    self:note(process, "has its sessions ended by the server")
+    for _, session in ipairs(process.sessions) do self.core:expire(session.handle) end
+end
+
+
+-- A fault that was drawn, or is told again.
+function World:inflict(fault)
+    self.happened[#self.happened + 1] = fault
+    inflict[fault.kind](self, self.by_name[fault.process], fault.lasts)
+end
+
+
+-- Done by the test. False: the process has ended, or is stopped.
+local function by_test(self, kind, name, seconds)
+    local process = find(self, name)
+    if process.over or kind == "stop" and process.stopped then return false end
+    return inflict[kind](self, process, seconds) ~= false
+end
+
+
+--- The process does nothing for so long; the time of servers goes on.
+---@return boolean done false: it has ended, or is stopped
+function World:stop(name, seconds)
+    options.moment(seconds)
+    return by_test(self, "stop", name, seconds)
+end
+
+
+--- The process ends without a farewell; its sessions live until they expire.
+---@return boolean done false: it has ended
+function World:kill(name)
+    return by_test(self, "kill", name)
+end
+
+
+--- Its sessions have no connection, for so long or until they are healed.
+---@return boolean done false: it has ended
+function World:cut(name, seconds)
+    if seconds ~= nil then options.moment(seconds) end
+    return by_test(self, "cut", name, seconds)
+end
+
+
+---@return boolean done false: it has ended, or was not cut off
+function World:heal(name)
+    return by_test(self, "heal", name)
+end
+
+
+--- The server ends its sessions.
+---@return boolean done false: it has ended
+function World:expire(name)
+    return by_test(self, "expire", name)
+end
+
+
+-- --- one thing at a time ------------------------------------------------------------------
+
+-- What can come next: { text, fn }.
+local function choices(self)
+    local list = {}
+    for place, entry in ipairs(self.ready) do
+        local process = entry.thread and process_of(entry, self)
+        if process and not process.over and not process.stopped then
+            list[#list + 1] = {
+                text = process.name .. " goes on",
+                fn = function() go_on(self, place) end,
+            }
+        end
+    end
+    for number, session in ipairs(self.sessions) do
+        for _, up in ipairs{ true, false } do
+            local text = self.core:packet(number, up)
+            if text then
+                list[#list + 1] = {
+                    text = ("%s %s server: %s"):format(session.process.name,
+                        up and "to the" or "from the", text),
+                    fn = function()
+                        self.core:hasten(number, up)
+                        advance(self, 1)
+                    end,
+                }
+            end
+        end
+    end
+    if any_lives(self) or self.events[1] then
+        list[#list + 1] = { text = "time goes on", fn = function() advance(self, 1) end }
+    end
+    return list
+end
+
+
+--- What can come next, in words.
+---@return string[]
+function World:choices()
+    local texts = {}
+    if self.over then return texts end
+    for i, choice in ipairs(choices(self)) do texts[i] = choice.text end
+    return texts
+end
+
+
+--- Does that one of world:choices().
+---@return boolean goes_on false: the world is over
+function World:choose(number)
+    if self.over then return false end
+    local choice = choices(self)[number]
+    if not choice then misuse.refuse("there is no choice %s", misuse.show(number)) end
+    within(self, function() choice.fn() end)
+    return not self.over
+end
+
+
+--- Does what the seed chooses.
+---@return boolean goes_on false: the world is over
+function World:step()
+    if self.over then return false end
+    within(self, go_on, nil, 1)
+    return not self.over
+end
+
+
+--- Does what the seed chooses until the world is over.
+---@return true? ok
+---@return any problem
+function World:run()
+    if not self.over then within(self, run) end
+    if self.problem == nil then return true end
+    return nil, self.problem
+end
+
+
+-- --- its beginning ------------------------------------------------------------------------
+
+--- The driver for the running code.
+function World:driver()
+    local process = here.process
+    return process and process.driver or self.no_driver
+end
+
+
+local function refuse_wait()
+    return select(2, failure("context", "a world of virtual time",
+                             "only the coroutines of its processes wait"))
+end
+
+
+-- As core.memory, of its own servers.
+local function verbs_of(box)
+    local verbs = {}
+    for _, verb in ipairs{ "expire", "cut", "heal", "name", "delay", "reset", "children" } do
+        verbs[verb] = function(...) return box[verb](box, ...) end
+    end
+    return verbs
+end
+
+
+--- nil, or message, code: why there can be none here.
+local function problem_here()
+    if ngx then return select(2, failure("context", "zklock.world", "not in nginx")) end
+    if coroutines.problem then
+        return select(2, failure("unsupported", "zklock.world", coroutines.problem))
+    end
+    if here.world then
+        return select(2, failure("context", "zklock.world", "a world has no other one in it"))
+    end
+end
+
+
+-- fn(world) says what there is in it.
+local function new(fn, opts)
+    local box = core.world(opts.seed, opts.faults.delay)
+    local self = schedulers.init(setmetatable({
+        core = box,
+        memory = verbs_of(box),
+        seed = opts.seed,
+        limit = opts.limit,
+        processes = {},
+        by_name = {},
+        sessions = {},
+        events = {},
+        finals = {},
+        happened = {},
+        longest = 1, -- session timeout
+        steps = 0,
+        over = false,
+        story = opts.story and {} or nil,
+        no_driver = {
+            refusal = refuse_wait,
+            wait = function() error("zklock: a wait outside of a process", 0) end,
+        },
+    }, World), schedulers.driving())
+    self.faults = opts.list and faults.told(self, opts.list) or faults.drawn(self, opts.faults)
+    within(self, function() fn(self) end)
+    return self
+end
+
+
+function World:__tostring()
+    return ("zklock.world (seed %s, %g s, %s)"):format(self.seed, self:now(),
+        self.problem ~= nil and "wrong: " .. tostring(self.problem) or
+        self.over and "over" or "goes on")
+end
+
+
+-- What is for the test.
+local methods = {}
+for _, name in ipairs{ "at", "choices", "choose", "cut", "expire", "finally", "heal", "kill", "now",
+                       "pause", "process", "random", "run", "step", "stop" } do
+    methods[name] = World[name]
+end
+receiver(methods, World, "world")
+for name, method in pairs(methods) do World[name] = method end
+
+
+local _M = { new = new, problem_here = problem_here }
+
+
+--- See zklock.world.
+function _M.world(fn, given)
+    check_function(fn, "what a world begins with")
+    local opts = options.world(given)
+    local message, code = problem_here()
+    if message then return nil, message, code end
+    return new(fn, opts)
+end
+
+
+return _M

@@ -1,0 +1,203 @@
+--- Faults that happen to the processes of a world: drawn by its seed, or told again from a list.
+--
+-- A fault is remembered by whom it met, and where: after so many turns of that process, and so
+-- many seconds later; without seconds, just before the process goes on.
+
+local ipairs, setmetatable = ipairs, setmetatable
+local huge, log, min = math.huge, math.log, math.min
+
+local FAULTS = 1 -- of the world's random numbers
+
+---@class zklock.Fault
+---@field kind "stop"|"kill"|"cut"|"expire"
+---@field process string
+---@field turn integer
+---@field after? number seconds
+---@field lasts? number seconds
+
+local kinds = { "stop", "kill", "cut", "expire" }
+local _M = { kinds = kinds }
+
+--- What `true` means: how many a process has in a second, how long each is, and how many there
+-- are in all.
+_M.defaults = {
+    stop = { per_second = 4, longest = 30, most = 2 },
+    kill = { per_second = 1, most = 1 },
+    cut = { per_second = 2, longest = 30, most = 2 },
+    expire = { per_second = 1, most = 1 },
+}
+
+
+-- --- drawn --------------------------------------------------------------------------------
+
+-- A process is exposed to faults for the first moments of each of its waits, and for a while more:
+-- otherwise a long wait would meet all of them, and a short one none.
+local MOMENTS, MORE = 0.1, 0.02 -- seconds
+
+---@class zklock.DrawnFaults
+---@field coming table[] the next fault of each kind and process
+local Drawn = {}
+Drawn.__index = Drawn
+
+
+-- When one of that kind comes: after so many seconds of exposure. Half of them come at the end of
+-- the wait, before the process goes on.
+local function draw(self, process, kind)
+    local core, wish = self.world.core, self.wishes[kind]
+    return {
+        kind = kind,
+        process = process,
+        left = -log(1 - core:fraction(FAULTS)) / wish.per_second,
+        at_end = core:draw(FAULTS, 2) == 1,
+        lasts = wish.longest and (1 - core:fraction(FAULTS)) * wish.longest,
+    }
+end
+
+
+--- The process has its first connected session.
+function Drawn:begin(process)
+    if self.begun[process] then return end
+    self.begun[process] = true
+    for _, kind in ipairs(kinds) do
+        if self.wishes[kind] then self.coming[#self.coming + 1] = draw(self, process, kind) end
+    end
+end
+
+
+local function may_come(self, fault)
+    local process = fault.process
+    return not process.over and not process.stopped and
+        self.count[fault.kind] < self.wishes[fault.kind].most
+end
+
+
+-- It happens, and the next one of its kind is drawn.
+local function strike(self, place, after)
+    local fault = self.coming[place]
+    self.count[fault.kind] = self.count[fault.kind] + 1
+    self.coming[place] = draw(self, fault.process, fault.kind)
+    self.world:inflict{
+        kind = fault.kind, process = fault.process.name, turn = fault.process.turns,
+        after = after, lasts = fault.lasts,
+    }
+end
+
+
+-- When it comes, if the process still waits then.
+local function time_of(self, fault)
+    if fault.at_end or fault.left > MOMENTS or not may_come(self, fault) then return huge end
+    return fault.process.turned_at + fault.left
+end
+
+
+--- When the next one comes by itself.
+function Drawn:due()
+    local due = huge
+    for _, fault in ipairs(self.coming) do due = min(due, time_of(self, fault)) end
+    return due
+end
+
+
+--- Those that are due.
+function Drawn:look(now)
+    for place, fault in ipairs(self.coming) do
+        if time_of(self, fault) <= now then strike(self, place, fault.left) end
+    end
+end
+
+
+--- A wait of the process is over, and it is about to go on.
+function Drawn:before(process)
+    local exposed = MORE + min(self.world:now() - process.turned_at, MOMENTS)
+    for place, fault in ipairs(self.coming) do
+        if fault.process == process then
+            fault.left = fault.left - exposed
+            if fault.left <= 0 and may_come(self, fault) then strike(self, place) end
+        end
+    end
+end
+
+
+-- --- told again ---------------------------------------------------------------------------
+
+---@class zklock.ToldFaults
+local Told = {}
+Told.__index = Told
+
+function Told:begin() end
+
+
+-- Of a process that is where the fault met it, when it comes.
+local function time_of(self, fault)
+    local process = self.world.by_name[fault.process]
+    if fault.done or not process or process.over or process.stopped or
+        process.turns ~= fault.turn then
+        return huge
+    end
+    return process.turned_at + (fault.after or 0)
+end
+
+
+function Told:due()
+    local due = huge
+    for _, fault in ipairs(self.list) do
+        local at = fault.after and time_of(self, fault) or huge
+        if at < due then due = at end
+    end
+    return due
+end
+
+
+function Told:look(now)
+    for _, fault in ipairs(self.list) do
+        if fault.after and time_of(self, fault) <= now then
+            fault.done = true
+            self.world:inflict(fault)
+        end
+    end
+end
+
+
+function Told:before(process)
+    for _, fault in ipairs(self.list) do
+        if not fault.after and fault.process == process.name and time_of(self, fault) < huge then
+            fault.done = true
+            self.world:inflict(fault)
+        end
+    end
+end
+
+
+-- --- either -------------------------------------------------------------------------------
+
+--- By the seed: `wishes` has per_second, longest and most for each kind. Of several kinds each
+-- seed has some (Groce et al., Swarm testing, 2012).
+function _M.drawn(world, wishes)
+    local chosen, count, several = {}, {}, false
+    for i, kind in ipairs(kinds) do
+        for j = i + 1, #kinds do several = several or wishes[kind] and wishes[kinds[j]] end
+    end
+    for _, kind in ipairs(kinds) do
+        count[kind] = 0
+        if not several or world.core:draw(FAULTS, 2) == 1 then chosen[kind] = wishes[kind] end
+    end
+    return setmetatable({ world = world, wishes = chosen, coming = {}, count = count, begun = {} },
+        Drawn)
+end
+
+
+--- Those of a list, again.
+---@param list zklock.Fault[]
+function _M.told(world, list)
+    local copies = {}
+    for i, fault in ipairs(list) do
+        copies[i] = {
+            kind = fault.kind, process = fault.process, turn = fault.turn,
+            after = fault.after, lasts = fault.lasts,
+        }
+    end
+    return setmetatable({ world = world, list = copies }, Told)
+end
+
+
+return _M

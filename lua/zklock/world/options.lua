@@ -1,0 +1,131 @@
+--- What zklock.world and zklock.simulate may be given.
+
+local faults = require "zklock.world.faults"
+local misuse = require "zklock.misuse"
+local sorted_names = require "zklock.sorted_names"
+
+local ipairs, pairs, type = ipairs, pairs, type
+local huge = math.huge
+local concat = table.concat
+local refuse, show = misuse.refuse, misuse.show
+
+local DELAY = 0.001 -- seconds, of a packet at most
+local SEEDS = 100
+
+local limits = { steps = 1e6, seconds = 86400 }
+
+local _M = {}
+
+
+local function known(given, what, names)
+    if type(given) ~= "table" then refuse("%s must be a table, not %s", what, show(given)) end
+    for name in pairs(given) do
+        if not names[name] then
+            refuse("unknown option %s in %s; known: %s", show(name), what,
+                   concat(sorted_names(names), ", "))
+        end
+    end
+end
+
+
+local function positive(value, what)
+    if type(value) ~= "number" or not (value > 0 and value < huge) then
+        refuse("%s must be a number above 0, not %s", what, show(value))
+    end
+    return value
+end
+
+
+local function whole(value, what)
+    positive(value, what)
+    if value % 1 ~= 0 or value > 2 ^ 53 then
+        refuse("%s must be a whole number from 1 to 2^53, not %s", what, show(value))
+    end
+    return value
+end
+
+
+--- The name of a process.
+function _M.name(name)
+    if type(name) ~= "string" or name == "" then
+        refuse("a process has a name, a string, not %s", show(name))
+    end
+end
+
+
+--- Seconds.
+function _M.moment(seconds)
+    if type(seconds) ~= "number" or not (seconds >= 0 and seconds < huge) then
+        refuse("a time is seconds, 0 or more, and finite, not %s", show(seconds))
+    end
+end
+
+
+-- One kind of fault: true, or what differs from the default.
+local function wish(given, kind)
+    local default = faults.defaults[kind]
+    if given == nil or given == false then return nil end
+    if given == true then return default end
+    known(given, "the fault " .. kind, default)
+    local result = {}
+    for name, value in pairs(default) do
+        result[name] = given[name] == nil and value or
+            (name == "most" and whole or positive)(given[name], kind .. "." .. name)
+    end
+    return result
+end
+
+
+local names = { delay = true }
+for _, kind in ipairs(faults.kinds) do names[kind] = true end
+
+local function wishes(given)
+    if given == nil then return { delay = DELAY } end
+    known(given, "faults", names)
+    local result = { delay = positive(given.delay or DELAY, "faults.delay") }
+    for _, kind in ipairs(faults.kinds) do result[kind] = wish(given[kind], kind) end
+    return result
+end
+
+
+local function limit(given)
+    if given == nil then return limits end
+    known(given, "limit", limits)
+    return {
+        steps = whole(given.steps or limits.steps, "limit.steps"),
+        seconds = positive(given.seconds or limits.seconds, "limit.seconds"),
+    }
+end
+
+
+--- Of zklock.world.
+function _M.world(given)
+    given = given == nil and {} or given
+    known(given, "the options of a world", { seed = true, faults = true, limit = true })
+    return {
+        seed = whole(given.seed or 1, "seed"),
+        faults = wishes(given.faults),
+        limit = limit(given.limit),
+        story = true,
+    }
+end
+
+
+--- Of zklock.simulate.
+function _M.simulation(given)
+    given = given == nil and {} or given
+    known(given, "the options of simulate", { seeds = true, seed = true, faults = true, limit = true })
+    if given.seed ~= nil and given.seeds ~= nil then
+        refuse("simulate takes seeds, how many, or the one seed, not both")
+    end
+    local first = given.seed and whole(given.seed, "seed") or 1
+    return {
+        first = first,
+        last = given.seed and first or whole(given.seeds or SEEDS, "seeds"),
+        faults = wishes(given.faults),
+        limit = limit(given.limit),
+    }
+end
+
+
+return _M
