@@ -146,6 +146,7 @@ local function turn(self, place)
         return
     end
     local arguments = entry.arguments
+    entry.woken = true
     if arguments then process:resume(entry.thread, unpack(arguments, 1, arguments.n))
     else process:resume(entry.thread) end
 end

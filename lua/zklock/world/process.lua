@@ -6,7 +6,6 @@ local here = require "zklock.here"
 local schedulers = require "zklock.scheduler"
 local sessions = require "zklock.sessions"
 
-local coroutine = coroutine
 local select, setmetatable, tostring = select, setmetatable, tostring
 local max = math.max
 local remove, unpack = table.remove, table.unpack or unpack
@@ -209,9 +208,9 @@ end
 
 --- A coroutine of it is ready again at once, and so it can be stopped there.
 function Process:pause()
-    local pause = self.world:new_pause()
-    self.world:wake(pause)
-    if coroutine.running() then pause:rest() end
+    local ready, pause = self.world.ready, self.world:new_pause()
+    ready[#ready + 1] = pause -- its turn wakes it
+    pause:rest()
 end
 
 

@@ -1,0 +1,534 @@
+--- zklock.simulate and zklock.world: programs of users in virtual time.
+
+local zklock = require "zklock"
+
+local ALL = { stop = true, kill = true, cut = true, expire = true, delay = 0.05 }
+
+
+local function simulate(program, opts)
+    return assert(zklock.simulate(program, opts))
+end
+
+
+-- How many of `seeds` schedules are wrong; each of them in the way that `pattern` says.
+local function count_wrong(program, seeds, faults, pattern)
+    local result = simulate(program, { seeds = seeds, faults = faults })
+    assert.equal(seeds, result.schedules)
+    if result.first then assert.matches(pattern or "oversold", tostring(result.first.problem)) end
+    return result.wrong
+end
+
+
+-- A sale of one bun in two processes: purchase(shop, session, world) is what each does.
+local function sale(purchase, finally)
+    return function(world)
+        local shop = { stock = 1, sold = 0, token = 0 }
+        for n = 1, 2 do
+            world:process("server " .. n, function()
+                purchase(shop, assert(zklock.connect("memory:shop")), world)
+            end)
+        end
+        world:finally(function()
+            assert(shop.sold <= 1, "oversold")
+            if finally then finally(shop) end
+        end)
+    end
+end
+
+
+local function sell(shop)
+    if shop.stock == 0 then return end
+    zklock.sleep(0.02)
+    shop.stock, shop.sold = shop.stock - 1, shop.sold + 1
+end
+
+
+local with_lock = sale(function(shop, session)
+    session:mutex("/locks/bun"):with(60, function() sell(shop) end)
+end)
+
+
+describe("a simulated program", function()
+    it("is right in every schedule without faults, if it has a lock", function()
+        assert.equal(0, count_wrong(with_lock, 300))
+    end)
+
+    it("sells too much without a lock (DEMO-01)", function()
+        assert.is_true(count_wrong(sale(sell), 100) > 0)
+    end)
+
+    it("sells too much with a lock of each process (DEMO-03)", function()
+        local program = function(world)
+            local stock, sold = 1, 0
+            for n = 1, 2 do
+                world:process("server " .. n, function()
+                    local lock = assert(zklock.connect("memory:server-" .. n)):mutex("/bun")
+                    lock:with(60, function()
+                        if stock == 0 then return end
+                        zklock.sleep(0.02)
+                        stock, sold = stock - 1, sold + 1
+                    end)
+                end)
+            end
+            world:finally(function() assert(sold <= 1, "oversold") end)
+        end
+        assert.is_true(count_wrong(program, 100) > 0)
+    end)
+
+    it("sells too much when it releases before it commits (DEMO-06a)", function()
+        local program = sale(function(shop, session, world)
+            local lease = assert(session:mutex("/locks/bun"):acquire(60))
+            local stock = shop.stock
+            lease:release()
+            if stock == 0 then return end
+            zklock.sleep(world:random() * 0.002)
+            shop.stock, shop.sold = stock - 1, shop.sold + 1
+        end)
+        assert.is_true(count_wrong(program, 1000, { stop = true }) > 0)
+    end)
+
+    it("sells too much under the read lock (DEMO-08b)", function()
+        local program = sale(function(shop, session)
+            session:rwlock("/locks/bun"):read():with(60, function() sell(shop) end)
+        end)
+        assert.is_true(count_wrong(program, 100) > 0)
+    end)
+
+    it("sells too much when a holder is stopped, without a token (DEMO-17a)", function()
+        assert.is_true(count_wrong(with_lock, 1000, { stop = true }) > 0)
+        assert.is_true(count_wrong(with_lock, 1000, ALL) > 0)
+    end)
+
+    it("sells too much when the token is checked by the write alone", function()
+        local program = sale(function(shop, session, world)
+            session:mutex("/locks/bun"):with(60, function(lease)
+                local stock = shop.stock
+                zklock.sleep(0.02)
+                if stock == 0 or lease.token < shop.token then return end
+                shop.token = lease.token
+                world:pause()
+                shop.stock, shop.sold = stock - 1, shop.sold + 1
+            end)
+        end)
+        assert.is_true(count_wrong(program, 2000, ALL) > 0)
+    end)
+
+    it("never does when the store is shown the token before it reads (DEMO-17b)", function()
+        local program = sale(function(shop, session)
+            session:mutex("/locks/bun"):with(60, function(lease)
+                local token = lease.token
+                if token < shop.token then return end
+                shop.token = token
+                local stock = shop.stock
+                zklock.sleep(0.02)
+                if stock == 0 or token < shop.token then return end
+                shop.stock, shop.sold = stock - 1, shop.sold + 1
+            end)
+        end)
+        assert.equal(0, count_wrong(program, 3000, ALL))
+    end)
+
+    it("waits for ever when a lease is dropped, and is told so", function()
+        local result = simulate(function(world)
+            local lock
+            world:process("forgetful", function()
+                lock = assert(zklock.connect("memory:shop")):mutex("/locks/bun")
+                assert(lock:acquire())
+                collectgarbage()
+                assert(lock:acquire{ owner = "another" })
+            end)
+        end, { seeds = 3 })
+        assert.equal(3, result.wrong)
+        assert.matches("nothing more can happen: forgetful waits for /locks/bun",
+                       result.first.problem)
+    end)
+
+    it("takes too much when it tests its condition by `if`", function()
+        local program = function(world)
+            local store = 0
+            local function place(name, fn)
+                world:process(name, function()
+                    local lock = assert(zklock.connect("memory:shop")):mutex("/locks/store")
+                    lock:with(60, function(lease) fn(lease, lock:condition("filled")) end)
+                end)
+            end
+            for n = 1, 2 do
+                place("taker " .. n, function(lease, filled)
+                    if store == 0 and not filled:wait(lease, 60) then return end
+                    assert(store > 0, "nothing was there")
+                    store = store - 1
+                end)
+            end
+            place("giver", function(lease, filled)
+                store = store + 2
+                filled:broadcast(lease)
+            end)
+            place("thief", function() if store > 0 then store = store - 1 end end)
+        end
+        local result = simulate(program, { seeds = 1000 })
+        assert.is_true(result.wrong > 0)
+        assert.matches("nothing was there", result.first.problem)
+    end)
+end)
+
+
+describe("the same seed", function()
+    local function story_of(seed, listen)
+        local events = 0
+        local world = assert(zklock.world(sale(function(shop, session)
+            local lock = session:mutex("/locks/bun")
+            if listen then
+                session = assert(zklock.connect("memory:shop", {
+                    on_event = function() events = events + 1 end,
+                }))
+                session:close()
+            end
+            lock:with(60, function() sell(shop) end)
+        end), { seed = seed, faults = ALL }))
+        world:run()
+        return table.concat(world.story, "\n")
+    end
+
+    it("is the same schedule, whatever the collector does", function()
+        for seed = 1, 30 do
+            local story = story_of(seed)
+            local list = {}
+            for i = 1, 1000 do list[i] = {} end
+            collectgarbage()
+            assert.equal(story, story_of(seed))
+        end
+    end)
+
+    it("is so also for one who listens to the events of its session", function()
+        local function times(seed, on_event)
+            local world = assert(zklock.world(function(world)
+                for n = 1, 3 do
+                    world:process("server " .. n, function()
+                        local session = assert(zklock.connect("memory:shop", { on_event = on_event }))
+                        for _ = 1, 3 do
+                            session:mutex("/locks/bun"):with(60, function() zklock.sleep(0.01) end)
+                        end
+                    end)
+                end
+            end, { seed = seed, faults = ALL }))
+            world:run()
+            return world:now()
+        end
+        for seed = 1, 50 do
+            local heard = 0
+            assert.equal(times(seed), times(seed, function() heard = heard + 1 end))
+            assert.is_true(heard > 0)
+        end
+    end)
+
+    it("is another schedule than another seed's", function()
+        assert.not_equal(story_of(1), story_of(2))
+    end)
+end)
+
+
+describe("the first wrong seed", function()
+    it("is told with the faults that it needs, and its story", function()
+        local first = simulate(with_lock, { seeds = 1000, faults = ALL }).first
+        assert.matches("stop server %d for %d+%.%d+ s", table.concat(first.faults, "\n"))
+        assert.matches("is stopped for", first.story)
+        local again = simulate(with_lock, { seed = first.seed, faults = ALL })
+        assert.equal(1, again.schedules)
+        assert.same(first, again.first)
+        assert.matches("^1 schedules, 1 wrong; the first: seed " .. first.seed, tostring(again))
+    end)
+end)
+
+
+-- A world of one process; what it gives is the result.
+local function alone(fn, opts)
+    local results
+    local world = assert(zklock.world(function(world)
+        world:process("alone", function() results = { fn(world) } end)
+    end, opts))
+    assert(world:run())
+    return (table.unpack or unpack)(results)
+end
+
+
+describe("time in a world", function()
+    it("stands still while anything can run, and costs nothing", function()
+        local before, after = alone(function(world)
+            local start = world:now()
+            zklock.sleep(3600)
+            return start, world:now()
+        end)
+        assert.near(3600, after - before, 1e-6)
+    end)
+
+    it("is what deadlines go by", function()
+        local waited = alone(function(world)
+            local session = assert(zklock.connect("memory:shop"))
+            assert(session:mutex("/locks/bun"):acquire{ owner = "a" })
+            local begun = world:now()
+            local lease, _, code = session:mutex("/locks/bun"):acquire{ owner = "b", timeout = 7 }
+            assert.is_nil(lease)
+            assert.equal("timeout", code)
+            return world:now() - begun
+        end)
+        assert.near(7, waited, 0.01)
+    end)
+
+    it("is what a session expires by", function()
+        local story = {}
+        local world = assert(zklock.world(function(world)
+            world:process("holder", function()
+                local session = assert(zklock.connect("memory:shop", { timeout = 4 }))
+                local lease = assert(session:mutex("/locks/bun"):acquire())
+                zklock.sleep(1)
+                story[#story + 1] = lease:state()
+            end)
+            world:process("next", function()
+                local session = assert(zklock.connect("memory:shop"))
+                zklock.sleep(0.1)
+                assert(session:mutex("/locks/bun"):acquire(60))
+                story[#story + 1] = "granted"
+            end)
+            world:at(0.5, function() assert(world:stop("holder", 20)) end)
+        end))
+        assert(world:run())
+        assert.same({ "granted", "lost" }, story)
+    end)
+
+    it("is not a real session's", function()
+        local session = assert(zklock.connect("memory:real"))
+        local lease = assert(session:mutex("/locks/bun"):acquire())
+        local states = { alone(function()
+            zklock.sleep(3600)
+            local ok, _, code = session:get("/locks")
+            return lease:state(), ok, code
+        end) }
+        assert.same({ "held", nil, "context" }, { states[1], states[2], states[3] })
+        assert.equal("held", lease:state())
+        session:close()
+    end)
+end)
+
+
+describe("a process of a world", function()
+    it("that is killed runs no line more, and its session expires", function()
+        local closed, granted_at = false, nil
+        local world = assert(zklock.world(function(world)
+            world:process("killed", function()
+                local session = assert(zklock.connect("memory:shop", { timeout = 4 }))
+                local lease = assert(session:mutex("/locks/bun"):acquire())
+                pcall(zklock.sleep, 60)
+                closed = true
+                lease:release()
+            end)
+            world:process("next", function()
+                local session = assert(zklock.connect("memory:shop"))
+                zklock.sleep(0.5)
+                assert(session:mutex("/locks/bun"):acquire(60))
+                granted_at = world:now()
+            end)
+            world:at(1, function() assert.is_true(world:kill("killed")) end)
+        end))
+        assert(world:run())
+        assert.is_false(closed)
+        assert.is_true(granted_at > 1 + 4 * 2 / 3 and granted_at < 1 + 4 * 1.5 + 1, granted_at)
+    end)
+
+    it("may run many coroutines, callbacks that wait, and combine", function()
+        local sum, order = alone(function()
+            local session = assert(zklock.connect("memory:shop"))
+            local lock, total, heard = session:mutex("/locks/bun"), 0, {}
+            local submit = lock:combine(function(_, items)
+                zklock.sleep(0.01)
+                for i, item in ipairs(items) do
+                    total = total + item
+                    items[i] = total
+                end
+                return items
+            end)
+            local watched = assert(session:watch("/locks", function()
+                heard[#heard + 1] = "begins"
+                zklock.sleep(0.1)
+                heard[#heard + 1] = "ends"
+            end))
+            local tasks = {}
+            for n = 1, 20 do tasks[n] = function() assert(submit(n)) end end
+            zklock.run((table.unpack or unpack)(tasks))
+            zklock.sleep(1)
+            watched()
+            return total, table.concat(heard, " ")
+        end)
+        assert.equal(210, sum)
+        assert.matches("^begins ends", order)
+        assert.is_nil(order:find("begins begins", 1, true))
+    end)
+
+    it("has sessions that are its own", function()
+        local codes = {}
+        local session
+        local world = assert(zklock.world(function(world)
+            world:process("first", function()
+                session = assert(zklock.connect("memory:shop"))
+                zklock.sleep(5)
+            end)
+            world:process("second", function()
+                zklock.sleep(1)
+                codes[1] = select(3, session:mutex("/locks/bun"):acquire(1))
+                codes[2] = select(3, session:get("/locks"))
+            end)
+            world:at(2, function() codes[3] = select(3, zklock.connect("memory:shop")) end)
+            world:at(2, function() codes[4] = select(3, session:get("/locks")) end)
+        end))
+        assert(world:run())
+        codes[5] = select(3, session:get("/locks"))
+        assert.same({ "context", "context", "context", "context", "context" }, codes)
+    end)
+
+    it("asks no real server, and has no descriptor", function()
+        local server, fd = alone(function()
+            local session = assert(zklock.connect("memory:shop"))
+            return select(3, zklock.connect("127.0.0.1:1")), select(3, session:fd())
+        end)
+        assert.same({ "context", "unsupported" }, { server, fd })
+    end)
+
+    it("is wrong with an error in it, which is the schedule's", function()
+        local result = simulate(function(world)
+            world:process("faulty", function() error("a defect", 0) end)
+            world:finally(function() error("not reached", 0) end)
+        end, { seeds = 2 })
+        assert.equal(2, result.wrong)
+        assert.equal("a defect", result.first.problem)
+    end)
+end)
+
+
+describe("a world", function()
+    it("has servers of its own, which end with it", function()
+        for _ = 1, 2 do
+            assert.equal(0, #alone(function()
+                local names = assert(zklock.memory("shop"):children("/"))
+                assert(assert(zklock.connect("memory:shop")):mutex("/locks/bun"):acquire())
+                assert.equal("locks", zklock.memory("shop"):children("/")[1])
+                return names
+            end))
+        end
+        assert.same({}, (zklock.memory("shop"):children("/")))
+    end)
+
+    it("has faults of its servers", function()
+        alone(function(world)
+            local server = zklock.memory("shop")
+            local session = assert(zklock.connect("memory:shop", { timeout = 4 }))
+            local lease = assert(session:mutex("/locks/bun"):acquire())
+            assert.is_true(server:expire(session))
+            zklock.sleep(2)
+            assert.equal("lost", lease:state())
+            lease = assert(session:mutex("/locks/bun"):acquire(30))
+            assert.is_true(server:cut(session))
+            assert.is_false(server:cut(session))
+            zklock.sleep(3.9)
+            assert.not_equal("held", lease:state())
+            assert.is_true(server:heal(session))
+            zklock.sleep(2)
+            server:delay(0.5)
+            local begun = world:now()
+            session:get("/locks")
+            assert.is_true(world:now() - begun >= 1)
+        end)
+    end)
+
+    it("counts its own sessions alone", function()
+        local text = alone(function()
+            local session = assert(zklock.connect("memory:shop"))
+            assert(session:mutex("/locks/bun"):acquire())
+            return zklock.metrics()
+        end)
+        assert.matches('zklock_acquires_total{[^}]*"granted"[^}]*} 1\n', text)
+    end)
+
+    it("is gone on with by hand", function()
+        local done = {}
+        local world = assert(zklock.world(function(world)
+            for n = 1, 2 do
+                world:process("p" .. n, function()
+                    world:pause()
+                    done[#done + 1] = n
+                end)
+            end
+        end))
+        assert.same({ "p1 goes on", "p2 goes on", "time goes on" }, world:choices())
+        assert.is_true(world:choose(2))
+        assert.is_true(world:choose(2))
+        assert.same({ 2 }, done)
+        while world:step() do end
+        assert.same({ 2, 1 }, done)
+        assert.same({}, world:choices())
+        assert.matches("over", tostring(world))
+    end)
+
+    it("lets one choose which packet arrives", function()
+        local world = assert(zklock.world(function(world)
+            for n = 1, 2 do
+                world:process("p" .. n, function()
+                    local session = assert(zklock.connect("memory:shop"))
+                    assert(session:mutex("/locks/bun"):acquire(0))
+                end)
+            end
+        end))
+        local function choose(pattern)
+            for i, text in ipairs(world:choices()) do
+                if text:find(pattern) then return world:choose(i) end
+            end
+            error("no choice " .. pattern .. ": " .. table.concat(world:choices(), "; "))
+        end
+        choose "p1 goes on"
+        choose "p2 goes on"
+        choose "time goes on"
+        choose "time goes on"
+        choose "p2 to the server: connect"
+        choose "p2 from the server: connected"
+        assert.is_true(#world:choices() > 0)
+    end)
+
+    it("ends at its limit of steps or of time", function()
+        local program = function(world)
+            world:process("endless", function() while true do world:pause() end end)
+        end
+        local result = simulate(program, { seeds = 1, limit = { steps = 1000 } })
+        assert.matches("not over after 1000 steps", result.first.problem)
+        result = simulate(function(world)
+            world:process("sleeper", function() zklock.sleep(1e6) end)
+        end, { seeds = 1, limit = { seconds = 100 } })
+        assert.matches("not over after 100 s", result.first.problem)
+    end)
+
+    it("says what it does not take", function()
+        local function refused(pattern, ...)
+            local ok, problem = pcall(...)
+            assert.is_false(ok)
+            assert.matches(pattern, problem)
+        end
+        local function none() end
+        refused("simulate takes a function", zklock.simulate, 1)
+        refused("unknown option \"seds\"", zklock.simulate, none, { seds = 1 })
+        refused("seeds must be a whole number", zklock.simulate, none, { seeds = 0.5 })
+        refused("not both", zklock.simulate, none, { seeds = 1, seed = 1 })
+        refused("unknown option \"fire\" in faults", zklock.simulate, none, { faults = { fire = true } })
+        refused("stop.longest must be a number above 0", zklock.simulate, none,
+                { faults = { stop = { longest = 0 } } })
+        refused("unknown option \"longest\" in the fault kill", zklock.simulate, none,
+                { faults = { kill = { longest = 1 } } })
+        local world = assert(zklock.world(none))
+        refused("with a colon", world.step)
+        refused("there is no process", world.kill, world, "nobody")
+        refused("is for a coroutine of a process", world.pause, world)
+    end)
+
+    it("has no other world in it", function()
+        local code = alone(function()
+            return select(3, zklock.simulate(function() end))
+        end)
+        assert.equal("context", code)
+    end)
+end)
