@@ -2,6 +2,12 @@
 
 local zklock = require "zklock"
 
+local unpack = table.unpack or unpack
+
+local function pack(...)
+    return { n = select("#", ...), ... }
+end
+
 local ALL = { stop = true, kill = true, cut = true, expire = true, delay = 0.05 }
 
 
@@ -244,10 +250,10 @@ end)
 local function alone(fn, opts)
     local results
     local world = assert(zklock.world(function(world)
-        world:process("alone", function() results = { fn(world) } end)
+        world:process("alone", function() results = pack(fn(world)) end)
     end, opts))
     assert(world:run())
-    return (table.unpack or unpack)(results)
+    return unpack(results, 1, results.n)
 end
 
 
@@ -353,7 +359,7 @@ describe("a process of a world", function()
             end))
             local tasks = {}
             for n = 1, 20 do tasks[n] = function() assert(submit(n)) end end
-            zklock.run((table.unpack or unpack)(tasks))
+            zklock.run(unpack(tasks))
             zklock.sleep(1)
             watched()
             return total, table.concat(heard, " ")

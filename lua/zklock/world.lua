@@ -26,6 +26,8 @@ local concat, insert, remove, unpack = table.concat, table.insert, table.remove,
 -- choices, the program's.
 local WHO, HOW, OWN = 0, 2, 3
 
+local SLICE = 0.1 -- seconds, between looks for tasks that others closed
+
 local ROUNDED = 2e-9 -- seconds that a number of nanoseconds may lack
 
 local QUIET = 2 -- session timeouts without a transaction, until nothing can be expected any more
@@ -77,19 +79,6 @@ function World:fail(problem, process)
     self.problem = problem
     self.over = true
     if process then self:note(process, "fails: %s", tostring(problem)) end
-end
-
-
-local function is_live(process)
-    return not process.over
-end
-
-
-local function any_lives(self)
-    for _, process in ipairs(self.processes) do
-        if is_live(process) then return true end
-    end
-    return false
 end
 
 
@@ -175,6 +164,11 @@ end
 -- Time goes on.
 local function advance(self, most)
     local due, limit = next_moment(self), self.limit.seconds
+    if self:now() >= self.bury_at then
+        self.bury_at = self:now() + SLICE
+        self:bury()
+        if self.ready[1] then return end
+    end
     local patience = QUIET * self.longest
     local number = self.core:advance(min(due, self:now() + patience), most)
     local now = self:now()
@@ -186,7 +180,7 @@ local function advance(self, most)
     elseif now + ROUNDED >= due then look(self)
     elseif not most and now - self.core:changed() >= patience and is_quiet(self) then
         self:bury()
-        if not self.ready[1] and any_lives(self) then
+        if not self.ready[1] and self.live > 0 then
             self:fail("nothing more can happen: " .. who_waits(self))
         end
     end
@@ -206,9 +200,7 @@ local function go_on(self, place, most)
     if self.steps > self.limit.steps then
         self:fail(("it is not over after %d steps"):format(self.limit.steps))
     elseif self.ready[1] then turn(self, place or self.core:draw(WHO, #self.ready))
-    elseif any_lives(self) or self.events[1] then
-        self:bury()
-        if not self.ready[1] then advance(self, most) end
+    elseif self.live > 0 or self.events[1] then advance(self, most)
     else finish(self) end
 end
 
@@ -264,6 +256,7 @@ function World:process(name, fn)
     check_function(fn, "what a process runs")
     if self.by_name[name] then misuse.refuse("there is a process %s", misuse.show(name)) end
     local process = Process.new(self, #self.processes + 1, name, fn)
+    self.live = self.live + 1
     self.processes[process.number] = process
     self.by_name[name] = process
 end
@@ -328,7 +321,7 @@ end
 
 function inflict.kill(self, process)
     self:note(process, "is killed")
-    process.over, process.run.over = true, true
+    process:end_it()
     self.core:kill(process.number)
     local others = {}
     for _, sleeper in ipairs(self.sleepers) do
@@ -445,7 +438,7 @@ local function choices(self)
             end
         end
     end
-    if any_lives(self) or self.events[1] then
+    if self.live > 0 or self.events[1] then
         list[#list + 1] = { text = "time goes on", fn = function() advance(self, 1) end }
     end
     return list
@@ -546,6 +539,8 @@ local function new(fn, opts)
         longest = 1, -- session timeout
         steps = 0,
         over = false,
+        live = 0, -- processes
+        bury_at = 0,
         story = opts.story and {} or nil,
         no_driver = {
             refusal = refuse_wait,

@@ -63,13 +63,13 @@ static void leave_world(struct resident *resident) {
         free(each);
     }
     resident->world = NULL;
-    zkl_client_drop(client);
 }
 
 void zkl_world_free(struct zkl_world *world) {
+    for (struct resident *each = world->residents; each; each = each->next) leave_world(each);
     for (struct resident *each = world->residents, *after; each; each = after) {
         after = each->next;
-        leave_world(each);
+        zkl_client_drop(&each->client);
     }
     for (struct server *each = world->servers, *after; each; each = after) {
         after = each->next;

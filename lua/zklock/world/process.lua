@@ -48,9 +48,16 @@ function Run:fail(problem)
 end
 
 
+--- Nothing of it goes on.
+function Process:end_it()
+    self.over, self.run.over = true, true
+    self.world.live = self.world.live - 1
+end
+
+
 --- All of its coroutines have ended, so it exits: its sessions are closed.
 function Process:ended()
-    self.over = true
+    self:end_it()
     self.world:note(self, "ends")
     for _, session in ipairs(self.sessions) do session.handle:close_soon(1) end
 end
