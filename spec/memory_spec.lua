@@ -422,7 +422,7 @@ describe("docs/testing-your-code.md", function()
     it("shows the example as it runs", function()
         local function read(path) return assert(files.read("docs/" .. path)) end
         local page = read("testing-your-code.md")
-        for _, name in ipairs{ "sale.lua", "sale_spec.lua" } do
+        for _, name in ipairs{ "simulated_spec.lua", "sale.lua", "sale_spec.lua" } do
             local source = read("testing-your-code/" .. name)
             assert.truthy(page:find("```lua\n" .. source .. "```", 1, true), name)
         end
