@@ -198,8 +198,6 @@ describe("the same seed", function()
     it("is the same schedule, whatever the collector does", function()
         for seed = 1, 30 do
             local story = story_of(seed)
-            local list = {}
-            for i = 1, 1000 do list[i] = {} end
             collectgarbage()
             assert.equal(story, story_of(seed))
         end
@@ -210,7 +208,8 @@ describe("the same seed", function()
             local world = assert(zklock.world(function(world)
                 for n = 1, 3 do
                     world:process("server " .. n, function()
-                        local session = assert(zklock.connect("memory:shop", { on_event = on_event }))
+                        local opts = { on_event = on_event }
+                        local session = assert(zklock.connect("memory:shop", opts))
                         for _ = 1, 3 do
                             session:mutex("/locks/bun"):with(60, function() zklock.sleep(0.01) end)
                         end
@@ -520,7 +519,8 @@ describe("a world", function()
         refused("unknown option \"seds\"", zklock.simulate, none, { seds = 1 })
         refused("seeds must be a whole number", zklock.simulate, none, { seeds = 0.5 })
         refused("not both", zklock.simulate, none, { seeds = 1, seed = 1 })
-        refused("unknown option \"fire\" in faults", zklock.simulate, none, { faults = { fire = true } })
+        refused("unknown option \"fire\" in faults", zklock.simulate, none,
+                { faults = { fire = true } })
         refused("stop.longest must be a number above 0", zklock.simulate, none,
                 { faults = { stop = { longest = 0 } } })
         refused("unknown option \"longest\" in the fault kill", zklock.simulate, none,

@@ -68,6 +68,119 @@ function zklock.driver(driver) end
 ---@return zklock.Code? code "unsupported", "too_many"
 function zklock.close_on_signal(...) end
 
+---A program under many schedules, in virtual time: docs/testing-your-code.md.
+---@param fn fun(world: zklock.World) called anew for each seed
+---@param options? zklock.SimulateOptions
+---@return zklock.Simulation? result
+---@return string? message
+---@return zklock.Code? code "context", "unsupported"
+function zklock.simulate(fn, options) end
+
+---One world of virtual time, to go on with by hand.
+---@param fn fun(world: zklock.World)
+---@param options? zklock.WorldOptions
+---@return zklock.World? world
+---@return string? message
+---@return zklock.Code? code "context", "unsupported"
+function zklock.world(fn, options) end
+
+---@class zklock.WorldOptions
+---@field seed? integer default 1
+---@field faults? zklock.Faults default: none
+---@field limit? { steps?: integer, seconds?: number } default 1e6, 86400
+
+---@class zklock.SimulateOptions: zklock.WorldOptions
+---@field seeds? integer how many, from 1; default 100. Not with `seed`
+
+---@class zklock.Faults
+---@field stop? boolean|{ per_second?: number, longest?: number, most?: integer }
+---@field kill? boolean|{ per_second?: number, most?: integer }
+---@field cut? boolean|{ per_second?: number, longest?: number, most?: integer }
+---@field expire? boolean|{ per_second?: number, most?: integer }
+---@field delay? number seconds for which a packet is under way at most; default 0.001
+
+---@class zklock.Simulation
+---@field schedules integer
+---@field wrong integer
+---@field first? zklock.WrongSchedule
+
+---@class zklock.WrongSchedule
+---@field seed integer
+---@field problem any the error's value
+---@field faults string[] none can be left out
+---@field story string
+
+---@class zklock.World
+---@field story string[] what happened, a line each
+---@field problem any why it is wrong; nil: it is not
+local world = {}
+
+---A process whose main coroutine is fn().
+---@param name string
+---@param fn fun()
+function world:process(name, fn) end
+
+---Calls fn(), which does not wait, at that time.
+---@param seconds number
+---@param fn fun()
+function world:at(seconds, fn) end
+
+---Calls fn(), which does not wait, when all processes have ended.
+---@param fn fun()
+function world:finally(fn) end
+
+---@return number seconds since it began
+function world:now() end
+
+---As math.random, by the seed.
+---@param m? integer
+---@param n? integer
+---@return number
+function world:random(m, n) end
+
+---In a process: others may go first here, and it may be stopped.
+function world:pause() end
+
+---@param name string
+---@param seconds number
+---@return boolean done
+function world:stop(name, seconds) end
+
+---@param name string
+---@return boolean done
+function world:kill(name) end
+
+---@param name string
+---@param seconds? number nil: until it is healed
+---@return boolean done
+function world:cut(name, seconds) end
+
+---@param name string
+---@return boolean done
+function world:heal(name) end
+
+---The server ends the sessions of a process.
+---@param name string
+---@return boolean done
+function world:expire(name) end
+
+---What can come next, in words.
+---@return string[]
+function world:choices() end
+
+---@param number integer of the choices
+---@return boolean goes_on
+function world:choose(number) end
+
+---Does what the seed chooses.
+---@return boolean goes_on
+function world:step() end
+
+---Goes on until the world is over.
+---@return true? ok
+---@return any problem
+function world:run() end
+
 ---What all sessions of the process have counted, in Prometheus' text format.
 ---@param labels? table<string, string|number> in each sample
 ---@return string

@@ -52,8 +52,9 @@ local function lines_of(faults)
     local lines = {}
     for i, fault in ipairs(faults) do
         local lasts = fault.lasts and (" for %.3f s"):format(fault.lasts) or ""
-        local when = fault.after and (", %.3f s after"):format(fault.after) or ", just before it goes on after"
-        lines[i] = ("%s %s%s%s its turn %d"):format(fault.kind, fault.process, lasts, when, fault.turn)
+        local when = fault.after and ("%.3f s"):format(fault.after) or "just before it goes on"
+        lines[i] = ("%s %s%s, %s after its turn %d"):format(fault.kind, fault.process, lasts, when,
+            fault.turn)
     end
     return lines
 end

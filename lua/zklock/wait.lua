@@ -175,7 +175,8 @@ end
 local function refusal_of(way, session)
     if session and session.process ~= here.process then
         return select(2, failure("context", session.hosts,
-                                 "in a world of virtual time a session is the process's that opened it"))
+                                 "a world of virtual time and what is outside share no session, " ..
+                                 "nor do two processes of a world"))
     end
     local refusal = way.refusal
     if not refusal and ngx and ngx.get_phase() == "init" then refusal = usual.refusal end

@@ -39,10 +39,10 @@ int zkl_lua_folder(lua_State *L);  /* the function core.folder(folder) */
 int zkl_lua_wish(lua_State *L);    /* the function core.wish(options) */
 int zkl_lua_world(lua_State *L);   /* the function core.world(seed, delay) */
 struct zkl_world *zkl_lua_check_world(lua_State *L, int index);
-int zkl_lua_poll(lua_State *L);    /* the function core.poll(sessions, seconds) */
-int zkl_lua_child(lua_State *L);   /* the function core.child(words, path) */
-int zkl_lua_stats(lua_State *L);   /* the method session:stats() */
-int zkl_lua_totals(lua_State *L);  /* the function core.totals([world]): of all sessions there */
+int zkl_lua_poll(lua_State *L);   /* the function core.poll(sessions, seconds) */
+int zkl_lua_child(lua_State *L);  /* the function core.child(words, path) */
+int zkl_lua_stats(lua_State *L);  /* the method session:stats() */
+int zkl_lua_totals(lua_State *L); /* the function core.totals([world]): of all sessions there */
 
 void zkl_lua_push_memory(lua_State *L); /* the table core.memory */
 

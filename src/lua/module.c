@@ -174,16 +174,23 @@ static void set_constants(lua_State *L) {
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        {"session", zkl_lua_session},     {"close_on_signal", close_on_signal},
-        {"folder", zkl_lua_folder},       {"wish", zkl_lua_wish},
-        {"poll", zkl_lua_poll},           {"child", zkl_lua_child},
-        {"totals", zkl_lua_totals},       {"now", now},
-        {"open_standard", open_standard}, {"thread", thread},
-        {"identity", identity},           {"isyieldable", isyieldable},
-        {"on_misuse", zkl_lua_on_misuse}, {"states", count_states},
-        {"interruptible", interruptible}, {"world", zkl_lua_world},
-        {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"session", zkl_lua_session},
+                                         {"close_on_signal", close_on_signal},
+                                         {"folder", zkl_lua_folder},
+                                         {"wish", zkl_lua_wish},
+                                         {"poll", zkl_lua_poll},
+                                         {"child", zkl_lua_child},
+                                         {"totals", zkl_lua_totals},
+                                         {"now", now},
+                                         {"open_standard", open_standard},
+                                         {"thread", thread},
+                                         {"identity", identity},
+                                         {"isyieldable", isyieldable},
+                                         {"on_misuse", zkl_lua_on_misuse},
+                                         {"states", count_states},
+                                         {"interruptible", interruptible},
+                                         {"world", zkl_lua_world},
+                                         {NULL, NULL}};
 #if LUA_VERSION_NUM >= 502
     luaL_checkversion(L);
 #endif

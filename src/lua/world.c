@@ -189,11 +189,11 @@ static int hasten(lua_State *L) {
 
 void zkl_lua_open_world(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"advance", advance}, {"changed", changed}, {"children", children}, {"cut", cut},
-        {"delay", delay},     {"draw", draw},       {"due", due},           {"end_it", end},
-        {"expire", expire},   {"fraction", fraction}, {"go_on", go_on},     {"hasten", hasten},
-        {"heal", heal},       {"kill", kill_process}, {"name", name},       {"now", now},
-        {"number", number},   {"packet", packet},   {"reset", reset},       {"stop", stop},
+        {"advance", advance}, {"changed", changed},   {"children", children}, {"cut", cut},
+        {"delay", delay},     {"draw", draw},         {"due", due},           {"end_it", end},
+        {"expire", expire},   {"fraction", fraction}, {"go_on", go_on},       {"hasten", hasten},
+        {"heal", heal},       {"kill", kill_process}, {"name", name},         {"now", now},
+        {"number", number},   {"packet", packet},     {"reset", reset},       {"stop", stop},
         {"__gc", end},        {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_WORLD, methods);

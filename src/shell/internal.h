@@ -1,5 +1,6 @@
 /*
- * internal.h - what the files of src/shell share: a client whose host is the threads of the process.
+ * internal.h - what the files of src/shell share: a client whose host is the threads of the
+ * process.
  *
  * One mutex a client guards everything of it, the session and the link included. It is held
  * while requests are handed to the link, which only queues them, and never while anything is

@@ -124,8 +124,7 @@ void zkl_process_totals(struct zkl_totals *totals) {
     pthread_mutex_lock(&mutex);
     if (registered == process) {
         zkl_totals_merge(totals, &ended);
-        for (struct threaded *each = clients; each; each = each->next)
-            add(totals, &each->client);
+        for (struct threaded *each = clients; each; each = each->next) add(totals, &each->client);
     }
     pthread_mutex_unlock(&mutex);
 }

@@ -19,7 +19,7 @@ struct server {
     struct server *next;
     char *name;
     struct zkl_tree *tree;
-    zkl_time delay;         /* of each packet, in addition */
+    zkl_time delay;          /* of each packet, in addition */
     struct zkl_link **links; /* by the number of their session, which a tree counts from 1 */
     size_t room;
 };
@@ -87,12 +87,12 @@ struct zkl_link {
     uint64_t session;      /* at the server; 0: none */
     zkl_time heard;        /* when the server last heard of it */
 
-    bool opening;  /* a new session is wanted */
-    bool online;   /* there is a connection, or one is being made */
-    bool attached; /* the server knows whose it is */
-    bool connected; /* the client was told so */
-    bool cut;       /* there can be none */
-    bool leaving;   /* the end of the session is under way */
+    bool opening;              /* a new session is wanted */
+    bool online;               /* there is a connection, or one is being made */
+    bool attached;             /* the server knows whose it is */
+    bool connected;            /* the client was told so */
+    bool cut;                  /* there can be none */
+    bool leaving;              /* the end of the session is under way */
     zkl_time open_at, told_at; /* told_at: when the client notices that there is none */
 
     struct zkl_list up, down; /* packets under way */

@@ -288,7 +288,8 @@ static void connect(struct zkl_link *link, zkl_time now) {
 }
 
 static void close_session(struct zkl_link *link, zkl_time now) {
-    bool waits = link->online && link->connected && now < zkl_client_close_by(&link->resident->client);
+    bool waits =
+        link->online && link->connected && now < zkl_client_close_by(&link->resident->client);
     if (waits && link->leaving) return;
     link->leaving = waits && send_up(link, PACKET_CLOSE);
     if (link->leaving) return;
@@ -304,8 +305,7 @@ static void work(struct zkl_link *link, zkl_time now) {
 
 static zkl_time due(struct zkl_link *link, zkl_time now) {
     const zkl_client *client = &link->resident->client;
-    if (zkl_client_may_close(client, now))
-        return link->leaving ? zkl_client_close_by(client) : now;
+    if (zkl_client_may_close(client, now)) return link->leaving ? zkl_client_close_by(client) : now;
     zkl_time opens = wants_connection(link) ? link->open_at : ZKL_NEVER;
     return zkl_client_is_closing(client) ? zkl_earlier(opens, zkl_client_close_by(client)) : opens;
 }

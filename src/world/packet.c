@@ -65,8 +65,8 @@ static const char *event_words(enum zkl_node_event kind) {
 
 void zkl_packet_describe(const struct packet *packet, size_t hidden, char text[200]) {
     static const char *const words[] = {
-        [PACKET_OPEN] = "connect",       [PACKET_OPENED] = "connected", [PACKET_EXPIRED] = "expired",
-        [PACKET_PING] = "ping",          [PACKET_CLOSE] = "close",      [PACKET_CLOSED] = "closed",
+        [PACKET_OPEN] = "connect", [PACKET_OPENED] = "connected", [PACKET_EXPIRED] = "expired",
+        [PACKET_PING] = "ping",    [PACKET_CLOSE] = "close",      [PACKET_CLOSED] = "closed",
     };
     if (packet->kind == PACKET_REQUEST || packet->kind == PACKET_ANSWER)
         snprintf(text, 200, "%s%s %s", packet->kind == PACKET_ANSWER ? "answer to " : "",

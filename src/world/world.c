@@ -101,7 +101,7 @@ static zkl_time now(const struct zkl_client *client) {
 
 void zkl_resident_refresh(struct resident *resident) {
     struct zkl_world *world = resident->world;
-    if (world) 
+    if (world)
         zkl_agenda_set(&world->agenda, &resident->item.due, zkl_link_due(resident->client.link));
 }
 
@@ -278,7 +278,8 @@ bool zkl_world_cut(zkl_client *client, bool silently) {
     struct zkl_link *link = client->link;
     struct zkl_world *world = resident->world;
     if (link->cut || zkl_client_is_closed(client)) return false;
-    zkl_time notice = silently ? (zkl_time)zkl_world_chance(world, (uint64_t)link->timeout / 3 * 2) : 0;
+    zkl_time notice =
+        silently ? (zkl_time)zkl_world_chance(world, (uint64_t)link->timeout / 3 * 2) : 0;
     link->cut = true;
     zkl_link_break(link, world->now + notice);
     zkl_resident_refresh(resident);

@@ -124,7 +124,7 @@ end
 local Told = {}
 Told.__index = Told
 
-function Told:begin() end
+Told.begin = function() end
 
 
 -- Of a process that is where the fault met it, when it comes.

@@ -114,7 +114,8 @@ end
 --- Of zklock.simulate.
 function _M.simulation(given)
     given = given == nil and {} or given
-    known(given, "the options of simulate", { seeds = true, seed = true, faults = true, limit = true })
+    known(given, "the options of simulate",
+          { seeds = true, seed = true, faults = true, limit = true })
     if given.seed ~= nil and given.seeds ~= nil then
         refuse("simulate takes seeds, how many, or the one seed, not both")
     end

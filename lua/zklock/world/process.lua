@@ -35,7 +35,7 @@ local Run = setmetatable({}, { __index = schedulers.Run })
 Run.__index = Run
 
 
-function Run:ended(thread, ...)
+function Run:ended(thread)
     if not self.tasks[thread] then return end
     self.tasks[thread] = nil
     self.live = self.live - 1
