@@ -132,7 +132,8 @@ return {
 
     { "kazoo-leak-A", "a delete whose reply is lost is not repeated (kazoo #732)",
       at = "zkl_claim_removed",
-      find = "if (reply == ZKL_DONE || reply == ZKL_ABSENT)", replace = "if (reply != ZKL_REFUSED)" },
+      find = "if (reply == ZKL_DONE || reply == ZKL_ABSENT)",
+      replace = "if (reply != ZKL_REFUSED)" },
     { "kazoo-leak-B", "a found node is given up by another name than its own, and stays",
       at = "seek_listed", find = "own(claim, found->name);" },
     { "go-zookeeper-self-orphan",

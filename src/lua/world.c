@@ -19,7 +19,7 @@ static struct zkl_world *check(lua_State *L) {
 int zkl_lua_world(lua_State *L) {
     uint64_t seed = (uint64_t)luaL_checknumber(L, 1);
     zkl_time delay = zkl_lua_time(L, 2);
-    struct zkl_world **box = lua_newuserdata(L, sizeof *box);
+    struct zkl_world **box = lua_newuserdata(L, sizeof(struct zkl_world *));
     *box = NULL;
     luaL_getmetatable(L, ZKL_WORLD);
     lua_setmetatable(L, -2);

@@ -32,7 +32,7 @@ static void sink(struct zkl_agenda *agenda, struct zkl_due *due) {
 bool zkl_agenda_add(struct zkl_agenda *agenda, struct zkl_due *due) {
     if (agenda->count == agenda->room) {
         size_t room = agenda->room ? 2 * agenda->room : 16;
-        struct zkl_due **heap = realloc(agenda->heap, room * sizeof *heap);
+        struct zkl_due **heap = realloc(agenda->heap, room * sizeof(struct zkl_due *));
         if (!heap) return false;
         agenda->heap = heap;
         agenda->room = room;

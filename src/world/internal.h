@@ -79,13 +79,13 @@ struct packet {
 
 struct zkl_link {
     struct resident *resident;
-    char *name, *chroot;
+    char *chroot;
     zkl_time timeout;
     bool reopen;
 
-    struct server *server; /* NULL: it has heard nothing yet */
-    uint64_t session;      /* at the server; 0: none */
-    zkl_time heard;        /* when the server last heard of it */
+    struct server *server;
+    uint64_t session; /* at the server; 0: none */
+    zkl_time heard;   /* when the server last heard of it */
 
     bool opening;              /* a new session is wanted */
     bool online;               /* there is a connection, or one is being made */

@@ -22,33 +22,32 @@ static zkl_session *session_of(const struct zkl_link *link) {
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-static struct zkl_list *list_at(struct zkl_link *link, size_t place) {
-    struct zkl_list *const lists[] = {&link->up, &link->down, &link->missed, &link->lost,
-                                      &link->dropped};
-    return place < sizeof lists / sizeof *lists ? lists[place] : NULL;
+static void for_lists(struct zkl_link *link, void (*verb)(struct zkl_list *list)) {
+    verb(&link->up);
+    verb(&link->down);
+    verb(&link->missed);
+    verb(&link->lost);
+    verb(&link->dropped);
 }
 
 static void destroy(struct zkl_link *link) {
-    struct zkl_list *list;
-    for (size_t i = 0; (list = list_at(link, i)); i++) zkl_packets_free(list);
-    free(link->name);
+    for_lists(link, zkl_packets_free);
     free(link->chroot);
     free(link);
 }
 
 static struct zkl_link *create(struct zkl_client *client, const struct zkl_options *options) {
     struct zkl_link *link = calloc(1, sizeof *link);
-    struct zkl_list *list;
     if (!link) return NULL;
     link->resident = (struct resident *)client; /* of which it is the first member */
     link->timeout = options->timeout;
     link->reopen = options->reopen;
     link->opening = true;
     link->told_at = ZKL_NEVER;
-    for (size_t i = 0; (list = list_at(link, i)); i++) zkl_list_init(list);
-    link->name = strdup(options->hosts);
+    for_lists(link, zkl_list_init);
+    link->server = zkl_world_server(link->resident->world, options->hosts);
     link->chroot = strdup(options->chroot);
-    if (link->name && link->chroot) return link;
+    if (link->server && link->chroot) return link;
     destroy(link);
     return NULL;
 }
@@ -189,8 +188,7 @@ void zkl_link_go_on(struct zkl_link *link, zkl_time stopped_for) {
 
 /* There is no session any more. */
 static void forget_session(struct zkl_link *link) {
-    struct zkl_list *list;
-    for (size_t i = 0; (list = list_at(link, i)); i++) zkl_packets_free(list);
+    for_lists(link, zkl_packets_free);
     link->session = 0;
     link->connected = link->online = link->attached = link->opening = false;
     link->told_at = ZKL_NEVER;

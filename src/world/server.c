@@ -46,9 +46,9 @@ static bool enlist(struct server *server, struct zkl_link *link) {
     size_t place = (size_t)link->session;
     if (place >= server->room) {
         size_t room = 2 * place + 16;
-        struct zkl_link **links = realloc(server->links, room * sizeof *links);
+        struct zkl_link **links = realloc(server->links, room * sizeof(struct zkl_link *));
         if (!links) return false;
-        memset(links + server->room, 0, (room - server->room) * sizeof *links);
+        memset(links + server->room, 0, (room - server->room) * sizeof(struct zkl_link *));
         server->links = links;
         server->room = room;
     }
@@ -69,7 +69,7 @@ static bool is_silent(const struct zkl_link *link) {
 }
 
 void zkl_server_silence(struct zkl_world *world, struct zkl_link *link) {
-    if (!link->server || !link->session) return;
+    if (!link->session) return;
     zkl_time before = zkl_earlier(world->now - link->heard, link->timeout / 3);
     zkl_time since = (zkl_time)zkl_world_chance(world, (uint64_t)before + 1);
     zkl_time late = (zkl_time)zkl_world_chance(world, (uint64_t)link->timeout / 2 + 1);
@@ -121,8 +121,6 @@ void zkl_server_due(struct zkl_world *world, struct server *server) {
 
 /* It has a session from now on, or none. */
 static bool open_session(struct zkl_world *world, struct zkl_link *link) {
-    link->server = zkl_world_server(world, link->name);
-    if (!link->server) return false;
     link->session = zkl_tree_open(link->server->tree, ZKL_NEVER, world->now);
     return link->session != 0 && enlist(link->server, link);
 }
@@ -176,10 +174,10 @@ static void send_back(struct zkl_link *link, struct packet *packet, bool answere
 }
 
 void zkl_server_take(struct zkl_world *world, struct zkl_link *link, struct packet *packet) {
-    int64_t before = link->server ? zkl_tree_zxid(link->server->tree) : 0;
+    int64_t before = zkl_tree_zxid(link->server->tree);
     bool answered = carry_out(world, link, packet), failed = packet->rpc && !answered;
-    if (link->server && zkl_tree_zxid(link->server->tree) != before) world->changed = world->now;
-    if (link->server) zkl_server_settle(world, link->server); /* events go ahead of the answer */
+    if (zkl_tree_zxid(link->server->tree) != before) world->changed = world->now;
+    zkl_server_settle(world, link->server); /* events go ahead of the answer */
     send_back(link, packet, answered);
-    if ((failed || !link->server) && link->online) zkl_link_break(link, world->now);
+    if (failed) zkl_link_break(link, world->now);
 }

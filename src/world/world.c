@@ -136,7 +136,7 @@ static const struct zkl_host host = {now, lock, unlock, destroy, wake, news};
 static bool make_room(struct zkl_world *world) {
     if (world->count < world->room) return true;
     size_t room = world->room ? 2 * world->room : 16;
-    struct resident **numbered = realloc(world->numbered, room * sizeof *numbered);
+    struct resident **numbered = realloc(world->numbered, room * sizeof(struct resident *));
     if (!numbered) return false;
     world->numbered = numbered;
     world->room = room;
@@ -179,7 +179,7 @@ bool zkl_world_has(const struct zkl_world *world, const zkl_client *client) {
 }
 
 const char *zkl_world_name(const zkl_client *client) {
-    return client->link->name;
+    return client->link->server->name;
 }
 
 bool zkl_world_keep(zkl_client *client, void *held, void (*drop)(void *held)) {
@@ -300,7 +300,7 @@ bool zkl_world_heal(zkl_client *client) {
 
 bool zkl_world_expire(zkl_client *client) {
     struct zkl_link *link = client->link;
-    if (!link->server || !zkl_tree_alive(link->server->tree, link->session)) return false;
+    if (!zkl_tree_alive(link->server->tree, link->session)) return false;
     zkl_tree_expire(link->server->tree, link->session);
     resident_of(client)->world->changed = resident_of(client)->world->now;
     zkl_server_settle(resident_of(client)->world, link->server);

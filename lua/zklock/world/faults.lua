@@ -84,7 +84,7 @@ end
 
 
 -- When it comes, if the process still waits then.
-local function time_of(self, fault)
+local function time_of_drawn(self, fault)
     if fault.at_end or fault.left > MOMENTS or not may_come(self, fault) then return huge end
     return fault.process.turned_at + fault.left
 end
@@ -93,7 +93,7 @@ end
 --- When the next one comes by itself.
 function Drawn:due()
     local due = huge
-    for _, fault in ipairs(self.coming) do due = min(due, time_of(self, fault)) end
+    for _, fault in ipairs(self.coming) do due = min(due, time_of_drawn(self, fault)) end
     return due
 end
 
@@ -101,7 +101,7 @@ end
 --- Those that are due.
 function Drawn:look(now)
     for place, fault in ipairs(self.coming) do
-        if time_of(self, fault) <= now then strike(self, place, fault.left) end
+        if time_of_drawn(self, fault) <= now then strike(self, place, fault.left) end
     end
 end
 
@@ -128,7 +128,7 @@ Told.begin = function() end
 
 
 -- Of a process that is where the fault met it, when it comes.
-local function time_of(self, fault)
+local function time_of_told(self, fault)
     local process = self.world.by_name[fault.process]
     if fault.done or not process or process.over or process.stopped or
         process.turns ~= fault.turn then
@@ -141,7 +141,7 @@ end
 function Told:due()
     local due = huge
     for _, fault in ipairs(self.list) do
-        local at = fault.after and time_of(self, fault) or huge
+        local at = fault.after and time_of_told(self, fault) or huge
         if at < due then due = at end
     end
     return due
@@ -150,7 +150,7 @@ end
 
 function Told:look(now)
     for _, fault in ipairs(self.list) do
-        if fault.after and time_of(self, fault) <= now then
+        if fault.after and time_of_told(self, fault) <= now then
             fault.done = true
             self.world:inflict(fault)
         end
@@ -160,7 +160,8 @@ end
 
 function Told:before(process)
     for _, fault in ipairs(self.list) do
-        if not fault.after and fault.process == process.name and time_of(self, fault) < huge then
+        local here = fault.process == process.name and not fault.after
+        if here and time_of_told(self, fault) < huge then
             fault.done = true
             self.world:inflict(fault)
         end
