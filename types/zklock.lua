@@ -486,6 +486,7 @@ function lease:remaining() end
 function lease:check(timeout) end
 
 ---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
+---@return fun() stop
 function lease:on_lost(fn) end
 
 ---A write lease becomes a read lease.
@@ -505,6 +506,7 @@ function lease:downgrade(timeout) end
 function lease:release(options) end
 
 ---@param fn fun(lease: zklock.Lease)
+---@return fun() stop
 function lease:on_revoke(fn) end
 
 ---{ "set", path, data [, version] }, { "create", path, data }, { "delete", path [, version] } or
