@@ -175,7 +175,7 @@ describe("misuse blames the line of", function()
         ["combine of permits"] = function() session:semaphore("/a", 2):combine(print) end,
         ["submit, no item"] = function() lock:combine(print)() end,
         ["submit, timeout"] = function() lock:combine(print)(1, -1) end,
-        ["submit, timeout's type"] = function() lock:combine(print)(1, {}) end,
+        ["submit, timeout's type"] = function() lock:combine(print)(1, "x") end,
         ["queue of several"] = function() parts:queue(-1) end,
         ["revoke"] = function() lock:revoke("x") end,
         ["revoke of several"] = function() parts:revoke("x") end,

@@ -25,6 +25,10 @@
 ---@alias zklock.SessionState "connecting"|"connected"|"suspended"|"expired"|"closed"
 ---@alias zklock.LeaseState "held"|"suspect"|"lost"|"released"
 
+---Wherever seconds may be given, a table may, too.
+---@class zklock.TimeoutOptions
+---@field timeout? number seconds
+
 ---@class zklock
 ---@field _NAME string
 ---@field _VERSION string by semver
@@ -215,7 +219,7 @@ function session:close(options) end
 ---@field drain_waiters? boolean false: those that wait get "closed" at once
 
 ---@param path string
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? data
 ---@return integer|string version or message
 ---@return zklock.Code? code "no_node", "auth", "timeout", "closed"
@@ -319,7 +323,7 @@ local election = {}
 function election:lead(fn) end
 
 ---Who leads.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? identity
 ---@return string? data or message
 ---@return integer|zklock.Code|nil token or code: "no_node", "auth", "timeout", "closed"
@@ -398,10 +402,10 @@ function lock:with(options, fn, ...) end
 ---Gathers what many want, and carries it out in one hold.
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@param options? zklock.CombineOptions
----@return fun(item: any, timeout: number?): any, string?, zklock.Code? submit
+---@return fun(item: any, timeout?: number|zklock.TimeoutOptions): any, string?, zklock.Code? submit
 function lock:combine(fn, options) end
 
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return zklock.Contender[]? line
 ---@return string? message
 ---@return zklock.Code? code
@@ -425,7 +429,7 @@ function lock:queue(timeout) end
 ---@field revoked? boolean
 
 ---Asks the holder to give way.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count
 ---@return string? message
 ---@return zklock.Code? code
@@ -442,21 +446,21 @@ local condition = {}
 
 ---Gives the lock up, waits for a signal, and has the lock again.
 ---@param lease zklock.Lease
----@param timeout? number seconds; nil: for ever
+---@param timeout? number|zklock.TimeoutOptions seconds; nil: for ever
 ---@return true? ok
 ---@return string? message
 ---@return zklock.Code? code
 function condition:wait(lease, timeout) end
 
 ---@param lease zklock.Lease
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count
 ---@return string? message
 ---@return zklock.Code? code
 function condition:signal(lease, timeout) end
 
 ---@param lease zklock.Lease
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count
 ---@return string? message
 ---@return zklock.Code? code
@@ -479,7 +483,7 @@ function lease:held() end
 ---@return number seconds that are certain without any contact
 function lease:remaining() end
 
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
 ---@return zklock.Code? code "lost", "released", "timeout", "closed"
@@ -490,7 +494,7 @@ function lease:check(timeout) end
 function lease:on_lost(fn) end
 
 ---A write lease becomes a read lease.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
 ---@return zklock.Code? code

@@ -91,7 +91,7 @@ end
 local function submit(self, item, timeout)
     local session, path = self.lock.session, self.lock.path
     if item == nil then misuse.refuse("submit takes an item, not nil") end
-    options.timeout(timeout)
+    timeout = options.timeout(timeout)
     if session:forked() then return failure("forked", path) end
     local refusal, why = wait.refusal(session)
     if refusal then return nil, refusal, why end

@@ -41,7 +41,7 @@ end
 
 
 --- Who leads.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return string? identity
 ---@return string? data or message
 ---@return integer|string|nil token or code: "no_node" if nobody leads

@@ -61,7 +61,7 @@ end
 
 
 --- Asks the server, in one round trip.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return true? ok
 ---@return string? message
 ---@return string? code
@@ -131,7 +131,7 @@ end
 
 --- A write lease becomes a read lease: other readers come in, writers do not. Its token
 -- stays. When the owner holds it twice, the lock stays a writer's until both have.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return true? ok
 ---@return string? message
 ---@return string? code "unsupported", "lost", "released", "timeout"

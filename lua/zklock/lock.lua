@@ -186,7 +186,7 @@ end
 
 --- Asks each holder of the lock now to give way: its lease:on_revoke is called. Whether it
 -- does is up to it. Curator's makeRevocable() hears it, too.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return integer? count of the holders that were asked
 ---@return string? message
 ---@return string? code
@@ -196,7 +196,7 @@ end
 
 
 --- The contenders, first in line first, of every client that we know.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return table? queue
 ---@return string? message
 ---@return string? code
@@ -224,8 +224,8 @@ end
 -- fn(lease, items) is given items in order of arrival, and gives a list of as many results.
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@param opts? { most?: integer } items of one hold, default 100
----@return fun(item: any, timeout?: number): any, string?, string? submit gives the item's result;
--- nil, message, code if it was not carried out, or nobody knows
+---@return fun(item: any, timeout?: number|table): any, string?, string? submit gives the item's
+-- result; nil, message, code if it was not carried out, or nobody knows
 function Lock:combine(fn, opts)
     return combine(self, fn, opts)
 end
