@@ -228,10 +228,10 @@ describe("a lease", function()
         lose(leases[1])
         assert.equal("lost", select(3, leases[1]:release()))
         assert.equal("lost", select(3, leases[2]:release{ wait = 20 }))
-        assert.is_true(lock:with(5, function(lease)
+        assert.equal("lost", select(3, lock:with(5, function(lease)
             leases[3] = lease
             lose(lease)
-        end))
+        end)))
         leases[4] = hold(lock)
         lose(leases[4])
         leases[5] = hold(lock) -- and this one is not

@@ -4,7 +4,7 @@
 
 ---@alias zklock.Code
 ---| "timeout"        the deadline passed; of a try: it is not known whether the lock is free
----| "lost"           the lease was lost before it was given up
+---| "lost"           the lease was lost before it was given up; of `with`, `lead`: fn did run
 ---| "released"       this handle was given up before
 ---| "expired"        the ZooKeeper session ended while waiting
 ---| "connection"     connect found no server in time
@@ -393,7 +393,7 @@ function lock:acquire(options) end
 ---@param fn fun(lease: zklock.Lease, ...): ...
 ---@param ... any
 ---@return true? ok
----@return any ... what fn gives; or message, code
+---@return any ... what fn gives; or message, code, and behind "lost" what fn gave
 function lock:with(options, fn, ...) end
 
 ---@class zklock.CombineOptions

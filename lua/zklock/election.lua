@@ -4,7 +4,7 @@ local Follower = require "zklock.follower"
 local failure = require "zklock.failure"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
-local scope = require "zklock.scope"
+local section = require "zklock.section"
 
 local setmetatable = setmetatable
 
@@ -29,13 +29,15 @@ end
 ---@param fn fun(lease: zklock.Lease): boolean?
 ---@return true? done
 ---@return string? message why it contends no more
----@return string? code
+---@return string? code "lost": fn returned true, but the lead was lost before
 function Election:lead(fn)
     options.callback(fn, "what lead runs")
     while true do
         local lease, message, code = acquire(self)
         if not lease then return nil, message, code end
-        if scope(lease, fn, lease) then return true end
+        local led, result, lost, done = section(lease, fn)
+        if led and result then return true end
+        if done then return nil, result, lost end
     end
 end
 

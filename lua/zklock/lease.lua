@@ -163,9 +163,10 @@ function methods:release(opts)
 end
 
 
--- A scope ends: nobody asks how it went.
+--- Gives it up at the end of a scope.
+---@return string code "ok", "lost", "released"
 function methods:close()
-    self.handle:release()
+    return self.handle:release()
 end
 
 Lease.__close = methods.close

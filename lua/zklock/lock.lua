@@ -12,6 +12,7 @@ local options = require "zklock.options"
 local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
 local scope = require "zklock.scope"
+local section = require "zklock.section"
 local take_queue = require "zklock.queue"
 local token_uses = require "zklock.token_uses"
 local wait = require "zklock.wait"
@@ -129,21 +130,17 @@ function Lock:acquire(arg)
 end
 
 
-local function results(...)
-    return true, ...
-end
-
-
 local function with(self, opts, fn, ...)
     local lease, message, code = acquire(self, opts)
     if not lease then return nil, message, code end
-    return results(scope(lease, fn, lease, ...))
+    return section(lease, fn, ...)
 end
 
 
 --- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) while holding the
 -- lock and releases it after, also when fn raises; the error passes unchanged.
----@return true? ok then what fn gives; nil, message, code if the lock was not had
+---@return true? ok then what fn gives; nil, message, code if the lock was not had; nil, message,
+-- "lost" and what fn gave if it was lost: fn did run
 function Lock:with(given, fn, ...)
     if type(given) == "function" then return with(self, check(self), given, fn, ...) end
     if type(fn) ~= "function" then
@@ -240,7 +237,7 @@ end
 receiver(Lock, Lock, "lock")
 
 
---- Runs fn(...) while holding the lock, as with() does; the options are checked.
+--- Runs fn(...) while holding the lock; the options are checked. It does not tell of a loss.
 ---@return any what fn gives; nil, message, code if the lock was not had
 function Lock.run(lock, opts, fn, ...)
     local lease, message, code = acquire(lock, opts)
