@@ -398,6 +398,9 @@ function lock:with(options, fn, ...) end
 
 ---@class zklock.CombineOptions
 ---@field most? integer items of one hold, default 100
+---@field max_waiters? integer "busy" where so many items, or other contenders, wait already
+---@field timeout? number seconds of a submit that gives none; nil: for ever
+---@field max_hold? number seconds after which a hold is lost
 
 ---Gathers what many want, and carries it out in one hold.
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]

@@ -220,7 +220,8 @@ end
 --- Gathers what the coroutines of this process want of the lock, and carries it out in one hold:
 -- fn(lease, items) is given items in order of arrival, and gives a list of as many results.
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
----@param opts? { most?: integer } items of one hold, default 100
+---@param opts? { most?: integer, max_waiters?: integer, timeout?: number, max_hold?: number }
+-- `most` items in one hold, default 100; a `timeout` of submits that give none
 ---@return fun(item: any, timeout?: number|table): any, string?, string? submit gives the item's
 -- result; nil, message, code if it was not carried out, or nobody knows
 function Lock:combine(fn, opts)

@@ -436,7 +436,12 @@ function _M.labels(given)
 end
 
 
-local combine_fields = { most = check.count }
+local combine_fields = {
+    most = check.count,
+    max_waiters = check.count,
+    timeout = check.duration,
+    max_hold = check.positive,
+}
 
 local combine_defaults = { most = 100 }
 
