@@ -90,7 +90,7 @@ function zklock.metrics(labels) end
 ---@field on_event? fun(event: zklock.Event)
 ---@field drain? number seconds, in nginx: what a wait has left when its worker goes; default 0.5
 ---@field recover? string a folder: the sessions of dead processes are ended
----@field grace? number seconds, with `recover`: waited before that; default 0
+---@field grace? number seconds, with `recover`: waited before a dead session ends; default 0
 ---@field tls? any "unsupported": docs/tls.md has a recipe
 
 ---@alias zklock.EventKind
