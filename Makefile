@@ -308,7 +308,8 @@ test-tsan-faults test-tsan-early test-tsan-late: test-tsan-%:
 # On a server in memory, by both Luas: specs whose tests, but those with the tag #server, ask for
 # nothing that only a real one has.
 IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end guard handles handoff kept lock \
-	locked metrics multi owner queue revoke run rwlock semaphore turns unfair watch with) \
+	locked metrics multi owner queue revoke run rwlock semaphore timeout turns unfair \
+	watch with) \
 	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
 
 # $(call in-memory,<build>,<lua>,<specs>)

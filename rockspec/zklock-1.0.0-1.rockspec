@@ -354,6 +354,7 @@ build = {
       ["zklock.seckill.throwaway"] = "lua/zklock/seckill/throwaway.lua",
       ["zklock.seckill.wait_for"] = "lua/zklock/seckill/wait_for.lua",
       ["zklock.seckill.zookeeper"] = "lua/zklock/seckill/zookeeper.lua",
+      ["zklock.section"] = "lua/zklock/section.lua",
       ["zklock.session"] = "lua/zklock/session.lua",
       ["zklock.sessions"] = "lua/zklock/sessions.lua",
       ["zklock.sorted_names"] = "lua/zklock/sorted_names.lua",

@@ -354,7 +354,7 @@ end
 
 
 --- Reads a node. A holder reads what the holders before it wrote.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return string? data
 ---@return integer|string version for lease:guard; or message
 ---@return string? code "no_node", "auth", "timeout"
