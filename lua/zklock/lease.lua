@@ -81,8 +81,7 @@ local function describe(request, writes, code, detail)
         return ('write %d, %s "%s": %s'):format(refused, kind, brief(path), detail)
     end
     if code == "unsupported" then return detail or 'the lock has order = "none"' end
-    if not request.handle:sent() then return "nothing was written" end
-    return "no answer: whether it was written is not known"
+    return detail
 end
 
 

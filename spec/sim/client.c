@@ -94,7 +94,8 @@ static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) 
                         .issued = clock_of(client),
                         .czxid = claim ? claim->czxid : 0,
                         .taken = shadow && shadow->taken,
-                        .guard = call->kind == CALL_GUARD ? guard_sent(client, call) : 0};
+                        .guard = guard_sent(client, call),
+                        .signal = user_signal_sent(client, call)};
     client->sent = world.now;
     session_heard(client); /* a server reads at once; what it then does may take its time */
     queue_push(&client->up, &item);
@@ -253,6 +254,7 @@ static void answer(struct client *client, const struct item *item) {
         answer_lost(client, item);
         return;
     }
+    rules_on_answer(item);
     if (is_proof(item)) rules_on_proof(client, item->issued);
     switch (item->rpc.kind) {
     case ZKL_RPC_GET:

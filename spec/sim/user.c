@@ -233,8 +233,20 @@ void user_signal(struct client *client, struct wish *wish) {
     client_now(client);
     wish->all = !world.setting.plain && choose(2);
     wish->saw = client->last;
-    begin_deed(wish, SIGNALS, zkl_signal(wish->lease, line_path(CONDITION), wish->all, ZKL_NEVER));
+    wish->signal = world.signal_count < CALLS ? ++world.signal_count : 0;
+    zkl_time timeout = world.setting.plain || choose(2) ? ZKL_NEVER : choose(20) * (TIMEOUT / 10);
+    begin_deed(wish, SIGNALS, zkl_signal(wish->lease, line_path(CONDITION), wish->all, timeout));
     client_settle(client);
+}
+
+unsigned user_signal_sent(const struct client *client, const struct call *call) {
+    if (call->kind != CALL_GUARD) return 0;
+    EACH_WISH(client, wish) {
+        if (wish->doing != SIGNALS || wish->deed != call->request) continue;
+        world.signals[wish->signal].open++;
+        return wish->signal;
+    }
+    return 0;
 }
 
 /* --- what users are told ------------------------------------------------------------- */
@@ -332,7 +344,9 @@ static void shared(const struct client *client, struct wish *wish) {
 }
 
 static void signalled(struct wish *wish) {
-    if (zkl_request_code(wish->deed) == ZKL_OK) rules_on_signalled(wish);
+    enum zkl_code code = zkl_request_code(wish->deed);
+    if (code == ZKL_OK) rules_on_signalled(wish);
+    rules_on_signal_end(wish, code);
     rest(wish);
 }
 

@@ -104,13 +104,6 @@ static int data(lua_State *L) {
     return 2;
 }
 
-static int sent(lua_State *L) {
-    bool is_sent = zkl_request_sent(zkl_lua_enter(L, ZKL_REQUEST_BOX));
-    zkl_lua_leave(L);
-    lua_pushboolean(L, is_sent);
-    return 1;
-}
-
 /* request:refused() -> which of a guard's writes the server refused; 0: none */
 static int refused(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)zkl_request_refused(check_request(L)));
@@ -160,7 +153,6 @@ void zkl_lua_open_request(lua_State *L) {
         {"queue", queue},
         {"refused", refused},
         {"result", result},
-        {"sent", sent},
         {"signalled", signalled},
         {"version", version},
         {"__close", drop},
