@@ -45,7 +45,10 @@ void client_begin(struct client *client) {
 void client_end(struct client *client) {
     if (!client->zk) return;
     feeds_heed(false);
-    EACH_WISH(client, wish) user_leave(wish);
+    EACH_WISH(client, wish) {
+        wish->signal = 0; /* what was sent goes on */
+        user_leave(wish);
+    }
     EACH_DEED(client, deed) deed_drop(deed);
     if (client->drain) zkl_request_drop(client->drain);
     zkl_session_close(client->zk);
@@ -80,12 +83,19 @@ static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *
     return true;
 }
 
+/* The link has no memory for it. */
+static bool is_short(void) {
+    if (!world.setting.shortage || choose(8) != 7) return false;
+    world.shortages++;
+    return true;
+}
+
 /* Perhaps for the next connection. False: the library does not take it. */
 static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) {
     const struct call *call = call_of(client, id);
     const struct zkl_claim *claim = call->stake ? &call->stake->claim : NULL;
     const struct shadow *shadow = claim ? shadow_of(client, claim) : NULL;
-    if (client->expiring || is_unknown_watch(client, rpc)) return false;
+    if (client->expiring || is_unknown_watch(client, rpc) || is_short()) return false;
     struct item item = {.what = REQUEST,
                         .id = id,
                         .rpc = *rpc,

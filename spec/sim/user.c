@@ -148,7 +148,12 @@ static void drop(struct zkl_request **request) {
     *request = NULL;
 }
 
+/* A signal that is under way ends as one that is interrupted. */
 static void rest(struct wish *wish) {
+    if (wish->doing == SIGNALS) {
+        zkl_request_cancel(wish->deed, ZKL_INTERRUPTED);
+        rules_on_signal_end(wish, zkl_request_code(wish->deed));
+    }
     drop(&wish->deed);
     wish->doing = NOTHING;
 }
@@ -344,9 +349,7 @@ static void shared(const struct client *client, struct wish *wish) {
 }
 
 static void signalled(struct wish *wish) {
-    enum zkl_code code = zkl_request_code(wish->deed);
-    if (code == ZKL_OK) rules_on_signalled(wish);
-    rules_on_signal_end(wish, code);
+    if (zkl_request_code(wish->deed) == ZKL_OK) rules_on_signalled(wish);
     rest(wish);
 }
 
