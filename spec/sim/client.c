@@ -83,9 +83,9 @@ static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *
     return true;
 }
 
-/* The link has no memory for it. */
-static bool is_short(void) {
-    if (!world.setting.shortage || choose(8) != 7) return false;
+/* The link has no memory for a guard, or for a signal. */
+static bool is_short(const struct call *call) {
+    if (!world.setting.shortage || call->kind != CALL_GUARD || choose(4) != 3) return false;
     world.shortages++;
     return true;
 }
@@ -95,7 +95,7 @@ static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) 
     const struct call *call = call_of(client, id);
     const struct zkl_claim *claim = call->stake ? &call->stake->claim : NULL;
     const struct shadow *shadow = claim ? shadow_of(client, claim) : NULL;
-    if (client->expiring || is_unknown_watch(client, rpc) || is_short()) return false;
+    if (client->expiring || is_unknown_watch(client, rpc) || is_short(call)) return false;
     struct item item = {.what = REQUEST,
                         .id = id,
                         .rpc = *rpc,
