@@ -149,7 +149,7 @@ static void complete(struct call *call, struct answer answer) {
 static void answer_unsent(struct zkl_session *session) {
     struct call *call;
     while ((call = session->calls) && call->unsent && call != session->to_send)
-        complete(call, (struct answer){.rc = ZKL_ERROR_CONNECTION_LOSS, .unsent = true});
+        complete(call, (struct answer){.rc = ZKL_ERROR_CONNECTION_LOSS});
 }
 
 static bool take(struct zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
@@ -218,9 +218,5 @@ void zkl_session_unsent(zkl_session *session, uint64_t rpc) {
 void zkl_call_answer_all(struct zkl_session *session) {
     bool closed = session->state == ZKL_SESSION_CLOSED;
     int rc = closed ? ZKL_ERROR_CLOSING : ZKL_ERROR_SESSION_EXPIRED;
-    struct call *call;
-    while ((call = session->calls)) {
-        if (call == session->to_send) zkl_call_mark_unsent(call);
-        complete(call, (struct answer){.rc = rc, .unsent = call->unsent});
-    }
+    while (session->calls) complete(session->calls, (struct answer){.rc = rc});
 }

@@ -62,7 +62,6 @@ struct call {
 /* What a server's answer looks like to the part that asked; see zkl_reply_sift(). */
 struct answer {
     int rc;      /* enum zkl_error */
-    bool unsent; /* the request was never sent */
     enum zkl_reply reply;
     enum zkl_code why; /* REFUSED: the code for the user */
     const char *text;  /* data, or the path that a single create made */
