@@ -102,7 +102,7 @@ end
 -- default: the session timeout
 ---@return true? ok
 ---@return table|string versions of the nodes after it, false where there is none; or message
----@return string? code
+---@return string? code "unknown": it may have been carried out; after any other nothing is written
 function methods:guard(writes)
     local session = self.session
     local list, timeout = options.guard(writes)

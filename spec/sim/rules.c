@@ -274,8 +274,7 @@ void rules_on_signal_given(const struct item *item) {
 void rules_on_signal_end(const struct wish *wish, enum zkl_code code) {
     struct signalling *signal = &world.signals[wish->signal];
     if (!wish->signal || code == ZKL_OK) return;
-    if (code == ZKL_IN_DOUBT)
-        require(signal->open, "a signal that may have been given was sent");
+    if (code == ZKL_IN_DOUBT) require(signal->open, "a signal that may have been given was sent");
     else require(!signal->carried, "nobody has a signal that was told not to be given");
     signal->denied = code != ZKL_IN_DOUBT;
 }

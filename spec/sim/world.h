@@ -32,7 +32,7 @@ enum {
     FACTS = 48, /* of each */
     GUARDS = 16,
     CALLS = 64, /* requests that signal, of those that are known */
-    DEEDS = 4, /* of a client at a time */
+    DEEDS = 4,  /* of a client at a time */
     QUEUE = 256
 };
 
@@ -166,8 +166,8 @@ struct item {
     zkl_time issued;    /* by the client's clock */
     bool arrived;       /* at the client's library */
     /* for the rules: */
-    int64_t czxid;  /* of the claim that asks, as it knows it */
-    bool taken;     /* it is a waiter's whose lock was granted again */
+    int64_t czxid;   /* of the claim that asks, as it knows it */
+    bool taken;      /* it is a waiter's whose lock was granted again */
     unsigned guard;  /* which of the guards it is; 0: none */
     unsigned signal; /* of which of the requests that signal it is; 0: none */
 };
@@ -365,7 +365,7 @@ struct world {
     struct guarded guards[GUARDS + 1]; /* the first is none */
     unsigned signal_count;
     struct signalling signals[CALLS + 1]; /* the first is none */
-    struct client clients[CLIENTS];    /* the last: see world_begin() */
+    struct client clients[CLIENTS];       /* the last: see world_begin() */
 };
 
 extern struct world world;

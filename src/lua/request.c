@@ -144,20 +144,11 @@ static int drop(lua_State *L) {
 
 void zkl_lua_open_request(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"cancel", cancel},
-        {"data", data},
-        {"done", done},
-        {"drop", drop},
-        {"id", id},
-        {"lease", lease},
-        {"queue", queue},
-        {"refused", refused},
-        {"result", result},
-        {"signalled", signalled},
-        {"version", version},
-        {"__close", drop},
-        {"__gc", drop},
-        {NULL, NULL},
+        {"cancel", cancel},       {"data", data},       {"done", done},
+        {"drop", drop},           {"id", id},           {"lease", lease},
+        {"queue", queue},         {"refused", refused}, {"result", result},
+        {"signalled", signalled}, {"version", version}, {"__close", drop},
+        {"__gc", drop},           {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);
 }

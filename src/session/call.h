@@ -61,7 +61,7 @@ struct call {
 
 /* What a server's answer looks like to the part that asked; see zkl_reply_sift(). */
 struct answer {
-    int rc;      /* enum zkl_error */
+    int rc; /* enum zkl_error */
     enum zkl_reply reply;
     enum zkl_code why; /* REFUSED: the code for the user */
     const char *text;  /* data, or the path that a single create made */
