@@ -163,7 +163,8 @@ describe("a guard whose session is in trouble #server", function()
 
     it("gives unknown when the answer does not come in time", function()
         proxy:command("hold multi 1")
-        refused("unknown", "it may have been carried out", lease:guard{ { "set", store, "9" }, timeout = 0.2 })
+        refused("unknown", "it may have been carried out",
+                lease:guard{ { "set", store, "9" }, timeout = 0.2 })
         proxy:command("flow")
     end)
 
