@@ -225,8 +225,8 @@ end
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@param opts? { most?: integer } items of one hold, default 100
 ---@return fun(item: any, timeout?: number): any, string?, string? submit gives the item's result;
--- nil, message, code: "unknown": it may be carried out; "lost": it was, but not to the end under the
--- lock; after any other it is not
+-- nil, message, code: "unknown": it may be carried out; "lost": it was, but not to the end under
+-- the lock; after any other it is not
 function Lock:combine(fn, opts)
     return combine(self, fn, opts)
 end
