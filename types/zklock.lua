@@ -4,6 +4,7 @@
 
 ---@alias zklock.Code
 ---| "timeout"        the deadline passed; of a try: it is not known whether the lock is free
+---| "unknown"        it may have been carried out: guard, signal, broadcast, submit
 ---| "lost"           the lease was lost before it was given up; of `with`, `lead`: fn did run
 ---| "released"       this handle was given up before
 ---| "expired"        the ZooKeeper session ended while waiting

@@ -91,8 +91,8 @@ end
 ---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return integer? count 1, or 0: nobody waits
 ---@return string? message
----@return string? code "lost": nobody was woken, but by a write whose answer was lost with the
--- session. (0 may come from a lease that is lost and does not know: nothing is written then.)
+---@return string? code "unknown": somebody may have been woken; after any other nobody is. (0 may
+-- come from a lease that is lost and does not know: nothing is written then.)
 function Condition:signal(lease, timeout)
     return signal(self, lease, timeout, "signal", false)
 end

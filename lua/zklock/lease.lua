@@ -81,8 +81,7 @@ local function describe(request, writes, code, detail)
         return ('write %d, %s "%s": %s'):format(refused, kind, brief(path), detail)
     end
     if code == "unsupported" then return detail or 'the lock has order = "none"' end
-    if not request.handle:sent() then return "nothing was written" end
-    return "no answer: whether it was written is not known"
+    return detail
 end
 
 
@@ -103,7 +102,7 @@ end
 -- default: the session timeout
 ---@return true? ok
 ---@return table|string versions of the nodes after it, false where there is none; or message
----@return string? code
+---@return string? code "unknown": it may have been carried out; after any other nothing is written
 function methods:guard(writes)
     local session = self.session
     local list, timeout = options.guard(writes)

@@ -223,7 +223,8 @@ end
 ---@param opts? { most?: integer, max_waiters?: integer, timeout?: number, max_hold?: number }
 -- `most` items in one hold, default 100; a `timeout` of submits that give none
 ---@return fun(item: any, timeout?: number|table): any, string?, string? submit gives the item's
--- result; nil, message, code if it was not carried out, or nobody knows
+-- result; nil, message, code: "unknown": it may be carried out; "lost": it was, but not to the end
+-- under the lock; after any other it is not
 function Lock:combine(fn, opts)
     return combine(self, fn, opts)
 end

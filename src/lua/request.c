@@ -104,13 +104,6 @@ static int data(lua_State *L) {
     return 2;
 }
 
-static int sent(lua_State *L) {
-    bool is_sent = zkl_request_sent(zkl_lua_enter(L, ZKL_REQUEST_BOX));
-    zkl_lua_leave(L);
-    lua_pushboolean(L, is_sent);
-    return 1;
-}
-
 /* request:refused() -> which of a guard's writes the server refused; 0: none */
 static int refused(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)zkl_request_refused(check_request(L)));
@@ -151,21 +144,11 @@ static int drop(lua_State *L) {
 
 void zkl_lua_open_request(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"cancel", cancel},
-        {"data", data},
-        {"done", done},
-        {"drop", drop},
-        {"id", id},
-        {"lease", lease},
-        {"queue", queue},
-        {"refused", refused},
-        {"result", result},
-        {"sent", sent},
-        {"signalled", signalled},
-        {"version", version},
-        {"__close", drop},
-        {"__gc", drop},
-        {NULL, NULL},
+        {"cancel", cancel},       {"data", data},       {"done", done},
+        {"drop", drop},           {"id", id},           {"lease", lease},
+        {"queue", queue},         {"refused", refused}, {"result", result},
+        {"signalled", signalled}, {"version", version}, {"__close", drop},
+        {"__gc", drop},           {NULL, NULL},
     };
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);
 }

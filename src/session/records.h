@@ -156,6 +156,7 @@ struct zkl_request {
     bool all;             /* SIGNAL: not only the first */
     size_t listed;        /* SIGNAL: of the queue, those that were looked at */
     size_t signalled;     /* SIGNAL: waiters that have one by it */
+    unsigned effects;     /* GUARD, SIGNAL: transactions sent, and not known to have none */
     char *data;           /* GET: of the node, with `size` bytes; CHILDREN: the names */
     size_t size;
     int32_t version; /* GET: of the data; BREAK: the one expected */
@@ -183,7 +184,6 @@ struct zkl_request {
 struct guard {
     size_t checks, count; /* of the ops; the first of them check the own nodes */
     size_t refused;       /* which of the others, from 1; 0: none */
-    bool sent;            /* and not known to be without effect */
     struct zkl_op ops[];
 };
 
