@@ -72,7 +72,7 @@ $(BUILD)/5.4/zklock/core.so: $(SOURCES) $(HEADERS)
 $(BUILD)/5.1/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,$(LUAJIT_INCDIR))
 
-# Debian's other Luas. Plain Lua 5.1 cannot load what LuaJIT can: it lacks functions of LuaJIT's.
+# Debian's other Luas.
 $(BUILD)/lua5.%/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,/usr/include/lua5.$*,-O0)
 
