@@ -4,8 +4,13 @@
  * Userdata are boxes: `session`, `request`, `lease`, `watcher`. A box is made empty and
  * filled after, so that an error in between leaves a box that can be collected; what is
  * to be in it is made when nothing can raise any more. Nothing here blocks but session:wait(),
- * session:close() and poll(); nothing yields. No mutex is held while Lua is called, so any of it
- * may run from a finalizer. What a user sees is in lua/zklock.
+ * session:close() and poll(); nothing yields. What a user sees is in lua/zklock.
+ *
+ * Any of it may run from a finalizer, and a finalizer at any call that may make a Lua object: also
+ * lua_pushstring(), and lua_pushcfunction() in some Luas. So no mutex is held at such a call, and
+ * nothing is pointed to that a verb may free or change: it is copied, or counted, while
+ * lua_pcall() pushes it. What is taken out is told without such a call, or others could be told
+ * before it what came after it.
  *
  * Works with Lua 5.1 to 5.5 and LuaJIT: only what all of them have is used.
  */

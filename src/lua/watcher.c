@@ -1,9 +1,32 @@
 /* watcher.c - the watcher box: a node that the user wants to hear of. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "binding.h"
 
 static int id(lua_State *L) {
     lua_pushnumber(L, (lua_Number)zkl_watcher_id(zkl_lua_check(L, 1, ZKL_WATCHER_BOX)->held));
     return 1;
+}
+
+/* Another look may come, or the end of the watcher, while it is pushed. False: out of memory. */
+static bool copy_data(struct zkl_sight *sight) {
+    char *data = malloc(sight->size + 1);
+    if (data && sight->size) memcpy(data, sight->data, sight->size);
+    sight->data = data;
+    return data != NULL;
+}
+
+static int push_sight(lua_State *L) {
+    const struct zkl_sight *sight = lua_touserdata(L, 1);
+    lua_pushstring(L, zkl_code_name(sight->code));
+    if (sight->code == ZKL_OK) {
+        lua_pushlstring(L, sight->data, sight->size);
+        lua_pushinteger(L, sight->version);
+        return 3;
+    }
+    lua_pushstring(L, sight->detail); /* NULL: nil */
+    return 2;
 }
 
 /*
@@ -12,17 +35,17 @@ static int id(lua_State *L) {
  */
 static int look(lua_State *L) {
     struct zkl_sight sight;
+    lua_settop(L, 1);
+    lua_pushcfunction(L, push_sight);
+    lua_pushlightuserdata(L, &sight);
     bool any = zkl_watcher_look(zkl_lua_enter(L, ZKL_WATCHER_BOX), &sight);
+    bool copied = any && copy_data(&sight);
     zkl_lua_leave(L);
     if (!any) return 0;
-    lua_pushstring(L, zkl_code_name(sight.code));
-    if (sight.code == ZKL_OK) {
-        lua_pushlstring(L, sight.data, sight.size);
-        lua_pushinteger(L, sight.version);
-        return 3;
-    }
-    lua_pushstring(L, sight.detail); /* NULL: nil */
-    return 2;
+    if (!copied) return luaL_error(L, "not enough memory");
+    int failed = lua_pcall(L, 1, LUA_MULTRET, 0);
+    free((char *)sight.data);
+    return failed ? lua_error(L) : lua_gettop(L) - 1;
 }
 
 /* What look() gave was told. */
