@@ -31,8 +31,10 @@ calls["zklock.metrics"] = function() zklock.metrics{ job = "storm" } end
 -- --- a server in memory -----------------------------------------------------------------
 
 calls["memory:cut"] = function(book)
+    book.is_cut, book.patience = true, 0.01
     book.memory:cut(book.session)
     book.memory:heal(book.session)
+    book.is_cut, book.patience = false, 1
 end
 
 calls["memory:heal"] = function(book) book.memory:heal(book.session) end
@@ -69,7 +71,7 @@ end
 
 calls["session:election"] = function(book) book.session:election "/g" end
 
-calls["session:get"] = function(book) book.session:get(book.node, 1) end
+calls["session:get"] = function(book) book.session:get(book.node, book.patience) end
 
 -- The watcher before is stopped.
 calls["session:watch"] = function(book)
@@ -100,9 +102,9 @@ calls["lock:combine"] = function(book)
     book.turns:combine(function(_, items) return items end)("item", 0.01)
 end
 
-calls["lock:queue"] = function(book) book.lock:queue(1) end
+calls["lock:queue"] = function(book) book.lock:queue(book.patience) end
 
-calls["lock:revoke"] = function(book) book.lock:revoke(1) end
+calls["lock:revoke"] = function(book) book.lock:revoke(book.patience) end
 
 calls["lock:condition"] = function(book) book.lock:condition "full" end
 
@@ -117,7 +119,7 @@ for _, name in ipairs{ "token_string", "state", "held", "remaining" } do
     calls["lease:" .. name] = function(book) book.lease[name](book.lease) end
 end
 
-calls["lease:check"] = function(book) book.lease:check(1) end
+calls["lease:check"] = function(book) book.lease:check(book.patience) end
 
 calls["lease:on_lost"] = function(book) book.lease:on_lost(function() book.hear() end) end
 
@@ -126,13 +128,13 @@ calls["lease:on_revoke"] = function(book) book.lease:on_revoke(function() book.h
 calls["lease:downgrade"] = function(book)
     local lease = book.rwlock:write():acquire(0)
     if not lease then return end
-    lease:downgrade(1)
+    lease:downgrade(book.patience)
     lease:release()
 end
 
 calls["lease:guard"] = function(book)
-    book.lease:guard{ { "set", book.node, book.text }, { "check", book.node }, timeout = 1 }
-    book.lease:guard{ { "delete", "/not-there" }, timeout = 1 }
+    book.lease:guard{ { "set", book.node, book.text }, { "check", book.node }, timeout = book.patience }
+    book.lease:guard{ { "delete", "/not-there" }, timeout = book.patience }
 end
 
 -- It is a new one then.
@@ -146,13 +148,16 @@ end
 
 calls["condition:wait"] = function(book) book.condition:wait(book.lease, 0.001) end
 
-calls["condition:signal"] = function(book) book.condition:signal(book.lease, 1) end
+calls["condition:signal"] = function(book) book.condition:signal(book.lease, book.patience) end
 
-calls["condition:broadcast"] = function(book) book.condition:broadcast(book.lease, 1) end
+calls["condition:broadcast"] = function(book) book.condition:broadcast(book.lease, book.patience) end
 
-calls["election:lead"] = function(book) book.election:lead(function() return true end) end
+-- It has no deadline.
+calls["election:lead"] = function(book)
+    return book.is_cut or book.election:lead(function() return true end)
+end
 
-calls["election:leader"] = function(book) book.election:leader(1) end
+calls["election:leader"] = function(book) book.election:leader(book.patience) end
 
 calls["election:on_change"] = function(book)
     local stop = book.election:on_change(book.hear)

@@ -17,11 +17,13 @@ static int done(lua_State *L) {
     return 1;
 }
 
-/* Pushes by push(L), which gets a box of the request; that may be dropped meanwhile. */
-static int look(lua_State *L, lua_CFunction push) {
+enum { PUSH_RESULT = 1, PUSH_QUEUE, PUSH_DATA };
+
+/* Pushes by a function that gets a box of the request; this one may be dropped meanwhile. */
+static int look(lua_State *L, int push) {
     struct zkl_box box;
     int top = lua_gettop(L);
-    lua_pushcfunction(L, push);
+    zkl_lua_push_kept(L, push);
     lua_pushlightuserdata(L, &box);
     zkl_request_ref(zkl_lua_enter(L, ZKL_REQUEST_BOX));
     box = *(const struct zkl_box *)lua_touserdata(L, 1);
@@ -48,7 +50,7 @@ static int push_result(lua_State *L) {
 
 /* request:result() -> code, the server's reason or nil; when done */
 static int result(lua_State *L) {
-    return look(L, push_result);
+    return look(L, PUSH_RESULT);
 }
 
 /* request:lease() -> lease, for which the request is given; nil, as result(). When it is done. */
@@ -116,7 +118,7 @@ static int push_queue(lua_State *L) {
 
 /* request:queue() -> the contenders, first in line first; `data` as stored */
 static int queue(lua_State *L) {
-    return look(L, push_queue);
+    return look(L, PUSH_QUEUE);
 }
 
 static int push_data(lua_State *L) {
@@ -131,7 +133,7 @@ static int push_data(lua_State *L) {
 /* request:data() -> text, version; of a get that is done with "ok"; children's names, each with NUL
  */
 static int data(lua_State *L) {
-    return look(L, push_data);
+    return look(L, PUSH_DATA);
 }
 
 static int sent(lua_State *L) {
@@ -197,5 +199,7 @@ void zkl_lua_open_request(lua_State *L) {
         {"__gc", drop},
         {NULL, NULL},
     };
+    static const lua_CFunction functions[] = {push_result, push_queue, push_data};
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);
+    zkl_lua_keep(L, ZKL_REQUEST_BOX, functions, 3);
 }

@@ -72,25 +72,14 @@ static int foreign(lua_State *L) {
     return 1;
 }
 
-/*
- * The class has what news are told with in its list: to push one from there makes no Lua object,
- * at which a finalizer could run, and take later news.
- */
-enum {
-    PUSH_STEP = 1,
-    EVENT_NAMES, /* of each kind */
-    STATE_NAMES = EVENT_NAMES + ZKL_EVENT_STEP + 1
-};
-
-static void push_kept(lua_State *L, int place) {
-    lua_rawgeti(L, lua_upvalueindex(1), place);
-}
+/* What the class keeps in its list. */
+enum { PUSH_STEP = 1, EVENT_NAMES, STATE_NAMES = EVENT_NAMES + ZKL_EVENT_STEP + 1 };
 
 static int state(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     enum zkl_session_state now = zkl_session_state(zkl_client_enter(client));
     zkl_client_leave(client);
-    push_kept(L, STATE_NAMES + (int)now);
+    zkl_lua_push_kept(L, STATE_NAMES + (int)now);
     return 1;
 }
 
@@ -209,16 +198,16 @@ static void keep_names(lua_State *L, int place, const char *const *names, int co
 }
 
 static void keep_what_news_need(lua_State *L) {
+    static const lua_CFunction functions[] = {push_step};
+    zkl_lua_keep(L, ZKL_SESSION_BOX, functions, 1);
     luaL_getmetatable(L, ZKL_SESSION_BOX);
-    lua_pushcfunction(L, push_step);
-    lua_rawseti(L, -2, PUSH_STEP);
     keep_names(L, EVENT_NAMES, event_names, ZKL_EVENT_STEP + 1);
     keep_names(L, STATE_NAMES, zkl_lua_state_names, ZKL_SESSION_CLOSED + 1);
     lua_pop(L, 1);
 }
 
 static void push_and_free(lua_State *L, const struct zkl_step *step) {
-    push_kept(L, PUSH_STEP);
+    zkl_lua_push_kept(L, PUSH_STEP);
     lua_pushlightuserdata(L, (void *)step);
     int failed = lua_pcall(L, 1, 1, 0);
     zkl_step_free(step);
@@ -232,8 +221,8 @@ static int next_event(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checkstack(L, 6, NULL);
     if (!zkl_client_next(client, &event, &more)) return 0;
-    push_kept(L, EVENT_NAMES + (int)event.kind);
-    if (event.kind == ZKL_EVENT_STATE) push_kept(L, STATE_NAMES + (int)event.state);
+    zkl_lua_push_kept(L, EVENT_NAMES + (int)event.kind);
+    if (event.kind == ZKL_EVENT_STATE) zkl_lua_push_kept(L, STATE_NAMES + (int)event.state);
     else if (event.kind == ZKL_EVENT_STEP) push_and_free(L, event.step);
     else lua_pushnumber(L, (lua_Number)event.id);
     lua_pushboolean(L, more);

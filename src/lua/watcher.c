@@ -36,7 +36,7 @@ static int push_sight(lua_State *L) {
 static int look(lua_State *L) {
     struct zkl_sight sight;
     lua_settop(L, 1);
-    lua_pushcfunction(L, push_sight);
+    zkl_lua_push_kept(L, 1); /* push_sight */
     lua_pushlightuserdata(L, &sight);
     bool any = zkl_watcher_look(zkl_lua_enter(L, ZKL_WATCHER_BOX), &sight);
     bool copied = any && copy_data(&sight);
@@ -67,5 +67,7 @@ void zkl_lua_open_watcher(lua_State *L) {
     static const luaL_Reg methods[] = {
         {"drop", drop}, {"id", id}, {"look", look}, {"told", told}, {"__gc", drop}, {NULL, NULL},
     };
+    static const lua_CFunction functions[] = {push_sight};
     zkl_lua_class(L, ZKL_WATCHER_BOX, methods);
+    zkl_lua_keep(L, ZKL_WATCHER_BOX, functions, 1);
 }
