@@ -200,7 +200,8 @@ end
 -- Has `fn` called from now on; at once if there is news already. `field` has the callbacks. Not
 -- for a lease that was released; but a lease whose owner waits in a condition comes back.
 local function listen(self, field, fn, quiet)
-    self[field] = self[field] or {}
+    local callbacks = {}
+    self[field] = self[field] or callbacks -- a finalizer may have made them
     self[field][fn] = quiet
     self.id = self.handle:id()
     self.session.leases[self] = true

@@ -7,7 +7,7 @@ local setmetatable = setmetatable
 
 ---@class zklock.Request
 ---@field callback fun(request: zklock.Request)|false
----@field told boolean dispatch() has told that it is done
+---@field told boolean dispatch() has told that it is done, or need not
 ---@field pause zklock.Pause|false of the coroutine that waits for it, in zklock.run
 local Request = {}
 Request.__index = Request
@@ -50,20 +50,33 @@ Request.__close = Request.close
 receiver(Request, Request, "request")
 
 
---- Wraps a C request and makes session:dispatch() find it, and
--- session:interrupt(owner) too.
-function Request.new(session, handle, owner, id)
-    id = id or handle:id()
-    local self = setmetatable({
-        handle = handle,
-        id = id,
+--- One that has no C request yet. What can be news at once needs it: a finalizer may have that
+-- delivered, wherever an object is made.
+function Request.blank(session, owner)
+    return setmetatable({
+        handle = false,
+        id = false,
         owner = owner,
         requests = session.requests,
         callback = false,
         told = false,
         pause = false,
     }, Request)
-    session.requests[id] = self
+end
+
+
+--- Makes session:dispatch() find it, and session:interrupt(owner) too.
+function Request:begin(handle, id)
+    self.handle, self.id = handle, id
+    self.requests[id] = self
+end
+
+
+--- Wraps a C request. If that is done, its news may have been delivered before anybody was there.
+function Request.new(session, handle, owner)
+    local self = Request.blank(session, owner)
+    self:begin(handle, handle:id())
+    self.told = handle:done()
     return self
 end
 

@@ -15,6 +15,7 @@ else
     collectgarbage("incremental", 1000)
 end
 
+local core = require "zklock.core"
 local calls = require "spec.finalizers.calls"
 local zklock = require "zklock"
 -- What is required late.
@@ -110,6 +111,7 @@ local function new_book()
     function book.hear() end
     function book.seen(data)
         if data and not book.written[data] then book.problem = "a text that nobody wrote" end
+        book.last = data
     end
     local function on_event(event)
         if event.path and not event.path:find "^/[%l-]+$" or
@@ -173,6 +175,17 @@ for _, name in ipairs(names) do
 end
 
 
+-- The watcher hears what is in the node.
+local function hear(book)
+    local deadline = core.now() + 20
+    repeat
+        if core.now() > deadline then book.problem = "the watcher was not told" end
+        book.session.handle:wait(0.01)
+        call("session:dispatch", book)
+    until book.last == book.text or book.problem
+end
+
+
 -- The call, while a finalizer at its n-th allocation makes all calls, beginning with another one
 -- each time. False: it has no n-th.
 local function storm_of_all(name, book, n)
@@ -181,8 +194,8 @@ local function storm_of_all(name, book, n)
     local count = storm(function(count)
         for i = 1, count == n and #others or 0 do call(others[(n * 7 + i) % #others + 1], book) end
     end, call, name, book)
-    io.stderr:write(name, " ", n, " ", count, "\n")
-    call("session:dispatch", book)
+
+    hear(book)
     check(not book.problem, "%s, all at allocation %d: %s", name, n, book.problem)
     return count >= n
 end

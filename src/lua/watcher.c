@@ -9,6 +9,12 @@ static int id(lua_State *L) {
     return 1;
 }
 
+/* Enters, unless it was dropped: a finalizer may have come just before the call. NULL: it was. */
+static zkl_watcher *enter(lua_State *L) {
+    if (!zkl_lua_to_box(L, 1, ZKL_WATCHER_BOX)->client) return NULL;
+    return zkl_lua_enter(L, ZKL_WATCHER_BOX);
+}
+
 /* Another look may come, or the end of the watcher, while it is pushed. False: out of memory. */
 static bool copy_data(struct zkl_sight *sight) {
     char *data = malloc(sight->size + 1);
@@ -38,7 +44,9 @@ static int look(lua_State *L) {
     lua_settop(L, 1);
     zkl_lua_push_kept(L, 1); /* push_sight */
     lua_pushlightuserdata(L, &sight);
-    bool any = zkl_watcher_look(zkl_lua_enter(L, ZKL_WATCHER_BOX), &sight);
+    zkl_watcher *watcher = enter(L);
+    if (!watcher) return 0;
+    bool any = zkl_watcher_look(watcher, &sight);
     bool copied = any && copy_data(&sight);
     zkl_lua_leave(L);
     if (!any) return 0;
@@ -50,7 +58,9 @@ static int look(lua_State *L) {
 
 /* What look() gave was told. */
 static int told(lua_State *L) {
-    zkl_watcher_told(zkl_lua_enter(L, ZKL_WATCHER_BOX));
+    zkl_watcher *watcher = enter(L);
+    if (!watcher) return 0;
+    zkl_watcher_told(watcher);
     zkl_lua_leave(L);
     return 0;
 }
