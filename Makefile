@@ -256,6 +256,7 @@ include spec/neighbours/neighbours.mk
 include spec/mutants/mutants.mk
 include spec/fuzz/fuzz.mk
 include spec/alloc/alloc.mk
+include spec/finalizers/finalizers.mk
 include spec/memory/memory.mk
 include spec/nginx/nginx.mk
 

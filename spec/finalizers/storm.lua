@@ -1,11 +1,11 @@
---- storm.lua [SEED] - calls each public function while the collector runs at each allocation, and
+--- storm.lua - calls each public function while the collector runs at each allocation, and
 -- finalizers call each public function, too. See finalizers.mk.
 --
--- Ends with: N passed, N failed. One check is one call; what a finalizer breaks crashes the
--- process, hangs it, or shows a text that nobody wrote.
+-- What a finalizer breaks crashes the process, hangs it, or is told here. Ends with: N passed,
+-- N failed; one check is one call, with finalizers at one of its allocations.
 
--- Lua 5.4 is built to collect at each allocation; it is not to do so twice, by itself, too: its
--- places are not made for that. LuaJIT is to begin anew as soon as it is through.
+-- Lua 5.4 is built to collect at each allocation (finalizers.mk); it is not to do so by itself,
+-- too: where it collects twice, its own pointers are stale. LuaJIT begins anew when it is through.
 collectgarbage "stop"
 if rawget(_G, "jit") then
     require("jit").off() -- compiled code collects less often
@@ -15,64 +15,13 @@ else
     collectgarbage("incremental", 1000)
 end
 
-local core = require "zklock.core"
 local calls = require "spec.finalizers.calls"
+local core = require "zklock.core"
 local zklock = require "zklock"
--- What is required late.
-require "zklock.driver.block"
 
 local floor = math.floor
-local unpack = table.unpack or unpack -- luacheck: ignore 143
+local unpack = table.unpack or unpack
 local passed, failed = 0, 0
-
--- Of a session: after it, a book is of no use.
-local ENDS = { "session:close", "memory:expire", "memory:reset" }
-local CODES = {}
-for code in ([[timeout lost released expired connection closed interrupted not_owner would_deadlock
-    conflict auth no_node no_memory too_many busy unknown unsupported context]]):gmatch "%S+" do
-    CODES[code] = true
-end
-
-
--- --- garbage ----------------------------------------------------------------------------
-
-local new_garbage -- with that finalizer
-
-if newproxy then -- luacheck: globals newproxy
-    function new_garbage(finalize)
-        getmetatable(newproxy(true)).__gc = finalize
-    end
-else
-    function new_garbage(finalize)
-        setmetatable({}, { __gc = finalize })
-    end
-end
-
-
--- Calls fn(...) while each collection calls fn_of_finalizer(number).
-local function storm(finalize, fn, ...)
-    local raging, count = true, 0
-    local function again()
-        if not raging then return end
-        new_garbage(again)
-        count = count + 1
-        finalize(count)
-    end
-    new_garbage(again)
-    collectgarbage "restart"
-    collectgarbage()
-    fn(...)
-    raging = false
-    collectgarbage "stop"
-    return count
-end
-
-
--- --- what is called ---------------------------------------------------------------------
-
-local names = {}
-for name in pairs(calls) do names[#names + 1] = name end
-table.sort(names)
 
 local function check(condition, what, ...)
     if condition then
@@ -83,69 +32,144 @@ local function check(condition, what, ...)
     end
 end
 
+
+-- --- garbage ----------------------------------------------------------------------------
+
+local new_garbage -- with that finalizer
+
+if newproxy then -- luacheck: globals newproxy
+    function new_garbage(finalize)
+        getmetatable(newproxy(true)).__gc = finalize -- luacheck: globals newproxy
+    end
+else
+    function new_garbage(finalize)
+        setmetatable({}, { __gc = finalize })
+    end
+end
+
+
+-- Calls fn(...) while the n-th collection calls finalize(n). How many there were.
+local function storm(finalize, fn, ...)
+    local rages, count = true, 0
+    local function again()
+        if not rages then return end
+        new_garbage(again)
+        count = count + 1
+        finalize(count)
+    end
+    new_garbage(again)
+    collectgarbage "restart"
+    collectgarbage()
+    fn(...)
+    rages = false
+    collectgarbage "stop"
+    return count
+end
+
+
+-- --- calls ------------------------------------------------------------------------------
+
+-- After these, all is over.
+local endings = { "session:close", "memory:expire", "memory:reset" }
+local names, others = {}, {} -- all, and all but these
+
+for name in pairs(calls) do
+    names[#names + 1] = name
+    local is_ending = name == endings[1] or name == endings[2] or name == endings[3]
+    if not is_ending then others[#others + 1] = name end
+end
+table.sort(names)
+table.sort(others)
+
+
+local codes = {}
+for code in ([[timeout lost released expired connection closed interrupted not_owner would_deadlock
+    conflict auth no_node no_memory too_many busy unknown unsupported context]]):gmatch "%S+" do
+    codes[code] = true
+end
+
+
 -- In zklock.run nothing may wait in a finalizer: Lua cannot yield there.
 local function is_ordinary(ok, result, message, code)
-    if ok then return result ~= nil or message == nil or CODES[code] end
+    if ok then return result ~= nil or message == nil or codes[code] end
     return tostring(result):find("across", 1, true) ~= nil
 end
 
+
 local function call(name, book)
-    if os.getenv "V" then io.stderr:write("  ", name, "\n") end
     local answer = { pcall(calls[name], book) }
-    if is_ordinary(unpack(answer, 1, 4)) then return true end
+    if is_ordinary(unpack(answer, 1, 4)) then return end
     book.problem = book.problem or ("%s: %s %s"):format(name, answer[2], answer[3])
+end
+
+
+-- Each function that the types have is among the calls.
+for line in io.lines "types/zklock.lua" do
+    local name = line:match "^function ([%w_]+[.:][%w_]+)%("
+    if name then check(calls[name], "no call of %s: see spec/finalizers/calls.lua", name) end
 end
 
 
 -- --- books ------------------------------------------------------------------------------
 
+local PATIENCE = 20 -- seconds
 local TEXT = ("%d "):rep(60)
 local number = 0
 
--- A session with one of everything.
+local function callbacks(book)
+    local written = book.written
+    function book.hear() end
+
+    function book.seen(data)
+        if data and not written[data] then book.problem = "a text that nobody wrote" end
+        book.last = data
+    end
+
+    function book.on_event(event)
+        if not (event.path or "/"):find "^/[%w-]+$" then
+            book.problem = "an event of no path: " .. event.path
+        end
+    end
+end
+
+
+-- A session with one of everything, and another one that writes.
 local function new_book()
     number = number + 1
     local name = "storm" .. number
-    local book = { name = name, hosts = "memory:" .. name, owner = "storm", node = "/node",
-                   written = {}, version = 0, patience = 1, memory = zklock.memory(name) }
-    function book.hear() end
-    function book.seen(data)
-        if data and not book.written[data] then book.problem = "a text that nobody wrote" end
-        book.last = data
-    end
-    local function on_event(event)
-        if event.path and not event.path:find "^/[%l-]+$" or
-            event.owner and not event.owner:find "^[%l ]" then
-            book.problem = "an event of nothing: " .. tostring(event.path)
-        end
-    end
-    book.session = assert(zklock.connect(book.hosts, {
-        identity = "host", on_event = on_event, on_state = book.hear,
-    }))
-    book.pen = assert(zklock.connect(book.hosts, { identity = "pen" }))
-    book.pen_lease = assert(book.pen:mutex("/pen"):acquire(5))
-    book.lock = book.session:mutex("/lock", { data = "lock" })
-    book.kept = book.session:mutex("/kept", { keep = 5 })
-    book.turns = book.session:mutex("/turns", { order = "turns" })
-    book.rwlock = book.session:rwlock "/rwlock"
-    book.election = book.session:election "/election"
+    local hosts = "memory:" .. name
+    local book = { name = name, hosts = hosts, owner = "storm", node = "/node", written = {},
+                   version = 0, patience = 1, memory = zklock.memory(name) }
+    callbacks(book)
+    local session = assert(zklock.connect(hosts, { on_event = book.on_event,
+                                                   on_state = book.hear }))
+    book.session, book.pen = session, assert(zklock.connect(hosts))
+    book.pen_lease = assert(book.pen:mutex("/pen"):acquire(PATIENCE))
+    book.lock = session:mutex("/lock", { data = "lock" })
+    book.kept = session:mutex("/kept", { keep = 5 })
+    book.turns = session:mutex("/turns", { order = "turns" })
+    book.rwlock = session:rwlock "/rwlock"
+    book.election = session:election "/election"
     book.condition = book.lock:condition "full"
+    book.request = require("zklock.request").new(session, session.handle:pause())
     return book
 end
 
 
--- News of each kind, which nobody has taken yet.
+-- Now there is news of each kind that nobody has taken.
 local function prepare(book)
-    local session, written = book.session, book.written
+    local session = book.session
     book.problem, book.version = nil, book.version + 1
-    book.lease = book.lease and book.lease:held() and book.lease
-        or assert(book.lock:acquire{ timeout = 5, owner = book.owner })
+    if not (book.lease and book.lease:held()) then
+        book.lease = assert(book.lock:acquire{ timeout = PATIENCE, owner = book.owner })
+    end
     book.lease:on_lost(book.hear)
     book.lease:on_revoke(book.hear)
     book.text = TEXT:gsub("%%d", book.version)
-    written[book.text] = true
-    assert(book.pen_lease:guard{ { book.version > 1 and "set" or "create", book.node, book.text } })
-    if not book.stop then book.stop = assert(session:watch(book.node, book.seen)) end
+    book.written[book.text] = true
+    local verb = book.version > 1 and "set" or "create"
+    assert(book.pen_lease:guard{ { verb, book.node, book.text } })
+    book.stop = book.stop or assert(session:watch(book.node, book.seen))
     for _ = 1, 3 do
         assert(book.lock:acquire{ timeout = 0, owner = book.owner }):release()
     end
@@ -153,31 +177,9 @@ local function prepare(book)
 end
 
 
-local function close(book)
-    if book.stop then book.stop() end
-    book.session:close()
-    book.pen:close()
-end
-
-
--- --- the storms -------------------------------------------------------------------------
-
-local function is_end(name)
-    for _, each in ipairs(ENDS) do
-        if each == name then return true end
-    end
-    return false
-end
-
-local others = {} -- than those after which a book is of no use
-for _, name in ipairs(names) do
-    if not is_end(name) then others[#others + 1] = name end
-end
-
-
--- The watcher hears what is in the node.
+-- The watcher is told what is in the node in the end.
 local function hear(book)
-    local deadline = core.now() + 20
+    local deadline = core.now() + PATIENCE
     repeat
         if core.now() > deadline then book.problem = "the watcher was not told" end
         book.session.handle:wait(0.01)
@@ -186,24 +188,30 @@ local function hear(book)
 end
 
 
--- The call, while a finalizer at its n-th allocation makes all calls, beginning with another one
+local function close(book)
+    book.stop()
+    book.session:close()
+    book.pen:close()
+end
+
+
+-- --- storms -----------------------------------------------------------------------------
+
+-- A call, while a finalizer at its n-th allocation makes all calls, beginning with another one
 -- each time. False: it has no n-th.
-local function storm_of_all(name, book, n)
-    io.stderr:write(name, " ", n, "\n")
+local function meets_all(name, book, n)
     prepare(book)
     local count = storm(function(count)
         for i = 1, count == n and #others or 0 do call(others[(n * 7 + i) % #others + 1], book) end
     end, call, name, book)
-
     hear(book)
     check(not book.problem, "%s, all at allocation %d: %s", name, n, book.problem)
     return count >= n
 end
 
 
--- The same with a call that ends the session.
-local function storm_of_end(name, ending, n)
-    io.stderr:write(name, " ", ending, " ", n, "\n")
+-- The same, while the session ends.
+local function meets_ending(name, ending, n)
     local book = new_book()
     prepare(book)
     local count = storm(function(count)
@@ -214,24 +222,19 @@ local function storm_of_end(name, ending, n)
     return count >= n
 end
 
-local only = arg[1]
-local book = new_book()
-for _, name in ipairs(others) do
-    if not only or only == name then
-    local n, t = 0, os.clock()
-    repeat n = n + 1 + floor(n / 10) until not storm_of_all(name, book, n)
-    io.stderr:write(("%-24s %3d allocations, %.1f s\n"):format(name, n - 1, os.clock() - t))
-    end
+
+-- Of many allocations not each one.
+local function at_each(meets, step, ...)
+    local n = 1
+    while meets(select(1, ...), select(2, ...), n) do n = n + 1 + floor(n / step) end
 end
+
+
+local book = new_book()
+for _, name in ipairs(others) do at_each(meets_all, 10, name, book) end
 close(book)
 for _, name in ipairs(names) do
-    if not only or only == name then
-    for _, ending in ipairs(ENDS) do
-        local n,t = 0, require "zklock.core".now()
-        repeat n = n + 1 + floor(n / 5) until not storm_of_end(name, ending, n)
-        io.stderr:write(("%s %s %.1f s\n"):format(name, ending, require "zklock.core".now() - t))
-    end
-    end
+    for _, ending in ipairs(endings) do at_each(meets_ending, 5, name, ending) end
 end
 print(("%d passed, %d failed"):format(passed, failed))
-os.exit(failed == 0 and 0 or 1)
+os.exit(failed == 0)
