@@ -111,7 +111,7 @@ end
 calls["lock:with"] = function(book) book.turns:with(0, function() end) end
 
 calls["lock:combine"] = function(book)
-    book.turns:combine(function(_, items) return items end)("item", 0.01)
+    book.turns:combine(function(_, items) return items end)("item", 0.001)
 end
 
 calls["lock:queue"] = function(book) book.lock:queue(book.patience) end
