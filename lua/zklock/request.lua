@@ -47,13 +47,21 @@ end
 Request.__close = Request.close
 
 
+--- Makes session:dispatch() find it, and session:interrupt(owner) too.
+function Request:begin(handle, id)
+    self.handle, self.id = handle, id
+    self.requests[id] = self
+end
+
+
 receiver(Request, Request, "request")
 
 
---- One that has no C request yet. What can be news at once needs it: a finalizer may have that
--- delivered, wherever an object is made.
-function Request.blank(session, owner)
-    return setmetatable({
+--- Wraps a C request. Its news may have been delivered before anybody was there: by a finalizer,
+-- which may run wherever an object is made. So what has other news than that it is done begins
+-- after this, without a handle here.
+function Request.new(session, handle, owner)
+    local self = setmetatable({
         handle = false,
         id = false,
         owner = owner,
@@ -62,21 +70,10 @@ function Request.blank(session, owner)
         told = false,
         pause = false,
     }, Request)
-end
-
-
---- Makes session:dispatch() find it, and session:interrupt(owner) too.
-function Request:begin(handle, id)
-    self.handle, self.id = handle, id
-    self.requests[id] = self
-end
-
-
---- Wraps a C request. If that is done, its news may have been delivered before anybody was there.
-function Request.new(session, handle, owner)
-    local self = Request.blank(session, owner)
-    self:begin(handle, handle:id())
-    self.told = handle:done()
+    if handle then
+        self:begin(handle, handle:id())
+        self.told = handle:done()
+    end
     return self
 end
 
