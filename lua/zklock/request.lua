@@ -7,7 +7,7 @@ local setmetatable = setmetatable
 
 ---@class zklock.Request
 ---@field callback fun(request: zklock.Request)|false
----@field told boolean dispatch() has told that it is done, or need not
+---@field told boolean dispatch() has told that it is done
 ---@field pause zklock.Pause|false of the coroutine that waits for it, in zklock.run
 local Request = {}
 Request.__index = Request
@@ -57,8 +57,8 @@ end
 receiver(Request, Request, "request")
 
 
---- Wraps a C request. Its news may have been delivered before anybody was there: by a finalizer,
--- which may run wherever an object is made. So what has other news than that it is done begins
+--- Wraps a C request, of which nothing more is heard if it was done before: a finalizer, which may
+-- run wherever an object is made, may have had that delivered. One that has to be heard of begins
 -- after this, without a handle here.
 function Request.new(session, handle, owner)
     local self = setmetatable({
@@ -70,10 +70,7 @@ function Request.new(session, handle, owner)
         told = false,
         pause = false,
     }, Request)
-    if handle then
-        self:begin(handle, handle:id())
-        self.told = handle:done()
-    end
+    if handle then self:begin(handle, handle:id()) end
     return self
 end
 
