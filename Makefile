@@ -72,7 +72,7 @@ $(BUILD)/5.4/zklock/core.so: $(SOURCES) $(HEADERS)
 $(BUILD)/5.1/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,$(LUAJIT_INCDIR))
 
-# Debian's other Luas. Plain Lua 5.1 cannot load what LuaJIT can: it lacks functions of LuaJIT's.
+# Debian's other Luas.
 $(BUILD)/lua5.%/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,/usr/include/lua5.$*,-O0)
 
@@ -256,6 +256,7 @@ include spec/neighbours/neighbours.mk
 include spec/mutants/mutants.mk
 include spec/fuzz/fuzz.mk
 include spec/alloc/alloc.mk
+include spec/finalizers/finalizers.mk
 include spec/memory/memory.mk
 include spec/nginx/nginx.mk
 

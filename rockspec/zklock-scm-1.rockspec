@@ -214,6 +214,7 @@ build = {
       ["zklock.key"] = "lua/zklock/key.lua",
       ["zklock.lease"] = "lua/zklock/lease.lua",
       ["zklock.lock"] = "lua/zklock/lock.lua",
+      ["zklock.members"] = "lua/zklock/members.lua",
       ["zklock.memory"] = "lua/zklock/memory.lua",
       ["zklock.metrics"] = "lua/zklock/metrics.lua",
       ["zklock.misuse"] = "lua/zklock/misuse.lua",

@@ -38,7 +38,9 @@ local running, status = coroutine.running, coroutine.status
 local function is_inside(self)
     local runner, task, own = runners.of(self), current_task(), running() or "main"
     if runner and (runner.thread == own or task and runner.task == task) then return true end
-    for thread, lease in pairs(self.inside) do
+    local inside = {} -- status() makes an object: a finalizer may change the set
+    for thread, lease in pairs(self.inside) do inside[thread] = lease end
+    for thread, lease in pairs(inside) do
         local known = thread == own or thread == "main"
         local state = known and "running" or not task and status(thread)
         local calls = state == "running" or state == "normal"

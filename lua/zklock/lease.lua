@@ -218,7 +218,8 @@ end
 -- order in which they were registered. Not for a lease that was released; but a lease whose owner
 -- waits in a condition comes back.
 local function listen(self, field, fn, quiet)
-    local callbacks, callback = self[field] or {}, { fn = fn, told = quiet }
+    local made, callback = {}, { fn = fn, told = quiet }
+    local callbacks = self[field] or made -- a finalizer may have made them
     self[field] = callbacks
     callbacks[#callbacks + 1] = callback
     self.id = self.handle:id()

@@ -82,12 +82,13 @@ local function attempt(self, opts, limit, begun)
     local left = limit and max(limit - (now() - begun), 0)
     local quiet = not opts.on_queued
     local trying = opts.timeout == 0
+    local request = Request.new(session, nil, owner)
+    request.on_queued = opts.on_queued
     local handle, id, done = self.way.ask(self, owner, left, trying, quiet, opts)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
-    local request = Request.new(session, handle, owner, id)
-    request.on_queued = opts.on_queued
+    request:begin(handle, id)
     return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
 end
 

@@ -13,13 +13,12 @@ local last = 0
 
 
 local function number_of(object)
-    local number = numbers[object]
-    if not number then
+    if not numbers[object] then
         last = last + 1
-        number = "object " .. last
-        numbers[object] = number
+        local number = "object " .. last
+        numbers[object] = numbers[object] or number -- a finalizer may have asked for it
     end
-    return number
+    return numbers[object]
 end
 
 

@@ -13,13 +13,14 @@
 -- resumed runs, and nothing refers to it but the run that made it.
 
 local core = require "zklock.core"
+local members = require "zklock.members"
 local scope = require "zklock.scope"
 local sessions = require "zklock.sessions"
 
 local close = coroutine.close -- Lua 5.4
 local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
 local status, yield = coroutine.status, coroutine.yield
-local error, ipairs, pairs = error, ipairs, pairs
+local error, ipairs = error, ipairs
 local select, setmetatable, type = select, setmetatable, type
 local huge, max = math.huge, math.max
 local insert, remove, unpack = table.insert, table.remove, table.unpack or unpack
@@ -173,9 +174,9 @@ end
 --- Sleeps, while others go on.
 function _M.sleep(seconds)
     local scheduler = driving()
-    local sleepers, at = scheduler.sleepers, #scheduler.sleepers
     local sleeper = scheduler:new_pause()
     sleeper.due = now() + seconds
+    local sleepers, at = scheduler.sleepers, #scheduler.sleepers
     while at > 0 and sleepers[at].due <= sleeper.due do at = at - 1 end
     insert(sleepers, at + 1, sleeper)
     pause(sleeper)
@@ -204,11 +205,11 @@ end
 
 
 function Run:start(fn, ...)
-    local thread, ready = create(fn), self.scheduler.ready
+    local thread = create(fn)
     self.live = self.live + 1
     self.tasks[thread] = self.live
     self.scheduler.run_of[thread] = self
-    ready[#ready + 1] = { thread = thread, arguments = { n = select("#", ...), ... } }
+    self.scheduler:add{ thread = thread, arguments = { n = select("#", ...), ... } }
 end
 
 
@@ -234,7 +235,7 @@ end
 
 -- A task that another one closed has ended, and told nobody.
 function Run:bury()
-    for thread in pairs(self.tasks) do
+    for _, thread in ipairs(members(self.tasks)) do
         if status(thread) == "dead" then self:ended(thread) end
     end
 end
@@ -244,7 +245,7 @@ end
 function Run:close()
     self.over = true
     if close then
-        for thread in pairs(self.tasks) do
+        for _, thread in ipairs(members(self.tasks)) do
             if status(thread) == "suspended" then close(thread) end
         end
     end
@@ -274,10 +275,16 @@ function Scheduler:new_pause(request)
 end
 
 
-function Scheduler:wake(waiter)
+-- To be resumed. What is added is made before: a finalizer may add something meanwhile.
+function Scheduler:add(entry)
     local ready = self.ready
+    ready[#ready + 1] = entry
+end
+
+
+function Scheduler:wake(waiter)
     waiter.woken = true
-    ready[#ready + 1] = waiter
+    self:add(waiter)
 end
 
 
@@ -288,13 +295,14 @@ function Scheduler:forget(run)
         if not sleeper.run:is_within(run) then others[#others + 1] = sleeper end
     end
     self.sleepers = others
-    for thread, waiter in pairs(self.paused) do
-        if waiter.run:is_within(run) then
+    for _, thread in ipairs(members(self.paused)) do
+        local waiter = self.paused[thread]
+        if waiter and waiter.run:is_within(run) then
             if waiter.request then waiter.request:close() end
             self.paused[thread] = nil
         end
     end
-    for each in pairs(self.runs) do
+    for _, each in ipairs(members(self.runs)) do
         if each:is_within(run) then
             each.tasks = {}
             self.runs[each] = nil
@@ -309,7 +317,7 @@ function Scheduler:stopped(run, thread, ok, ...)
     if not ok then return run:fail((...)) end
     if status(thread) == "dead" then return run:ended(thread, ...) end
     -- A task that yields by itself means: later.
-    if run.tasks[thread] then self.ready[#self.ready + 1] = { thread = thread } end
+    if run.tasks[thread] then self:add{ thread = thread } end
 end
 
 
@@ -332,7 +340,7 @@ function Scheduler:look()
     while #sleepers > 0 and sleepers[#sleepers].due <= time do self:wake(remove(sleepers)) end
     if time < self.bury_at then return end
     self.bury_at = time + SLICE
-    for run in pairs(self.runs) do run:bury() end
+    for _, run in ipairs(members(self.runs)) do run:bury() end
 end
 
 

@@ -336,8 +336,6 @@ bool zkl_stakes_have(const struct stakes *stakes, const struct stake *stake);
 enum zkl_code zkl_request_refusal(const struct zkl_session *session);
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout);
-void zkl_request_ref(struct zkl_request *request);
-void zkl_request_unref(struct zkl_request *request);
 void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
 /*

@@ -148,11 +148,14 @@ struct zkl_event {
     size_t position;              /* QUEUED: 2 = next */
     enum zkl_phase phase;         /* LEASE */
     enum zkl_session_state state; /* STATE */
-    const struct zkl_step *step;  /* STEP: constant until the next event is taken */
+    const struct zkl_step *step;  /* STEP: constant until the next event is taken, or kept */
 };
 
 /* Takes the next event; false when there is none. */
 bool zkl_session_next_event(zkl_session *session, struct zkl_event *event);
+/* The step of that event is the caller's from now on, to be given to zkl_step_free(). */
+void zkl_session_keep_step(zkl_session *session);
+void zkl_step_free(const struct zkl_step *step); /* needs no session */
 
 /* --- what it tells ------------------------------------------------------------------------- */
 
@@ -367,6 +370,9 @@ const char *zkl_request_data(const zkl_request *request, size_t *size,
 size_t zkl_request_refused(const zkl_request *request); /* which of its ops, from 1; 0: none */
 int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that one; SET only */
 size_t zkl_request_signalled(const zkl_request *request);
+/* What it has stays as it is until the second, also when it is dropped meanwhile. */
+void zkl_request_ref(zkl_request *request);
+void zkl_request_unref(zkl_request *request);
 void zkl_request_cancel(zkl_request *request, enum zkl_code why);
 void zkl_request_drop(zkl_request *request); /* cancels; releases a lease not taken */
 

@@ -47,7 +47,9 @@ void zkl_inbox_update(struct zkl_client *client) {
 }
 
 bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more) {
-    bool any = zkl_session_next_event(zkl_client_enter(client), event);
+    zkl_session *session = zkl_client_enter(client);
+    bool any = zkl_session_next_event(session, event);
+    if (any && event->kind == ZKL_EVENT_STEP) zkl_session_keep_step(session);
     *more = !is_empty(client);
     zkl_client_leave(client);
     return any;
