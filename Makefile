@@ -72,7 +72,7 @@ $(BUILD)/5.4/zklock/core.so: $(SOURCES) $(HEADERS)
 $(BUILD)/5.1/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,$(LUAJIT_INCDIR))
 
-# Debian's other Luas. Plain Lua 5.1 cannot load what LuaJIT can: it lacks functions of LuaJIT's.
+# Debian's other Luas.
 $(BUILD)/lua5.%/zklock/core.so: $(SOURCES) $(HEADERS)
 	$(call module,/usr/include/lua5.$*,-O0)
 
@@ -256,6 +256,7 @@ include spec/neighbours/neighbours.mk
 include spec/mutants/mutants.mk
 include spec/fuzz/fuzz.mk
 include spec/alloc/alloc.mk
+include spec/finalizers/finalizers.mk
 include spec/memory/memory.mk
 include spec/nginx/nginx.mk
 
@@ -308,7 +309,8 @@ test-tsan-faults test-tsan-early test-tsan-late: test-tsan-%:
 # On a server in memory, by both Luas: specs whose tests, but those with the tag #server, ask for
 # nothing that only a real one has.
 IN_MEMORY = $(patsubst %,spec/%_spec.lua,bell combine condition condition_end guard handles handoff kept lock \
-	locked metrics multi owner queue revoke run rwlock semaphore turns unfair watch with) \
+	locked metrics multi owner queue revoke run rwlock semaphore timeout turns unfair \
+	watch with) \
 	spec/fault/process_spec.lua $(wildcard spec/loops/*_spec.lua)
 
 # $(call in-memory,<build>,<lua>,<specs>)

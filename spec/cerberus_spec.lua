@@ -190,6 +190,9 @@ describe("the options of cerberus", function()
             "switch takes the name of an engine, or \"\" for the next in the order, not nil")
         assert.error_matches(function() client:switch("zookeeper", -1) end,
             "timeout must be a number of seconds")
+        assert.error_matches(function() client:switch("zookeeper", { wait = 1 }) end,
+            'no option "wait" in the options of switch: there are timeout')
+        assert.is_true(client:switch("zookeeper", { timeout = 10 }))
         assert.equal("unsupported", code_of(alone("redis-set"):switch "zookeeper"))
     end)
 

@@ -246,7 +246,7 @@ describe("a condition", function()
         local function take_all()
             local take = select(2, program(b))
             repeat
-                local job = take()
+                local job = select(2, assert(take()))
                 taken[#taken + 1] = job
             until job == "last"
         end

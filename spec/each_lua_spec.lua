@@ -164,3 +164,16 @@ describe("an event loop", function()
         if is_plain_51 then unsupported(nil, result, code) else assert.is_nil(code) end
     end)
 end)
+
+
+describe("the prompt", function()
+    it("reads Lua, shows what it gives, and goes on after an error", function()
+        local text = rig.shell([[printf '%%s\n' 'x = 6 * 7' x 'for i = 1, 2 do' 'print(i)' end \
+            'y = = 1' 'session:mutx("/a")' 'error "mine"' |
+            %s bin/zklock repl --hosts memory:repl 2>&1]], os.getenv "ZKLOCK_LUA" or "lua5.4")
+        for _, said in ipairs{ "> 42\n", ">> 1\n2\n", "stdin:1: unexpected symbol near '='\n",
+                               ": did you mean mutex?\n", "stdin:1: mine\n> \n" } do
+            assert.is_truthy(text:find(said, 1, true), said .. text)
+        end
+    end)
+end)

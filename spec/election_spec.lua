@@ -5,6 +5,7 @@ local zklock = require "zklock"
 
 local server, path, a, b
 local wait_for = rig.wait_for
+local unpack = table.unpack or unpack
 
 before_each(function()
     server, path = rig.shared(), rig.path()
@@ -104,6 +105,22 @@ describe("an election", function()
         end)
         assert.is_false(ok)
         assert.equal(problem, raised)
+        server:wait_for_nodes(path, 0)
+    end)
+
+    it("contends again after a lead that was lost, and says so of the last one", function()
+        local terms = 0
+        local function lose(lease)
+            server:foreign("delete %s", server:nodes(path)[1])
+            wait_for("lost", function() return select(3, lease:check(20)) == "lost" end)
+        end
+        local done = { a:election(path):lead(function(lease)
+            terms = terms + 1
+            if terms ~= 2 then lose(lease) end
+            if terms == 3 then return true end
+        end) }
+        assert.equal(3, terms)
+        rig.is_refused("lost", path, unpack(done, 1, 3))
         server:wait_for_nodes(path, 0)
     end)
 

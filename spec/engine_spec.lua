@@ -19,6 +19,7 @@ local SOON = 0.05    -- seconds for which something is waited for that does not 
 local PATIENT = 20   -- seconds for which something is waited for that does: less than any lease
 
 local code_of, new_name, open, two = engines.code_of, engines.new_name, engines.open, engines.two
+local unpack = table.unpack or unpack
 local servers, redis
 
 
@@ -234,6 +235,15 @@ describe("a lock", function()
 end)
 
 
+-- Somebody removes the row of a lock of sql-table.
+local function lose_row(lock)
+    local connection = database.open(servers.folder .. "/locks.db")
+    connection:execute(("DELETE FROM contentMethodLock WHERE resource_name = %s")
+        :format(connection:text(lock.name)))
+    connection:close()
+end
+
+
 -- --- with a lease time ------------------------------------------------------------------------
 
 describe("a lock with a lease time", function()
@@ -253,6 +263,32 @@ describe("a lock with a lease time", function()
             assert.is_true(got:release())
         end)
     end
+
+    for _, name in ipairs{ "redis-set", "redlock", "sql-table" } do
+        it("that was lost before its function's end is not true of with: " .. name, function()
+            local mine = open(name, name ~= "sql-table" and { lease = 0.1 } or nil)
+                :mutex(new_name())
+            local results = { mine:with(PATIENT, function(lease, word)
+                if name == "sql-table" then lose_row(mine)
+                else rig.wait_for("its end", function() return not lease:held() end) end
+                return word, "sold"
+            end, "done") }
+            assert.is_nil(results[1])
+            assert.same({ "lost", "done", "sold" }, { results[3], results[4], results[5] })
+        end)
+    end
+
+    it("whose server does not answer is given up once, and with is true", function()
+        local mine, releases = open("redis-set"):mutex(new_name()), 0
+        mine.way = setmetatable({
+            release = function()
+                releases = releases + 1
+                require("zklock.engine.failure").raise("connection", "nobody is there")
+            end,
+        }, { __index = mine.way })
+        assert.same({ true, "done" }, { mine:with(PATIENT, function() return "done" end) })
+        assert.equal(1, releases)
+    end)
 
     it("of redis-expire is released by whoever had it before (BUG-16, PIT-07, DEMO-18)", function()
         local mine, yours = two("redis-expire", nil, { lease = 1 })
@@ -292,10 +328,7 @@ describe("sql-table (ALG-01)", function()
         local mine, yours = two "sql-table"
         local lease = assert(mine:acquire(PATIENT))
         assert.is_true(lease:check())
-        local connection = database.open(servers.folder .. "/locks.db")
-        connection:execute(("DELETE FROM contentMethodLock WHERE resource_name = %s")
-            :format(connection:text(mine.name)))
-        connection:close()
+        lose_row(mine)
         local got = assert(yours:acquire(PATIENT))
         assert.equal("lost", code_of(lease:release()))
         assert.is_true(got:check())
@@ -366,7 +399,8 @@ describe("sql-optimistic (ALG-02)", function()
             end
             assert.same({ true, "done" }, { mine:with(disturbed_until(2), "done") })
             assert.equal(3, runs)
-            assert.equal("lost", code_of(mine:with(disturbed_until(100))))
+            local results = { mine:with(disturbed_until(100), "done") }
+            assert.same({ "lost", "done" }, { code_of(unpack(results, 1, 3)), results[4] })
             assert.equal(3 + 4, runs)
         end)
     end

@@ -70,7 +70,7 @@ describe("a guard", function()
 
     it("of a stale holder gives lost, and nothing was written", function()
         foreign("delete %s", server:nodes(path)[1])
-        refused("lost", "nothing was written", lease:guard{ { "set", store, "0" } })
+        refused("lost", nil, lease:guard{ { "set", store, "0" } })
         assert.same({ "10", 0 }, { session:get(store) })
         assert.equal("lost", lease:state())
     end)
@@ -142,9 +142,9 @@ describe("a guard whose session is in trouble #server", function()
         assert.same({ "9", 1 }, { session:get(store) })
     end)
 
-    it("says that nothing was written, if it was not sent", function()
+    it("gives timeout if it was not sent: nothing is written", function()
         proxy:break_off(session)
-        refused("timeout", "nothing was written",
+        refused("timeout", nil,
                 lease:guard{ { "set", store, "9" }, timeout = 0.1 })
         proxy:command("accept")
         rig.wait_for("held", function() return lease:check(20) end)
@@ -154,15 +154,17 @@ describe("a guard whose session is in trouble #server", function()
     for fault, expected in pairs{ ["drop-request"] = "10", ["drop-reply"] = "9" } do
         it("is not sent again when its answer is lost (" .. fault .. ")", function()
             proxy:command("%s multi 1", fault)
-            refused("timeout", "not known", lease:guard{ { "set", store, "9" }, timeout = 20 })
+            refused("unknown", "connection loss",
+                    lease:guard{ { "set", store, "9" }, timeout = 20 })
             assert.is_true(lease:check(20)) -- a write behind it would be there now
             assert.equal(expected, stock())
         end)
     end
 
-    it("says so when the answer does not come in time", function()
+    it("gives unknown when the answer does not come in time", function()
         proxy:command("hold multi 1")
-        refused("timeout", "not known", lease:guard{ { "set", store, "9" }, timeout = 0.2 })
+        refused("unknown", "it may have been carried out",
+                lease:guard{ { "set", store, "9" }, timeout = 0.2 })
         proxy:command("flow")
     end)
 
@@ -175,14 +177,28 @@ describe("a guard whose session is in trouble #server", function()
         assert.equal("10", stock())
     end)
 
-    it("ends with the session", function()
-        proxy:command("hold multi 1")
+    for what, stop in pairs{
+        close = function() session:close() end,
+        interrupt = function(writer) assert.equal(1, session:interrupt(writer)) end,
+    } do
+        it("ends by " .. what .. ": what was sent is unknown", function()
+            local writer
+            proxy:command("hold multi 1")
+            zklock.run(function()
+                writer = coroutine.running()
+                refused("unknown", nil, lease:guard{ { "set", store, "9" }, timeout = 20 })
+            end, function()
+                rig.wait_for("the request", function() return session:stats().in_flight > 0 end)
+                stop(writer)
+            end)
+        end)
+    end
+
+    it("ends by close: what was not sent is closed", function()
+        proxy:break_off(session)
         zklock.run(function()
             refused("closed", nil, lease:guard{ { "set", store, "9" }, timeout = 20 })
-        end, function()
-            rig.wait_for("the request", function() return session:stats().in_flight > 0 end)
-            session:close()
-        end)
+        end, function() session:close() end)
         refused("released", nil, lease:guard{ { "set", store, "9" } })
     end)
 

@@ -65,6 +65,36 @@ describe("the collector", function()
         collect_until("released", function() return session:stats().claims == 0 end)
     end)
 
+    it("releases a lease whose callbacks nobody stopped, though stop is kept", function()
+        local stops, called = {}, setmetatable({}, { __mode = "k" })
+        do
+            local lease = assert(session:mutex(path):acquire(20))
+            for i, name in ipairs{ "on_lost", "on_revoke" } do
+                local function fn() return lease end
+                called[fn] = true
+                stops[i] = lease[name](lease, fn)
+            end
+        end
+        collect_until("released", function() return session:stats().claims == 0 end)
+        collect_until("collected", function() return next(called) == nil end)
+        for _, stop in ipairs(stops) do stop() end
+    end)
+
+    it("takes a callback that was stopped, while the lease is held and stop is kept", function()
+        local lease = assert(session:mutex(path):acquire(20))
+        local stops, called = {}, setmetatable({}, { __mode = "k" })
+        for i, name in ipairs{ "on_lost", "on_revoke" } do
+            local big = {}
+            local function fn() return big end
+            called[fn] = true
+            stops[i] = lease[name](lease, fn)
+            stops[i]()
+        end
+        collect_until("collected", function() return next(called) == nil end)
+        for _, stop in ipairs(stops) do stop() end
+        assert.is_true(lease:check(20))
+    end)
+
     it("ends a wait whose coroutine was dropped", function()
         local holder = assert(rig.session(server.hosts):mutex(path):acquire(20))
         zklock.driver{ wait = function(_, request)

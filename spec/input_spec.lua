@@ -217,10 +217,6 @@ describe("with a session,", function()
          'unknown option "timeout"', "known: wait")
     test("release refuses a wait in a string", function() lease:release{ wait = "1" } end,
          "wait must be a number")
-    test("check refuses a string", function() lease:check("1") end,
-         'timeout must be a number, not "1"')
-    test("queue refuses a string", function() lock:queue("1") end,
-         'timeout must be a number, not "1"')
     test("on_lost refuses nil", function() lease:on_lost() end, "must be a function, not nil")
     test("on_lost refuses a table", function() lease:on_lost{} end, "must be a function, not table")
 

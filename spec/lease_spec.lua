@@ -228,10 +228,10 @@ describe("a lease", function()
         lose(leases[1])
         assert.equal("lost", select(3, leases[1]:release()))
         assert.equal("lost", select(3, leases[2]:release{ wait = 20 }))
-        assert.is_true(lock:with(5, function(lease)
+        assert.equal("lost", select(3, lock:with(5, function(lease)
             leases[3] = lease
             lose(lease)
-        end))
+        end)))
         leases[4] = hold(lock)
         lose(leases[4])
         leases[5] = hold(lock) -- and this one is not
@@ -343,6 +343,103 @@ describe("on_lost", function()
         lock.session:dispatch()
         assert.equal("lost", code)
         assert.equal("held", again:state())
+    end)
+end)
+
+
+-- What has the callbacks called, once.
+local makers = {
+    on_lost = function(lease)
+        delete_node(lease)
+        assert.equal("lost", select(3, lease:check(20)))
+        lease.session:dispatch()
+    end,
+    on_revoke = function(lease)
+        local session = lease.session
+        lease:on_revoke(function() lease.heard = true end) -- the last one: all were called
+        assert.equal(1, session:mutex(lease.path):revoke(20))
+        rig.wait_for("the wish", function() return lease.heard end)
+    end,
+}
+
+for name, make in pairs(makers) do
+    describe(name, function()
+        local lease, told
+        before_each(function()
+            lease, told = hold(rig.session(server.hosts, { timeout = 30 }):mutex(rig.path())), {}
+        end)
+
+        local function teller(text)
+            return function() told[#told + 1] = text end
+        end
+
+        local function register(fn)
+            return lease[name](lease, fn)
+        end
+
+        it("calls in the order of registration, what was registered twice twice", function()
+            local a, b = teller("a"), teller("b")
+            local expected = {}
+            for i, fn in ipairs{ b, a, teller("c"), a, teller("d"), b } do
+                register(fn)
+                expected[i] = ("bacadb"):sub(i, i)
+            end
+            make(lease)
+            assert.same(expected, told)
+            register(a)
+            assert.equal("a", told[7]) -- at once, and the others are not called again
+            assert.equal(7, #told)
+        end)
+
+        it("gives stop: that registration is not called any more, the others are", function()
+            local a = teller("a")
+            local stops = { register(a), register(teller("b")), register(a), register(a) }
+            stops[1]()
+            stops[3]()
+            stops[1]()
+            make(lease)
+            assert.same({ "b", "a" }, told)
+            for _, stop in ipairs(stops) do stop() end
+        end)
+
+        it("may be stopped in a callback: of itself, and of what is still to be called",
+           function()
+            local stops = {}
+            stops[1] = register(function()
+                teller("first")()
+                for i = 1, 3 do stops[i]() end
+            end)
+            stops[2] = register(teller("second"))
+            stops[3] = register(teller("third"))
+            register(teller("last"))
+            make(lease)
+            assert.same({ "first", "last" }, told)
+        end)
+
+        it("calls what a callback registers, too, and each of the others once", function()
+            register(function() register(teller("within")) end)
+            register(teller("after"))
+            make(lease)
+            assert.same({ "after", "within" }, told)
+        end)
+    end)
+end
+
+
+describe("on_lost", function()
+    it("does not tell what was before, when a callback waited while it became lost", function()
+        local proxy = rig.proxy_for_test(server.hosts)
+        local lease = hold(rig.session(proxy.hosts, { timeout = 3 }):mutex(rig.path()))
+        lease:on_lost(function(_, state)
+            if state == "suspect" then
+                busy_until(function() return lease:state() == "lost" end)
+                lease.session:dispatch()
+            end
+        end)
+        local told = listen(lease)
+        proxy:break_off(lease.session)
+        rig.wait_for("lost", function() return told[1] end)
+        assert.same({ "lost" }, told)
     end)
 end)
 

@@ -197,6 +197,51 @@ describe("a session that is cut off", function()
         assert.equal(1, #memory:children("/sale/bun"))
     end)
 
+    it("does not know whether a write was carried out whose answer was lost", function()
+        local lease, answer = rig.hold(one:mutex("/sale/bun")), nil
+        memory:delay(60)
+        zklock.run(function()
+            answer = { lease:guard{ { "create", "/stock", "1" }, timeout = 20 } }
+        end, function()
+            rig.wait_for("the write", function() return memory:children("/stock") end)
+            memory:cut(one)
+            memory:delay(0)
+        end)
+        assert.equal("unknown", answer[3])
+        assert.equal("timeout", select(3, lease:guard{ { "set", "/stock", "2" }, timeout = 0 }))
+        memory:heal(one)
+        assert.is_true(lease:check(20))
+        assert.equal("1", (one:get("/stock")))
+    end)
+
+    it("does not know whether a signal was given whose answer was lost", function()
+        local condition = one:mutex("/sale/bun"):condition("c")
+        local count, answer, nothing = 0, nil, nil
+        zklock.run(function()
+            assert(two:mutex("/sale/bun"):with(function(lease)
+                assert(two:mutex("/sale/bun"):condition("c"):wait(lease, 30))
+                count = count + 1
+            end))
+        end, function()
+            rig.wait_for("the waiter", function()
+                return #(memory:children("/sale/bun-condition-c") or {}) == 1
+            end)
+            local lease = rig.hold(one:mutex("/sale/bun"))
+            local sets = one:stats().sets
+            memory:delay(0.5) -- of the list's answer and the write's
+            zklock.run(function()
+                answer = { condition:signal(lease, 20) }
+            end, function()
+                rig.wait_for("the write", function() return one:stats().sets > sets end)
+                memory:cut(one)
+                memory:delay(0)
+                nothing = { condition:signal(lease, 0) }
+                one:close()
+            end)
+        end)
+        assert.same({ "unknown", "timeout", 1 }, { answer[3], nothing[3], count })
+    end)
+
     it("hears of a change that came meanwhile", function()
         local lease, value = rig.hold(two:mutex("/sale/bun")), nil
         assert(lease:guard{ { "create", "/stock", "1" } })

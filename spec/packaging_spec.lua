@@ -139,6 +139,20 @@ describe("make install", function()
 end)
 
 
+describe("a module that was built for another Lua", function()
+    for lua, other in pairs{ luajit = "lua5.1", ["lua5.1"] = "5.1" } do
+        it("says so when " .. lua .. " loads it, and how to build it", function()
+            local build = ("build/%s/zklock/core.so"):format(other)
+            rig.shell("env -u MAKEFLAGS make -s %s", build)
+            local text = rig.shell("LUA_CPATH='build/%s/?.so' %s -e 'require \"zklock.core\"' 2>&1",
+                                   other, lua)
+            assert.matches("zklock was built for [%w .]+, and this is [%w .]+: build it with "
+                .. "that one's headers, as by LUA_INCDIR=/usr/include/" .. lua, text)
+        end)
+    end
+end)
+
+
 describe("the packages of `rig/packages http mysql`", function()
     it("have all that mariadb-install-db needs", function()
         local folder = rig.shell("mktemp -d"):match("[^\n]+")

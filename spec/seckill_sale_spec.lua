@@ -393,6 +393,24 @@ describe("a sale", function()
         end)
     end
 
+    for fault, left in pairs{ ["drop-reply"] = 9, ["drop-request"] = 10 } do
+        it("knows by its order what came of a purchase without an answer: " .. fault, function()
+            local proxy = rig.proxy_for_test(HOSTS)
+            local stores, root = require "zklock.seckill.store.zookeeper", rig.path()
+            local place = { zookeeper = proxy.hosts, root = root, products = { bun = 10 },
+                            buyers = 1 }
+            local lease = rig.hold(rig.session(HOSTS):mutex(root .. "/parent"))
+            local store = stores.create(place)
+            proxy:command("%s multi 1", fault)
+            local ok, sold = pcall(store.sell, store,
+                                   { product = "bun", left = 9, buyer = 1, quantity = 1 })
+            assert.same({ left == 9, left }, { ok and sold, store:stock "bun" })
+            assert.is_true(ok or sold:find("unknown: ", 1, true) == 1, sold)
+            store:close()
+            lease:release()
+        end)
+    end
+
     it("prints its verdict", function()
         assert.matches("^autumn: RIGHT, 10 sold and 90 left of 100\n"
             .. "10 sold, 0 refused, 0 failed in ", tostring(sale{ name = "autumn" }))

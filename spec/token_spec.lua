@@ -92,12 +92,12 @@ describe("the recipe of tokens #server", function()
         rig.close_sessions()
     end)
 
-    -- README's function, with a session of this test's.
+    -- README's function, with a session of this test's, and that session.
     local function purchase_of_readme()
         local source, count = block_of("README.md", "lua", "")
             :gsub('zklock%.connect%b()', 'require("spec.rig").session(...)')
         assert.equal(1, count)
-        return assert(load_text(source .. "\nreturn purchase"))(server.hosts)
+        return assert(load_text(source .. "\nreturn purchase, session"))(server.hosts)
     end
 
     it("sells, and says when it is sold out", function()
@@ -114,12 +114,15 @@ describe("the recipe of tokens #server", function()
         local first = open(function()
             rig.wait_for("the next holder", function() return second.shows end)
         end)
-        local purchase, path = purchase_of_readme(), "/locks/" .. SKU
+        local purchase, session = purchase_of_readme()
         zklock.run(function()
-            purchase(first, SKU, 1)
+            local ok, message, code, result = purchase(first, SKU, 1)
+            rig.is_refused("lost", nil, ok, message, code)
+            assert.equal("bought", result)
         end, function()
             rig.wait_for("a reader", function() return first.has_read end)
-            server:foreign("delete '%s'", server:nodes(path)[1])
+            server:foreign("delete '%s'", server:nodes("/locks/" .. SKU)[1])
+            rig.wait_for("the loss", function() return session:stats().losses == 1 end)
             assert.same({ true, "bought" }, { purchase(second, SKU, 1) })
         end)
         assert.same({ 2, STOCK - 2 }, { first.sold + second.sold, left() })

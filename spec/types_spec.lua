@@ -138,6 +138,7 @@ describe("the types", function()
         LockedOptions = function(options) return session:locked("/a", 1, print, options) end,
         ElectionOptions = function(options) return session:election("/a", options) end,
         CloseOptions = function(options) return session:close(options) end,
+        TimeoutOptions = function(options) return lock:queue(options) end,
         CombineOptions = function(options) return lock:combine(print, options) end,
         ReleaseOptions = function(options) return objects.lease:release(options) end,
     } do

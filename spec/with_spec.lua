@@ -104,6 +104,79 @@ describe("with", function()
         free()
     end)
 
+    --- Somebody deletes the lock's node, or the first part's.
+    local function lose(lease)
+        server:foreign("delete %s", server:nodes(path)[1])
+        rig.wait_for("lost", function() return select(3, lease:check(20)) == "lost" end)
+    end
+
+    local kinds = {
+        ["a mutex"] = function() return lock end,
+        ["a write lock"] = function() return session:rwlock(path):write() end,
+        ["a read lock"] = function() return session:rwlock(path):read() end,
+        ["a semaphore"] = function() return session:semaphore(path, 3) end,
+        ["a mutex in turns"] = function() return session:mutex(path, { order = "turns" }) end,
+        ["an unfair mutex"] = function() return session:mutex(path, { order = "none" }) end,
+        ["a kept mutex"] = function() return session:mutex(path, { keep = 5 }) end,
+        ["a multi-lock"] = function()
+            return session:multi{ lock, session:mutex(path .. "/second") }
+        end,
+    }
+
+    for kind, make in pairs(kinds) do
+        it("says that " .. kind .. " was lost; what fn gave stands behind the code", function()
+            local results = given(make():with(5, function(lease, ...)
+                lose(lease)
+                return ..., nil, "sold", nil
+            end, "first"))
+            assert.equal(7, results.n)
+            rig.is_refused("lost", path, unpack(results, 1, 3))
+            assert.is_truthy(results[2]:find("has run", 1, true), results[2])
+            assert.same({ "first", nil, "sold" }, { results[4], results[5], results[6] })
+        end)
+    end
+
+    it("says so of every hold of the grant", function()
+        local inner, outer
+        outer = given(lock:with(function()
+            inner = given(lock:with(function(lease) lose(lease) return 1 end))
+            return 2
+        end))
+        assert.same({ 4, "lost", 1 }, { inner.n, inner[3], inner[4] })
+        assert.same({ 4, "lost", 2 }, { outer.n, outer[3], outer[4] })
+    end)
+
+    it("of a lock that was lost passes an error of fn unchanged", function()
+        local problem = {}
+        local ok, raised = pcall(lock.with, lock, function(lease)
+            lose(lease)
+            error(problem)
+        end)
+        assert.is_false(ok)
+        assert.equal(problem, raised)
+    end)
+
+    it("is true when fn gave the lease up itself, lost or not", function()
+        local code
+        assert.is_true(lock:with(function(lease)
+            lose(lease)
+            code = select(3, lease:release())
+        end))
+        assert.equal("lost", code)
+    end)
+
+    it("is true when the lease is suspect at the end", function()
+        local memory = zklock.memory("with")
+        memory:reset()
+        local own = rig.session("memory:with", { timeout = 60 })
+        local results = given(own:mutex(path):with(function(lease)
+            assert(memory:cut(own))
+            return lease:state()
+        end))
+        assert.same({ n = 2, true, "suspect" }, results)
+        memory:heal(own)
+    end)
+
     it("lets fn yield and go on, and holds meanwhile", function()
         local thread = coroutine.wrap(function()
             return lock:with(function(_, a)

@@ -4,7 +4,8 @@
 
 ---@alias zklock.Code
 ---| "timeout"        the deadline passed; of a try: it is not known whether the lock is free
----| "lost"           the lease was lost before it was given up
+---| "unknown"        it may have been carried out: guard, signal, broadcast, submit
+---| "lost"           the lease was lost before it was given up; of `with`, `lead`: fn did run
 ---| "released"       this handle was given up before
 ---| "expired"        the ZooKeeper session ended while waiting
 ---| "connection"     connect found no server in time
@@ -24,6 +25,10 @@
 
 ---@alias zklock.SessionState "connecting"|"connected"|"suspended"|"expired"|"closed"
 ---@alias zklock.LeaseState "held"|"suspect"|"lost"|"released"
+
+---Wherever seconds may be given, a table may, too.
+---@class zklock.TimeoutOptions
+---@field timeout? number seconds
 
 ---@class zklock
 ---@field _NAME string
@@ -199,7 +204,7 @@ function zklock.metrics(labels) end
 ---@field on_event? fun(event: zklock.Event)
 ---@field drain? number seconds, in nginx: what a wait has left when its worker goes; default 0.5
 ---@field recover? string a folder: the sessions of dead processes are ended
----@field grace? number seconds, with `recover`: waited before that; default 0
+---@field grace? number seconds, with `recover`: waited before a dead session ends; default 0
 ---@field tls? any "unsupported": docs/tls.md has a recipe
 
 ---@alias zklock.EventKind
@@ -328,7 +333,7 @@ function session:close(options) end
 ---@field drain_waiters? boolean false: those that wait get "closed" at once
 
 ---@param path string
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? data
 ---@return integer|string version or message
 ---@return zklock.Code? code "no_node", "auth", "timeout", "closed"
@@ -432,7 +437,7 @@ local election = {}
 function election:lead(fn) end
 
 ---Who leads.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return string? identity
 ---@return string? data or message
 ---@return integer|zklock.Code|nil token or code: "no_node", "auth", "timeout", "closed"
@@ -502,19 +507,22 @@ function lock:acquire(options) end
 ---@param fn fun(lease: zklock.Lease, ...): ...
 ---@param ... any
 ---@return true? ok
----@return any ... what fn gives; or message, code
+---@return any ... what fn gives; or message, code, and behind "lost" what fn gave
 function lock:with(options, fn, ...) end
 
 ---@class zklock.CombineOptions
 ---@field most? integer items of one hold, default 100
+---@field max_waiters? integer "busy" where so many items, or other contenders, wait already
+---@field timeout? number seconds of a submit that gives none; nil: for ever
+---@field max_hold? number seconds after which a hold is lost
 
 ---Gathers what many want, and carries it out in one hold.
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@param options? zklock.CombineOptions
----@return fun(item: any, timeout: number?): any, string?, zklock.Code? submit
+---@return fun(item: any, timeout?: number|zklock.TimeoutOptions): any, string?, zklock.Code? submit
 function lock:combine(fn, options) end
 
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return zklock.Contender[]? line
 ---@return string? message
 ---@return zklock.Code? code
@@ -538,7 +546,7 @@ function lock:queue(timeout) end
 ---@field revoked? boolean
 
 ---Asks the holder to give way.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count
 ---@return string? message
 ---@return zklock.Code? code
@@ -555,21 +563,21 @@ local condition = {}
 
 ---Gives the lock up, waits for a signal, and has the lock again.
 ---@param lease zklock.Lease
----@param timeout? number seconds; nil: for ever
+---@param timeout? number|zklock.TimeoutOptions seconds; nil: for ever
 ---@return true? ok
 ---@return string? message
 ---@return zklock.Code? code
 function condition:wait(lease, timeout) end
 
 ---@param lease zklock.Lease
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count
 ---@return string? message
 ---@return zklock.Code? code
 function condition:signal(lease, timeout) end
 
 ---@param lease zklock.Lease
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return integer? count
 ---@return string? message
 ---@return zklock.Code? code
@@ -592,17 +600,18 @@ function lease:held() end
 ---@return number seconds that are certain without any contact
 function lease:remaining() end
 
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
 ---@return zklock.Code? code "lost", "released", "timeout", "closed"
 function lease:check(timeout) end
 
 ---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
+---@return fun() stop
 function lease:on_lost(fn) end
 
 ---A write lease becomes a read lease.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|zklock.TimeoutOptions seconds, default: the session timeout
 ---@return true? ok
 ---@return string? message
 ---@return zklock.Code? code
@@ -618,6 +627,7 @@ function lease:downgrade(timeout) end
 function lease:release(options) end
 
 ---@param fn fun(lease: zklock.Lease)
+---@return fun() stop
 function lease:on_revoke(fn) end
 
 ---{ "set", path, data [, version] }, { "create", path, data }, { "delete", path [, version] } or

@@ -11,7 +11,7 @@ function Sale.new(session, pay)
 end
 
 
---- true; or nil, message, code: "sold_out", "lost" (nothing was sold), "timeout" …
+--- true; or nil, message, code: "sold_out", "lost" (nothing was sold), "unknown" (perhaps) …
 function Sale:buy(product)
     local lease, message, code = self.session:mutex("/sale/" .. product):acquire(5)
     if not lease then return nil, message, code end

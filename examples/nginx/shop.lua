@@ -40,8 +40,12 @@ function _M.buy()
     local sku = (ngx.var.arg_sku or ""):match("^%w+$")
     if not sku then return ngx.exit(ngx.HTTP_BAD_REQUEST) end
     if not session then return ngx.exit(ngx.HTTP_SERVICE_UNAVAILABLE) end
-    local ok, answer = session:mutex("/shop/" .. sku, { metrics = "shop" }):with(3, sell, sku)
-    if not ok then ngx.status = ngx.HTTP_SERVICE_UNAVAILABLE end
+    local ok, answer, code = session:mutex("/shop/" .. sku, { metrics = "shop" }):with(3, sell, sku)
+    if code == "lost" then -- it may have been sold: nothing to be tried again
+        ngx.status = ngx.HTTP_INTERNAL_SERVER_ERROR
+    elseif not ok then
+        ngx.status = ngx.HTTP_SERVICE_UNAVAILABLE
+    end
     ngx.say(answer)
 end
 

@@ -24,6 +24,9 @@ local running, status = coroutine.running, coroutine.status
 ---@field lock zklock.Lock
 ---@field fn fun(lease: zklock.Lease, items: any[]): any[]
 ---@field most integer
+---@field max_waiters? integer items that wait, and contenders before one hold
+---@field timeout? number seconds, of those that do not give one themselves
+---@field max_hold? number seconds, of each hold
 ---@field queue zklock.EntryQueue
 ---@field weak { runner: zklock.Runner? }
 ---@field inside table<thread, zklock.Lease> coroutines that run fn; weak
@@ -35,7 +38,9 @@ local running, status = coroutine.running, coroutine.status
 local function is_inside(self)
     local runner, task, own = runners.of(self), current_task(), running() or "main"
     if runner and (runner.thread == own or task and runner.task == task) then return true end
-    for thread, lease in pairs(self.inside) do
+    local inside = {} -- status() makes an object: a finalizer may change the set
+    for thread, lease in pairs(self.inside) do inside[thread] = lease end
+    for thread, lease in pairs(inside) do
         local known = thread == own or thread == "main"
         local state = known and "running" or not task and status(thread)
         local calls = state == "running" or state == "normal"
@@ -61,7 +66,9 @@ end
 
 -- Carries out one item in the caller's coroutine, which may hold the lock already.
 local function alone(self, item, timeout)
-    local lease, message, code = self.lock:acquire(timeout)
+    local lease, message, code = self.lock:acquire{
+        timeout = timeout, max_waiters = self.max_waiters, max_hold = self.max_hold,
+    }
     if not lease then return nil, message, code end
     return scope(lease, carry_out_one, self, lease, item)
 end
@@ -88,10 +95,16 @@ local function submit_together(self, item, owner, timeout)
 end
 
 
+local function is_crowded(self)
+    local most = self.max_waiters
+    return most and self.queue:has(most)
+end
+
+
 local function submit(self, item, timeout)
     local session, path = self.lock.session, self.lock.path
     if item == nil then misuse.refuse("submit takes an item, not nil") end
-    options.timeout(timeout)
+    timeout = options.timeout(timeout, self.timeout)
     if session:forked() then return failure("forked", path) end
     local refusal, why = wait.refusal(session)
     if refusal then return nil, refusal, why end
@@ -101,6 +114,9 @@ local function submit(self, item, timeout)
     if timeout == 0 then
         if runners.of(self) then return failure("busy", path) end
         return alone(self, item, timeout)
+    end
+    if is_crowded(self) then
+        return failure("busy", path, "as many wait as max_waiters allows")
     end
     return submit_together(self, item, owner, timeout)
 end
@@ -118,6 +134,9 @@ return function(lock, fn, opts)
         lock = lock,
         fn = fn,
         most = opts.most,
+        max_waiters = opts.max_waiters,
+        timeout = opts.timeout,
+        max_hold = opts.max_hold,
         queue = new_queue(),
         weak = setmetatable({}, { __mode = "v" }),
         inside = setmetatable({}, { __mode = "kv" }),

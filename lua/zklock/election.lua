@@ -4,7 +4,7 @@ local Follower = require "zklock.follower"
 local failure = require "zklock.failure"
 local options = require "zklock.options"
 local receiver = require "zklock.receiver"
-local scope = require "zklock.scope"
+local section = require "zklock.section"
 
 local setmetatable = setmetatable
 
@@ -29,19 +29,21 @@ end
 ---@param fn fun(lease: zklock.Lease): boolean?
 ---@return true? done
 ---@return string? message why it contends no more
----@return string? code
+---@return string? code "lost": fn returned true, but the lead was lost before
 function Election:lead(fn)
     options.callback(fn, "what lead runs")
     while true do
         local lease, message, code = acquire(self)
         if not lease then return nil, message, code end
-        if scope(lease, fn, lease) then return true end
+        local led, result, lost, done = section(lease, fn)
+        if led and result then return true end
+        if done then return nil, result, lost end
     end
 end
 
 
 --- Who leads.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return string? identity
 ---@return string? data or message
 ---@return integer|string|nil token or code: "no_node" if nobody leads

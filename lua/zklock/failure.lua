@@ -6,6 +6,7 @@ local SUBJECT = 4096 -- bytes of it that a message repeats
 
 local texts = {
     timeout = "not done in time",
+    unknown = "it may have been carried out",
     lost = "the lease was lost",
     released = "this lease was released before",
     expired = "the ZooKeeper session expired",

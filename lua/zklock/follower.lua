@@ -27,26 +27,30 @@ function Follower.describe(entry)
 end
 
 
--- Calls `after` with the request when that is done. The one before is done with: its number must
--- not be had again before its own call has ended, so this is what such a call ends with.
-function Follower:await(handle, after)
-    local before = self.request
-    self.request = Request.new(self.session, handle)
-    self.request:on_done(function(request)
+-- Begins a request by that method of the session's handle, and calls `after` with it when it is
+-- done. The one before is done with: its number must not be had again before its own call has
+-- ended, so this is what such a call ends with.
+function Follower:await(after, method, ...)
+    local session, before = self.session, self.request
+    local request = Request.new(session)
+    request:on_done(function()
         if not self.stopped then after(self, request) end
     end)
+    local handle = session.handle[method](session.handle, ...)
+    request:begin(handle, handle:id())
+    self.request = request
     if before then before:close() end
 end
 
 
 function Follower:ask()
-    local session, lock = self.session, self.lock
-    self:await(session.handle:queue(lock.path, lock.claim, session:timeout()), self.take)
+    local lock = self.lock
+    self:await(self.take, "queue", lock.path, lock.claim, self.session:timeout())
 end
 
 
 function Follower:rest()
-    self:await(self.session.handle:pause(PAUSE), self.ask)
+    self:await(self.ask, "pause", PAUSE)
 end
 
 

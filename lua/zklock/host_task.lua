@@ -17,11 +17,10 @@ local last = 0
 return function()
     if not ngx then return nil end
     local ctx = ngx.ctx
-    local task = ctx[KEY]
-    if not task then
+    if not ctx[KEY] then
         last = last + 1
-        task = { name = "task " .. last, owners = {}, waits = {} }
-        ctx[KEY] = task
+        local task = { name = "task " .. last, owners = {}, waits = {} }
+        ctx[KEY] = ctx[KEY] or task -- a finalizer may have asked for it
     end
-    return task
+    return ctx[KEY]
 end

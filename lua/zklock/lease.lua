@@ -7,8 +7,8 @@ local options = require "zklock.options"
 local receiver = require "zklock.receiver"
 local wait = require "zklock.wait"
 
-local ipairs, pairs = ipairs, pairs
-local pcall, setmetatable = pcall, setmetatable
+local ipairs, pcall, setmetatable = ipairs, pcall, setmetatable
+local remove = table.remove
 local brief = misuse.brief
 
 local methods = {}
@@ -61,7 +61,7 @@ end
 
 
 --- Asks the server, in one round trip.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return true? ok
 ---@return string? message
 ---@return string? code
@@ -81,8 +81,7 @@ local function describe(request, writes, code, detail)
         return ('write %d, %s "%s": %s'):format(refused, kind, brief(path), detail)
     end
     if code == "unsupported" then return detail or 'the lock has order = "none"' end
-    if not request.handle:sent() then return "nothing was written" end
-    return "no answer: whether it was written is not known"
+    return detail
 end
 
 
@@ -103,7 +102,7 @@ end
 -- default: the session timeout
 ---@return true? ok
 ---@return table|string versions of the nodes after it, false where there is none; or message
----@return string? code
+---@return string? code "unknown": it may have been carried out; after any other nothing is written
 function methods:guard(writes)
     local session = self.session
     local list, timeout = options.guard(writes)
@@ -131,7 +130,7 @@ end
 
 --- A write lease becomes a read lease: other readers come in, writers do not. Its token
 -- stays. When the owner holds it twice, the lock stays a writer's until both have.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return true? ok
 ---@return string? message
 ---@return string? code "unsupported", "lost", "released", "timeout"
@@ -163,23 +162,27 @@ function methods:release(opts)
 end
 
 
--- A scope ends: nobody asks how it went.
+--- Gives it up at the end of a scope.
+---@return string code "ok", "lost", "released"
 function methods:close()
-    self.handle:release()
+    return self.handle:release()
 end
 
 Lease.__close = methods.close
 
 
--- Calls each callback that was not told this yet; `quiet` is no news.
+-- Calls each callback that was not told this yet, in their order; `quiet` is no news. A callback
+-- may register another, stop one, or wait: then newer news may have been told to all.
 local function tell(self, callbacks, news, quiet)
-    local untold = {} -- a callback may register another
-    for fn, told in pairs(callbacks) do
-        if told ~= news then untold[#untold + 1] = fn end
-    end
-    for _, fn in ipairs(untold) do
-        callbacks[fn] = news
-        if news ~= quiet then self.session:call(fn, self, news) end
+    local all = {}
+    for i, callback in ipairs(callbacks) do all[i] = callback end
+    callbacks.news = news
+    for _, callback in ipairs(all) do
+        if callbacks.news ~= news then return end
+        if callback.fn and callback.told ~= news then
+            callback.told = news
+            if news ~= quiet then self.session:call(callback.fn, self, news) end
+        end
     end
 end
 
@@ -197,11 +200,28 @@ function methods:tell()
 end
 
 
--- Has `fn` called from now on; at once if there is news already. `field` has the callbacks. Not
--- for a lease that was released; but a lease whose owner waits in a condition comes back.
+-- What ends the calls of one callback. It keeps nothing from the collector: the lease has the list.
+local function stopper(callbacks, callback)
+    local weak = setmetatable({ callbacks = callbacks, callback = callback }, { __mode = "v" })
+    return function()
+        local list, ended = weak.callbacks, weak.callback
+        if not (list and ended) then return end
+        for i = #list, 1, -1 do
+            if list[i] == ended then remove(list, i) end
+        end
+        ended.fn = nil
+    end
+end
+
+
+-- Has `fn` called from now on; at once if there is news already. `field` has the callbacks, in the
+-- order in which they were registered. Not for a lease that was released; but a lease whose owner
+-- waits in a condition comes back.
 local function listen(self, field, fn, quiet)
-    self[field] = self[field] or {}
-    self[field][fn] = quiet
+    local made, callback = {}, { fn = fn, told = quiet }
+    local callbacks = self[field] or made -- a finalizer may have made them
+    self[field] = callbacks
+    callbacks[#callbacks + 1] = callback
     self.id = self.handle:id()
     if not self.number then
         self.session.listening = self.session.listening + 1
@@ -209,23 +229,27 @@ local function listen(self, field, fn, quiet)
         self.session.leases[self] = true
     end
     self:tell()
+    return stopper(callbacks, callback)
 end
 
 
 --- Calls fn(lease, "suspect"|"lost") when it comes to that; at once if it has.
 -- It runs inside any wait or session:dispatch(). Never for a release.
 ---@param fn fun(lease: zklock.Lease, state: "suspect"|"lost")
+---@return function stop it is not called any more
 function methods:on_lost(fn)
-    listen(self, "of_loss", options.callback(fn, "on_lost's argument"), "held")
+    return listen(self, "of_loss", options.callback(fn, "on_lost's argument"), "held")
 end
 
 
 --- Calls fn(lease) when a client asks for the lock; at once if one has asked before. It runs
 -- inside any wait or session:dispatch(). To give way is up to the holder.
 ---@param fn fun(lease: zklock.Lease)
+---@return function stop it is not called any more
 function methods:on_revoke(fn)
-    listen(self, "of_revoke", options.callback(fn, "on_revoke's argument"), false)
+    local stop = listen(self, "of_revoke", options.callback(fn, "on_revoke's argument"), false)
     self.handle:listen()
+    return stop
 end
 
 

@@ -13,6 +13,7 @@ local options = require "zklock.options"
 local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
 local scope = require "zklock.scope"
+local section = require "zklock.section"
 local take_queue = require "zklock.queue"
 local token_uses = require "zklock.token_uses"
 local wait = require "zklock.wait"
@@ -82,12 +83,13 @@ local function attempt(self, opts, limit, begun)
     local left = limit and max(limit - (now() - begun), 0)
     local quiet = not opts.on_queued
     local trying = opts.timeout == 0
+    local request = Request.new(session, nil, owner)
+    request.on_queued, request.path = opts.on_queued, self.path
     local handle, id, done = self.way.ask(self, owner, left, trying, quiet, opts)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
-    local request = Request.new(session, handle, owner, id)
-    request.on_queued, request.path = opts.on_queued, self.path
+    request:begin(handle, id)
     return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
 end
 
@@ -130,21 +132,17 @@ function Lock:acquire(arg)
 end
 
 
-local function results(...)
-    return true, ...
-end
-
-
 local function with(self, opts, fn, ...)
     local lease, message, code = acquire(self, opts)
     if not lease then return nil, message, code end
-    return results(scope(lease, fn, lease, ...))
+    return section(lease, fn, ...)
 end
 
 
 --- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) while holding the
 -- lock and releases it after, also when fn raises; the error passes unchanged.
----@return true? ok then what fn gives; nil, message, code if the lock was not had
+---@return true? ok then what fn gives; nil, message, code if the lock was not had; nil, message,
+-- "lost" and what fn gave if it was lost: fn did run
 function Lock:with(given, fn, ...)
     if type(given) == "function" then return with(self, check(self), given, fn, ...) end
     if type(fn) ~= "function" then
@@ -187,7 +185,7 @@ end
 
 --- Asks each holder of the lock now to give way: its lease:on_revoke is called. Whether it
 -- does is up to it. Curator's makeRevocable() hears it, too.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return integer? count of the holders that were asked
 ---@return string? message
 ---@return string? code
@@ -197,7 +195,7 @@ end
 
 
 --- The contenders, first in line first, of every client that we know.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return table? queue
 ---@return string? message
 ---@return string? code
@@ -224,9 +222,11 @@ end
 --- Gathers what the coroutines of this process want of the lock, and carries it out in one hold:
 -- fn(lease, items) is given items in order of arrival, and gives a list of as many results.
 ---@param fn fun(lease: zklock.Lease, items: any[]): any[]
----@param opts? { most?: integer } items of one hold, default 100
----@return fun(item: any, timeout?: number): any, string?, string? submit gives the item's result;
--- nil, message, code if it was not carried out, or nobody knows
+---@param opts? { most?: integer, max_waiters?: integer, timeout?: number, max_hold?: number }
+-- `most` items in one hold, default 100; a `timeout` of submits that give none
+---@return fun(item: any, timeout?: number|table): any, string?, string? submit gives the item's
+-- result; nil, message, code: "unknown": it may be carried out; "lost": it was, but not to the end
+-- under the lock; after any other it is not
 function Lock:combine(fn, opts)
     return combine(self, fn, opts)
 end
@@ -241,7 +241,7 @@ end
 receiver(Lock, Lock, "lock")
 
 
---- Runs fn(...) while holding the lock, as with() does; the options are checked.
+--- Runs fn(...) while holding the lock; the options are checked. It does not tell of a loss.
 ---@return any what fn gives; nil, message, code if the lock was not had
 function Lock.run(lock, opts, fn, ...)
     local lease, message, code = acquire(lock, opts)

@@ -436,7 +436,12 @@ function _M.labels(given)
 end
 
 
-local combine_fields = { most = check.count }
+local combine_fields = {
+    most = check.count,
+    max_waiters = check.count,
+    timeout = check.duration,
+    max_hold = check.positive,
+}
 
 local combine_defaults = { most = 100 }
 
@@ -459,10 +464,18 @@ function _M.permits(given, limit)
 end
 
 
---- A last parameter `timeout`, or its default.
+local timeout_fields = { timeout = check.duration }
+
+--- A last parameter `timeout`: seconds, or a table that has them; or its default.
 function _M.timeout(given, default)
+    if type(given) == "number" then
+        check.duration(given, "timeout")
+    elseif type(given) == "table" then
+        given = complete(given, timeout_fields, NOTHING, "the table of a timeout").timeout
+    elseif given ~= nil then
+        refuse("timeout must be seconds, or a table { timeout = seconds }, not %s", show(given))
+    end
     if given == nil then return default end
-    check.duration(given, "timeout")
     return given
 end
 

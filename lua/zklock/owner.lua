@@ -15,13 +15,13 @@ local real = { numbers = setmetatable({}, { __mode = "k" }), last = 0 }
 
 local function number_of(object)
     local owners = here.process and here.process.owners or real
-    local number = owners.numbers[object]
-    if not number then
+    local numbers = owners.numbers
+    if not numbers[object] then
         owners.last = owners.last + 1
-        number = "object " .. owners.last
-        owners.numbers[object] = number
+        local number = "object " .. owners.last
+        numbers[object] = numbers[object] or number -- a finalizer may have asked for it
     end
-    return number
+    return numbers[object]
 end
 
 

@@ -48,23 +48,30 @@ end
 Request.__close = Request.close
 
 
+--- Makes session:dispatch() find it, and session:interrupt(owner) too.
+function Request:begin(handle, id)
+    self.handle, self.id = handle, id
+    self.requests[id] = self
+end
+
+
 receiver(Request, Request, "request")
 
 
---- Wraps a C request and makes session:dispatch() find it, and
--- session:interrupt(owner) too.
-function Request.new(session, handle, owner, id)
-    id = id or handle:id()
+--- Wraps a C request, of which nothing more is heard if it was done before: a finalizer, which may
+-- run wherever an object is made, may have had that delivered. One that has to be heard of begins
+-- after this, without a handle here.
+function Request.new(session, handle, owner)
     local self = setmetatable({
-        handle = handle,
-        id = id,
+        handle = false,
+        id = false,
         owner = owner,
         requests = session.requests,
         callback = false,
         told = false,
         pause = false,
     }, Request)
-    session.requests[id] = self
+    if handle then self:begin(handle, handle:id()) end
     return self
 end
 

@@ -9,12 +9,13 @@
 -- scheduler does not have to be taken back: it counts while a coroutine that it
 -- resumed runs, and nothing refers to it but the run that made it.
 
+local members = require "zklock.members"
 local scope = require "zklock.scope"
 
 local close = coroutine.close -- Lua 5.4
 local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
 local status, yield = coroutine.status, coroutine.yield
-local error, ipairs, pairs = error, ipairs, pairs
+local error, ipairs = error, ipairs
 local select, setmetatable = select, setmetatable
 local insert, sort = table.insert, table.sort
 
@@ -139,11 +140,11 @@ end
 
 
 function Run:start(fn, ...)
-    local thread, ready = create(fn), self.scheduler.ready
+    local thread = create(fn)
     self.live, self.started = self.live + 1, self.started + 1
     self.tasks[thread] = self.started
     self.scheduler.run_of[thread] = self
-    ready[#ready + 1] = { thread = thread, arguments = { n = select("#", ...), ... } }
+    self.scheduler:add{ thread = thread, arguments = { n = select("#", ...), ... } }
 end
 
 
@@ -167,26 +168,30 @@ function Run:fail(problem)
 end
 
 
+-- Its tasks with that status.
+local function tasks_of(self, wanted)
+    local found = {}
+    for _, thread in ipairs(members(self.tasks)) do
+        if status(thread) == wanted then
+            found[#found + 1] = { number = self.tasks[thread] or 0, thread = thread }
+        end
+    end
+    return found
+end
+
+
 -- A task that another one closed has ended, and told nobody.
 function Run:bury()
-    local dead = {}
-    for thread, place in pairs(self.tasks) do
-        if status(thread) == "dead" then dead[#dead + 1] = { number = place, thread = thread } end
-    end
-    for _, each in in_order(dead) do self:ended(each.thread) end
+    for _, each in in_order(tasks_of(self, "dead")) do self:ended(each.thread) end
 end
 
 
 --- Ends what still runs: after an error, or an interrupt. What it waits for is given up.
 function Run:close()
     self.over = true
-    local suspended = {}
-    for thread, place in pairs(self.tasks) do
-        if close and status(thread) == "suspended" then
-            suspended[#suspended + 1] = { number = place, thread = thread }
-        end
+    for _, each in in_order(close and tasks_of(self, "suspended") or {}) do
+        if status(each.thread) == "suspended" then close(each.thread) end
     end
-    for _, each in in_order(suspended) do close(each.thread) end
     self.scheduler:forget(self)
 end
 
@@ -221,10 +226,16 @@ function Scheduler:new_pause(request)
 end
 
 
-function Scheduler:wake(waiter)
+--- To be resumed. What is added is made before: a finalizer may add something meanwhile.
+function Scheduler:add(entry)
     local ready = self.ready
+    ready[#ready + 1] = entry
+end
+
+
+function Scheduler:wake(waiter)
     waiter.woken = true
-    ready[#ready + 1] = waiter
+    self:add(waiter)
 end
 
 
@@ -236,8 +247,9 @@ function Scheduler:forget(run)
     end
     self.sleepers = others
     local waiters = {}
-    for thread, waiter in pairs(self.paused) do
-        if waiter.run:is_within(run) then
+    for _, thread in ipairs(members(self.paused)) do
+        local waiter = self.paused[thread]
+        if waiter and waiter.run:is_within(run) then
             waiters[#waiters + 1] = waiter
             self.paused[thread] = nil
         end
@@ -245,7 +257,7 @@ function Scheduler:forget(run)
     for _, waiter in in_order(waiters) do
         if waiter.request then waiter.request:close() end
     end
-    for each in pairs(self.runs) do
+    for _, each in ipairs(members(self.runs)) do
         if each:is_within(run) then
             each.tasks = {}
             self.runs[each] = nil
@@ -260,7 +272,7 @@ function Scheduler:stopped(run, thread, ok, ...)
     if not ok then return run:fail((...)) end
     if status(thread) == "dead" then return run:ended(thread, ...) end
     -- A task that yields by itself means: later.
-    if run.tasks[thread] then self.ready[#self.ready + 1] = { thread = thread } end
+    if run.tasks[thread] then self:add{ thread = thread } end
 end
 
 
@@ -293,9 +305,9 @@ end
 
 --- The running coroutine sleeps until then.
 function Scheduler:sleep_until(due)
-    local sleepers, at = self.sleepers, #self.sleepers
     local sleeper = self:new_pause()
     sleeper.due = due
+    local sleepers, at = self.sleepers, #self.sleepers
     while at > 0 and sleepers[at].due <= due do at = at - 1 end
     insert(sleepers, at + 1, sleeper)
     sleeper:rest()
@@ -314,9 +326,7 @@ end
 
 --- Tasks that others closed have ended.
 function Scheduler:bury()
-    local runs = {}
-    for run in pairs(self.runs) do runs[#runs + 1] = run end
-    for _, run in in_order(runs) do run:bury() end
+    for _, run in in_order(members(self.runs)) do run:bury() end
 end
 
 

@@ -10,6 +10,7 @@ local current_task = require "zklock.host_task"
 local failure = require "zklock.failure"
 local here = require "zklock.here"
 local key_reader = require "zklock.key"
+local members = require "zklock.members"
 local metrics = require "zklock.metrics"
 local misuse = require "zklock.misuse"
 local multi = require "zklock.multi"
@@ -57,7 +58,7 @@ function deliver.request(self, id)
     if not request then return end
     request.told = true
     if request.callback then request.callback(request) end
-    self.requests[id] = nil
+    if self.requests[id] == request then self.requests[id] = nil end
 end
 
 function deliver.queued(self, id, position)
@@ -98,14 +99,15 @@ end
 
 -- What an error cut short: something had been taken out of the inbox, and was not delivered.
 local function deliver_again(self)
-    local done, state = {}, self.handle:state()
-    for id, request in pairs(self.requests) do
-        if request:done() then done[#done + 1] = id end
+    local ids = members(self.requests)
+    sort(ids)
+    for _, id in ipairs(ids) do
+        local request = self.requests[id]
+        if request and request:done() then deliver.request(self, id) end
     end
-    sort(done)
-    for _, id in ipairs(done) do deliver.request(self, id) end
     tell_leases(self)
     for _, watcher in ipairs(Watcher.all(self)) do deliver.watcher(self, watcher.id) end
+    local state = self.handle:state()
     if state ~= self.told then deliver.state(self, state) end
 end
 
@@ -260,14 +262,12 @@ end
 
 -- Ends the waits of the owner with that text.
 function Session:interrupt_key(key)
-    local ids, count = {}, 0
-    for id, request in pairs(self.requests) do
-        if request.owner == key then ids[#ids + 1] = id end
-    end
+    local ids, count = members(self.requests), 0
     sort(ids)
     for _, id in ipairs(ids) do
         local request = self.requests[id]
-        if request and request:interrupt() then count = count + 1 end
+        local waits = request and request.owner == key
+        if waits and request:interrupt() then count = count + 1 end
     end
     return count
 end
@@ -366,7 +366,7 @@ end
 
 
 --- Reads a node. A holder reads what the holders before it wrote.
----@param timeout? number seconds, default: the session timeout
+---@param timeout? number|table seconds, or { timeout }, default: the session timeout
 ---@return string? data
 ---@return integer|string version for lease:guard; or message
 ---@return string? code "no_node", "auth", "timeout"
@@ -389,10 +389,11 @@ function Session:watch(path, fn)
     options.node(path)
     options.callback(fn, "what watch calls")
     if self:forked() then return failure("forked", path) end
-    local handle, code = self.handle:watch(path)
-    if not handle then return failure(code, path) end
-    local watcher = Watcher.new(self, handle, path, fn)
-    return function() watcher:stop() end
+    local watcher, code
+    local function stop() watcher:stop() end
+    watcher, code = Watcher.new(self, path, fn)
+    if not watcher then return failure(code, path) end
+    return stop
 end
 
 

@@ -22,9 +22,9 @@ function _M.note(lock)
         return
     end
     uses[key] = "mixed"
-    session.mixed = session.mixed or {}
-    session.mixed[#session.mixed + 1] =
-        { event = "mixed_tokens", path = lock.path, time = os.time() }
+    local mixed, event = {}, { event = "mixed_tokens", path = lock.path, time = os.time() }
+    session.mixed = session.mixed or mixed -- a finalizer may have made it
+    session.mixed[#session.mixed + 1] = event
 end
 
 

@@ -4,10 +4,11 @@
 -- A driver says how its poller starts and stops, and how a waiter is woken. What it keeps is
 -- referred to by its loop alone: with the loop, what waits in it is collected and given up.
 
+local members = require "zklock.members"
 local scope = require "zklock.scope"
 
 local collectgarbage, error = collectgarbage, error
-local next, pairs, pcall, setmetatable = next, pairs, pcall, setmetatable
+local ipairs, next, pcall, setmetatable = ipairs, next, pcall, setmetatable
 
 ---@class zklock.Waiters
 ---@field session zklock.Session
@@ -45,7 +46,7 @@ end
 function Waiters:dispatch()
     local ok, problem = pcall(self.session.dispatch, self.session)
     if ok then return end
-    for waiter in pairs(self.set) do
+    for _, waiter in ipairs(members(self.set)) do
         waiter.problem = problem
         self.driver.wake(waiter)
     end

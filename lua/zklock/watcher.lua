@@ -6,13 +6,25 @@ local pairs, setmetatable, sort = pairs, setmetatable, table.sort
 
 ---@class zklock.Watcher
 ---@field handle? userdata nil: it was stopped
+---@field looks integer so many times it was looked at
 local Watcher = {}
 Watcher.__index = Watcher
 
 
+-- Whether there is anything to tell, and that.
+local function look(self, handle)
+    local code, data, version = handle:look()
+    if code == "ok" then return true, data, version end
+    if code == "no_node" then return true, nil end
+    if code then return true, failure(code, self.path, data) end
+end
+
+
 -- Calls the function; then it was told, however that went. What ends this before that does not
--- undo anything: the session's next dispatch() tells it.
-local function told(self, handle, ...)
+-- undo anything: the session's next dispatch() tells it. A finalizer that ran during the look may
+-- have stopped it, or told what is newer.
+local function tell(self, handle, looks, any, ...)
+    if not any or self.handle ~= handle or self.looks ~= looks then return end
     self.session:protect(self.fn, ...)
     if self.handle == handle then handle:told() end
 end
@@ -20,12 +32,10 @@ end
 
 --- Tells what there is to tell, if there is anything.
 function Watcher:tell()
-    local handle = self.handle
+    local handle, looks = self.handle, self.looks + 1
     if not handle then return end
-    local code, data, version = handle:look()
-    if code == "ok" then return told(self, handle, data, version) end
-    if code == "no_node" then return told(self, handle, nil) end
-    if code then return told(self, handle, failure(code, self.path, data)) end
+    self.looks = looks
+    tell(self, handle, looks, look(self, handle))
 end
 
 
@@ -47,15 +57,22 @@ function Watcher.all(session)
 end
 
 
---- The session refers to it until it is stopped.
-function Watcher.new(session, handle, path, fn)
+--- The session refers to it until it is stopped. It is there before there is news for it, which a
+-- finalizer may have delivered.
+---@return zklock.Watcher?
+---@return string? code
+function Watcher.new(session, path, fn)
     local self = setmetatable({
         session = session,
-        handle = handle,
-        id = handle:id(),
+        handle = false,
+        id = false,
         path = path,
         fn = fn,
+        looks = 0,
     }, Watcher)
+    local handle, code = session.handle:watch(path)
+    if not handle then return nil, code end
+    self.handle, self.id = handle, handle:id()
     session.watchers[self.id] = self
     return self
 end

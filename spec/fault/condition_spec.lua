@@ -205,6 +205,21 @@ describe("a signal", function()
         assert.equal(1, signalled("signal", "cut-after multi 1", { b, c, b }))
     end)
 
+    it("whose answer does not come in time is unknown: it wakes one all the same", function()
+        local told
+        local order = scene:come({ b }, function()
+            local lease, condition = holding(a)
+            quiet()
+            proxy:command("hold multi 1")
+            told = { condition:signal(lease, 0.5) }
+            proxy:command("flow")
+            rig.released(lease)
+        end)
+        assert.equal("unknown", told[3])
+        assert.equal(1, #order)
+        scene:nothing_left(a, b)
+    end)
+
     it("wakes the only one, also when its answer is lost", function()
         assert.is_true(signalled("signal", "drop-reply multi 1", { b }) <= 1)
     end)

@@ -110,6 +110,17 @@ function app.alone()
 end
 
 
+--- Holds the lock until it is lost, and says what with gives.
+function app.lose()
+    local ok, message, code, result = lock():with(function(lease)
+        news[#news + 1] = "inside"
+        while lease:state() ~= "lost" do ngx.sleep(0.01) end
+        return "sold"
+    end)
+    return say(tostring(ok), " ", tostring(code), " ", tostring(result), " ", message)
+end
+
+
 --- Holds it until /drop, or until somebody asks for it; then it takes another one first.
 function app.keep()
     local lease, message, code = lock():acquire{ timeout = tonumber(arg("timeout")) }

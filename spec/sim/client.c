@@ -45,7 +45,10 @@ void client_begin(struct client *client) {
 void client_end(struct client *client) {
     if (!client->zk) return;
     feeds_heed(false);
-    EACH_WISH(client, wish) user_leave(wish);
+    EACH_WISH(client, wish) {
+        wish->signal = 0; /* what was sent goes on */
+        user_leave(wish);
+    }
     EACH_DEED(client, deed) deed_drop(deed);
     if (client->drain) zkl_request_drop(client->drain);
     zkl_session_close(client->zk);
@@ -80,12 +83,19 @@ static bool is_unknown_watch(const struct client *client, const struct zkl_rpc *
     return true;
 }
 
+/* The link has no memory for a guard, or for a signal. */
+static bool is_short(const struct call *call) {
+    if (!world.setting.shortage || call->kind != CALL_GUARD || choose(4) != 3) return false;
+    world.shortages++;
+    return true;
+}
+
 /* Perhaps for the next connection. False: the library does not take it. */
 static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) {
     const struct call *call = call_of(client, id);
     const struct zkl_claim *claim = call->stake ? &call->stake->claim : NULL;
     const struct shadow *shadow = claim ? shadow_of(client, claim) : NULL;
-    if (client->expiring || is_unknown_watch(client, rpc)) return false;
+    if (client->expiring || is_unknown_watch(client, rpc) || is_short(call)) return false;
     struct item item = {.what = REQUEST,
                         .id = id,
                         .rpc = *rpc,
@@ -94,7 +104,8 @@ static bool send(struct client *client, uint64_t id, const struct zkl_rpc *rpc) 
                         .issued = clock_of(client),
                         .czxid = claim ? claim->czxid : 0,
                         .taken = shadow && shadow->taken,
-                        .guard = call->kind == CALL_GUARD ? guard_sent(client, call) : 0};
+                        .guard = guard_sent(client, call),
+                        .signal = user_signal_sent(client, call)};
     client->sent = world.now;
     session_heard(client); /* a server reads at once; what it then does may take its time */
     queue_push(&client->up, &item);
@@ -253,6 +264,7 @@ static void answer(struct client *client, const struct item *item) {
         answer_lost(client, item);
         return;
     }
+    rules_on_answer(item);
     if (is_proof(item)) rules_on_proof(client, item->issued);
     switch (item->rpc.kind) {
     case ZKL_RPC_GET:

@@ -247,6 +247,7 @@ void deed_touch(void) {
 /* --- what is sent, and what is told ------------------------------------------------------- */
 
 unsigned guard_sent(const struct client *client, const struct call *call) {
+    if (call->kind != CALL_GUARD) return 0;
     EACH_DEED(client, deed) {
         if (deed->kind != DEED_GUARD || deed->request != call->request) continue;
         rules_on_guard(&world.guards[deed->guard], &call->request->stakes);

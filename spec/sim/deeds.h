@@ -15,7 +15,7 @@ void deed_begin(struct client *client);
 bool deed_may_touch(void);
 void deed_touch(void);
 
-/* A guard's transaction is sent: which of the guards it is; 0: a signal. */
+/* A guard's transaction is sent: which of the guards it is; 0: none. */
 unsigned guard_sent(const struct client *client, const struct call *call);
 
 /* What the session tells. False: it is of no deed. */

@@ -94,7 +94,7 @@ static void mix_item(const struct item *item, zkl_time now) {
     mix((uint64_t)item->what << 8 | (uint64_t)item->taken << 1 | item->arrived);
     mix((uint64_t)(uint32_t)item->error << 32 | item->refused);
     mix((uint64_t)item->czxid);
-    mix(item->guard);
+    mix((uint64_t)item->signal << 32 | item->guard);
     mix((uint64_t)item->view);
     mix((uint64_t)item->node << 32 ^ (uint64_t)item->session << 1 ^ (uint64_t)item->line);
     for (int i = 0; i < OPS; i++) mix((uint64_t)item->nodes[i]);
@@ -216,7 +216,8 @@ static void mix_request_of(const struct zkl_session *session, const struct zkl_r
     mix_stakes(session, &request->stakes);
     for (size_t i = 0; i < request->queued; i++) mix_text(request->queue[i].name);
     mix((uint64_t)request->listed << 32 | request->signalled);
-    if (request->guard) mix((uint64_t)request->guard->refused << 1 | request->guard->sent);
+    mix(request->effects);
+    if (request->guard) mix(request->guard->refused);
 }
 
 static void mix_path(const struct path *path, zkl_time now) {
@@ -262,7 +263,7 @@ static void mix_zk(struct zkl_session *session, zkl_time now) {
 static void mix_wish(const struct zkl_session *session, const struct wish *wish, zkl_time now) {
     mix((uint64_t)wish->doing << 16 | (uint64_t)wish->cancelled << 8 | wish->outlasted << 2 |
         wish->trying << 1 | wish->ended);
-    mix((uint64_t)wish->kind << 32 | wish->all);
+    mix((uint64_t)wish->kind << 32 | wish->signal << 1 | wish->all);
     mix((uint64_t)wish->saw);
     mix((uint64_t)wish->owner << 16 | (uint64_t)wish->verdict << 8 | wish->again << 1 | wish->away);
     mix_time(wish->deadline, now);
@@ -280,9 +281,13 @@ static void mix_deed(const struct zkl_session *session, const struct deed *deed,
 }
 
 static void mix_guarded(const struct guarded *guard) {
-    mix((uint64_t)guard->parts << 32 | guard->carried << 1 | guard->denied);
+    mix((uint64_t)guard->parts << 32 | guard->carried << 2 | guard->open << 1 | guard->denied);
     for (unsigned i = 0; i < guard->parts; i++) mix((uint64_t)guard->places[i]);
     mix((uint64_t)guard->served << 32 | (uint32_t)guard->error << 8 | guard->refused);
+}
+
+static void mix_signalling(const struct signalling *signal) {
+    mix((uint64_t)signal->open << 2 | signal->carried << 1 | signal->denied);
 }
 
 static void mix_datum(const struct datum *datum) {
@@ -342,6 +347,7 @@ bool fingerprint_seen(void) {
     for (int i = 0; i < LINES; i++)
         mix((uint64_t)world.children[i].watched << 8 | world.children[i].kept);
     for (unsigned i = 1; i <= world.guard_count; i++) mix_guarded(&world.guards[i]);
+    for (unsigned i = 1; i <= world.signal_count; i++) mix_signalling(&world.signals[i]);
     for (unsigned i = 0; i < world.setting.servers; i++) {
         mix((uint64_t)world.servers[i].seen << 1 | world.servers[i].apart);
         mix_time(world.servers[i].report, world.now);

@@ -49,10 +49,19 @@ static bool is_enabled(enum move move) {
     return world.setting.moves >> move & 1 && (world.faults || !is_fault(move));
 }
 
+/* A guard or a signal is under way, whose answer may get lost. */
+static bool has_writes(struct queue *queue) {
+    unsigned i = 0;
+    while (i < queue->count && !queue_at(queue, i)->guard && !queue_at(queue, i)->signal) i++;
+    return i < queue->count;
+}
+
 static void add(enum move move, int who) {
+    struct client *client = &world.clients[who];
+    bool likely = move == MOVE_SEVER && (has_writes(&client->up) || has_writes(&client->down));
     possible.moves[possible.count] = move;
     possible.who[possible.count] = who;
-    possible.weights[possible.count++] = weights[move];
+    possible.weights[possible.count++] = likely ? 12 * weights[move] : weights[move];
 }
 
 /* Whether it is possible is asked only if the setting has it. */

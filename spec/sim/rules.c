@@ -265,6 +265,20 @@ void rules_on_signalled(const struct wish *wish) {
     }
 }
 
+void rules_on_signal_given(const struct item *item) {
+    struct signalling *signal = &world.signals[item->signal];
+    require(!signal->denied, "nobody has a signal that was told not to be given");
+    signal->carried = true;
+}
+
+void rules_on_signal_end(const struct wish *wish, enum zkl_code code) {
+    struct signalling *signal = &world.signals[wish->signal];
+    if (!wish->signal || code == ZKL_OK) return;
+    if (code == ZKL_IN_DOUBT) require(signal->open, "a signal that may have been given was sent");
+    else require(!signal->carried, "nobody has a signal that was told not to be given");
+    signal->denied = code != ZKL_IN_DOUBT;
+}
+
 /* Its node may be gone since: then it is told. */
 void rules_on_stay(const struct wish *wish, enum zkl_code code) {
     require(wish->doing == WAITS, "only a user that is away stays");

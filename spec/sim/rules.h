@@ -22,6 +22,7 @@ bool rules_has_run_out(const struct client *client, const struct wish *wish);
 void rules_on_left(const struct client *client, const struct wish *wish); /* waited for the end */
 void rules_on_stay(const struct wish *wish, enum zkl_code code);          /* it could not wait */
 void rules_on_signalled(const struct wish *wish);
+void rules_on_signal_end(const struct wish *wish, enum zkl_code code); /* however it went */
 void rules_on_step(struct client *client, const struct zkl_step *step);
 
 /* Of deeds (rules_deeds.c): */
@@ -32,6 +33,8 @@ bool rules_is_up_to_date(const struct deed *deed); /* its user knows how its nod
 /* A guard is sent for a grant; its transaction is carried out. */
 void rules_on_guard(struct guarded *guard, const struct stakes *stakes);
 void rules_on_guarded(const struct item *item);
+void rules_on_signal_given(const struct item *item); /* at the leader */
+void rules_on_answer(const struct item *item);       /* what was sent has an answer */
 
 /* A claim's node, if it has one; of a writer perhaps its reader, before the claim knows. */
 struct node *node_of(const struct zkl_claim *claim);

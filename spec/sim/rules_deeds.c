@@ -10,6 +10,7 @@
 
 /* The places that its grant has: a reader has its writer's. */
 void rules_on_guard(struct guarded *guard, const struct stakes *stakes) {
+    guard->open = true;
     guard->parts = (unsigned)stakes->count;
     for (size_t i = 0; i < stakes->count; i++) {
         const struct stake *stake = zkl_stakes_at(stakes, i);
@@ -67,24 +68,21 @@ static void check_refusal(const struct guarded *guard, const struct zkl_request 
     require(zkl_request_refused(request) == op, "a guard says which write was refused");
 }
 
-static bool is_open(const struct zkl_request *request) {
-    switch (zkl_request_code(request)) {
-    case ZKL_TIMEOUT:
-    case ZKL_CLOSED:
-    case ZKL_INTERRUPTED: return zkl_request_sent(request);
-    default: return false;
-    }
-}
-
 static void check_guard(const struct deed *deed) {
     struct guarded *guard = &world.guards[deed->guard];
     enum zkl_code code = zkl_request_code(deed->request);
     if (code == ZKL_OK) require(guard->carried, "what is told to be written is");
-    else if (!is_open(deed->request))
-        require(!guard->carried, "what is told not to be written is not");
+    else if (code == ZKL_IN_DOUBT)
+        require(guard->open, "what is told to be unknown was sent, and had no answer");
+    else require(!guard->carried, "what is told not to be written is not");
     if (code == ZKL_NO_NODE || code == ZKL_AUTH || code == ZKL_CONFLICT)
         check_refusal(guard, deed->request);
-    guard->denied = code != ZKL_OK && !is_open(deed->request);
+    guard->denied = code != ZKL_OK && code != ZKL_IN_DOUBT;
+}
+
+void rules_on_answer(const struct item *item) {
+    world.guards[item->guard].open = false;
+    if (item->signal && item->error != ZKL_ERROR_NONE) world.signals[item->signal].open--;
 }
 
 /* --- questions ------------------------------------------------------------------------------- */
@@ -199,15 +197,15 @@ static bool is_of_lease(const struct deed *deed) {
     return deed->kind == DEED_GUARD || deed->kind == DEED_CHECK;
 }
 
-/* Whether the user may be told so. A guard that was sent is open at once if its answer is lost. */
+/* Whether the user may be told so. */
 static bool is_true(const struct client *client, const struct deed *deed, enum zkl_code code) {
     bool guards = deed->kind == DEED_GUARD;
     bool fixed = is_of_lease(deed) &&
                  zkl_kind_is_fixed(zkl_stakes_at(&deed->request->stakes, 0)->claim.kind);
     switch (code) {
     case ZKL_OK: return true;
-    case ZKL_TIMEOUT:
-        return clock_of(client) >= deed->deadline || (guards && zkl_request_sent(deed->request));
+    case ZKL_TIMEOUT: return clock_of(client) >= deed->deadline;
+    case ZKL_IN_DOUBT: return guards;
     case ZKL_LOST:
     case ZKL_RELEASED: return is_of_lease(deed) && ended(deed);
     case ZKL_EXPIRED: return !is_of_lease(deed) && zkl_session_id(client->zk) == 0;

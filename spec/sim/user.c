@@ -148,7 +148,12 @@ static void drop(struct zkl_request **request) {
     *request = NULL;
 }
 
+/* A signal that is under way ends as one that is interrupted. */
 static void rest(struct wish *wish) {
+    if (wish->doing == SIGNALS) {
+        zkl_request_cancel(wish->deed, ZKL_INTERRUPTED);
+        rules_on_signal_end(wish, zkl_request_code(wish->deed));
+    }
     drop(&wish->deed);
     wish->doing = NOTHING;
 }
@@ -233,8 +238,20 @@ void user_signal(struct client *client, struct wish *wish) {
     client_now(client);
     wish->all = !world.setting.plain && choose(2);
     wish->saw = client->last;
-    begin_deed(wish, SIGNALS, zkl_signal(wish->lease, line_path(CONDITION), wish->all, ZKL_NEVER));
+    wish->signal = world.signal_count < CALLS ? ++world.signal_count : 0;
+    zkl_time timeout = world.setting.plain || choose(2) ? ZKL_NEVER : choose(20) * (TIMEOUT / 10);
+    begin_deed(wish, SIGNALS, zkl_signal(wish->lease, line_path(CONDITION), wish->all, timeout));
     client_settle(client);
+}
+
+unsigned user_signal_sent(const struct client *client, const struct call *call) {
+    if (call->kind != CALL_GUARD) return 0;
+    EACH_WISH(client, wish) {
+        if (wish->doing != SIGNALS || wish->deed != call->request) continue;
+        world.signals[wish->signal].open++;
+        return wish->signal;
+    }
+    return 0;
 }
 
 /* --- what users are told ------------------------------------------------------------- */

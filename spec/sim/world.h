@@ -31,7 +31,8 @@ enum {
     DATA = 2,   /* nodes of users */
     FACTS = 48, /* of each */
     GUARDS = 16,
-    DEEDS = 4, /* of a client at a time */
+    CALLS = 64, /* requests that signal, of those that are known */
+    DEEDS = 4,  /* of a client at a time */
     QUEUE = 256
 };
 
@@ -117,10 +118,18 @@ struct guarded {
     zxid places[LINES];
     int lines[LINES];
     int32_t served;
+    bool open;        /* it was sent, and no answer was had */
     unsigned carried; /* out, so often */
     int error;        /* of the server's last answer, and which operation it refused, from 0 */
     unsigned refused;
     bool denied; /* its user was told that nothing was written */
+};
+
+/* And of a request that signals. */
+struct signalling {
+    unsigned open; /* its writes that were sent, but for those that were refused */
+    bool carried;  /* one was carried out */
+    bool denied;   /* its user was told that nobody has a signal by it */
 };
 
 /* --- the network -------------------------------------------------------------------- */
@@ -157,9 +166,10 @@ struct item {
     zkl_time issued;    /* by the client's clock */
     bool arrived;       /* at the client's library */
     /* for the rules: */
-    int64_t czxid;  /* of the claim that asks, as it knows it */
-    bool taken;     /* it is a waiter's whose lock was granted again */
-    unsigned guard; /* which of the guards it is; 0: none */
+    int64_t czxid;   /* of the claim that asks, as it knows it */
+    bool taken;      /* it is a waiter's whose lock was granted again */
+    unsigned guard;  /* which of the guards it is; 0: none */
+    unsigned signal; /* of which of the requests that signal it is; 0: none */
 };
 
 struct queue {
@@ -185,6 +195,7 @@ struct wish {
     struct zkl_request *deed;    /* and its request */
     zxid saw;                    /* SIGNALS: what its client had seen when it asked */
     bool all;                    /* SIGNALS: a broadcast */
+    unsigned signal;             /* SIGNALS: which; 0: there were too many */
     zkl_time deadline;           /* by the client's clock; of the wait that is out */
     enum zkl_kind kind;
     int32_t limit, batch;
@@ -352,7 +363,9 @@ struct world {
     struct children children[LINES];
     unsigned guard_count;
     struct guarded guards[GUARDS + 1]; /* the first is none */
-    struct client clients[CLIENTS];    /* the last: see world_begin() */
+    unsigned signal_count;
+    struct signalling signals[CALLS + 1]; /* the first is none */
+    struct client clients[CLIENTS];       /* the last: see world_begin() */
 };
 
 extern struct world world;
@@ -533,6 +546,8 @@ void user_downgrade(struct client *client, struct wish *wish);
 bool user_may_wait(const struct client *client);
 void user_wait(struct client *client, struct wish *wish, zkl_time timeout);
 void user_signal(struct client *client, struct wish *wish);
+/* A write of a signal is sent: of which; 0: of none that is known. */
+unsigned user_signal_sent(const struct client *client, const struct call *call);
 void user_leave(struct wish *wish); /* gives back all that it has */
 /* Takes what the session tells; false: that was nothing. */
 bool user_hear(struct client *client);

@@ -531,6 +531,7 @@ void request_transact(int session, struct item *item) {
     for (unsigned i = 0; i < rpc->count; i++)
         item->nodes[i] = apply(&rpc->ops[i], session, item, at);
     if (item->guard) rules_on_guarded(item);
+    if (item->signal) rules_on_signal_given(item);
     server_see(0, world.zxid);
 }
 

@@ -4,6 +4,7 @@ const char *zkl_code_name(enum zkl_code code) {
     switch (code) {
     case ZKL_OK: return "ok";
     case ZKL_TIMEOUT: return "timeout";
+    case ZKL_IN_DOUBT: return "unknown";
     case ZKL_LOST: return "lost";
     case ZKL_RELEASED: return "released";
     case ZKL_EXPIRED: return "expired";
@@ -22,5 +23,5 @@ const char *zkl_code_name(enum zkl_code code) {
     case ZKL_CONTEXT: return "context";
     case ZKL_FORKED: return "forked";
     }
-    return "unknown";
+    return "no code";
 }

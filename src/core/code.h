@@ -10,6 +10,7 @@
 enum zkl_code {
     ZKL_OK,
     ZKL_TIMEOUT,        /* the deadline passed; of a try: no answer showed who has the lock */
+    ZKL_IN_DOUBT,       /* "unknown": it was carried out, or may have been, or may yet be */
     ZKL_LOST,           /* the lease was lost before it was given up */
     ZKL_RELEASED,       /* this handle was given up before */
     ZKL_EXPIRED,        /* the ZooKeeper session ended while waiting */

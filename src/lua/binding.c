@@ -28,6 +28,19 @@ void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods) {
     lua_pop(L, 1);
 }
 
+void zkl_lua_keep(lua_State *L, const char *name, const lua_CFunction *functions, int count) {
+    luaL_getmetatable(L, name);
+    for (int i = 0; i < count; i++) {
+        lua_pushcfunction(L, functions[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_pop(L, 1);
+}
+
+void zkl_lua_push_kept(lua_State *L, int place) {
+    lua_rawgeti(L, lua_upvalueindex(1), place);
+}
+
 struct zkl_box *zkl_lua_box(lua_State *L, const char *name) {
     struct zkl_box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct zkl_box){0};

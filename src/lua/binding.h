@@ -4,8 +4,13 @@
  * Userdata are boxes: `session`, `request`, `lease`, `watcher`. A box is made empty and
  * filled after, so that an error in between leaves a box that can be collected; what is
  * to be in it is made when nothing can raise any more. Nothing here blocks but session:wait(),
- * session:close() and poll(); nothing yields. No mutex is held while Lua is called, so any of it
- * may run from a finalizer. What a user sees is in lua/zklock.
+ * session:close() and poll(); nothing yields. What a user sees is in lua/zklock.
+ *
+ * Any of it may run from a finalizer, and a finalizer at any call that may make a Lua object: at
+ * lua_pushstring(), and in some Luas at lua_pushcfunction(). So no mutex is held at such a call,
+ * and nothing is pointed to that a verb may free or change: it is copied, or counted, while
+ * lua_pcall() pushes it. News that are taken out are told without such a call, or what came after
+ * them could be told first.
  *
  * Works with Lua 5.1 to 5.5 and LuaJIT: only what all of them have is used.
  */
@@ -60,6 +65,10 @@ int zkl_lua_push_names(lua_State *L, struct zkl_lua_names *names);
 void zkl_lua_set_functions(lua_State *L, const luaL_Reg *functions);
 /* A metatable whose methods are its own __index. */
 void zkl_lua_class(lua_State *L, const char *name, const luaL_Reg *methods);
+
+/* The class has functions in its list, from 1 on: to push one from there makes no Lua object. */
+void zkl_lua_keep(lua_State *L, const char *name, const lua_CFunction *functions, int count);
+void zkl_lua_push_kept(lua_State *L, int place); /* in a method */
 
 struct zkl_box {
     zkl_client *client; /* it is of; counted. NULL: the box is empty */

@@ -12,7 +12,8 @@
 #include "binding.h"
 
 #if LUA_VERSION_NUM == 501 && __has_include(<luajit.h>)
-#include <luajit.h> /* LUAJIT_VERSION */
+#include <luajit.h>          /* LUAJIT_VERSION */
+#pragma weak lua_isyieldable /* which plain Lua 5.1 lacks: it is to come to check_build() */
 #endif
 
 #if defined(__GNUC__)
@@ -60,7 +61,7 @@ static int isyieldable(lua_State *L) {
 #if LUA_VERSION_NUM >= 503 || defined(LUAJIT_VERSION)
     lua_pushboolean(L, lua_isyieldable(L));
 #else
-    lua_pushboolean(L, 1);
+    lua_pushboolean(L, 1); /* no matter: nginx has LuaJIT, and check_build() sees to it */
 #endif
     return 1;
 }
@@ -171,6 +172,30 @@ static void set_constants(lua_State *L) {
     lua_setfield(L, -2, "downgrade_limit"); /* of a node's number */
 }
 
+/*
+ * Raises if the module was built for another Lua. One that was built for plain Lua 5.1 would take
+ * each place in nginx for one that can yield.
+ */
+static void check_build(lua_State *L) {
+#if LUA_VERSION_NUM >= 502
+    luaL_checkversion(L);
+#else
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    lua_getfield(L, -1, "jit");
+    bool is_jit = !lua_isnil(L, -1);
+    lua_pop(L, 2);
+#ifdef LUAJIT_VERSION
+    if (!is_jit)
+        luaL_error(L, "zklock was built for LuaJIT, and this is plain Lua 5.1: build it "
+                      "with that one's headers, as by LUA_INCDIR=/usr/include/lua5.1");
+#else
+    if (is_jit)
+        luaL_error(L, "zklock was built for plain Lua 5.1, and this is LuaJIT: build it "
+                      "with that one's headers, as by LUA_INCDIR=/usr/include/luajit-2.1");
+#endif
+#endif
+}
+
 EXPORT int luaopen_zklock_core(lua_State *L);
 
 int luaopen_zklock_core(lua_State *L) {
@@ -191,9 +216,7 @@ int luaopen_zklock_core(lua_State *L) {
                                          {"interruptible", interruptible},
                                          {"world", zkl_lua_world},
                                          {NULL, NULL}};
-#if LUA_VERSION_NUM >= 502
-    luaL_checkversion(L);
-#endif
+    check_build(L);
     count_state(L);
     zkl_lua_open_session(L);
     zkl_lua_open_request(L);

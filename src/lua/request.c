@@ -17,22 +17,46 @@ static int done(lua_State *L) {
     return 1;
 }
 
+enum { PUSH_RESULT = 1, PUSH_QUEUE, PUSH_DATA };
+
+/* Pushes by a function that gets a box of the request; this one may be dropped meanwhile. */
+static int look(lua_State *L, int push) {
+    struct zkl_box box;
+    int top = lua_gettop(L);
+    zkl_lua_push_kept(L, push);
+    lua_pushlightuserdata(L, &box);
+    zkl_request_ref(zkl_lua_enter(L, ZKL_REQUEST_BOX));
+    box = *(const struct zkl_box *)lua_touserdata(L, 1);
+    zkl_client_hold(box.client);
+    zkl_lua_leave(L);
+    int failed = lua_pcall(L, 1, LUA_MULTRET, 0);
+    zkl_client_enter(box.client);
+    zkl_request_unref(box.held);
+    zkl_client_leave(box.client);
+    zkl_client_drop(box.client);
+    return failed ? lua_error(L) : lua_gettop(L) - top;
+}
+
+static const zkl_request *looked_at(lua_State *L) {
+    return ((const struct zkl_box *)lua_touserdata(L, 1))->held;
+}
+
+static int push_result(lua_State *L) {
+    const zkl_request *request = looked_at(L);
+    lua_pushstring(L, zkl_code_name(zkl_request_code(request)));
+    lua_pushstring(L, zkl_request_detail(request)); /* NULL: nil */
+    return 2;
+}
+
 /* request:result() -> code, the server's reason or nil; when done */
 static int result(lua_State *L) {
-    const zkl_request *request = zkl_lua_enter(L, ZKL_REQUEST_BOX);
-    const char *detail = zkl_request_detail(request);
-    enum zkl_code code = zkl_request_code(request);
-    zkl_lua_leave(L);
-    lua_pushstring(L, zkl_code_name(code));
-    lua_pushstring(L, detail); /* NULL: nil */
-    return 2;
+    return look(L, PUSH_RESULT);
 }
 
 /* request:lease() -> lease, for which the request is given; nil, as result(). When it is done. */
 static int lease(lua_State *L) {
-    zkl_request *request = zkl_lua_check(L, 1, ZKL_REQUEST_BOX)->held;
     struct zkl_box *box = zkl_lua_box(L, ZKL_LEASE_BOX), *own = lua_touserdata(L, 1);
-    zkl_client_enter(own->client);
+    zkl_request *request = zkl_lua_enter(L, ZKL_REQUEST_BOX);
     bool granted = zkl_request_code(request) == ZKL_OK;
     zkl_lease *taken = granted ? zkl_request_lease(request) : NULL;
     if (taken) {
@@ -81,10 +105,9 @@ static void push_entry(lua_State *L, const struct zkl_queued *entry, size_t posi
     if (entry->token > 0 && zkl_lua_push_int64(L, entry->token)) lua_setfield(L, -2, "token");
 }
 
-/* request:queue() -> the contenders, first in line first; `data` as stored */
-static int queue(lua_State *L) {
+static int push_queue(lua_State *L) {
     size_t count;
-    const struct zkl_queued *entries = zkl_request_queue(check_request(L), &count);
+    const struct zkl_queued *entries = zkl_request_queue(looked_at(L), &count);
     lua_createtable(L, (int)count, 0);
     for (size_t i = 0; i < count; i++) {
         push_entry(L, &entries[i], i + 1);
@@ -93,22 +116,24 @@ static int queue(lua_State *L) {
     return 1;
 }
 
-/* request:data() -> text, version; of a get that is done with "ok"; children's names, each with NUL
- */
-static int data(lua_State *L) {
+/* request:queue() -> the contenders, first in line first; `data` as stored */
+static int queue(lua_State *L) {
+    return look(L, PUSH_QUEUE);
+}
+
+static int push_data(lua_State *L) {
     size_t size;
     int32_t version;
-    const char *text = zkl_request_data(check_request(L), &size, &version);
+    const char *text = zkl_request_data(looked_at(L), &size, &version);
     lua_pushlstring(L, text ? text : "", size);
     lua_pushinteger(L, version);
     return 2;
 }
 
-static int sent(lua_State *L) {
-    bool is_sent = zkl_request_sent(zkl_lua_enter(L, ZKL_REQUEST_BOX));
-    zkl_lua_leave(L);
-    lua_pushboolean(L, is_sent);
-    return 1;
+/* request:data() -> text, version; of a get that is done with "ok"; children's names, each with NUL
+ */
+static int data(lua_State *L) {
+    return look(L, PUSH_DATA);
 }
 
 /* request:refused() -> which of a guard's writes the server refused; 0: none */
@@ -155,21 +180,13 @@ static int collect(lua_State *L) {
 
 void zkl_lua_open_request(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"cancel", cancel},
-        {"data", data},
-        {"done", done},
-        {"drop", drop},
-        {"id", id},
-        {"lease", lease},
-        {"queue", queue},
-        {"refused", refused},
-        {"result", result},
-        {"sent", sent},
-        {"signalled", signalled},
-        {"version", version},
-        {"__close", drop},
-        {"__gc", collect},
-        {NULL, NULL},
+        {"cancel", cancel},       {"data", data},       {"done", done},
+        {"drop", drop},           {"id", id},           {"lease", lease},
+        {"queue", queue},         {"refused", refused}, {"result", result},
+        {"signalled", signalled}, {"version", version}, {"__close", drop},
+        {"__gc", collect},        {NULL, NULL},
     };
+    static const lua_CFunction functions[] = {push_result, push_queue, push_data};
     zkl_lua_class(L, ZKL_REQUEST_BOX, methods);
+    zkl_lua_keep(L, ZKL_REQUEST_BOX, functions, 3);
 }

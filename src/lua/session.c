@@ -84,11 +84,14 @@ static int foreign(lua_State *L) {
     return 1;
 }
 
+/* What the class keeps in its list. */
+enum { PUSH_STEP = 1, EVENT_NAMES, STATE_NAMES = EVENT_NAMES + ZKL_EVENT_STEP + 1 };
+
 static int state(lua_State *L) {
     zkl_client *client = zkl_lua_check_client(L, 1);
     enum zkl_session_state now = zkl_session_state(zkl_client_enter(client));
     zkl_client_leave(client);
-    lua_pushstring(L, zkl_lua_state_names[now]);
+    zkl_lua_push_kept(L, STATE_NAMES + (int)now);
     return 1;
 }
 
@@ -162,7 +165,7 @@ static lua_Number date_of(zkl_time time) {
 }
 
 /* A table, as docs/reference.md has it at `on_event`. */
-static void push_step(lua_State *L, const struct zkl_step *step) {
+static int push_step(lua_State *L) {
     static const char *const kinds[] = {[ZKL_STEP_QUEUED] = "queued",
                                         [ZKL_STEP_GRANTED] = "granted",
                                         [ZKL_STEP_SUSPECT] = "suspect",
@@ -172,6 +175,7 @@ static void push_step(lua_State *L, const struct zkl_step *step) {
                                         [ZKL_STEP_REVOKED] = "revoked",
                                         [ZKL_STEP_EXPIRED] = "expired",
                                         [ZKL_STEP_RECONNECTED] = "reconnected"};
+    const struct zkl_step *step = lua_touserdata(L, 1);
     bool ended = step->kind == ZKL_STEP_LOST || step->kind == ZKL_STEP_RELEASED;
     lua_newtable(L);
     lua_pushstring(L, kinds[step->kind]);
@@ -190,22 +194,48 @@ static void push_step(lua_State *L, const struct zkl_step *step) {
     lua_pushinteger(L, (lua_Integer)step->position);
     if (step->position) lua_setfield(L, -2, "position");
     else lua_pop(L, 1);
+    return 1;
+}
+
+static const char *const event_names[] = {
+    [ZKL_EVENT_NONE] = "none",   [ZKL_EVENT_REQUEST] = "request", [ZKL_EVENT_QUEUED] = "queued",
+    [ZKL_EVENT_LEASE] = "lease", [ZKL_EVENT_STATE] = "state",     [ZKL_EVENT_WATCHER] = "watcher",
+    [ZKL_EVENT_STEP] = "step"};
+
+static void keep_names(lua_State *L, int place, const char *const *names, int count) {
+    for (int i = 0; i < count; i++) {
+        lua_pushstring(L, names[i]);
+        lua_rawseti(L, -2, place + i);
+    }
+}
+
+static void keep_what_news_need(lua_State *L) {
+    static const lua_CFunction functions[] = {push_step};
+    zkl_lua_keep(L, ZKL_SESSION_BOX, functions, 1);
+    luaL_getmetatable(L, ZKL_SESSION_BOX);
+    keep_names(L, EVENT_NAMES, event_names, ZKL_EVENT_STEP + 1);
+    keep_names(L, STATE_NAMES, zkl_lua_state_names, ZKL_SESSION_CLOSED + 1);
+    lua_pop(L, 1);
+}
+
+static void push_and_free(lua_State *L, const struct zkl_step *step) {
+    zkl_lua_push_kept(L, PUSH_STEP);
+    lua_pushlightuserdata(L, (void *)step);
+    int failed = lua_pcall(L, 1, 1, 0);
+    zkl_step_free(step);
+    if (failed) lua_error(L);
 }
 
 /* session:next() -> nothing | kind, id, state or step, whether more is there, position */
 static int next_event(lua_State *L) {
-    static const char *const kinds[] = {
-        [ZKL_EVENT_REQUEST] = "request", [ZKL_EVENT_QUEUED] = "queued",
-        [ZKL_EVENT_LEASE] = "lease",     [ZKL_EVENT_STATE] = "state",
-        [ZKL_EVENT_WATCHER] = "watcher", [ZKL_EVENT_STEP] = "step"};
     struct zkl_event event;
     bool more;
     zkl_client *client = zkl_lua_check_client(L, 1);
     luaL_checkstack(L, 6, NULL);
     if (!zkl_client_next(client, &event, &more)) return 0;
-    lua_pushstring(L, kinds[event.kind]);
-    if (event.kind == ZKL_EVENT_STATE) lua_pushstring(L, zkl_lua_state_names[event.state]);
-    else if (event.kind == ZKL_EVENT_STEP) push_step(L, event.step);
+    zkl_lua_push_kept(L, EVENT_NAMES + (int)event.kind);
+    if (event.kind == ZKL_EVENT_STATE) zkl_lua_push_kept(L, STATE_NAMES + (int)event.state);
+    else if (event.kind == ZKL_EVENT_STEP) push_and_free(L, event.step);
     else lua_pushnumber(L, (lua_Number)event.id);
     lua_pushboolean(L, more);
     if (event.kind != ZKL_EVENT_QUEUED) return 3;
@@ -543,5 +573,6 @@ void zkl_lua_open_session(lua_State *L) {
     };
     static const luaL_Reg no_methods[] = {{NULL, NULL}};
     zkl_lua_class(L, ZKL_SESSION_BOX, methods);
+    keep_what_news_need(L);
     zkl_lua_class(L, ZKL_WISH, no_methods);
 }

@@ -1,9 +1,38 @@
 /* watcher.c - the watcher box: a node that the user wants to hear of. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "binding.h"
 
 static int id(lua_State *L) {
     lua_pushnumber(L, (lua_Number)zkl_watcher_id(zkl_lua_check(L, 1, ZKL_WATCHER_BOX)->held));
     return 1;
+}
+
+/* Enters, unless it was dropped: a finalizer may have come just before the call. NULL: it was. */
+static zkl_watcher *enter(lua_State *L) {
+    if (!zkl_lua_to_box(L, 1, ZKL_WATCHER_BOX)->client) return NULL;
+    return zkl_lua_enter(L, ZKL_WATCHER_BOX);
+}
+
+/* Another look may come, or the end of the watcher, while it is pushed. False: out of memory. */
+static bool copy_data(struct zkl_sight *sight) {
+    char *data = malloc(sight->size + 1);
+    if (data && sight->size) memcpy(data, sight->data, sight->size);
+    sight->data = data;
+    return data != NULL;
+}
+
+static int push_sight(lua_State *L) {
+    const struct zkl_sight *sight = lua_touserdata(L, 1);
+    lua_pushstring(L, zkl_code_name(sight->code));
+    if (sight->code == ZKL_OK) {
+        lua_pushlstring(L, sight->data, sight->size);
+        lua_pushinteger(L, sight->version);
+        return 3;
+    }
+    lua_pushstring(L, sight->detail); /* NULL: nil */
+    return 2;
 }
 
 /*
@@ -12,22 +41,26 @@ static int id(lua_State *L) {
  */
 static int look(lua_State *L) {
     struct zkl_sight sight;
-    bool any = zkl_watcher_look(zkl_lua_enter(L, ZKL_WATCHER_BOX), &sight);
+    lua_settop(L, 1);
+    zkl_lua_push_kept(L, 1); /* push_sight */
+    lua_pushlightuserdata(L, &sight);
+    zkl_watcher *watcher = enter(L);
+    if (!watcher) return 0;
+    bool any = zkl_watcher_look(watcher, &sight);
+    bool copied = any && copy_data(&sight);
     zkl_lua_leave(L);
     if (!any) return 0;
-    lua_pushstring(L, zkl_code_name(sight.code));
-    if (sight.code == ZKL_OK) {
-        lua_pushlstring(L, sight.data, sight.size);
-        lua_pushinteger(L, sight.version);
-        return 3;
-    }
-    lua_pushstring(L, sight.detail); /* NULL: nil */
-    return 2;
+    if (!copied) return luaL_error(L, "not enough memory");
+    int failed = lua_pcall(L, 1, LUA_MULTRET, 0);
+    free((char *)sight.data);
+    return failed ? lua_error(L) : lua_gettop(L) - 1;
 }
 
 /* What look() gave was told. */
 static int told(lua_State *L) {
-    zkl_watcher_told(zkl_lua_enter(L, ZKL_WATCHER_BOX));
+    zkl_watcher *watcher = enter(L);
+    if (!watcher) return 0;
+    zkl_watcher_told(watcher);
     zkl_lua_leave(L);
     return 0;
 }
@@ -48,5 +81,7 @@ void zkl_lua_open_watcher(lua_State *L) {
     static const luaL_Reg methods[] = {
         {"drop", drop}, {"id", id}, {"look", look}, {"told", told}, {"__gc", collect}, {NULL, NULL},
     };
+    static const lua_CFunction functions[] = {push_sight};
     zkl_lua_class(L, ZKL_WATCHER_BOX, methods);
+    zkl_lua_keep(L, ZKL_WATCHER_BOX, functions, 1);
 }

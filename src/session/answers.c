@@ -149,7 +149,7 @@ static void complete(struct call *call, struct answer answer) {
 static void answer_unsent(struct zkl_session *session) {
     struct call *call;
     while ((call = session->calls) && call->unsent && call != session->to_send)
-        complete(call, (struct answer){.rc = ZKL_ERROR_CONNECTION_LOSS, .unsent = true});
+        complete(call, (struct answer){.rc = ZKL_ERROR_CONNECTION_LOSS});
 }
 
 static bool take(struct zkl_session *session, uint64_t *id, struct zkl_rpc *rpc) {
@@ -162,7 +162,7 @@ static bool take(struct zkl_session *session, uint64_t *id, struct zkl_rpc *rpc)
             *rpc = call->rpc;
             return true;
         }
-        call->unsent = true;
+        zkl_call_mark_unsent(call);
         answer_unsent(session);
     }
     return false;
@@ -211,10 +211,12 @@ void zkl_session_answer(zkl_session *session, uint64_t rpc, const struct zkl_ans
 
 void zkl_session_unsent(zkl_session *session, uint64_t rpc) {
     struct call *call = find(session, rpc);
-    if (call) call->unsent = true;
+    if (call) zkl_call_mark_unsent(call);
     answer_unsent(session);
 }
 
 void zkl_call_answer_all(struct zkl_session *session) {
-    while (session->calls) complete(session->calls, (struct answer){.rc = ZKL_ERROR_CLOSING});
+    bool closed = session->state == ZKL_SESSION_CLOSED;
+    int rc = closed ? ZKL_ERROR_CLOSING : ZKL_ERROR_SESSION_EXPIRED;
+    while (session->calls) complete(session->calls, (struct answer){.rc = rc});
 }

@@ -173,6 +173,11 @@ void zkl_call_unwatch(struct call *call, const char *node) {
     if (of_children) call->rpc.path = copy + 1;
 }
 
+void zkl_call_mark_unsent(struct call *call) {
+    if (call->kind == CALL_GUARD && !call->unsent) call->request->effects--;
+    call->unsent = true;
+}
+
 void zkl_call_unlink(struct call *call) {
     struct zkl_session *session = call->session;
     if (session->to_send == call) session->to_send = call->next;

@@ -61,8 +61,7 @@ struct call {
 
 /* What a server's answer looks like to the part that asked; see zkl_reply_sift(). */
 struct answer {
-    int rc;      /* enum zkl_error */
-    bool unsent; /* the request was never sent */
+    int rc; /* enum zkl_error */
     enum zkl_reply reply;
     enum zkl_code why; /* REFUSED: the code for the user */
     const char *text;  /* data, or the path that a single create made */
@@ -96,7 +95,8 @@ void zkl_call_get(struct call *call, const char *parent, const char *name);
 void zkl_call_watch(struct call *call, const char *parent, const char *name);
 void zkl_call_exists(struct call *call); /* of its watcher's node, with a watch */
 void zkl_call_unwatch(struct call *call, const char *node);
-void zkl_call_unlink(struct call *call); /* out of the queue */
+void zkl_call_mark_unsent(struct call *call); /* it will not be sent */
+void zkl_call_unlink(struct call *call);      /* out of the queue */
 void zkl_call_free(struct call *call);
 /* Which operation the server refused, from 0; the count: it does not say. */
 size_t zkl_call_refused(const struct call *call, const struct answer *answer);

@@ -3,7 +3,7 @@
  *
  * One transaction: a check of the node, and the writes. It is sent once, for what would be
  * carried out twice is not what was asked for. It waits for a connection before; when its
- * answer is lost, nobody can tell what became of it, and the request ends as overdue.
+ * answer is lost, nobody can tell what became of it, and the request ends as in doubt.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -84,9 +84,9 @@ void zkl_guard_send(struct zkl_request *request) {
         zkl_query_again(request);
         return;
     }
-    guard->sent = true;
     guard->refused = 0;
     zkl_call_transact(call, guard->ops, guard->count);
+    if (!call->unsent) request->effects++;
 }
 
 static void end(struct zkl_request *request, enum zkl_code code, int error) {
@@ -97,7 +97,6 @@ static void end(struct zkl_request *request, enum zkl_code code, int error) {
 /* An own node is not there: nothing was written. */
 static void own_absent(struct zkl_request *request, size_t which) {
     struct stake *stake = zkl_stakes_at(&request->stakes, which);
-    request->guard->sent = false;
     if (zkl_stake_absent(stake, request->guard->ops[which].path))
         zkl_request_finish(request, zkl_stakes_ended(&request->stakes), 0);
     else zkl_query_again(request); /* by its new name */
@@ -110,26 +109,24 @@ static void carried_out(struct guard *guard, const struct answer *answer) {
 
 static void refused(struct zkl_request *request, size_t op, const struct answer *answer) {
     struct guard *guard = request->guard;
+    request->effects--;
     if (op < guard->checks && answer->reply == ZKL_ABSENT) {
         own_absent(request, op);
         return;
     }
-    guard->sent = false;
     if (op >= guard->checks && op < guard->count) guard->refused = op - guard->checks + 1;
     end(request, answer->why, answer->rc);
 }
 
 void zkl_guard_answer(struct call *call, const struct answer *answer) {
     struct zkl_request *request = call->request;
-    struct guard *guard = request->guard;
     if (request->done) return;
-    if (answer->unsent) {
-        guard->sent = false;
+    if (call->unsent) {
         zkl_query_again(request);
     } else if (answer->reply == ZKL_UNKNOWN) {
-        end(request, ZKL_TIMEOUT, answer->rc);
+        end(request, ZKL_IN_DOUBT, answer->rc);
     } else if (answer->reply == ZKL_DONE) {
-        carried_out(guard, answer);
+        carried_out(request->guard, answer);
         end(request, ZKL_OK, 0);
     } else {
         refused(request, zkl_call_refused(call, answer), answer);
@@ -150,10 +147,6 @@ zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count,
         else zkl_request_finish(request, ZKL_NO_MEMORY, 0);
     }
     return request;
-}
-
-bool zkl_request_sent(const zkl_request *request) {
-    return request->guard && request->guard->sent;
 }
 
 size_t zkl_request_refused(const zkl_request *request) {

@@ -184,7 +184,7 @@ void zkl_request_unref(struct zkl_request *request) {
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error) {
     if (request->done) return;
     request->done = true;
-    request->code = code;
+    request->code = code != ZKL_OK && request->effects ? ZKL_IN_DOUBT : code;
     request->error = error;
     if (code == ZKL_TIMEOUT) request->session->stats.timeouts++;
     if (request->kind == REQUEST_ACQUIRE) zkl_meter_acquired(request);

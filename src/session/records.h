@@ -156,6 +156,7 @@ struct zkl_request {
     bool all;             /* SIGNAL: not only the first */
     size_t listed;        /* SIGNAL: of the queue, those that were looked at */
     size_t signalled;     /* SIGNAL: waiters that have one by it */
+    unsigned effects;     /* GUARD, SIGNAL: transactions sent, and not known to have none */
     char *data;           /* GET: of the node, with `size` bytes; CHILDREN: the names */
     size_t size;
     int32_t version; /* GET: of the data; BREAK: the one expected */
@@ -183,7 +184,6 @@ struct zkl_request {
 struct guard {
     size_t checks, count; /* of the ops; the first of them check the own nodes */
     size_t refused;       /* which of the others, from 1; 0: none */
-    bool sent;            /* and not known to be without effect */
     struct zkl_op ops[];
 };
 
@@ -336,8 +336,6 @@ bool zkl_stakes_have(const struct stakes *stakes, const struct stake *stake);
 enum zkl_code zkl_request_refusal(const struct zkl_session *session);
 struct zkl_request *zkl_request_new(struct zkl_session *session, enum request_kind kind,
                                     zkl_time timeout);
-void zkl_request_ref(struct zkl_request *request);
-void zkl_request_unref(struct zkl_request *request);
 void zkl_request_forget_queue(struct zkl_request *request); /* QUEUE */
 void zkl_request_finish(struct zkl_request *request, enum zkl_code code, int error);
 /*

@@ -135,5 +135,5 @@ static bool is_sound(const struct call *call, const struct answer *answer) {
 void zkl_reply_sift(const struct call *call, struct answer *answer) {
     if (answer->rc == ZKL_ERROR_NONE && is_sound(call, answer)) return;
     int rc = answer->rc == ZKL_ERROR_NONE ? NOT_UNDERSTOOD : answer->rc;
-    *answer = (struct answer){.rc = rc, .unsent = answer->unsent, .results = answer->results};
+    *answer = (struct answer){.rc = rc, .results = answer->results};
 }

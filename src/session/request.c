@@ -43,14 +43,9 @@ static enum zkl_code verdict(const struct zkl_request *request, enum zkl_code co
     return of_lease && code == ZKL_EXPIRED ? ZKL_LOST : code;
 }
 
-/*
- * Its user hears from its claim, from its own answer (it may have been carried out), or from the
- * caller who ends the pause.
- */
+/* Its user hears from its claim, or from the caller who ends the pause. */
 static bool goes_on(const struct zkl_request *request, enum zkl_code code) {
-    if (contends(request)) return true;
-    if (request->kind == REQUEST_PAUSE) return code == ZKL_EXPIRED;
-    return request->kind == REQUEST_GUARD && request->calls && code == ZKL_EXPIRED;
+    return contends(request) || (request->kind == REQUEST_PAUSE && code == ZKL_EXPIRED);
 }
 
 void zkl_request_fail_all(struct zkl_session *session, enum zkl_code code) {

@@ -148,11 +148,14 @@ struct zkl_event {
     size_t position;              /* QUEUED: 2 = next */
     enum zkl_phase phase;         /* LEASE */
     enum zkl_session_state state; /* STATE */
-    const struct zkl_step *step;  /* STEP: constant until the next event is taken */
+    const struct zkl_step *step;  /* STEP: constant until the next event is taken, or kept */
 };
 
 /* Takes the next event; false when there is none. */
 bool zkl_session_next_event(zkl_session *session, struct zkl_event *event);
+/* The step of that event is the caller's from now on, to be given to zkl_step_free(). */
+void zkl_session_keep_step(zkl_session *session);
+void zkl_step_free(const struct zkl_step *step); /* needs no session */
 
 /* --- what it tells ------------------------------------------------------------------------- */
 
@@ -295,7 +298,8 @@ zkl_request *zkl_wait(zkl_lease *lease, const char *folder, zkl_time timeout);
  * A signal to the first waiter in a condition, or to all, if the lease's node exists,
  * else (ZKL_LOST) to no more of them; zkl_request_signalled() says how many. A waiter that has one
  * is passed over. A write whose answer is lost is made again; so more may be woken than are
- * counted.
+ * counted. ZKL_IN_DOUBT: it did not come to its end, and some may be woken; after any other code
+ * but ZKL_OK nobody is.
  */
 zkl_request *zkl_signal(zkl_lease *lease, const char *folder, bool all, zkl_time timeout);
 
@@ -343,7 +347,8 @@ extern const char *const zkl_op_names[];
 
 /*
  * Carries all of it out if the lease's node exists, else (ZKL_LOST) nothing. Sent once, when
- * there is a connection: without an answer it is open whether it was carried out.
+ * there is a connection. ZKL_IN_DOUBT: it was sent, and no answer was had; after any other code
+ * nothing is written.
  */
 zkl_request *zkl_guard(zkl_lease *lease, const struct zkl_op *ops, size_t count, zkl_time timeout);
 
@@ -362,10 +367,12 @@ zkl_lease *zkl_request_lease(zkl_request *request);         /* takes it; NULL: n
 const struct zkl_queued *zkl_request_queue(const zkl_request *request, size_t *count);
 const char *zkl_request_data(const zkl_request *request, size_t *size,
                              int32_t *version);         /* get's, children's */
-bool zkl_request_sent(const zkl_request *request);      /* a guard: perhaps it was carried out */
 size_t zkl_request_refused(const zkl_request *request); /* which of its ops, from 1; 0: none */
 int32_t zkl_request_version(const zkl_request *request, size_t op); /* after that one; SET only */
 size_t zkl_request_signalled(const zkl_request *request);
+/* What it has stays as it is until the second, also when it is dropped meanwhile. */
+void zkl_request_ref(zkl_request *request);
+void zkl_request_unref(zkl_request *request);
 void zkl_request_cancel(zkl_request *request, enum zkl_code why);
 void zkl_request_drop(zkl_request *request); /* cancels; releases a lease not taken */
 

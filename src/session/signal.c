@@ -91,7 +91,7 @@ void zkl_signal_written(struct zkl_request *request, enum zkl_code code, int err
     if (code == ZKL_OK) {
         request->signalled += guard->count - guard->checks;
         zkl_signal_next(request);
-    } else if (code == ZKL_TIMEOUT) {
+    } else if (code == ZKL_IN_DOUBT) {
         list_anew(request);
     } else if (has_one && guard->refused) {
         pass_over(request, guard->checks + guard->refused - 1);

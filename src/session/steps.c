@@ -8,8 +8,8 @@
 #include "records.h"
 
 struct step {
+    struct zkl_step step; /* first: zkl_step_free() */
     struct step *next;
-    struct zkl_step step;
     char texts[]; /* path, owner */
 };
 
@@ -58,4 +58,12 @@ bool zkl_step_take(struct zkl_session *session, struct zkl_event *event) {
     event->kind = ZKL_EVENT_STEP;
     event->step = &step->step;
     return true;
+}
+
+void zkl_session_keep_step(zkl_session *session) {
+    session->step_told = NULL;
+}
+
+void zkl_step_free(const struct zkl_step *step) {
+    free((struct step *)step);
 }

@@ -92,7 +92,9 @@ bool zkl_client_has_events(const struct zkl_client *client) {
 }
 
 bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more) {
-    bool any = zkl_session_next_event(zkl_client_enter(client), event);
+    zkl_session *session = zkl_client_enter(client);
+    bool any = zkl_session_next_event(session, event);
+    if (any && event->kind == ZKL_EVENT_STEP) zkl_session_keep_step(session);
     *more = zkl_client_has_events(client);
     zkl_client_leave(client);
     return any;

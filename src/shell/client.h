@@ -99,7 +99,10 @@ int zkl_process_close_on(int signal);
 
 /* --- the inbox ------------------------------------------------------------------------ */
 
-/* Takes the next event out of the inbox; false when it is empty. `more`: it is not empty after. */
+/*
+ * Takes the next event out of the inbox; false when it is empty. `more`: it is not empty after. A
+ * step is the caller's, to be given to zkl_step_free().
+ */
 bool zkl_client_next(zkl_client *client, struct zkl_event *event, bool *more);
 
 /* Waits until the inbox is not empty. False: `timeout` passed first. */

@@ -41,5 +41,5 @@ return function(fn, inside, lease, items)
         return nil, { value = text:format(misuse.place_of(fn), count, why), raised = true }
     end
     if is_held(lease) then return results end
-    return nil, entries.failed("lost", lease.path, entries.UNKNOWN)
+    return nil, entries.failed("lost", lease.path, "it may have been carried out")
 end

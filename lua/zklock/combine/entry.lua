@@ -5,8 +5,6 @@ local failure = require "zklock.failure"
 
 local error, select, setmetatable = error, select, setmetatable
 
-local UNKNOWN = "it may have been carried out"
-
 --- What a submitter is told: a result; a failure; or an error that is raised.
 ---@class zklock.Answer
 ---@field value any
@@ -48,7 +46,7 @@ end
 Entry.__close = Entry.close
 
 
-local _M = { UNKNOWN = UNKNOWN }
+local _M = {}
 
 
 --- The answer of a failure.
@@ -68,12 +66,12 @@ function _M.give(answer)
 end
 
 
---- The same of an entry whose pause has ended.
+--- The same of an entry whose pause has ended: what fn has, or had, may be carried out.
 function _M.take(request, entry, path, timeout)
     if entry.answer then return _M.give(entry.answer) end
     local code = request.handle:result()
     local detail = code == "timeout" and ("waited %g s"):format(timeout) or nil
-    if entry.taken then detail = detail and ("%s; %s"):format(detail, UNKNOWN) or UNKNOWN end
+    if entry.taken then return failure("unknown", path, detail or code) end
     return failure(code, path, detail)
 end
 

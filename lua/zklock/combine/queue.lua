@@ -28,6 +28,20 @@ function Queue:first()
 end
 
 
+--- So many wait, or more. They are counted only where there may be as many.
+---@param count integer
+---@return boolean
+function Queue:has(count)
+    local found, at = 0, self.head
+    while found < count and self.tail - at + 1 >= count - found do
+        local entry = self.entries[at]
+        if entry and entry:lives() then found = found + 1 end
+        at = at + 1
+    end
+    return found == count
+end
+
+
 --- Takes the first ones.
 ---@param most integer
 ---@return zklock.Entry[] taken

@@ -52,7 +52,9 @@ local function work(self)
     self.begun, self.thread, self.task = true, running() or "main", current_task()
     while combiner.weak.runner == self and combiner.queue:first() do
         self.waiting = owner_key()
-        local lease, message, code = combiner.lock:acquire()
+        local lease, message, code = combiner.lock:acquire{
+            max_waiters = combiner.max_waiters, max_hold = combiner.max_hold,
+        }
         self.waiting = nil
         if lease then
             scope(lease, carry_out_batch, combiner, lease)

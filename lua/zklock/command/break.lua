@@ -31,8 +31,8 @@ local breaking = {
 
 function breaking.describe(parser)
     parser:argument("PATH", "The lock's path."):argname "PATH":target "path"
-    parser:option("--grace", ("Seconds to wait for the holder; by default %g."):format(GRACE))
-        :argname "SECONDS":convert(connect.seconds)
+    parser:option("--grace", ("Seconds that the holder has to give way; by default %g.")
+        :format(GRACE)):argname "SECONDS":convert(connect.seconds)
     parser:flag("-y --yes", "Do not ask.")
 end
 

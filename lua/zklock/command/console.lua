@@ -7,7 +7,8 @@ local display = require "zklock.command.display"
 local is_interrupt = require "zklock.seckill.is_interrupt"
 local nearest = require "zklock.command.nearest"
 
-local getenv, getmetatable, io, load = os.getenv, getmetatable, io, load
+local getenv, getmetatable, io = os.getenv, getmetatable, io
+local load = loadstring or load -- Lua 5.1's load takes no text
 local pairs, pcall, print, require = pairs, pcall, print, require
 local select, tostring, type, xpcall = select, tostring, type, xpcall
 local unpack = table.unpack or unpack
@@ -99,7 +100,8 @@ end
 
 local function run(text, chunk)
     core.interruptible(true)
-    local ok, message = xpcall(chunk, function(message) return explained(text, message) end, show)
+    local function call() chunk(show) end -- Lua 5.1's xpcall passes no arguments
+    local ok, message = xpcall(call, function(message) return explained(text, message) end)
     core.interruptible(false)
     if not ok then io.stderr:write(message, "\n") end
 end

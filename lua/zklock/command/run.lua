@@ -49,8 +49,9 @@ end
 
 -- What ends the options, of elect, too.
 local function describe_command(parser)
-    parser:option("--grace", ("Seconds between SIGTERM and SIGKILL when the lock is lost; by "
-        .. "default %g."):format(GRACE)):argname "SECONDS":convert(connect.seconds)
+    parser:option("--grace", ("Seconds that the command has between SIGTERM and SIGKILL when "
+        .. "the lock is lost; by default %g."):format(GRACE))
+        :argname "SECONDS":convert(connect.seconds)
     parser:option("-c --command", "A command for the shell; it may stand behind PATH, too.")
         :argname "TEXT"
     parser:argument("PATH", "The lock's path."):argname "PATH":target "path"

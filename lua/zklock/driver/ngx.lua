@@ -156,9 +156,10 @@ end
 -- A waiter that was posted the last time has gone on since, or was killed before that: then
 -- the post is still there, and no waiter for it.
 function Dispatcher:look_after()
+    if #self.woken == 0 then return end
+    local none = {}
     local woken = self.woken
-    if #woken == 0 then return end
-    self.woken = {}
+    self.woken = none
     for _, request in ipairs(woken) do
         if request.asleep and request.sema:count() > 0 then self:drop(request) end
     end
@@ -302,8 +303,9 @@ end
 
 --- Calls fn(...) in a light thread of its own: the caller may be the dispatcher.
 function _M.call(...)
-    local call = { n = select("#", ...), ... }
-    if calls then calls[#calls + 1] = call else calls, asked = { call }, nil end
+    local call, none = { n = select("#", ...), ... }, {}
+    if not calls then calls, asked = none, nil end -- a finalizer may have made them
+    calls[#calls + 1] = call
     if asked and now() < asked + 1 then return end
     asked = timer_at(0, make_calls) and now()
 end

@@ -18,6 +18,7 @@ local now = core.now
 ---@field bound table?     a lease of zklock's without which it is lost
 ---@field renewed_with table?  a lease of zklock's: the watchdog renews while that is held
 ---@field over "lost"|"released"|nil
+---@field closed boolean?  its scope has ended
 local Lease = { __name = "zklock.engine.lease" }
 Lease.__index = Lease
 
@@ -138,9 +139,14 @@ function Lease:epoch()
 end
 
 
--- A scope ends: nobody asks how it went.
+--- Gives it up at the end of a scope, once: a server that does not answer is not asked again.
+---@return "lost"|"released"|nil over  nil: that is not known
 function Lease:close()
-    if not self.over then self:release() end
+    if not self.over and not self.closed then
+        self.closed = true
+        self:release()
+    end
+    return self.over
 end
 
 Lease.__close = Lease.close

@@ -21,6 +21,7 @@ local options = require "zklock.engine.options"
 local owner_key = require "zklock.owner"
 local receiver = require "zklock.receiver"
 local scope = require "zklock.scope"
+local section = require "zklock.section"
 local zklock = require "zklock"
 
 local now = core.now
@@ -119,20 +120,18 @@ end
 function Lock:acquire(arg) return acquire(self, options.acquire(arg)) end
 
 
-local function results(...) return true, ... end
-
-
 local function with(self, given, fn, ...)
     if self.way.with then return self.way.with(self, given, fn, ...) end
     local lease, message, code = acquire(self, given)
     if not lease then return nil, message, code end
-    return results(scope(lease, fn, lease, ...))
+    return section(lease, fn, ...)
 end
 
 
 --- lock:with([timeout|options,] fn, ...): runs fn(lease, ...) with the lock, and releases it
 --- after, also when fn raises; the error passes unchanged.
----@return true? ok  then what fn gives; nil, message, code if the lock was not had
+---@return true? ok  then what fn gives; nil, message, code if the lock was not had; nil, message,
+---"lost" and what fn gave if it was lost
 function Lock:with(given, fn, ...)
     if type(given) == "function" then return with(self, {}, given, fn, ...) end
     if type(fn) ~= "function" then

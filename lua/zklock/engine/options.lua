@@ -132,4 +132,15 @@ function options.acquire(given)
 end
 
 
+local SWITCH = { timeout = options.seconds(0) }
+
+--- What switch() takes behind the engine's name, likewise: the seconds.
+---@param given number|table|nil
+---@return number?
+function options.switch(given)
+    if type(given) == "number" then given = { timeout = given } end
+    return options.complete(given, SWITCH, {}, "the options of switch").timeout
+end
+
+
 return options

@@ -82,18 +82,20 @@ local function pack(...) return { n = select("#", ...), ... } end
 
 
 function way.with(lock, given, fn, ...)
-    local wanted = lock.engine.options
+    local wanted, results = lock.engine.options, nil
     for retry = 0, wanted.retries do
         local lease, message, code = lock:acquire(given)
         if not lease then return nil, message, code end
-        local results = pack(fn(lease, ...))
+        results = pack(fn(lease, ...))
         local written
         written, message, code = lease:release()
         if written then return true, unpack(results, 1, results.n) end
         if code ~= "lost" then return nil, message, code end
         if retry < wanted.retries then zklock.sleep(backoff.seconds(wanted.base, retry)) end
     end
-    return failure.of("lost", lock.name, ("tried %d times"):format(wanted.retries + 1))
+    local tried = ("tried %d times"):format(wanted.retries + 1)
+    local message, code = select(2, failure.of("lost", lock.name, tried))
+    return nil, message, code, unpack(results, 1, results.n)
 end
 
 

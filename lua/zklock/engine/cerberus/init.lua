@@ -297,8 +297,7 @@ function way.switch(engine, value, timeout)
         misuse.refuse("switch takes the name of an engine, or \"\" for the next in the order, "
             .. "not %s", misuse.show(value))
     end
-    if timeout ~= nil then options.seconds(0)(timeout, "timeout") end
-    local due = core.now() + (timeout or engine.options.session)
+    local due = core.now() + (options.switch(timeout) or engine.options.session)
     return failure.catch("the switch", function()
         engine.place:change(due, function(write) write("cerberus_engine", value) end)
         if not engine.options.safe then

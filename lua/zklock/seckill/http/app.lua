@@ -157,12 +157,15 @@ local function buy_in_turn(buyer)
 end
 
 
--- What was taken may have been bought, though nobody knows.
+-- After these it may have been bought.
+local IN_DOUBT = { unknown = true, lost = true }
+
+
 local function buy_together(buyer)
     local result, message, code = server.strategy:buy(buyer)
     if not result then
         buyer:tell(code)
-        return refusal(buyer.taken and 504 or 503, code, message)
+        return refusal(IN_DOUBT[code] and 504 or 503, code, message)
     end
     if not result.sold then return refuse(buyer, result.left) end
     buyer:tell(result.late and "late" or "sold")

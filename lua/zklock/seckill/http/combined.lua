@@ -33,7 +33,7 @@ end
 
 local function buy_all(self, lease, buyers)
     local token, first, store = lease:token_string(), buyers[1], self.server.store
-    for _, buyer in ipairs(buyers) do buyer.token, buyer.taken = token, true end
+    for _, buyer in ipairs(buyers) do buyer.token = token end
     first:record("granted", token)
     local stock = first:stock()
     first:pause()

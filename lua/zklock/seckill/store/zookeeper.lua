@@ -78,11 +78,12 @@ end
 ---@param order zklock.seckill.Order
 ---@return boolean written  false: its lease was lost
 function Store:sell(order)
+    local path = order_path(self.place, order.buyer)
     local written, message, code = writer_of(self, order.hold):guard{
         { "set", product_path(self.place, order.product), ("%d"):format(order.left) },
-        { "create", order_path(self.place, order.buyer),
-            ("%d %s"):format(order.quantity, order.product) },
+        { "create", path, ("%d %s"):format(order.quantity, order.product) },
     }
+    if code == "unknown" and self.session:get(path) then return true end -- no other has that order
     if not written and code ~= "lost" then error(message, 0) end
     return written == true
 end

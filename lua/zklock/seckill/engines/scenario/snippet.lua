@@ -46,7 +46,7 @@ local function play(scenario, market)
     end
     return {
         right = sale.verdict == "right" and lost == 0 and not beside
-            and sale.failures.timeout == 1,
+            and sale.failures.busy == 1,
         finding = ("stock %d, should be %d; %d lost"):format(sale.left, seed.STOCK - WORKERS,
             lost),
         sales = { sale }, log = evidence.story(sale, "server %d"),

@@ -1,0 +1,195 @@
+--- A call of each public function, by its name in types/zklock.lua: of what a book has (storm.lua),
+-- whoever else uses that at the same time. No call takes long.
+
+local zklock = require "zklock"
+
+local calls = {}
+
+
+-- --- the module -------------------------------------------------------------------------
+
+calls["zklock.connect"] = function(book)
+    local session = assert(zklock.connect(book.hosts, { identity = "guest" }))
+    session:close()
+end
+
+calls["zklock.memory"] = function(book) zklock.memory(book.name) end
+
+calls["zklock.run"] = function(book)
+    zklock.run(function() book.turns:with(1, function() end) end,
+               function() book.session:get(book.node, 1) end,
+               function() zklock.sleep(0) end)
+end
+
+calls["zklock.sleep"] = function() zklock.sleep(0) end
+
+calls["zklock.driver"] = function() zklock.driver(nil) end
+
+calls["zklock.close_on_signal"] = function() zklock.close_on_signal "USR1" end
+
+calls["zklock.metrics"] = function() zklock.metrics{ job = "storm" } end
+
+
+-- --- a server in memory -----------------------------------------------------------------
+
+calls["memory:cut"] = function(book)
+    book.is_cut, book.patience = true, 0.01
+    book.memory:cut(book.session)
+    book.memory:heal(book.session)
+    book.is_cut, book.patience = false, 1
+end
+
+calls["memory:heal"] = function(book) book.memory:heal(book.session) end
+
+calls["memory:delay"] = function(book) book.memory:delay(0) end
+
+calls["memory:children"] = function(book) book.memory:children "/" end
+
+calls["memory:expire"] = function(book) book.memory:expire(book.session) end
+
+calls["memory:reset"] = function(book) book.memory:reset() end
+
+
+-- --- a session --------------------------------------------------------------------------
+
+for _, name in ipairs{ "state", "id", "timeout", "fd", "dispatch", "stats", "interrupt" } do
+    calls["session:" .. name] = function(book) book.session[name](book.session) end
+end
+
+calls["session:mutex"] = function(book) book.session:mutex("/a", { data = "text" }) end
+
+calls["session:rwlock"] = function(book) book.session:rwlock("/b", { data = "text" }) end
+
+calls["session:semaphore"] = function(book) book.session:semaphore("/c", 2) end
+
+calls["session:multi"] = function(book)
+    local multi = book.session:multi{ book.session:mutex "/d", book.session:mutex "/e" }
+    multi:with(0, function() end)
+end
+
+calls["session:locked"] = function(book)
+    book.session:locked("/f-", 1, function() end, { timeout = 0 })("key")
+end
+
+calls["session:election"] = function(book) book.session:election "/g" end
+
+calls["session:get"] = function(book) book.session:get(book.node, book.patience) end
+
+-- The watcher before is stopped.
+calls["session:watch"] = function(book)
+    local stopped, stop
+    stop = book.session:watch(book.node, function(data)
+        -- In Lua 5.4 a finalizer may run where a stack grows, also between the last look whether
+        -- it was stopped and this call.
+        if stopped and rawget(_G, "jit") then book.problem = "a watcher that was stopped" end
+        book.seen(data)
+    end)
+    local before = book.stop
+    function book.stop()
+        stopped = true
+        if stop then stop() end
+    end
+    before()
+end
+
+calls["session:release_all"] = function(book) book.session:release_all "another" end
+
+calls["session:close"] = function(book) book.session:close() end
+
+
+-- --- locks ------------------------------------------------------------------------------
+
+calls["lock:acquire"] = function(book)
+    for _, owner in ipairs{ book.owner, "another" } do
+        local lease = book.lock:acquire{ timeout = 0, owner = owner, on_queued = book.hear }
+        if lease then lease:release() end
+    end
+    local lease = book.kept:acquire(0)
+    if lease then lease:release() end
+end
+
+calls["lock:with"] = function(book) book.turns:with(0, function() end) end
+
+calls["lock:combine"] = function(book)
+    book.turns:combine(function(_, items) return items end)("item", 0.001)
+end
+
+calls["lock:queue"] = function(book) book.lock:queue(book.patience) end
+
+calls["lock:revoke"] = function(book) book.lock:revoke(book.patience) end
+
+calls["lock:condition"] = function(book) book.lock:condition "full" end
+
+calls["rwlock:read"] = function(book) book.rwlock:read():with(0, function() end) end
+
+calls["rwlock:write"] = function(book) book.rwlock:write():with(0, function() end) end
+
+
+-- --- a lease ----------------------------------------------------------------------------
+
+for _, name in ipairs{ "token_string", "state", "held", "remaining" } do
+    calls["lease:" .. name] = function(book) book.lease[name](book.lease) end
+end
+
+calls["lease:check"] = function(book) book.lease:check(book.patience) end
+
+calls["lease:on_lost"] = function(book) book.lease:on_lost(function() book.hear() end) end
+
+calls["lease:on_revoke"] = function(book) book.lease:on_revoke(function() book.hear() end) end
+
+calls["lease:downgrade"] = function(book)
+    local lease = book.rwlock:write():acquire(0)
+    if not lease then return end
+    lease:downgrade(book.patience)
+    lease:release()
+end
+
+calls["lease:guard"] = function(book)
+    local set = { "set", book.node, book.text }
+    book.lease:guard{ set, { "check", book.node }, timeout = book.patience }
+    book.lease:guard{ { "delete", "/not-there" }, timeout = book.patience }
+end
+
+-- It is a new one then.
+calls["lease:release"] = function(book)
+    book.lease:release()
+    book.lease = book.lock:acquire{ timeout = 0, owner = book.owner } or book.lease
+end
+
+
+-- --- a condition, an election -----------------------------------------------------------
+
+calls["condition:wait"] = function(book) book.condition:wait(book.lease, 0.001) end
+
+calls["condition:signal"] = function(book)
+    book.condition:signal(book.lease, book.patience)
+end
+
+calls["condition:broadcast"] = function(book)
+    book.condition:broadcast(book.lease, book.patience)
+end
+
+-- It has no deadline.
+calls["election:lead"] = function(book)
+    return book.is_cut or book.election:lead(function() return true end)
+end
+
+calls["election:leader"] = function(book) book.election:leader(book.patience) end
+
+calls["election:on_change"] = function(book)
+    local stop = book.election:on_change(book.hear)
+    book.session:dispatch()
+    if stop then stop() end
+end
+
+
+-- --- a request, as a driver has it -----------------------------------------------------
+
+calls["request:done"] = function(book) return book.request and book.request:done() end
+
+calls["request:on_done"] = function(book)
+    return book.request and book.request:on_done(book.hear)
+end
+
+
+return calls

@@ -1,0 +1,241 @@
+--- storm.lua - calls each public function while the collector runs at each allocation, and
+-- finalizers call each public function, too. See finalizers.mk.
+--
+-- What a finalizer breaks crashes the process, hangs it, or is told here. Ends with: N passed,
+-- N failed; one check is one call, with finalizers at one of its allocations.
+
+-- Lua 5.4 is built to collect at each allocation (finalizers.mk); it is not to do so by itself,
+-- too: where it collects twice, its own pointers are stale. LuaJIT begins anew when it is through.
+collectgarbage "stop"
+if rawget(_G, "jit") then
+    require("jit").off() -- compiled code collects less often
+    collectgarbage("setpause", 0)
+    collectgarbage("setstepmul", 1e7)
+else
+    collectgarbage("incremental", 1000)
+end
+
+local calls = require "spec.finalizers.calls"
+local core = require "zklock.core"
+local zklock = require "zklock"
+
+local floor = math.floor
+local unpack = table.unpack or unpack
+local passed, failed = 0, 0
+
+local function check(condition, what, ...)
+    if condition then
+        passed = passed + 1
+    else
+        failed = failed + 1
+        io.stderr:write(("FAILED: " .. what):format(...), "\n")
+    end
+end
+
+
+-- --- garbage ----------------------------------------------------------------------------
+
+local new_garbage -- with that finalizer
+
+if newproxy then -- luacheck: globals newproxy
+    function new_garbage(finalize)
+        getmetatable(newproxy(true)).__gc = finalize -- luacheck: globals newproxy
+    end
+else
+    function new_garbage(finalize)
+        setmetatable({}, { __gc = finalize })
+    end
+end
+
+
+-- Calls fn(...) while the n-th collection calls finalize(n). How many there were.
+local function storm(finalize, fn, ...)
+    local rages, count = true, 0
+    local function again()
+        if not rages then return end
+        new_garbage(again)
+        count = count + 1
+        finalize(count)
+    end
+    new_garbage(again)
+    collectgarbage "restart"
+    collectgarbage()
+    fn(...)
+    rages = false
+    collectgarbage "stop"
+    return count
+end
+
+
+-- --- calls ------------------------------------------------------------------------------
+
+-- After these, all is over.
+local endings = { "session:close", "memory:expire", "memory:reset" }
+local names, others = {}, {} -- all, and all but these
+
+for name in pairs(calls) do
+    names[#names + 1] = name
+    local is_ending = name == endings[1] or name == endings[2] or name == endings[3]
+    if not is_ending then others[#others + 1] = name end
+end
+table.sort(names)
+table.sort(others)
+
+
+local codes = {}
+for code in ([[timeout lost released expired connection closed interrupted not_owner would_deadlock
+    conflict auth no_node no_memory too_many busy unknown unsupported context]]):gmatch "%S+" do
+    codes[code] = true
+end
+
+
+-- In zklock.run nothing may wait in a finalizer: Lua cannot yield there.
+local function is_ordinary(ok, result, message, code)
+    if ok then return result ~= nil or message == nil or codes[code] end
+    return tostring(result):find("across", 1, true) ~= nil
+end
+
+
+local function call(name, book)
+    local answer = { pcall(calls[name], book) }
+    if is_ordinary(unpack(answer, 1, 4)) then return end
+    book.problem = book.problem or ("%s: %s %s"):format(name, answer[2], answer[3])
+end
+
+
+-- Each function that the types have is among the calls.
+for line in io.lines "types/zklock.lua" do
+    local name = line:match "^function ([%w_]+[.:][%w_]+)%("
+    if name then check(calls[name], "no call of %s: see spec/finalizers/calls.lua", name) end
+end
+
+
+-- --- books ------------------------------------------------------------------------------
+
+local PATIENCE = 20 -- seconds
+local TEXT = ("%d "):rep(60)
+local number = 0
+
+local function callbacks(book)
+    local written = book.written
+    function book.hear() end
+
+    function book.seen(data)
+        if data and not written[data] then book.problem = "a text that nobody wrote" end
+        book.last = data
+    end
+
+    function book.on_event(event)
+        if not (event.path or "/"):find "^/[%w-]+$" then
+            book.problem = "an event of no path: " .. event.path
+        end
+    end
+end
+
+
+-- A session with one of everything, and another one that writes.
+local function new_book()
+    number = number + 1
+    local name = "storm" .. number
+    local hosts = "memory:" .. name
+    local book = { name = name, hosts = hosts, owner = "storm", node = "/node", written = {},
+                   version = 0, patience = 1, memory = zklock.memory(name) }
+    callbacks(book)
+    local session = assert(zklock.connect(hosts, { on_event = book.on_event,
+                                                   on_state = book.hear }))
+    book.session, book.pen = session, assert(zklock.connect(hosts))
+    book.pen_lease = assert(book.pen:mutex("/pen"):acquire(PATIENCE))
+    book.lock = session:mutex("/lock", { data = "lock" })
+    book.kept = session:mutex("/kept", { keep = 5 })
+    book.turns = session:mutex("/turns", { order = "turns" })
+    book.rwlock = session:rwlock "/rwlock"
+    book.election = session:election "/election"
+    book.condition = book.lock:condition "full"
+    book.request = require("zklock.request").new(session, session.handle:pause())
+    return book
+end
+
+
+-- Now there is news of each kind that nobody has taken.
+local function prepare(book)
+    local session = book.session
+    book.problem, book.version = nil, book.version + 1
+    if not (book.lease and book.lease:held()) then
+        book.lease = assert(book.lock:acquire{ timeout = PATIENCE, owner = book.owner })
+    end
+    book.lease:on_lost(book.hear)
+    book.lease:on_revoke(book.hear)
+    book.text = TEXT:gsub("%%d", book.version)
+    book.written[book.text] = true
+    local verb = book.version > 1 and "set" or "create"
+    assert(book.pen_lease:guard{ { verb, book.node, book.text } })
+    book.stop = book.stop or assert(session:watch(book.node, book.seen))
+    for _ = 1, 3 do
+        assert(book.lock:acquire{ timeout = 0, owner = book.owner }):release()
+    end
+    session.handle:wait(0.01)
+end
+
+
+-- The watcher is told what is in the node in the end.
+local function hear(book)
+    local deadline = core.now() + PATIENCE
+    call("session:dispatch", book)
+    while book.last ~= book.text and not book.problem do
+        if core.now() > deadline then book.problem = "the watcher was not told" end
+        book.session.handle:wait(0.01)
+        call("session:dispatch", book)
+    end
+end
+
+
+local function close(book)
+    book.stop()
+    book.session:close()
+    book.pen:close()
+end
+
+
+-- --- storms -----------------------------------------------------------------------------
+
+-- A call, while a finalizer at its n-th allocation makes all calls, beginning with another one
+-- each time. False: it has no n-th.
+local function meets_all(name, book, n)
+    prepare(book)
+    local count = storm(function(count)
+        for i = 1, count == n and #others or 0 do call(others[(n * 7 + i) % #others + 1], book) end
+    end, call, name, book)
+    hear(book)
+    check(not book.problem, "%s, all at allocation %d: %s", name, n, book.problem)
+    return count >= n
+end
+
+
+-- The same, while the session ends.
+local function meets_ending(name, ending, n)
+    local book = new_book()
+    prepare(book)
+    local count = storm(function(count)
+        if count == n then call(ending, book) end
+    end, call, name, book)
+    check(not book.problem, "%s, %s at allocation %d: %s", name, ending, n, book.problem)
+    close(book)
+    return count >= n
+end
+
+
+-- At each of the first allocations; of the others not at each one.
+local function at_each(first, meets, name, with)
+    local n = 1
+    while meets(name, with, n) do n = n + (n < first and 1 or 1 + floor(n / 5)) end
+end
+
+
+local book = new_book()
+for _, name in ipairs(others) do at_each(80, meets_all, name, book) end
+close(book)
+for _, name in ipairs(names) do
+    for _, ending in ipairs(endings) do at_each(5, meets_ending, name, ending) end
+end
+print(("%d passed, %d failed"):format(passed, failed))
+os.exit(failed == 0)

@@ -1,0 +1,86 @@
+--- A timeout is given as seconds or as { timeout = seconds }, wherever one may be given. Nothing
+-- here waits: each wait is seen by its deadline, and ended.
+local core = require "zklock.core"
+local rig = require "spec.rig"
+local zklock = require "zklock"
+
+local PATH = "/locks/a"
+
+-- What takes a timeout: it is given all that it is called with, and the timeout.
+local calls = {
+    acquire = function(it, timeout) return it.lock:acquire(timeout) end,
+    with = function(it, timeout) return it.lock:with(timeout, error) end,
+    submit = function(it, timeout) return it.submit("item", timeout) end,
+    wait = function(it, timeout) return it.condition:wait(it.lease, timeout) end,
+    signal = function(it, timeout) return it.condition:signal(it.lease, timeout) end,
+    broadcast = function(it, timeout) return it.condition:broadcast(it.lease, timeout) end,
+    check = function(it, timeout) return it.lease:check(timeout) end,
+    downgrade = function(it, timeout) return it.lease:downgrade(timeout) end,
+    queue = function(it, timeout) return it.lock:queue(timeout) end,
+    ["queue of a multi-lock"] = function(it, timeout) return it.multi:queue(timeout) end,
+    revoke = function(it, timeout) return it.lock:revoke(timeout) end,
+    ["revoke of a multi-lock"] = function(it, timeout) return it.multi:revoke(timeout) end,
+    get = function(it, timeout) return it.session:get(PATH, timeout) end,
+    leader = function(it, timeout) return it.session:election(PATH):leader(timeout) end,
+}
+
+
+for name, call in pairs(calls) do
+    describe("the timeout of " .. name, function()
+        local memory = zklock.memory("timeouts")
+        local it_has, deadline
+        before_each(function()
+            local session = assert(zklock.connect("memory:timeouts"))
+            local writers = session:rwlock("/locks/held"):write()
+            local lock = session:mutex(PATH)
+            it_has = {
+                session = session,
+                lock = lock,
+                multi = session:multi{ lock, session:mutex("/locks/b") },
+                submit = lock:combine(error),
+                condition = writers:condition("changed"),
+                lease = assert(writers:acquire(20)),
+            }
+            memory:delay(60)
+            zklock.driver{ wait = function(_, _, by) deadline = by end }
+        end)
+        after_each(function()
+            zklock.driver(nil)
+            memory:reset()
+            memory:delay(0)
+            it_has.session:close()
+        end)
+
+        for form, timeout in pairs{ ["a number"] = 7, ["in a table"] = { timeout = 7 } } do
+            it("is " .. form, function()
+                local before = core.now()
+                assert.equal("interrupted", select(3, call(it_has, timeout)))
+                local after = core.now()
+                assert.is_true(deadline >= before + 7 and deadline <= after + 7)
+            end)
+        end
+
+        it("is the same in an empty table as left out", function()
+            call(it_has, nil)
+            local left_out = deadline
+            call(it_has, {})
+            assert.equal(left_out == nil, deadline == nil)
+        end)
+
+        for what, case in pairs{
+            ["a negative number"] = { -1, "timeout must be seconds, 0 or more, not -1" },
+            ["a negative number in a table"] = { { timeout = -1 },
+                                                 "timeout must be seconds, 0 or more, not -1" },
+            ["text in a table"] = { { timeout = "1" }, 'timeout must be a number, not "1"' },
+            ["another option"] = { { wait = 1 }, 'unknown option "wait"', "timeout" },
+            ["text"] = { "1", "seconds", "table" },
+        } do
+            it("is not " .. what, function()
+                local message = rig.blames(nil, function() call(it_has, case[1]) local _ = 1 end)
+                for i = 2, #case do
+                    assert.is_truthy(message:find(case[i], 1, true), message)
+                end
+            end)
+        end
+    end)
+end
