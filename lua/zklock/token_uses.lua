@@ -6,7 +6,9 @@ local LIMIT = 1000 -- paths that are remembered at once
 
 local _M = {}
 
-local uses, count = {}, 0 -- path at its hosts -> whether its tokens count grants, or "mixed"
+-- Path at its hosts -> whether its tokens count grants, or "mixed"; a process of a world of virtual
+-- time has a memory of its own.
+local real = { count = 0, uses = {} }
 
 
 ---@param lock zklock.Lock of a session with on_event
@@ -14,14 +16,15 @@ function _M.note(lock)
     if lock.claim ~= "mutex" then return end
     local session, counting = lock.session, lock.counting
     local key = session.hosts .. " " .. lock.path
-    local known = uses[key]
+    local memory = session.process and session.process.tokens or real
+    local known = memory.uses[key]
     if known == counting or known == "mixed" then return end
     if known == nil then
-        if count == LIMIT then uses, count = {}, 0 end
-        uses[key], count = counting, count + 1
+        if memory.count == LIMIT then memory.uses, memory.count = {}, 0 end
+        memory.uses[key], memory.count = counting, memory.count + 1
         return
     end
-    uses[key] = "mixed"
+    memory.uses[key] = "mixed"
     local mixed, event = {}, { event = "mixed_tokens", path = lock.path, time = os.time() }
     session.mixed = session.mixed or mixed -- a finalizer may have made it
     session.mixed[#session.mixed + 1] = event

@@ -156,13 +156,19 @@ int zkl_lua_folder(lua_State *L) {
 
 /* --- the inbox ------------------------------------------------------------------------------ */
 
-/* Seconds since 1970 of a time by our own clock. */
-static lua_Number date_of(zkl_time time) {
+/* Seconds since 1970 of a time by the client's clock. */
+static lua_Number date_of(const zkl_client *client, zkl_time time) {
     struct timespec now;
+    if (zkl_world_owns(client)) return (lua_Number)zkl_world_date(time) / ZKL_SECOND;
     clock_gettime(CLOCK_REALTIME, &now);
     lua_Number seconds = (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec / ZKL_SECOND;
     return seconds - (lua_Number)(zkl_now() - time) / ZKL_SECOND;
 }
+
+struct dated_step {
+    const struct zkl_step *step;
+    lua_Number date;
+};
 
 /* A table, as docs/reference.md has it at `on_event`. */
 static int push_step(lua_State *L) {
@@ -175,12 +181,13 @@ static int push_step(lua_State *L) {
                                         [ZKL_STEP_REVOKED] = "revoked",
                                         [ZKL_STEP_EXPIRED] = "expired",
                                         [ZKL_STEP_RECONNECTED] = "reconnected"};
-    const struct zkl_step *step = lua_touserdata(L, 1);
+    const struct dated_step *dated = lua_touserdata(L, 1);
+    const struct zkl_step *step = dated->step;
     bool ended = step->kind == ZKL_STEP_LOST || step->kind == ZKL_STEP_RELEASED;
     lua_newtable(L);
     lua_pushstring(L, kinds[step->kind]);
     lua_setfield(L, -2, "event");
-    lua_pushnumber(L, date_of(step->at));
+    lua_pushnumber(L, dated->date);
     lua_setfield(L, -2, "time");
     lua_pushstring(L, step->path);
     lua_setfield(L, -2, "path");
@@ -218,9 +225,10 @@ static void keep_what_news_need(lua_State *L) {
     lua_pop(L, 1);
 }
 
-static void push_and_free(lua_State *L, const struct zkl_step *step) {
+static void push_and_free(lua_State *L, const zkl_client *client, const struct zkl_step *step) {
+    struct dated_step dated = {step, date_of(client, step->at)};
     zkl_lua_push_kept(L, PUSH_STEP);
-    lua_pushlightuserdata(L, (void *)step);
+    lua_pushlightuserdata(L, &dated);
     int failed = lua_pcall(L, 1, 1, 0);
     zkl_step_free(step);
     if (failed) lua_error(L);
@@ -235,7 +243,7 @@ static int next_event(lua_State *L) {
     if (!zkl_client_next(client, &event, &more)) return 0;
     zkl_lua_push_kept(L, EVENT_NAMES + (int)event.kind);
     if (event.kind == ZKL_EVENT_STATE) zkl_lua_push_kept(L, STATE_NAMES + (int)event.state);
-    else if (event.kind == ZKL_EVENT_STEP) push_and_free(L, event.step);
+    else if (event.kind == ZKL_EVENT_STEP) push_and_free(L, client, event.step);
     else lua_pushnumber(L, (lua_Number)event.id);
     lua_pushboolean(L, more);
     if (event.kind != ZKL_EVENT_QUEUED) return 3;

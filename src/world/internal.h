@@ -8,6 +8,10 @@
 #include "agenda.h"
 #include "world.h"
 
+/* When a world begins: not at 0, which means no time in places; and in milliseconds since 1970. */
+#define BEGIN (1000 * ZKL_SECOND)
+#define EPOCH INT64_C(1577836800000)
+
 /* What is due: a server's tree, or something of a client. */
 struct item {
     struct zkl_due due;

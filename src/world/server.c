@@ -7,9 +7,6 @@
 /* Servers see to empty containers each minute. */
 #define CONTAINER_CHECK (60 * ZKL_SECOND)
 
-/* What a server's clock says when a world begins, in milliseconds since 1970: 2020. */
-#define EPOCH INT64_C(1577836800000)
-
 struct server *zkl_world_find_server(const struct zkl_world *world, const char *name) {
     struct server *server = world->servers;
     while (server && strcmp(server->name, name) != 0) server = server->next;
@@ -142,7 +139,7 @@ static bool answer(struct zkl_world *world, struct zkl_link *link, struct packet
     zkl_tree_ask(link->server->tree, link->session, packet->rpc, world->now, &answer);
     if (answer.stat) {
         stat = *answer.stat;
-        if (stat.ctime) stat.ctime += EPOCH;
+        if (stat.ctime) stat.ctime += EPOCH - BEGIN / (ZKL_SECOND / 1000);
         answer.stat = &stat;
     }
     if (answer.error == ZKL_ERROR_SYSTEM) return false;

@@ -5,9 +5,6 @@
 
 #include "internal.h"
 
-/* A time that is not 0, which means none in places. */
-#define BEGIN (1000 * ZKL_SECOND)
-
 /* --- chance ---------------------------------------------------------------------------------- */
 
 /* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
@@ -82,6 +79,10 @@ void zkl_world_free(struct zkl_world *world) {
 
 zkl_time zkl_world_now(const struct zkl_world *world) {
     return world->now - BEGIN;
+}
+
+zkl_time zkl_world_date(zkl_time time) {
+    return EPOCH * (ZKL_SECOND / 1000) + time - BEGIN;
 }
 
 zkl_time zkl_world_changed(const struct zkl_world *world) {

@@ -61,6 +61,9 @@ const char *zkl_world_name(const zkl_client *client);
 uint32_t zkl_world_advance(struct zkl_world *world, zkl_time until, size_t most);
 /* When the next thing is due; ZKL_NEVER: never. */
 zkl_time zkl_world_due(const struct zkl_world *world);
+/* The nanoseconds since 1970 of a time by its clients' clocks: a world begins in 2020. */
+zkl_time zkl_world_date(zkl_time time);
+
 /* When a server last changed something. */
 zkl_time zkl_world_changed(const struct zkl_world *world);
 

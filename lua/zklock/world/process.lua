@@ -198,6 +198,7 @@ function Process.new(world, number, name, fn)
         over = false,
         held = {},
         unheard = {},
+        tokens = { count = 0, uses = {} },
         owners = { numbers = setmetatable({}, { __mode = "k" }), last = 0 },
     }, Process)
     self.driver = driver_of(self)
