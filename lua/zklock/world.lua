@@ -243,6 +243,7 @@ end
 
 --- As math.random: a number below 1; from 1 to m; from m to n.
 function World:random(m, n)
+    if not self.core then misuse.refuse("the world is over") end
     if m == nil then return self.core:fraction(OWN) end
     if n == nil then m, n = 1, m end
     return m - 1 + self.core:draw(OWN, n - m + 1)
@@ -368,7 +369,7 @@ end
 -- Done by the test. False: the process has ended, or is stopped.
 local function by_test(self, kind, name, seconds)
     local process = find(self, name)
-    if process.over or kind == "stop" and process.stopped then return false end
+    if self.over or process.over or kind == "stop" and process.stopped then return false end
     return inflict[kind](self, process, seconds) ~= false
 end
 
@@ -544,6 +545,7 @@ local function new(fn, opts)
         story = opts.story and {} or nil,
         no_driver = {
             refusal = refuse_wait,
+            sleep = function() return nil, refuse_wait() end,
             wait = function() error("zklock: a wait outside of a process", 0) end,
         },
     }, World), schedulers.driving())
