@@ -90,7 +90,7 @@ local function attempt(self, opts, limit, begun)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
-    request:begin(handle, id)
+    request.handle, request.id, request.requests[id] = handle, id, request
     return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
 end
 

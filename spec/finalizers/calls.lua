@@ -38,7 +38,7 @@ calls["zklock.metrics"] = function() zklock.metrics{ job = "storm" } end
 local function program(world)
     world:process("server", function()
         local session = assert(zklock.connect "memory:shop")
-        session:mutex("/lock"):with(1, world.pause, world)
+        session:mutex("/lock"):with(1, function() world:pause() end)
     end)
 end
 

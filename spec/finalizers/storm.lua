@@ -151,7 +151,7 @@ local function new_book()
     book.rwlock = session:rwlock "/rwlock"
     book.election = session:election "/election"
     book.condition = book.lock:condition "full"
-    book.request = require("zklock.request").new(session, session.handle:pause())
+    book.request = require("zklock.request").new(session, (session.handle:pause()))
     return book
 end
 
@@ -224,15 +224,15 @@ local function meets_ending(name, ending, n)
 end
 
 
--- At each of the first allocations; of many not at each one.
-local function at_each(step, meets, name, with)
+-- At each of the first allocations; of the others not at each one.
+local function at_each(first, meets, name, with)
     local n = 1
-    while meets(name, with, n) do n = n + 1 + floor(n / step) end
+    while meets(name, with, n) do n = n + (n < first and 1 or 1 + floor(n / 5)) end
 end
 
 
 local book = new_book()
-for _, name in ipairs(others) do at_each(10, meets_all, name, book) end
+for _, name in ipairs(others) do at_each(80, meets_all, name, book) end
 close(book)
 for _, name in ipairs(names) do
     for _, ending in ipairs(endings) do at_each(5, meets_ending, name, ending) end
