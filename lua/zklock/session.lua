@@ -47,7 +47,7 @@ end
 
 --- The same where the host calls callbacks.
 function Session:call(fn, ...)
-    wait.call(self.protect, self, fn, ...)
+    wait.call(self, self.protect, self, fn, ...)
 end
 
 
@@ -81,7 +81,7 @@ deliver.lease = tell_leases
 -- What there is to tell is asked for where the host calls callbacks: later, perhaps.
 function deliver.watcher(self, id)
     local watcher = self.watchers[id]
-    if watcher then wait.call(watcher.tell, watcher) end
+    if watcher then wait.call(self, watcher.tell, watcher) end
 end
 
 function deliver.state(self, state)

@@ -210,9 +210,11 @@ function _M.spawn(fn)
 end
 
 
---- Calls a callback of the user's, in a thread of its own where the host has such.
-function _M.call(fn, ...)
-    local call = driver().call or direct
+--- Calls a callback of the user's, in a thread of its own where the session's host has such.
+function _M.call(session, fn, ...)
+    local process = session.process
+    local way = process and process.driver or not here.world and driver()
+    local call = way and way.call or direct
     call(fn, ...)
 end
 
