@@ -173,9 +173,12 @@ end
 
 calls["lease:check"] = function(book) book.lease:check(book.patience) end
 
-calls["lease:on_lost"] = function(book) book.lease:on_lost(function() book.hear() end) end
-
-calls["lease:on_revoke"] = function(book) book.lease:on_revoke(function() book.hear() end) end
+for _, name in ipairs{ "on_lost", "on_revoke" } do
+    calls["lease:" .. name] = function(book)
+        local stop = book.lease[name](book.lease, function() book.hear() end)
+        stop()
+    end
+end
 
 calls["lease:downgrade"] = function(book)
     local lease = book.rwlock:write():acquire(0)

@@ -24,6 +24,6 @@ STORM = spec/finalizers/storm.lua
 
 test-finalizers: $(BUILD)/finalizers/lua5.4 $(BUILD)/asan/zklock/core.so \
 		$(BUILD)/5.1/zklock/core.so
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=16 UBSAN_OPTIONS=print_stacktrace=1 \
 		$(call with,asan) timeout -k 5 1200 $(BUILD)/finalizers/lua5.4 $(STORM)
 	$(call with,5.1) timeout -k 5 600 $(LUAJIT) $(STORM)
