@@ -61,7 +61,7 @@ end
 --- Each answer takes that long from now on.
 ---@param seconds number 0 or more
 function Memory:delay(seconds)
-    verbs_of(here.world).delay(self.name, options.delay(seconds))
+    verbs_of(here.world()).delay(self.name, options.delay(seconds))
 end
 
 
@@ -71,7 +71,7 @@ end
 ---@return string? message
 ---@return string? code "no_node"
 function Memory:children(path)
-    local names = verbs_of(here.world).children(self.name, options.node(path))
+    local names = verbs_of(here.world()).children(self.name, options.node(path))
     if names then return names end
     return failure("no_node", path)
 end
@@ -79,7 +79,7 @@ end
 
 --- Every session expires, the tree is empty, answers are not delayed.
 function Memory:reset()
-    verbs_of(here.world).reset(self.name)
+    verbs_of(here.world()).reset(self.name)
 end
 
 

@@ -503,7 +503,7 @@ function Session.connect(hosts, opts)
     if refusal then return nil, refusal, code end
     local subject, flaw = impossible(hosts, opts)
     if subject then return failure("unsupported", subject, flaw) end
-    local process = here.process
+    local process = here.process()
     if process and not hosts.in_memory then
         return failure("context", hosts.text, "a world of virtual time has servers in memory alone")
     end
