@@ -650,7 +650,7 @@ static void check_in_condition(const struct client *client, const struct zkl_cla
  * A claim for a mutex watches the predecessor of its predecessor, too, if it may, and has room. At
  * the counter's end it may not; when the nodes that had one number are fewer it may, and asks at
  * its next heartbeat. Where a writer went, and may have left a reader, a list tells, unless it is
- * lost.
+ * lost; or the list was another claim's, and this one asks at its next heartbeat, too.
  */
 static void check_lookahead(const struct client *client, const struct zkl_claim *claim,
                             const struct node *ahead) {
@@ -658,7 +658,7 @@ static void check_lookahead(const struct client *client, const struct zkl_claim 
     const struct node *seen = claim->lookahead ? node_find(claim->lookahead->name) : NULL;
     if (claim->kind != ZKL_MUTEX || ahead->kind != ZKL_MUTEX || world.counter > 1000) return;
     if (world.setting.refusals || world.setting.room || world.shortages) return;
-    if (claim->line->incomplete) return;
+    if (claim->line->incomplete || (before && before->kind == ZKL_READ)) return;
     require(seen == before, "a waiting claim looks ahead to the nearest before its predecessor");
     require(!before || before->watched & bit_of(client), "what a claim looks ahead to is watched");
 }
