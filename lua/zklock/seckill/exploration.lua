@@ -2,11 +2,15 @@
 
 local misuse = require "zklock.misuse"
 local options_of_worlds = require "zklock.world.options"
+local plans = require "zklock.seckill.plan"
 local search = require "zklock.world.search"
 local simulated = require "zklock.seckill.simulated"
 
+local refuse, show = misuse.refuse, misuse.show
+
 
 local SEEDS = 100 -- as many as zklock.simulate has
+local FAULTS = { stop = true, kill = true, cut = true }
 
 
 ---@class zklock.seckill.Exploration
@@ -21,18 +25,37 @@ Exploration.__index = Exploration
 local exploration = {}
 
 
---- How many schedules there are to be.
----@param given table?  the options of seckill.explore
----@return integer
-function exploration.seeds(given)
+-- How many schedules there are to be.
+local function seeds_of(given)
     given = given == nil and {} or given
     local what = "explore has a sale's options, and a table { seeds = how many }"
-    if type(given) ~= "table" then misuse.refuse("%s, not %s", what, misuse.show(given)) end
+    if type(given) ~= "table" then refuse("%s, not %s", what, show(given)) end
     for name in pairs(given) do
-        if name == "faults" then misuse.refuse "faults are the sale's: put them into its options" end
-        if name ~= "seeds" then misuse.refuse("%s: it has no %s", what, misuse.show(name)) end
+        if name == "faults" then refuse "faults are the sale's: put them into its options" end
+        if name ~= "seeds" then refuse("%s, without %s", what, show(name)) end
     end
     return options_of_worlds.whole(given.seeds == nil and SEEDS or given.seeds, "seeds")
+end
+
+
+-- The options of the sale.
+local function completed(options)
+    if options.seed ~= nil then refuse "explore has the seeds from 1 on, and no other" end
+    local all = { faults = FAULTS }
+    for name, value in pairs(options) do all[name] = value end
+    all.simulated = true
+    return all
+end
+
+
+--- The plan of the sales, and how many there are to be; an error where the options are wrong.
+---@param options table
+---@param given table?
+---@return zklock.seckill.Plan plan
+---@return integer seeds
+function exploration.plan(options, given)
+    local plan = plans.read(type(options) == "table" and completed(options) or options)
+    return plan, seeds_of(given)
 end
 
 

@@ -49,11 +49,10 @@ function seckill.sale(options, servers)
 end
 
 
--- The options, one of them changed.
-local function with(options, changed_name, changed_value)
+local function with_strategy(options, strategy)
     local changed = {}
     for name, value in pairs(options) do changed[name] = value end
-    changed[changed_name] = changed_value
+    changed.strategy = strategy
     return changed
 end
 
@@ -65,9 +64,7 @@ end
 ---@return string? message
 ---@return string? code  "unsupported", "context"
 function seckill.explore(options, given)
-    local plan = plans.read(type(options) == "table" and with(options, "simulated", true) or options)
-    if options.seed ~= nil then misuse.refuse "explore has one seed after the other, none of its own" end
-    local seeds = explorations.seeds(given)
+    local plan, seeds = explorations.plan(options, given)
     local heard, clear = progress.of_schedules(plan, seeds)
     local ok, found, message, code = pcall(explorations.carry_out, plan, seeds, heard)
     clear()
@@ -100,7 +97,7 @@ function seckill.compare(strategies, options)
     end
     local all = {}
     for i, strategy in ipairs(strategies) do
-        all[i] = plans.read(with(options or {}, "strategy", strategy))
+        all[i] = plans.read(with_strategy(options or {}, strategy))
     end
     if all[1].simulated then return simulate_all(all) end
     return throwaway.with(function(servers)

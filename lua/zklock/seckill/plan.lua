@@ -240,18 +240,14 @@ end
 
 -- simulated sales ------------------------------------------------------------------------------
 
--- What a tester means by faults, if nothing else is said.
-local KINDS = { stop = true, kill = true, cut = true }
-
 local OF_REAL_ONES = { "lua", "mysql", "redis", "zookeeper" }
 
 
 -- A simulated sale has its faults from a list, or from the seed: then `faults` has kinds of them, as
 -- that of zklock.simulate. This gives the kinds, and the list.
 local function chances(given)
-    if given == nil then return options_of_worlds.faults(KINDS) end
     local is_list = type(given) == "table" and (next(given) == nil or given[1] ~= nil)
-    if is_list then return options_of_worlds.faults(), given end
+    if is_list or given == nil then return options_of_worlds.faults(), given end
     return options_of_worlds.faults(given)
 end
 
