@@ -59,6 +59,15 @@ function exploration.plan(options, given)
 end
 
 
+--- Raises if the options are wrong, or there cannot be such a sale.
+---@param options table
+---@param given table?
+function exploration.check(options, given)
+    local message = simulated.problem((exploration.plan(options, given)))
+    if message then refuse("%s", message) end
+end
+
+
 --- Carries it out.
 ---@param plan zklock.seckill.Plan
 ---@param seeds integer

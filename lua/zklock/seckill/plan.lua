@@ -13,7 +13,7 @@ local refuse, show = misuse.refuse, misuse.show
 
 
 local MOST_BUYERS = 1000000
-local MOST_SERVERS = 100
+local MOST_SERVERS, MOST_SIMULATED = 100, 1000
 local MOST_SECONDS = 3600
 
 
@@ -243,8 +243,8 @@ end
 local OF_REAL_ONES = { "lua", "mysql", "redis", "zookeeper" }
 
 
--- A simulated sale has its faults from a list, or from the seed: then `faults` has kinds of them, as
--- that of zklock.simulate. This gives the kinds, and the list.
+-- A simulated sale has its faults from a list, or from the seed: then `faults` has kinds of them,
+-- as that of zklock.simulate. This gives the kinds, and the list.
 local function chances(given)
     local is_list = type(given) == "table" and (next(given) == nil or given[1] ~= nil)
     if is_list or given == nil then return options_of_worlds.faults(), given end
@@ -259,11 +259,10 @@ local function of_world(options)
             refuse("%s is of real sales: a simulated one has no server outside of its world", name)
         end
     end
-    local changed, kinds = {}, nil
+    local kinds, list = chances(options.faults)
+    local changed = { store = "memory", limit = MOST_SECONDS }
     for name, value in pairs(options) do changed[name] = value end
-    kinds, changed.faults = chances(options.faults)
-    changed.store = options.store or "memory"
-    changed.limit = options.limit or MOST_SECONDS
+    changed.faults = list
     return changed, kinds
 end
 
@@ -380,7 +379,7 @@ function plan.read(options)
         products = products(options),
         buyers = whole(options, "buyers", 1, MOST_BUYERS, seed.BUYERS),
         quantity = whole(options, "quantity", 1, 1000000, 1),
-        servers = whole(options, "servers", 1, MOST_SERVERS, 2),
+        servers = whole(options, "servers", 1, simulated and MOST_SIMULATED or MOST_SERVERS, 2),
         strategy = text(options, "strategy", "zookeeper"),
         store = text(options, "store", "sqlite"),
         purchase = text(options, "purchase", strategy.purchase or "plain"),
@@ -406,7 +405,7 @@ function plan.read(options)
     the_plan.limit = seconds(options, "limit", longest(the_plan))
     loaded(stores.load, the_plan.store)
     loaded(purchases.load, the_plan.purchase)
-    if strategy.check then strategy.check(the_plan) end
+    if strategy.check and (strategy.simulated or not simulated) then strategy.check(the_plan) end
     the_plan.needs_zookeeper = strategy.needs_zookeeper or the_plan.store == "zookeeper"
     return the_plan
 end

@@ -46,7 +46,7 @@ function server.new(plan, number, record, places)
     return setmetatable({
         name = "server " .. number, number = number, plan = plan, folder = plan.folder,
         timeout = plan.timeout, parameters = plan.parameters or {}, sessions = {}, served = 0,
-        record = record, places = places or barrier.in_folder(plan.folder),
+        record = record, places = places or barrier.places(plan.folder),
         open_store = assert(stores.load(plan.store)).open,
     }, Server)
 end

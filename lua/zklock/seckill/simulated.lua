@@ -2,7 +2,6 @@
 --- memory, and a seed chooses who goes on, and which faults come. What the servers run is what they
 --- run otherwise.
 
-local barrier = require "zklock.seckill.barrier"
 local failure = require "zklock.failure"
 local fault = require "zklock.seckill.fault"
 local record = require "zklock.seckill.record"
@@ -72,6 +71,39 @@ local function plan_faults(play)
         end
         if plan.at == 0 and whom == "holder" then come() else play.world:at(plan.at, come) end
     end
+end
+
+
+-- places ----------------------------------------------------------------------------------------
+
+local Places = {}
+Places.__index = Places
+
+
+local function new_places(world)
+    return setmetatable({ world = world, counts = {}, waiters = {} }, Places)
+end
+
+
+function Places:come(name)
+    local count, others = (self.counts[name] or 0) + 1, {}
+    self.counts[name] = count
+    for _, each in ipairs(self.waiters) do
+        if each.name == name and each.count <= count then self.world:wake(each.pause)
+        else others[#others + 1] = each end
+    end
+    self.waiters = others
+end
+
+
+-- Where they do not all come nothing more can happen, which the world tells.
+function Places:wait(name, count)
+    if (self.counts[name] or 0) < count then
+        local pause = self.world:new_pause()
+        self.waiters[#self.waiters + 1] = { name = name, count = count, pause = pause }
+        pause:rest()
+    end
+    return true
 end
 
 
@@ -165,7 +197,7 @@ end
 local function begin(plan, world)
     math.randomseed(world.seed)
     local play = setmetatable({
-        plan = plan, world = world, places = barrier.in_memory(), armed = {}, struck = {},
+        plan = plan, world = world, places = new_places(world), armed = {}, struck = {},
         purchases = record.purchases(plan), notes = {},
         place = {
             products = plan.products, buyers = plan.buyers, parameters = plan.parameters,
@@ -194,6 +226,7 @@ function simulated.program(plan)
     local plays = setmetatable({}, { __mode = "k" })
     local function sale_of(world)
         local play = plays[world]
+        if not play then error(world.problem, 0) end -- its store cannot be made
         if not play.orders then look(play) end
         local sale = sales.of(plan, outcome_of(play))
         sale.seed, sale.story = world.seed, world.story and table.concat(world.story, "\n")
