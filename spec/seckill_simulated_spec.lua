@@ -157,6 +157,27 @@ describe("a simulated sale", function()
         end)
     end)
 
+    it("has a strategy of the user's own that says that it can be simulated", function()
+        local strategy = { simulated = true, needs_zookeeper = true }
+        strategy.__index = strategy
+        function strategy.prepare(about) strategy.locks = about.locks end
+        function strategy.open(server)
+            return setmetatable({ session = server:session(), server = server }, strategy)
+        end
+        function strategy:enter(lock)
+            return self.session:mutex(self.server:path(lock)):acquire(self.server.timeout)
+        end
+        function strategy.leave(_, lease) lease:release() end
+        with_module("ours", strategy, function()
+            assert.same({ "right", 10 }, { sale{ strategy = "ours" }.verdict,
+                sale{ strategy = "ours" }.sold })
+            assert.equal(1, #strategy.locks)
+            strategy.simulated = nil
+            assert.equal("unsupported",
+                (select(3, seckill.sale{ simulated = true, strategy = "ours" })))
+        end)
+    end)
+
     it("has a purchase of the user's own, which waits for others", function()
         local function meet(buyer)
             buyer:wait_for("here", 10)

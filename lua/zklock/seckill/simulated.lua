@@ -14,8 +14,8 @@ local worlds = require "zklock.world"
 local zklock = require "zklock"
 
 
-local HOSTS, ROOT = "memory:sale", "/sale"
-local STEPS, STEPS_OF_A_BUYER = 1e6, 1e4
+local HOSTS, ROOT = "memory:sale", "/sale" -- of each world
+local STEPS, STEPS_OF_A_BUYER = 1e6, 1e4    -- of a schedule, at most
 
 
 ---@class zklock.seckill.SimulatedPlay
@@ -205,6 +205,8 @@ local function begin(plan, world)
         },
     }, Play)
     play.store = stores.load(plan.store).create(play.place)
+    local strategy = strategies.load(plan.strategy)
+    if strategy.prepare then strategy.prepare{ locks = plan.locks, root = ROOT } end
     for number = 1, plan.servers do
         world:process("server " .. number, function() run_server(play, number) end)
     end
@@ -257,8 +259,9 @@ end
 function simulated.problem(plan)
     local reason
     if not strategies.load(plan.strategy).simulated then
-        reason = ("the strategy %s has its locks outside of the world; none, local and zookeeper, "
-            .. "zookeeper-turns, zookeeper-none and zookeeper-rw have not"):format(plan.strategy)
+        reason = ("the strategy %s has its locks outside of the world; none, local, zookeeper, "
+            .. "zookeeper-turns, zookeeper-none, zookeeper-rw and a module of yours with "
+            .. "simulated = true have not"):format(plan.strategy)
     elseif not stores.is_simulated(plan.store) then
         reason = ("the store %s is outside of the world: \"memory\" is in it, and a module of "
             .. "yours"):format(plan.store)
