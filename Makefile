@@ -8,7 +8,7 @@
 #                who want one lock, beside Curator; bench-peers: all that a lock costs, beside
 #                Curator, kazoo, go-zookeeper and bare libzookeeper; bench-many: many waiters of
 #                one lock, many locks at once, kept locks; bench-engines: the engines;
-#                bench-nginx in nginx
+#                bench-worlds: simulated programs; bench-nginx in nginx
 # make soak      100 000 cycles, and what they leave behind
 # make dist      the source archive and the rockspec that names it, in build; make rockspec: writes
 #                the version's rockspec after scm's
@@ -45,7 +45,7 @@ LUA_FILES = $(shell find lua -name '*.lua')
 RIG = $(BUILD)/rig/proxy $(BUILD)/rig/bare
 
 .PHONY: all demo demo-http demo-engines test repl bench bench-claims bench-contended
-.PHONY: bench-peers bench-many bench-engines soak lint lint-actions
+.PHONY: bench-peers bench-many bench-engines bench-worlds soak lint lint-actions
 .PHONY: format coverage install rockspec dist clean setup setup-tests build-tests
 .PHONY: test-all test-lua test-luajit
 .PHONY: test-asan test-tsan test-lua-memory test-lua-memory-5.4 test-lua-memory-5.1
@@ -240,6 +240,10 @@ bench-engines:
 bench-claims: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.4/zklock/core.so $(RIG)
 	@$(call with,5.4) rig/zookeeper run -- $(LUA) bench/claims.lua
+
+bench-worlds: setup
+	@$(MAKE) --no-print-directory -s $(BUILD)/$(ABI)/zklock/core.so
+	@$(call with,$(ABI)) $(LUA) bench/worlds.lua
 
 soak: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/5.1/zklock/core.so $(RIG)

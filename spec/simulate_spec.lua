@@ -542,6 +542,23 @@ describe("a world", function()
         refused("is for a coroutine of a process", world.pause, world)
     end)
 
+    it("is left by an error at any instruction", function()
+        for count = 1, 2000, 7 do
+            local hooked = coroutine.create(function()
+                debug.sethook(function()
+                    debug.sethook()
+                    error("interrupted!", 0)
+                end, "", count)
+                zklock.simulate(with_lock, { seeds = 1 })
+                debug.sethook()
+            end)
+            coroutine.resume(hooked)
+            debug.sethook()
+            local session = assert(zklock.connect("memory:after"))
+            session:close()
+        end
+    end)
+
     it("has no other world in it", function()
         local code = alone(function()
             return select(3, zklock.simulate(function() end))

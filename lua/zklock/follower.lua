@@ -36,8 +36,8 @@ function Follower:await(after, method, ...)
     request:on_done(function()
         if not self.stopped then after(self, request) end
     end)
-    local handle = session.handle[method](session.handle, ...)
-    request:begin(handle, handle:id())
+    local handle, id = session.handle[method](session.handle, ...)
+    request.handle, request.id, request.requests[id] = handle, id, request
     self.request = request
     if before then before:close() end
 end

@@ -84,12 +84,13 @@ local function attempt(self, opts, limit, begun)
     local quiet = not opts.on_queued
     local trying = opts.timeout == 0
     local request = Request.new(session, nil, owner)
-    request.on_queued, request.path = opts.on_queued, self.path
+    request.on_queued = opts.on_queued
+    if session.process then request.path = self.path end -- for its story
     local handle, id, done = self.way.ask(self, owner, left, trying, quiet, opts)
     if done then -- an owner that has the lock already
         return drop(handle, take(handle, owner, self, opts.timeout))
     end
-    request:begin(handle, id)
+    request.handle, request.id, request.requests[id] = handle, id, request
     return wait.by(driver, session, request, left, take_lease, self, opts.timeout)
 end
 

@@ -10,12 +10,10 @@ local receiver = require "zklock.receiver"
 
 local setmetatable = setmetatable
 
--- The verbs of the servers here: those of the process, or of a world of virtual time.
-local server = setmetatable({}, {
-    __index = function(_, verb)
-        return here.world and here.world.memory[verb] or core.memory[verb]
-    end,
-})
+-- The verbs of servers: of this process, or of a world of virtual time.
+local function verbs_of(world)
+    return world and world.memory or core.memory
+end
 
 ---@class zklock.Memory
 local Memory = {}
@@ -23,15 +21,16 @@ Memory.__index = Memory
 Memory.__name = "zklock.memory"
 
 
--- The handle of a session of this server.
-local function handle_of(self, session)
+-- A fault happens to a session of this server, whose world may be another one than the caller's.
+local function inflict(self, fault, session)
     if misuse.kind_of(session) ~= "zklock.session" then
         misuse.refuse("a fault happens to a session, not to %s", misuse.show(session))
     end
-    if server.name(session.handle) ~= self.name then
+    local verbs = verbs_of(session.process and session.process.world)
+    if verbs.name(session.handle) ~= self.name then
         misuse.refuse("%s is no session of memory:%s", tostring(session), self.name)
     end
-    return session.handle
+    return verbs[fault](session.handle)
 end
 
 
@@ -39,7 +38,7 @@ end
 ---@param session zklock.Session
 ---@return boolean done false: it was over before
 function Memory:expire(session)
-    return server.expire(handle_of(self, session))
+    return inflict(self, "expire", session)
 end
 
 
@@ -47,7 +46,7 @@ end
 ---@param session zklock.Session
 ---@return boolean done false: it was cut off before, or is closed
 function Memory:cut(session)
-    return server.cut(handle_of(self, session))
+    return inflict(self, "cut", session)
 end
 
 
@@ -55,14 +54,14 @@ end
 ---@param session zklock.Session
 ---@return boolean done false: it was not cut off, or is closed
 function Memory:heal(session)
-    return server.heal(handle_of(self, session))
+    return inflict(self, "heal", session)
 end
 
 
 --- Each answer takes that long from now on.
 ---@param seconds number 0 or more
 function Memory:delay(seconds)
-    server.delay(self.name, options.delay(seconds))
+    verbs_of(here.world()).delay(self.name, options.delay(seconds))
 end
 
 
@@ -72,7 +71,7 @@ end
 ---@return string? message
 ---@return string? code "no_node"
 function Memory:children(path)
-    local names = server.children(self.name, options.node(path))
+    local names = verbs_of(here.world()).children(self.name, options.node(path))
     if names then return names end
     return failure("no_node", path)
 end
@@ -80,7 +79,7 @@ end
 
 --- Every session expires, the tree is empty, answers are not delayed.
 function Memory:reset()
-    server.reset(self.name)
+    verbs_of(here.world()).reset(self.name)
 end
 
 

@@ -166,7 +166,8 @@ end
 ---@return string
 function _M.text(labels)
     local text = setmetatable({ lines = {}, labels = labels_of(options.labels(labels)) }, Text)
-    local totals = core.totals(here.world and here.world.core)
+    local world = here.world()
+    local totals = core.totals(world and world.core)
     totals.callback_errors = callback_errors
     add_sessions(text, totals)
     add_all(text, totals)

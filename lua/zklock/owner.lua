@@ -14,7 +14,8 @@ local real = { numbers = setmetatable({}, { __mode = "k" }), last = 0 }
 
 
 local function number_of(object)
-    local owners = here.process and here.process.owners or real
+    local process = here.process()
+    local owners = process and process.owners or real
     local numbers = owners.numbers
     if not numbers[object] then
         owners.last = owners.last + 1

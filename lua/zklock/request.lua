@@ -48,19 +48,13 @@ end
 Request.__close = Request.close
 
 
---- Makes session:dispatch() find it, and session:interrupt(owner) too.
-function Request:begin(handle, id)
-    self.handle, self.id = handle, id
-    self.requests[id] = self
-end
-
-
 receiver(Request, Request, "request")
 
 
---- Wraps a C request, of which nothing more is heard if it was done before: a finalizer, which may
--- run wherever an object is made, may have had that delivered. One that has to be heard of begins
--- after this, without a handle here.
+--- Wraps a C request, and makes session:dispatch() find it, session:interrupt(owner), too. Nothing
+-- more is heard of one that was done before: a finalizer, which may run wherever an object is made
+-- or something is called, may have had that delivered. One that has to be heard of begins after
+-- this, without a handle here, and is put into `requests` at once.
 function Request.new(session, handle, owner)
     local self = setmetatable({
         handle = false,
@@ -71,7 +65,9 @@ function Request.new(session, handle, owner)
         told = false,
         pause = false,
     }, Request)
-    if handle then self:begin(handle, handle:id()) end
+    if not handle then return self end
+    self.handle, self.id = handle, handle:id()
+    self.requests[self.id] = self
     return self
 end
 

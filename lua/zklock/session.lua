@@ -47,7 +47,7 @@ end
 
 --- The same where the host calls callbacks.
 function Session:call(fn, ...)
-    wait.call(self.protect, self, fn, ...)
+    wait.call(self, self.protect, self, fn, ...)
 end
 
 
@@ -81,7 +81,7 @@ deliver.lease = tell_leases
 -- What there is to tell is asked for where the host calls callbacks: later, perhaps.
 function deliver.watcher(self, id)
     local watcher = self.watchers[id]
-    if watcher then wait.call(watcher.tell, watcher) end
+    if watcher then wait.call(self, watcher.tell, watcher) end
 end
 
 function deliver.state(self, state)
@@ -503,7 +503,7 @@ function Session.connect(hosts, opts)
     if refusal then return nil, refusal, code end
     local subject, flaw = impossible(hosts, opts)
     if subject then return failure("unsupported", subject, flaw) end
-    local process = here.process
+    local process = here.process()
     if process and not hosts.in_memory then
         return failure("context", hosts.text, "a world of virtual time has servers in memory alone")
     end

@@ -120,7 +120,8 @@ end
 
 -- The driver for the running coroutine.
 local function driver()
-    if here.world then return here.world:driver() end
+    local world = here.world()
+    if world then return world:driver() end
     if chosen then return chosen end
     local of_run = tasks.driver()
     return of_loop(of_run ~= nil) or of_run or usual
@@ -173,7 +174,7 @@ end
 
 -- Why that driver cannot wait here: nothing, or message, code.
 local function refusal_of(way, session)
-    if session and session.process ~= here.process then
+    if session and session.process ~= here.process() then
         return select(2, failure("context", session.hosts,
                                  "a world of virtual time and what is outside share no session, " ..
                                  "nor do two processes of a world"))
@@ -210,9 +211,11 @@ function _M.spawn(fn)
 end
 
 
---- Calls a callback of the user's, in a thread of its own where the host has such.
-function _M.call(fn, ...)
-    local call = driver().call or direct
+--- Calls a callback of the user's, in a thread of its own where the session's host has such.
+function _M.call(session, fn, ...)
+    local process = session.process
+    local way = process and process.driver or not here.world() and driver()
+    local call = way and way.call or direct
     call(fn, ...)
 end
 
@@ -252,7 +255,7 @@ function _M.run(fn, ...)
     if type(fn) ~= "function" then misuse.refuse("run takes functions") end
     if ngx then return failure("context", "zklock.run", "in nginx: ngx.thread.spawn") end
     if coroutines.problem then return failure("unsupported", "zklock.run", coroutines.problem) end
-    return tasks.run(here.world ~= nil or not of_loop(true), fn, ...)
+    return tasks.run(here.world() ~= nil or not of_loop(true), fn, ...)
 end
 
 

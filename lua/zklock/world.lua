@@ -16,7 +16,8 @@ local options = require "zklock.world.options"
 local receiver = require "zklock.receiver"
 local schedulers = require "zklock.scheduler"
 
-local error, ipairs, pairs, pcall = error, ipairs, pairs, pcall
+local create, resume = coroutine.create, coroutine.resume
+local error, ipairs, pairs = error, ipairs, pairs
 local select, setmetatable, tostring, type = select, setmetatable, tostring, type
 local huge, min = math.huge, math.min
 local concat, insert, remove, unpack = table.concat, table.insert, table.remove,
@@ -205,12 +206,13 @@ local function go_on(self, place, most)
 end
 
 
--- Calls fn(self, ...) in the world. Its error is the schedule's.
+-- Calls fn(self, ...) in the world, in a coroutine that is its loop. Its error is the schedule's.
 local function within(self, fn, ...)
-    if here.world then misuse.refuse("a world of virtual time has no other one in it") end
-    here.world = self
-    local ok, problem = pcall(fn, self, ...)
-    here.world, here.process = nil, nil
+    if here.world() then misuse.refuse("a world of virtual time has no other one in it") end
+    local loop = create(fn)
+    self.host = loop
+    here.enter(loop, self)
+    local ok, problem = resume(loop, self, ...)
     if not ok then self:fail(problem) end
     if self.over and self.core then
         self.ended_at = self.core:now()
@@ -243,6 +245,7 @@ end
 
 --- As math.random: a number below 1; from 1 to m; from m to n.
 function World:random(m, n)
+    if not self.core then misuse.refuse("the world is over") end
     if m == nil then return self.core:fraction(OWN) end
     if n == nil then m, n = 1, m end
     return m - 1 + self.core:draw(OWN, n - m + 1)
@@ -289,8 +292,8 @@ end
 
 --- A point at which the process may be stopped, and others may go first.
 function World:pause()
-    local process = here.process
-    if here.world ~= self or not process or schedulers.driving() ~= self then
+    local process = here.process()
+    if not process or schedulers.driving() ~= self then
         misuse.refuse("world:pause() is for a coroutine of a process")
     end
     process:pause()
@@ -369,7 +372,7 @@ end
 -- Done by the test. False: the process has ended, or is stopped.
 local function by_test(self, kind, name, seconds)
     local process = find(self, name)
-    if process.over or kind == "stop" and process.stopped then return false end
+    if self.over or process.over or kind == "stop" and process.stopped then return false end
     return inflict[kind](self, process, seconds) ~= false
 end
 
@@ -490,7 +493,7 @@ end
 
 --- The driver for the running code.
 function World:driver()
-    local process = here.process
+    local process = here.process()
     return process and process.driver or self.no_driver
 end
 
@@ -517,7 +520,7 @@ local function problem_here()
     if coroutines.problem then
         return select(2, failure("unsupported", "zklock.world", coroutines.problem))
     end
-    if here.world then
+    if here.world() then
         return select(2, failure("context", "zklock.world", "a world has no other one in it"))
     end
 end
@@ -545,6 +548,7 @@ local function new(fn, opts)
         story = opts.story and {} or nil,
         no_driver = {
             refusal = refuse_wait,
+            sleep = function() return nil, refuse_wait() end,
             wait = function() error("zklock: a wait outside of a process", 0) end,
         },
     }, World), schedulers.driving())

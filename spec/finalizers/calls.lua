@@ -3,13 +3,16 @@
 
 local zklock = require "zklock"
 
+local unpack = table.unpack or unpack
+
 local calls = {}
 
 
 -- --- the module -------------------------------------------------------------------------
 
 calls["zklock.connect"] = function(book)
-    local session = assert(zklock.connect(book.hosts, { identity = "guest" }))
+    local session, message, code = zklock.connect(book.hosts, { identity = "guest" })
+    if not session then return nil, message, code end
     session:close()
 end
 
@@ -28,6 +31,43 @@ calls["zklock.driver"] = function() zklock.driver(nil) end
 calls["zklock.close_on_signal"] = function() zklock.close_on_signal "USR1" end
 
 calls["zklock.metrics"] = function() zklock.metrics{ job = "storm" } end
+
+
+-- --- a world of virtual time ------------------------------------------------------------
+
+local function program(world)
+    world:process("server", function()
+        local session = assert(zklock.connect "memory:shop")
+        session:mutex("/lock"):with(1, function() world:pause() end)
+    end)
+end
+
+calls["zklock.simulate"] = function() return zklock.simulate(program, { seeds = 1 }) end
+
+calls["zklock.world"] = function()
+    local world, message, code = zklock.world(program)
+    if not world then return nil, message, code end
+    return world:run()
+end
+
+local arguments = {
+    process = { "another", function() end }, at = { 0, function() end },
+    finally = { function() end },
+    stop = { "server", 1 }, kill = { "server" }, cut = { "server" }, heal = { "server" },
+    expire = { "server" }, choose = { 1 },
+}
+
+for _, name in ipairs{ "process", "at", "finally", "now", "random", "stop", "kill", "cut", "heal",
+                       "expire", "choices", "choose", "step", "run" } do
+    calls["world:" .. name] = function()
+        local world, message, code = zklock.world(program)
+        if not world then return nil, message, code end
+        world[name](world, unpack(arguments[name] or {}))
+        for _ = 1, 5 do world:step() end
+    end
+end
+
+calls["world:pause"] = calls["zklock.world"] -- its process pauses
 
 
 -- --- a server in memory -----------------------------------------------------------------
@@ -133,9 +173,12 @@ end
 
 calls["lease:check"] = function(book) book.lease:check(book.patience) end
 
-calls["lease:on_lost"] = function(book) book.lease:on_lost(function() book.hear() end) end
-
-calls["lease:on_revoke"] = function(book) book.lease:on_revoke(function() book.hear() end) end
+for _, name in ipairs{ "on_lost", "on_revoke" } do
+    calls["lease:" .. name] = function(book)
+        local stop = book.lease[name](book.lease, function() book.hear() end)
+        stop()
+    end
+end
 
 calls["lease:downgrade"] = function(book)
     local lease = book.rwlock:write():acquire(0)

@@ -56,9 +56,13 @@ static bool has_writes(struct queue *queue) {
     return i < queue->count;
 }
 
+static bool risks_writes(struct client *client) {
+    return has_writes(&client->up) || has_writes(&client->down);
+}
+
+/* `who`: a client; -1: it is nobody's. */
 static void add(enum move move, int who) {
-    struct client *client = &world.clients[who];
-    bool likely = move == MOVE_SEVER && (has_writes(&client->up) || has_writes(&client->down));
+    bool likely = move == MOVE_SEVER && risks_writes(&world.clients[who]);
     possible.moves[possible.count] = move;
     possible.who[possible.count] = who;
     possible.weights[possible.count++] = likely ? 12 * weights[move] : weights[move];

@@ -118,7 +118,9 @@ zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client) {
 int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request) {
     if (request) zkl_lua_fill(lua_touserdata(L, -1), client, request);
     zkl_client_leave(client);
-    return request ? 1 : luaL_error(L, "not enough memory");
+    if (!request) return luaL_error(L, "not enough memory");
+    lua_pushnumber(L, (lua_Number)zkl_request_id(request));
+    return 2;
 }
 
 /* --- misuse ----------------------------------------------------------------------------- */

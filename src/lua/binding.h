@@ -94,7 +94,10 @@ zkl_client *zkl_lua_check_client(lua_State *L, int index); /* a session's */
 
 /* Pushes an empty box for a request, and enters the client. */
 zkl_session *zkl_lua_begin(lua_State *L, zkl_client *client);
-/* Fills that box, and leaves the client; raises when there is no memory (request NULL). */
+/*
+ * Fills that box, and leaves the client; raises when there is no memory (request NULL). Pushes its
+ * id, too: whoever has to hear of it is to be found by that before anything is called again.
+ */
 int zkl_lua_begun(lua_State *L, zkl_client *client, zkl_request *request);
 
 int zkl_lua_fail(lua_State *L, const char *why); /* returns nil, why */

@@ -427,7 +427,6 @@ static struct zkl_acquire_options check_wish(lua_State *L, int index) {
 static int begun_acquire(lua_State *L, zkl_client *client, zkl_request *request) {
     bool done = request && zkl_request_done(request);
     zkl_lua_begun(L, client, request);
-    lua_pushnumber(L, (lua_Number)zkl_request_id(request));
     lua_pushboolean(L, done);
     return 3;
 }

@@ -87,7 +87,7 @@ static bool send_up(struct zkl_link *link, enum packet_kind kind) {
     return packet;
 }
 
-static bool send(struct zkl_link *link, uint64_t id, const struct zkl_rpc *asked) {
+static bool send_request(struct zkl_link *link, uint64_t id, const struct zkl_rpc *asked) {
     if (!link->connected || !world_of(link) || link->resident->dead) return false;
     struct packet *packet = zkl_packet_new(PACKET_REQUEST);
     if (!packet) return false;
@@ -313,4 +313,5 @@ static struct zkl_trouble trouble(const struct zkl_link *link) {
     return (struct zkl_trouble){.denied = ZKL_NEVER};
 }
 
-const struct zkl_link_class zkl_world_link = {create, destroy, send, retire, work, due, trouble};
+const struct zkl_link_class zkl_world_link = {create, destroy, send_request, retire,
+                                              work,   due,     trouble};

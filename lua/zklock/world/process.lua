@@ -65,9 +65,9 @@ end
 
 --- What runs fn() in it now, or goes on with a coroutine of it.
 function Process:resume(thread, ...)
-    here.process = self
+    here.act(self)
     self.world:resume(thread, ...)
-    here.process = nil
+    here.act(nil)
     self.turns, self.turned_at = self.turns + 1, self.world:now()
 end
 
@@ -94,9 +94,9 @@ function Process:hear(session)
         self.unheard[#self.unheard + 1] = session
         return
     end
-    here.process = self
+    here.act(self)
     sessions.deliver(session)
-    here.process = nil
+    here.act(nil)
     local closing = self.closing[session]
     if closing and session.handle:ended() then self.world:wake(closing) end
     self:make_calls()
@@ -122,9 +122,9 @@ function Process:make_calls()
     local ready = self.world.ready
     local entry = ready[#ready]
     ready[#ready] = nil
-    here.process = self
+    here.act(self)
     self.world:resume(entry.thread, self)
-    here.process = nil
+    here.act(nil)
 end
 
 
@@ -140,7 +140,7 @@ end
 --- Closes a session at most within `bound` seconds; waits for that where a coroutine may.
 function Process:close(session, bound)
     session.handle:close_soon(bound)
-    local waits = here.process == self and schedulers.driving() == self.world
+    local waits = here.process() == self and schedulers.driving() == self.world
     if not waits or session.handle:ended() or self.over then return end
     local pause = self.world:new_pause()
     self.closing[session] = pause
