@@ -30,7 +30,7 @@ local memory = {}
 ---@param place zklock.seckill.Place  the same table for all of a sale
 ---@return zklock.seckill.MemoryStore
 function memory.open(place)
-    return setmetatable({ tables = place.tables, process = here.process, written = {} }, Memory)
+    return setmetatable({ tables = place.tables, process = here.process(), written = {} }, Memory)
 end
 
 
