@@ -17,6 +17,7 @@ local FAULTS = { stop = true, kill = true, cut = true }
 ---@field name string
 ---@field schedules integer
 ---@field wrong integer
+---@field sold integer     buyers who were told that they have bought, in all schedules
 ---@field first zklock.seckill.Sale?  the first wrong one, with the faults that it needs
 local Exploration = { __name = "zklock.seckill.exploration" }
 Exploration.__index = Exploration
@@ -78,12 +79,15 @@ end
 function exploration.carry_out(plan, seeds, heard)
     local message, code = simulated.problem(plan)
     if message then return nil, message, code end
-    local program, sale_of = simulated.program(plan)
-    local options = simulated.options(plan)
+    local program, sale_of, sold_in = simulated.program(plan)
+    local options, sold = simulated.options(plan), 0
     options.first, options.last = 1, seeds
-    local found = search.run(program, options, heard)
+    local found = search.run(program, options, function(so_far, world)
+        sold = sold + sold_in(world)
+        heard(so_far)
+    end)
     return setmetatable({
-        name = plan.name, schedules = found.schedules, wrong = found.wrong,
+        name = plan.name, schedules = found.schedules, wrong = found.wrong, sold = sold,
         first = found.first and sale_of(found.first.world),
     }, Exploration)
 end
@@ -91,10 +95,11 @@ end
 
 --- How many were wrong; and the first one, with what happened in it.
 function Exploration:__tostring()
-    local text = ("%s: %d of %d schedules wrong"):format(self.name, self.wrong, self.schedules)
+    local text = ("%s: %d of %d schedules wrong, %d sold"):format(self.name, self.wrong,
+        self.schedules, self.sold)
     local first = self.first
     if not first then return text end
-    return ("%s, the first: seed %d\n%s\n%s"):format(text, first.seed, tostring(first), first.story)
+    return ("%s; the first: seed %d\n%s\n%s"):format(text, first.seed, tostring(first), first.story)
 end
 
 

@@ -223,7 +223,8 @@ end
 --- The sale as a program for worlds, each of which is wrong where the sale is.
 ---@param plan zklock.seckill.Plan
 ---@return fun(world: zklock.World)
----@return fun(world: zklock.World): zklock.seckill.Sale  what came of it there
+---@return fun(world: zklock.World): zklock.seckill.Sale sale_of  what came of it there
+---@return fun(world: zklock.World): integer sold_in  buyers who were told that they have bought
 function simulated.program(plan)
     local plays = setmetatable({}, { __mode = "k" })
     local function sale_of(world)
@@ -237,7 +238,14 @@ function simulated.program(plan)
         end
         return sale
     end
-    return function(world) plays[world] = begin(plan, world) end, sale_of
+    local function sold_in(world)
+        local play, sold = plays[world], 0
+        for _, purchase in ipairs(play and play.purchases or {}) do
+            if purchase.outcome == "sold" then sold = sold + 1 end
+        end
+        return sold
+    end
+    return function(world) plays[world] = begin(plan, world) end, sale_of, sold_in
 end
 
 

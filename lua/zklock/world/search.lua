@@ -66,7 +66,7 @@ end
 --- The schedules of the seeds from `first` to `last`.
 ---@param fn fun(world: zklock.World)
 ---@param opts { first: integer, last: integer, faults: table, limit: table }
----@param heard? fun(found: zklock.Found) called after each
+---@param heard? fun(found: zklock.Found, world: zklock.World) called after each
 ---@return zklock.Found
 function _M.run(fn, opts, heard)
     local found = { schedules = 0, wrong = 0 }
@@ -77,7 +77,7 @@ function _M.run(fn, opts, heard)
             found.wrong = found.wrong + 1
             found.first = found.first or tell(fn, opts, seed, world)
         end
-        if heard then heard(found) end
+        if heard then heard(found, world) end
     end
     return found
 end
