@@ -64,6 +64,22 @@ static zkl_actions resume(struct zkl_claim *claim) {
     return zkl_claim_resume(claim, s.now);
 }
 
+/* Others wait, and its node says so; then one more of the session comes, and the others go. */
+static void hold_marked_before_second(void) {
+    begin(KEEP);
+    zkl_claim_batch(&s.claim, 3, s.now);
+    scene_start();
+    scene_created(42, 1042);
+    LISTED(s.claim.name);
+    LINE(s.claim.name, BEHIND);
+    CHECK_IS(answer(ZKL_DONE), ZKL_DO_MARK);
+    scene_add(&s.second, ZKL_MUTEX);
+    zkl_claim_keep(&s.second, KEEP, s.now);
+    zkl_claim_batch(&s.second, 3, s.now);
+    zkl_claim_start(&s.second);
+    LINE(s.claim.name);
+}
+
 static void check_taken(struct zkl_claim *claim) {
     CHECK_IS(take(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
     CHECK_IS(s.claim.state, ZKL_GONE);
@@ -136,24 +152,30 @@ static void taking(void) {
 /* Two of a turn of three; the first is to say that the node is held, for another came and went. */
 static void saying_in_turns(void) {
     TEST("what a node says is known to each that has it in a turn") {
-        begin(KEEP);
-        zkl_claim_batch(&s.claim, 3, s.now);
-        scene_start();
-        scene_created(42, 1042);
-        LISTED(s.claim.name);
-        LINE(s.claim.name, BEHIND);
-        CHECK_IS(answer(ZKL_DONE), ZKL_DO_MARK);
-        scene_add(&s.second, ZKL_MUTEX);
-        zkl_claim_keep(&s.second, KEEP, s.now);
-        zkl_claim_batch(&s.second, 3, s.now);
-        zkl_claim_start(&s.second);
-        LINE(s.claim.name);
+        hold_marked_before_second();
         CHECK_IS(scene_release(), ZKL_DO_FORGET | ZKL_DO_FOLLOW);
         CHECK_IS(unmark(&s.second), 0); /* an answer to the one before */
         CHECK_IS(resume(&s.second), ZKL_DO_GRANT);
         CHECK_IS(zkl_claim_beat(&s.second, s.now), ZKL_DO_WATCH_OWN);
         CHECK_IS(unmark(&s.second), ZKL_DO_MARK);
         CHECK_IS(zkl_claim_release(&s.second, s.now), ZKL_DO_REMOVE);
+    }
+    TEST("an heir that hears before it holds that the word was erased looks once more when it "
+         "does") {
+        hold_marked_before_second();
+        s.claim.doubted = true;
+        scene_cut();
+        CHECK_IS(scene_release(), ZKL_DO_FORGET);
+        s.common.clock.connected = true;
+        CHECK_IS(resume(&s.second), ZKL_DO_LIST);
+        LINE(s.second.name);
+        scene_run(T * 2 / 3);
+        CHECK_IS(zkl_claim_listed(&s.second, ZKL_DONE, ZKL_OK, s.now), ZKL_DO_SYNC);
+        CHECK_IS(zkl_claim_own_changed(&s.second), ZKL_DO_WATCH_OWN);
+        CHECK_IS(unmark(&s.second), 0);
+        scene_prove();
+        CHECK_IS(zkl_claim_synced(&s.second, ZKL_DONE, s.now), ZKL_DO_GRANT);
+        CHECK_IS(zkl_claim_beat(&s.second, s.now), ZKL_DO_WATCH_OWN);
     }
 }
 
