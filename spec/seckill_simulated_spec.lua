@@ -366,7 +366,8 @@ describe("--explore", function()
         local status, out = run{ "--explore", "5", "--strategy", "none,zookeeper,local",
             "--csv", name }
         assert.equal(1, status)
-        assert.matches("^none: 5 of 5 schedules wrong, 50 sold; the first: seed 1\nnone: WRONG", out)
+        assert.matches("^none: 5 of 5 schedules wrong, 50 sold; the first: seed 1\nnone: WRONG",
+            out)
         assert.matches("\nzookeeper: 0 of 5 schedules wrong, %d+ sold\n", out)
         assert.matches("\nlocal: 5 of 5 .*\ncsv: [^\n]+\n$", out)
         local lines = select(2, files.read(name):gsub("\n", ""))
